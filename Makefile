@@ -1,0 +1,101 @@
+# Gnomon's commands for people who work on it. `make` lists them; `make demo` and `make test` need
+# nothing before them but git, make and a Debian or Ubuntu machine. docs/testing.md says more.
+#
+# What was done once is remembered by a stamp in .venv/stamps and done again when what it depends
+# on changes. ARGS is passed on: make test ARGS="tests/unit -k events"
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMPS := $(VENV)/stamps
+PIP    := $(BIN)/python -m pip --disable-pip-version-check
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+
+# All that a build reads; folders too, whose times change when a file comes or goes.
+SOURCES := $(shell find src native CMakeLists.txt pyproject.toml -name __pycache__ -prune -o ! -name '*.so' -print)
+C_FILES := $(shell find native examples benchmarks tests -name '*.[ch]' 2>/dev/null)
+
+.PHONY: help setup build demo test test-guest test-bare bench lint format docs pin clean
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+setup: $(STAMPS)/perf $(STAMPS)/requirements-dev ## Debian packages and the virtual environment .venv
+
+build: $(STAMPS)/built ## compile and install Gnomon into .venv
+
+demo: build ## count real programs on real input and print the reports
+	@bash examples/demo.sh
+
+test: setup build ## every test that this machine can run (ARGS are pytest's)
+	@packaging/setup.sh tracefs
+	@$(BIN)/python -m pytest -q $(ARGS)
+
+test-guest: ## tests on a virtual CPU with counters: none in this version, so it fails
+	@echo "test-guest: this version has no guest tests yet" >&2; exit 1
+
+test-bare: ## make demo and make test in a bare Debian 12 root (needs root and debootstrap)
+	@bash packaging/bare-root.sh $(ARGS)
+
+bench: setup build ## benchmarks: medians and ratios, beside the floor and the peer
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+lint: $(STAMPS)/requirements-dev ## ruff, mypy and clang-format, changing nothing
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+	@$(BIN)/clang-format --dry-run -Werror $(C_FILES)
+
+format: $(STAMPS)/requirements-dev ## rewrite the code in the house's format
+	@$(BIN)/ruff check --select I --fix
+	@$(BIN)/ruff format
+	@$(BIN)/clang-format -i $(C_FILES)
+
+docs: $(STAMPS)/requirements-dev build ## build the documentation into site/
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "documentation: site/index.html (with search: python3 -m http.server -d site)"
+
+pin: ## choose the versions in packaging/requirements*.txt anew (needs Python 3.11)
+	@packaging/pin.sh python3.11
+
+clean: ## remove all that make made: .venv, build/, site/ and caches
+	rm -rf $(VENV) build site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(STAMPS)/packages-%: packaging/setup.sh
+	@packaging/setup.sh packages $*
+	@mkdir -p $(@D) && touch $@
+
+$(STAMPS)/packages-test: $(STAMPS)/packages-build
+
+$(STAMPS)/venv: | $(STAMPS)/packages-build
+	@python=$$(packaging/setup.sh python); \
+	echo "setup: virtual environment $(VENV) for $$python"; \
+	"$$python" -m venv $(VENV)
+	@touch $@
+
+$(STAMPS)/requirements: packaging/requirements.txt $(STAMPS)/venv
+	@echo "setup: Python packages that Gnomon needs"
+	@$(PIP) install -qq -r $<
+	@touch $@
+
+$(STAMPS)/requirements-dev: packaging/requirements-dev.txt $(STAMPS)/requirements
+	@echo "setup: Python packages for tests, linters and documentation"
+	@$(PIP) install -qq -r $<
+	@touch $@
+
+$(STAMPS)/perf: $(STAMPS)/packages-test $(STAMPS)/venv
+	@packaging/setup.sh perf $(BIN)
+	@touch $@
+
+# Not editable: the hooks of an editable installation cost every start of `gnomon` some 10 ms.
+$(STAMPS)/built: $(SOURCES) $(STAMPS)/requirements
+	@echo "build: compiling and installing gnomon into $(VENV)"
+	@touch $@.begun
+	@flock $(STAMPS) $(PIP) install -qq --no-build-isolation --no-deps .
+	@mv $@.begun $@

@@ -1,0 +1,43 @@
+"""Refuses to test an installation that is not what src/ holds.
+
+The package is installed into .venv as users install it, so an edit counts only after `make build`.
+To test another installation on purpose (a released wheel, say), set GNOMON_TEST_INSTALLED=1.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).parent / "src" / "gnomon"
+REMEDY = "run `make build` (or set GNOMON_TEST_INSTALLED=1 to test what is installed)"
+
+
+def outdated(source: Path, installed: Path) -> list[str]:
+    """Return the files of `source` that `installed` lacks or holds in another version."""
+    return [
+        str(name)
+        for path in sorted(source.rglob("*"))
+        if path.is_file() and path.suffix not in (".pyc", ".so")
+        for name in (path.relative_to(source),)
+        if not (installed / name).is_file() or (installed / name).read_bytes() != path.read_bytes()
+    ]
+
+
+def pytest_sessionstart() -> None:
+    """End the session before any test if the installed package is not this tree's."""
+    if os.environ.get("GNOMON_TEST_INSTALLED"):
+        return
+    spec = importlib.util.find_spec("gnomon")
+    if spec is None or spec.origin is None:
+        pytest.exit(f"gnomon is not installed: {REMEDY}", returncode=pytest.ExitCode.USAGE_ERROR)
+    different = outdated(SOURCE, Path(spec.origin).parent)
+    if different:
+        pytest.exit(
+            f"the installed gnomon is not what src/ holds ({', '.join(different[:3])}"
+            f"{', ...' if len(different) > 3 else ''}): {REMEDY}",
+            returncode=pytest.ExitCode.USAGE_ERROR,
+        )

@@ -1,0 +1,268 @@
+#!/bin/sh
+# Makes a machine ready to build and test Gnomon. The Makefile calls it; it can be called by hand.
+#
+#   setup.sh packages build   what `make demo` needs from the distribution
+#   setup.sh packages test    what `make test` needs on top of that
+#   setup.sh python           print the Python (3.11 or newer, with venv and headers) to build with
+#   setup.sh tracefs          mount tracefs if root, so that tracepoints can be counted
+#   setup.sh perf FOLDER      link a perf that works here into FOLDER if the one on PATH does not
+#
+# Each need is found by trying the thing itself (a compiler of any origin is a compiler), and only
+# what is really missing is installed: with apt-get on Debian and its kin if root or sudo without a
+# password is there; otherwise one message says what is missing and the command that installs it.
+set -eu
+
+say() {
+	printf 'setup: %s\n' "$*"
+}
+
+fail() {
+	printf 'setup: %s\n' "$@" >&2
+	exit 1
+}
+
+# --- what is needed: one line each, `name: how to tell that it is there` --------------------------
+
+has_compiler() {
+	echo '#include <stdlib.h>' | cc -xc -fsyntax-only - >/dev/null 2>&1
+}
+
+has_cmake() {
+	command -v cmake >/dev/null
+}
+
+has_ninja() {
+	command -v ninja >/dev/null
+}
+
+has_python() {
+	find_python >/dev/null
+}
+
+has_libpfm() {
+	echo '#include <perfmon/pfmlib_perf_event.h>' | cc -xc -fsyntax-only - >/dev/null 2>&1
+}
+
+has_xz() {
+	command -v xz >/dev/null
+}
+
+has_perf() {
+	perf --version >/dev/null 2>&1 || [ -n "$(perf_of_another_kernel)" ]
+}
+
+has_valgrind() {
+	command -v valgrind >/dev/null
+}
+
+has_setpriv() {
+	command -v setpriv >/dev/null
+}
+
+has_ps() {
+	command -v ps >/dev/null
+}
+
+has_ip() {
+	PATH="$PATH:/usr/sbin:/sbin" command -v ip >/dev/null
+}
+
+has_git() {
+	command -v git >/dev/null
+}
+
+needs() {
+	case $1 in
+	build) echo "compiler cmake ninja python libpfm xz" ;;
+	test) echo "perf valgrind setpriv ps ip git" ;;
+	*) fail "packages: 'build' or 'test', not '$1'" ;;
+	esac
+}
+
+# The packages that bring a need on this distribution.
+packages_for() {
+	case $1 in
+	compiler) echo build-essential ;;
+	cmake) echo cmake ;;
+	ninja) echo ninja-build ;;
+	python)
+		case $distribution in
+		ubuntu-22.04) echo python3.11 python3.11-dev python3.11-venv ;;
+		*) echo python3 python3-dev python3-venv ;;
+		esac
+		;;
+	libpfm) echo libpfm4-dev ;;
+	xz) echo xz-utils ;;
+	perf)
+		case $distribution in
+		ubuntu-*) echo linux-tools-common linux-tools-generic ;;
+		*) echo linux-perf ;;
+		esac
+		;;
+	valgrind) echo valgrind ;;
+	setpriv) echo util-linux ;;
+	ps) echo procps ;;
+	ip) echo iproute2 ;;
+	git) echo git ;;
+	esac
+}
+
+# What to look for where packages have other names.
+tool_for() {
+	case $1 in
+	compiler) echo "a C compiler (cc) with the C library's headers" ;;
+	cmake) echo "CMake 3.22 or newer" ;;
+	ninja) echo "ninja" ;;
+	python) echo "Python 3.11 or newer with venv, ensurepip and Python.h" ;;
+	libpfm) echo "libpfm4 with its headers (perfmon/pfmlib_perf_event.h)" ;;
+	xz) echo "xz" ;;
+	perf) echo "perf for the running kernel" ;;
+	setpriv) echo "setpriv (util-linux)" ;;
+	ps) echo "ps (procps)" ;;
+	ip) echo "ip (iproute2)" ;;
+	*) echo "$1" ;;
+	esac
+}
+
+# --- the parts ------------------------------------------------------------------------------------
+
+# debian-12, ubuntu-22.04, ...; derivatives count as what they derive from; "other" elsewhere.
+identify() {
+	distribution=other
+	[ -r /etc/os-release ] || return 0
+	id=$(. /etc/os-release && echo "${ID:-} ${ID_LIKE:-}")
+	version=$(. /etc/os-release && echo "${VERSION_ID:-}")
+	case " $id " in
+	*" ubuntu "*) distribution=ubuntu-$version ;;
+	*" debian "*) distribution=debian-$version ;;
+	esac
+}
+
+usable_python() {
+	"$1" -c '
+import ensurepip, os, sys, sysconfig, venv
+header = os.path.join(sysconfig.get_path("include"), "Python.h")
+if sys.version_info < (3, 11) or not os.path.exists(header):
+    sys.exit(1)
+print(sys.executable)' 2>/dev/null
+}
+
+# python3 if it will do, otherwise the newest that does.
+find_python() {
+	for candidate in python3 python3.15 python3.14 python3.13 python3.12 python3.11; do
+		if command -v "$candidate" >/dev/null && usable_python "$candidate"; then
+			return 0
+		fi
+	done
+	return 1
+}
+
+# Ubuntu's /usr/bin/perf refuses every kernel but those it was packaged for, although each perf
+# works with every kernel; this prints the newest one that is installed.
+perf_of_another_kernel() {
+	for candidate in /usr/lib/linux-tools/*/perf /usr/lib/linux-tools-*/perf; do
+		if "$candidate" --version >/dev/null 2>&1; then
+			echo "$candidate"
+		fi
+	done | sort -V | tail -n 1
+}
+
+missing() {
+	for need in $(needs "$1"); do
+		"has_$need" || echo "$need"
+	done
+}
+
+apt() {
+	$sudo env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 \
+		-o Acquire::Retries=3 -o Dpkg::Use-Pty=0 "$@" >"$log" 2>&1 </dev/null || {
+		tail -n 30 "$log" >&2
+		fail "apt-get $1 failed; its last lines are above"
+	}
+}
+
+install_packages() {
+	lacking=$(missing "$1")
+	[ -n "$lacking" ] || return 0
+	identify
+	wanted=""
+	for need in $lacking; do
+		wanted="$wanted $(packages_for "$need")"
+	done
+	wanted=${wanted# }
+
+	if [ "$distribution" = other ] || ! command -v apt-get >/dev/null; then
+		printf 'setup: this is not Debian or Ubuntu, so install with its own packages:\n' >&2
+		for need in $lacking; do
+			printf 'setup:   %s\n' "$(tool_for "$need")" >&2
+		done
+		exit 1
+	fi
+	if [ "$(id -u)" = 0 ]; then
+		sudo=""
+	elif sudo -n true 2>/dev/null; then
+		sudo="sudo -n"
+	else
+		fail "missing here: $wanted" \
+			"install them and call make again: sudo apt-get install --no-install-recommends $wanted"
+	fi
+
+	log=$(mktemp)
+	trap 'rm -f "$log"' EXIT
+	say "installing $wanted"
+	apt update
+	case "$distribution $lacking" in
+	ubuntu-*perf*)
+		if apt-cache show "linux-tools-$(uname -r)" >/dev/null 2>&1; then
+			wanted="$wanted linux-tools-$(uname -r)"
+		fi
+		;;
+	esac
+	# shellcheck disable=SC2086  # a list of names
+	apt install --no-install-recommends $wanted
+
+	still=$(missing "$1")
+	if [ -n "$still" ]; then
+		for need in $still; do
+			printf 'setup: still missing: %s\n' "$(tool_for "$need")" >&2
+		done
+		fail "apt-get installed $wanted, but $distribution does not bring what is needed"
+	fi
+}
+
+print_python() {
+	find_python || fail \
+		"no Python 3.11 or newer with venv, ensurepip and Python.h is on PATH" \
+		"install python3-dev and python3-venv (Ubuntu 22.04: python3.11-dev and python3.11-venv)"
+}
+
+mount_tracefs() {
+	[ ! -d /sys/kernel/tracing/events ] || return 0
+	if [ "$(id -u)" != 0 ]; then
+		say "tracefs is not readable here; tests of tracepoints are skipped without it:" \
+			"sudo mount -t tracefs tracefs /sys/kernel/tracing"
+	elif mount -t tracefs tracefs /sys/kernel/tracing 2>/dev/null; then
+		say "mounted tracefs on /sys/kernel/tracing"
+	else
+		say "tracefs cannot be mounted here (a container without CAP_SYS_ADMIN, or a kernel" \
+			"without tracing); tests of tracepoints are skipped"
+	fi
+}
+
+link_perf() {
+	if perf --version >/dev/null 2>&1; then
+		return 0
+	fi
+	found=$(perf_of_another_kernel)
+	[ -n "$found" ] || fail "no perf works here: install perf for kernel $(uname -r)"
+	ln -sf "$found" "$1/perf"
+	say "the distribution's perf refuses kernel $(uname -r); linked $found into $1"
+}
+
+case "${1:-} ${2:-}" in
+"packages build" | "packages test") install_packages "$2" ;;
+"python ") print_python ;;
+"tracefs ") mount_tracefs ;;
+"perf "?*) link_perf "$2" ;;
+*) fail "usage: setup.sh packages build|test | python | tracefs | perf FOLDER" ;;
+esac
