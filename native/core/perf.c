@@ -1,0 +1,262 @@
+/* Groups of perf events. Source: perf_event_open(2), include/uapi/linux/perf_event.h. */
+#include <gnomon/perf.h>
+
+#include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Sizes of struct perf_event_attr that kernels have used, PERF_ATTR_SIZE_VER0 onwards. */
+static const uint32_t attr_sizes[] = {64, 72, 80, 96, 104, 112, 120, 128, 136};
+
+#if defined(__aarch64__)
+/* config1 bits of the arm_pmuv3 driver: a 64-bit counter, and leave to read it from user space. */
+#define ARM64_LONG 0x1
+#define ARM64_RDPMC 0x2
+#endif
+
+void gn_attr_init(struct perf_event_attr *attr, const struct gn_event_spec *spec, uint32_t flags)
+{
+	memset(attr, 0, sizeof(*attr));
+	attr->type = spec->type;
+	attr->config = spec->config;
+	attr->config1 = spec->config1;
+	attr->config2 = spec->config2;
+#ifdef PERF_ATTR_SIZE_VER8
+	attr->config3 = spec->config3;
+#endif
+	attr->exclude_user = !!(spec->exclude & GN_EXCLUDE_USER);
+	attr->exclude_kernel = !!(spec->exclude & GN_EXCLUDE_KERNEL);
+	attr->exclude_hv = !!(spec->exclude & GN_EXCLUDE_HYPERVISOR);
+	attr->exclude_host = !!(spec->exclude & GN_EXCLUDE_HOST);
+	attr->exclude_guest = !!(spec->exclude & GN_EXCLUDE_GUEST);
+	attr->exclude_idle = !!(spec->exclude & GN_EXCLUDE_IDLE);
+	attr->inherit = !!(flags & GN_INHERIT);
+	attr->inherit_stat = !!(flags & GN_INHERIT_STAT);
+	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	if (flags & GN_INHERIT_STAT)
+		attr->read_format |= PERF_FORMAT_ID;
+	/* One event of a group is enough to carry them, and only a dummy should: it counts nothing.
+	 */
+	if ((flags & GN_TASK_RECORDS) && spec->type == PERF_TYPE_SOFTWARE &&
+	    spec->config == PERF_COUNT_SW_DUMMY) {
+		attr->task = 1;
+		attr->comm = 1;
+		attr->comm_exec = 1;
+		attr->sample_id_all = 1;
+		attr->sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+		attr->watermark = 1;
+		attr->wakeup_watermark = 1u << 16;
+	}
+	attr->size = gn_attr_size(attr);
+}
+
+uint32_t gn_attr_size(const struct perf_event_attr *attr)
+{
+	const unsigned char *byte = (const unsigned char *)attr;
+	const size_t skip = offsetof(struct perf_event_attr, size);
+	size_t used = sizeof(*attr);
+
+	/* The size field itself is not a reason for a larger size. */
+	while (used > attr_sizes[0] && byte[used - 1] == 0)
+		used--;
+	if (used <= skip + sizeof(attr->size))
+		return attr_sizes[0];
+	for (size_t i = 0; i < sizeof(attr_sizes) / sizeof(attr_sizes[0]); i++) {
+		if (attr_sizes[i] >= used)
+			return attr_sizes[i];
+	}
+	return sizeof(*attr);
+}
+
+int gn_perf_open(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd)
+{
+	long fd = syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+static void map_page(struct gn_group *group, int i)
+{
+	void *page =
+		mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, group->fd[i], 0);
+
+	/* A refusal only means that reads take a system call. */
+	group->page[i] = page == MAP_FAILED ? NULL : page;
+	if (!group->page[i])
+		group->mapped = 0;
+}
+
+static int open_one(struct gn_group *group, const struct gn_event_spec *spec, int i, pid_t pid,
+		    int cpu)
+{
+	const int leads = spec[i].leader == i;
+	struct perf_event_attr attr;
+	int fd;
+
+	gn_attr_init(&attr, &spec[i], group->flags);
+	if (group->whole)
+		attr.read_format |= PERF_FORMAT_GROUP;
+	if (leads) {
+		attr.disabled = !(group->flags & GN_STARTED);
+		attr.enable_on_exec = !!(group->flags & GN_ENABLE_ON_EXEC);
+		attr.pinned = !!(group->flags & GN_PINNED);
+		attr.exclusive = !!(group->flags & GN_EXCLUSIVE);
+	}
+#if defined(__aarch64__)
+	if ((group->flags & GN_USER_READ) && spec[i].type != PERF_TYPE_SOFTWARE &&
+	    spec[i].type != PERF_TYPE_TRACEPOINT && !spec[i].config1) {
+		attr.config1 = ARM64_LONG | ARM64_RDPMC;
+		fd = gn_perf_open(&attr, pid, cpu, leads ? -1 : group->fd[spec[i].leader]);
+		if (fd >= 0)
+			return fd;
+		attr.config1 = 0;
+	}
+#endif
+	fd = gn_perf_open(&attr, pid, cpu, leads ? -1 : group->fd[spec[i].leader]);
+	return fd;
+}
+
+int gn_group_open(struct gn_group *group, const struct gn_event_spec *spec, int n, pid_t pid,
+		  int cpu, uint32_t flags, int *failed)
+{
+	int unused;
+
+	if (!failed)
+		failed = &unused;
+	*failed = -1;
+	group->n = 0;
+	if (n < 1 || n > GN_EVENTS_MAX)
+		return -EINVAL;
+	group->flags = flags;
+	/* The kernel sums an inherited group only event by event on every kernel we know. */
+	group->whole = !(flags & GN_INHERIT);
+	group->mapped = !!(flags & GN_USER_READ);
+	for (int i = 0; i < n; i++) {
+		if (spec[i].leader < 0 || spec[i].leader > i ||
+		    spec[spec[i].leader].leader != spec[i].leader)
+			return -EINVAL;
+		if (spec[i].leader != 0)
+			group->whole = 0;
+	}
+	for (int i = 0; i < n; i++) {
+		int fd = open_one(group, spec, i, pid, cpu);
+
+		if (fd < 0) {
+			*failed = i;
+			gn_group_close(group);
+			return fd;
+		}
+		group->fd[i] = fd;
+		group->leader[i] = spec[i].leader;
+		group->page[i] = NULL;
+		group->n = i + 1;
+		if (flags & GN_USER_READ)
+			map_page(group, i);
+	}
+	return 0;
+}
+
+void gn_group_close(struct gn_group *group)
+{
+	/* Members before their leader, so that none becomes a leader on the way. */
+	for (int i = group->n - 1; i >= 0; i--) {
+		if (group->page[i])
+			munmap(group->page[i], (size_t)sysconf(_SC_PAGESIZE));
+		close(group->fd[i]);
+	}
+	group->n = 0;
+}
+
+static int each_leader(const struct gn_group *group, unsigned long request)
+{
+	if (group->whole)
+		return ioctl(group->fd[0], request, PERF_IOC_FLAG_GROUP) < 0 ? -errno : 0;
+	for (int i = 0; i < group->n; i++) {
+		if (group->leader[i] == i && ioctl(group->fd[i], request, PERF_IOC_FLAG_GROUP) < 0)
+			return -errno;
+	}
+	return 0;
+}
+
+int gn_group_enable(struct gn_group *group)
+{
+	return each_leader(group, PERF_EVENT_IOC_ENABLE);
+}
+
+int gn_group_disable(struct gn_group *group)
+{
+	return each_leader(group, PERF_EVENT_IOC_DISABLE);
+}
+
+int gn_group_reset(struct gn_group *group)
+{
+	return each_leader(group, PERF_EVENT_IOC_RESET);
+}
+
+static int read_mapped(const struct gn_group *group, struct gn_reading *out)
+{
+	struct gn_count count;
+
+	for (int i = 0; i < group->n; i++) {
+		if (!gn_user_read(group->page[i], &count))
+			return 0;
+		out->value[i] = count.value;
+		if (i == 0) {
+			out->enabled = count.enabled;
+			out->running = count.running;
+		}
+	}
+	out->nr = (uint64_t)group->n;
+	return 1;
+}
+
+int gn_group_read(const struct gn_group *group, struct gn_reading *out)
+{
+	const size_t size = gn_reading_size(group->n);
+	ssize_t got;
+
+	if (!group->whole || group->n == 0)
+		return -EINVAL;
+	if (group->mapped && read_mapped(group, out))
+		return 0;
+	got = read(group->fd[0], out, size);
+	if (got == (ssize_t)size)
+		return 0;
+	/* End of file is how the kernel says that a pinned group lost its counters. */
+	return got < 0 ? -errno : -EBUSY;
+}
+
+int gn_group_read_each(const struct gn_group *group, struct gn_count *out)
+{
+	/* {value, enabled, running} and, with GN_INHERIT_STAT, the event's id. */
+	uint64_t word[4];
+
+	if (group->whole && group->n > 1) {
+		struct {
+			struct gn_reading head;
+			uint64_t value[GN_EVENTS_MAX];
+		} all;
+		int failed = gn_group_read(group, &all.head);
+
+		for (int i = 0; !failed && i < group->n; i++) {
+			out[i].value = all.value[i];
+			out[i].enabled = all.head.enabled;
+			out[i].running = all.head.running;
+		}
+		return failed;
+	}
+	for (int i = 0; i < group->n; i++) {
+		ssize_t got = read(group->fd[i], word, sizeof(word));
+		const uint64_t *at = group->whole ? word + 1 : word;
+
+		if (got < (ssize_t)(3 * sizeof(uint64_t)))
+			return got < 0 ? -errno : -EBUSY;
+		out[i].value = group->whole ? word[3] : at[0];
+		out[i].enabled = group->whole ? at[0] : at[1];
+		out[i].running = group->whole ? at[1] : at[2];
+	}
+	return 0;
+}

@@ -1,0 +1,41 @@
+/* gnomon._core: the face of the C core to Python. */
+#include "core.h"
+
+#include <errno.h>
+
+PyObject *core_open_error;
+
+PyObject *core_set_errno(int negative_errno)
+{
+	errno = -negative_errno;
+	return PyErr_SetFromErrno(PyExc_OSError);
+}
+
+static struct PyModuleDef definition = {
+	PyModuleDef_HEAD_INIT,
+	.m_name = "gnomon._core",
+	.m_doc = "The C core: perf groups, lazy readings, clocks, processes and libpfm4.",
+	.m_size = -1,
+};
+
+PyMODINIT_FUNC PyInit__core(void)
+{
+	PyObject *module = PyModule_Create(&definition);
+
+	if (!module)
+		return NULL;
+	core_open_error = PyErr_NewExceptionWithDoc(
+		"gnomon._core.OpenError",
+		"The kernel refused an event; `index` is its place in the list of events.",
+		PyExc_OSError, NULL);
+	if (!core_open_error || PyModule_AddObjectRef(module, "OpenError", core_open_error) < 0)
+		goto failed;
+	if (core_add_reading(module) < 0 || core_add_group(module) < 0 ||
+	    core_add_ring(module) < 0 || core_add_process(module) < 0 ||
+	    core_add_events(module) < 0 || core_add_timers(module) < 0)
+		goto failed;
+	return module;
+failed:
+	Py_DECREF(module);
+	return NULL;
+}
