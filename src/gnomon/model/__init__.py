@@ -1,0 +1,1 @@
+"""The vocabulary that every part of Gnomon shares: values, events and tables."""

@@ -1,0 +1,95 @@
+"""A measured number that never travels without where it came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class How(StrEnum):
+    """How a number came to be; shown beside it on every screen."""
+
+    COUNTED = "counted"
+    SCALED = "scaled"
+    SAMPLED = "sampled"
+    EMULATED = "emulated"
+    MODELLED = "modelled"
+    ESTIMATED = "estimated"
+
+
+class Scope(StrEnum):
+    """What a number covers."""
+
+    THREAD = "thread"
+    PROCESS = "process"
+    CPU = "cpu"
+    NODE = "node"
+
+
+class Domain(StrEnum):
+    """The privilege levels that a counter counts in."""
+
+    ALL = "all"
+    USER = "user"
+    KERNEL = "kernel"
+    HYPERVISOR = "hypervisor"
+    USER_KERNEL = "user+kernel"
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One event's count.
+
+    Attributes:
+        event: the event's name as the user gave it.
+        component: the component that counted it.
+        raw: what the counter read, unscaled.
+        enabled_ns: nanoseconds for which the event was meant to count.
+        running_ns: nanoseconds for which it really did (less under multiplexing).
+        unit: unit of `value`.
+        unit_factor: multiplies a raw count into `unit` (1 for plain counts).
+        domain: privilege levels counted.
+        scope: what the count covers.
+        how: how the number came to be.
+
+    `value` is None where the event was enabled but never got a counter: nothing is invented.
+    Source: perf_event_open(2), PERF_FORMAT_TOTAL_TIME_RUNNING.
+    """
+
+    event: str
+    component: str
+    raw: int
+    enabled_ns: int
+    running_ns: int
+    unit: str
+    unit_factor: float
+    domain: Domain
+    scope: Scope
+    how: How
+
+    @property
+    def scale(self) -> float | None:
+        """Factor that multiplexing asks for (enabled / running); None if it never ran."""
+        if self.running_ns == self.enabled_ns:
+            return 1.0
+        return self.enabled_ns / self.running_ns if self.running_ns else None
+
+    @property
+    def value(self) -> int | float | None:
+        """The count in `unit`, scaled for multiplexing; None where nothing was measured."""
+        scale = self.scale
+        if scale is None:
+            return None
+        if scale == 1.0 and self.unit_factor == 1:
+            return self.raw
+        return self.raw * scale * self.unit_factor
+
+
+@dataclass(frozen=True, slots=True)
+class Unavailable:
+    """An event that was asked for and could not be counted, why, and what to do."""
+
+    event: str
+    reason: str
+    remedy: str
+    errno: int = 0
