@@ -1,0 +1,1 @@
+"""Counter components, event names and event sets: PAPI's job."""

@@ -1,0 +1,197 @@
+"""What a counter component is: the Protocol that each file in `components/` meets.
+
+A component owns a family of events that come from one source (core PMUs, the kernel, /proc, ...).
+It says whether that source is usable here, lists its events, resolves a typed name to an event,
+and opens events on a target. Everything above (event sets, `gnomon count`) works through this
+Protocol only, so a new source is one file and one line in `components/__init__.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol
+
+from gnomon.model.value import Domain, How, Scope, Value
+
+
+class Overflow(StrEnum):
+    """How a component can tell that a counter passed a threshold."""
+
+    NONE = "none"
+    INTERRUPT = "interrupt"
+    TIMER = "timer"
+
+
+@dataclass(frozen=True, slots=True)
+class Availability:
+    """Whether a component works here; if not: the errno, the cause and the remedy."""
+
+    available: bool
+    reason: str = ""
+    remedy: str = ""
+    errno: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class EventInfo:
+    """A row of `gnomon events`: one event that a component knows, available or not."""
+
+    name: str
+    component: str
+    description: str
+    unit: str
+    scope: Scope
+    how: How = How.COUNTED
+    gauge: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A resolved event: what the user typed, and what its component needs to open it.
+
+    Attributes:
+        name: as the user typed it.
+        info: the component's description of it.
+        domain: privilege levels that will be counted.
+        spec: the component's own encoding (`PerfSpec` for perf-backed ones, a key otherwise).
+        unit_factor: multiplies a raw count into `info.unit`.
+        group: number of the brace group `{a,b}` it was typed in; events of one group are
+            always on the PMU together. None outside braces.
+    """
+
+    name: str
+    info: EventInfo
+    domain: Domain
+    spec: Any
+    unit_factor: float = 1
+    group: int | None = None
+
+
+def make_value(event: Event, raw: int, enabled_ns: int, running_ns: int) -> Value:
+    """Return the typed value of an event's raw count."""
+    how = event.info.how
+    if how is How.COUNTED and running_ns != enabled_ns:
+        how = How.SCALED
+    return Value(
+        event.name,
+        event.info.component,
+        raw,
+        enabled_ns,
+        running_ns,
+        event.info.unit,
+        event.unit_factor,
+        event.domain,
+        event.info.scope,
+        how,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What an event set counts.
+
+    Attributes:
+        pid: process or thread to count; 0 is the calling thread; None while a command's
+            process does not exist yet.
+        cpu: count on this CPU only; -1 is wherever the target runs.
+        inherit: threads and processes created later are counted too.
+        command: counting begins when the next program is executed by a child of the calling
+            thread (`gnomon count -- program`).
+    """
+
+    pid: int | None = 0
+    cpu: int = -1
+    inherit: bool = False
+    command: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RawCount:
+    """What one event's counter read: the count and the two times of perf_event_open(2)."""
+
+    raw: int
+    enabled_ns: int
+    running_ns: int
+
+
+class Counting(Protocol):
+    """Events of one component, opened on one target."""
+
+    def start(self, pid: int | None = None) -> None:
+        """Begin at zero. `pid` is the process just spawned when the target is a command."""
+
+    def read(self) -> Sequence[RawCount]:
+        """Return what was counted since `start`, in the order of the events."""
+
+    def stop(self) -> Sequence[RawCount]:
+        """Stop counting and return the final counts, in the order of the events."""
+
+    def close(self) -> None:
+        """Give back every descriptor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why one event of a set could not be opened."""
+
+    event: Event
+    reason: str
+    remedy: str
+    errno: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What came of opening events: a counting of those that opened, and the refusals.
+
+    Attributes:
+        counting: counts `events`, None if none opened.
+        events: those that opened, as they opened (a domain may have become narrower than asked
+            where the kernel allows no more; `notes` then says so).
+        refused: the others.
+        notes: sentences for the user.
+    """
+
+    counting: Counting | None
+    events: tuple[Event, ...]
+    refused: tuple[Refusal, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+
+class Component(Protocol):
+    """A source of events.
+
+    Attributes:
+        name: one word; the prefix in `name:::event`.
+        description: one line for `gnomon components`.
+        how_measured: how its values come to be, one line.
+        scope: what a count of it covers at the finest.
+        overflow: how its counters can signal a threshold.
+    """
+
+    name: str
+    description: str
+    how_measured: str
+    scope: Scope
+    overflow: Overflow
+
+    def availability(self) -> Availability:
+        """Return whether the component works here, found by trying, not by guessing."""
+
+    def counters(self) -> int | None:
+        """Return how many events count at once; None where there is no limit."""
+
+    def events(self) -> Iterator[EventInfo]:
+        """Yield every event of this component on this machine (may be long: be lazy)."""
+
+    def resolve(self, name: str) -> tuple[Event, ...]:
+        """Return the event(s) that a typed name means here, () if it is not this component's.
+
+        More than one where a logical event has one count per core PMU (hybrid CPUs).
+        Raises EventNameError for a name that is plainly this component's, but wrong.
+        """
+
+    def open(self, events: Sequence[Event], target: Target) -> Opened:
+        """Open events on a target; never raises for an event that the kernel refuses."""

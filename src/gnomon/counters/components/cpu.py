@@ -1,0 +1,227 @@
+"""The `cpu` component: the counters of the CPU cores.
+
+Names come from three places: perf's generic names, the kernel's own event and format files in
+sysfs, and libpfm4's tables. Source: perf_event_open(2), libpfm4's pfm_get_os_event_encoding(3).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from gnomon import _core
+from gnomon.counters.component import (
+    Availability,
+    Event,
+    EventInfo,
+    Opened,
+    Overflow,
+    Target,
+)
+from gnomon.counters.names import Modifiers, modifiers, pmu_terms
+from gnomon.counters.perf import PerfSpec, open_events
+from gnomon.counters.pmu import SYSFS, Encoding, Pmu, core_pmus
+from gnomon.errors import EventUnavailableError
+from gnomon.model.value import Scope
+
+_HARDWARE = 0
+_HW_CACHE = 3
+_RAW = 4
+
+# name: config, aliases, description (enum perf_hw_id)
+_GENERIC: dict[str, tuple[int, tuple[str, ...], str]] = {
+    "cycles": (0, ("cpu-cycles",), "core clock cycles while not halted"),
+    "instructions": (1, (), "instructions retired"),
+    "cache-references": (2, (), "accesses to the last-level cache"),
+    "cache-misses": (3, (), "misses in the last-level cache"),
+    "branches": (4, ("branch-instructions",), "branch instructions retired"),
+    "branch-misses": (5, (), "branches predicted wrongly"),
+    "bus-cycles": (6, (), "bus clock cycles"),
+    "stalled-cycles-frontend": (7, ("idle-cycles-frontend",), "cycles without a new instruction"),
+    "stalled-cycles-backend": (8, ("idle-cycles-backend",), "cycles waiting to retire"),
+    "ref-cycles": (9, (), "cycles of the reference clock, whatever the frequency"),
+}
+_CANONICAL = {alias: name for name, (_, aliases, _d) in _GENERIC.items() for alias in aliases}
+
+_CACHES = ("L1-dcache", "L1-icache", "LLC", "dTLB", "iTLB", "branch", "node")
+_CACHE_OPS = {
+    "loads": (0, 0, "loads"),
+    "load-misses": (0, 1, "loads that missed"),
+    "stores": (1, 0, "stores"),
+    "store-misses": (1, 1, "stores that missed"),
+    "prefetches": (2, 0, "prefetches"),
+    "prefetch-misses": (2, 1, "prefetches that missed"),
+}
+_CACHE_NAME = re.compile(f"({'|'.join(_CACHES)})-({'|'.join(_CACHE_OPS)})")
+_RAW_NAME = re.compile(r"r([0-9a-fA-F]{1,16})")
+_PFM_NAME = re.compile(r"[A-Za-z][\w.\-]*(?:::?[\w.\-]+(?:=[\w.\-]+)?)*")
+
+
+class CpuComponent:
+    """The performance monitoring units of the CPU cores."""
+
+    name = "cpu"
+    description = "hardware counters of the CPU cores"
+    how_measured = "counted by the core's PMU; the kernel saves and restores it per thread"
+    scope = Scope.THREAD
+    overflow = Overflow.INTERRUPT
+
+    def __init__(self, sysfs: Path = SYSFS) -> None:
+        self._sysfs = sysfs
+
+    def availability(self) -> Availability:
+        """Return whether an instruction counter opens here."""
+        event = self.resolve("instructions")[0]
+        opened = open_events([event], Target())
+        if opened.counting is not None:
+            opened.counting.close()
+            return Availability(True)
+        refused = opened.refused[0]
+        return Availability(False, refused.reason, refused.remedy, refused.errno)
+
+    def counters(self) -> int | None:
+        """Return how many counters libpfm4 knows this core to have, None if it does not know."""
+        for pmu in libpfm_pmus():
+            if pmu.is_present and pmu.is_core and pmu.counters:
+                return pmu.counters + pmu.fixed_counters
+        return None
+
+    def events(self) -> Iterator[EventInfo]:
+        """Yield generic names, the kernel's names, then libpfm4's for the PMUs present."""
+        for name, (_, _aliases, description) in _GENERIC.items():
+            yield EventInfo(name, self.name, description, "", Scope.THREAD)
+        for cache in _CACHES:
+            for op, (_, _, description) in _CACHE_OPS.items():
+                yield EventInfo(f"{cache}-{op}", self.name, description, "", Scope.THREAD)
+        for pmu in core_pmus(self._sysfs):
+            for event in pmu.event_names():
+                yield EventInfo(
+                    f"{pmu.name}/{event}/", self.name, "the kernel's name", "", Scope.THREAD
+                )
+        for known in libpfm_pmus():
+            if known.is_present and known.is_core:
+                yield from known.events()
+
+    def resolve(self, name: str) -> tuple[Event, ...]:
+        """Return the event of a generic, sysfs, raw or libpfm4 name; one per core PMU if hybrid.
+
+        Raises:
+            EventNameError: a core PMU without that event or parameter.
+            EventUnavailableError: an event of another CPU.
+        """
+        base, mods = modifiers(name)
+        terms = pmu_terms(base)
+        if terms is not None:
+            for pmu in core_pmus(self._sysfs):
+                if pmu.name == terms.pmu:
+                    return (self._event(name, base, pmu.encode(terms, name), mods),)
+            return ()
+        generic = self._generic(base)
+        if generic is not None:
+            return self._on_each_pmu(name, base, generic, mods)
+        return self._from_libpfm(name, base, mods)
+
+    def open(self, events: Sequence[Event], target: Target) -> Opened:
+        """Open events on a target."""
+        return open_events(events, target)
+
+    def _generic(self, base: str) -> Encoding | None:
+        known = _GENERIC.get(_CANONICAL.get(base, base))
+        if known is not None:
+            return Encoding(_HARDWARE, known[0])
+        cache = _CACHE_NAME.fullmatch(base)
+        if cache is not None:
+            op, result, _ = _CACHE_OPS[cache[2]]
+            return Encoding(_HW_CACHE, _CACHES.index(cache[1]) | op << 8 | result << 16)
+        raw = _RAW_NAME.fullmatch(base)
+        return Encoding(_RAW, int(raw[1], 16)) if raw else None
+
+    def _on_each_pmu(
+        self, name: str, base: str, encoding: Encoding, mods: Modifiers
+    ) -> tuple[Event, ...]:
+        pmus = core_pmus(self._sysfs)
+        if len(pmus) < 2:
+            return (self._event(name, base, encoding, mods),)
+        # Hybrid CPUs: one logical event, one count for each kind of core (PERF_PMU_TYPE_SHIFT).
+        suffix = name[len(base) :].lstrip(":")
+        return tuple(
+            self._event(f"{pmu.name}/{base}/{suffix}", base, _on(pmu, encoding), mods)
+            for pmu in pmus
+        )
+
+    def _from_libpfm(self, name: str, base: str, mods: Modifiers) -> tuple[Event, ...]:
+        if not _PFM_NAME.fullmatch(base) or ":::" in base:
+            return ()
+        try:
+            pmus = libpfm_pmus()
+            kind, config, config1, config2, exclude, full = _core.pfm_encode(base)
+        except (_core.PfmError, ImportError):
+            return ()
+        prefix = full.partition("::")[0]
+        owner = next((pmu for pmu in pmus if pmu.name == prefix), None)
+        if owner is not None and not owner.is_present:
+            raise EventUnavailableError(
+                name,
+                f"it belongs to {owner.description}, which this machine does not have",
+                "see gnomon events for those of this machine",
+            )
+        if owner is not None and not owner.is_core and kind not in (_HARDWARE, _HW_CACHE, _RAW):
+            return ()
+        encoding = Encoding(kind, config, config1, config2, exclude=exclude)
+        return (self._event(name, full, encoding, mods),)
+
+    def _event(self, name: str, base: str, encoding: Encoding, mods: Modifiers) -> Event:
+        known = _GENERIC.get(_CANONICAL.get(base, base))
+        description = known[2] if known else "event of the core PMU"
+        info = EventInfo(base, self.name, description, "", Scope.THREAD)
+        encoding = replace(encoding, exclude=encoding.exclude | mods.exclude)
+        return Event(name, info, mods.domain, PerfSpec.of(encoding, hardware=True))
+
+
+def _on(pmu: Pmu, encoding: Encoding) -> Encoding:
+    if encoding.type == _RAW:
+        return replace(encoding, type=pmu.type)
+    return replace(encoding, config=encoding.config | pmu.type << 32)
+
+
+class LibpfmPmu:
+    """A PMU in libpfm4's tables, present here or not."""
+
+    def __init__(self, row: tuple[int, str, str, str, int, int, int, bool]) -> None:
+        self._id, self.name, self.description, kind, _, self.counters, self.fixed_counters, here = (
+            row
+        )
+        self.is_core = kind == "core"
+        self.is_present = here
+
+    def events(self) -> Iterator[EventInfo]:
+        """Yield its events, one for every unit mask."""
+        for name, description, masks in _core.pfm_events(self._id):
+            if not masks:
+                yield self._info(f"{self.name}::{name}", description)
+            for mask, meaning in masks:
+                yield self._info(f"{self.name}::{name}:{mask}", f"{description}: {meaning}")
+
+    def _info(self, name: str, description: str) -> EventInfo:
+        return EventInfo(name, "cpu", description, "", Scope.THREAD)
+
+
+def libpfm_pmus() -> tuple[LibpfmPmu, ...]:
+    """Return every PMU that libpfm4 knows, () where it is not installed."""
+    # libpfm4 reads its variables once, when it is initialised; with this one it also names and
+    # encodes events of CPUs that are not here, so that a refusal can say whose event it is.
+    key = "LIBPFM_ENCODE_INACTIVE"
+    before = os.environ.get(key)
+    os.environ[key] = "1"
+    try:
+        return tuple(LibpfmPmu(row) for row in _core.pfm_pmus())
+    except ImportError:
+        return ()
+    finally:
+        if before is None:
+            del os.environ[key]
+        else:
+            os.environ[key] = before

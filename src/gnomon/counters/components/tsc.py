@@ -1,0 +1,159 @@
+"""The `tsc` component: the processor's time counter, and the kernel's `msr` PMU over it.
+
+Source: Intel SDM vol. 3, 18.17 (invariant TSC); arch/x86/events/msr.c.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from gnomon import _core
+from gnomon.counters.component import (
+    Availability,
+    Counting,
+    Event,
+    EventInfo,
+    Opened,
+    Overflow,
+    RawCount,
+    Target,
+)
+from gnomon.counters.join import JoinedCounting
+from gnomon.counters.names import modifiers, nearest, pmu_terms
+from gnomon.counters.perf import PerfSpec, open_events
+from gnomon.counters.pmu import SYSFS, Pmu, find
+from gnomon.errors import EventNameError
+from gnomon.model.value import Domain, Scope
+
+_PREFIX = "tsc:::"
+_OWN = {
+    "cycles": "ticks of the time counter, which runs at one rate always (real cycles)",
+}
+
+
+class TscComponent:
+    """The time counter as an event, and the model-specific registers that the kernel shows."""
+
+    name = "tsc"
+    description = "the processor's time counter and the kernel's msr PMU"
+    how_measured = "read from the time counter (rdtsc, cntvct); msr events counted by the kernel"
+    scope = Scope.THREAD
+    overflow = Overflow.NONE
+
+    def __init__(self, sysfs: Path = SYSFS) -> None:
+        self._sysfs = sysfs
+
+    def availability(self) -> Availability:
+        """Return whether the processor has a time counter of constant rate."""
+        source, _ = _core.clock_info()
+        if source != "vdso":
+            return Availability(True)
+        return Availability(
+            False,
+            "the processor's time counter does not run at one rate always",
+            "none is needed: times come from the kernel's clock instead",
+        )
+
+    def counters(self) -> int | None:
+        """Return None: there is no limit."""
+        return None
+
+    def events(self) -> Iterator[EventInfo]:
+        """Yield the time counter, then the events of the msr PMU."""
+        for key in _OWN:
+            yield _own_info(key)
+        pmu = self._msr()
+        if pmu is not None:
+            for event in pmu.event_names():
+                yield self._msr_info(pmu, event)
+
+    def resolve(self, name: str) -> tuple[Event, ...]:
+        """Return the event of `tsc:::cycles` or of `msr/.../`.
+
+        Raises:
+            EventNameError: another `tsc:::` name, or a parameter that the msr PMU lacks.
+        """
+        if name.startswith(_PREFIX):
+            key = name.removeprefix(_PREFIX)
+            if key not in _OWN:
+                known = [_PREFIX + k for k in _OWN]
+                raise EventNameError(name, "component tsc has no such event", nearest(name, known))
+            return (Event(name, _own_info(key), Domain.ALL, key),)
+        base, mods = modifiers(name)
+        terms = pmu_terms(base)
+        pmu = self._msr() if terms is not None and terms.pmu == "msr" else None
+        if pmu is None or terms is None:
+            return ()
+        if mods.exclude:
+            raise EventNameError(name, "the msr PMU counts in every mode; leave the modifier out")
+        event = terms.terms[0][0]
+        # The name is the one that was typed: it need not be one of the kernel's own.
+        spec = PerfSpec.of(pmu.encode(terms, name), hardware=True)
+        return (Event(name, self._msr_info(pmu, event), Domain.ALL, spec, pmu.scale(event)),)
+
+    def open(self, events: Sequence[Event], target: Target) -> Opened:
+        """Open events on a target."""
+        own = [e for e in events if not isinstance(e.spec, PerfSpec)]
+        perf = open_events([e for e in events if isinstance(e.spec, PerfSpec)], target)
+        kept = [*own, *perf.events]
+        parts: list[Counting] = []
+        places: list[range] = []
+        if own:
+            parts.append(TickCounting(len(own)))
+            places.append(range(len(own)))
+        if perf.counting is not None:
+            parts.append(perf.counting)
+            places.append(range(len(own), len(kept)))
+        if not parts:
+            return Opened(None, (), perf.refused, perf.notes)
+        counting = parts[0] if len(parts) == 1 else JoinedCounting(parts, places)
+        return Opened(counting, tuple(kept), perf.refused, perf.notes)
+
+    def _msr(self) -> Pmu | None:
+        return next((pmu for pmu in find(self._sysfs) if pmu.name == "msr"), None)
+
+    def _msr_info(self, pmu: Pmu, event: str) -> EventInfo:
+        return EventInfo(
+            f"msr/{event}/",
+            self.name,
+            "ticks of the register while the thread runs",
+            pmu.unit(event),
+            Scope.THREAD,
+        )
+
+
+class TickCounting:
+    """The time counter since the start; meets `component.Counting`."""
+
+    def __init__(self, n: int) -> None:
+        self._n = n
+        self._ticks = self._ns = 0
+        self._final: tuple[RawCount, ...] | None = None
+
+    def start(self, pid: int | None = None) -> None:  # noqa: ARG002
+        """Begin at zero."""
+        self._final = None
+        self._ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+        self._ticks = _core.clock_ticks()
+
+    def read(self) -> tuple[RawCount, ...]:
+        """Return the ticks since the start, or until the stop."""
+        if self._final is not None:
+            return self._final
+        ticks = _core.clock_ticks() - self._ticks
+        ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) - self._ns
+        return (RawCount(ticks, ns, ns),) * self._n
+
+    def stop(self) -> tuple[RawCount, ...]:
+        """Return the ticks since the start."""
+        self._final = self.read()
+        return self._final
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def _own_info(key: str) -> EventInfo:
+    return EventInfo(_PREFIX + key, "tsc", _OWN[key], "", Scope.NODE)

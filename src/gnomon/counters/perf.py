@@ -1,0 +1,256 @@
+"""Counting through perf_event_open(2): what the perf-backed components share.
+
+Source: perf_event_open(2).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gnomon import _core
+from gnomon.counters import refusal
+from gnomon.counters.component import Event, Opened, RawCount, Refusal, Target, make_value
+from gnomon.counters.pmu import Encoding
+from gnomon.model.value import Domain, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One native event of an event, and the factor its count enters with."""
+
+    factor: int
+    encoding: Encoding
+
+
+@dataclass(frozen=True, slots=True)
+class PerfSpec:
+    """How a perf-backed event is opened.
+
+    Attributes:
+        terms: native events whose counts, times their factors, add up to the event's.
+        hardware: counts on a PMU, so that no PMU or a full one can be the reason of a refusal.
+        tracepoint: is one.
+        kernel_only: happens in the kernel, so that counting only user mode would read 0.
+    """
+
+    terms: tuple[Term, ...]
+    hardware: bool = False
+    tracepoint: bool = False
+    kernel_only: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        encoding: Encoding,
+        *,
+        hardware: bool = False,
+        tracepoint: bool = False,
+        kernel_only: bool = False,
+    ) -> PerfSpec:
+        """Return the spec of an event that is one native event."""
+        return cls((Term(1, encoding),), hardware, tracepoint, kernel_only)
+
+    @property
+    def is_native(self) -> bool:
+        """Whether the count is one native event's, as it is."""
+        return len(self.terms) == 1 and self.terms[0].factor == 1
+
+
+def combine(terms: Sequence[Term], counts: Sequence[tuple[int, int, int]]) -> RawCount:
+    """Return the count of an event made of several native ones.
+
+    Terms that were multiplexed apart are scaled one by one; the result then carries the
+    shortest running time, so that it shows as scaled and scales to the right value.
+    """
+    enabled = max(count[1] for count in counts)
+    running = min(count[2] for count in counts)
+    if all(count[1:] == counts[0][1:] for count in counts):
+        raw = sum(t.factor * c[0] for t, c in zip(terms, counts, strict=True))
+        return RawCount(raw, enabled, running)
+    if running == 0:
+        return RawCount(0, enabled, 0)
+    scaled = sum(
+        t.factor * c[0] * (c[1] / c[2] if c[2] else 0) for t, c in zip(terms, counts, strict=True)
+    )
+    return RawCount(round(scaled * running / enabled), enabled, running)
+
+
+class PerfCounting:
+    """Events opened on one or more threads; meets `component.Counting`."""
+
+    def __init__(
+        self, groups: Sequence[_core.Group[Value]], events: Sequence[Event], on_exec: bool
+    ) -> None:
+        self._groups = tuple(groups)
+        self._specs = tuple(event.spec for event in events)
+        self._on_exec = on_exec
+
+    def group(self) -> _core.Group[Value] | None:
+        """Return the one kernel group whose reading is this counting's, None if it takes more."""
+        one = len(self._groups) == 1 and all(spec.is_native for spec in self._specs)
+        return self._groups[0] if one else None
+
+    def start(self, pid: int | None = None) -> None:  # noqa: ARG002
+        """Begin at zero; a command's counters have begun by themselves when it was executed."""
+        if not self._on_exec:
+            for group in self._groups:
+                group.start()
+
+    def reset(self) -> None:
+        """Go on from zero."""
+        for group in self._groups:
+            group.reset()
+
+    def read(self) -> tuple[RawCount, ...]:
+        """Return the counts since the start."""
+        return self._join([group.read().counts() for group in self._groups])
+
+    def stop(self) -> tuple[RawCount, ...]:
+        """Stop and return the final counts."""
+        return self._join([group.stop().counts() for group in self._groups])
+
+    def close(self) -> None:
+        """Close every descriptor."""
+        for group in self._groups:
+            group.close()
+
+    def _join(self, readings: list[tuple[tuple[int, int, int], ...]]) -> tuple[RawCount, ...]:
+        first = readings[0]
+        if len(readings) > 1:
+            first = tuple(
+                (sum(c[0] for c in same), sum(c[1] for c in same), sum(c[2] for c in same))
+                for same in zip(*readings, strict=True)
+            )
+        result: list[RawCount] = []
+        at = 0
+        for spec in self._specs:
+            n = len(spec.terms)
+            if spec.is_native:
+                result.append(RawCount(*first[at]))
+            else:
+                result.append(combine(spec.terms, first[at : at + n]))
+            at += n
+        return tuple(result)
+
+
+def native_specs(
+    events: Sequence[Event], *, together: bool
+) -> tuple[list[tuple[int, int, int, int, int, int, int]], list[int]]:
+    """Return what `_core.Group` wants for events, and which event each native one belongs to.
+
+    `together` puts all into one kernel group; otherwise only brace groups stay together.
+    """
+    specs: list[tuple[int, int, int, int, int, int, int]] = []
+    owners: list[int] = []
+    leader_of: dict[int, int] = {}
+    for owner, event in enumerate(events):
+        for term in event.spec.terms:
+            own = len(specs)
+            leader = own
+            if together:
+                leader = 0
+            elif event.group is not None:
+                leader = leader_of.setdefault(event.group, own)
+            e = term.encoding
+            specs.append((e.type, e.config, e.config1, e.config2, e.config3, e.exclude, leader))
+            owners.append(owner)
+    return specs, owners
+
+
+def narrowed(event: Event) -> Event | None:
+    """Return the event counted in user mode only, None where that would not measure it."""
+    spec: PerfSpec = event.spec
+    if spec.kernel_only or spec.tracepoint or event.domain not in (Domain.ALL, Domain.USER_KERNEL):
+        return None
+    bits = _core.EXCLUDE_KERNEL | _core.EXCLUDE_HYPERVISOR
+    terms = tuple(
+        Term(t.factor, replace(t.encoding, exclude=t.encoding.exclude | bits)) for t in spec.terms
+    )
+    return replace(event, domain=Domain.USER, spec=replace(spec, terms=terms))
+
+
+def open_events(events: Sequence[Event], target: Target, extra_flags: int = 0) -> Opened:
+    """Open perf-backed events on a target and say of each that would not open why.
+
+    An event that may not count the kernel is tried in user mode alone and says so. Without
+    `target.inherit` all events form one kernel group, read by one system call; with it they
+    are independent, so that the kernel can multiplex them.
+    """
+    keep = list(events)
+    refused: list[Refusal] = []
+    notes: list[str] = []
+    flags = extra_flags
+    if target.inherit:
+        flags |= _core.INHERIT
+    if target.command:
+        flags |= _core.ENABLE_ON_EXEC
+    elif target.pid == 0 and not target.inherit:
+        flags |= _core.USER_READ
+    while keep:
+        specs, owners = native_specs(keep, together=not target.inherit)
+        try:
+            groups = _open_threads(specs, target, flags, tuple(keep[o] for o in owners))
+        except _core.OpenError as error:
+            at = owners[error.index]
+            event = keep[at]
+            number = error.errno or 0
+            narrower = narrowed(event) if number in (errno.EACCES, errno.EPERM) else None
+            if narrower is not None:
+                keep[at] = narrower
+                continue
+            keep.pop(at)
+            refused.append(_refusal(event, number, alone=not keep or target.inherit))
+            continue
+        for before in events:
+            if any(e.name == before.name and e.domain != before.domain for e in keep):
+                notes.append(f"{before.name} counts user mode only: the kernel allows no more")
+            if before.spec.kernel_only and before.domain is Domain.USER:
+                notes.append(f"{before.name} happens in the kernel: in user mode it counts 0")
+        counting = PerfCounting(groups, keep, target.command)
+        return Opened(counting, tuple(keep), tuple(refused), tuple(notes))
+    return Opened(None, (), tuple(refused), tuple(notes))
+
+
+def _open_threads(
+    specs: list[tuple[int, int, int, int, int, int, int]],
+    target: Target,
+    flags: int,
+    descriptors: tuple[Event, ...],
+) -> list[_core.Group[Value]]:
+    pid = 0 if target.command or target.pid is None else target.pid
+    threads = _threads(pid) if pid and target.inherit else [pid]
+    groups: list[_core.Group[Value]] = []
+    for thread in threads:
+        try:
+            groups.append(_core.Group(specs, thread, target.cpu, flags, descriptors, make_value))
+        except _core.OpenError as error:
+            # A thread that ended since it was listed has nothing left to count.
+            if error.errno == errno.ESRCH and len(threads) > 1:
+                continue
+            raise
+    if not groups:
+        gone = _core.OpenError(errno.ESRCH, os.strerror(errno.ESRCH))
+        gone.index = 0
+        raise gone
+    return groups
+
+
+def _threads(pid: int) -> list[int]:
+    try:
+        return sorted(int(entry.name) for entry in Path(f"/proc/{pid}/task").iterdir())
+    except OSError:
+        return [pid]
+
+
+def _refusal(event: Event, number: int, *, alone: bool) -> Refusal:
+    spec: PerfSpec = event.spec
+    if number == errno.EINVAL and spec.hardware and not alone:
+        reason = "does not fit on the PMU together with the other events of this set"
+        remedy = "count it in a set of its own"
+    else:
+        reason, remedy = refusal.explain(number, hardware=spec.hardware, tracepoint=spec.tracepoint)
+    return Refusal(event, reason, remedy, number)

@@ -1,0 +1,182 @@
+"""The kernel's own description of its PMUs: sysfs `event_source` devices.
+
+Source: Documentation/ABI/testing/sysfs-bus-event_source-devices-{format,events}.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from gnomon.counters.names import PmuTerms, nearest
+from gnomon.errors import EventNameError
+
+SYSFS = Path("/sys")
+_DEVICES = "bus/event_source/devices"
+_FORMAT = re.compile(r"(config[123]?):([\d,\-]+)")
+_CONFIGS = ("config", "config1", "config2", "config3")
+_IGNORED_TERMS = frozenset({"name", "period", "percore"})
+
+
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """What perf_event_open(2) needs to know of an event."""
+
+    type: int
+    config: int
+    config1: int = 0
+    config2: int = 0
+    config3: int = 0
+    exclude: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pmu:
+    """One PMU of this machine's kernel.
+
+    Attributes:
+        name: as under /sys/bus/event_source/devices.
+        type: the number that perf_event_open(2) wants.
+        path: its directory.
+    """
+
+    name: str
+    type: int
+    path: Path
+
+    @property
+    def is_core(self) -> bool:
+        """Whether it counts in CPU cores: `cpu`, or a PMU that lists the CPUs it belongs to."""
+        return self.name == "cpu" or (self.path / "cpus").exists()
+
+    def cpus(self) -> str:
+        """Return the CPUs of a core PMU, or the CPUs to open an uncore one on, "" for all."""
+        return _text(self.path / "cpus") or _text(self.path / "cpumask")
+
+    def event_names(self) -> tuple[str, ...]:
+        """Return the names that the kernel gives events of this PMU."""
+        try:
+            names = sorted(entry.name for entry in (self.path / "events").iterdir())
+        except OSError:
+            return ()
+        return tuple(n for n in names if not n.endswith((".unit", ".scale", ".snapshot")))
+
+    def unit(self, event: str) -> str:
+        """Return the unit that the kernel declares for an event, "" for a plain count."""
+        return _text(self.path / "events" / f"{event}.unit")
+
+    def scale(self, event: str) -> float:
+        """Return the factor that turns a raw count into `unit`, 1 for a plain count."""
+        try:
+            return float(_text(self.path / "events" / f"{event}.scale") or 1)
+        except ValueError:
+            return 1.0
+
+    def encode(self, terms: PmuTerms, name: str) -> Encoding:
+        """Return the encoding of terms such as `event=0x3c,umask=1` or an event's name.
+
+        Raises:
+            EventNameError: a term that this PMU does not have, or a value that does not fit.
+        """
+        config = dict.fromkeys(_CONFIGS, 0)
+        for key, value in self._flatten(terms, name):
+            if key in _IGNORED_TERMS:
+                continue
+            if key in _CONFIGS:
+                config[key] |= _number(value, key, name)
+                continue
+            layout = _FORMAT.fullmatch(_text(self.path / "format" / key))
+            if layout is None or "/" in key:
+                raise EventNameError(
+                    name,
+                    f"PMU '{self.name}' has no event or parameter '{key}'",
+                    nearest(key, [*self.event_names(), *self._parameters()]),
+                )
+            bits = _bits(layout[2])
+            number = 1 if value is None else _number(value, key, name)
+            if number >> len(bits):
+                raise EventNameError(
+                    name, f"{key}={value} does not fit its {len(bits)} bits on '{self.name}'"
+                )
+            for place, bit in enumerate(bits):
+                config[layout[1]] |= (number >> place & 1) << bit
+        return Encoding(self.type, *(config[key] for key in _CONFIGS))
+
+    def _flatten(self, terms: PmuTerms, name: str) -> Iterator[tuple[str, str | None]]:
+        for key, value in terms.terms:
+            alias = "" if value is not None or "/" in key else _text(self.path / "events" / key)
+            if not alias:
+                yield key, value
+                continue
+            for term in alias.split(","):
+                inner, equals, number = term.partition("=")
+                if equals and number.strip() == "?":
+                    raise EventNameError(
+                        name, f"event '{key}' of PMU '{self.name}' needs {inner.strip()}=..."
+                    )
+                yield inner.strip(), number.strip() if equals else None
+
+    def _parameters(self) -> list[str]:
+        try:
+            return sorted(entry.name for entry in (self.path / "format").iterdir())
+        except OSError:
+            return []
+
+
+def find(sysfs: Path = SYSFS) -> tuple[Pmu, ...]:
+    """Return every PMU that the kernel shows, by name."""
+    found = []
+    try:
+        entries = sorted((sysfs / _DEVICES).iterdir())
+    except OSError:
+        return ()
+    for path in entries:
+        number = _text(path / "type")
+        if number.isdecimal():
+            found.append(Pmu(path.name, int(number), path))
+    return tuple(found)
+
+
+def core_pmus(sysfs: Path = SYSFS) -> tuple[Pmu, ...]:
+    """Return the PMUs of the CPU cores: none in most VMs, two or three on hybrid CPUs."""
+    return tuple(pmu for pmu in find(sysfs) if pmu.is_core)
+
+
+def cpu_list(text: str) -> tuple[int, ...]:
+    """Return the CPUs of a kernel list such as "0-3,8"; () for text that is none."""
+    cpus: list[int] = []
+    for part in text.split(","):
+        low, _, high = part.strip().partition("-")
+        if not low.isdecimal() or (high and not high.isdecimal()):
+            return ()
+        cpus.extend(range(int(low), int(high or low) + 1))
+    return tuple(cpus)
+
+
+def online_cpus(sysfs: Path = SYSFS) -> tuple[int, ...]:
+    """Return the CPUs that are online."""
+    return cpu_list(_text(sysfs / "devices/system/cpu/online")) or (0,)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace").strip()
+    except (OSError, ValueError):
+        return ""
+
+
+def _bits(layout: str) -> list[int]:
+    """Return bit positions, lowest first, of "0-7,32-35"."""
+    return list(cpu_list(layout))
+
+
+def _number(value: str | None, key: str, name: str) -> int:
+    try:
+        number = int(value or "", 0)
+    except ValueError:
+        raise EventNameError(name, f"{key}={value} is not a number") from None
+    if not 0 <= number < 1 << 64:
+        raise EventNameError(name, f"{key}={value} does not fit 64 bits")
+    return number

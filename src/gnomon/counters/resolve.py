@@ -1,0 +1,101 @@
+"""From event names as people type them to events that components can open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from gnomon.counters import presets
+from gnomon.counters.component import Component, Event
+from gnomon.counters.components import COMPONENTS, component
+from gnomon.counters.names import TypedName, nearest, pmu_terms, split
+from gnomon.errors import EventNameError, EventUnavailableError
+from gnomon.model.value import Unavailable
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """The events of a list of names, and the names that exist but are not to be had here."""
+
+    events: tuple[Event, ...]
+    unavailable: tuple[Unavailable, ...]
+
+
+def resolve(names: str | Iterable[str]) -> Resolved:
+    """Return the events of an event list (or several), in order, each once.
+
+    Raises:
+        EventNameError: a name that nothing here answers to; carries the nearest right ones.
+        UsageError: the list itself is malformed.
+    """
+    lists = [names] if isinstance(names, str) else list(names)
+    events: list[Event] = []
+    unavailable: list[Unavailable] = []
+    groups = 0
+    for text in lists:
+        typed = split(text)
+        for name in typed:
+            try:
+                found = one(name.text)
+            except EventUnavailableError as error:
+                unavailable.append(Unavailable(name.text, error.reason, error.remedy, error.errno))
+                continue
+            known = {event.name for event in events}
+            group = None if name.group is None else groups + name.group
+            events.extend(replace(e, group=group) for e in found if e.name not in known)
+        groups += 1 + max((name.group or 0 for name in typed), default=0)
+    return Resolved(tuple(events), tuple(unavailable))
+
+
+def one(name: str) -> tuple[Event, ...]:
+    """Return the event(s) of one name.
+
+    Raises:
+        EventNameError: nothing here answers to it.
+        EventUnavailableError: it exists, but not on this machine.
+    """
+    found = presets.resolve(name, component("cpu"))
+    if found:
+        return found
+    for source in COMPONENTS:
+        found = source.resolve(name)
+        if found:
+            return found
+    raise _unknown(name)
+
+
+def owner(event: Event) -> Component:
+    """Return the component that an event belongs to."""
+    return component(event.info.component)
+
+
+def _unknown(name: str) -> EventNameError:
+    prefix = name.partition(":::")[0]
+    if ":::" in name:
+        known = [source.name for source in COMPONENTS]
+        return EventNameError(
+            name,
+            f"there is no component '{prefix}'",
+            tuple(f"{n}:::" for n in nearest(prefix, known)),
+        )
+    terms = pmu_terms(name) if "/" in name else None
+    if terms is not None:
+        from gnomon.counters.pmu import find
+
+        pmus = [pmu.name for pmu in find()]
+        if terms.pmu in pmus:
+            return EventNameError(name, f"no component of this version counts PMU '{terms.pmu}'")
+        return EventNameError(
+            name, f"this machine has no PMU '{terms.pmu}'", tuple(nearest(terms.pmu, pmus))
+        )
+    known = [preset.name for preset in presets.of_this_machine()]
+    for source in COMPONENTS:
+        known.extend(info.name for info in source.events())
+    return EventNameError(
+        name,
+        "no event, preset or tracepoint of that name (see gnomon events)",
+        nearest(name, known),
+    )
+
+
+__all__ = ["Resolved", "TypedName", "one", "owner", "resolve"]

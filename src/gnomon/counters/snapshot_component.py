@@ -1,0 +1,235 @@
+"""What the components that read files of /proc and /sys share: names, refusals and opening.
+
+Source: proc(5), sysfs(5).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from gnomon.counters.component import (
+    Availability,
+    Event,
+    EventInfo,
+    Opened,
+    Overflow,
+    Refusal,
+    Target,
+)
+from gnomon.counters.gauges import PERIOD_NS
+from gnomon.counters.names import nearest
+from gnomon.counters.procfs import ProcessFiles
+from gnomon.counters.snapshot import Snapshot, SnapshotCounting, Sources, Tally, current
+from gnomon.errors import EventNameError
+from gnomon.model.value import Domain, How, Scope
+
+PROC = Path("/proc")
+SYSFS = Path("/sys")
+
+_OPTIONS = {"io": "CONFIG_TASK_IO_ACCOUNTING", "numa_maps": "CONFIG_NUMA"}
+
+Problem = tuple[str, str, int]
+"""Why something cannot be counted: reason, remedy, error number (0 if none was involved)."""
+
+
+class Offer(NamedTuple):
+    """An event that a component has here, and what it counts."""
+
+    info: EventInfo
+    tally: Tally
+
+
+class SnapshotComponent:
+    """A component whose counts are differences between snapshots of files.
+
+    A subclass says which events there are (`offers`), takes the snapshots (`node_snapshot`,
+    `process_snapshot` with `file_of`) and explains what is missing (`node_problem`).
+    """
+
+    name: str
+    description: str
+    how_measured: str
+    scope: Scope
+    overflow = Overflow.NONE
+
+    def __init__(self, proc: Path = PROC, sys: Path = SYSFS) -> None:
+        """Read from `proc` and `sys`, which are /proc and /sys but for recorded trees."""
+        self.proc = proc
+        self.sys = sys
+
+    def offers(self, *, idle: bool) -> Iterator[Offer]:
+        """Yield every event here; with `idle` also those of units that nobody would list."""
+        raise NotImplementedError
+
+    def node_snapshot(self, tallies: Sequence[Tally]) -> Snapshot:
+        """Return the machine's numbers that the tallies need."""
+        raise NotImplementedError
+
+    def process_snapshot(self, files: ProcessFiles, fields: frozenset[str]) -> Snapshot:
+        """Return the process's numbers for the given fields."""
+        raise NotImplementedError
+
+    def node_problem(self, tally: Tally) -> Problem:
+        """Return why a number of the machine is not there."""
+        raise NotImplementedError
+
+    def file_of(self, field: str) -> str:
+        """Return the file of /proc/PID that a field of a process comes from."""
+        raise NotImplementedError
+
+    def availability(self) -> Availability:
+        """Return whether any event can be read here, and what is in the way of the others."""
+        problems: list[Problem] = []
+        works = False
+        offers = list(self.offers(idle=False))
+        for scope in (Scope.PROCESS, Scope.NODE):
+            tallies = [offer.tally for offer in offers if offer.tally.scope is scope]
+            if not tallies:
+                continue
+            missing = self._missing(tallies, Target())
+            works |= len(missing) < len(tallies)
+            problems.extend(missing.values())
+        if not offers:
+            problems.append(self.node_problem(Tally((), None, Scope.NODE)))
+        reason, remedy, number = problems[0] if problems else ("", "", 0)
+        return Availability(works, reason, remedy, number)
+
+    def counters(self) -> int | None:
+        """Return None: reading one number more takes no counter away from another."""
+        return None
+
+    def events(self) -> Iterator[EventInfo]:
+        """Yield every event of this component here."""
+        for offer in self.offers(idle=False):
+            yield offer.info
+
+    def resolve(self, name: str) -> tuple[Event, ...]:
+        """Return the event of that name, () if it does not begin with `component:::`.
+
+        Raises:
+            EventNameError: it does, and there is no such event here.
+        """
+        if not name.startswith(f"{self.name}:::"):
+            return ()
+        known = []
+        for offer in self.offers(idle=True):
+            if offer.info.name == name:
+                return (Event(name, offer.info, Domain.ALL, offer.tally),)
+            known.append(offer.info.name)
+        raise EventNameError(
+            name, f"component '{self.name}' has no such event here", nearest(name, known)
+        )
+
+    def open(self, events: Sequence[Event], target: Target) -> Opened:
+        """Open events on a target; those that cannot be read now are refused with the reason."""
+        missing = self._missing([event.spec for event in events], target)
+        refused = tuple(Refusal(e, *missing[e.spec]) for e in events if e.spec in missing)
+        opened = tuple(
+            _as_sampled(e) if _is_sampled(e.spec, target) else e
+            for e in events
+            if e.spec not in missing
+        )
+        if not opened:
+            return Opened(None, (), refused)
+        tallies = [event.spec for event in opened]
+        files = None
+        if not target.command and any(tally.scope is Scope.PROCESS for tally in tallies):
+            try:
+                files = self._attach(target.pid or "self", tallies)
+            except OSError:
+                ended = (f"process {target.pid} has just ended", "count it earlier", errno.ESRCH)
+                return Opened(None, (), tuple(Refusal(e, *ended) for e in events))
+        sources = Sources(
+            node=lambda: self.node_snapshot(tallies),
+            attach=lambda pid: self._attach(pid, tallies),
+            process=self.process_snapshot,
+        )
+        counting = SnapshotCounting(tallies, target, sources, files)
+        return Opened(counting, opened, refused, _notes(opened, target))
+
+    def _attach(self, pid: int | str, tallies: Sequence[Tally]) -> ProcessFiles:
+        return ProcessFiles(self.proc, pid, {self.file_of(field) for field in _fields(tallies)})
+
+    def _missing(self, tallies: Sequence[Tally], target: Target) -> dict[Tally, Problem]:
+        """Return the tallies that cannot be read on the target now, each with the problem."""
+        missing: dict[Tally, Problem] = {}
+        node = [tally for tally in tallies if tally.scope is not Scope.PROCESS]
+        own = [tally for tally in tallies if tally.scope is Scope.PROCESS]
+        if node:
+            now = self.node_snapshot(node)
+            missing.update((t, self.node_problem(t)) for t in node if current(t, now) is None)
+        if own:
+            missing.update(self._missing_of_process(own, target))
+        return missing
+
+    def _missing_of_process(self, tallies: Sequence[Tally], target: Target) -> dict[Tally, Problem]:
+        if target.cpu >= 0 or (target.pid or 0) < 0:
+            problem = (
+                "it belongs to a process, wherever that runs, and not to a CPU",
+                "name a process instead of a CPU",
+                0,
+            )
+            return dict.fromkeys(tallies, problem)
+        # What can be read of this process can be read of one that it will start.
+        pid = "self" if target.command else target.pid or "self"
+        try:
+            files = self._attach(pid, tallies)
+        except OSError:
+            gone = (f"there is no process {pid}", "see `ps -e` for those there are", errno.ESRCH)
+            return dict.fromkeys(tallies, gone)
+        try:
+            now = self.process_snapshot(files, _fields(tallies))
+            return {
+                tally: self._process_problem(tally, files, pid)
+                for tally in tallies
+                if current(tally, now) is None
+            }
+        finally:
+            files.close()
+
+    def _process_problem(self, tally: Tally, files: ProcessFiles, pid: int | str) -> Problem:
+        file = self.file_of(tally.fields[0])
+        path = self.proc / str(pid) / file
+        number = files.errors.get(file, 0)
+        if number in (errno.EACCES, errno.EPERM):
+            remedy = "run as the owner of the process, or as root (CAP_SYS_PTRACE)"
+            if pid == "self":
+                remedy = (
+                    "the container masks it: run outside, or with "
+                    "`docker run --security-opt systempaths=unconfined`"
+                )
+            return f"{path} may not be read ({os.strerror(number)})", remedy, number
+        if number == errno.ENOENT:
+            option = _OPTIONS.get(file)
+            remedy = f"a kernel built with {option}" if option else "a kernel that has it"
+            return f"this kernel has no {path}", remedy, number
+        if number:
+            return f"{path} cannot be read ({os.strerror(number)})", "see proc(5)", number
+        return f"{path} does not hold it", "there is none on this kernel; see proc(5)", 0
+
+
+def _fields(tallies: Sequence[Tally]) -> frozenset[str]:
+    return frozenset(name for t in tallies if t.scope is Scope.PROCESS for name in t.fields)
+
+
+def _is_sampled(tally: Tally, target: Target) -> bool:
+    return target.command and tally.gauge and tally.scope is Scope.PROCESS
+
+
+def _as_sampled(event: Event) -> Event:
+    return replace(event, info=replace(event.info, how=How.SAMPLED))
+
+
+def _notes(events: Sequence[Event], target: Target) -> tuple[str, ...]:
+    every = f"sampled every {PERIOD_NS // 1_000_000} ms"
+    return tuple(
+        f"{event.name} is the {'highest' if event.spec.highest else 'last'} value {every} "
+        "while the program ran"
+        for event in events
+        if _is_sampled(event.spec, target)
+    )

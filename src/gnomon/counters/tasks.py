@@ -1,0 +1,250 @@
+"""Counts of every thread that a command starts, however short its life.
+
+Each event is opened once per CPU with `inherit_stat`, so that the kernel writes a thread's
+counts into that CPU's ring buffer when the thread exits (PERF_RECORD_READ), next to records of
+forks, exits and names. Source: perf_event_open(2), PERF_RECORD_READ; kernel/events/core.c,
+`sync_child_event`.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from gnomon import _core
+from gnomon.counters.component import (
+    Event,
+    EventInfo,
+    Opened,
+    RawCount,
+    Target,
+    make_value,
+)
+from gnomon.counters.perf import PerfSpec, combine, native_specs, open_events
+from gnomon.counters.pmu import Encoding, online_cpus
+from gnomon.model.value import Domain, Scope, Value
+
+_LOST, _COMM, _FORK, _READ = 2, 3, 7, 8
+_HEADER = struct.Struct("<IHH")
+_TASK = struct.Struct("<IIIIQ")
+_TASK_ID = struct.Struct("<II")
+_SAMPLE_ID = struct.Struct("<IIQ")
+_COUNTS = struct.Struct("<IIQQQQ")
+_LOST_RECORD = struct.Struct("<QQ")
+
+_DUMMY = Event(
+    "task records",
+    EventInfo("task records", "kernel", "", "", Scope.THREAD),
+    Domain.ALL,
+    PerfSpec.of(Encoding(1, 9)),
+)
+_DUMMY_NATIVE = -1
+# What an unprivileged user may lock by default (perf_event_mlock_kb: 512 KiB and one page).
+_RING_PAGES = 128
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRow:
+    """One thread of the measured command.
+
+    Attributes:
+        pid, tid, ppid: process, thread, and the process that created it.
+        name: its last name (comm).
+        counts: per event, in the events' order; None while it still runs, since the kernel
+            tells a thread's own counts only at its exit.
+    """
+
+    pid: int
+    tid: int
+    ppid: int
+    name: str
+    counts: tuple[RawCount, ...] | None
+
+
+@dataclass(slots=True)
+class _Task:
+    pid: int
+    tid: int
+    ppid: int = 0
+    parent: int = 0
+    forked_at: int = 0
+    names: list[tuple[int, str]] = field(default_factory=list)
+    natives: dict[int, list[int]] = field(default_factory=dict)
+
+
+class TaskRecords:
+    """Puts the kernel's records together into rows; hostile to none, tolerant of all."""
+
+    def __init__(self, native_of_id: dict[int, int]) -> None:
+        self._native_of_id = native_of_id
+        self._tasks: dict[int, _Task] = {}
+        self.lost = 0
+
+    def feed(self, data: bytes) -> None:
+        """Take whole records of one ring buffer; a damaged one ends the piece it is in."""
+        at = 0
+        while at + _HEADER.size <= len(data):
+            kind, _, size = _HEADER.unpack_from(data, at)
+            if size < _HEADER.size or at + size > len(data):
+                self.lost += 1
+                return
+            self._take(kind, data[at + _HEADER.size : at + size])
+            at += size
+
+    def rows(self, specs: Sequence[PerfSpec]) -> tuple[TaskRow, ...]:
+        """Return a row per thread, by pid and tid, for events of these specs."""
+        rows = []
+        for task in sorted(self._tasks.values(), key=lambda t: (t.pid, t.tid)):
+            counts = _by_event(task.natives, specs) if task.natives else None
+            rows.append(TaskRow(task.pid, task.tid, task.ppid, self._name(task), counts))
+        return tuple(rows)
+
+    def _name(self, task: _Task) -> str:
+        """Return the last name a task gave itself, else the one its parent had at the fork."""
+        at = 1 << 64
+        for _ in range(len(self._tasks)):
+            before = [named for named in task.names if named[0] <= at]
+            if before:
+                return max(before)[1]
+            parent = self._tasks.get(task.parent)
+            if parent is None:
+                break
+            task, at = parent, task.forked_at
+        return ""
+
+    def _take(self, kind: int, body: bytes) -> None:
+        if kind == _READ and len(body) >= _COUNTS.size:
+            pid, tid, value, _, running, event = _COUNTS.unpack_from(body)
+            native = self._native_of_id.get(event)
+            if native is not None:
+                total = self._task(pid, tid).natives.setdefault(native, [0, 0])
+                total[0] += value
+                total[1] += running
+        elif kind == _FORK and len(body) >= _TASK.size:
+            pid, ppid, tid, parent, at = _TASK.unpack_from(body)
+            task = self._task(pid, tid)
+            task.ppid, task.parent, task.forked_at = ppid, parent, at
+        elif kind == _COMM and len(body) >= _TASK_ID.size + _SAMPLE_ID.size:
+            pid, tid = _TASK_ID.unpack_from(body)
+            _, _, at = _SAMPLE_ID.unpack_from(body, len(body) - _SAMPLE_ID.size)
+            name = body[_TASK_ID.size :].partition(b"\0")[0].decode(errors="replace")
+            self._task(pid, tid).names.append((at, name))
+        elif kind == _LOST and len(body) >= _LOST_RECORD.size:
+            self.lost += _LOST_RECORD.unpack_from(body)[1]
+
+    def _task(self, pid: int, tid: int) -> _Task:
+        task = self._tasks.get(tid)
+        if task is None:
+            task = self._tasks[tid] = _Task(pid, tid)
+        return task
+
+
+def _by_event(natives: dict[int, list[int]], specs: Sequence[PerfSpec]) -> tuple[RawCount, ...]:
+    """Return counts from sums over CPUs of [raw, running_ns] of native events.
+
+    An event that is bound to one CPU is enabled while its thread runs on another, and the kernel
+    keeps that time only roughly. The dummy never waits for a counter, so that its running times
+    are, added up, the time for which every event was meant to count.
+    """
+    enabled = natives.get(_DUMMY_NATIVE, [0, 0])[1]
+    counts = []
+    at = 0
+    for spec in specs:
+        n = len(spec.terms)
+        parts = [natives.get(native, [0, 0]) for native in range(at, at + n)]
+        counts.append(
+            combine(spec.terms, [(raw, enabled, min(running, enabled)) for raw, running in parts])
+        )
+        at += n
+    return tuple(counts)
+
+
+class TaskCounting:
+    """A command's events, kept apart by thread; meets `component.Counting` for the totals."""
+
+    def __init__(
+        self,
+        groups: Sequence[_core.Group[Value]],
+        rings: Sequence[_core.Ring],
+        specs: Sequence[PerfSpec],
+        anchor: _core.Group[Value],
+    ) -> None:
+        self._groups = tuple(groups)
+        self._anchor = anchor
+        self._rings = tuple(rings)
+        self._specs = tuple(specs)
+        ids = {
+            _core.event_id(fd): native
+            for group in groups
+            for native, fd in enumerate(group.fds, _DUMMY_NATIVE)
+        }
+        self._records = TaskRecords(ids)
+
+    def start(self, pid: int | None = None) -> None:
+        """Nothing to do: counting began when the command was executed."""
+
+    def read(self) -> tuple[RawCount, ...]:
+        """Return the totals over all threads, those that still run included."""
+        natives: dict[int, list[int]] = {}
+        for group in self._groups:
+            for native, (raw, _, running) in enumerate(group.read().counts(), _DUMMY_NATIVE):
+                total = natives.setdefault(native, [0, 0])
+                total[0] += raw
+                total[1] += running
+        return _by_event(natives, self._specs)
+
+    def stop(self) -> tuple[RawCount, ...]:
+        """Return the final totals."""
+        self.drain()
+        return self.read()
+
+    def close(self) -> None:
+        """Unmap the rings and close every descriptor."""
+        for ring in self._rings:
+            ring.close()
+        for group in (*self._groups, self._anchor):
+            group.close()
+
+    def fds(self) -> tuple[int, ...]:
+        """Return the descriptors to wait on: readable when a ring fills."""
+        return tuple(group.fds[0] for group in self._groups)
+
+    def drain(self) -> None:
+        """Take what the kernel has written since the last call."""
+        for ring in self._rings:
+            self._records.feed(ring.drain())
+
+    def rows(self) -> tuple[TaskRow, ...]:
+        """Return a row per thread seen so far."""
+        self.drain()
+        return self._records.rows(self._specs)
+
+    @property
+    def lost(self) -> int:
+        """Records that the kernel had no room for, so that threads are missing from `rows`."""
+        return self._records.lost
+
+
+def open_tasks(events: Sequence[Event]) -> Opened:
+    """Open perf-backed events on the next command, to be told apart by thread.
+
+    `Opened.counting` is a TaskCounting. Events that do not open at all are refused as
+    `perf.open_events` refuses them.
+    """
+    tried = open_events(events, Target(inherit=True, command=True))
+    if tried.counting is None:
+        return tried
+    tried.counting.close()
+    together = [_DUMMY, *tried.events]
+    specs, owners = native_specs(together, together=False)
+    descriptors = tuple(together[owner] for owner in owners)
+    flags = _core.INHERIT | _core.INHERIT_STAT | _core.ENABLE_ON_EXEC | _core.TASK_RECORDS
+    groups = [_core.Group(specs, 0, cpu, flags, descriptors, make_value) for cpu in online_cpus()]
+    rings = [_core.Ring(group.fds, _RING_PAGES) for group in groups]
+    # When a thread and its child hold the same inherited events, the kernel may exchange their
+    # contexts instead of switching the counters, and the original events, whose end writes no
+    # record, wander into the command. One event that is not inherited forbids that.
+    anchor = _core.Group(native_specs([_DUMMY], together=True)[0], 0, -1, 0, (_DUMMY,), make_value)
+    counting = TaskCounting(groups, rings, [event.spec for event in tried.events], anchor)
+    return Opened(counting, tried.events, tried.refused, tried.notes)
