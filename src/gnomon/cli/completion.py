@@ -1,0 +1,33 @@
+"""`gnomon completion`: shell completion, made from the commands' own parsers."""
+
+from __future__ import annotations
+
+import argparse
+
+from gnomon.cli.main import COMMANDS
+from gnomon.cli.main import parser as parser_of
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of `gnomon completion`."""
+    p = argparse.ArgumentParser(
+        prog="gnomon completion",
+        description="Print completion for a shell.",
+        epilog="bash: gnomon completion bash > ~/.local/share/bash-completion/completions/gnomon",
+        allow_abbrev=False,
+    )
+    p.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="the shell")
+    return p
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the completion script and return 0."""
+    import shtab
+
+    whole = argparse.ArgumentParser(prog="gnomon")
+    commands = whole.add_subparsers()
+    for name, line in COMMANDS.items():
+        parent = parser_of(name)
+        commands.add_parser(name, help=line, parents=[parent], add_help=False)
+    print(shtab.complete(whole, shell=arguments.shell))
+    return 0

@@ -1,0 +1,259 @@
+"""`gnomon count`: run a program, or watch one that runs, and count."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import IO
+
+from gnomon.cli import listing
+from gnomon.cli.output import is_styled, open_for_writing, write, write_alone
+from gnomon.errors import UsageError
+
+_DESCRIPTION = """\
+Run a program and count, as `time` does and more: every counter that this machine has, the metrics
+that follow, and a reason and remedy for each that it has not. Threads and children are included.
+The program's output, exit status, signals and terminal stay as they are."""
+
+_EPILOG = """\
+examples:
+  gnomon count -- ./app -n 100
+  gnomon count -e cycles,instructions,page-faults -- ./app
+  gnomon count -g CACHE,BRANCH -x -r 5 -- ./app
+  gnomon count --per thread --json -o app.json -- ./app
+  gnomon count -p 4711 -d 10
+
+The status is the program's own; 127 if it is not found, 126 if it cannot be executed."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of `gnomon count`."""
+    p = argparse.ArgumentParser(
+        prog="gnomon count",
+        usage="gnomon count [options] [--] program [arguments]\n"
+        "       gnomon count [options] -p PID [[--] command]",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    what = p.add_argument_group("what to count")
+    what.add_argument(
+        "-e",
+        "--event",
+        metavar="LIST",
+        action="append",
+        default=[],
+        help="events, separated by commas: perf, libpfm4 and PAPI names, tracepoints, "
+        "component:::event; {a,b} are always counted together (see gnomon events)",
+    )
+    what.add_argument(
+        "-g",
+        "--group",
+        metavar="LIST",
+        action="append",
+        default=[],
+        help="event groups by number or name (see gnomon groups)",
+    )
+    what.add_argument(
+        "--per",
+        choices=("thread", "process"),
+        default="",
+        help="also a table with a row for each thread or process, however short its life",
+    )
+    what.add_argument(
+        "-r",
+        "--repeat",
+        metavar="N",
+        type=int,
+        default=1,
+        help="run N times: mean, deviation, 95 %% confidence",
+    )
+    what.add_argument("-p", "--pid", metavar="PID", type=int, help="count a running process")
+    what.add_argument(
+        "-d",
+        "--duration",
+        metavar="S",
+        type=float,
+        help="with -p: stop after S seconds (else at its end, the command's, or Ctrl-C)",
+    )
+    add_output_options(p)
+    p.add_argument("-l", "--list-groups", action="store_true", help="list event groups and exit")
+    p.add_argument("-c", "--list-events", action="store_true", help="list events and exit")
+    p.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    return p
+
+
+def add_output_options(p: argparse.ArgumentParser) -> None:
+    """Add the options that say how and where the report is written."""
+    out = p.add_argument_group("the report")
+    out.add_argument("-x", "--formulas", action="store_true", help="print the metrics' formulas")
+    out.add_argument("--json", action="store_true", help="as JSON (docs: Count a program)")
+    out.add_argument(
+        "-o",
+        "--output",
+        metavar="NAME",
+        help="write it to a file too, as JSON if it ends in .json; '-' is stdout",
+    )
+    out.add_argument(
+        "-u",
+        "--unique",
+        action="store_true",
+        help="with -o: insert host, process or MPI rank, date and time into the name",
+    )
+    out.add_argument(
+        "-n", "--no-terminal", action="store_true", help="with -o: write only to the file"
+    )
+    out.add_argument("--run", metavar="NAME", help="leave a run directory NAME.gnomon")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Count and report; return the program's status, or end as it did."""
+    if arguments.list_groups:
+        return listing.print_groups()
+    if arguments.list_events:
+        return listing.print_events([], as_json=arguments.json)
+    command = arguments.program
+    if command[:1] == ["--"]:
+        command = command[1:]
+    _check(arguments, command)
+    return _count(arguments, command)
+
+
+def _check(arguments: argparse.Namespace, command: Sequence[str]) -> None:
+    if not command and arguments.pid is None:
+        raise UsageError("no program to count: gnomon count [options] -- program [arguments]")
+    if arguments.repeat < 1:
+        raise UsageError(f"-r {arguments.repeat}: a program is run at least once")
+    if arguments.pid is not None:
+        if arguments.pid < 1:
+            raise UsageError(f"-p {arguments.pid}: a process has a number above 0")
+        if arguments.repeat > 1:
+            raise UsageError("-r and -p: a running process cannot be run again")
+        if arguments.per:
+            raise UsageError("--per and -p: threads can only be told apart from their start")
+    if arguments.duration is not None:
+        if arguments.pid is None:
+            raise UsageError("-d goes with -p; to limit a program: timeout S program")
+        if not 0 < arguments.duration < 1e9:
+            raise UsageError(f"-d {arguments.duration}: a duration is above 0 seconds")
+    if (arguments.unique or arguments.no_terminal) and not arguments.output:
+        raise UsageError("-u and -n go with -o NAME")
+
+
+def _count(arguments: argparse.Namespace, command: Sequence[str]) -> int:
+    from gnomon.counters.resolve import resolve
+    from gnomon.hpm import analyse, capture
+    from gnomon.hpm.measurement import Measurement
+    from gnomon.hpm.report import Options
+
+    names: list[str] = list(arguments.event)
+    groups = [word for words in arguments.group for word in words.split(",")]
+    if groups or not names:
+        names += analyse.events_of_groups(groups or [str(analyse.DEFAULT_GROUP)])
+    wanted = resolve(names)
+    options = Options(formulas=arguments.formulas, per=arguments.per)
+    with ExitStack() as stack:
+        report = Report(arguments, stack, options, sys.stderr)
+        measurements: list[Measurement] = []
+        if arguments.pid is not None:
+            measurements.append(
+                capture.attach(arguments.pid, wanted, seconds=arguments.duration, command=command)
+            )
+        else:
+            for _ in range(arguments.repeat):
+                measurements.append(capture.run(command, wanted, by_task=bool(arguments.per)))
+                if measurements[-1].interrupted:
+                    break
+        report.write(measurements)
+    return finish(measurements[-1].exit_status, measurements[-1].signal)
+
+
+class Report:
+    """Where the report of one command line goes; files are opened before the program runs."""
+
+    def __init__(
+        self,
+        arguments: argparse.Namespace,
+        stack: ExitStack,
+        options: object,
+        terminal: IO[str],
+        suffix: str = "",
+    ) -> None:
+        from gnomon.hpm.naming import unique
+        from gnomon.hpm.report import Options
+
+        assert isinstance(options, Options)
+        self._options = options
+        self._terminal = terminal
+        self._json = arguments.json
+        self._mute = arguments.no_terminal
+        self._file: IO[str] | None = None
+        self._file_json = self._json
+        self._run: str | None = arguments.run
+        self._stdout = arguments.output == "-"
+        if arguments.output and not self._stdout:
+            name = unique(arguments.output) if arguments.unique else arguments.output
+            self._file_json = self._json or name.endswith(".json")
+            self._file = stack.enter_context(open_for_writing(name + suffix))
+            # JSON that was asked for and has a file to go to leaves the terminal to people.
+            self._json = False
+        if self._run is not None:
+            from gnomon.store.rundir import check_free
+
+            check_free(self._run)
+
+    def write(self, measurements: Sequence[object]) -> None:
+        """Write the report to each place it was asked for at."""
+        from dataclasses import replace
+
+        from gnomon.hpm import report
+        from gnomon.hpm.measurement import Measurement, this_host
+
+        done = [one for one in measurements if isinstance(one, Measurement)]
+        host = this_host()
+        if self._stdout:
+            self._terminal = sys.stdout
+
+        def rendered(as_json: bool, styled: bool) -> str:
+            if as_json:
+                import json
+
+                from gnomon.hpm.document import document
+
+                return json.dumps(document(done, host), indent=2) + "\n"
+            return report.text(done, host, replace(self._options, styled=styled))
+
+        if self._file is not None:
+            write(self._file, rendered(self._file_json, False))
+        if not (self._mute and self._file is not None):
+            text = rendered(self._json, is_styled(self._terminal))
+            if self._terminal is sys.stdout:
+                write_alone(text)
+            else:
+                write(self._terminal, text if self._json else "\n" + text)
+        if self._run is not None:
+            from gnomon.hpm.tables import save
+
+            path = save(self._run, done, host, rendered(False, False))
+            if not self._mute:
+                write(sys.stderr, f"run directory: {path}\n")
+
+
+def finish(exit_status: int | None, killed_by: int) -> int:
+    """Return the program's status, or die of the signal that killed it, as it did."""
+    if killed_by:
+        import os
+        import resource
+        import signal
+
+        sys.stdout.flush()
+        sys.stderr.flush()
+        # The program has left its core already; ours would only hide it.
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if killed_by not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(killed_by, signal.SIG_DFL)
+        os.kill(os.getpid(), killed_by)
+    return exit_status or 0

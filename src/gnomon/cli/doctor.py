@@ -1,0 +1,66 @@
+"""`gnomon doctor`: what keeps this machine from measuring more, and exactly what to do."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of `gnomon doctor`."""
+    p = argparse.ArgumentParser(
+        prog="gnomon doctor",
+        description="Look at everything that measuring depends on here: the kernel, rights, "
+        "counters, container, hypervisor, tools. Each finding that limits comes with its "
+        "consequence and remedy.",
+        allow_abbrev=False,
+    )
+    p.add_argument("--json", action="store_true", help="as JSON")
+    return p
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the findings; return 0 (a limited machine is no failure)."""
+    from gnomon.cli.output import is_styled
+    from gnomon.counters.doctor import diagnose
+
+    checks = diagnose()
+    if arguments.json:
+        print(json.dumps({"checks": [asdict(check) for check in checks]}, indent=2))
+        return 0
+    styled = is_styled(sys.stdout)
+    colours = {"ok": "32", "limited": "33", "missing": "31"}
+    width = max(len(check.name) for check in checks)
+    for check in checks:
+        state = f"{check.state:<7}"
+        if styled:
+            state = f"\x1b[{colours[check.state]}m{state}\x1b[0m"
+        print(f"{state}  {check.name:<{width}}  {check.found}")
+        if check.state != "ok":
+            for title, words in (("so", check.consequence), ("remedy", check.remedy)):
+                if words:
+                    _print_wrapped(width, title, words)
+    limited = sum(check.state != "ok" for check in checks)
+    print(
+        f"\n{len(checks) - limited} of {len(checks)} fine"
+        + (", see the remedies" if limited else "")
+    )
+    return 0
+
+
+def _print_wrapped(width: int, title: str, words: str) -> None:
+    import textwrap
+
+    lead = " " * (width + 11)
+    print(
+        textwrap.fill(
+            words,
+            110,
+            initial_indent=f"{lead}{title:<6}  ",
+            subsequent_indent=lead + " " * 8,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    )

@@ -1,0 +1,83 @@
+"""`gnomon events`: the events of this machine."""
+
+from __future__ import annotations
+
+import argparse
+
+from gnomon.cli import listing
+from gnomon.errors import UsageError
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of `gnomon events`."""
+    p = argparse.ArgumentParser(
+        prog="gnomon events",
+        description="List the events of this machine whose name or description contains all the "
+        "words. With --check, try whether events open here.",
+        epilog="examples:\n  gnomon events cache miss\n  gnomon events --component kernel sched:\n"
+        "  gnomon events --check cycles,page-faults",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    p.add_argument("words", nargs="*", metavar="WORD", help="what to look for, in any case")
+    p.add_argument(
+        "--component",
+        metavar="LIST",
+        default="",
+        help="only events of these components (see gnomon components)",
+    )
+    p.add_argument(
+        "--check", action="store_true", help="the words are event lists: does each open here?"
+    )
+    p.add_argument("--json", action="store_true", help="as JSON")
+    return p
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the events; return 0, or 1 if none matched or one does not open."""
+    if arguments.check:
+        return _check(arguments)
+    names = [name for name in arguments.component.split(",") if name]
+    _check_components(names)
+    return listing.print_events(arguments.words, as_json=arguments.json, components=names)
+
+
+def _check_components(names: list[str]) -> None:
+    from gnomon.counters.components import COMPONENTS
+
+    known = [source.name for source in COMPONENTS]
+    for name in names:
+        if name not in known:
+            raise UsageError(f"there is no component '{name}'; there are {', '.join(known)}")
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    from gnomon.counters.eventset import EventSet
+
+    if not arguments.words:
+        raise UsageError("--check needs events: gnomon events --check cycles,page-faults")
+    events = EventSet(arguments.words, strict=False)
+    if events.events:
+        events.open()
+    rows = [
+        {"event": event.name, "available": True, "domain": event.domain.value, "reason": "",
+         "remedy": ""}
+        for event in events.events
+    ] + [
+        {"event": one.event, "available": False, "domain": "", "reason": one.reason,
+         "remedy": one.remedy}
+        for one in events.unavailable
+    ]  # fmt: skip
+    events.close()
+    if arguments.json:
+        import json
+
+        print(json.dumps({"events": rows}, indent=2))
+    else:
+        for row in rows:
+            if row["available"]:
+                print(f"{row['event']:<32}  opens, counting {row['domain']} modes")
+            else:
+                print(f"{row['event']:<32}  does not open: {row['reason']}")
+                print(f"{'':<32}  remedy: {row['remedy']}")
+    return 0 if all(row["available"] for row in rows) else 1

@@ -1,0 +1,101 @@
+"""Lists that several commands print: event groups and events."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+
+def print_groups(*, as_json: bool = False) -> int:
+    """Print every event group and the metrics that follow from it."""
+    from gnomon.metrics.derived import load_metrics
+    from gnomon.metrics.groups import load_groups
+
+    metrics = load_metrics()
+    groups = load_groups()
+    if as_json:
+        rows = [
+            {
+                "number": group.number,
+                "name": group.name,
+                "description": group.description,
+                "events": list(group.events),
+                "metrics": [
+                    {"name": m.name, "unit": m.unit, "formula": m.formula.text}
+                    for m in metrics.obtainable(group.events)
+                ],
+            }
+            for group in groups
+        ]
+        print(json.dumps({"groups": rows}, indent=2))
+        return 0
+    for group in groups:
+        print(f"{group.number:3}  {group.name:<10}  {group.description}")
+        _print_list("events", group.events)
+        _print_list("metrics", [metric.name for metric in metrics.obtainable(group.events)])
+    return 0
+
+
+def _print_list(title: str, words: Sequence[str]) -> None:
+    import textwrap
+
+    lead = " " * 17
+    print(
+        textwrap.fill(
+            ", ".join(words) or "none",
+            100,
+            initial_indent=f"{lead}{title}: ",
+            subsequent_indent=lead + "  ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    )
+
+
+def print_events(words: Iterable[str], *, as_json: bool, components: Sequence[str] = ()) -> int:
+    """Print the events of this machine that contain all the words, by component."""
+    from gnomon.counters import presets
+    from gnomon.counters.component import EventInfo
+    from gnomon.counters.components import COMPONENTS
+    from gnomon.model.value import Scope
+
+    wanted = [word.lower() for word in words]
+
+    def matches(info: EventInfo) -> bool:
+        text = f"{info.name} {info.description}".lower()
+        return all(word in text for word in wanted)
+
+    def found() -> Iterable[EventInfo]:
+        for source in COMPONENTS:
+            if components and source.name not in components:
+                continue
+            if source.name == "cpu":
+                for preset in presets.of_this_machine():
+                    description = preset.description
+                    if not preset.terms:
+                        description += f" (not here: {preset.reason})"
+                    yield EventInfo(preset.name, "cpu", description, "", Scope.THREAD)
+            yield from source.events()
+
+    rows = (info for info in found() if matches(info))
+    if as_json:
+        listed = [
+            {
+                "event": info.name,
+                "component": info.component,
+                "unit": info.unit,
+                "scope": info.scope.value,
+                "how": info.how.value,
+                "description": info.description,
+            }
+            for info in rows
+        ]
+        print(json.dumps({"events": listed}, indent=2))
+        return 0 if listed else 1
+    n = 0
+    for n, info in enumerate(rows, 1):  # noqa: B007
+        unit = f" [{info.unit}]" if info.unit else ""
+        print(f"{info.name:<40}  {info.component:<8} {info.description}{unit}")
+    if not n:
+        print("no event matches; gnomon events lists all, gnomon components their sources")
+    return 0 if n else 1

@@ -1,0 +1,113 @@
+"""Choosing the command, and turning what goes wrong into one line and a status."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol, cast
+
+from gnomon import __version__
+from gnomon.errors import GnomonError, UsageError
+
+if TYPE_CHECKING:
+    import argparse
+
+# command: what it does, in one line
+COMMANDS = {
+    "count": "run a program (or watch one) and count events",
+    "report": "print what a run directory holds",
+    "components": "list the sources of events: what works here, what does not, why",
+    "events": "list and search the events of this machine",
+    "groups": "list the event groups and the metrics that follow from them",
+    "doctor": "say what keeps this machine from measuring more, and what to do",
+    "completion": "print shell completion for bash, zsh or tcsh",
+}
+_OTHER_NAMES = ("hpmcount",)
+
+
+class Command(Protocol):
+    """What each command's module offers."""
+
+    def parser(self) -> argparse.ArgumentParser:
+        """Return the parser of the command's arguments."""
+
+    def run(self, arguments: argparse.Namespace) -> int:
+        """Do it and return the exit status."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run `gnomon` with the given arguments and return its exit status."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words or words[0] in ("-h", "--help", "help"):
+        if len(words) > 1 and words[1] in COMMANDS:
+            return _guarded("gnomon", lambda: _execute(words[1], ["--help"]))
+        return _guarded("gnomon", lambda: _print_help(0 if words else UsageError.exit_status))
+    if words[0] in ("-V", "--version"):
+        return _guarded("gnomon", lambda: _print(f"gnomon {__version__}"))
+    return _guarded("gnomon", lambda: _execute(words[0], words[1:]))
+
+
+def hpmcount(arguments: Sequence[str] | None = None) -> int:
+    """Run `hpmcount`, the classical name of `gnomon count`, and return its exit status."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    return _guarded("hpmcount", lambda: _execute("hpmcount", words))
+
+
+def parser(name: str) -> argparse.ArgumentParser:
+    """Return the argument parser of a command.
+
+    Raises:
+        UsageError: there is no such command.
+    """
+    return _module(name).parser()
+
+
+def _execute(name: str, words: Sequence[str]) -> int:
+    module = _module(name)
+    return module.run(module.parser().parse_args(words))
+
+
+def _module(name: str) -> Command:
+    if name not in COMMANDS and name not in _OTHER_NAMES:
+        import difflib
+
+        close = difflib.get_close_matches(name, COMMANDS, n=1)
+        hint = f"did you mean {close[0]}?" if close else "see gnomon --help"
+        raise UsageError(f"there is no command '{name}'; {hint}")
+    from importlib import import_module
+
+    return cast(Command, import_module(f"gnomon.cli.{name}"))
+
+
+def _guarded(tool: str, do: Callable[[], int]) -> int:
+    try:
+        status = do()
+        sys.stdout.flush()
+    except GnomonError as error:
+        print(f"{tool}: {error}", file=sys.stderr)
+        return error.exit_status
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; Python must not complain of it at its exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return status
+
+
+def _print(text: str) -> int:
+    print(text)
+    return 0
+
+
+def _print_help(status: int) -> int:
+    width = max(map(len, COMMANDS))
+    print("usage: gnomon COMMAND [options]\n")
+    print("Tells where a program's time, cache misses, messages and bytes go.\n")
+    print("commands:")
+    for name, line in COMMANDS.items():
+        print(f"  {name:<{width}}  {line}")
+    print("\ngnomon COMMAND --help tells more of each; gnomon --version the version.")
+    print("A first try:  gnomon count -- ls -l")
+    return status

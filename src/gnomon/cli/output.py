@@ -1,0 +1,40 @@
+"""Where reports go: a terminal stream, a file, or both."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from typing import IO
+
+from gnomon.errors import GnomonError
+
+
+def is_styled(stream: IO[str]) -> bool:
+    """Return whether bold and dim are welcome: a terminal, and NO_COLOR is not set."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def open_for_writing(path: str) -> IO[str]:
+    """Return the file, opened before the program runs so that a wrong name costs no run.
+
+    Raises:
+        GnomonError: it cannot be written.
+    """
+    try:
+        return open(path, "w", encoding="utf-8")
+    except OSError as error:
+        raise GnomonError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def write(stream: IO[str], text: str) -> None:
+    """Write a whole report; a reader who went away is no reason to fail."""
+    with suppress(BrokenPipeError):
+        stream.write(text)
+        stream.flush()
+
+
+def write_alone(text: str) -> None:
+    """Write to stdout, beginning on a line of its own whatever the program left there."""
+    sys.stdout.flush()
+    write(sys.stdout, "\n" + text)

@@ -1,0 +1,1 @@
+"""Whole-program counting: `gnomon count` and `hpmcount`."""

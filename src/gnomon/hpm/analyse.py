@@ -1,0 +1,155 @@
+"""From measurements to what they mean: derived metrics, and the spread over repetitions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from gnomon.counters.component import RawCount
+from gnomon.hpm.measurement import Measurement
+from gnomon.metrics.derived import Metrics, MetricValue, computable, load_metrics, quantities
+from gnomon.metrics.groups import find_group, load_groups
+from gnomon.metrics.statistics import Summary, summarise
+from gnomon.model.value import Domain, How, Scope, Value
+from gnomon.units import quantity
+
+DEFAULT_GROUP = 0
+_HOW_ORDER = tuple(How)
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """One quantity over repeated executions; `how` is the least certain of the repetitions'."""
+
+    name: str
+    unit: str
+    how: How
+    summary: Summary
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessRow:
+    """Counts of one process: the sums over its threads, in the measurement's task values.
+
+    A sum is None while one of the threads still runs.
+    """
+
+    pid: int
+    ppid: int
+    name: str
+    threads: int
+    values: tuple[float | None, ...]
+
+
+def events_of_groups(wanted: Iterable[str]) -> tuple[str, ...]:
+    """Return the event names of groups given by number or name, each once.
+
+    Raises:
+        UsageError: there is no such group.
+    """
+    groups = load_groups()
+    names: dict[str, None] = {}
+    for word in wanted:
+        names.update(dict.fromkeys(find_group(groups, word).events))
+    return tuple(names)
+
+
+def variables(measurement: Measurement) -> dict[str, float | None]:
+    """Return the variables that formulas may use beside events."""
+
+    def seconds(ns: int | None) -> float | None:
+        return None if ns is None else ns / 1e9
+
+    return {
+        "wall_seconds": measurement.wall_ns / 1e9,
+        "user_seconds": seconds(measurement.user_ns),
+        "system_seconds": seconds(measurement.system_ns),
+        "cpus": os.cpu_count() or 1,
+    }
+
+
+def metrics(measurement: Measurement) -> tuple[MetricValue, ...]:
+    """Return the derived metrics that follow from what was counted."""
+    return computable(_shipped(), quantities(measurement.values, variables(measurement)))
+
+
+@cache
+def _shipped() -> Metrics:
+    return load_metrics()
+
+
+def spreads(measurements: Sequence[Measurement]) -> tuple[Spread, ...]:
+    """Return times, counters and metrics over repetitions, those measured in every one."""
+    rows: dict[str, list[tuple[str, How, float | None]]] = {}
+    for one in measurements:
+        times = (("wall time", one.wall_ns), ("user time", one.user_ns),
+                 ("system time", one.system_ns))  # fmt: skip
+        for name, ns in times:
+            rows.setdefault(name, []).append(("ns", How.COUNTED, ns))
+        for value in one.values:
+            rows.setdefault(value.event, []).append((value.unit, value.how, value.value))
+        for metric in metrics(one):
+            rows.setdefault(metric.name, []).append((metric.unit, metric.how, metric.value))
+    found = []
+    for name, seen in rows.items():
+        numbers = [number for _, _, number in seen if number is not None]
+        if len(numbers) == len(measurements):
+            how = max((h for _, h, _ in seen), key=_HOW_ORDER.index)
+            found.append(Spread(name, seen[0][0], how, summarise(numbers)))
+    return tuple(found)
+
+
+def processes(measurement: Measurement) -> tuple[ProcessRow, ...]:
+    """Return the sums over the threads of each process, in order of pid."""
+    by_pid: dict[int, list[int]] = {}
+    tasks = measurement.tasks or ()
+    for at, task in enumerate(tasks):
+        by_pid.setdefault(task.pid, []).append(at)
+    rows = []
+    for pid, members in by_pid.items():
+        leader = next((tasks[at] for at in members if tasks[at].tid == pid), tasks[members[0]])
+        sums: list[float | None] = []
+        for event in range(len(measurement.task_values)):
+            counts = [task_value(measurement, tasks[at].counts, event) for at in members]
+            known = [count for count in counts if count is not None]
+            sums.append(sum(known) if len(known) == len(counts) else None)
+        rows.append(ProcessRow(pid, leader.ppid, leader.name, len(members), tuple(sums)))
+    return tuple(rows)
+
+
+def task_value(
+    measurement: Measurement, counts: Sequence[RawCount] | None, event: int
+) -> float | None:
+    """Return a thread's count of one event in the event's unit, None if it is not known."""
+    if counts is None:
+        return None
+    count = counts[event]
+    total = next(v for v in measurement.values if v.event == measurement.task_values[event])
+    if count.running_ns == count.enabled_ns:
+        return count.raw * total.unit_factor if total.unit_factor != 1 else count.raw
+    if not count.running_ns:
+        return None
+    return count.raw * count.enabled_ns / count.running_ns * total.unit_factor
+
+
+def shown(value: Value) -> str:
+    """Return a value as tables print it."""
+    return quantity(value.value, value.unit, "not measured")
+
+
+def remark(value: Value) -> str:
+    """Return what must be said beside a value: modes, scope, multiplexing; "" for nothing."""
+    parts = []
+    if value.domain not in (Domain.ALL, Domain.USER_KERNEL):
+        parts.append(f"{value.domain.value} mode only")
+    if value.scope is Scope.NODE:
+        parts.append("whole machine, not only the program")
+    elif value.scope is Scope.PROCESS:
+        parts.append("process and the children it waited for")
+    if value.how is How.SCALED and value.enabled_ns:
+        parts.append(f"counted {100 * value.running_ns / value.enabled_ns:.1f} % of the time")
+    if value.value is None:
+        parts.append("never had a counter: the run was too short or the PMU was full")
+    return "; ".join(parts)

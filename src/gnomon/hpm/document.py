@@ -1,0 +1,135 @@
+"""Measurements as one JSON document; `count.schema.json` beside this file describes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from gnomon import __version__
+from gnomon.hpm import analyse
+from gnomon.hpm.measurement import Host, Measurement
+from gnomon.hpm.report import signal_name
+
+SCHEMA_VERSION = 1
+SCHEMA = Path(__file__).parent / "count.schema.json"
+
+
+def document(measurements: Sequence[Measurement], host: Host) -> dict[str, Any]:
+    """Return the document of one execution, or of several with their spread.
+
+    The top level describes the last execution; with more than one, `repetitions` holds all and
+    `spread` the statistics over them.
+    """
+    last = measurements[-1]
+    result: dict[str, Any] = {
+        "schema": "gnomon/count",
+        "schema_version": SCHEMA_VERSION,
+        "gnomon_version": __version__,
+        "host": {
+            "name": host.name,
+            "cpu_model": host.cpu_model,
+            "cpus": host.cpus,
+            "kernel": host.kernel,
+        },
+        **_execution(last),
+        "unavailable": [
+            {"event": u.event, "reason": u.reason, "remedy": u.remedy, "errno": u.errno}
+            for u in last.unavailable
+        ],
+        "notes": list(dict.fromkeys(note for one in measurements for note in one.notes)),
+    }
+    if len(measurements) > 1:
+        result["repetitions"] = [_execution(one) for one in measurements]
+        result["spread"] = [
+            {
+                "name": spread.name,
+                "unit": spread.unit,
+                "how": spread.how.value,
+                "n": spread.summary.n,
+                "mean": spread.summary.mean,
+                "deviation": spread.summary.deviation,
+                "confidence_95": spread.summary.half_width,
+                "minimum": spread.summary.minimum,
+                "maximum": spread.summary.maximum,
+                "median": spread.summary.median,
+            }
+            for spread in analyse.spreads(measurements)
+        ]
+    return result
+
+
+def _execution(one: Measurement) -> dict[str, Any]:
+    result: dict[str, Any] = {
+        "command": list(one.command),
+        "pid": one.pid,
+        "attached": one.attached,
+        "exit_status": one.exit_status,
+        "signal": signal_name(one.signal) if one.signal else None,
+        "interrupted": one.interrupted,
+        "started": one.started,
+        "wall_seconds": one.wall_ns / 1e9,
+        "user_seconds": None if one.user_ns is None else one.user_ns / 1e9,
+        "system_seconds": None if one.system_ns is None else one.system_ns / 1e9,
+        "counters": [
+            {
+                "event": value.event,
+                "value": value.value,
+                "unit": value.unit,
+                "how": value.how.value,
+                "component": value.component,
+                "domain": value.domain.value,
+                "scope": value.scope.value,
+                "raw": value.raw,
+                "scale": value.scale,
+                "enabled_ns": value.enabled_ns,
+                "running_ns": value.running_ns,
+            }
+            for value in one.values
+        ],
+        "metrics": [
+            {
+                "name": metric.name,
+                "value": metric.value,
+                "unit": metric.unit,
+                "how": metric.how.value,
+                "formula": metric.formula,
+                "description": metric.description,
+            }
+            for metric in analyse.metrics(one)
+        ],
+        "rusage": [
+            {
+                "field": row.field,
+                "value": row.value,
+                "unit": row.unit,
+                "description": row.description,
+            }
+            for row in one.rusage
+        ],
+    }
+    if one.tasks is not None:
+        result["threads"] = [
+            {
+                "pid": task.pid,
+                "tid": task.tid,
+                "ppid": task.ppid,
+                "name": task.name,
+                "values": {
+                    event: analyse.task_value(one, task.counts, at)
+                    for at, event in enumerate(one.task_values)
+                },
+            }
+            for task in one.tasks
+        ]
+        result["processes"] = [
+            {
+                "pid": row.pid,
+                "ppid": row.ppid,
+                "name": row.name,
+                "threads": row.threads,
+                "values": dict(zip(one.task_values, row.values, strict=True)),
+            }
+            for row in analyse.processes(one)
+        ]
+    return result

@@ -1,0 +1,130 @@
+"""What one measured execution of a program leaves, before anything is derived from it."""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+from dataclasses import dataclass
+
+from gnomon.counters.tasks import TaskRow
+from gnomon.model.value import Unavailable, Value
+
+# Fields of getrusage(2) that Linux keeps at zero because they have no meaning there.
+_MEANINGLESS = ("ru_ixrss", "ru_idrss", "ru_isrss", "ru_nswap", "ru_msgsnd", "ru_msgrcv",
+                "ru_nsignals")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class UsageRow:
+    """One field of getrusage(2); `value` is None where Linux gives it no meaning."""
+
+    field: str
+    description: str
+    value: int | float | None
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """Where a measurement was made."""
+
+    name: str
+    cpu_model: str
+    cpus: int
+    kernel: str
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One execution of a command, or one attachment to a process.
+
+    Attributes:
+        command: program and arguments; () for an attachment.
+        pid: the process.
+        attached: it was there before; its status and resource usage are not ours to know.
+        exit_status: as the shell gives it (128 + signal if killed); None if it still runs.
+        signal: the signal that killed it, 0 for none.
+        started: seconds since the epoch.
+        wall_ns: from just before it was executed until it was gone.
+        user_ns, system_ns: CPU time of it and the children it waited for; None if attached.
+        values: counts, in the order in which they were asked for.
+        unavailable: what was asked for and could not be counted.
+        notes: sentences that belong beside the counts.
+        rusage: resource usage, () if attached.
+        tasks: a row per thread where asked for, else None.
+        task_values: names of the values that `tasks` has counts of, in their order.
+        interrupted: the user pressed Ctrl-C.
+    """
+
+    command: tuple[str, ...]
+    pid: int
+    attached: bool
+    exit_status: int | None
+    signal: int
+    started: float
+    wall_ns: int
+    user_ns: int | None
+    system_ns: int | None
+    values: tuple[Value, ...]
+    unavailable: tuple[Unavailable, ...]
+    notes: tuple[str, ...]
+    rusage: tuple[UsageRow, ...]
+    tasks: tuple[TaskRow, ...] | None = None
+    task_values: tuple[str, ...] = ()
+    interrupted: bool = False
+
+
+def usage_rows(usage: resource.struct_rusage) -> tuple[UsageRow, ...]:
+    """Return getrusage(2)'s fields in its order, with units. Source: getrusage(2)."""
+    described = (
+        ("ru_utime", "user time", "s"),
+        ("ru_stime", "system time", "s"),
+        ("ru_maxrss", "peak resident set of the largest process", "KiB"),
+        ("ru_ixrss", "shared text memory", "KiB s"),
+        ("ru_idrss", "unshared data", "KiB s"),
+        ("ru_isrss", "unshared stack", "KiB s"),
+        ("ru_minflt", "page faults without I/O", ""),
+        ("ru_majflt", "page faults with I/O", ""),
+        ("ru_nswap", "swaps", ""),
+        ("ru_inblock", "block input operations", ""),
+        ("ru_oublock", "block output operations", ""),
+        ("ru_msgsnd", "IPC messages sent", ""),
+        ("ru_msgrcv", "IPC messages received", ""),
+        ("ru_nsignals", "signals received", ""),
+        ("ru_nvcsw", "voluntary context switches", ""),
+        ("ru_nivcsw", "involuntary context switches", ""),
+    )
+    return tuple(
+        UsageRow(
+            field,
+            description,
+            None if field in _MEANINGLESS else getattr(usage, field),
+            unit,
+        )
+        for field, description, unit in described
+    )
+
+
+def this_host() -> Host:
+    """Return the machine we are on."""
+    system = os.uname()
+    model = ""
+    try:
+        with open("/proc/cpuinfo", errors="replace") as lines:
+            for line in lines:
+                key, _, value = line.partition(":")
+                if key.strip() in ("model name", "cpu", "Model"):
+                    model = value.strip()
+                    break
+    except OSError:
+        pass
+    return Host(
+        system.nodename, model or system.machine, os.cpu_count() or 1,
+        f"{system.sysname} {system.release}",
+    )  # fmt: skip
+
+
+def raw_clock_ns() -> int:
+    """Return CLOCK_MONOTONIC_RAW in nanoseconds."""
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)

@@ -1,0 +1,57 @@
+"""Names of result files.
+
+Source: HPM Toolkit User's Guide 3.2.2, section 2.2, options -o and -u.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+# What MPI launchers tell a process of its rank: Open MPI and PRRTE, MPICH and Intel MPI
+# (Hydra), Slurm, MVAPICH2.
+_RANKS = (
+    "OMPI_COMM_WORLD_RANK",
+    "PMIX_RANK",
+    "PMI_RANK",
+    "MV2_COMM_WORLD_RANK",
+    "SLURM_PROCID",
+)
+
+
+def unique(name: str, *, host: str | None = None, process: int | None = None,
+           moment: time.struct_time | None = None) -> str:  # fmt: skip
+    """Return a file name with `_host_process_date_time` before its last dot.
+
+    The host is cut at its first dot; the process is the MPI rank where a launcher gives one;
+    date and time are local, dd.mm.yyyy and hh.mm.ss. A name without a dot gets the text at its
+    end; one whose only dot comes first gets it in front, without the leading underscore.
+    """
+    when = moment or time.localtime()
+    text = "_".join(
+        (
+            "",
+            (host or os.uname().nodename).partition(".")[0],
+            str(rank() if process is None else process),
+            time.strftime("%d.%m.%Y", when),
+            time.strftime("%H.%M.%S", when),
+        )
+    )
+    folder, slash, base = name.rpartition("/")
+    stem, dot, suffix = base.rpartition(".")
+    if not dot:
+        base = base + text
+    elif not stem:
+        base = text.removeprefix("_") + base
+    else:
+        base = f"{stem}{text}.{suffix}"
+    return folder + slash + base
+
+
+def rank() -> int:
+    """Return this process's MPI rank where a launcher gives one, else its process number."""
+    for variable in _RANKS:
+        value = os.environ.get(variable, "")
+        if value.isdecimal():
+            return int(value)
+    return os.getpid()

@@ -1,0 +1,267 @@
+"""Measurements as text and as a JSON document; pure functions, nothing is printed here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from gnomon.hpm import analyse
+from gnomon.hpm.measurement import Host, Measurement
+from gnomon.metrics.derived import MetricValue
+from gnomon.model.value import How, Unavailable
+from gnomon.units import duration, number, quantity
+
+_TASK_ROWS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a report is to look.
+
+    Attributes:
+        tool: name of the command, for the headline.
+        formulas: print each metric's formula.
+        every_usage_row: one line for each field of getrusage(2), those without meaning on
+            Linux as n/a; otherwise only those with one.
+        per: "thread" or "process" for a table of them, "" for totals only.
+        styled: use bold and dim, for a terminal.
+    """
+
+    tool: str = "gnomon count"
+    formulas: bool = False
+    every_usage_row: bool = False
+    per: str = ""
+    styled: bool = False
+
+
+def text(measurements: Sequence[Measurement], host: Host, options: Options) -> str:
+    """Return the report of one execution, or of several with their spread."""
+    first = measurements[0]
+    style = _Style(options.styled)
+    lines = [_headline(measurements, options, style), f"  {_place(host)}", ""]
+    if len(measurements) > 1:
+        lines += _spread_lines(measurements, options, style)
+    else:
+        lines += _time_lines(first, style)
+        lines += _counter_lines(first, style)
+        lines += _metric_lines(analyse.metrics(first), options, style)
+        lines += _usage_lines(first, options, style)
+    if options.per and first.tasks is not None:
+        for at, one in enumerate(measurements, 1):
+            of = f" of repetition {at}" if len(measurements) > 1 else ""
+            lines += _task_lines(one, options.per, of, style)
+    lines += _unavailable_lines(first.unavailable, style)
+    lines += _note_lines(dict.fromkeys(note for one in measurements for note in one.notes))
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _headline(measurements: Sequence[Measurement], options: Options, style: _Style) -> str:
+    first, last = measurements[0], measurements[-1]
+    what = _quoted(first.command) if first.command else f"process {first.pid}"
+    times = f" × {len(measurements)}" if len(measurements) > 1 else ""
+    return style.bold(f"{options.tool}: {what}{times}") + f"  [{_ending(last)}]"
+
+
+def _ending(measurement: Measurement) -> str:
+    if measurement.attached:
+        return "attached"
+    if measurement.signal:
+        return f"killed by {signal_name(measurement.signal)}"
+    return f"exit {measurement.exit_status}"
+
+
+def signal_name(number_of: int) -> str:
+    """Return a signal's name, such as SIGSEGV."""
+    import signal
+
+    try:
+        return signal.Signals(number_of).name
+    except ValueError:
+        return f"signal {number_of}"
+
+
+def _quoted(command: Iterable[str]) -> str:
+    import shlex
+
+    return shlex.join(command)
+
+
+def _place(host: Host) -> str:
+    return f"{host.name}: {host.cpu_model}, {host.cpus} CPUs, {host.kernel}"
+
+
+def _time_lines(one: Measurement, style: _Style) -> list[str]:
+    rows = [("wall time", duration(one.wall_ns), "")]
+    for name, ns in (("user time", one.user_ns), ("system time", one.system_ns)):
+        if ns is not None and one.wall_ns:
+            rows.append((name, duration(ns), f"{100 * ns / one.wall_ns:.1f} % of the wall time"))
+    return [*_table(rows, style), ""]
+
+
+def _counter_lines(one: Measurement, style: _Style) -> list[str]:
+    if not one.values:
+        return []
+    rows = [
+        (value.event, analyse.shown(value), _joined(value.how.value, analyse.remark(value)))
+        for value in one.values
+    ]
+    return [style.bold("counters"), *_table(rows, style), ""]
+
+
+def _metric_lines(metrics: Sequence[MetricValue], options: Options, style: _Style) -> list[str]:
+    if not metrics:
+        return []
+    rows = []
+    for metric in metrics:
+        how = "" if metric.how is How.COUNTED else metric.how.value
+        formula = f"= {metric.formula}" if options.formulas else ""
+        rows.append(
+            (metric.name, quantity(metric.value, metric.unit), _joined(how, formula, sep="  "))
+        )
+    return [style.bold("metrics"), *_table(rows, style), ""]
+
+
+def _usage_lines(one: Measurement, options: Options, style: _Style) -> list[str]:
+    if not one.rusage:
+        return []
+    rows = []
+    for row in one.rusage:
+        if row.value is None and not options.every_usage_row:
+            continue
+        if row.field in ("ru_utime", "ru_stime") and not options.every_usage_row:
+            continue
+        if row.unit == "KiB" and row.value is not None:
+            value = quantity(row.value * 1024, "bytes")
+        else:
+            value = quantity(row.value, row.unit)
+        rows.append((row.description, value, row.field))
+    lines = [style.bold("resource usage (getrusage)"), *_table(rows, style)]
+    if not options.every_usage_row:
+        names = ", ".join(row.field for row in one.rusage if row.value is None)
+        lines.append(style.dim(f"  n/a on Linux: {names}"))
+    return [*lines, ""]
+
+
+def _spread_lines(
+    measurements: Sequence[Measurement], options: Options, style: _Style
+) -> list[str]:
+    head = ("", "mean", "± 95 %", "std. dev.", "minimum", "maximum", "")
+    formulas: dict[str, str] = {}
+    if options.formulas:
+        formulas = {m.name: f"= {m.formula}" for m in analyse.metrics(measurements[0])}
+    rows: list[tuple[str, ...]] = []
+    for spread in analyse.spreads(measurements):
+        s = spread.summary
+        numbers = (s.mean, s.half_width, s.deviation, s.minimum, s.maximum)
+        how = "" if spread.how is How.COUNTED else spread.how.value
+        rows.append(
+            (
+                spread.name,
+                *(quantity(one, spread.unit) for one in numbers),
+                _joined(how, formulas.get(spread.name, "")),
+            )
+        )
+    lines = _grid(head, rows, {0, len(head) - 1}, style)
+    endings = sorted({_ending(one) for one in measurements})
+    if len(endings) > 1:
+        lines.append(f"  repetitions ended differently: {', '.join(endings)}")
+    return [*lines, ""]
+
+
+def _task_lines(one: Measurement, per: str, of: str, style: _Style) -> list[str]:
+    units = {value.event: value.unit for value in one.values}
+    events = one.task_values
+    # What sorts the table, the cells that say who, and the values.
+    found: list[tuple[float, tuple[str, ...], Sequence[float | None]]] = []
+    if per == "process":
+        who: tuple[str, ...] = ("pid", "parent", "threads", "name")
+        title = "processes"
+        for row in analyse.processes(one):
+            ids: tuple[str, ...] = (str(row.pid), str(row.ppid), str(row.threads), row.name)
+            found.append(((row.values or (0,))[0] or 0, ids, row.values))
+    else:
+        who = ("pid", "tid", "name")
+        title = "threads"
+        for task in one.tasks or ():
+            values = [analyse.task_value(one, task.counts, at) for at in range(len(events))]
+            ids = (str(task.pid), str(task.tid), task.name)
+            found.append(((values or [0])[0] or 0, ids, values))
+    found.sort(key=lambda row: -row[0])
+    rows = [
+        (*ids, *(_cell(v, units[e]) for v, e in zip(values, events, strict=True)))
+        for _, ids, values in found[:_TASK_ROWS]
+    ]
+    lines = [style.bold(title + of), *_grid((*who, *events), rows, {who.index("name")}, style)]
+    if len(found) > _TASK_ROWS:
+        lines.append(f"  and {number(len(found) - _TASK_ROWS)} more (all of them with --json)")
+    return [*lines, ""]
+
+
+def _grid(
+    head: tuple[str, ...], rows: Sequence[tuple[str, ...]], left: set[int], style: _Style
+) -> list[str]:
+    """Return a table with a headline; columns are flush right but for those in `left`."""
+    widths = [max(len(row[at]) for row in (head, *rows)) for at in range(len(head))]
+    lines = []
+    for row in (head, *rows):
+        cells = (
+            cell.ljust(width) if at in left else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        lines.append("  " + "  ".join(cells).rstrip())
+    return [style.bold(lines[0]), *lines[1:]]
+
+
+def _cell(value: float | None, unit: str) -> str:
+    return quantity(value, unit, "still running")
+
+
+def _unavailable_lines(unavailable: Sequence[Unavailable], style: _Style) -> list[str]:
+    by_cause: dict[tuple[str, str], list[str]] = {}
+    for one in unavailable:
+        by_cause.setdefault((one.reason, one.remedy), []).append(one.event)
+    if not by_cause:
+        return []
+    lines = [style.bold("not counted")]
+    for (reason, remedy), events in by_cause.items():
+        lines += _wrapped(", ".join(events), "  ", "  ")
+        lines += _wrapped(f"why     {reason}", "    ", "            ")
+        lines += _wrapped(f"remedy  {remedy}", "    ", "            ")
+    return [*lines, ""]
+
+
+def _note_lines(notes: Iterable[str]) -> list[str]:
+    return [line for note in notes for line in _wrapped(f"note: {note}", "", "      ")]
+
+
+def _wrapped(text_: str, first: str, rest: str) -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(
+        text_, 100, initial_indent=first, subsequent_indent=rest,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
+
+
+def _joined(*parts: str, sep: str = "; ") -> str:
+    return sep.join(part for part in parts if part)
+
+
+def _table(rows: Sequence[tuple[str, str, str]], style: _Style) -> list[str]:
+    name = max(len(row[0]) for row in rows)
+    value = max(len(row[1]) for row in rows)
+    return [
+        f"  {row[0]:<{name}}  {row[1]:>{value}}" + (f"  {style.dim(row[2])}" if row[2] else "")
+        for row in rows
+    ]
+
+
+class _Style:
+    def __init__(self, styled: bool) -> None:
+        self._styled = styled
+
+    def bold(self, words: str) -> str:
+        return f"\x1b[1m{words}\x1b[0m" if self._styled else words
+
+    def dim(self, words: str) -> str:
+        return f"\x1b[2m{words}\x1b[0m" if self._styled else words

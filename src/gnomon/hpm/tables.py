@@ -1,0 +1,169 @@
+"""Measurements as rows of the model's tables, in a run directory."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from gnomon.counters.component import Component
+from gnomon.counters.components import COMPONENTS
+from gnomon.hpm import analyse
+from gnomon.hpm.document import document
+from gnomon.hpm.measurement import Host, Measurement
+from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Table
+from gnomon.store import rundir
+
+# Variables that change how programs run; others may hold secrets and are not kept.
+_ENVIRONMENT = (
+    "CUDA_VISIBLE_DEVICES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY", "LD_LIBRARY_PATH", "LD_PRELOAD",
+    "MALLOC_ARENA_MAX", "MKL_NUM_THREADS", "OMP_NUM_THREADS", "OMP_PLACES", "OMP_PROC_BIND",
+    "OMP_SCHEDULE", "OPENBLAS_NUM_THREADS", "SLURM_JOB_ID", "SLURM_NTASKS",
+)  # fmt: skip
+# Recorded times that are metrics of their own beside the counters.
+_TIMES = (("wall time", "wall_ns"), ("user time", "user_ns"), ("system time", "system_ns"))
+
+
+def save(name: str, measurements: Sequence[Measurement], host: Host, report: str) -> Path:
+    """Write a run directory of one command's measurements and return its path.
+
+    Raises:
+        RunDirectoryError: the name is taken, or the disk refuses.
+    """
+    first, last = measurements[0], measurements[-1]
+    head: dict[str, Any] = {
+        "capability": "hpm",
+        "command": list(first.command),
+        "pid": last.pid,
+        "environment": {key: os.environ[key] for key in _ENVIRONMENT if key in os.environ},
+        "working_directory": str(Path.cwd()),
+        "hosts": [
+            {
+                "name": host.name,
+                "cpu_model": host.cpu_model,
+                "cpus": host.cpus,
+                "kernel": host.kernel,
+            }
+        ],
+        "started": first.started,
+        "ended": last.started + last.wall_ns / 1e9,
+        "wall_seconds": last.wall_ns / 1e9,
+        "exit_status": last.exit_status,
+        "signal": last.signal,
+        "repetitions": len(measurements),
+        "components": [_component(source) for source in COMPONENTS],
+        "unavailable": [
+            {"event": u.event, "reason": u.reason, "remedy": u.remedy, "errno": u.errno}
+            for u in last.unavailable
+        ],
+        "warnings": list(dict.fromkeys(note for one in measurements for note in one.notes)),
+    }
+    texts = {
+        "count.txt": report,
+        "count.json": json.dumps(document(measurements, host), indent=2) + "\n",
+    }
+    return rundir.write(name, head, _Rows(measurements, host).tables(), texts)
+
+
+def _component(source: Component) -> dict[str, Any]:
+    state = source.availability()
+    return {
+        "name": source.name,
+        "available": state.available,
+        "reason": state.reason,
+        "remedy": state.remedy,
+        "errno": state.errno,
+    }
+
+
+class _Rows:
+    """Fills the tables: a location for the command, one for each process and thread known."""
+
+    def __init__(self, measurements: Sequence[Measurement], host: Host) -> None:
+        self._locations = Table(LOCATIONS)
+        self._regions = Table(REGIONS)
+        self._paths = Table(PATHS)
+        self._metrics = Table(METRICS)
+        self._profile = Table(PROFILE)
+        self._numbers: dict[str, int] = {}
+        self._host = host.name
+        program = measurements[0].command[0] if measurements[0].command else "attached process"
+        self._program = Path(program).name
+        region = self._regions.add(
+            region=0, kind="hpm", name=self._program, module=program, file="", line=0
+        )
+        self._paths.add(path=0, parent=-1, region=region)
+        for at, one in enumerate(measurements):
+            self._add(at, one)
+
+    def tables(self) -> tuple[Table, ...]:
+        return (self._locations, self._regions, self._paths, self._metrics, self._profile)
+
+    def _add(self, repetition: int, one: Measurement) -> None:
+        whole = self._location(-1, "command", one.pid, -1, self._program)
+        for name, attribute in _TIMES:
+            ns = getattr(one, attribute)
+            if ns is not None:
+                metric = self._metric(name, "ns", "counted", "measured by gnomon count")
+                self._value(repetition, whole, metric, ns)
+        for value in one.values:
+            metric = self._metric(
+                value.event, value.unit, value.how.value, "",
+                component=value.component, domain=value.domain.value, scope=value.scope.value,
+            )  # fmt: skip
+            if value.value is not None:
+                self._value(
+                    repetition, whole, metric, value.value,
+                    raw=value.raw, enabled_ns=value.enabled_ns, running_ns=value.running_ns,
+                )  # fmt: skip
+        for derived in analyse.metrics(one):
+            metric = self._metric(
+                derived.name, derived.unit, derived.how.value, derived.description,
+                formula=derived.formula,
+                scope=derived.scope.value if derived.scope else "process",
+            )  # fmt: skip
+            self._value(repetition, whole, metric, derived.value)
+        self._add_tasks(repetition, one, whole)
+
+    def _add_tasks(self, repetition: int, one: Measurement, whole: int) -> None:
+        of_pid: dict[int, int] = {}
+        for row in analyse.processes(one):
+            of_pid[row.pid] = self._location(whole, "process", row.pid, -1, row.name)
+            for event, value in zip(one.task_values, row.values, strict=True):
+                if value is not None:
+                    self._value(repetition, of_pid[row.pid], self._numbers[event], value)
+        for task in one.tasks or ():
+            place = self._location(of_pid[task.pid], "thread", task.pid, task.tid, task.name)
+            for at, event in enumerate(one.task_values):
+                value = analyse.task_value(one, task.counts, at)
+                if value is not None:
+                    self._value(repetition, place, self._numbers[event], value)
+
+    def _location(self, parent: int, kind: str, pid: int, tid: int, name: str) -> int:
+        return self._locations.add(
+            location=len(self._locations.rows), parent=parent, kind=kind, host=self._host,
+            rank=-1, pid=pid, tid=tid, name=name,
+        )  # fmt: skip
+
+    def _metric(
+        self, name: str, unit: str, how: str, description: str, *,
+        formula: str = "", component: str = "", domain: str = "all", scope: str = "process",
+    ) -> int:  # fmt: skip
+        known = self._numbers.get(name)
+        if known is None:
+            known = self._numbers[name] = self._metrics.add(
+                metric=len(self._metrics.rows), name=name, unit=unit, formula=formula, how=how,
+                component=component, domain=domain, scope=scope, description=description,
+            )  # fmt: skip
+        return known
+
+    def _value(
+        self, repetition: int, location: int, metric: int, value: float, *,
+        raw: int | None = None, enabled_ns: int | None = None, running_ns: int | None = None,
+    ) -> None:  # fmt: skip
+        self._profile.add(
+            repetition=repetition, location=location, path=0, metric=metric, inclusive=value,
+            exclusive=value, calls=1, raw=raw, enabled_ns=enabled_ns, running_ns=running_ns,
+        )  # fmt: skip

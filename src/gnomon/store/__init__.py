@@ -1,0 +1,1 @@
+"""Run directories and the raw files that measured programs leave."""

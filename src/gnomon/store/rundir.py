@@ -1,0 +1,204 @@
+"""Run directories: `NAME.gnomon/` with `run.json`, the model's tables as Parquet, and texts.
+
+A run is written beside its final name and moved there when it is complete, so that a directory
+called NAME.gnomon is always whole; it is not changed afterwards.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gnomon import __version__
+from gnomon.errors import FormatError, RunDirectoryError
+from gnomon.model.tables import SCHEMAS, Cell, Schema, Table
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+SUFFIX = ".gnomon"
+SCHEMA_VERSION = 1
+_HEAD = "run.json"
+_MAGIC = "gnomon/run"
+# A run.json is small; what is larger than this is not one.
+_HEAD_LIMIT_BYTES = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run directory that was opened for reading.
+
+    Attributes:
+        path: the directory.
+        head: the content of run.json.
+    """
+
+    path: Path
+    head: Mapping[str, Any]
+
+    def query(self, sql: str) -> list[tuple[Any, ...]]:
+        """Return the rows of a query over the model's tables, by their names.
+
+        Raises:
+            RunDirectoryError: a table is missing or damaged.
+        """
+        import duckdb
+
+        connection = duckdb.connect(":memory:")
+        try:
+            for schema in SCHEMAS:
+                file = self.path / f"{schema.name}.parquet"
+                if file.exists():
+                    name = str(file).replace("'", "''")
+                    connection.execute(
+                        f"CREATE VIEW {schema.name} AS SELECT * FROM read_parquet('{name}')"
+                    )
+            return connection.execute(sql).fetchall()
+        except duckdb.Error as error:
+            cause = str(error).partition("\n")[0]
+            raise RunDirectoryError(
+                f"{self.path}: its tables cannot be read ({cause}); measure again, or restore it"
+            ) from None
+        finally:
+            connection.close()
+
+    def rows(self, schema: Schema) -> list[dict[str, Cell]]:
+        """Return every row of a table by column name, in the table's order."""
+        names = [column.name for column in schema.columns]
+        columns = ", ".join(names)
+        found = self.query(f"SELECT {columns} FROM {schema.name}")
+        return [dict(zip(names, row, strict=True)) for row in found]
+
+
+def path_of(name: str) -> Path:
+    """Return the directory of a run's name, which may be given with or without its suffix."""
+    return Path(name if name.endswith(SUFFIX) else name + SUFFIX)
+
+
+def check_free(name: str) -> Path:
+    """Return the directory that a new run of that name will be.
+
+    Raises:
+        RunDirectoryError: it exists, or its parent does not or cannot be written.
+    """
+    path = path_of(name)
+    if path.exists():
+        raise RunDirectoryError(f"{path}: it exists already; choose another --run NAME or move it")
+    parent = path.parent
+    if not parent.is_dir() or not os.access(parent, os.W_OK):
+        raise RunDirectoryError(f"{path}: {parent} is not a directory that can be written")
+    return path
+
+
+def write(
+    name: str, head: Mapping[str, Any], tables: Sequence[Table], texts: Mapping[str, str]
+) -> Path:
+    """Write a run directory and return its path.
+
+    Args:
+        name: with or without the suffix.
+        head: what run.json holds beside the schema's name and versions.
+        tables: tables of the model.
+        texts: file name to content, for `text/`.
+
+    Raises:
+        RunDirectoryError: the name is taken, or the disk refuses.
+    """
+    path = check_free(name)
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        (partial / "text").mkdir(parents=True)
+        _write_tables(partial, tables)
+        for file, content in texts.items():
+            (partial / "text" / file).write_text(content, encoding="utf-8")
+        whole = {
+            "schema": _MAGIC,
+            "schema_version": SCHEMA_VERSION,
+            "gnomon_version": __version__,
+            **head,
+        }
+        (partial / _HEAD).write_text(json.dumps(whole, indent=2) + "\n", encoding="utf-8")
+        partial.rename(path)
+    except OSError as error:
+        shutil.rmtree(partial, ignore_errors=True)
+        raise RunDirectoryError(f"{path}: cannot be written: {error.strerror}") from None
+    return path
+
+
+def _write_tables(folder: Path, tables: Sequence[Table]) -> None:
+    import duckdb
+
+    connection = duckdb.connect(":memory:")
+    try:
+        for table in tables:
+            schema = table.schema
+            columns = ", ".join(f"{column.name} {column.type}" for column in schema.columns)
+            connection.execute(f"CREATE TABLE {schema.name} ({columns})")
+            _insert(connection, table)
+            file = str(folder / f"{schema.name}.parquet").replace("'", "''")
+            connection.execute(f"COPY {schema.name} TO '{file}' (FORMAT parquet, COMPRESSION zstd)")
+    except duckdb.Error as error:
+        raise OSError(0, str(error).partition("\n")[0]) from None
+    finally:
+        connection.close()
+
+
+def _insert(connection: DuckDBPyConnection, table: Table) -> None:
+    # One statement for many rows: DuckDB takes milliseconds for each single insert.
+    width = len(table.schema.columns)
+    one = "(" + ", ".join("?" * width) + ")"
+    for at in range(0, len(table.rows), 500):
+        rows = table.rows[at : at + 500]
+        connection.execute(
+            f"INSERT INTO {table.schema.name} VALUES {', '.join([one] * len(rows))}",
+            [cell for row in rows for cell in row],
+        )
+
+
+def find(name: str | None, where: Path = Path()) -> Run:
+    """Return a run by name, or the latest one in a folder.
+
+    Raises:
+        RunDirectoryError: there is none.
+        FormatError: its run.json is not one.
+    """
+    if name is None:
+        heads = sorted(where.glob(f"*{SUFFIX}/{_HEAD}"), key=lambda head: head.stat().st_mtime_ns)
+        if not heads:
+            raise RunDirectoryError(
+                "there is no run directory here; make one with: gnomon count --run NAME -- program"
+            )
+        return _open(heads[-1].parent)
+    given = Path(name)
+    path = given if (given / _HEAD).exists() else path_of(name.rstrip("/"))
+    if not (path / _HEAD).exists():
+        raise RunDirectoryError(f"{path}: there is no run of that name here")
+    return _open(path)
+
+
+def _open(path: Path) -> Run:
+    file = path / _HEAD
+    try:
+        if file.stat().st_size > _HEAD_LIMIT_BYTES:
+            raise FormatError(file, _HEAD_LIMIT_BYTES, "too large for the head of a run")
+        head = json.loads(file.read_bytes())
+    except OSError as error:
+        raise RunDirectoryError(f"{file}: cannot be read: {error.strerror}") from None
+    except json.JSONDecodeError as error:
+        raise FormatError(file, error.pos, f"not JSON: {error.msg}") from None
+    except (UnicodeDecodeError, RecursionError) as error:
+        at = error.start if isinstance(error, UnicodeDecodeError) else 0
+        raise FormatError(file, at, "not the JSON of a run's head") from None
+    if not isinstance(head, dict) or head.get("schema") != _MAGIC:
+        raise FormatError(file, 0, f"not a run: its schema is not '{_MAGIC}'")
+    version = head.get("schema_version")
+    if not isinstance(version, int) or version > SCHEMA_VERSION:
+        raise FormatError(
+            file, 0, f"schema version {version}; this Gnomon reads up to {SCHEMA_VERSION}"
+        )
+    return Run(path, head)
