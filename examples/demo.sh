@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# What `make demo` runs: two real programs counted on real input, and what is left of them.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+bin=$PWD/.venv/bin
+work=build/demo
+rm -rf "$work" && mkdir -p "$work"
+
+say() { printf '\n==> %s\n' "$*"; }
+
+input=$work/stdlib.tar
+stdlib=$("$bin/python" -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')
+say "Input: the Python standard library's own modules, as one tar file"
+find "$stdlib" -maxdepth 2 -name '*.py' -not -path '*/site-packages/*' -not -path '*/test/*' -printf '%P\n' |
+	LC_ALL=C sort | tar -C "$stdlib" --mtime=@0 --owner=0 --group=0 -cf "$input" -T -
+ls -l "$input" | awk '{print $5 " bytes"}'
+
+say "gnomon count -- xz -k -c stdlib.tar"
+"$bin/gnomon" count --run "$work/xz" -- xz -k -c "$input" >"$work/stdlib.tar.xz"
+xz -dc "$work/stdlib.tar.xz" | cmp - "$input" && echo "(xz's output is what it should be)"
+
+say "An OpenMP stencil of our own (examples/stencil.c), its threads told apart"
+"${CC:-cc}" -O2 -fopenmp -o "$work/stencil" examples/stencil.c -lm
+OMP_NUM_THREADS=4 "$bin/gnomon" count --per thread \
+	-e task-clock,context-switches,cpu-migrations,page-faults --run "$work/stencil" \
+	-- "$work/stencil" 1000 200
+
+say "The same five times: is the machine quiet enough to compare runs?"
+OMP_NUM_THREADS=2 "$bin/gnomon" count -r 5 -e task-clock,page-faults,context-switches \
+	-- "$work/stencil" 500 100
+
+say "What the run directory holds (gnomon report $work/xz)"
+ls "$work/xz.gnomon"
+"$bin/gnomon" report "$work/xz"
+
+say "What this machine could count and does not (gnomon doctor)"
+"$bin/gnomon" doctor

@@ -1,0 +1,54 @@
+"""The documentation builds without a warning, and its pages fetch nothing from elsewhere."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+MKDOCS = Path(sys.executable).parent / "mkdocs"
+FETCHED = re.compile(
+    r"<(?:script|link|img|iframe|source|video|audio)\b[^>]*?(?:src|href)=[\"']?(?:https?:)?//[^>]*>"
+)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    assert MKDOCS.exists(), "mkdocs is not in the virtual environment: run `make setup`"
+    folder = tmp_path_factory.mktemp("site")
+    built = subprocess.run(
+        [MKDOCS, "build", "--strict", "--quiet", "-d", folder],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    return folder
+
+
+def test_every_page_is_built(site: Path) -> None:
+    pages = {page.with_suffix(".html").name for page in (ROOT / "docs").glob("*.md")}
+    assert pages <= {page.name for page in site.iterdir()}
+
+
+def test_pages_fetch_nothing_from_elsewhere(site: Path) -> None:
+    found = [tag for page in site.rglob("*.html") for tag in FETCHED.findall(page.read_text())]
+    assert found == []
+
+
+def test_options_are_those_of_the_parsers(site: Path) -> None:
+    asked = [
+        (page.stem, command)
+        for page in (ROOT / "docs").glob("*.md")
+        for command in re.findall(r"^<!-- options: (\S+) -->$", page.read_text(), re.MULTILINE)
+    ]
+    for page, command in asked:
+        built = (site / f"{page}.html").read_text()
+        assert "<!-- options:" not in built
+        assert re.search(rf"usage: [\w ]*{command}\b", built), f"{page}: no help of {command}"

@@ -1,0 +1,98 @@
+"""The doctor's checks: complete here, and right about machines in need."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from planted import plant
+
+from gnomon.counters.doctor import Check, diagnose
+
+NEEDY = {
+    "proc/cpuinfo": "model name : Some CPU\nflags : fpu tsc hypervisor\n",
+    "proc/sys/kernel/osrelease": "5.4.0-generic\n",
+    "proc/sys/kernel/perf_event_paranoid": "3\n",
+    "proc/sys/kernel/perf_event_mlock_kb": "128\n",
+    "proc/sys/kernel/nmi_watchdog": "1\n",
+    "proc/self/status": "CapEff:\t0000000000000000\nSeccomp:\t0\n",
+    "proc/self/uid_map": "0 0 4294967295\n",
+    "proc/self/limits": "Max open files            1024      524288   files \n",
+    "sys/class/dmi/id/sys_vendor": "VMware, Inc.\n",
+}
+HEALTHY_PMU = {
+    "sys/bus/event_source/devices/cpu/type": "4\n",
+    "sys/bus/event_source/devices/cpu/rdpmc": "0\n",
+}
+
+
+def by_name(root: Path) -> dict[str, Check]:
+    return {check.name: check for check in diagnose(root)}
+
+
+def test_this_machine_gets_every_check_with_a_consequence_where_it_matters() -> None:
+    checks = diagnose()
+    names = [check.name for check in checks]
+    assert len(names) == len(set(names)) >= 15
+    for check in checks:
+        assert check.found
+        assert check.state in ("ok", "limited", "missing")
+        if check.state == "ok":
+            assert not check.consequence
+            assert not check.remedy
+        else:
+            assert check.consequence or check.remedy
+
+
+def test_a_machine_in_need(tmp_path: Path) -> None:
+    checks = by_name(plant(tmp_path, NEEDY))
+    assert checks["core PMU"].state == "missing"
+    assert "VMware" in checks["core PMU"].found
+    assert "vpmc.enable" in checks["core PMU"].remedy
+    assert checks["perf_event_paranoid"].state == "limited"
+    assert "sysctl kernel.perf_event_paranoid=1" in checks["perf_event_paranoid"].remedy
+    assert checks["capabilities"].state == "limited"
+    assert "setcap cap_sys_admin=ep" in checks["capabilities"].remedy  # Linux 5.4
+    assert checks["tracefs"].state == "missing"
+    assert "mount -t tracefs" in checks["tracefs"].remedy
+    assert checks["open files"].remedy == "ulimit -n 65536"
+    assert checks["perf_event_mlock_kb"].state == "limited"
+    assert checks["clock"].state == "limited"
+    assert checks["NMI watchdog"].state == "ok"  # there is no counter that it could hold
+    assert checks["I/O accounts"].state == "missing"
+    assert checks["network links"].state == "missing"
+
+
+def test_a_pmu_brings_questions_of_its_own(tmp_path: Path) -> None:
+    checks = by_name(plant(tmp_path, NEEDY | HEALTHY_PMU))
+    assert checks["core PMU"].state == "ok"
+    assert "kernel.nmi_watchdog=0" in checks["NMI watchdog"].remedy
+    assert checks["user-space reads"].state == "limited"
+    assert "devices/cpu/rdpmc" in checks["user-space reads"].remedy
+
+
+@pytest.mark.parametrize(
+    ("status", "uid_map", "state"),
+    [
+        ("CapEff:\t000001ffffffffff\nSeccomp:\t0\n", "0 0 4294967295\n", "ok"),
+        ("CapEff:\t000001ffffffffff\nSeccomp:\t0\n", "0 1000 1\n", "limited"),
+        ("CapEff:\t0000000000000000\nSeccomp:\t0\n", "0 0 4294967295\n", "limited"),
+    ],
+)
+def test_capabilities_of_a_user_namespace_are_worth_nothing(
+    tmp_path: Path, status: str, uid_map: str, state: str
+) -> None:
+    root = plant(tmp_path, NEEDY | {"proc/self/status": status, "proc/self/uid_map": uid_map})
+    checks = by_name(root)
+    assert checks["capabilities"].state == state
+    assert checks["perf_event_paranoid"].state == state
+
+
+def test_a_container_says_how_it_should_have_been_started(tmp_path: Path) -> None:
+    checks = by_name(plant(tmp_path, NEEDY | {".dockerenv": ""}))
+    assert "docker" in checks["container"].found
+    assert "--cap-add PERFMON" in checks["capabilities"].remedy
+
+
+def test_an_empty_tree_is_diagnosed_too(tmp_path: Path) -> None:
+    assert {check.state for check in diagnose(tmp_path)} >= {"ok", "missing"}

@@ -1,0 +1,190 @@
+"""Who may import whom: the direction that docs/architecture.md draws, held for every module.
+
+Imports inside functions and under TYPE_CHECKING count too: what a module knows of is what it knows
+of, whenever it looks.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from importlib.util import resolve_name
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "src" / "gnomon"
+CAPABILITIES = ("hpm", "mpi", "callgraph", "io", "topology", "cluster", "instrument")
+
+# A part imports itself and the parts of the lines above its own; those of one line are strangers.
+LAYERS = (
+    ("errors",),
+    ("units",),
+    ("model",),
+    ("_core", "metrics"),
+    ("counters", "store"),
+    ("trace",),
+    CAPABILITIES,
+    ("capabilities",),
+    ("view",),
+    ("gnomon",),  # the package's own __init__: a face that re-exports
+    ("cli",),
+    ("__main__",),
+)
+LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
+
+
+def module_name(package: Path, path: Path) -> str:
+    """Return the dotted name of a module, e.g. `gnomon.model.value`."""
+    parts = path.relative_to(package.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported_names(path: Path, module: str) -> Iterator[tuple[int, str]]:
+    """Yield (line, dotted name) of everything that a module imports, wherever it does so.
+
+    `from a import b` gives `a.b`, which may be a module or a name; relative imports are resolved;
+    `importlib.import_module` and `__import__` are seen where their argument is written out.
+    """
+    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom):
+            source = resolve_name("." * node.level + (node.module or ""), package)
+            for alias in node.names:
+                yield node.lineno, f"{source}.{alias.name}"
+        elif (
+            isinstance(node, ast.Call)
+            and ast.unparse(node.func).split(".")[-1] in ("import_module", "__import__")
+            and isinstance(node.args[0], ast.Constant)
+        ):
+            yield node.lineno, resolve_name(str(node.args[0].value), package)
+
+
+def part_of(package: Path, dotted: str) -> str | None:
+    """Return the part of the package that a dotted name belongs to, None for other packages."""
+    names = dotted.split(".")
+    if names[0] != package.name:
+        return None
+    if len(names) == 1:
+        return package.name
+    inside = package / names[1]
+    is_module = inside.is_dir() or any(inside.with_suffix(end).exists() for end in (".py", ".pyi"))
+    return names[1] if is_module or names[1] == "_core" else package.name
+
+
+def import_problems(package: Path) -> list[str]:
+    problems = []
+    for path in sorted([*package.rglob("*.py"), *package.rglob("*.pyi")]):
+        module = module_name(package, path)
+        own = part_of(package, module)
+        assert own is not None
+        if own not in LEVEL:
+            problems.append(f"{module}: '{own}' has no place in LAYERS yet")
+            continue
+        for line, dotted in imported_names(path, module):
+            part = part_of(package, dotted)
+            # `from gnomon import __version__`: the package is there before any module of it
+            if part in (None, own) or dotted == f"{package.name}.__version__":
+                continue
+            if LEVEL.get(part, len(LAYERS)) >= LEVEL[own]:
+                problems.append(f"{module}:{line}: {own} may not import {dotted}")
+    return problems
+
+
+def model_problems(package: Path) -> list[str]:
+    """The model is the vocabulary: the standard library and NumPy, nothing else."""
+    allowed = {*sys.stdlib_module_names, "numpy", package.name}
+    return [
+        f"{module_name(package, path)}:{line}: the model may not import {dotted}"
+        for path in sorted((package / "model").rglob("*.py"))
+        for line, dotted in imported_names(path, module_name(package, path))
+        if dotted.split(".")[0] not in allowed
+    ]
+
+
+def test_every_import_keeps_the_direction() -> None:
+    assert import_problems(PACKAGE) == []
+
+
+def test_the_model_needs_only_numpy() -> None:
+    assert model_problems(PACKAGE) == []
+
+
+# --- the checker finds what breaks the rule -------------------------------------------------------
+
+
+def plant(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+LEGAL_TREE = {
+    "__init__.py": "__version__ = '1'\n",
+    "errors.py": "import sys\n",
+    "units.py": "from gnomon.errors import FormatError\n",
+    "_core.pyi": "from typing import Any\n",
+    "model/__init__.py": "",
+    "model/value.py": "import numpy\nfrom gnomon import errors\nfrom . import tables\n",
+    "model/tables.py": "from gnomon.model.value import Value\n",
+    "metrics/formula.py": "from ..model.value import Value\n",
+    "counters/sets.py": "from gnomon import _core, __version__\nfrom gnomon._core import a\n",
+    "hpm/report.py": "from gnomon.counters.sets import EventSet\nfrom .capture import start\n",
+    "hpm/capture.py": "",
+    "capabilities.py": "from gnomon import hpm\n",
+    "cli/count.py": "def run():\n    from gnomon.hpm import capture\n    import gnomon.view\n",
+    "view/server.py": "import gnomon.capabilities\n",
+    "__main__.py": "from gnomon.cli import main\n",
+}
+
+
+def test_a_legal_tree_is_accepted(tmp_path: Path) -> None:
+    package = plant(tmp_path / "gnomon", LEGAL_TREE)
+    assert import_problems(package) == []
+    assert model_problems(package) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("model/value.py", "from gnomon.counters import EventSet"),
+        ("model/value.py", "from gnomon import units, counters"),
+        ("model/value.py", "import gnomon.counters.sets as sets"),
+        ("model/value.py", "from ..counters import sets"),
+        ("model/value.py", "from .. import counters"),
+        ("model/__init__.py", "from ..cli import main"),
+        ("model/value.py", "def late():\n    from gnomon.cli import main"),
+        ("model/value.py", "if TYPE_CHECKING:\n    from gnomon.cli import main"),
+        ("model/value.py", "try:\n    import gnomon.cli\nexcept ImportError:\n    pass"),
+        ("model/value.py", "importlib.import_module('gnomon.cli')"),
+        ("model/value.py", "import_module('..cli', __package__)"),
+        ("errors.py", "from gnomon.units import parse"),
+        ("metrics/formula.py", "from gnomon import _core"),
+        ("_core.pyi", "from gnomon.metrics import formula"),
+        ("counters/sets.py", "import gnomon.store"),
+        ("store/run.py", "from gnomon.counters import sets"),
+        ("hpm/report.py", "from gnomon.io import files"),
+        ("hpm/report.py", "from gnomon import capabilities"),
+        ("capabilities.py", "import gnomon.view.server"),
+        ("view/server.py", "from gnomon.cli import main"),
+        ("__init__.py", "from gnomon.cli import main"),
+        ("model/value.py", "from gnomon import EventSet"),
+        ("novelty/thing.py", ""),
+    ],
+)
+def test_a_forbidden_import_is_found(tmp_path: Path, module: str, source: str) -> None:
+    others = {"io/files.py": "", "store/__init__.py": "", **LEGAL_TREE}
+    package = plant(tmp_path / "gnomon", {**others, module: source})
+    (problem,) = import_problems(package)
+    assert problem.startswith(module_name(package, package / module))
+
+
+def test_model_takes_only_numpy_from_outside(tmp_path: Path) -> None:
+    package = plant(tmp_path / "gnomon", {"model/tables.py": "import json, numpy, duckdb\n"})
+    assert model_problems(package) == ["gnomon.model.tables:1: the model may not import duckdb"]

@@ -1,0 +1,66 @@
+"""What is public: names that packages export, and symbols of the static library."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+import subprocess
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import gnomon
+
+GOLDEN_NAMES = Path(__file__).parents[1] / "golden" / "exported_names.txt"
+PACKAGES = [
+    "gnomon",
+    *(m.name for m in pkgutil.walk_packages(gnomon.__path__, "gnomon.") if m.ispkg),
+]
+FACES = ("gnomon", "gnomon.errors", "gnomon.model.value", "gnomon.counters")
+
+
+def public_names(module: ModuleType) -> list[str]:
+    """Return a module's `__all__`; without one, the public names defined in it."""
+    if hasattr(module, "__all__"):
+        return sorted(module.__all__)
+    return sorted(
+        name
+        for name, thing in vars(module).items()
+        if not name.startswith("_") and getattr(thing, "__module__", None) == module.__name__
+    )
+
+
+def test_exported_names_are_the_golden_ones() -> None:
+    names = "".join(
+        f"{face}.{name}\n" for face in FACES for name in public_names(importlib.import_module(face))
+    )
+    if os.environ.get("GNOMON_UPDATE_GOLDEN"):
+        GOLDEN_NAMES.write_text(names)
+    assert names == GOLDEN_NAMES.read_text(), (
+        "public names have changed: if that is meant, say so in CHANGELOG.md and run "
+        "GNOMON_UPDATE_GOLDEN=1 make test ARGS='tests/unit/test_public_names.py'"
+    )
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_all_lists_names_that_exist(package: str) -> None:
+    module = importlib.import_module(package)
+    listed = getattr(module, "__all__", ())
+    assert len(set(listed)) == len(listed)
+    assert [name for name in listed if not hasattr(module, name)] == []
+
+
+def test_symbols_of_the_core_are_prefixed() -> None:
+    """What the static library exports begins with gn_, so that it fits into any program."""
+    archive = Path(gnomon.__path__[0]) / "lib"
+    symbols = subprocess.run(
+        ["nm", "-g", "--defined-only", "-P", archive / "libgnomon-core.a"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    names = {line.split()[0] for line in symbols.splitlines() if len(line.split()) > 1}
+    assert names
+    assert {name for name in names if not name.startswith("gn_")} == set()
