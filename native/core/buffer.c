@@ -32,12 +32,15 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* Little for the many processes that record little; then as much as takes about 0.1 ms. */
-#define STEP_MIN_BYTES ((uint64_t)256 << 10)
-#define STEP_MAX_BYTES ((uint64_t)1 << 20)
+/* How much is allocated at a time, in about 0.1 ms: the longest that a record takes. */
+#define STEP_BYTES ((uint64_t)256 << 10)
 
 /* Written pages stay mapped for so long, for late commits, then leave the program's RSS. */
 #define RESIDENT_BYTES ((uint64_t)2 << 20)
+
+/* How a thread waits for another one that writes zeros, two seconds in all. */
+#define NAP_NS 50000
+#define NAPS_MAX 40000
 
 /* Descriptors below are the program's: some count on getting the lowest free number. */
 #define DESCRIPTOR_MIN 900
@@ -86,6 +89,11 @@ static uint64_t page_bytes(void)
 static uint64_t round_up(uint64_t value, uint64_t unit)
 {
 	return (value + unit - 1) / unit * unit;
+}
+
+static uint64_t at_most(uint64_t value, uint64_t most)
+{
+	return value < most ? value : most;
 }
 
 static char *address(const struct gn_buffer *b, uint64_t offset)
@@ -222,7 +230,7 @@ static int write_zeros(int fd, uint64_t from, uint64_t to)
 	static const char zeros[16384];
 
 	while (from < to) {
-		size_t bytes = to - from < sizeof(zeros) ? (size_t)(to - from) : sizeof(zeros);
+		size_t bytes = (size_t)at_most(to - from, sizeof(zeros));
 		ssize_t written = pwrite(fd, zeros, bytes, (off_t)from);
 
 		if (written < 0 && errno == EINTR)
@@ -234,7 +242,7 @@ static int write_zeros(int fd, uint64_t from, uint64_t to)
 	return 0;
 }
 
-/* -EAGAIN: only one thread may write zeros, lest they overwrite another's first records. */
+/* -EAGAIN: no more than one thread may write zeros, lest they overwrite another's first records. */
 static int allocate(struct gn_buffer *b, int fd, uint64_t from, uint64_t to, bool alone)
 {
 	int result;
@@ -273,7 +281,7 @@ static void release(struct gn_buffer *b, uint64_t allocated)
 {
 	uint64_t to = allocated > RESIDENT_BYTES ? allocated - RESIDENT_BYTES : 0;
 
-	if (to > b->released + STEP_MAX_BYTES) {
+	if (to > b->released + 4 * STEP_BYTES) {
 		madvise(address(b, b->released), to - b->released, MADV_DONTNEED);
 		b->released = to;
 	}
@@ -288,13 +296,11 @@ static uint64_t allocated_bytes(const struct gn_buffer *b)
 static int extend(struct gn_buffer *b, uint64_t end, bool alone)
 {
 	uint64_t from = allocated_bytes(b), page = page_bytes(), seen = from, to;
-	uint64_t step = from < STEP_MIN_BYTES ? STEP_MIN_BYTES : from;
 	struct rlimit limit;
 	int fd, result;
 
-	step = step < STEP_MAX_BYTES ? step : STEP_MAX_BYTES;
-	to = round_up((end > from ? end : from) + step, page);
-	to = to < b->capacity ? to : b->capacity;
+	to = round_up((end > from ? end : from) + STEP_BYTES, page);
+	to = at_most(to, b->capacity);
 	/* Exceeding the limit is not only refused but a signal, SIGXFSZ. */
 	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur < to)
 		to = limit.rlim_cur / page * page;
@@ -312,39 +318,53 @@ static int extend(struct gn_buffer *b, uint64_t end, bool alone)
 		if (seen & FINAL)
 			return atomic_load(&b->status);
 	}
-	atomic_store(&b->ahead, to - from > step / 2 ? to - step / 2 : to);
+	atomic_store(&b->ahead, to - from > STEP_BYTES / 2 ? to - STEP_BYTES / 2 : to);
 	return 0;
 }
 
 /*
  * Where several threads are here, one allocates ahead. The others go on if their space is there,
- * else they do the same for themselves: what is allocated already stays as it is.
+ * else they do the same for themselves, as what is allocated already stays as it is; on a file
+ * system without fallocate() they can only wait.
  */
+static int make_room(struct gn_buffer *b, uint64_t end)
+{
+	static const struct timespec nap = {0, NAP_NS};
+	int naps = 0, result;
+
+	for (;;) {
+		bool alone = !atomic_exchange(&b->growing, true);
+
+		result = 0;
+		if (alone || end > allocated_bytes(b))
+			result = extend(b, end, alone);
+		if (alone) {
+			release(b, allocated_bytes(b));
+			atomic_store(&b->growing, false);
+		}
+		if (result != -EAGAIN)
+			return result;
+		if (++naps > NAPS_MAX)
+			return -ETIMEDOUT;
+		nanosleep(&nap, NULL);
+	}
+}
+
 static bool grow(struct gn_buffer *b, uint64_t offset, uint64_t end)
 {
-	bool alone = !atomic_exchange(&b->growing, true);
-	int result = 0;
+	int result;
 
-	if (end <= b->capacity && (alone || end > allocated_bytes(b)))
-		result = extend(b, end, alone);
-	if (alone) {
-		release(b, allocated_bytes(b));
-		atomic_store(&b->growing, false);
-	}
 	if (end > b->capacity) {
 		end_recording(b, ENOBUFS, offset);
 		return false;
 	}
+	result = make_room(b, end);
 	if (!result)
 		return true;
 	if (end <= allocated_bytes(b)) {
 		/* The next step can wait until there is no way round it. */
 		atomic_store(&b->ahead, allocated_bytes(b));
 		return true;
-	}
-	if (result == -EAGAIN) {
-		__atomic_fetch_add(&b->header->lost, 1, __ATOMIC_RELAXED);
-		return false;
 	}
 	/*
 	 * Whoever comes later must not find room after all: the records would have no known end.
@@ -606,7 +626,7 @@ static int detach(const struct gn_buffer *b)
 
 int gn_buffer_close(struct gn_buffer *b)
 {
-	uint64_t used, refused;
+	uint64_t used;
 	int fd, result;
 
 	if (!owned(b)) {
@@ -619,10 +639,10 @@ int gn_buffer_close(struct gn_buffer *b)
 	atomic_store(&b->guard->recording, 0);
 	atomic_store(&b->status, -EBADF);
 
-	used = __atomic_load_n(&b->header->tail, __ATOMIC_RELAXED);
-	refused = atomic_load(&b->refused);
-	used = used < refused ? used : refused;
-	used = used < allocated_bytes(b) ? used : allocated_bytes(b);
+	/* No record can come to lie across the end once the allocation stays as it is. */
+	used = atomic_fetch_or(&b->allocated, FINAL) & ~(uint64_t)FINAL;
+	used = at_most(used, __atomic_load_n(&b->header->tail, __ATOMIC_RELAXED));
+	used = at_most(used, atomic_load(&b->refused));
 
 	/* Where the file cannot be cut, final_bytes alone tells where the records end. */
 	result = fd < 0 ? fd : detach(b);

@@ -26,8 +26,13 @@
 		}                                                                                  \
 	} while (0)
 
-/* Runs a test in a process of its own, so that neither state nor crashes reach the next one. */
+/*
+ * Runs a test in a process of its own, so that neither state nor crashes reach the next one;
+ * main() returns check_result.
+ */
 #define RUN(test) check_run(#test, test)
+
+static int check_result;
 
 static inline _Noreturn void check_failed(const char *file, int line, const char *condition)
 {
@@ -61,12 +66,15 @@ static inline void check_run(const char *name, void (*test)(void))
 	}
 	if (child < 0 || waitpid(child, &status, 0) != child) {
 		perror(name);
-		exit(1);
+		check_result = 1;
+		return;
 	}
 	if (WIFSIGNALED(status))
 		fprintf(stderr, "%s: killed by signal %d\n", name, WTERMSIG(status));
-	if (status)
-		exit(1);
+	if (status) {
+		fprintf(stderr, "%s: failed\n", name);
+		check_result = 1;
+	}
 }
 
 #endif

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 
 #include "gnomon/clock.h"
 #include "scan.h"
@@ -22,7 +23,7 @@ struct record {
 	unsigned char rest[];
 };
 
-static char directory[] = "/tmp/gnomon-test-XXXXXX";
+static char directory[128];
 static char path[256];
 
 static size_t rest_bytes(uint32_t thread, uint32_t number)
@@ -219,7 +220,7 @@ struct job {
 	struct gn_buffer *buffer;
 	uint32_t thread;
 	uint32_t count;
-	uint32_t done;
+	_Atomic uint32_t done;
 };
 
 static void *write_records(void *arg)
@@ -315,7 +316,7 @@ static void test_kill(void)
 			uint64_t sum = 0;
 
 			for (uint32_t i = 0; i < THREADS; i++)
-				sum += __atomic_load_n(&jobs[i].done, __ATOMIC_ACQUIRE);
+				sum += atomic_load(&jobs[i].done);
 			atomic_store(done, sum);
 		}
 	}
@@ -483,7 +484,7 @@ static bool enter_small_disk(void)
 		snprintf(map, sizeof(map), "0 %u 1", user);
 		write_file("/proc/self/uid_map", map);
 	}
-	return !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
+	return !mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) &&
 	       !mount("tmpfs", directory, "tmpfs", 0, "size=1m");
 }
 
@@ -629,7 +630,7 @@ static void test_stays_out_of_resident_memory(void)
 	gn_buffer_free(buffer);
 }
 
-/* A name that no other test has, in the directory, which one of them hides. */
+/* Every test has a file of its own. */
 static void run(const char *name, void (*test)(void))
 {
 	snprintf(path, sizeof(path), "%s/%s", directory, name);
@@ -642,6 +643,9 @@ static void run(const char *name, void (*test)(void))
 
 int main(void)
 {
+	const char *base = getenv("TMPDIR");
+
+	snprintf(directory, sizeof(directory), "%s/gnomon-test-XXXXXX", base ? base : "/tmp");
 	CHECK(mkdtemp(directory) != NULL);
 	RUN(test_header);
 	RUN(test_refused_opens);
@@ -665,5 +669,5 @@ int main(void)
 	RUN(test_full_stderr);
 	RUN(test_stays_out_of_resident_memory);
 	CHECK_EQ(rmdir(directory), 0);
-	return 0;
+	return check_result;
 }

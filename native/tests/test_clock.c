@@ -201,5 +201,5 @@ int main(void)
 	RUN(test_forced_vdso);
 	RUN(test_source_names);
 	RUN(test_virtual_time);
-	return 0;
+	return check_result;
 }

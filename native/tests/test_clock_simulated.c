@@ -351,5 +351,5 @@ int main(void)
 	RUN(test_late_writer_withdraws);
 	RUN(test_incomparable_clocks);
 	RUN(test_race);
-	return 0;
+	return check_result;
 }

@@ -4,8 +4,9 @@
  *
  * gn_buffer_reserve(), gn_buffer_commit() and gn_buffer_append() take no lock and neither allocate
  * nor use stdio; they leave errno alone and may be called in signal handlers. Once in many
- * thousand records one of them asks the file system for more space. When there is none, recording
- * ends with one line on stderr; the program goes on.
+ * thousand records one of them asks the file system for more space. (One that has no fallocate()
+ * is written zeros to; threads that need the space before it is there wait for it.) When there is
+ * no more, recording ends with one line on stderr; the program goes on.
  */
 #ifndef GNOMON_BUFFER_H
 #define GNOMON_BUFFER_H

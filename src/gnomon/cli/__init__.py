@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from gnomon.cli.main import hpmcount, main, parser
+from gnomon.cli.main import gnomon_script, hpmcount, hpmcount_script, main, parser
 
-__all__ = ["hpmcount", "main", "parser"]
+__all__ = ["gnomon_script", "hpmcount", "hpmcount_script", "main", "parser"]

@@ -6,6 +6,7 @@ import argparse
 
 from gnomon.cli.main import COMMANDS
 from gnomon.cli.main import parser as parser_of
+from gnomon.cli.parsing import HelpFormatter
 
 
 def parser() -> argparse.ArgumentParser:
@@ -14,6 +15,7 @@ def parser() -> argparse.ArgumentParser:
         prog="gnomon completion",
         description="Print completion for a shell.",
         epilog="bash: gnomon completion bash > ~/.local/share/bash-completion/completions/gnomon",
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     p.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="the shell")
@@ -24,7 +26,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the completion script and return 0."""
     import shtab
 
-    whole = argparse.ArgumentParser(prog="gnomon")
+    whole = argparse.ArgumentParser(prog="gnomon", formatter_class=HelpFormatter)
     commands = whole.add_subparsers()
     for name, line in COMMANDS.items():
         parent = parser_of(name)

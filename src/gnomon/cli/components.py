@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 
+from gnomon.cli.parsing import HelpFormatter
+
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon components`."""
@@ -12,6 +14,7 @@ def parser() -> argparse.ArgumentParser:
         prog="gnomon components",
         description="List the sources of events: whether each works here (found by trying), "
         "and if not, why and what to do.",
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     p.add_argument("--json", action="store_true", help="as JSON")

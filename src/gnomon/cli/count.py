@@ -10,6 +10,7 @@ from typing import IO
 
 from gnomon.cli import listing
 from gnomon.cli.output import is_styled, open_for_writing, write, write_alone
+from gnomon.cli.parsing import HelpFormatter
 from gnomon.errors import UsageError
 
 _DESCRIPTION = """\
@@ -36,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
         "       gnomon count [options] -p PID [[--] command]",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     what = p.add_argument_group("what to count")
@@ -207,8 +208,6 @@ class Report:
 
     def write(self, measurements: Sequence[object]) -> None:
         """Write the report to each place it was asked for at."""
-        from dataclasses import replace
-
         from gnomon.hpm import report
         from gnomon.hpm.measurement import Measurement, this_host
 
@@ -224,7 +223,7 @@ class Report:
                 from gnomon.hpm.document import document
 
                 return json.dumps(document(done, host), indent=2) + "\n"
-            return report.text(done, host, replace(self._options, styled=styled))
+            return report.text(done, host, self._options._replace(styled=styled))
 
         if self._file is not None:
             write(self._file, rendered(self._file_json, False))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from dataclasses import asdict
+
+from gnomon.cli.parsing import HelpFormatter
 
 
 def parser() -> argparse.ArgumentParser:
@@ -15,6 +16,7 @@ def parser() -> argparse.ArgumentParser:
         description="Look at everything that measuring depends on here: the kernel, rights, "
         "counters, container, hypervisor, tools. Each finding that limits comes with its "
         "consequence and remedy.",
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     p.add_argument("--json", action="store_true", help="as JSON")
@@ -28,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     checks = diagnose()
     if arguments.json:
-        print(json.dumps({"checks": [asdict(check) for check in checks]}, indent=2))
+        print(json.dumps({"checks": [check._asdict() for check in checks]}, indent=2))
         return 0
     styled = is_styled(sys.stdout)
     colours = {"ok": "32", "limited": "33", "missing": "31"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from gnomon.cli import listing
+from gnomon.cli.parsing import HelpFormatter
 from gnomon.errors import UsageError
 
 
@@ -16,7 +17,7 @@ def parser() -> argparse.ArgumentParser:
         "words. With --check, try whether events open here.",
         epilog="examples:\n  gnomon events cache miss\n  gnomon events --component kernel sched:\n"
         "  gnomon events --check cycles,page-faults",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     p.add_argument("words", nargs="*", metavar="WORD", help="what to look for, in any case")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from gnomon.cli import listing
+from gnomon.cli.parsing import HelpFormatter
 
 
 def parser() -> argparse.ArgumentParser:
@@ -13,6 +14,7 @@ def parser() -> argparse.ArgumentParser:
         prog="gnomon groups",
         description="List the event groups for `gnomon count -g`, their events, and the metrics "
         "that follow from them.",
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     p.add_argument("--json", action="store_true", help="as JSON, with the metrics' formulas")

@@ -11,6 +11,7 @@ from contextlib import ExitStack
 
 from gnomon.cli import listing
 from gnomon.cli.count import Report, finish
+from gnomon.cli.parsing import HelpFormatter
 from gnomon.errors import UsageError
 
 
@@ -21,6 +22,7 @@ def parser() -> argparse.ArgumentParser:
         usage="hpmcount [-o <name>] [-u] [-n] [-x] [-g <group>] [-e <events>] <program>\n"
         "       hpmcount [-h] [-l] [-c]",
         description="Run a program and print resource usage, counters and derived metrics.",
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     p.add_argument("-o", dest="output", metavar="<name>", help="copy the output to <name>.hpm")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 
 
 def print_groups(*, as_json: bool = False) -> int:
     """Print every event group and the metrics that follow from it."""
+    import json
+
     from gnomon.metrics.derived import load_metrics
     from gnomon.metrics.groups import load_groups
 
@@ -54,6 +55,8 @@ def _print_list(title: str, words: Sequence[str]) -> None:
 
 def print_events(words: Iterable[str], *, as_json: bool, components: Sequence[str] = ()) -> int:
     """Print the events of this machine that contain all the words, by component."""
+    import json
+
     from gnomon.counters import presets
     from gnomon.counters.component import EventInfo
     from gnomon.counters.components import COMPONENTS

@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from gnomon.cli.output import open_for_writing, write
+from gnomon.cli.parsing import HelpFormatter
 
 
 def parser() -> argparse.ArgumentParser:
@@ -16,6 +17,7 @@ def parser() -> argparse.ArgumentParser:
         prog="gnomon report",
         description="Print the values that a run directory holds: for the whole command, or a "
         "row for each process or thread.",
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     p.add_argument("run", nargs="?", metavar="RUN", help="name or path (default: the latest here)")

@@ -9,9 +9,8 @@ Protocol only, so a new source is one file and one line in `components/__init__.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from gnomon.model.value import Domain, How, Scope, Value
 
@@ -24,8 +23,7 @@ class Overflow(StrEnum):
     TIMER = "timer"
 
 
-@dataclass(frozen=True, slots=True)
-class Availability:
+class Availability(NamedTuple):
     """Whether a component works here; if not: the errno, the cause and the remedy."""
 
     available: bool
@@ -34,8 +32,7 @@ class Availability:
     errno: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class EventInfo:
+class EventInfo(NamedTuple):
     """A row of `gnomon events`: one event that a component knows, available or not."""
 
     name: str
@@ -47,8 +44,7 @@ class EventInfo:
     gauge: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """A resolved event: what the user typed, and what its component needs to open it.
 
     Attributes:
@@ -88,8 +84,7 @@ def make_value(event: Event, raw: int, enabled_ns: int, running_ns: int) -> Valu
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """What an event set counts.
 
     Attributes:
@@ -107,8 +102,7 @@ class Target:
     command: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RawCount:
+class RawCount(NamedTuple):
     """What one event's counter read: the count and the two times of perf_event_open(2)."""
 
     raw: int
@@ -132,8 +126,7 @@ class Counting(Protocol):
         """Give back every descriptor."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(NamedTuple):
     """Why one event of a set could not be opened."""
 
     event: Event
@@ -142,8 +135,7 @@ class Refusal:
     errno: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(NamedTuple):
     """What came of opening events: a counting of those that opened, and the refusals.
 
     Attributes:
@@ -157,7 +149,7 @@ class Opened:
     counting: Counting | None
     events: tuple[Event, ...]
     refused: tuple[Refusal, ...] = ()
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
 
 class Component(Protocol):

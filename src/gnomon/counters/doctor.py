@@ -7,9 +7,8 @@ Nothing is printed or changed here. Source: the kernel's own settings, through
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from gnomon.counters.machine import (
     CAP_PERFMON,
@@ -28,8 +27,7 @@ _ENOUGH_FILES = 4096
 _ENOUGH_MLOCK_KB = 516
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(NamedTuple):
     """One thing that was looked at.
 
     Attributes:

@@ -9,8 +9,8 @@ Documentation/ABI/testing/sysfs-hypervisor-xen and sysfs-firmware-dmi.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from gnomon.counters.pmu import core_pmus, online_cpus
 from gnomon.counters.procfs import entries, keyed, kilobytes, read_line, read_text, whole
@@ -30,8 +30,7 @@ SECCOMP_FILTER = 2
 _NOT_BLOCKED_BY_NAMESPACE = ["0", "0", "4294967295"]
 
 
-@dataclass(frozen=True, slots=True)
-class Rights:
+class Rights(NamedTuple):
     """What this process may do.
 
     Attributes:
@@ -59,16 +58,14 @@ class Rights:
         return bool(self.capabilities & wanted) and not self.is_in_user_namespace
 
 
-@dataclass(frozen=True, slots=True)
-class Tracefs:
+class Tracefs(NamedTuple):
     """Where tracefs is, and whether its events may be read."""
 
     path: Path
     is_readable: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Clock:
+class Clock(NamedTuple):
     """The clock that the kernel keeps time with.
 
     Attributes:
@@ -82,8 +79,7 @@ class Clock:
     is_tsc_steady: bool | None
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(NamedTuple):
     """What of a machine decides which counters it has.
 
     Attributes:

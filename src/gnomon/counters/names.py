@@ -11,7 +11,7 @@ The grammar is perf's where perf has one (`perf-list(1)`), plus PAPI's `componen
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gnomon import _core
 from gnomon.errors import EventNameError, UsageError
@@ -31,8 +31,7 @@ _DOMAINS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TypedName:
+class TypedName(NamedTuple):
     """One name of an event list.
 
     Attributes:
@@ -44,8 +43,7 @@ class TypedName:
     group: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Modifiers:
+class Modifiers(NamedTuple):
     """What the letters after a name leave out.
 
     Attributes:
@@ -57,8 +55,7 @@ class Modifiers:
     domain: Domain
 
 
-@dataclass(frozen=True, slots=True)
-class PmuTerms:
+class PmuTerms(NamedTuple):
     """`pmu/term,term=value/` taken apart: (term, value) pairs, value None for a bare term."""
 
     pmu: str

@@ -8,8 +8,8 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from gnomon import _core
 from gnomon.counters import refusal
@@ -18,16 +18,14 @@ from gnomon.counters.pmu import Encoding
 from gnomon.model.value import Domain, Value
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(NamedTuple):
     """One native event of an event, and the factor its count enters with."""
 
     factor: int
     encoding: Encoding
 
 
-@dataclass(frozen=True, slots=True)
-class PerfSpec:
+class PerfSpec(NamedTuple):
     """How a perf-backed event is opened.
 
     Attributes:
@@ -168,9 +166,9 @@ def narrowed(event: Event) -> Event | None:
         return None
     bits = _core.EXCLUDE_KERNEL | _core.EXCLUDE_HYPERVISOR
     terms = tuple(
-        Term(t.factor, replace(t.encoding, exclude=t.encoding.exclude | bits)) for t in spec.terms
+        Term(t.factor, t.encoding._replace(exclude=t.encoding.exclude | bits)) for t in spec.terms
     )
-    return replace(event, domain=Domain.USER, spec=replace(spec, terms=terms))
+    return event._replace(domain=Domain.USER, spec=spec._replace(terms=terms))
 
 
 def open_events(events: Sequence[Event], target: Target, extra_flags: int = 0) -> Opened:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from gnomon.counters.names import PmuTerms, nearest
 from gnomon.errors import EventNameError
@@ -20,8 +20,7 @@ _CONFIGS = ("config", "config1", "config2", "config3")
 _IGNORED_TERMS = frozenset({"name", "period", "percore"})
 
 
-@dataclass(frozen=True, slots=True)
-class Encoding:
+class Encoding(NamedTuple):
     """What perf_event_open(2) needs to know of an event."""
 
     type: int
@@ -32,8 +31,7 @@ class Encoding:
     exclude: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Pmu:
+class Pmu(NamedTuple):
     """One PMU of this machine's kernel.
 
     Attributes:

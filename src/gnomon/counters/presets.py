@@ -7,9 +7,9 @@ of the vendors' event lists as libpfm4 carries them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from gnomon.counters.component import Component, Event, EventInfo
 from gnomon.counters.names import modifiers
@@ -21,8 +21,7 @@ _DATA = Path(__file__).parent / "data" / "presets.toml"
 PREFIX = "PAPI_"
 
 
-@dataclass(frozen=True, slots=True)
-class Preset:
+class Preset(NamedTuple):
     """A preset event.
 
     Attributes:
@@ -38,8 +37,7 @@ class Preset:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PresetTable:
+class PresetTable(NamedTuple):
     """The presets as one family of PMUs counts them; `pmus` are libpfm4's names of them."""
 
     family: str
@@ -125,7 +123,7 @@ def resolve(name: str, cpu: Component) -> tuple[Event, ...]:
         for factor, events in native:
             spec: PerfSpec = events[at].spec
             for term in spec.terms:
-                encoding = replace(term.encoding, exclude=term.encoding.exclude | mods.exclude)
+                encoding = term.encoding._replace(exclude=term.encoding.exclude | mods.exclude)
                 terms.append(Term(factor * term.factor, encoding))
         label = name
         if len(native[0][1]) > 1:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from gnomon.counters import presets
 from gnomon.counters.component import Component, Event
 from gnomon.counters.components import COMPONENTS, component
 from gnomon.counters.names import TypedName, nearest, pmu_terms, split
 from gnomon.errors import EventNameError, EventUnavailableError
 from gnomon.model.value import Unavailable
 
+_PRESET = "PAPI_"
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
+
+class Resolved(NamedTuple):
     """The events of a list of names, and the names that exist but are not to be had here."""
 
     events: tuple[Event, ...]
@@ -42,7 +42,7 @@ def resolve(names: str | Iterable[str]) -> Resolved:
                 continue
             known = {event.name for event in events}
             group = None if name.group is None else groups + name.group
-            events.extend(replace(e, group=group) for e in found if e.name not in known)
+            events.extend(e._replace(group=group) for e in found if e.name not in known)
         groups += 1 + max((name.group or 0 for name in typed), default=0)
     return Resolved(tuple(events), tuple(unavailable))
 
@@ -54,9 +54,11 @@ def one(name: str) -> tuple[Event, ...]:
         EventNameError: nothing here answers to it.
         EventUnavailableError: it exists, but not on this machine.
     """
-    found = presets.resolve(name, component("cpu"))
-    if found:
-        return found
+    # The presets' table is only read for names that can be one.
+    if name[: len(_PRESET)].upper() == _PRESET:
+        from gnomon.counters import presets
+
+        return presets.resolve(name, component("cpu"))
     for source in COMPONENTS:
         found = source.resolve(name)
         if found:
@@ -88,6 +90,8 @@ def _unknown(name: str) -> EventNameError:
         return EventNameError(
             name, f"this machine has no PMU '{terms.pmu}'", tuple(nearest(terms.pmu, pmus))
         )
+    from gnomon.counters import presets
+
     known = [preset.name for preset in presets.of_this_machine()]
     for source in COMPONENTS:
         known.extend(info.name for info in source.events())

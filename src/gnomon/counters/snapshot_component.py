@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -222,14 +221,15 @@ def _is_sampled(tally: Tally, target: Target) -> bool:
 
 
 def _as_sampled(event: Event) -> Event:
-    return replace(event, info=replace(event.info, how=How.SAMPLED))
+    return event._replace(info=event.info._replace(how=How.SAMPLED))
 
 
 def _notes(events: Sequence[Event], target: Target) -> tuple[str, ...]:
-    every = f"sampled every {PERIOD_NS // 1_000_000} ms"
+    every = f"sampled every {PERIOD_NS // 1_000_000} ms while the program ran, without its children"
     return tuple(
-        f"{event.name} is the {'highest' if event.spec.highest else 'last'} value {every} "
-        "while the program ran"
+        f"{event.name} is the highest value {every}: the true one may be higher"
+        if event.spec.highest
+        else f"{event.name} is the last value {every}"
         for event in events
         if _is_sampled(event.spec, target)
     )

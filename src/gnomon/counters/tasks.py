@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from gnomon import _core
 from gnomon.counters.component import (
@@ -44,8 +44,7 @@ _DUMMY_NATIVE = -1
 _RING_PAGES = 128
 
 
-@dataclass(frozen=True, slots=True)
-class TaskRow:
+class TaskRow(NamedTuple):
     """One thread of the measured command.
 
     Attributes:
@@ -62,15 +61,15 @@ class TaskRow:
     counts: tuple[RawCount, ...] | None
 
 
-@dataclass(slots=True)
 class _Task:
-    pid: int
-    tid: int
-    ppid: int = 0
-    parent: int = 0
-    forked_at: int = 0
-    names: list[tuple[int, str]] = field(default_factory=list)
-    natives: dict[int, list[int]] = field(default_factory=dict)
+    __slots__ = ("forked_at", "names", "natives", "parent", "pid", "ppid", "tid")
+
+    def __init__(self, pid: int, tid: int) -> None:
+        self.pid = pid
+        self.tid = tid
+        self.ppid = self.parent = self.forked_at = 0
+        self.names: list[tuple[int, str]] = []
+        self.natives: dict[int, list[int]] = {}
 
 
 class TaskRecords:

@@ -9,8 +9,8 @@ cgroup names.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from gnomon.counters.procfs import entries, keyed, read_line, read_text
 
@@ -67,8 +67,7 @@ _CPUINFO_BYTES = 8192
 _CGROUP = re.compile(r"/(docker|lxc|kubepods|libpod|crio|garden)[-./]|/(docker|lxc|kubepods)\b")
 
 
-@dataclass(frozen=True, slots=True)
-class Hypervisor:
+class Hypervisor(NamedTuple):
     """The hypervisor that this machine runs under.
 
     Attributes:
@@ -93,8 +92,7 @@ class Hypervisor:
         return _CLOUD_REMEDIES.get(self.cloud) or _PMU_REMEDIES.get(self.kind, _ANY_REMEDY)
 
 
-@dataclass(frozen=True, slots=True)
-class Container:
+class Container(NamedTuple):
     """The container that this process runs in: its engine and what gave it away."""
 
     kind: str

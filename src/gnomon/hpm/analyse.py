@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.counters.component import RawCount
 from gnomon.hpm.measurement import Measurement
 from gnomon.metrics.derived import Metrics, MetricValue, computable, load_metrics, quantities
 from gnomon.metrics.groups import find_group, load_groups
-from gnomon.metrics.statistics import Summary, summarise
 from gnomon.model.value import Domain, How, Scope, Value
 from gnomon.units import quantity
+
+if TYPE_CHECKING:
+    from gnomon.metrics.statistics import Summary
 
 DEFAULT_GROUP = 0
 _HOW_ORDER = tuple(How)
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
+class Spread(NamedTuple):
     """One quantity over repeated executions; `how` is the least certain of the repetitions'."""
 
     name: str
@@ -29,8 +30,7 @@ class Spread:
     summary: Summary
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessRow:
+class ProcessRow(NamedTuple):
     """Counts of one process: the sums over its threads, in the measurement's task values.
 
     A sum is None while one of the threads still runs.
@@ -82,6 +82,8 @@ def _shipped() -> Metrics:
 
 def spreads(measurements: Sequence[Measurement]) -> tuple[Spread, ...]:
     """Return times, counters and metrics over repetitions, those measured in every one."""
+    from gnomon.metrics.statistics import summarise
+
     rows: dict[str, list[tuple[str, How, float | None]]] = {}
     for one in measurements:
         times = (("wall time", one.wall_ns), ("user time", one.user_ns),

@@ -15,16 +15,19 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from gnomon import _core
 from gnomon.counters.component import Event, Target, make_value
 from gnomon.counters.eventset import EventSet
 from gnomon.counters.perf import PerfSpec
 from gnomon.counters.resolve import Resolved
-from gnomon.counters.tasks import TaskCounting, TaskRow, open_tasks
 from gnomon.errors import GnomonError, ProgramError
 from gnomon.hpm.measurement import Measurement, raw_clock_ns, usage_rows
 from gnomon.model.value import Unavailable, Value
+
+if TYPE_CHECKING:
+    from gnomon.counters.tasks import TaskCounting, TaskRow
 
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
@@ -236,6 +239,8 @@ class _CommandCounts:
     def _open_tasks(self, events: list[Event]) -> None:
         if not events:
             return
+        from gnomon.counters.tasks import TaskCounting, open_tasks
+
         self.nofile = _raise_nofile((len(events) * 4 + 1) * (os.cpu_count() or 1) + 64)
         try:
             opened = open_tasks(events)

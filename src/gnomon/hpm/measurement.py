@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 import resource
 import time
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
-from gnomon.counters.tasks import TaskRow
 from gnomon.model.value import Unavailable, Value
+
+if TYPE_CHECKING:
+    from gnomon.counters.tasks import TaskRow
 
 # Fields of getrusage(2) that Linux keeps at zero because they have no meaning there.
 _MEANINGLESS = ("ru_ixrss", "ru_idrss", "ru_isrss", "ru_nswap", "ru_msgsnd", "ru_msgrcv",
                 "ru_nsignals")  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class UsageRow:
+class UsageRow(NamedTuple):
     """One field of getrusage(2); `value` is None where Linux gives it no meaning."""
 
     field: str
@@ -25,8 +26,7 @@ class UsageRow:
     unit: str
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+class Host(NamedTuple):
     """Where a measurement was made."""
 
     name: str
@@ -35,8 +35,7 @@ class Host:
     kernel: str
 
 
-@dataclass(frozen=True, slots=True)
-class Measurement:
+class Measurement(NamedTuple):
     """One execution of a command, or one attachment to a process.
 
     Attributes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gnomon.hpm import analyse
 from gnomon.hpm.measurement import Host, Measurement
@@ -14,8 +14,7 @@ from gnomon.units import duration, number, quantity
 _TASK_ROWS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """How a report is to look.
 
     Attributes:

@@ -18,9 +18,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 from gnomon.errors import FormulaError
 from gnomon.metrics.document import Document, Entry
@@ -60,8 +61,7 @@ class DomainRule(StrEnum):
     USER = "user"
 
 
-@dataclass(frozen=True, slots=True)
-class Quantity:
+class Quantity(NamedTuple):
     """A number that formulas may use.
 
     Attributes:
@@ -77,8 +77,7 @@ class Quantity:
     scope: Scope | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(NamedTuple):
     """One definition of a derived metric.
 
     Attributes:
@@ -103,12 +102,11 @@ class Metric:
         return self.formula.names | (self.condition.names if self.condition else frozenset())
 
 
-@dataclass(frozen=True, slots=True)
-class Metrics:
+class Metrics(NamedTuple):
     """Definitions in the order in which they are tried and shown, and aliases of identifiers."""
 
     definitions: tuple[Metric, ...]
-    aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    aliases: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
     def preceded_by(self, others: Metrics) -> Metrics:
         """Return these metrics with others in front, which are tried first."""
@@ -132,8 +130,7 @@ class Metrics:
         return tuple(found.values())
 
 
-@dataclass(frozen=True, slots=True)
-class MetricValue:
+class MetricValue(NamedTuple):
     """A metric's value for one run, thread, section, ...
 
     Attributes:

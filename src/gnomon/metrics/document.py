@@ -9,6 +9,9 @@ from typing import Any, NoReturn
 
 from gnomon.errors import UsageError
 
+SHIPPED = Path(__file__).parent / "data"
+"""Folder of the definitions that come with Gnomon."""
+
 MAX_BYTES = 256 * 1024
 """Largest file read."""
 
@@ -121,9 +124,14 @@ class Document:
         Raises:
             UsageError: the file cannot be read, is too large, or is not TOML; names file and line.
         """
+        self.source = str(path)
+        compiled = _compiled(path)
+        if compiled is not None:
+            self.sections = compiled
+            self._headers: list[tuple[str, int, dict[str, int]]] = []
+            return
         import tomllib
 
-        self.source = str(path)
         text = self._read(path)
         try:
             self.sections = tomllib.loads(text)
@@ -212,6 +220,17 @@ def nearest(name: str, known: Iterable[str]) -> str:
         folded.setdefault(candidate.casefold(), candidate)
     matches = get_close_matches(name[:100].casefold(), folded, n=3, cutoff=0.6)
     return f"; did you mean {' or '.join(folded[match] for match in matches)}?" if matches else ""
+
+
+def _compiled(path: Path) -> dict[str, Any] | None:
+    """Return the content of a shipped file as the build compiled it, None for other files."""
+    if path.parent != SHIPPED:
+        return None
+    try:
+        from gnomon.metrics._shipped import SECTIONS
+    except ImportError:
+        return None
+    return SECTIONS.get(path.stem)
 
 
 def _headers(text: str) -> list[tuple[str, int, dict[str, int]]]:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from math import isfinite, sqrt
 from typing import NoReturn, Protocol
 
@@ -165,7 +164,6 @@ _FUNCTIONS: dict[str, tuple[_Function, int | None]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
 class Formula:
     """A parsed formula.
 
@@ -176,11 +174,27 @@ class Formula:
         line: line in that file.
     """
 
-    text: str
-    names: frozenset[str]
-    source: str
-    line: int
-    _root: _Node = field(repr=False, compare=False)
+    __slots__ = ("_root", "line", "names", "source", "text")
+
+    def __init__(
+        self, text: str, names: frozenset[str], source: str, line: int, root: _Node
+    ) -> None:
+        self.text = text
+        self.names = names
+        self.source = source
+        self.line = line
+        self._root = root
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Formula):
+            return NotImplemented
+        return (self.text, self.source, self.line) == (other.text, other.source, other.line)
+
+    def __hash__(self) -> int:
+        return hash((self.text, self.source, self.line))
+
+    def __repr__(self) -> str:
+        return f"Formula({self.text!r}, {self.source}:{self.line})"
 
     def evaluate(self, values: Values) -> float | None:
         """Return the formula's value, always finite; None where it cannot be known.

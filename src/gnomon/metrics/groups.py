@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from gnomon.errors import UsageError
 from gnomon.metrics.document import Document, Entry, nearest
@@ -27,8 +27,7 @@ SECTIONS = ("group", "metric", "aliases")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """Events to count together.
 
     Attributes:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from math import exp, frexp, fsum, inf, isfinite, ldexp, lgamma, log, log1p, pi, sqrt, tan
+from typing import NamedTuple
 
 from gnomon.errors import UsageError
 
@@ -12,8 +12,7 @@ CONFIDENCE = 0.95
 """Probability with which mean ± half-width holds the true mean (normally spread values)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(NamedTuple):
     """What repeated measurements of one quantity come to, all in that quantity's unit.
 
     Attributes:

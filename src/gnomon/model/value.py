@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class How(StrEnum):
@@ -36,8 +36,7 @@ class Domain(StrEnum):
     USER_KERNEL = "user+kernel"
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):
     """One event's count.
 
     Attributes:
@@ -85,8 +84,7 @@ class Value:
         return self.raw * scale * self.unit_factor
 
 
-@dataclass(frozen=True, slots=True)
-class Unavailable:
+class Unavailable(NamedTuple):
     """An event that was asked for and could not be counted, why, and what to do."""
 
     event: str

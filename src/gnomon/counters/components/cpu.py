@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from gnomon import _core
@@ -177,14 +176,14 @@ class CpuComponent:
         known = _GENERIC.get(_CANONICAL.get(base, base))
         description = known[2] if known else "event of the core PMU"
         info = EventInfo(base, self.name, description, "", Scope.THREAD)
-        encoding = replace(encoding, exclude=encoding.exclude | mods.exclude)
+        encoding = encoding._replace(exclude=encoding.exclude | mods.exclude)
         return Event(name, info, mods.domain, PerfSpec.of(encoding, hardware=True))
 
 
 def _on(pmu: Pmu, encoding: Encoding) -> Encoding:
     if encoding.type == _RAW:
-        return replace(encoding, type=pmu.type)
-    return replace(encoding, config=encoding.config | pmu.type << 32)
+        return encoding._replace(type=pmu.type)
+    return encoding._replace(config=encoding.config | pmu.type << 32)
 
 
 class LibpfmPmu:

@@ -31,6 +31,7 @@ from gnomon.counters.snapshot_component import Offer, Problem, SnapshotComponent
 from gnomon.model.value import Scope
 
 _COVERS = "the process, its threads and the children it has waited for"
+_ALONE = "the process without its children; of a command, sampled"
 
 # name: fields of /proc/PID/stat that are added up, description
 _FAULTS: dict[str, tuple[tuple[str, ...], str]] = {
@@ -74,12 +75,12 @@ class MemoryComponent(SnapshotComponent):
             yield Offer(info, Tally(fields, PROCESS, Scope.PROCESS))
         for name, (key, highest, description) in _GAUGES.items():
             tally = Tally((key,), PROCESS, Scope.PROCESS, gauge=True, highest=highest)
-            yield self._gauge(name, f"{description}; of a command, sampled", "bytes", tally)
+            yield self._gauge(name, f"{description}; {_ALONE}", "bytes", tally)
         nodes = self._nodes()
         for node in nodes:
             tally = Tally((node,), PROCESS, Scope.PROCESS, gauge=True)
             text = f"pages of {_SMALL_PAGE_BYTES} bytes that the process has on {node}"
-            yield self._gauge(f"{node}:pages", f"{text}; of a command, sampled", "pages", tally)
+            yield self._gauge(f"{node}:pages", f"{text}; {_ALONE}", "pages", tally)
         for unit in (None, *nodes):
             for field, description in _NUMASTAT.items():
                 name = field if unit is None else f"{unit}:{field}"
