@@ -32,7 +32,7 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* How much is allocated at a time, in about 0.1 ms: the longest that a record takes. */
+/* How much is allocated at a time: about 0.1 ms of work for the thread that is at it. */
 #define STEP_BYTES ((uint64_t)256 << 10)
 
 /* Written pages stay mapped for so long, for late commits, then leave the program's RSS. */

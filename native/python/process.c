@@ -2,10 +2,10 @@
 #include "core.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,10 +30,12 @@ static char **copy_strings(PyObject *list, Py_ssize_t n)
 }
 
 static void become_program(char **argv, char **environment, const sigset_t *mask,
-			   const int *defaults, int n_defaults, long nofile, int report)
+			   const int *defaults, int n_defaults, long nofile, int gate)
 {
 	struct timespec now;
 	int failed;
+	ssize_t got;
+	char go;
 
 	for (int i = 0; i < n_defaults; i++)
 		signal(defaults[i], SIG_DFL);
@@ -45,20 +47,26 @@ static void become_program(char **argv, char **environment, const sigset_t *mask
 			setrlimit(RLIMIT_NOFILE, &limit);
 		}
 	}
+	/* Whoever counts gets ready now; if that process has died there is nothing to be done. */
+	do
+		got = read(gate, &go, sizeof(go));
+	while (got < 0 && errno == EINTR);
+	if (got != sizeof(go))
+		_exit(127);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-	if (write(report, &now, sizeof(now)) < 0)
+	if (write(gate, &now, sizeof(now)) < 0)
 		_exit(127);
 	environ = environment;
 	execvp(argv[0], argv);
 	failed = errno;
-	if (write(report, &failed, sizeof(failed)) < 0)
+	if (write(gate, &failed, sizeof(failed)) < 0)
 		_exit(127);
 	_exit(failed == ENOENT ? 127 : 126);
 }
 
-/* Read until the program has closed the pipe by being executed, or has said why it was not. */
-static int await_exec(int report, struct timespec *started)
+/* Read until the program has closed the gate by being executed, or has said why it was not. */
+static int await_exec(int gate, struct timespec *started)
 {
 	struct {
 		struct timespec started;
@@ -67,7 +75,7 @@ static int await_exec(int report, struct timespec *started)
 	size_t got = 0;
 
 	while (got < sizeof(said)) {
-		ssize_t n = read(report, (char *)&said + got, sizeof(said) - got);
+		ssize_t n = read(gate, (char *)&said + got, sizeof(said) - got);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -82,8 +90,7 @@ static int await_exec(int report, struct timespec *started)
 static PyObject *core_spawn(PyObject *module, PyObject *args)
 {
 	PyObject *list, *variables, *signals;
-	int defaults[64], n_defaults, report[2], failed;
-	struct timespec started = {0, 0};
+	int defaults[64], n_defaults, gate[2], failed;
 	sigset_t all, before;
 	char **argv, **environment;
 	long nofile;
@@ -109,7 +116,7 @@ static PyObject *core_spawn(PyObject *module, PyObject *args)
 	}
 	argv = copy_strings(list, PyList_Size(list));
 	environment = argv ? copy_strings(variables, PyList_Size(variables)) : NULL;
-	if (!environment || pipe2(report, O_CLOEXEC) < 0) {
+	if (!environment || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, gate) < 0) {
 		free(argv);
 		free(environment);
 		return PyErr_Occurred() ? NULL : PyErr_SetFromErrno(PyExc_OSError);
@@ -118,33 +125,55 @@ static PyObject *core_spawn(PyObject *module, PyObject *args)
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
 	pid = fork();
-	if (pid == 0)
-		become_program(argv, environment, &before, defaults, n_defaults, nofile, report[1]);
+	if (pid == 0) {
+		close(gate[0]);
+		become_program(argv, environment, &before, defaults, n_defaults, nofile, gate[1]);
+	}
 	failed = errno;
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	close(report[1]);
+	close(gate[1]);
 	free(argv);
 	free(environment);
 	if (pid < 0) {
-		close(report[0]);
+		close(gate[0]);
 		return core_set_errno(-failed);
 	}
-	Py_BEGIN_ALLOW_THREADS failed = await_exec(report[0], &started);
-	close(report[0]);
+	return Py_BuildValue("(ii)", (int)pid, gate[0]);
+}
+
+static PyObject *core_release(PyObject *module, PyObject *args)
+{
+	struct timespec started = {0, 0};
+	int pid, gate, failed;
+	const char go = 1;
+
+	(void)module;
+	if (!PyArg_ParseTuple(args, "ii:release", &pid, &gate))
+		return NULL;
+	/* clang-format off */
+	Py_BEGIN_ALLOW_THREADS
+	/* A child that was killed at the gate is found dead by whoever waits for it. */
+	failed = send(gate, &go, sizeof(go), MSG_NOSIGNAL) < 0 ? 0 : await_exec(gate, &started);
+	close(gate);
 	if (failed)
 		waitpid(pid, NULL, 0);
-	Py_END_ALLOW_THREADS if (failed) return core_set_errno(-failed);
-	return Py_BuildValue("(iL)", (int)pid,
-			     (long long)started.tv_sec * 1000000000LL + started.tv_nsec);
+	Py_END_ALLOW_THREADS
+		/* clang-format on */
+		if (failed) return core_set_errno(-failed);
+	return PyLong_FromLongLong((long long)started.tv_sec * 1000000000LL + started.tv_nsec);
 }
 
 static PyMethodDef functions[] = {
 	{"spawn", core_spawn, METH_VARARGS,
-	 "spawn(argv, environment, default_signals, nofile) -> (pid, start_ns)\n\n"
-	 "Run a program (found through PATH) in an environment of NAME=value entries, with the\n"
-	 "named signals at their defaults and, unless negative, the soft limit of open files; "
-	 "start_ns is CLOCK_MONOTONIC_RAW just before it\n"
-	 "was executed. Raises OSError with execvp's errno if it could not be."},
+	 "spawn(argv, environment, default_signals, nofile) -> (pid, gate)\n\n"
+	 "Make a process that will run a program (found through PATH) in an environment of\n"
+	 "NAME=value entries, with the named signals at their defaults and, unless negative, the\n"
+	 "soft limit of open files. It waits at its gate until release. Raises OSError."},
+	{"release", core_release, METH_VARARGS,
+	 "release(pid, gate) -> start_ns\n\n"
+	 "Let a spawned process execute its program; start_ns is CLOCK_MONOTONIC_RAW just before.\n"
+	 "Raises OSError with execvp's errno if it could not be executed; the process is then "
+	 "gone."},
 	{NULL, NULL, 0, NULL},
 };
 

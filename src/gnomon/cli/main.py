@@ -69,6 +69,9 @@ def hpmcount_script() -> NoReturn:
 def _run_and_exit(command: Callable[[], int]) -> NoReturn:
     # A command is short: collecting garbage costs it 3 ms, taking the interpreter apart 10 ms.
     gc.disable()
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # its descriptor was closed when we were started
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
     try:
         status = command()
     except SystemExit as error:  # argparse's, for --help and for usage
@@ -110,7 +113,7 @@ def _guarded(tool: str, do: Callable[[], int]) -> int:
         status = do()
         sys.stdout.flush()
     except GnomonError as error:
-        print(f"{tool}: {error}", file=sys.stderr)
+        _complain(f"{tool}: {error}")
         return error.exit_status
     except KeyboardInterrupt:
         return 130
@@ -118,7 +121,15 @@ def _guarded(tool: str, do: Callable[[], int]) -> int:
         # Whoever read our output has seen enough; Python must not complain of it at its exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        _complain(f"{tool}: {error.filename or 'output'}: {error.strerror}")
+        return GnomonError.exit_status
     return status
+
+
+def _complain(line: str) -> None:
+    with suppress(OSError):
+        print(line, file=sys.stderr)
 
 
 def _print(text: str) -> int:

@@ -1,1 +1,29 @@
 """Counter components, event names and event sets: PAPI's job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gnomon.counters.component import Target
+    from gnomon.counters.eventset import EventSet
+    from gnomon.model.value import Value
+
+__all__ = ["EventSet", "Target", "Value"]
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401
+    # `gnomon count` imports modules of this package one by one; only users pay for all of them.
+    if name == "EventSet":
+        from gnomon.counters.eventset import EventSet
+
+        return EventSet
+    if name == "Target":
+        from gnomon.counters.component import Target
+
+        return Target
+    if name == "Value":
+        from gnomon.model.value import Value
+
+        return Value
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

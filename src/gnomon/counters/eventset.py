@@ -67,6 +67,11 @@ class EventSet:
         return self._unavailable
 
     @property
+    def group(self) -> _core.Group[Value] | None:
+        """The one kernel group that all events are in, None while closed or if they need more."""
+        return self._group
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """Sentences that belong beside the counts."""
         return self._notes

@@ -148,6 +148,8 @@ def remark(value: Value) -> str:
         parts.append(f"{value.domain.value} mode only")
     if value.scope is Scope.NODE:
         parts.append("whole machine, not only the program")
+    elif value.how is How.SAMPLED:
+        parts.append("of the process itself, now and then while it ran")
     elif value.scope is Scope.PROCESS:
         parts.append("process and the children it waited for")
     if value.how is How.SCALED and value.enabled_ns:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from gnomon.counters.tasks import TaskCounting, TaskRow
 
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
+# What Python may set LC_CTYPE to at its start. Source: PEP 538.
+_COERCED_LOCALES = (b"C.UTF-8", b"C.utf8", b"UTF-8")
 _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 _DRAIN_SECONDS = 0.05
 
@@ -49,18 +51,20 @@ def run(command: Sequence[str], wanted: Resolved, *, by_task: bool = False) -> M
     environment = _program_environment()
     with _Signals() as signals:
         started = time.time()
+        own_rss_kib = _resident_kib()
         try:
-            pid, start_ns = _core.spawn(
+            pid, gate = _core.spawn(
                 [os.fsencode(word) for word in command],
                 environment,
                 signals.defaults,
                 counts.nofile,
             )
+            signals.forward_to(pid)
+            counts.start(pid)
+            start_ns = _core.release(pid, gate)
         except OSError as error:
             counts.close()
             raise _not_started(command[0], error) from None
-        signals.forward_to(pid)
-        counts.start(pid)
         counts.wait(pid)
         end_ns = raw_clock_ns()
         # The process is a zombie: its own files in /proc can still be read.
@@ -81,7 +85,7 @@ def run(command: Sequence[str], wanted: Resolved, *, by_task: bool = False) -> M
         values=values,
         unavailable=wanted.unavailable + counts.unavailable,
         notes=counts.notes(),
-        rusage=usage_rows(usage),
+        rusage=usage_rows(usage, own_rss_kib),
         tasks=counts.rows(),
         task_values=counts.task_values,
         interrupted=signals.interrupted,
@@ -119,12 +123,13 @@ def attach(
         awaited = [watched, signals.wakeup]
         if command:
             try:
-                timer, _ = _core.spawn(
+                timer, gate = _core.spawn(
                     [os.fsencode(word) for word in command],
                     _program_environment(),
                     signals.defaults,
                     -1,
                 )
+                _core.release(timer, gate)
             except OSError as error:
                 raise _not_started(command[0], error) from None
             awaited.append(os.pidfd_open(timer))
@@ -308,13 +313,21 @@ class _Signals:
 def _program_environment() -> list[bytes]:
     """Return our environment without what Python added to it by itself (LC_CTYPE, PEP 538)."""
     ours = dict(os.environb)
-    if ours.get(b"LC_CTYPE") == b"C.UTF-8":
-        try:
-            block = Path("/proc/self/environ").read_bytes()
-        except OSError:
-            block = b"LC_CTYPE="
-        if not any(entry.startswith(b"LC_CTYPE=") for entry in block.split(b"\0")):
-            del ours[b"LC_CTYPE"]
+    try:
+        entries = Path("/proc/self/environ").read_bytes().split(b"\0")[:-1]
+    except OSError:
+        entries = []
+    first: dict[bytes, bytes] = {}
+    for key, equals, value in (entry.partition(b"=") for entry in entries):
+        if equals:
+            first.setdefault(key, value)
+    if ours.get(b"LC_CTYPE") in _COERCED_LOCALES and b"LC_CTYPE" in first:
+        ours[b"LC_CTYPE"] = first[b"LC_CTYPE"]
+    elif ours.get(b"LC_CTYPE") in _COERCED_LOCALES:
+        del ours[b"LC_CTYPE"]
+    # An unchanged environment is passed on as it is, with whatever oddities it has.
+    if ours == first:
+        return entries
     return [key + b"=" + value for key, value in ours.items()]
 
 

@@ -104,6 +104,7 @@ def _execution(one: Measurement) -> dict[str, Any]:
                 "value": row.value,
                 "unit": row.unit,
                 "description": row.description,
+                "remark": row.remark,
             }
             for row in one.rusage
         ],

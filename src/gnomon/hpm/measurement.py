@@ -13,17 +13,18 @@ if TYPE_CHECKING:
     from gnomon.counters.tasks import TaskRow
 
 # Fields of getrusage(2) that Linux keeps at zero because they have no meaning there.
-_MEANINGLESS = ("ru_ixrss", "ru_idrss", "ru_isrss", "ru_nswap", "ru_msgsnd", "ru_msgrcv",
+MEANINGLESS_USAGE = ("ru_ixrss", "ru_idrss", "ru_isrss", "ru_nswap", "ru_msgsnd", "ru_msgrcv",
                 "ru_nsignals")  # fmt: skip
 
 
 class UsageRow(NamedTuple):
-    """One field of getrusage(2); `value` is None where Linux gives it no meaning."""
+    """One field of getrusage(2); `value` is None where it has no meaning or is not known."""
 
     field: str
     description: str
     value: int | float | None
     unit: str
+    remark: str = ""
 
 
 class Host(NamedTuple):
@@ -74,8 +75,16 @@ class Measurement(NamedTuple):
     interrupted: bool = False
 
 
-def usage_rows(usage: resource.struct_rusage) -> tuple[UsageRow, ...]:
-    """Return getrusage(2)'s fields in its order, with units. Source: getrusage(2)."""
+def usage_rows(usage: resource.struct_rusage, own_rss_kib: int) -> tuple[UsageRow, ...]:
+    """Return getrusage(2)'s fields in its order, with units. Source: getrusage(2).
+
+    Args:
+        usage: of the process that was measured.
+        own_rss_kib: resident memory of the process that made it. The kernel counts what a
+            process had before it executed its program, so a peak that is not above this says
+            nothing of the program: it is left out rather than wrong.
+    """
+    unknown = f"not above the {own_rss_kib} KiB of Gnomon, which started it"
     described = (
         ("ru_utime", "user time", "s"),
         ("ru_stime", "system time", "s"),
@@ -98,11 +107,19 @@ def usage_rows(usage: resource.struct_rusage) -> tuple[UsageRow, ...]:
         UsageRow(
             field,
             description,
-            None if field in _MEANINGLESS else getattr(usage, field),
+            _known(usage, field, own_rss_kib),
             unit,
+            unknown if field == "ru_maxrss" and usage.ru_maxrss <= own_rss_kib else "",
         )
         for field, description, unit in described
     )
+
+
+def _known(usage: resource.struct_rusage, field: str, own_rss_kib: int) -> int | float | None:
+    if field in MEANINGLESS_USAGE or (field == "ru_maxrss" and usage.ru_maxrss <= own_rss_kib):
+        return None
+    value: int | float = getattr(usage, field)
+    return value
 
 
 def this_host() -> Host:

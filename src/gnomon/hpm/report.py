@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from gnomon.hpm import analyse
-from gnomon.hpm.measurement import Host, Measurement
+from gnomon.hpm.measurement import MEANINGLESS_USAGE, Host, Measurement
 from gnomon.metrics.derived import MetricValue
 from gnomon.model.value import How, Unavailable
 from gnomon.units import duration, number, quantity
@@ -125,7 +125,7 @@ def _usage_lines(one: Measurement, options: Options, style: _Style) -> list[str]
         return []
     rows = []
     for row in one.rusage:
-        if row.value is None and not options.every_usage_row:
+        if row.field in MEANINGLESS_USAGE and not options.every_usage_row:
             continue
         if row.field in ("ru_utime", "ru_stime") and not options.every_usage_row:
             continue
@@ -133,11 +133,10 @@ def _usage_lines(one: Measurement, options: Options, style: _Style) -> list[str]
             value = quantity(row.value * 1024, "bytes")
         else:
             value = quantity(row.value, row.unit)
-        rows.append((row.description, value, row.field))
+        rows.append((row.description, value, _joined(row.field, row.remark)))
     lines = [style.bold("resource usage (getrusage)"), *_table(rows, style)]
     if not options.every_usage_row:
-        names = ", ".join(row.field for row in one.rusage if row.value is None)
-        lines.append(style.dim(f"  n/a on Linux: {names}"))
+        lines.append(style.dim(f"  n/a on Linux: {', '.join(MEANINGLESS_USAGE)}"))
     return [*lines, ""]
 
 

@@ -1,0 +1,47 @@
+"""`python -m benchmarks [NAME...]`: run benchmarks and print their tables (make bench)."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import time
+from pathlib import Path
+
+from benchmarks import clocks, reads, startup, throughput
+from benchmarks.table import Table
+
+# name: what it measures, function from the number of rounds to a table
+BENCHMARKS = {
+    "startup": ("gnomon count true beside perf stat true, and gnomon -h", startup.run),
+    "reads": ("reading a group of events from C and from Python", reads.run),
+    "clocks": ("reading the clock", clocks.run),
+    "throughput": ("programs that fork and call the kernel a lot, while counted", throughput.run),
+}
+
+
+def main() -> int:
+    """Run the benchmarks that were asked for and return 0."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks")
+    parser.add_argument("names", nargs="*", choices=[*BENCHMARKS, []], metavar="NAME",
+                        help=f"which ({', '.join(BENCHMARKS)}; default: all)")  # fmt: skip
+    parser.add_argument("--rounds", type=int, default=20, help="interleaved rounds (default 20)")
+    parser.add_argument("--json", metavar="FILE", help="write the figures there too")
+    arguments = parser.parse_args()
+    tables: list[Table] = []
+    print(f"{platform.release()}, {os.cpu_count()} CPUs, Python {platform.python_version()}, "
+          f"load {os.getloadavg()[0]:.1f}, {time.strftime('%Y-%m-%d')}")  # fmt: skip
+    for name in arguments.names or BENCHMARKS:
+        title, run = BENCHMARKS[name]
+        print(f"\n{name}: {title}")
+        table = run(arguments.rounds)
+        print(table.text(), end="")
+        tables.append(table)
+    if arguments.json:
+        Path(arguments.json).write_text(json.dumps([t.as_dict() for t in tables], indent=2) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,39 @@
+"""What a command costs before and after the program: floor `true`, peer `perf stat true`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from benchmarks.table import Row, Table, interleaved, verdict, wall_ms
+
+_BIN = Path(sys.executable).parent
+
+
+def run(rounds: int) -> Table:
+    """Return wall times of commands that do almost nothing."""
+    gnomon = str(_BIN / "gnomon")
+    commands = {
+        "true": ["true"],
+        "python -c pass": [sys.executable, "-c", "pass"],
+        "perf stat true": ["perf", "stat", "true"],
+        "gnomon count true": [gnomon, "count", "true"],
+        "gnomon count -e task-clock true": [gnomon, "count", "-e", "task-clock", "true"],
+        "gnomon count --json true": [gnomon, "count", "--json", "true"],
+        "hpmcount true": [str(_BIN / "hpmcount"), "true"],
+        "gnomon -h": [gnomon, "-h"],
+    }
+    medians = interleaved(
+        rounds, {name: (lambda c=command: wall_ms(c)) for name, command in commands.items()}
+    )
+    roles = {"true": "floor", "perf stat true": "peer"}
+    above = medians["gnomon count true"] - medians["perf stat true"]
+    return Table(
+        "startup",
+        "ms",
+        [Row(name, roles.get(name, ""), value) for name, value in medians.items()],
+        [
+            verdict("gnomon count true above perf stat true", above, 40, "ms"),
+            verdict("gnomon -h", medians["gnomon -h"], 100, "ms"),
+        ],
+    )
