@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 
+SCHEMA = re.compile(r"^<!-- schema: count -->$", re.MULTILINE)
 OPTIONS = re.compile(r"^<!-- options: (\S+) -->$", re.MULTILINE)
 WIDTH = "92"
 
@@ -21,6 +22,14 @@ def command_help(command: str) -> str:
     return parser(command).format_help().rstrip()
 
 
+def count_schema() -> str:
+    """Return the JSON schema of `gnomon count --json`."""
+    from gnomon.hpm.document import SCHEMA as FILE
+
+    return FILE.read_text(encoding="utf-8").rstrip()
+
+
 def on_page_markdown(markdown: str, **_: object) -> str:
-    """Return the page with every line that asks for options replaced by them."""
+    """Return the page with every line that asks for options or the schema replaced by them."""
+    markdown = SCHEMA.sub(lambda _match: f"```json\n{count_schema()}\n```", markdown)
     return OPTIONS.sub(lambda match: f"```text\n{command_help(match[1])}\n```", markdown)

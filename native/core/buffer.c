@@ -260,7 +260,7 @@ static int allocate(struct gn_buffer *b, int fd, uint64_t from, uint64_t to, boo
 	return alone ? write_zeros(fd, from, to) : -EAGAIN;
 }
 
-/* Faults pages in now: records do not wait for it, and the program's fault counts stay its own. */
+/* Faults pages in now: in one go it is cheaper, and not counted as the program's page faults. */
 static int populate(const struct gn_buffer *b, uint64_t from, uint64_t to)
 {
 	if (!madvise(address(b, from), to - from, MADV_POPULATE_WRITE))
@@ -306,14 +306,16 @@ static int extend(struct gn_buffer *b, uint64_t end, bool alone)
 		to = limit.rlim_cur / page * page;
 	if (to < end)
 		return -EFBIG;
-	if (to > from) {
-		fd = atomic_load(&b->status) ? -EBADF : descriptor(b);
-		result = fd < 0 ? fd : allocate(b, fd, from, to, alone);
-		if (!result)
-			result = populate(b, from, to);
-		if (result)
-			return result;
+	if (to <= from) {
+		atomic_store(&b->ahead, from);
+		return 0;
 	}
+	fd = atomic_load(&b->status) ? -EBADF : descriptor(b);
+	result = fd < 0 ? fd : allocate(b, fd, from, to, alone);
+	if (!result)
+		result = populate(b, from, to);
+	if (result)
+		return result;
 	while (seen < to && !atomic_compare_exchange_weak(&b->allocated, &seen, to)) {
 		if (seen & FINAL)
 			return atomic_load(&b->status);

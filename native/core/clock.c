@@ -417,6 +417,13 @@ static void refresh(uint64_t seen)
 	atomic_store(&refreshing, false);
 }
 
+static bool needs_refresh(const struct curve *c, uint64_t ticks)
+{
+	int64_t since = (int64_t)(ticks - get(&c->start_ticks));
+
+	return since >= (int64_t)get(&c->span_ticks) || was_set_back(c, ticks);
+}
+
 static __attribute__((noinline)) uint64_t slow_ns(void)
 {
 	for (;;) {
@@ -424,17 +431,15 @@ static __attribute__((noinline)) uint64_t slow_ns(void)
 		const struct curve *c = curve_of(seen);
 		uint64_t ticks = seen & ON_VDSO ? 0 : read_counter();
 		uint64_t ns = time_in(seen, ticks), withdrawn = seen - SWITCHING + 2 * GENERATION;
-		bool due = (int64_t)(ticks - get(&c->start_ticks)) >= (int64_t)get(&c->span_ticks);
 
 		if (seen & SWITCHING && ns > get(&curve_of(seen + GENERATION)->start_ns)) {
 			atomic_compare_exchange_strong(&phase, &seen, withdrawn);
 			continue;
 		}
-		due = due || was_set_back(c, ticks);
 		atomic_thread_fence(memory_order_acquire);
 		if (get(&phase) != seen)
 			continue;
-		if (due && !(seen & (ON_VDSO | SWITCHING)))
+		if (!(seen & (ON_VDSO | SWITCHING)) && needs_refresh(c, ticks))
 			refresh(seen);
 		return ns;
 	}

@@ -453,6 +453,22 @@ static void test_file_size_limit(void)
 	check_stopped(buffer, EFBIG, done);
 }
 
+static void test_file_size_limit_lowered(void)
+{
+	struct gn_buffer *buffer = open_buffer(0);
+	int errors = capture_stderr();
+	uint32_t count = 0;
+
+	while (count < 1000)
+		CHECK(record(buffer, 0, count++));
+	limit_file_size(100 * KIB);
+	while (record(buffer, 0, count))
+		count++;
+	check_one_line(errors, "ulimit -f");
+	CHECK(count * 16 > 100 * KIB);
+	check_stopped(buffer, EFBIG, count);
+}
+
 static void test_file_size_limit_at_open(void)
 {
 	struct gn_buffer *buffer;
@@ -660,6 +676,7 @@ int main(void)
 	RUN(test_capacity_is_used_up);
 	RUN(test_capacity_of_many_threads);
 	RUN(test_file_size_limit);
+	RUN(test_file_size_limit_lowered);
 	RUN(test_file_size_limit_at_open);
 	RUN(test_full_disk);
 	RUN(test_descriptors_closed);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -72,6 +73,9 @@ def _run_and_exit(command: Callable[[], int]) -> NoReturn:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # its descriptor was closed when we were started
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+    # Arguments and file names may hold what the terminal's encoding has not: shown as escapes.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         status = command()
     except SystemExit as error:  # argparse's, for --help and for usage

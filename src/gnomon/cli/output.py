@@ -22,7 +22,8 @@ def open_for_writing(path: str) -> IO[str]:
         GnomonError: it cannot be written.
     """
     try:
-        return open(path, "w", encoding="utf-8")
+        # Arguments may hold bytes that are no UTF-8: they are shown as escapes.
+        return open(path, "w", encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise GnomonError(f"{path}: cannot be written: {error.strerror}") from None
 

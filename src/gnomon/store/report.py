@@ -51,29 +51,30 @@ def profile(run: Run, kind: str) -> tuple[ProfileRow, ...]:
 def text(run: Run, rows: Sequence[ProfileRow], kind: str) -> str:
     """Return the report of a run."""
     head = run.head
-    command = [str(word) for word in head.get("command", [])]
-    started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(float(head.get("started", 0))))
-    what = shlex.join(command) or "attached process"
+    started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(head["started"]))
+    what = shlex.join(head["command"]) or "attached process"
     lines = [
-        f"{run.path}: {what}  [exit {head.get('exit_status')}]",
+        f"{run.path}: {what}  [exit {head['exit_status']}]",
         f"  {started}, {duration(float(head.get('wall_seconds', 0)) * 1e9)}, "
-        + ", ".join(str(host.get("name")) for host in head.get("hosts", [])),
+        + ", ".join(str(host.get("name")) for host in head["hosts"]),
         "",
     ]
     if not rows:
         lines.append(f"this run has no values of each {kind}; measure with --per {kind}")
     at = (-1, -1)
-    names = max((len(row.metric) for row in rows), default=0)
+    width = max((len(row.metric) for row in rows), default=0)
     cells = {id(row): quantity(row.value, row.unit) for row in rows}
     values = max((len(cell) for cell in cells.values()), default=0)
     for row in rows:
         if (row.repetition, row.location) != at:
             at = (row.repetition, row.location)
-            lines += _place(row, int(head.get("repetitions", 1)))
-        lines.append(f"  {row.metric:<{names}}  {cells[id(row)]:>{values}}  {row.how}")
-    for missing in head.get("unavailable", []):
-        lines.append(f"not counted: {missing.get('event')}: {missing.get('reason')}")
-    for warning in head.get("warnings", []):
+            lines += _place(row, head["repetitions"])
+        lines.append(f"  {row.metric:<{width}}  {cells[id(row)]:>{values}}  {row.how}")
+    by_reason: dict[str, list[str]] = {}
+    for missing in head["unavailable"]:
+        by_reason.setdefault(str(missing.get("reason")), []).append(str(missing.get("event")))
+    lines += [f"not counted: {', '.join(names)}: {why}" for why, names in by_reason.items()]
+    for warning in head["warnings"]:
         lines.append(f"note: {warning}")
     return "\n".join(lines) + "\n"
 

@@ -27,6 +27,18 @@ _HEAD = "run.json"
 _MAGIC = "gnomon/run"
 # A run.json is small; what is larger than this is not one.
 _HEAD_LIMIT_BYTES = 64 << 20
+# What every reader of a run may rely on in its head.
+_FIELDS: dict[str, tuple[type, ...]] = {
+    "command": (list,),
+    "hosts": (list,),
+    "started": (int, float),
+    "wall_seconds": (int, float),
+    "exit_status": (int, type(None)),
+    "repetitions": (int,),
+    "unavailable": (list,),
+    "warnings": (list,),
+}
+_ITEMS: dict[str, type] = {"command": str, "hosts": dict, "unavailable": dict, "warnings": str}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +99,8 @@ def check_free(name: str) -> Path:
         RunDirectoryError: it exists, or its parent does not or cannot be written.
     """
     path = path_of(name)
+    if name != _utf8(name):
+        raise RunDirectoryError(f"{path}: the name is not UTF-8; choose another --run NAME")
     if path.exists():
         raise RunDirectoryError(f"{path}: it exists already; choose another --run NAME or move it")
     parent = path.parent
@@ -115,7 +129,7 @@ def write(
         (partial / "text").mkdir(parents=True)
         _write_tables(partial, tables)
         for file, content in texts.items():
-            (partial / "text" / file).write_text(content, encoding="utf-8")
+            (partial / "text" / file).write_text(_utf8(content), encoding="utf-8")
         whole = {
             "schema": _MAGIC,
             "schema_version": SCHEMA_VERSION,
@@ -156,8 +170,13 @@ def _insert(connection: DuckDBPyConnection, table: Table) -> None:
         rows = table.rows[at : at + 500]
         connection.execute(
             f"INSERT INTO {table.schema.name} VALUES {', '.join([one] * len(rows))}",
-            [cell for row in rows for cell in row],
+            [_utf8(cell) if isinstance(cell, str) else cell for row in rows for cell in row],
         )
+
+
+def _utf8(text: str) -> str:
+    """Return a text with the bytes of arguments and names that are no UTF-8 as escapes."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 def find(name: str | None, where: Path = Path()) -> Run:
@@ -191,14 +210,23 @@ def _open(path: Path) -> Run:
         raise RunDirectoryError(f"{file}: cannot be read: {error.strerror}") from None
     except json.JSONDecodeError as error:
         raise FormatError(file, error.pos, f"not JSON: {error.msg}") from None
-    except (UnicodeDecodeError, RecursionError) as error:
-        at = error.start if isinstance(error, UnicodeDecodeError) else 0
-        raise FormatError(file, at, "not the JSON of a run's head") from None
+    except UnicodeDecodeError as error:
+        raise FormatError(file, error.start, "not UTF-8 text") from None
+    except (ValueError, RecursionError):
+        raise FormatError(file, 0, "JSON with numbers too long or nested too deep") from None
     if not isinstance(head, dict) or head.get("schema") != _MAGIC:
         raise FormatError(file, 0, f"not a run: its schema is not '{_MAGIC}'")
     version = head.get("schema_version")
     if not isinstance(version, int) or version > SCHEMA_VERSION:
         raise FormatError(
-            file, 0, f"schema version {version}; this Gnomon reads up to {SCHEMA_VERSION}"
+            file, 0, f"schema version {version!a}; this Gnomon reads up to {SCHEMA_VERSION}"
         )
+    for key, kinds in _FIELDS.items():
+        if not isinstance(head.get(key), kinds) or isinstance(head.get(key), bool):
+            raise FormatError(file, 0, f"'{key}' is missing or not what a run has there")
+    for key, kind in _ITEMS.items():
+        if not all(isinstance(item, kind) for item in head[key]):
+            raise FormatError(file, 0, f"an entry of '{key}' is not what a run has there")
+    if not 0 <= head["started"] < 1e11 or not 0 <= head["wall_seconds"] < 1e11:
+        raise FormatError(file, 0, "its times are not times")
     return Run(path, head)

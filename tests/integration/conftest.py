@@ -1,0 +1,62 @@
+"""What the tests of whole commands need of the machine, and small programs of known work."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from commands import SAME_LAYOUT, perf_program, run
+
+SOURCES = Path(__file__).parents[1] / "programs"
+TRACING = Path("/sys/kernel/tracing/events")
+
+
+@pytest.fixture(scope="session")
+def perf() -> str:
+    """Return perf; without it nothing could be compared, which is a failure."""
+    found = perf_program()
+    if found is None:
+        pytest.fail("perf is not installed: run `make setup`")
+    return found
+
+
+@pytest.fixture(scope="session")
+def tracepoints() -> None:
+    """Fail, with the remedy, where tracepoints cannot be counted."""
+    try:
+        present = (TRACING / "raw_syscalls" / "sys_enter" / "id").exists()
+    except OSError as error:
+        pytest.fail(f"{TRACING} cannot be read ({error.strerror}): run `make test` as root")
+    if not present:
+        pytest.fail("tracefs is not mounted: `sudo packaging/setup.sh tracefs` (make test does it)")
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return a function from the name of a program of tests/programs to the compiled one."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.fail("there is no C compiler: run `make setup`")
+    folder = tmp_path_factory.mktemp("programs")
+
+    def program(name: str) -> Path:
+        made = folder / name
+        if not made.exists():
+            source = SOURCES / f"{name}.c"
+            command = [compiler, "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"]
+            subprocess.run([*command, "-o", made, source], check=True)
+        return made
+
+    return program
+
+
+@pytest.fixture(scope="session")
+def same_layout() -> tuple[str, ...]:
+    """Return the words before a command that switch the randomisation of addresses off."""
+    tried = run(*SAME_LAYOUT, "true")
+    if tried.returncode:
+        pytest.skip(f"address randomisation cannot be switched off here ({tried.stderr.strip()})")
+    return SAME_LAYOUT

@@ -1,0 +1,114 @@
+"""The C core's own tests: as they are, under valgrind, and built with the sanitizers."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gnomon.store.raw import RawFile, read_raw
+
+ROOT = Path(__file__).parents[2]
+MISSING = "{} is not installed: run `make setup`, or install the package {}"
+PACKAGES = {"cmake": "cmake", "ctest": "cmake", "ninja": "ninja-build", "valgrind": "valgrind"}
+
+# In percent. What is slowed down 20 times finds the same errors in less work.
+WORK = {"plain": 100, "sanitized": 30, "valgrind": 5}
+
+Build = Callable[[str], Path]
+
+
+def run(*command: str | Path, work: int = 100) -> str:
+    """Return what a command printed; fail with that if the command does."""
+    program = str(command[0])
+    if shutil.which(program) is None:
+        pytest.fail(MISSING.format(program, PACKAGES[program]))
+    done = subprocess.run(
+        command,
+        env=os.environ | {"GNOMON_TEST_WORK": str(work), "CTEST_OUTPUT_ON_FAILURE": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode:
+        pytest.fail(f"{program} returned {done.returncode}:\n{done.stdout}")
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """Return a function that gives the folder of a build, which is made at its first use."""
+    folder = tmp_path_factory.mktemp("native")
+
+    def build_once(kind: str) -> Path:
+        made = folder / kind
+        if not made.exists():
+            run("ninja", "--version")
+            options = ["-DGNOMON_PYTHON=OFF", "-DGNOMON_TESTS=ON", "-DCMAKE_BUILD_TYPE=Debug"]
+            if kind == "sanitized":
+                options.append("-DGNOMON_SANITIZE=ON")
+            run("cmake", "-S", ROOT, "-B", made, "-G", "Ninja", *options)
+            run("cmake", "--build", made)
+        return made
+
+    return build_once
+
+
+@pytest.mark.parametrize("kind", ["plain", "sanitized"])
+def test_ctest(build: Build, kind: str) -> None:
+    said = run("ctest", "--test-dir", build(kind), "--no-tests=error", work=WORK[kind])
+    assert "100% tests passed" in said
+
+
+def test_valgrind(build: Build) -> None:
+    listed = json.loads(run("ctest", "--test-dir", build("plain"), "--show-only=json-v1"))
+    commands = [test["command"] for test in listed["tests"]]
+    assert commands
+    for command in commands:
+        valgrind = ["valgrind", "--quiet", "--leak-check=full", "--error-exitcode=1"]
+        run(*valgrind, *command, work=WORK["valgrind"])
+
+
+def payload_of(kind: int, number: int) -> bytes:
+    return number.to_bytes(8, sys.byteorder) + bytes([kind]) * (number % 50)
+
+
+def check_records(raw: RawFile) -> None:
+    records = [(found.type, bytes(found.payload)) for found in raw.records()]
+    for kind in (1, 2):
+        expected = [payload_of(kind, number) for number in range(1000)]
+        assert [payload for found, payload in records if found == kind] == expected
+    assert records[-1] == (9, b"end")
+    assert len(records) == 2001
+    assert raw.skipped == 1
+
+
+@pytest.mark.parametrize("end", ["close", "kill", "leave"])
+def test_python_reads_what_c_writes(build: Build, tmp_path: Path, end: str) -> None:
+    path = tmp_path / "process.gnraw"
+    before = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW), time.time_ns()
+    process = subprocess.Popen([build("plain") / "native" / "tests" / "write_raw", path, end])
+    assert process.wait() == (-9 if end == "kill" else 0)
+    after = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW), time.time_ns()
+    raw = read_raw(path)
+    assert raw.closed == (end == "close")
+    assert raw.pid == process.pid
+    assert raw.host == socket.gethostname()
+    assert raw.byte_order == sys.byteorder
+    assert raw.clock_source in ("tsc", "cntvct", "vdso")
+    assert before[0] <= raw.raw_ns <= after[0]
+    assert before[1] <= raw.realtime_ns <= after[1]
+    assert raw.capacity_bytes == 1 << 20
+    assert (raw.stop_error, raw.lost) == (0, 0)
+    check_records(raw)

@@ -1,0 +1,158 @@
+"""Run directories: what is written is read again, and nothing hostile is believed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gnomon.errors import FormatError, GnomonError, RunDirectoryError
+from gnomon.model.tables import METRICS, SCHEMAS, Table
+from gnomon.store import report, rundir
+
+HEAD = {
+    "command": ["./app", "two words"],
+    "hosts": [{"name": "node1"}],
+    "started": 1.7e9,
+    "wall_seconds": 2.5,
+    "exit_status": 0,
+    "repetitions": 1,
+    "unavailable": [{"event": "cycles", "reason": "no PMU"}],
+    "warnings": ["a note"],
+}
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
+    max_leaves=6,
+)
+
+
+def metrics() -> Table:
+    table = Table(METRICS)
+    for at, name in enumerate(("page-faults", 'it\'s "quoted"; DROP TABLE metrics')):
+        table.add(
+            metric=at, name=name, unit="", formula="", how="counted", component="kernel",
+            domain="all", scope="thread", description="",
+        )  # fmt: skip
+    return table
+
+
+def written(folder: Path) -> Path:
+    tables = [metrics(), *(Table(schema) for schema in SCHEMAS if schema is not METRICS)]
+    return rundir.write(str(folder / "run"), HEAD, tables, {"count.txt": "the report\n"})
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    assert path.name == "run.gnomon"
+    assert (path / "text" / "count.txt").read_text() == "the report\n"
+    run = rundir.find(str(tmp_path / "run"))
+    assert run.head["command"] == HEAD["command"]
+    assert [row["name"] for row in run.rows(METRICS)] == [row["name"] for row in metrics().dicts()]
+    text = report.text(run, report.profile(run, "command"), "command")
+    assert "./app 'two words'" in text
+    assert "not counted: cycles: no PMU" in text
+
+
+def test_nothing_is_left_beside_a_run(tmp_path: Path) -> None:
+    written(tmp_path)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["run.gnomon"]
+
+
+def test_a_name_is_never_taken_twice(tmp_path: Path) -> None:
+    written(tmp_path)
+    with pytest.raises(RunDirectoryError, match="exists already; choose another"):
+        written(tmp_path)
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RunDirectoryError, match="is not a directory that can be written"):
+        rundir.check_free(str(tmp_path / "nowhere" / "run"))
+
+
+def test_the_latest_run_is_found(tmp_path: Path) -> None:
+    with pytest.raises(RunDirectoryError, match="no run directory here"):
+        rundir.find(None, tmp_path)
+    path = written(tmp_path)
+    assert rundir.find(None, tmp_path).path == path
+    with pytest.raises(RunDirectoryError, match="no run of that name"):
+        rundir.find(str(tmp_path / "other"))
+
+
+@pytest.mark.parametrize("table", [schema.name for schema in SCHEMAS])
+def test_a_damaged_table_is_one_error(tmp_path: Path, table: str) -> None:
+    path = written(tmp_path)
+    file = path / f"{table}.parquet"
+    file.write_bytes(file.read_bytes()[:-20])
+    run = rundir.find(str(path))
+    with pytest.raises(RunDirectoryError, match="tables cannot be read"):
+        report.profile(run, "command")
+
+
+def test_a_missing_table_is_one_error(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    (path / "profile.parquet").unlink()
+    with pytest.raises(RunDirectoryError, match="tables cannot be read"):
+        report.profile(rundir.find(str(path)), "command")
+
+
+def test_a_newer_run_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    head = json.loads((path / "run.json").read_text())
+    (path / "run.json").write_text(json.dumps({**head, "schema_version": 99}))
+    with pytest.raises(FormatError, match="schema version 99; this Gnomon reads up to 1"):
+        rundir.find(str(path))
+
+
+@pytest.mark.parametrize(
+    ("content", "offset", "problem"),
+    [
+        (b'{"schema": ', 11, "not JSON"),
+        (b'{"a": "\xff"}', 7, "not UTF-8"),
+        (b"[1, 2]", 0, "not a run"),
+        (b'{"schema": "gnomon/run", "schema_version": 1}', 0, "'command' is missing"),
+        (b"[" * 100_000, 0, "nested too deep"),
+        (b"1" * 5_000, 0, "numbers too long"),
+    ],
+)
+def test_errors_name_file_and_offset(
+    tmp_path: Path, content: bytes, offset: int, problem: str
+) -> None:
+    folder = tmp_path / "bad.gnomon"
+    folder.mkdir()
+    (folder / "run.json").write_bytes(content)
+    with pytest.raises(FormatError, match=problem) as caught:
+        rundir.find(str(folder))
+    assert caught.value.path == folder / "run.json"
+    assert caught.value.offset == offset
+
+
+@given(changes=st.dictionaries(st.sampled_from([*HEAD, "schema", "schema_version"]), JSON))
+@settings(max_examples=200, deadline=None)
+def test_no_head_is_believed_that_cannot_be_shown(
+    tmp_path_factory: pytest.TempPathFactory, changes: dict[str, object]
+) -> None:
+    folder = tmp_path_factory.mktemp("heads") / "x.gnomon"
+    folder.mkdir()
+    whole = {"schema": "gnomon/run", "schema_version": 1, **HEAD, **changes}
+    (folder / "run.json").write_text(json.dumps(whole))
+    try:
+        run = rundir.find(str(folder))
+    except GnomonError:
+        return
+    assert report.text(run, (), "thread").endswith("\n")
+
+
+@given(content=st.binary(max_size=400))
+@settings(max_examples=200, deadline=None)
+def test_no_bytes_do_more_than_raise_one_error(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes
+) -> None:
+    folder = tmp_path_factory.mktemp("bytes") / "x.gnomon"
+    folder.mkdir()
+    (folder / "run.json").write_bytes(content)
+    with pytest.raises(GnomonError):
+        rundir.find(str(folder))
