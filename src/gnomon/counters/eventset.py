@@ -135,6 +135,7 @@ class EventSet:
             sizes.append([place[event.name] for event in opened.events])
             kept.extend((place[event.name], event) for event in opened.events)
         if not parts:
+            self._events = ()
             return
         order = {at: rank for rank, at in enumerate(sorted(at for at, _ in kept))}
         self._events = tuple(event for _, event in sorted(kept, key=lambda pair: pair[0]))
