@@ -16,8 +16,11 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
+# A test that hangs ends the tests, after saying where it hangs.
+HANGS := -o faulthandler_timeout=300 -o faulthandler_exit_on_timeout=true
+
 # All that a build reads; folders too, whose times change when a file comes or goes.
-SOURCES := $(shell find src native CMakeLists.txt pyproject.toml -name __pycache__ -prune -o ! -name '*.so' -print)
+SOURCES := $(shell find src native packaging/*.py CMakeLists.txt pyproject.toml -name __pycache__ -prune -o ! -name '*.so' -print)
 C_FILES := $(shell find native examples benchmarks tests -name '*.[ch]' 2>/dev/null)
 
 .PHONY: help setup build demo test test-guest test-bare bench lint format docs pin clean
@@ -34,7 +37,7 @@ demo: build ## count real programs on real input and print the reports
 
 test: setup build ## every test that this machine can run (ARGS are pytest's)
 	@packaging/setup.sh tracefs
-	@$(BIN)/python -m pytest -q $(ARGS)
+	@$(BIN)/python -m pytest -q $(HANGS) $(ARGS)
 
 test-guest: ## tests on a virtual CPU with counters: none in this version, so it fails
 	@echo "test-guest: this version has no guest tests yet" >&2; exit 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 from benchmarks.table import Row, Table, interleaved, verdict, wall_ms
@@ -24,7 +25,7 @@ def run(rounds: int) -> Table:
         "gnomon -h": [gnomon, "-h"],
     }
     medians = interleaved(
-        rounds, {name: (lambda c=command: wall_ms(c)) for name, command in commands.items()}
+        rounds, {name: partial(wall_ms, command) for name, command in commands.items()}
     )
     roles = {"true": "floor", "perf stat true": "peer"}
     above = medians["gnomon count true"] - medians["perf stat true"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 from benchmarks.table import Row, Table, interleaved, wall_ms
@@ -33,7 +34,7 @@ def run(rounds: int) -> Table:
     }
     medians = interleaved(
         max(3, rounds // 4),
-        {name: (lambda c=command: wall_ms(c)) for name, command in commands.items()},
+        {name: partial(wall_ms, command) for name, command in commands.items()},
     )
     roles = {"uncounted": "floor", "perf stat, 4 events": "peer"}
     return Table(

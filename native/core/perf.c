@@ -106,12 +106,17 @@ static int open_one(struct gn_group *group, const struct gn_event_spec *spec, in
 		attr.exclusive = !!(group->flags & GN_EXCLUSIVE);
 	}
 #if defined(__aarch64__)
+	/* 64 bits where the PMU has such counters (always that of cycles), else 32. */
 	if ((group->flags & GN_USER_READ) && spec[i].type != PERF_TYPE_SOFTWARE &&
 	    spec[i].type != PERF_TYPE_TRACEPOINT && !spec[i].config1) {
-		attr.config1 = ARM64_LONG | ARM64_RDPMC;
-		fd = gn_perf_open(&attr, pid, cpu, leads ? -1 : group->fd[spec[i].leader]);
-		if (fd >= 0)
-			return fd;
+		static const uint64_t ways[] = {ARM64_LONG | ARM64_RDPMC, ARM64_RDPMC};
+
+		for (size_t way = 0; way < sizeof(ways) / sizeof(ways[0]); way++) {
+			attr.config1 = ways[way];
+			fd = gn_perf_open(&attr, pid, cpu, leads ? -1 : group->fd[spec[i].leader]);
+			if (fd >= 0)
+				return fd;
+		}
 		attr.config1 = 0;
 	}
 #endif

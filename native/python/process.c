@@ -83,7 +83,9 @@ static int await_exec(int gate, struct timespec *started)
 			break;
 		got += (size_t)n;
 	}
-	*started = said.started;
+	/* A child that was killed before it could say when it began leaves the caller's time. */
+	if (got >= sizeof(said.started))
+		*started = said.started;
 	return got == sizeof(said) ? said.failed : 0;
 }
 
@@ -143,13 +145,14 @@ static PyObject *core_spawn(PyObject *module, PyObject *args)
 
 static PyObject *core_release(PyObject *module, PyObject *args)
 {
-	struct timespec started = {0, 0};
+	struct timespec started;
 	int pid, gate, failed;
 	const char go = 1;
 
 	(void)module;
 	if (!PyArg_ParseTuple(args, "ii:release", &pid, &gate))
 		return NULL;
+	clock_gettime(CLOCK_MONOTONIC_RAW, &started);
 	/* clang-format off */
 	Py_BEGIN_ALLOW_THREADS
 	/* A child that was killed at the gate is found dead by whoever waits for it. */

@@ -114,7 +114,7 @@ class EventSet:
         """
         if self._counting is not None:
             return
-        if not self._events:
+        if not self._events and not self._unavailable:
             raise EventSetError("the event set is empty: add events before it is started")
         by_component: dict[str, list[int]] = {}
         for at, event in enumerate(self._events):

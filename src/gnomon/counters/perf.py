@@ -33,12 +33,14 @@ class PerfSpec(NamedTuple):
         hardware: counts on a PMU, so that no PMU or a full one can be the reason of a refusal.
         tracepoint: is one.
         kernel_only: happens in the kernel, so that counting only user mode would read 0.
+        every_mode: is a clock, which counts every mode whatever it is asked to leave out.
     """
 
     terms: tuple[Term, ...]
     hardware: bool = False
     tracepoint: bool = False
     kernel_only: bool = False
+    every_mode: bool = False
 
     @classmethod
     def of(
@@ -48,9 +50,10 @@ class PerfSpec(NamedTuple):
         hardware: bool = False,
         tracepoint: bool = False,
         kernel_only: bool = False,
+        every_mode: bool = False,
     ) -> PerfSpec:
         """Return the spec of an event that is one native event."""
-        return cls((Term(1, encoding),), hardware, tracepoint, kernel_only)
+        return cls((Term(1, encoding),), hardware, tracepoint, kernel_only, every_mode)
 
     @property
     def is_native(self) -> bool:
@@ -160,15 +163,18 @@ def native_specs(
 
 
 def narrowed(event: Event) -> Event | None:
-    """Return the event counted in user mode only, None where that would not measure it."""
+    """Return the event opened for user mode only, None where that would not measure it."""
     spec: PerfSpec = event.spec
+    bits = _core.EXCLUDE_KERNEL | _core.EXCLUDE_HYPERVISOR
     if spec.kernel_only or spec.tracepoint or event.domain not in (Domain.ALL, Domain.USER_KERNEL):
         return None
-    bits = _core.EXCLUDE_KERNEL | _core.EXCLUDE_HYPERVISOR
+    if all(t.encoding.exclude & bits == bits for t in spec.terms):
+        return None
     terms = tuple(
         Term(t.factor, t.encoding._replace(exclude=t.encoding.exclude | bits)) for t in spec.terms
     )
-    return event._replace(domain=Domain.USER, spec=spec._replace(terms=terms))
+    domain = event.domain if spec.every_mode else Domain.USER
+    return event._replace(domain=domain, spec=spec._replace(terms=terms))
 
 
 def open_events(events: Sequence[Event], target: Target, extra_flags: int = 0) -> Opened:
@@ -206,8 +212,13 @@ def open_events(events: Sequence[Event], target: Target, extra_flags: int = 0) -
         for before in events:
             if any(e.name == before.name and e.domain != before.domain for e in keep):
                 notes.append(f"{before.name} counts user mode only: the kernel allows no more")
-            if before.spec.kernel_only and before.domain is Domain.USER:
+            in_kernel = before.spec.kernel_only or before.spec.tracepoint
+            if in_kernel and before.domain is Domain.USER:
                 notes.append(f"{before.name} happens in the kernel: in user mode it counts 0")
+            if before.spec.every_mode and any(t.encoding.exclude for t in before.spec.terms):
+                notes.append(
+                    f"{before.name} counts every mode: the kernel's clocks tell none apart"
+                )
         counting = PerfCounting(groups, keep, target.command)
         return Opened(counting, tuple(keep), tuple(refused), tuple(notes))
     return Opened(None, (), tuple(refused), tuple(notes))

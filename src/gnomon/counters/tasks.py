@@ -8,6 +8,8 @@ forks, exits and names. Source: perf_event_open(2), PERF_RECORD_READ; kernel/eve
 
 from __future__ import annotations
 
+import errno
+import os
 import struct
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -23,6 +25,7 @@ from gnomon.counters.component import (
 )
 from gnomon.counters.perf import PerfSpec, combine, native_specs, open_events
 from gnomon.counters.pmu import Encoding, online_cpus
+from gnomon.errors import EventSetError
 from gnomon.model.value import Domain, Scope, Value
 
 _LOST, _COMM, _FORK, _READ = 2, 3, 7, 8
@@ -37,7 +40,8 @@ _DUMMY = Event(
     "task records",
     EventInfo("task records", "kernel", "", "", Scope.THREAD),
     Domain.ALL,
-    PerfSpec.of(Encoding(1, 9)),
+    # It counts nothing; leaving the kernel out is what everybody may do.
+    PerfSpec.of(Encoding(1, 9, exclude=_core.EXCLUDE_KERNEL | _core.EXCLUDE_HYPERVISOR)),
 )
 _DUMMY_NATIVE = -1
 # What an unprivileged user may lock by default (perf_event_mlock_kb: 512 KiB and one page).
@@ -166,6 +170,7 @@ class TaskCounting:
         self,
         groups: Sequence[_core.Group[Value]],
         rings: Sequence[_core.Ring],
+        natives: Sequence[Sequence[int]],
         specs: Sequence[PerfSpec],
         anchor: _core.Group[Value],
     ) -> None:
@@ -173,10 +178,11 @@ class TaskCounting:
         self._anchor = anchor
         self._rings = tuple(rings)
         self._specs = tuple(specs)
+        self._natives = tuple(tuple(of) for of in natives)
         ids = {
             _core.event_id(fd): native
-            for group in groups
-            for native, fd in enumerate(group.fds, _DUMMY_NATIVE)
+            for group, of in zip(groups, natives, strict=True)
+            for native, fd in zip(of, group.fds, strict=True)
         }
         self._records = TaskRecords(ids)
 
@@ -186,8 +192,8 @@ class TaskCounting:
     def read(self) -> tuple[RawCount, ...]:
         """Return the totals over all threads, those that still run included."""
         natives: dict[int, list[int]] = {}
-        for group in self._groups:
-            for native, (raw, _, running) in enumerate(group.read().counts(), _DUMMY_NATIVE):
+        for group, of in zip(self._groups, self._natives, strict=True):
+            for native, (raw, _, running) in zip(of, group.read().counts(), strict=True):
                 total = natives.setdefault(native, [0, 0])
                 total[0] += raw
                 total[1] += running
@@ -230,20 +236,79 @@ def open_tasks(events: Sequence[Event]) -> Opened:
 
     `Opened.counting` is a TaskCounting. Events that do not open at all are refused as
     `perf.open_events` refuses them.
+
+    Raises:
+        EventSetError: this kernel does not report the counts of exiting threads.
+        OSError: it refuses events of single CPUs or their ring buffers.
     """
     tried = open_events(events, Target(inherit=True, command=True))
     if tried.counting is None:
         return tried
     tried.counting.close()
     together = [_DUMMY, *tried.events]
-    specs, owners = native_specs(together, together=False)
-    descriptors = tuple(together[owner] for owner in owners)
-    flags = _core.INHERIT | _core.INHERIT_STAT | _core.ENABLE_ON_EXEC | _core.TASK_RECORDS
-    groups = [_core.Group(specs, 0, cpu, flags, descriptors, make_value) for cpu in online_cpus()]
+    groups: list[_core.Group[Value]] = []
+    natives: list[list[int]] = []
+    for cpu in online_cpus():
+        group, of = _open_on(cpu, together)
+        groups.append(group)
+        natives.append(of)
     rings = [_core.Ring(group.fds, _RING_PAGES) for group in groups]
     # When a thread and its child hold the same inherited events, the kernel may exchange their
     # contexts instead of switching the counters, and the original events, whose end writes no
     # record, wander into the command. One event that is not inherited forbids that.
     anchor = _core.Group(native_specs([_DUMMY], together=True)[0], 0, -1, 0, (_DUMMY,), make_value)
-    counting = TaskCounting(groups, rings, [event.spec for event in tried.events], anchor)
+    specs = [event.spec for event in tried.events]
+    counting = TaskCounting(groups, rings, natives, specs, anchor)
+    if not _reports_exits(rings):
+        counting.close()
+        raise EventSetError(
+            f"this kernel ({os.uname().release}) does not report the counts of exiting threads, "
+            "as Linux 6.18 does and 6.1 does not; count without it, or on a newer kernel"
+        )
     return Opened(counting, tried.events, tried.refused, tried.notes)
+
+
+def _open_on(cpu: int, events: Sequence[Event]) -> tuple[_core.Group[Value], list[int]]:
+    """Return the events opened on a CPU, and which native event each descriptor is of.
+
+    An event of a PMU that this CPU is not part of (hybrid CPUs) counts on the others only.
+    """
+    specs, owners = native_specs(events, together=False)
+    natives = list(range(_DUMMY_NATIVE, len(specs) + _DUMMY_NATIVE))
+    flags = _core.INHERIT | _core.INHERIT_STAT | _core.ENABLE_ON_EXEC | _core.TASK_RECORDS
+    while True:
+        descriptors = tuple(events[owner] for owner in owners)
+        try:
+            return _core.Group(specs, 0, cpu, flags, descriptors, make_value), natives
+        except _core.OpenError as error:
+            at = error.index
+            if error.errno not in (errno.ENOENT, errno.ENODEV, errno.EINVAL) or at < 1:
+                raise
+            leads = sum(spec[-1] == at for spec in specs) > 1
+            if leads:
+                raise
+            del owners[at], natives[at]
+            specs = [
+                (*spec[:-1], spec[-1] - (spec[-1] > at)) for n, spec in enumerate(specs) if n != at
+            ]
+
+
+def _reports_exits(rings: Sequence[_core.Ring]) -> bool:
+    """Return whether the end of a child writes its counts, found by trying.
+
+    Kernels from 4.5 on forgot whose events they were before they came to the record
+    (TASK_TOMBSTONE in `sync_child_event`) until this was mended.
+    """
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitpid(child, 0)
+    seen = False
+    for ring in rings:
+        data = ring.drain()
+        at = 0
+        while at + _HEADER.size <= len(data):
+            kind, _, size = _HEADER.unpack_from(data, at)
+            seen = seen or kind == _READ
+            at += max(size, _HEADER.size)
+    return seen

@@ -22,7 +22,7 @@ from gnomon.counters.component import Event, Target, make_value
 from gnomon.counters.eventset import EventSet
 from gnomon.counters.perf import PerfSpec
 from gnomon.counters.resolve import Resolved
-from gnomon.errors import GnomonError, ProgramError
+from gnomon.errors import EventSetError, GnomonError, ProgramError
 from gnomon.hpm.measurement import Measurement, raw_clock_ns, usage_rows
 from gnomon.model.value import Unavailable, Value
 
@@ -244,11 +244,17 @@ class _CommandCounts:
     def _open_tasks(self, events: list[Event]) -> None:
         if not events:
             return
+        from gnomon.counters.refusal import explain
         from gnomon.counters.tasks import TaskCounting, open_tasks
 
         self.nofile = _raise_nofile((len(events) * 4 + 1) * (os.cpu_count() or 1) + 64)
         try:
             opened = open_tasks(events)
+        except EventSetError as error:
+            raise GnomonError(f"--per: {error}") from None
+        except _core.OpenError as error:
+            reason, remedy = explain(error.errno or 0, hardware=False, tracepoint=False)
+            raise GnomonError(f"--per: {reason}; {remedy}, or leave --per out") from None
         except OSError as error:
             raise GnomonError(
                 f"--per: the kernel refuses counters of single threads ({error.strerror}); "

@@ -22,7 +22,7 @@ from gnomon.counters.names import Modifiers, modifiers, nearest
 from gnomon.counters.perf import PerfSpec, open_events
 from gnomon.counters.pmu import Encoding
 from gnomon.errors import EventNameError, EventUnavailableError
-from gnomon.model.value import Scope
+from gnomon.model.value import Domain, Scope
 
 _SOFTWARE = 1
 _TRACEPOINT = 2
@@ -42,6 +42,8 @@ _EVENTS: dict[str, tuple[int, tuple[str, ...], str, bool, str]] = {
     "emulation-faults": (8, (), "", False, "instructions that the kernel emulated"),
     "cgroup-switches": (11, (), "", True, "context switches into another cgroup"),
 }
+# The kernel's clocks run in every mode, whatever a modifier leaves out (task_clock_event_read).
+_CLOCKS = ("task-clock", "cpu-clock")
 _CANONICAL = {alias: name for name, (_, aliases, *_rest) in _EVENTS.items() for alias in aliases}
 
 
@@ -94,10 +96,14 @@ class KernelComponent:
         known = _CANONICAL.get(base, base)
         if known in _EVENTS:
             config, _, _, kernel_only, _ = _EVENTS[known]
+            clock = known in _CLOCKS
             spec = PerfSpec.of(
-                Encoding(_SOFTWARE, config, exclude=mods.exclude), kernel_only=kernel_only
+                Encoding(_SOFTWARE, config, exclude=mods.exclude),
+                kernel_only=kernel_only,
+                every_mode=clock,
             )
-            return (Event(name, _software_info(known), mods.domain, spec),)
+            domain = Domain.ALL if clock else mods.domain
+            return (Event(name, _software_info(known), domain, spec),)
         system, colon, point = base.partition(":")
         if not colon or not system or not point or ":" in point or "/" in base:
             return ()

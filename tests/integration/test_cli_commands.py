@@ -1,0 +1,224 @@
+"""The other commands, help, and that no line of arguments ends in a traceback."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import GNOMON, HPMCOUNT, gnomon, run
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from gnomon.cli.main import COMMANDS
+
+
+def listed(*arguments: str, key: str) -> list[dict[str, Any]]:
+    done = gnomon(*arguments, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    document = json.loads(done.stdout)
+    assert list(document) == [key]
+    rows: list[dict[str, Any]] = document[key]
+    return rows
+
+
+# --- lists ----------------------------------------------------------------------------------------
+
+
+def test_components() -> None:
+    rows = {row["name"]: row for row in listed("components", key="components")}
+    assert {"kernel", "cpu", "tsc", "io", "network", "memory"} <= set(rows)
+    assert rows["kernel"]["available"]
+    for row in rows.values():
+        assert row["description"]
+        assert row["how_measured"]
+        assert row["available"] or (row["reason"] and row["remedy"])
+    text = gnomon("components").stdout
+    assert all(re.search(rf"^{name} ", text, re.MULTILINE) for name in rows)
+
+
+def test_events() -> None:
+    rows = {row["event"]: row for row in listed("events", key="events")}
+    assert rows["page-faults"]["component"] == "kernel"
+    assert rows["task-clock"]["unit"] == "ns"
+    assert rows["PAPI_TOT_INS"]["component"] == "cpu"
+    assert rows["tsc:::cycles"]["scope"] == "node"
+    assert {row["how"] for row in rows.values()} <= {"counted", "sampled"}
+    assert len(rows) > 50
+
+
+def test_events_are_searched_for() -> None:
+    rows = listed("events", "FAULTS", "minor", key="events")
+    assert rows
+    assert all("minor" in (r["event"] + r["description"]).lower() for r in rows)
+    assert {
+        row["component"] for row in listed("events", "--component", "tsc,io", key="events")
+    } == {
+        "tsc",
+        "io",
+    }
+    done = gnomon("events", "no event has this in it")
+    assert done.returncode == 1
+    assert gnomon("events", "--component", "xyz").returncode == 2
+
+
+def test_events_are_checked() -> None:
+    done = gnomon("events", "--check", "--json", "page-faults,task-clock:u")
+    assert done.returncode == 0
+    rows = json.loads(done.stdout)["events"]
+    assert [(r["event"], r["available"], r["domain"]) for r in rows] == [
+        ("page-faults", True, "all"),
+        ("task-clock:u", True, "user"),
+    ]
+    done = gnomon("events", "--check", "page-faults", "iTLB-stores")
+    assert done.returncode == 1
+    assert re.search(r"^page-faults +opens", done.stdout, re.MULTILINE)
+    assert re.search(r"^iTLB-stores +does not open: \w.*\n +remedy: \w", done.stdout, re.MULTILINE)
+
+
+def test_groups() -> None:
+    rows = listed("groups", key="groups")
+    assert [row["number"] for row in rows] == list(range(len(rows)))
+    assert all(row["events"] and row["description"] for row in rows)
+    text = gnomon("groups").stdout
+    assert all(row["name"] in text for row in rows)
+    assert gnomon("count", "-l").stdout == text
+
+
+def test_doctor() -> None:
+    rows = {row["name"]: row for row in listed("doctor", key="checks")}
+    assert {"perf_event_paranoid", "tracefs", "core PMU", "clock"} <= set(rows)
+    for row in rows.values():
+        assert row["state"] in ("ok", "limited", "missing")
+        assert row["found"]
+        assert row["state"] == "ok" or row["consequence"]
+    assert "fine" in gnomon("doctor").stdout
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+def test_completion(shell: str, tmp_path: Path) -> None:
+    done = gnomon("completion", shell)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(command in done.stdout for command in COMMANDS)
+    assert "--formulas" in done.stdout
+    if shutil.which(shell):
+        (tmp_path / "script").write_text(done.stdout)
+        checked = run(shell, "-n", tmp_path / "script")
+        assert (checked.returncode, checked.stderr) == (0, "")
+    else:
+        assert shell != "bash", "bash is not installed"
+
+
+def test_completion_completes(tmp_path: Path) -> None:
+    """bash itself, asked what may follow `gnomon c`."""
+    (tmp_path / "script").write_text(gnomon("completion", "bash").stdout)
+    done = run(
+        "bash", "-c",
+        f". {tmp_path}/script; COMP_WORDS=(gnomon c); COMP_CWORD=1; COMP_LINE='gnomon c'; "
+        "COMP_POINT=8; $(complete -p gnomon | sed 's/.*-F \\([^ ]*\\).*/\\1/') gnomon c gnomon; "
+        'echo "${COMPREPLY[@]}"',
+    )  # fmt: skip
+    assert {"count", "components", "completion"} == set(done.stdout.split())
+
+
+# --- help and mistakes ----------------------------------------------------------------------------
+
+
+def test_help() -> None:
+    done = gnomon("-h")
+    assert (done.returncode, done.stderr) == (0, "")
+    for command, line in COMMANDS.items():
+        assert re.search(rf"^  {command} +{re.escape(line)}$", done.stdout, re.MULTILINE)
+    assert gnomon("--help").stdout == gnomon("help").stdout == done.stdout
+    assert gnomon().returncode == 2
+    assert re.fullmatch(r"gnomon \d+\.\d+\.\d+\n", gnomon("--version").stdout)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_each_command(command: str) -> None:
+    done = gnomon(command, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"usage: gnomon {command}")
+    assert gnomon("help", command).stdout == done.stdout
+    assert all(len(line) <= 100 for line in done.stdout.splitlines())
+
+
+def test_unknown_command_gets_the_nearest_one() -> None:
+    done = gnomon("cuont", "--", "touch", "ran")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "gnomon: there is no command 'cuont'; did you mean count?\n"
+
+
+@pytest.mark.parametrize("command", ["events", "count -c", "groups", "doctor", "completion bash"])
+def test_reader_that_has_seen_enough(command: str) -> None:
+    done = run("bash", "-c", f'{GNOMON} {command} | head -1; echo "${{PIPESTATUS[@]}}"')
+    first, statuses = done.stdout.splitlines()
+    assert first
+    assert statuses == "0 0"
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("command", ["-h", "events", "count -e task-clock -o - -- true"])
+def test_full_disk_is_said(command: str) -> None:
+    done = run("sh", "-c", f"{GNOMON} {command} > /dev/full")
+    assert done.returncode == 1
+    assert re.fullmatch(r"gnomon: .*No space left on device\n", done.stderr)
+
+
+# --- never a traceback ----------------------------------------------------------------------------
+
+# Letters of event lists, of file names, and of no use; no program or system file has such a name.
+TEXT = st.text("qz:/{},=*?[]-+.0 \n\tµ\udcff", max_size=6).map(lambda text: text.replace("/", "q/"))
+EVENT_PARTS = ("page-faults", "task-clock", "cycles", "sched:", "sched:sched_switch", "{", "}", ",",
+               ":u", ":k", ":p", "PAPI_", "PAPI_TOT_CYC", "cpu/", "event=1/", "software/", "msr/tsc/",
+               "tsc:::", "cycles", "io:::", "net:::", "memory:::rss", "r1a8", "*", "\udcff", "skl::",
+               "L1-dcache-loads", "alarmtimer:*")  # fmt: skip
+EVENTS = st.lists(st.sampled_from(EVENT_PARTS), max_size=5).map("".join)
+OPTIONS = st.one_of(
+    st.tuples(st.just("-e"), EVENTS | TEXT),
+    st.tuples(st.just("-g"), st.sampled_from(["0", "1", "-1", "CPU", "cache,IO", "", "99"]) | TEXT),
+    st.tuples(st.just("-r"), st.sampled_from(["0", "1", "2", "x", "-1", "1e3", ""])),
+    st.tuples(st.just("-d"), st.sampled_from(["0", "1", "nan", "inf", "x"])),
+    st.tuples(st.just("--per"), st.sampled_from(["thread", "process", "cpu", ""])),
+    st.tuples(st.just("-o"), st.sampled_from(["-", "", "f", "f.json", "q/f", "."]) | TEXT),
+    st.tuples(st.just("--run"), st.sampled_from(["", "f", "f.gnomon", ".", "q/f"]) | TEXT),
+    st.sampled_from([("-x",), ("-n",), ("-u",), ("--json",), ("-nu",), ("--", "--"), ("-z",)]),
+)
+VECTORS = st.lists(OPTIONS, max_size=4).map(lambda options: [word for o in options for word in o])
+
+
+@settings(
+    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(VECTORS, st.sampled_from(["count", "hpmcount"]))
+@example(["-e", "iTLB-stores", "--per", "thread", "--run", "f"], "count")
+@example(["-e", "\udcff"], "count")
+@example(["--run", "\udcff", "-e", "task-clock"], "count")
+@example(["-o", "", "-n"], "count")
+@example(["-e", ""], "count")
+@example(["-e", "task-clock", "--run", ""], "count")
+def test_no_arguments_end_in_a_traceback(tmp_path: Path, options: list[str], tool: str) -> None:
+    command = [GNOMON, "count"] if tool == "count" else [HPMCOUNT]
+    done = run(*command, *options, "--", "true", cwd=tmp_path)
+    assert done.returncode in (0, 1, 2, 126, 127), (done.returncode, done.stderr)
+    assert "Traceback" not in done.stdout + done.stderr
+    assert done.returncode == 0 or done.stderr
+    shutil.rmtree(tmp_path / "f.gnomon", ignore_errors=True)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.sampled_from(["events", "groups", "components", "doctor", "report", "completion", "x"]),
+    st.lists(
+        st.sampled_from(["--json", "--check", "--component", "cpu", "kernel,", "-o", "-", "--per",
+                         "thread", "page-faults", "q", "bash", "", "--", "-h", "\udcff"]),
+        max_size=4,
+    ),
+)  # fmt: skip
+def test_no_arguments_of_other_commands_end_in_a_traceback(command: str, words: list[str]) -> None:
+    done = gnomon(command, *words)
+    assert done.returncode in (0, 1, 2), (done.returncode, done.stderr)
+    assert "Traceback" not in done.stdout + done.stderr
