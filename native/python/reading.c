@@ -160,10 +160,12 @@ static PyObject *make_reading(PyObject *module, PyObject *args)
 	for (Py_ssize_t i = 0; reading && i < n; i++) {
 		long long raw;
 		unsigned long long enabled, running;
+		PyObject *row = PyTuple_GetItem(counts, i);
 		struct gn_count count;
 
-		if (!PyArg_ParseTuple(PyTuple_GetItem(counts, i), "LKK", &raw, &enabled,
-				      &running)) {
+		if (!PyTuple_Check(row))
+			PyErr_SetString(PyExc_TypeError, "a count is a tuple of 3 integers");
+		if (PyErr_Occurred() || !PyArg_ParseTuple(row, "LKK", &raw, &enabled, &running)) {
 			Py_CLEAR(reading);
 			break;
 		}

@@ -1,0 +1,198 @@
+"""Uses every function of gnomon._core, and its errors; test_extension.py runs it."""
+
+from __future__ import annotations
+
+import gc
+import os
+import struct
+import sys
+import tracemalloc
+from pathlib import Path
+
+from gnomon import _core
+
+SOFTWARE = 1
+TASK_CLOCK, PAGE_FAULTS, DUMMY = 1, 2, 9
+
+
+def spec(config: int, leader: int = 0) -> tuple[int, int, int, int, int, int, int]:
+    return (SOFTWARE, config, 0, 0, 0, 0, leader)
+
+
+def fails(kind: type[BaseException], call: object, *arguments: object) -> None:
+    assert callable(call)
+    try:
+        call(*arguments)
+    except kind:
+        return
+    raise AssertionError(f"{call} took {arguments}")
+
+
+def groups() -> None:
+    made: list[tuple[object, ...]] = []
+
+    def factory(*row: object) -> tuple[object, ...]:
+        made.append(row)
+        return row
+
+    for flags in (0, _core.USER_READ, _core.INHERIT, _core.PINNED):
+        leaders = (0, 1) if flags == _core.INHERIT else (0, 0)
+        specs = [spec(TASK_CLOCK, leaders[0]), spec(PAGE_FAULTS, leaders[1])]
+        group = _core.Group(specs, 0, -1, flags, ("a", "b"), factory)
+        group.start()
+        bytearray(1 << 20)
+        reading = group.read()
+        assert len(reading) == 2
+        assert reading[1][0] == "b"
+        assert reading[-1] == reading[1]
+        assert reading.raw(0) > 0
+        assert reading.raw(-2) == reading.raw(0)
+        fails(IndexError, reading.__getitem__, 2)
+        fails(IndexError, reading.raw, 2)
+        fails(TypeError, reading.raw, "0")
+        group.reset()
+        assert group.read().raw(0) < 10**10
+        final = group.stop()
+        assert final.counts()[0][1] >= final.counts()[0][2]
+        assert isinstance(group.user_readable, bool)
+        assert len(set(group.fds)) == 2
+        group.close()
+        group.close()
+        fails(ValueError, group.read)
+        assert not list(group.fds)
+    assert made
+
+
+def refusals() -> None:
+    descriptors = ("a",)
+    fails(ValueError, _core.Group, [], 0, -1, 0, (), print)
+    fails(ValueError, _core.Group, [spec(1)] * 300, 0, -1, 0, ("a",) * 300, print)
+    fails(ValueError, _core.Group, [spec(1)], 0, -1, 0, ("a", "b"), print)
+    fails(TypeError, _core.Group, [1], 0, -1, 0, descriptors, print)
+    fails(TypeError, _core.Group, [(1, 2)], 0, -1, 0, descriptors, print)
+    fails(TypeError, _core.Group, 7, 0, -1, 0, descriptors, print)
+    fails(OSError, _core.Group, [spec(1, 5)], 0, -1, 0, descriptors, print)
+    fails(TypeError, type(_core.reading((), print, ())))
+    caught = None
+    try:
+        _core.Group([spec(1), spec(9999)], 0, -1, 0, ("a", "b"), print)
+    except _core.OpenError as error:
+        caught = (error.index, error.errno)
+    assert caught == (1, 2)
+    fails(OSError, _core.event_id, 0)
+    fails(OSError, _core.event_id, -1)
+
+
+def readings() -> None:
+    reading = _core.reading(("x", "y"), lambda *row: row, ((-5, 7, 8), (2**62, 0, 0)))
+    assert reading[0] == ("x", -5, 7, 8)
+    assert reading.counts() == ((-5, 7, 8), (2**62, 0, 0))
+    fails(ValueError, _core.reading, ("x",), print, ())
+    fails(TypeError, _core.reading, ("x",), print, (1,))
+    fails(TypeError, _core.reading, ("x",), print, ((1, 2),))
+    fails(TypeError, _core.reading, ["x"], print, ((1, 2, 3),))
+
+    def failing(*_row: object) -> object:
+        raise KeyError("on purpose")
+
+    fails(KeyError, _core.reading(("x",), failing, ((1, 2, 3),)).__getitem__, 0)
+
+
+def rings() -> None:
+    flags = _core.INHERIT | _core.INHERIT_STAT | _core.TASK_RECORDS | _core.STARTED
+    group = _core.Group([spec(DUMMY), spec(PAGE_FAULTS, 1)], 0, 0, flags, ("a", "b"), print)
+    fails(ValueError, _core.Ring, group.fds, 3)
+    fails(ValueError, _core.Ring, (), 8)
+    fails(OSError, _core.Ring, (0,), 8)
+    fails(OSError, _core.Ring, (group.fds[0], 0), 8)
+    ring = _core.Ring(group.fds, 1)
+    os.sched_setaffinity(0, {0})
+    # More than the page holds between two looks, and often enough to wrap.
+    for _ in range(30):
+        for _ in range(5):
+            child = os.fork()
+            if child == 0:
+                os._exit(0)
+            os.waitpid(child, 0)
+        data = ring.drain()
+        at = 0
+        while at < len(data):
+            at += struct.unpack_from("<H", data, at + 6)[0]
+        assert at == len(data)
+        assert data
+    ring.close()
+    ring.close()
+    fails(ValueError, ring.drain)
+    group.close()
+
+
+def processes() -> None:
+    environment = [key + b"=" + value for key, value in os.environb.items()]
+    pid, gate = _core.spawn([b"true"], environment, (), -1)
+    assert _core.release(pid, gate) > 0
+    assert os.waitpid(pid, 0)[1] == 0
+    pid, gate = _core.spawn([b"no-such-program"], environment, (13,), 256)
+    fails(FileNotFoundError, _core.release, pid, gate)
+    fails(ChildProcessError, os.waitpid, pid, 0)
+    fails(ValueError, _core.spawn, [], environment, (), -1)
+    fails(TypeError, _core.spawn, ["text"], environment, (), -1)
+    fails(ValueError, _core.spawn, [b"true"], environment, (1,) * 65, -1)
+    fails(TypeError, _core.spawn, [b"true"], environment, ("x",), -1)
+    # Whoever dies before the gate opens takes the child along.
+    pid, gate = _core.spawn([b"true"], environment, (), -1)
+    os.close(gate)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 127
+
+
+def names() -> None:
+    assert _core.pfm_version()[0] >= 4
+    pmus = _core.pfm_pmus()
+    perf = next(pmu for pmu in pmus if pmu[1] == "perf")
+    assert any(name == "PAGE-FAULTS" for name, _, _ in _core.pfm_events(perf[0]))
+    assert _core.pfm_encode("perf::PAGE-FAULTS")[:2] == (SOFTWARE, PAGE_FAULTS)
+    fails(_core.PfmError, _core.pfm_encode, "no_such_pmu::EVENT")
+    fails(_core.PfmError, _core.pfm_events, 100_000)
+    fails(TypeError, _core.pfm_events, "x")
+
+
+def clocks() -> None:
+    before = _core.clock_ns()
+    source, hertz = _core.clock_info()
+    assert source in ("tsc", "cntvct", "vdso")
+    assert hertz > 0
+    assert _core.clock_ns() > before
+    assert _core.clock_ticks() > 0
+    thread = _core.virtual_ns()
+    assert _core.virtual_process_ns() >= thread > 0
+
+
+def nothing_leaks() -> None:
+    def once() -> None:
+        groups()
+        refusals()
+        readings()
+        names()
+
+    once()
+    gc.collect()
+    descriptors = len(list(Path("/proc/self/fd").iterdir()))
+    tracemalloc.start()
+    before = tracemalloc.take_snapshot()
+    for _ in range(50):
+        once()
+    gc.collect()
+    grown = tracemalloc.take_snapshot().compare_to(before, "filename")
+    ours = sum(row.size_diff for row in grown if row.traceback[0].filename == __file__)
+    assert ours < 4096, ours
+    assert len(list(Path("/proc/self/fd").iterdir())) == descriptors
+
+
+def main() -> int:
+    for exercise in (groups, refusals, readings, rings, processes, names, clocks, nothing_leaks):
+        exercise()
+        print(exercise.__name__, "ok", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,47 @@
+"""The Python extension under AddressSanitizer and UndefinedBehaviorSanitizer."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EXERCISE = Path(__file__).parent / "exercise_extension.py"
+
+
+def run(*command: str | Path, **variables: str) -> str:
+    done = subprocess.run(
+        command, env=os.environ | variables, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        pytest.fail(f"{command[0]} returned {done.returncode}:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def test_the_installed_extension_does_what_it_says() -> None:
+    assert "nothing_leaks ok" in run(sys.executable, EXERCISE)
+
+
+def test_the_extension_is_clean_under_sanitizers(tmp_path: Path) -> None:
+    package = tmp_path / "package"
+    run(
+        sys.executable, "-m", "pip", "install", "-qq", "--disable-pip-version-check",
+        "--no-build-isolation", "--no-deps", "--no-compile", "--target", package,
+        f"-Cbuild-dir={tmp_path / 'build'}", "-Ccmake.define.GNOMON_SANITIZE=ON",
+        "-Ccmake.build-type=Debug", ROOT,
+    )  # fmt: skip
+    libraries = [run("cc", f"-print-file-name=lib{name}.so").strip() for name in ("asan", "ubsan")]
+    said = run(
+        sys.executable, EXERCISE,
+        PYTHONPATH=str(package),
+        PYTHONMALLOC="malloc",
+        LD_PRELOAD=" ".join(libraries),
+        # Python itself leaves allocations behind; what ours leaves, nothing_leaks finds.
+        ASAN_OPTIONS="detect_leaks=0:abort_on_error=0",
+        UBSAN_OPTIONS="print_stacktrace=1",
+    )  # fmt: skip
+    assert "clocks ok" in said
