@@ -96,9 +96,10 @@ $(STAMPS)/perf: $(STAMPS)/packages-test $(STAMPS)/venv
 	@packaging/setup.sh perf $(BIN)
 	@touch $@
 
-# Not editable: the hooks of an editable installation cost every start of `gnomon` some 10 ms.
+# Not editable: the hooks of an editable installation cost every start of `gnomon` some 10 ms. The
+# stamp is as old as the build's beginning, so that an edit made meanwhile is built next time.
 $(STAMPS)/built: $(SOURCES) $(STAMPS)/requirements
 	@echo "build: compiling and installing gnomon into $(VENV)"
-	@touch $@.begun
-	@flock $(STAMPS) $(PIP) install -qq --no-build-isolation --no-deps .
-	@mv $@.begun $@
+	@begun=$$(mktemp $@.XXXXXX); \
+	flock $(STAMPS) $(PIP) install -qq --no-build-isolation --no-deps . || { rm "$$begun"; exit 1; }; \
+	mv "$$begun" $@

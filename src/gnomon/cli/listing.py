@@ -80,12 +80,19 @@ def print_events(words: Iterable[str], *, as_json: bool, components: Sequence[st
                     yield EventInfo(preset.name, "cpu", description, "", Scope.THREAD)
             yield from source.events()
 
+    # A listed event that cannot be counted here must not look like one that can.
+    missing = {
+        source.name: state
+        for source in COMPONENTS
+        if not (state := source.availability()).available
+    }
     rows = (info for info in found() if matches(info))
     if as_json:
         listed = [
             {
                 "event": info.name,
                 "component": info.component,
+                "available": info.component not in missing,
                 "unit": info.unit,
                 "scope": info.scope.value,
                 "how": info.how.value,
@@ -95,10 +102,15 @@ def print_events(words: Iterable[str], *, as_json: bool, components: Sequence[st
         ]
         print(json.dumps({"events": listed}, indent=2))
         return 0 if listed else 1
-    n = 0
-    for n, info in enumerate(rows, 1):  # noqa: B007
+    seen: set[str] = set()
+    for info in rows:
         unit = f" [{info.unit}]" if info.unit else ""
-        print(f"{info.name:<40}  {info.component:<8} {info.description}{unit}")
-    if not n:
+        here = "not here" if info.component in missing else ""
+        print(f"{info.name:<40}  {info.component:<8} {here:<8}  {info.description}{unit}")
+        seen.add(info.component)
+    for name in sorted(seen & missing.keys()):
+        print(f"\nnot here: events of component {name}: {missing[name].reason}")
+        print(f"remedy: {missing[name].remedy}")
+    if not seen:
         print("no event matches; gnomon events lists all, gnomon components their sources")
-    return 0 if n else 1
+    return 0 if seen else 1

@@ -98,7 +98,9 @@ class Pmu(NamedTuple):
                 raise EventNameError(
                     name, f"{key}={value} does not fit its {len(bits)} bits on '{self.name}'"
                 )
+            # A parameter that is given replaces the one that an event's name brought along.
             for place, bit in enumerate(bits):
+                config[layout[1]] &= ~(1 << bit)
                 config[layout[1]] |= (number >> place & 1) << bit
         return Encoding(self.type, *(config[key] for key in _CONFIGS))
 
@@ -172,7 +174,9 @@ def _bits(layout: str) -> list[int]:
 
 def _number(value: str | None, key: str, name: str) -> int:
     try:
-        number = int(value or "", 0)
+        # As in C: 0x10 is hexadecimal and 010 octal.
+        octal = value is not None and value.isdecimal() and value.startswith("0")
+        number = int(value or "", 8 if octal else 0)
     except ValueError:
         raise EventNameError(name, f"{key}={value} is not a number") from None
     if not 0 <= number < 1 << 64:

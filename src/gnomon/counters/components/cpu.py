@@ -45,7 +45,16 @@ _GENERIC: dict[str, tuple[int, tuple[str, ...], str]] = {
 }
 _CANONICAL = {alias: name for name, (_, aliases, _d) in _GENERIC.items() for alias in aliases}
 
-_CACHES = ("L1-dcache", "L1-icache", "LLC", "dTLB", "iTLB", "branch", "node")
+# In the order of enum perf_hw_cache_id.
+_CACHES = {
+    "L1-dcache": "level 1 data cache",
+    "L1-icache": "level 1 instruction cache",
+    "LLC": "last-level cache",
+    "dTLB": "data TLB",
+    "iTLB": "instruction TLB",
+    "branch": "branch predictor",
+    "node": "memory of the own NUMA node",
+}
 _CACHE_OPS = {
     "loads": (0, 0, "loads"),
     "load-misses": (0, 1, "loads that missed"),
@@ -92,9 +101,10 @@ class CpuComponent:
         """Yield generic names, the kernel's names, then libpfm4's for the PMUs present."""
         for name, (_, _aliases, description) in _GENERIC.items():
             yield EventInfo(name, self.name, description, "", Scope.THREAD)
-        for cache in _CACHES:
+        for cache, title in _CACHES.items():
             for op, (_, _, description) in _CACHE_OPS.items():
-                yield EventInfo(f"{cache}-{op}", self.name, description, "", Scope.THREAD)
+                words = f"{title}: {description}"
+                yield EventInfo(f"{cache}-{op}", self.name, words, "", Scope.THREAD)
         for pmu in core_pmus(self._sysfs):
             for event in pmu.event_names():
                 yield EventInfo(
@@ -134,7 +144,7 @@ class CpuComponent:
         cache = _CACHE_NAME.fullmatch(base)
         if cache is not None:
             op, result, _ = _CACHE_OPS[cache[2]]
-            return Encoding(_HW_CACHE, _CACHES.index(cache[1]) | op << 8 | result << 16)
+            return Encoding(_HW_CACHE, list(_CACHES).index(cache[1]) | op << 8 | result << 16)
         raw = _RAW_NAME.fullmatch(base)
         return Encoding(_RAW, int(raw[1], 16)) if raw else None
 
