@@ -15,6 +15,7 @@ from gnomon import _core
 from gnomon.counters import refusal
 from gnomon.counters.component import Event, Opened, RawCount, Refusal, Target, make_value
 from gnomon.counters.pmu import Encoding
+from gnomon.errors import UsageError
 from gnomon.model.value import Domain, Value
 
 
@@ -177,17 +178,20 @@ def narrowed(event: Event) -> Event | None:
     return event._replace(domain=domain, spec=spec._replace(terms=terms))
 
 
-def open_events(events: Sequence[Event], target: Target, extra_flags: int = 0) -> Opened:
+def open_events(events: Sequence[Event], target: Target) -> Opened:
     """Open perf-backed events on a target and say of each that would not open why.
 
     An event that may not count the kernel is tried in user mode alone and says so. Without
     `target.inherit` all events form one kernel group, read by one system call; with it they
     are independent, so that the kernel can multiplex them.
+
+    Raises:
+        UsageError: more events than one group of the core holds.
     """
     keep = list(events)
     refused: list[Refusal] = []
     notes: list[str] = []
-    flags = extra_flags
+    flags = 0
     if target.inherit:
         flags |= _core.INHERIT
     if target.command:
@@ -196,6 +200,11 @@ def open_events(events: Sequence[Event], target: Target, extra_flags: int = 0) -
         flags |= _core.USER_READ
     while keep:
         specs, owners = native_specs(keep, together=not target.inherit)
+        if len(specs) > _core.EVENTS_MAX:
+            raise UsageError(
+                f"{len(specs)} events at once: at most {_core.EVENTS_MAX} can be counted together; "
+                "ask for fewer"
+            )
         try:
             groups = _open_threads(specs, target, flags, tuple(keep[o] for o in owners))
         except _core.OpenError as error:
