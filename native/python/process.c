@@ -30,15 +30,15 @@ static char **copy_strings(PyObject *list, Py_ssize_t n)
 }
 
 static void become_program(char **argv, char **environment, const sigset_t *mask,
-			   const int *defaults, int n_defaults, long nofile, int gate)
+			   const int *dispositions, int n_dispositions, long nofile, int gate)
 {
 	struct timespec now;
 	int failed;
 	ssize_t got;
 	char go;
 
-	for (int i = 0; i < n_defaults; i++)
-		signal(defaults[i], SIG_DFL);
+	for (int i = 0; i < n_dispositions; i++)
+		signal(abs(dispositions[i]), dispositions[i] < 0 ? SIG_IGN : SIG_DFL);
 	if (nofile >= 0) {
 		struct rlimit limit;
 
@@ -92,7 +92,7 @@ static int await_exec(int gate, struct timespec *started)
 static PyObject *core_spawn(PyObject *module, PyObject *args)
 {
 	PyObject *list, *variables, *signals;
-	int defaults[64], n_defaults, gate[2], failed;
+	int dispositions[64], n_dispositions, gate[2], failed;
 	sigset_t all, before;
 	char **argv, **environment;
 	long nofile;
@@ -106,13 +106,13 @@ static PyObject *core_spawn(PyObject *module, PyObject *args)
 		PyErr_SetString(PyExc_ValueError, "a program needs a name");
 		return NULL;
 	}
-	n_defaults = (int)PyTuple_Size(signals);
-	if (n_defaults > 64) {
+	n_dispositions = (int)PyTuple_Size(signals);
+	if (n_dispositions > 64) {
 		PyErr_SetString(PyExc_ValueError, "more signals than there are");
 		return NULL;
 	}
-	for (int i = 0; i < n_defaults; i++) {
-		defaults[i] = (int)PyLong_AsLong(PyTuple_GetItem(signals, i));
+	for (int i = 0; i < n_dispositions; i++) {
+		dispositions[i] = (int)PyLong_AsLong(PyTuple_GetItem(signals, i));
 		if (PyErr_Occurred())
 			return NULL;
 	}
@@ -129,7 +129,8 @@ static PyObject *core_spawn(PyObject *module, PyObject *args)
 	pid = fork();
 	if (pid == 0) {
 		close(gate[0]);
-		become_program(argv, environment, &before, defaults, n_defaults, nofile, gate[1]);
+		become_program(argv, environment, &before, dispositions, n_dispositions, nofile,
+			       gate[1]);
 	}
 	failed = errno;
 	sigprocmask(SIG_SETMASK, &before, NULL);
@@ -168,10 +169,12 @@ static PyObject *core_release(PyObject *module, PyObject *args)
 
 static PyMethodDef functions[] = {
 	{"spawn", core_spawn, METH_VARARGS,
-	 "spawn(argv, environment, default_signals, nofile) -> (pid, gate)\n\n"
+	 "spawn(argv, environment, signals, nofile) -> (pid, gate)\n\n"
 	 "Make a process that will run a program (found through PATH) in an environment of\n"
-	 "NAME=value entries, with the named signals at their defaults and, unless negative, the\n"
-	 "soft limit of open files. It waits at its gate until release. Raises OSError."},
+	 "NAME=value entries, with the given signals at their defaults (those given as negative\n"
+	 "numbers ignored) and, unless negative, the soft limit of open files. It waits at its "
+	 "gate\n"
+	 "until release. Raises OSError."},
 	{"release", core_release, METH_VARARGS,
 	 "release(pid, gate) -> start_ns\n\n"
 	 "Let a spawned process execute its program; start_ns is CLOCK_MONOTONIC_RAW just before.\n"

@@ -12,9 +12,9 @@ import os
 import select
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING
 
 from gnomon import _core
@@ -22,18 +22,13 @@ from gnomon.counters.component import Event, Target, make_value
 from gnomon.counters.eventset import EventSet
 from gnomon.counters.perf import PerfSpec
 from gnomon.counters.resolve import Resolved
-from gnomon.errors import EventSetError, GnomonError, ProgramError
+from gnomon.errors import EventSetError, GnomonError
 from gnomon.hpm.measurement import Measurement, raw_clock_ns, usage_rows
+from gnomon.hpm.program import Signals, release, resident_kib, spawn
 from gnomon.model.value import Unavailable, Value
 
 if TYPE_CHECKING:
     from gnomon.counters.tasks import TaskCounting, TaskRow
-
-_FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
-# What Python may set LC_CTYPE to at its start. Source: PEP 538.
-_COERCED_LOCALES = (b"C.UTF-8", b"C.utf8", b"UTF-8")
-_IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
-_DRAIN_SECONDS = 0.05
 
 
 def run(command: Sequence[str], wanted: Resolved, *, by_task: bool = False) -> Measurement:
@@ -47,32 +42,26 @@ def run(command: Sequence[str], wanted: Resolved, *, by_task: bool = False) -> M
     Raises:
         ProgramError: the program cannot be executed; has the shell's status for that.
     """
-    counts = _CommandCounts(wanted, by_task)
-    environment = _program_environment()
-    with _Signals() as signals:
+    with closing(_CommandCounts(wanted, by_task)) as counts:
+        return _run(command, wanted, counts)
+
+
+def _run(command: Sequence[str], wanted: Resolved, counts: _CommandCounts) -> Measurement:
+    with Signals() as signals:
         started = time.time()
-        own_rss_kib = _resident_kib()
-        try:
-            pid, gate = _core.spawn(
-                [os.fsencode(word) for word in command],
-                environment,
-                signals.defaults,
-                counts.nofile,
-            )
-            signals.forward_to(pid)
-            counts.start(pid)
-            start_ns = _core.release(pid, gate)
-        except OSError as error:
-            counts.close()
-            raise _not_started(command[0], error) from None
-        counts.wait(pid)
+        own_rss_kib = resident_kib()
+        pid, gate = spawn(command, signals, counts.nofile)
+        signals.forward_to(pid)
+        counts.start(pid)
+        start_ns = release(command, pid, gate)
+        counts.wait(pid, signals)
         end_ns = raw_clock_ns()
         # The process is a zombie: its own files in /proc can still be read.
         values = counts.stop()
         signals.forward_to(None)
         _, status, usage = os.wait4(pid, 0)
     killed = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-    measurement = Measurement(
+    return Measurement(
         command=tuple(command),
         pid=pid,
         attached=False,
@@ -90,8 +79,6 @@ def run(command: Sequence[str], wanted: Resolved, *, by_task: bool = False) -> M
         task_values=counts.task_values,
         interrupted=signals.interrupted,
     )
-    counts.close()
-    return measurement
 
 
 def attach(
@@ -110,37 +97,21 @@ def attach(
         raise GnomonError(f"process {pid}: it does not exist; see ps for those that do")
     events = EventSet(target=Target(pid=pid, inherit=True), strict=False)
     events.add_events(wanted.events)
-    try:
-        watched = os.pidfd_open(pid)
-    except OSError as error:
-        raise GnomonError(f"process {pid}: it cannot be watched: {error.strerror}") from None
     timer = 0
-    with _Signals() as signals:
+    with closing(events), closing(_Watch(pid)) as watch, Signals() as signals:
         started = time.time()
         begin_ns = raw_clock_ns()
         if wanted.events:
             events.start(pid)
-        awaited = [watched, signals.wakeup]
         if command:
-            try:
-                timer, gate = _core.spawn(
-                    [os.fsencode(word) for word in command],
-                    _program_environment(),
-                    signals.defaults,
-                    -1,
-                )
-                _core.release(timer, gate)
-            except OSError as error:
-                raise _not_started(command[0], error) from None
-            awaited.append(os.pidfd_open(timer))
-        _wait_for_any(awaited, seconds)
+            timer, gate = spawn(command, signals)
+            release(command, timer, gate)
+        watch.wait(signals, seconds)
         final = events.stop() if wanted.events else ()
         end_ns = raw_clock_ns()
-    if timer:
-        _end(timer)
-    for fd in (watched, *awaited[2:]):
-        os.close(fd)
-    measurement = Measurement(
+        if timer:
+            _end(timer)
+    return Measurement(
         command=(),
         pid=pid,
         attached=True,
@@ -156,8 +127,39 @@ def attach(
         rusage=(),
         interrupted=signals.interrupted,
     )
-    events.close()
-    return measurement
+
+
+class _Watch:
+    """Waits for the end of a process that is not our child."""
+
+    def __init__(self, pid: int) -> None:
+        self._process = Path(f"/proc/{pid}")
+        try:
+            self._fd = os.pidfd_open(pid)
+        except OSError as error:
+            if error.errno != errno.ENOSYS:
+                raise GnomonError(
+                    f"process {pid}: it cannot be watched: {error.strerror}"
+                ) from None
+            self._fd = -1
+
+    def wait(self, signals: Signals, seconds: float | None) -> None:
+        """Return when it has ended, after `seconds`, or when a signal comes (Ctrl-C, SIGCHLD)."""
+        poll = select.poll()
+        poll.register(signals.wakeup, select.POLLIN)
+        if self._fd >= 0:
+            poll.register(self._fd, select.POLLIN)
+            poll.poll(None if seconds is None else 1000 * seconds)
+            return
+        # Linux before 5.3 does not tell the end of another's process: look for it.
+        deadline = float("inf") if seconds is None else time.monotonic() + seconds
+        while self._process.exists() and time.monotonic() < deadline:
+            if poll.poll(50):
+                return
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
 
 
 class _CommandCounts:
@@ -185,28 +187,12 @@ class _CommandCounts:
         if self._set.events:
             self._set.start(pid)
 
-    def wait(self, pid: int) -> None:
+    def wait(self, pid: int, signals: Signals) -> None:
         """Return when the process has ended, leaving it to be waited for."""
         if self._tasks is None:
-            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
-            return
-        poll = select.poll()
-        for fd in self._tasks.fds():
-            poll.register(fd, select.POLLIN)
-        try:
-            watched = os.pidfd_open(pid)
-            poll.register(watched, select.POLLIN)
-        except OSError:
-            watched = -1
-        while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
-            ready = poll.poll(1000 * _DRAIN_SECONDS)
-            self._tasks.drain()
-            # A ring whose last event is gone stays readable for ever.
-            for fd, seen in ready:
-                if seen & (select.POLLHUP | select.POLLERR) and fd != watched:
-                    poll.unregister(fd)
-        if watched >= 0:
-            os.close(watched)
+            signals.await_child(pid)
+        else:
+            signals.await_child(pid, self._tasks.fds(), self._tasks.drain)
 
     def stop(self) -> tuple[Value, ...]:
         values: dict[str, Value] = {}
@@ -270,96 +256,6 @@ class _CommandCounts:
             self._task_events = opened.events
 
 
-class _Signals:
-    """While a program runs: Ctrl-C is its business, and what is sent to us goes on to it."""
-
-    def __init__(self) -> None:
-        self.interrupted = False
-        self.defaults: tuple[int, ...] = ()
-        self._pid: int | None = None
-        self._pending: list[int] = []
-        self._before: dict[int, Callable[[int, FrameType | None], object] | int | None] = {}
-        self.wakeup = -1
-        self._wakeup_write = -1
-
-    def __enter__(self) -> _Signals:
-        self.wakeup, self._wakeup_write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-        for number in (signal.SIGINT, signal.SIGQUIT, *_FORWARDED):
-            # A signal that was ignored when we were started stays so, for the program too.
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                self._before[number] = signal.signal(number, self._handle)
-        self.defaults = (*self._before, *_IGNORED_BY_PYTHON)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-        os.close(self.wakeup)
-        os.close(self._wakeup_write)
-
-    def forward_to(self, pid: int | None) -> None:
-        """Name the process that gets our signals; those that came too early go to it now."""
-        self._pid = pid
-        if pid is not None:
-            for number in self._pending:
-                os.kill(pid, number)
-            self._pending.clear()
-
-    def _handle(self, number: int, _frame: FrameType | None) -> None:
-        if number in (signal.SIGINT, signal.SIGQUIT):
-            # The terminal has sent it to the whole process group, the program included.
-            self.interrupted = True
-        elif self._pid is not None:
-            os.kill(self._pid, number)
-        else:
-            self._pending.append(number)
-        os.write(self._wakeup_write, b"!")
-
-
-def _program_environment() -> list[bytes]:
-    """Return our environment without what Python added to it by itself (LC_CTYPE, PEP 538)."""
-    ours = dict(os.environb)
-    try:
-        entries = Path("/proc/self/environ").read_bytes().split(b"\0")[:-1]
-    except OSError:
-        entries = []
-    first: dict[bytes, bytes] = {}
-    for key, equals, value in (entry.partition(b"=") for entry in entries):
-        if equals:
-            first.setdefault(key, value)
-    if ours.get(b"LC_CTYPE") in _COERCED_LOCALES and b"LC_CTYPE" in first:
-        ours[b"LC_CTYPE"] = first[b"LC_CTYPE"]
-    elif ours.get(b"LC_CTYPE") in _COERCED_LOCALES:
-        del ours[b"LC_CTYPE"]
-    # An unchanged environment is passed on as it is, with whatever oddities it has.
-    if ours == first:
-        return entries
-    return [key + b"=" + value for key, value in ours.items()]
-
-
-def _resident_kib() -> int:
-    """Return our resident memory: a process we make has as much until it executes its program."""
-    try:
-        pages = int(Path("/proc/self/statm").read_bytes().split()[1])
-    except (OSError, ValueError, IndexError):
-        return 0
-    return pages * os.sysconf("SC_PAGE_SIZE") // 1024
-
-
-def _not_started(program: str, error: OSError) -> ProgramError:
-    if error.errno == errno.ENOENT:
-        if "/" in program and Path(program).exists():
-            return ProgramError(f"{program}: its interpreter (first line) does not exist", 127)
-        return ProgramError(f"{program}: command not found", 127)
-    if Path(program).is_dir():
-        return ProgramError(f"{program}: is a directory", 126)
-    if error.errno == errno.EACCES:
-        return ProgramError(
-            f"{program}: permission denied; to make it executable: chmod +x {program}", 126
-        )
-    return ProgramError(f"{program}: cannot be executed: {error.strerror}", 126)
-
-
 def _raise_nofile(needed: int) -> int:
     """Raise our limit of open files if needed; return the limit the program must get, or -1."""
     import resource
@@ -370,13 +266,6 @@ def _raise_nofile(needed: int) -> int:
     wanted = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
     resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     return soft
-
-
-def _wait_for_any(fds: Sequence[int], seconds: float | None) -> None:
-    poll = select.poll()
-    for fd in fds:
-        poll.register(fd, select.POLLIN)
-    poll.poll(None if seconds is None else 1000 * seconds)
 
 
 def _end(pid: int) -> None:
