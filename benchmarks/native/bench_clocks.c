@@ -6,17 +6,10 @@
 #include <gnomon/clock.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "now.h"
 
 #define CALLS 500000
-
-static double now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-	return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
-}
 
 int main(int argc, char **argv)
 {

@@ -8,19 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "now.h"
 
 #define CALLS 50000
 #define CYCLES 10000
-
-static double now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-	return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
-}
 
 int main(int argc, char **argv)
 {

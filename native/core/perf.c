@@ -175,30 +175,33 @@ void gn_group_close(struct gn_group *group)
 	group->n = 0;
 }
 
-static int each_leader(const struct gn_group *group, unsigned long request)
+static int each_leader(const struct gn_group *group, unsigned long request, unsigned long flags)
 {
-	if (group->whole)
-		return ioctl(group->fd[0], request, PERF_IOC_FLAG_GROUP) < 0 ? -errno : 0;
 	for (int i = 0; i < group->n; i++) {
-		if (group->leader[i] == i && ioctl(group->fd[i], request, PERF_IOC_FLAG_GROUP) < 0)
+		if (group->leader[i] == i && ioctl(group->fd[i], request, flags) < 0)
 			return -errno;
 	}
 	return 0;
 }
 
+/*
+ * A leader takes its group along: members are opened enabled and wait for it. They must not be
+ * enabled one by one (PERF_IOC_FLAG_GROUP): where their PMU is another (the kernel's clocks have
+ * one each), Linux 6.18 leaves them off until the next context switch.
+ */
 int gn_group_enable(struct gn_group *group)
 {
-	return each_leader(group, PERF_EVENT_IOC_ENABLE);
+	return each_leader(group, PERF_EVENT_IOC_ENABLE, 0);
 }
 
 int gn_group_disable(struct gn_group *group)
 {
-	return each_leader(group, PERF_EVENT_IOC_DISABLE);
+	return each_leader(group, PERF_EVENT_IOC_DISABLE, 0);
 }
 
 int gn_group_reset(struct gn_group *group)
 {
-	return each_leader(group, PERF_EVENT_IOC_RESET);
+	return each_leader(group, PERF_EVENT_IOC_RESET, PERF_IOC_FLAG_GROUP);
 }
 
 static int read_mapped(const struct gn_group *group, struct gn_reading *out)

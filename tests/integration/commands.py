@@ -26,6 +26,14 @@ def run(*command: str | Path, **options: Any) -> subprocess.CompletedProcess[str
     return subprocess.run([str(word) for word in command], check=False, **(given | options))
 
 
+def run_bytes(*command: str | bytes | Path, **options: Any) -> subprocess.CompletedProcess[bytes]:
+    """Return what came of a command, its output as bytes."""
+    given: dict[str, Any] = {"capture_output": True} | options
+    if "input" not in given:
+        given["stdin"] = subprocess.DEVNULL
+    return subprocess.run(command, check=False, **given)
+
+
 def gnomon(*arguments: str | Path, **options: Any) -> subprocess.CompletedProcess[str]:
     """Return what came of `gnomon` with these arguments."""
     return run(GNOMON, *arguments, **options)

@@ -66,12 +66,12 @@ def test_events_are_searched_for() -> None:
 
 
 def test_events_are_checked() -> None:
-    done = gnomon("events", "--check", "--json", "page-faults,task-clock:u")
+    done = gnomon("events", "--check", "--json", "page-faults,minor-faults:u")
     assert done.returncode == 0
     rows = json.loads(done.stdout)["events"]
     assert [(r["event"], r["available"], r["domain"]) for r in rows] == [
         ("page-faults", True, "all"),
-        ("task-clock:u", True, "user"),
+        ("minor-faults:u", True, "user"),
     ]
     done = gnomon("events", "--check", "page-faults", "iTLB-stores")
     assert done.returncode == 1
@@ -98,7 +98,7 @@ def test_doctor() -> None:
     assert "fine" in gnomon("doctor").stdout
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
 def test_completion(shell: str, tmp_path: Path) -> None:
     done = gnomon("completion", shell)
     assert (done.returncode, done.stderr) == (0, "")
@@ -172,10 +172,12 @@ def test_full_disk_is_said(command: str) -> None:
 
 # Letters of event lists, of file names, and of no use; no program or system file has such a name.
 TEXT = st.text("qz:/{},=*?[]-+.0 \n\tµ\udcff", max_size=6).map(lambda text: text.replace("/", "q/"))
-EVENT_PARTS = ("page-faults", "task-clock", "cycles", "sched:", "sched:sched_switch", "{", "}", ",",
-               ":u", ":k", ":p", "PAPI_", "PAPI_TOT_CYC", "cpu/", "event=1/", "software/", "msr/tsc/",
-               "tsc:::", "cycles", "io:::", "net:::", "memory:::rss", "r1a8", "*", "\udcff", "skl::",
-               "L1-dcache-loads", "alarmtimer:*")  # fmt: skip
+EVENT_PARTS = (
+    "page-faults", "task-clock", "cycles", "sched:", "sched:sched_switch", "{", "}", ",", ":u",
+    ":k", ":p", "PAPI_", "PAPI_TOT_CYC", "cpu/", "event=1/", "software/", "msr/tsc/", "tsc:::",
+    "cycles", "io:::", "net:::", "memory:::rss", "r1a8", "*", "\udcff", "skl::",
+    "L1-dcache-loads", "alarmtimer:*",
+)  # fmt: skip
 EVENTS = st.lists(st.sampled_from(EVENT_PARTS), max_size=5).map("".join)
 OPTIONS = st.one_of(
     st.tuples(st.just("-e"), EVENTS | TEXT),
@@ -191,7 +193,7 @@ VECTORS = st.lists(OPTIONS, max_size=4).map(lambda options: [word for o in optio
 
 
 @settings(
-    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(VECTORS, st.sampled_from(["count", "hpmcount"]))
 @example(["-e", "iTLB-stores", "--per", "thread", "--run", "f"], "count")

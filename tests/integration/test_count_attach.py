@@ -62,12 +62,18 @@ class Attached:
             [GNOMON, "count", "-n", "-o", self.file, "-e", GETPPID, "-p", str(server.pid)],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
-        descriptors = Path(f"/proc/{self.process.pid}/fd")
-        while not any("perf_event" in os.readlink(fd) for fd in list(descriptors.iterdir())):
+        while not self._counts():
             assert self.process.poll() is None
             time.sleep(0.01)
         # Counting begins a moment after the counters are opened: this may be counted or not.
         server.ask(50)
+
+    def _counts(self) -> bool:
+        try:
+            descriptors = list(Path(f"/proc/{self.process.pid}/fd").iterdir())
+            return any("perf_event" in str(descriptor.readlink()) for descriptor in descriptors)
+        except OSError:  # one that was closed meanwhile
+            return False
 
     def ended(self) -> dict[str, Any]:
         out, said = self.process.communicate()

@@ -56,9 +56,12 @@ def agree(ours: list[float], theirs: list[float], bound: Bound) -> bool:
     return our_low <= their_high and their_low <= our_high
 
 
+pytestmark = pytest.mark.usefixtures("perf", "tracepoints")
+
+
 @pytest.fixture(scope="module")
 def compressed(
-    tmp_path_factory: pytest.TempPathFactory, perf: str, tracepoints: None
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
     """Return what gnomon and perf counted of `xz -k -c FILE`, taking turns."""
     folder = tmp_path_factory.mktemp("xz")

@@ -21,6 +21,8 @@ EXITS = "sched:sched_process_exit"
 KNOWN = (GETPPID, SYSTEM_CALLS, FORKS, EXITS)
 CHILDREN = 6000
 WORKERS = 64
+# Part of the note that comes with rows of which some are missing.
+INCOMPLETE = "the rows below are incomplete"
 
 Programs = Callable[[str], Path]
 pytestmark = pytest.mark.usefixtures("perf", "tracepoints")
@@ -291,9 +293,9 @@ def test_rows_of_a_fork_bomb_add_up(tmp_path: Path, programs: Programs) -> None:
     for event in events:
         assert task_sum(document, "threads", event) == found[event]
         assert task_sum(document, "processes", event) == found[event]
-    parent, *children = document["processes"]
-    assert parent["pid"] == document["pid"]
-    assert {row["ppid"] for row in children} == {parent["pid"]}
+    children = [row for row in document["processes"] if row["pid"] != document["pid"]]
+    assert len(children) == CHILDREN
+    assert {row["ppid"] for row in children} == {document["pid"]}
     assert {row["values"][GETPPID] for row in children} == {3}
     assert {row["name"] for row in document["processes"]} == {"forks"}
 
@@ -302,7 +304,7 @@ def test_rows_of_threads_are_each_ones_own(tmp_path: Path, programs: Programs) -
     events = (GETPPID, SYSTEM_CALLS, "page-faults")
     document = counted(
         tmp_path, "--per", "thread", "-e", ",".join(events), "--", programs("threads"),
-        str(WORKERS), "500", "7",
+        str(WORKERS), "500", "7", "in-turn",
     )  # fmt: skip
     found = values(document)
     calls = {row["name"]: row["values"][GETPPID] for row in document["threads"]}
@@ -314,15 +316,34 @@ def test_rows_of_threads_are_each_ones_own(tmp_path: Path, programs: Programs) -
         assert task_sum(document, "threads", event) == found[event]
 
 
+def test_rows_of_threads_that_end_together(tmp_path: Path, programs: Programs) -> None:
+    """The kernel may lose records of threads that exit at once: then the report says so."""
+    for _ in range(5):
+        document = counted(
+            tmp_path, "--per", "thread", "-e", f"{GETPPID},page-faults", "--",
+            programs("threads"), str(WORKERS), "500", "7",
+        )  # fmt: skip
+        found = values(document)
+        # The totals do not depend on records.
+        assert found[GETPPID] == sum(500 + 7 * n for n in range(WORKERS))
+        if not any(INCOMPLETE in note for note in document["notes"]):
+            for event in (GETPPID, "page-faults"):
+                assert task_sum(document, "threads", event) == found[event]
+
+
 def test_rows_of_a_pipeline_have_the_names_of_its_programs(
     tmp_path: Path, programs: Programs
 ) -> None:
     calls, pages = programs("calls"), programs("pages")
     events = (GETPPID, SYSTEM_CALLS, "page-faults")
-    document = counted(
-        tmp_path, "--per", "process", "-e", ",".join(events), "--", "sh", "-c",
-        f"{calls} 11 | {pages} 3000; {calls} 7; exit 0",
-    )  # fmt: skip
+    for _ in range(10):
+        document = counted(
+            tmp_path, "--per", "process", "-e", ",".join(events), "--", "sh", "-c",
+            f"{calls} 11 | {pages} 3000; {calls} 7; exit 0",
+        )  # fmt: skip
+        # The two of a pipeline may end at once: see above.
+        if not any(INCOMPLETE in note for note in document["notes"]):
+            break
     found = values(document)
     shell = values(counted(tmp_path, "-e", GETPPID, "--", "sh", "-c", ":"))[GETPPID]
     assert found[GETPPID] == 18 + shell

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from commands import GNOMON, counted, run
+from commands import GNOMON, counted, run, run_bytes
 
 Programs = Callable[[str], Path]
 
@@ -51,12 +51,11 @@ def test_output_keeps_every_byte(tmp_path: Path) -> None:
     data = random.Random(1).randbytes(300_000)
     (tmp_path / "data").write_bytes(data)
     script = "cat data; cat data >&2; exit 3"
-    seen = run(GNOMON, "count", "-e", "task-clock", "--", "sh", "-c", script,
-               cwd=tmp_path, text=False)  # fmt: skip
+    seen = run_bytes(GNOMON, "count", "-e", "task-clock", "--", "sh", "-c", script, cwd=tmp_path)
     assert seen.returncode == 3
-    assert bytes(seen.stdout) == data
-    assert bytes(seen.stderr).startswith(data + b"\ngnomon count: sh -c ")
-    assert b"task-clock" in bytes(seen.stderr)[len(data) :]
+    assert seen.stdout == data
+    assert seen.stderr.startswith(data + b"\ngnomon count: sh -c ")
+    assert b"task-clock" in seen.stderr[len(data) :]
 
 
 def test_report_in_a_file_adds_nothing(tmp_path: Path) -> None:
@@ -67,8 +66,7 @@ def test_report_in_a_file_adds_nothing(tmp_path: Path) -> None:
 
 def test_input_is_passed_on(tmp_path: Path) -> None:
     data = random.Random(2).randbytes(300_000)
-    seen = run(*COUNT, tmp_path / "report", "--", "cat", input=data, text=False, stdin=None)
-    assert bytes(seen.stdout) == data
+    assert run_bytes(*COUNT, tmp_path / "report", "--", "cat", input=data).stdout == data
 
 
 def test_input_that_is_not_read_stays(tmp_path: Path) -> None:
@@ -80,8 +78,7 @@ def test_input_that_is_not_read_stays(tmp_path: Path) -> None:
 
 def test_arguments_keep_every_byte(tmp_path: Path) -> None:
     odd = [b"a b", b"", b"--", b"-e", b"\xff\xfe", b"new\nline", "ä€".encode(), b"--json", b"$x"]
-    seen = subprocess.run([*COUNT, str(tmp_path / "report"), "--", "printf", "%s\\0", *odd],
-                          capture_output=True, check=True)  # fmt: skip
+    seen = run_bytes(*COUNT, tmp_path / "report", "--", "printf", "%s\\0", *odd)
     assert seen.stdout.split(b"\0")[:-1] == odd
     # The report is UTF-8 whatever the arguments were.
     assert "printf" in (tmp_path / "report").read_text(encoding="utf-8")
@@ -124,10 +121,9 @@ def test_environment_is_the_same(variables: list[str], tmp_path: Path) -> None:
 
 def test_odd_environment_is_the_same(tmp_path: Path, programs: Programs) -> None:
     odd, program = programs("odd_environment"), ("/bin/cat", "/proc/self/environ")
-    plain = run(odd, *program, text=False)
-    seen = run(odd, *COUNT, tmp_path / "report", "--", *program, text=False)
+    plain = run_bytes(odd, *program)
     assert plain.stdout.count(b"\0") == 7
-    assert seen.stdout == plain.stdout
+    assert run_bytes(odd, *COUNT, tmp_path / "report", "--", *program).stdout == plain.stdout
 
 
 # --- the process itself ---------------------------------------------------------------------------

@@ -91,7 +91,7 @@ def test_rows_of_threads_need_no_rights(
     paranoid(2)
     document = counted(
         tmp_path, "--per", "thread", "-e", "task-clock,page-faults,context-switches", "--",
-        programs("threads"), "16", "100", "1", under=WITHOUT_RIGHTS,
+        programs("threads"), "16", "100", "1", "in-turn", under=WITHOUT_RIGHTS,
     )  # fmt: skip
     assert len(document["threads"]) == 17
     for event in ("task-clock", "page-faults"):

@@ -112,9 +112,14 @@ def test_report_as_json_is_the_tables(measured: tuple[Path, dict[str, Any]]) -> 
     assert {row["how"] for row in told["values"] if row["metric"] in EVENTS} == {"counted"}
 
 
-@pytest.mark.parametrize(("per", "words"), [("command", ["page-faults", "counted"]),
-                                            ("process", ["process", "cat", "page-faults"]),
-                                            ("thread", ["thread", "ls", "minor-faults"])])  # fmt: skip
+@pytest.mark.parametrize(
+    ("per", "words"),
+    [
+        ("command", ["page-faults", "counted"]),
+        ("process", ["process", "cat", "page-faults"]),
+        ("thread", ["thread", "ls", "minor-faults"]),
+    ],
+)
 def test_report_as_text(
     per: str, words: list[str], measured: tuple[Path, dict[str, Any]], tmp_path: Path
 ) -> None:

@@ -17,7 +17,7 @@ from planted import plant
 from gnomon.counters import pmu
 from gnomon.counters.components.cpu import CpuComponent
 from gnomon.counters.components.tsc import TscComponent
-from gnomon.counters.names import pmu_terms
+from gnomon.counters.names import PmuTerms, pmu_terms
 from gnomon.counters.pmu import Encoding, Pmu
 from gnomon.errors import EventNameError
 from gnomon.model.value import Domain
@@ -163,9 +163,9 @@ def test_terms_lead_to_no_other_files(tmp_path: Path) -> None:
     plant(tmp_path, {f"{DEVICES}/cpu/type": "4", "secret": "config:0-7",
                      f"{DEVICES}/cpu/format/event": "config:0-7"})  # fmt: skip
     with pytest.raises(EventNameError):
-        of(tmp_path, "cpu").encode(pmu.PmuTerms("cpu", (("../../../../../secret", "1"),)), "x")
+        of(tmp_path, "cpu").encode(PmuTerms("cpu", (("../../../../../secret", "1"),)), "x")
     with pytest.raises(EventNameError):
-        of(tmp_path, "cpu").encode(pmu.PmuTerms("cpu", (("..", None),)), "x")
+        of(tmp_path, "cpu").encode(PmuTerms("cpu", (("..", None),)), "x")
 
 
 def test_event_that_needs_a_parameter(tmp_path: Path) -> None:

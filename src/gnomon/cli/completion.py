@@ -18,7 +18,7 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
-    p.add_argument("shell", choices=("bash", "zsh", "tcsh"), help="the shell")
+    p.add_argument("shell", choices=("bash", "zsh"), help="the shell")
     return p
 
 

@@ -24,7 +24,7 @@ COMMANDS = {
     "events": "list and search the events of this machine",
     "groups": "list the event groups and the metrics that follow from them",
     "doctor": "say what keeps this machine from measuring more, and what to do",
-    "completion": "print shell completion for bash, zsh or tcsh",
+    "completion": "print shell completion for bash or zsh",
 }
 _OTHER_NAMES = ("hpmcount",)
 

@@ -13,7 +13,15 @@ from typing import NamedTuple
 
 from gnomon import _core
 from gnomon.counters import refusal
-from gnomon.counters.component import Event, Opened, RawCount, Refusal, Target, make_value
+from gnomon.counters.component import (
+    Availability,
+    Event,
+    Opened,
+    RawCount,
+    Refusal,
+    Target,
+    make_value,
+)
 from gnomon.counters.pmu import Encoding
 from gnomon.errors import UsageError
 from gnomon.model.value import Domain, Value
@@ -231,6 +239,16 @@ def open_events(events: Sequence[Event], target: Target) -> Opened:
         counting = PerfCounting(groups, keep, target.command)
         return Opened(counting, tuple(keep), tuple(refused), tuple(notes))
     return Opened(None, (), tuple(refused), tuple(notes))
+
+
+def availability(event: Event) -> Availability:
+    """Return whether an event opens on the calling thread, found by trying."""
+    opened = open_events([event], Target())
+    if opened.counting is not None:
+        opened.counting.close()
+        return Availability(True)
+    refused = opened.refused[0]
+    return Availability(False, refused.reason, refused.remedy, refused.errno)
 
 
 def _open_threads(

@@ -81,6 +81,11 @@ def _run(command: Sequence[str], wanted: Resolved, counts: _CommandCounts) -> Me
     )
 
 
+def is_running(tid: int, counts: object) -> bool:
+    """Return whether a thread without counts is one that has not ended yet."""
+    return counts is None and Path(f"/proc/{tid}").exists()
+
+
 def attach(
     pid: int, wanted: Resolved, *, seconds: float | None = None, command: Sequence[str] = ()
 ) -> Measurement:
@@ -220,7 +225,22 @@ class _CommandCounts:
                 f"{self._tasks.lost} records of exiting threads were lost: the rows below are "
                 "incomplete, the totals are not (raise kernel.perf_event_mlock_kb)"
             )
+        elif self._tasks is not None and not self._adds_up(self._tasks):
+            notes.append(
+                "the kernel lost records of threads that exited at the same time on several CPUs: "
+                "the rows below are incomplete, the totals are not (run it again)"
+            )
         return tuple(notes)
+
+    def _adds_up(self, tasks: TaskCounting) -> bool:
+        """Return whether the rows of threads can be all there were; what still runs is not told."""
+        counts = [row.counts for row in tasks.rows() if not is_running(row.tid, row.counts)]
+        if None in counts:
+            return False
+        sums = [sum(one) for one in zip(*([c.raw for c in of] for of in counts if of), strict=True)]
+        totals = [count.raw for count in tasks.read()]
+        whole = len(counts) == len(tasks.rows())
+        return all(s == t if whole else s <= t for s, t in zip(sums, totals, strict=True))
 
     def close(self) -> None:
         self._set.close()

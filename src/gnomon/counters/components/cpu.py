@@ -21,7 +21,7 @@ from gnomon.counters.component import (
     Target,
 )
 from gnomon.counters.names import Modifiers, modifiers, pmu_terms
-from gnomon.counters.perf import PerfSpec, open_events
+from gnomon.counters.perf import PerfSpec, availability, open_events
 from gnomon.counters.pmu import SYSFS, Encoding, Pmu, core_pmus
 from gnomon.errors import EventUnavailableError
 from gnomon.model.value import Scope
@@ -82,13 +82,7 @@ class CpuComponent:
 
     def availability(self) -> Availability:
         """Return whether an instruction counter opens here."""
-        event = self.resolve("instructions")[0]
-        opened = open_events([event], Target())
-        if opened.counting is not None:
-            opened.counting.close()
-            return Availability(True)
-        refused = opened.refused[0]
-        return Availability(False, refused.reason, refused.remedy, refused.errno)
+        return availability(self.resolve("instructions")[0])
 
     def counters(self) -> int | None:
         """Return how many counters libpfm4 knows this core to have, None if it does not know."""

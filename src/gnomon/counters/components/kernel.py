@@ -19,7 +19,7 @@ from gnomon.counters.component import (
     Target,
 )
 from gnomon.counters.names import Modifiers, modifiers, nearest
-from gnomon.counters.perf import PerfSpec, open_events
+from gnomon.counters.perf import PerfSpec, availability, open_events
 from gnomon.counters.pmu import Encoding
 from gnomon.errors import EventNameError, EventUnavailableError
 from gnomon.model.value import Domain, Scope
@@ -61,13 +61,7 @@ class KernelComponent:
 
     def availability(self) -> Availability:
         """Return whether a software event opens here."""
-        (event,) = self.resolve("task-clock")
-        opened = open_events([event], Target())
-        if opened.counting is not None:
-            opened.counting.close()
-            return Availability(True)
-        refused = opened.refused[0]
-        return Availability(False, refused.reason, refused.remedy, refused.errno)
+        return availability(self.resolve("task-clock")[0])
 
     def counters(self) -> int | None:
         """Return None: the kernel counts as many as are asked for."""

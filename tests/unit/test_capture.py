@@ -1,0 +1,159 @@
+"""Running a program from within: what is changed for that is undone, for it and for us."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gnomon import _core
+from gnomon.counters.resolve import resolve
+from gnomon.errors import GnomonError, ProgramError
+from gnomon.hpm import capture
+from gnomon.hpm.analyse import processes, spreads
+from gnomon.hpm.measurement import usage_rows
+from gnomon.hpm.naming import unique
+
+EVENTS = "task-clock,page-faults,minor-faults,major-faults,page-faults:u,minor-faults:u"
+HANDLED = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1,
+           signal.SIGUSR2, signal.SIGCHLD)  # fmt: skip
+
+
+def descriptors() -> set[str]:
+    return {entry.name for entry in Path("/proc/self/fd").iterdir() if entry.exists()}
+
+
+@pytest.fixture
+def few_files() -> Iterator[int]:
+    """Allow few open files: fewer than telling threads apart by six events takes."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    few = max(map(int, descriptors())) + 10
+    resource.setrlimit(resource.RLIMIT_NOFILE, (few, hard))
+    yield few
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.parametrize("by_task", [True, False])
+def test_limit_of_open_files_is_the_programs_own(
+    by_task: bool, few_files: int, tmp_path: Path
+) -> None:
+    command = ["sh", "-c", f"ulimit -Sn > {tmp_path}/limit; ulimit -Hn >> {tmp_path}/limit"]
+    measurement = capture.run(command, resolve(EVENTS), by_task=by_task)
+    assert measurement.exit_status == 0
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    soft, seen_hard = (tmp_path / "limit").read_text().split()
+    assert int(soft) == few_files
+    assert seen_hard == ("unlimited" if hard == resource.RLIM_INFINITY else str(hard))
+    assert (measurement.tasks is not None) is by_task
+
+
+@pytest.mark.parametrize("by_task", [True, False])
+def test_nothing_is_left_behind(by_task: bool) -> None:
+    before = [signal.getsignal(number) for number in HANDLED]
+    wakeup = signal.set_wakeup_fd(-1)
+    open_before = descriptors()
+    for status in (0, 3):
+        measurement = capture.run(["sh", "-c", f"exit {status}"], resolve(EVENTS), by_task=by_task)
+        assert measurement.exit_status == status
+    assert descriptors() == open_before
+    assert [signal.getsignal(number) for number in HANDLED] == before
+    assert signal.set_wakeup_fd(wakeup) == -1
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_nothing_is_left_behind_by_what_does_not_run() -> None:
+    before = [signal.getsignal(number) for number in HANDLED]
+    open_before = descriptors()
+    for by_task in (True, False):
+        with pytest.raises(ProgramError) as caught:
+            capture.run(["/no/such/program"], resolve(EVENTS), by_task=by_task)
+        assert caught.value.exit_status == 127
+    with pytest.raises(GnomonError):
+        capture.attach(int(Path("/proc/sys/kernel/pid_max").read_text()), resolve(EVENTS))
+    assert descriptors() == open_before
+    assert [signal.getsignal(number) for number in HANDLED] == before
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_environment_that_was_changed_meanwhile(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("GNOMON_TEST_ADDED", "yes")
+    monkeypatch.delenv("PATH")
+    script = f'echo $GNOMON_TEST_ADDED > {tmp_path}/seen; test -z "$(env | grep ^GNOMON_X)"'
+    measurement = capture.run(["/bin/sh", "-c", script], resolve("task-clock"))
+    assert (tmp_path / "seen").read_text() == "yes\n"
+    assert measurement.command[0] == "/bin/sh"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["SIGTERM", "SIGKILL"])
+def test_process_killed_at_its_gate_has_a_beginning(number: int) -> None:
+    """Otherwise its wall time would be that of the machine."""
+    pid, gate = _core.spawn([b"sleep", b"60"], [b"PATH=/bin:/usr/bin"], (), -1)
+    os.kill(pid, number)
+    if number == signal.SIGKILL:
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    before = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+    started = _core.release(pid, gate)
+    assert before <= started <= time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
+    _, status = os.waitpid(pid, 0)
+    assert os.WTERMSIG(status) == number
+
+
+def test_process_does_not_run_before_its_gate_is_opened(tmp_path: Path) -> None:
+    marker = tmp_path / "ran"
+    pid, gate = _core.spawn([b"touch", os.fsencode(marker)], [b"PATH=/bin:/usr/bin"], (), -1)
+    os.close(gate)  # as if whoever started it had died
+    _, status = os.waitpid(pid, 0)
+    assert os.WEXITSTATUS(status) == 127
+    assert not marker.exists()
+
+
+def test_rows_add_up_to_processes() -> None:
+    measurement = capture.run(["sh", "-c", "true; (true); exit 2"], resolve(EVENTS), by_task=True)
+    assert measurement.tasks is not None
+    rows = processes(measurement)
+    assert [row.pid for row in rows].count(measurement.pid) == 1
+    assert sum(row.threads for row in rows) == len(measurement.tasks)
+    for at, event in enumerate(measurement.task_values):
+        (total,) = (value for value in measurement.values if value.event == event)
+        assert sum(row.values[at] or 0 for row in rows) == total.value
+    assert [value.event for value in measurement.values] == EVENTS.split(",")
+
+
+def test_spread_of_runs_is_of_what_all_have() -> None:
+    runs = [capture.run(["true"], resolve("task-clock,page-faults")) for _ in range(3)]
+    names = [spread.name for spread in spreads(runs)]
+    assert names[:3] == ["wall time", "user time", "system time"]
+    assert {"task-clock", "page-faults"} <= set(names)
+    assert all(spread.summary.n == 3 for spread in spreads(runs))
+    assert "page-faults" not in {s.name for s in spreads([runs[0], runs[1]._replace(values=())])}
+
+
+def test_peak_memory_that_is_our_own_is_not_the_programs() -> None:
+    """A process has its parent's memory until it executes its program, and the kernel keeps it."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    for own_kib, known in ((usage.ru_maxrss + 1, False), (0, True)):
+        rows = {row.field: row for row in usage_rows(usage, own_kib)}
+        assert (rows["ru_maxrss"].value is not None) is known
+        assert rows["ru_nswap"].value is None
+        assert rows["ru_minflt"].value == usage.ru_minflt
+
+
+def test_unique_names() -> None:
+    moment = time.struct_time((2026, 3, 9, 4, 5, 6, 0, 68, 0))
+    for name, made in {
+        "out": "out_node7_42_09.03.2026_04.05.06",
+        "out.txt": "out_node7_42_09.03.2026_04.05.06.txt",
+        "dir.d/out": "dir.d/out_node7_42_09.03.2026_04.05.06",
+        "a.b.c": "a.b_node7_42_09.03.2026_04.05.06.c",
+        ".out": "node7_42_09.03.2026_04.05.06.out",
+    }.items():
+        assert unique(name, host="node7.example.org", process=42, moment=moment) == made
