@@ -93,6 +93,14 @@ static PyObject *ring_drain(struct ring *self, PyObject *unused)
 	data = (const char *)self->page + page_size;
 	head = __atomic_load_n(&self->page->data_head, __ATOMIC_ACQUIRE);
 	tail = self->page->data_tail;
+	/*
+	 * Two CPUs that write at once can move the head back or over what was not read; what lies
+	 * between is then no sequence of records any more.
+	 */
+	if (head - tail > capacity) {
+		__atomic_store_n(&self->page->data_tail, head, __ATOMIC_RELEASE);
+		return PyBytes_FromStringAndSize(NULL, 0);
+	}
 	/* One copy where the data does not wrap, two parts joined where it does. */
 	first = capacity - tail % capacity;
 	if (head - tail <= first) {

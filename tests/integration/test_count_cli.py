@@ -173,6 +173,18 @@ def test_modifiers_count_apart(tmp_path: Path) -> None:
     assert domains["page-faults:k"] == "kernel"
 
 
+def test_clocks_count_every_mode(tmp_path: Path) -> None:
+    """The kernel's clocks cannot leave a mode out, so that none is said to be left out."""
+    document = counted(
+        tmp_path, "-e", "task-clock,task-clock:u", "--", "dd", "if=/dev/zero", "of=/dev/null",
+        "bs=1M", "count=300",
+    )  # fmt: skip
+    found = values(document)
+    assert found["task-clock:u"] == pytest.approx(found["task-clock"], rel=0.1)
+    assert {row["domain"] for row in document["counters"]} == {"all"}
+    assert any("task-clock:u counts every mode" in note for note in document["notes"])
+
+
 def test_formulas_are_shown_when_asked_for() -> None:
     plain = gnomon("count", *EVENTS, "--", "true").stderr
     with_formulas = gnomon("count", "-x", *EVENTS, "--", "true").stderr

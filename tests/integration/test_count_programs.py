@@ -21,8 +21,6 @@ EXITS = "sched:sched_process_exit"
 KNOWN = (GETPPID, SYSTEM_CALLS, FORKS, EXITS)
 CHILDREN = 6000
 WORKERS = 64
-# Part of the note that comes with rows of which some are missing.
-INCOMPLETE = "the rows below are incomplete"
 
 Programs = Callable[[str], Path]
 pytestmark = pytest.mark.usefixtures("perf", "tracepoints")
@@ -41,6 +39,11 @@ def each_signal(*names: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(
         "number", [int(signal.Signals[name]) for name in names], ids=names
     )
+
+
+def lacks_rows(document: dict[str, Any]) -> bool:
+    """Return whether a document says that some of its rows are missing or not known."""
+    return any("lost" in note and "rows below" in note for note in document["notes"])
 
 
 # --- counts that are known beforehand -------------------------------------------------------------
@@ -193,6 +196,23 @@ def test_keys_of_the_terminal_are_the_programs_business(
     assert said == ""
 
 
+@pytest.mark.parametrize("per", [(), ("--per", "thread")], ids=["totals", "per"])
+def test_signal_at_any_moment_ends_both(per: tuple[str, ...], programs: Programs) -> None:
+    """Also before the program runs: no program stays, and the status is the signal's."""
+    for milliseconds in range(0, 160, 16):
+        with subprocess.Popen(
+            [GNOMON, "count", *per, "-e", "task-clock", "--", str(programs("await"))],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        ) as process:  # fmt: skip
+            time.sleep(milliseconds / 1000)
+            process.terminate()
+            # The output ends when everybody who could write it has ended.
+            out, said = process.communicate()
+        assert process.returncode == -signal.SIGTERM
+        assert out in ("", "ready\n")
+        assert "Traceback" not in said
+
+
 def test_interrupt_ends_the_repetitions(tmp_path: Path, programs: Programs) -> None:
     file = tmp_path / "count.json"
     with subprocess.Popen(
@@ -326,7 +346,7 @@ def test_rows_of_threads_that_end_together(tmp_path: Path, programs: Programs) -
         found = values(document)
         # The totals do not depend on records.
         assert found[GETPPID] == sum(500 + 7 * n for n in range(WORKERS))
-        if not any(INCOMPLETE in note for note in document["notes"]):
+        if not lacks_rows(document):
             for event in (GETPPID, "page-faults"):
                 assert task_sum(document, "threads", event) == found[event]
 
@@ -342,7 +362,7 @@ def test_rows_of_a_pipeline_have_the_names_of_its_programs(
             f"{calls} 11 | {pages} 3000; {calls} 7; exit 0",
         )  # fmt: skip
         # The two of a pipeline may end at once: see above.
-        if not any(INCOMPLETE in note for note in document["notes"]):
+        if not lacks_rows(document):
             break
     found = values(document)
     shell = values(counted(tmp_path, "-e", GETPPID, "--", "sh", "-c", ":"))[GETPPID]

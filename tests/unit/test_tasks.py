@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import struct
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
@@ -13,10 +15,14 @@ from gnomon.counters.perf import PerfSpec, Term
 from gnomon.counters.pmu import Encoding
 from gnomon.counters.tasks import TaskRecords, TaskRow
 
-LOST, COMM, FORK, READ, EXIT = 2, 3, 7, 8, 4
+LOST, COMM, EXIT, FORK, READ = 2, 3, 4, 7, 8
+# The kernel's numbers of three events on two CPUs, and which native event each is of.
 DUMMY_ID, FIRST_ID, SECOND_ID = 100, 101, 102
-NATIVES = {DUMMY_ID: -1, FIRST_ID: 0, SECOND_ID: 1}
+ELSEWHERE = 100
+NATIVES = {100: -1, 101: 0, 102: 1, 200: -1, 201: 0, 202: 1}
 SPEC = PerfSpec.of(Encoding(1, 2))
+# No process ever has these numbers: pid_max is 4 194 304 at most.
+P, Q, R, S = 5_000_010, 5_000_011, 5_000_012, 5_000_013
 
 
 def record(kind: int, body: bytes) -> bytes:
@@ -41,12 +47,45 @@ def read(pid: int, tid: int, value: int, running: int, event: int, at: int = 0) 
     return record(READ, body + sample_id(tid, at))
 
 
-def rows(*pieces: bytes, events: int = 1) -> tuple[TaskRow, ...]:
+def totals_of(*pieces: bytes) -> dict[int, tuple[int, int]]:
+    """Return what the events' own totals are if these records are all there ever were."""
+    totals = dict.fromkeys(NATIVES, (0, 0))
+    data = b"".join(pieces)
+    at = 0
+    while at < len(data):
+        kind, _, size = struct.unpack_from("<IHH", data, at)
+        if kind == READ:
+            value, _, running, event = struct.unpack_from("<QQQQ", data, at + 16)
+            if event in totals:
+                raw, ran = totals[event]
+                totals[event] = (raw + value, ran + running)
+        at += size
+    return totals
+
+
+def totals(*pieces: bytes) -> dict[int, tuple[int, int]]:
+    """Return the sums of what READ records say, by event: what the kernel itself has counted."""
+    sums = dict.fromkeys(NATIVES, (0, 0))
+    for piece in pieces:
+        at = 0
+        while at < len(piece):
+            kind, _, size = struct.unpack_from("<IHH", piece, at)
+            if kind == READ:
+                _, _, value, _, running, event = struct.unpack_from("<IIQQQQ", piece, at + 8)
+                if event in sums:
+                    raw, ran = sums[event]
+                    sums[event] = raw + value, ran + running
+            at += size
+    return sums
+
+
+def rows(*pieces: bytes, events: int = 1, lacking: Sequence[bytes] = ()) -> tuple[TaskRow, ...]:
+    """Return the rows of records; those `lacking` are in the totals only."""
     records = TaskRecords(NATIVES)
     for piece in pieces:
         records.feed(piece)
     assert records.lost == 0
-    return records.rows([SPEC] * events)
+    return records.rows([SPEC] * events, totals(*pieces, *lacking))
 
 
 # --- true records ---------------------------------------------------------------------------------
@@ -54,71 +93,121 @@ def rows(*pieces: bytes, events: int = 1) -> tuple[TaskRow, ...]:
 
 def test_counts_of_a_thread_are_added_up_over_cpus() -> None:
     (row,) = rows(
-        read(10, 10, 3, 50, FIRST_ID) + read(10, 10, 0, 50, DUMMY_ID),
-        read(10, 10, 4, 70, FIRST_ID) + read(10, 10, 0, 70, DUMMY_ID),
+        read(P, P, 3, 50, FIRST_ID) + read(P, P, 0, 50, DUMMY_ID),
+        read(P, P, 4, 70, FIRST_ID + ELSEWHERE) + read(P, P, 0, 70, DUMMY_ID + ELSEWHERE),
     )
-    assert (row.pid, row.tid) == (10, 10)
+    assert (row.pid, row.tid, row.running) == (P, P, False)
     assert row.counts == (RawCount(7, 120, 120),)
 
 
 def test_several_events_keep_apart() -> None:
     (row,) = rows(
-        read(10, 11, 3, 50, FIRST_ID) + read(10, 11, 9, 25, SECOND_ID)
-        + read(10, 11, 0, 50, DUMMY_ID),
+        read(P, Q, 3, 50, FIRST_ID) + read(P, Q, 9, 25, SECOND_ID) + read(P, Q, 0, 50, DUMMY_ID),
         events=2,
-    )  # fmt: skip
+    )
     # The second had a counter for half of the time only.
     assert row.counts == (RawCount(3, 50, 50), RawCount(9, 50, 25))
 
 
 def test_sum_of_natives() -> None:
     spec = PerfSpec((Term(1, Encoding(4, 1)), Term(8, Encoding(4, 2))))
+    data = read(P, P, 3, 9, FIRST_ID) + read(P, P, 2, 9, SECOND_ID) + read(P, P, 0, 9, DUMMY_ID)
     records = TaskRecords(NATIVES)
-    records.feed(read(5, 5, 3, 10, FIRST_ID) + read(5, 5, 2, 10, SECOND_ID)
-                 + read(5, 5, 0, 10, DUMMY_ID))  # fmt: skip
-    (row,) = records.rows([spec])
-    assert row.counts == (RawCount(19, 10, 10),)
+    records.feed(data)
+    (row,) = records.rows([spec], totals(data))
+    assert row.counts == (RawCount(19, 9, 9),)
 
 
 def test_thread_that_still_runs_has_no_counts() -> None:
-    first, second = rows(fork(11, 10, 11, 10, 5) + read(10, 10, 3, 50, FIRST_ID)
-                         + read(10, 10, 0, 50, DUMMY_ID))  # fmt: skip
-    assert first.counts is not None
-    assert (second.pid, second.ppid, second.counts) == (11, 10, None)
+    own = os.getpid()
+    found = rows(
+        fork(own, P, own, P, 5) + read(P, P, 3, 50, FIRST_ID) + read(P, P, 0, 50, DUMMY_ID),
+        lacking=[read(own, own, 4, 9, FIRST_ID)],
+    )
+    by_pid = {row.pid: row for row in found}
+    assert by_pid[P].counts is not None
+    assert (by_pid[own].ppid, by_pid[own].counts, by_pid[own].running) == (P, None, True)
 
 
 def test_names_are_the_last_ones() -> None:
     found = rows(
-        comm(10, 10, b"sh", 1) + comm(10, 10, b"ls", 7),
-        fork(11, 10, 11, 10, 5),
-        fork(12, 10, 12, 10, 9),
-        comm(13, 13, b"other", 4),
-        fork(13, 10, 13, 10, 2),
+        comm(P, P, b"sh", 1) + comm(P, P, b"ls", 7),
+        fork(Q, P, Q, P, 5),
+        fork(R, P, R, P, 9),
+        comm(S, S, b"other", 4),
+        fork(S, P, S, P, 2),
     )
     # What forked before its parent became another program keeps the older name.
-    assert {row.pid: row.name for row in found} == {10: "ls", 11: "sh", 12: "ls", 13: "other"}
+    assert {row.pid: row.name for row in found} == {P: "ls", Q: "sh", R: "ls", S: "other"}
 
 
 def test_names_come_from_afar() -> None:
-    found = rows(fork(12, 11, 12, 11, 6) + fork(11, 10, 11, 10, 5) + comm(10, 10, b"make", 1))
-    assert {row.name for row in found if row.pid > 10} == {"make"}
+    found = rows(fork(R, Q, R, Q, 6) + fork(Q, P, Q, P, 5) + comm(P, P, b"make", 1))
+    assert {row.name for row in found if row.pid != P} == {"make"}
 
 
 def test_names_with_odd_bytes() -> None:
-    (row,) = rows(comm(10, 10, b"\xff\x1b[1m", 1))
-    assert row.name == "�\x1b[1m"
+    (row,) = rows(comm(P, P, b"\xff\x1b[1m", 1))
+    assert row.name == "\ufffd\x1b[1m"
 
 
 def test_rings_may_be_drained_in_any_order() -> None:
-    pieces = [fork(11, 10, 11, 10, 5), comm(10, 10, b"sh", 1), comm(11, 11, b"ls", 6),
-              read(11, 11, 4, 9, FIRST_ID), read(11, 11, 0, 9, DUMMY_ID)]  # fmt: skip
+    pieces = [fork(Q, P, Q, P, 5), comm(P, P, b"sh", 1), comm(Q, Q, b"ls", 6),
+              read(Q, Q, 4, 9, FIRST_ID), read(Q, Q, 0, 9, DUMMY_ID)]  # fmt: skip
     assert rows(*pieces) == rows(*reversed(pieces))
 
 
 def test_loops_of_parents_end() -> None:
     """Process numbers are used again: a record of an old one must not lead round in circles."""
-    found = rows(fork(10, 11, 10, 11, 9), fork(11, 10, 11, 10, 9))
+    found = rows(fork(P, Q, P, Q, 9), fork(Q, P, Q, P, 9))
     assert [row.name for row in found] == ["", ""]
+
+
+# --- records that the kernel lost -----------------------------------------------------------------
+
+
+def test_the_only_missing_record_follows_from_the_total() -> None:
+    found = rows(
+        fork(Q, P, Q, P, 1) + read(P, P, 3, 50, FIRST_ID) + read(P, P, 0, 50, DUMMY_ID)
+        + read(Q, Q, 0, 70, DUMMY_ID),
+        lacking=[read(Q, Q, 39, 70, FIRST_ID)],
+    )  # fmt: skip
+    assert {row.pid: row.counts for row in found} == {
+        P: (RawCount(3, 50, 50),),
+        Q: (RawCount(39, 70, 70),),
+    }
+
+
+def test_of_two_missing_records_nobody_knows() -> None:
+    found = rows(
+        fork(Q, P, Q, P, 1) + fork(R, P, R, P, 2) + read(P, P, 3, 50, FIRST_ID)
+        + read(P, P, 0, 50, DUMMY_ID),
+        lacking=[read(Q, Q, 39, 70, FIRST_ID), read(R, R, 1, 1, FIRST_ID)],
+    )  # fmt: skip
+    by_pid = {row.pid: row for row in found}
+    assert by_pid[P].counts == (RawCount(3, 50, 50),)
+    assert by_pid[Q].counts is by_pid[R].counts is None
+    assert not by_pid[Q].running
+
+
+def test_missing_records_of_nothing_are_nothing() -> None:
+    """A thread writes one for each CPU, also for those it never ran on."""
+    data = read(P, P, 3, 50, FIRST_ID) + read(P, P, 0, 50, DUMMY_ID)
+    found = rows(fork(Q, P, Q, P, 1) + fork(R, P, R, P, 2) + data)
+    assert [row.counts for row in found] == [
+        (RawCount(3, 50, 50),),
+        (RawCount(0, 0, 0),),
+        (RawCount(0, 0, 0),),
+    ]
+
+
+def test_records_that_do_not_add_up_are_not_believed() -> None:
+    data = read(P, P, 3, 50, FIRST_ID) + read(P, P, 0, 50, DUMMY_ID)
+    records = TaskRecords(NATIVES)
+    records.feed(data)
+    for wrong in (2, 4):
+        (row,) = records.rows([SPEC], totals(data) | {FIRST_ID: (wrong, 50)})
+        assert row.counts is None
 
 
 def test_lost_records_are_counted() -> None:
@@ -136,15 +225,15 @@ def test_cut_off_records_are_noticed(cut: int) -> None:
     whole = read(10, 10, 3, 50, FIRST_ID)
     records = TaskRecords(NATIVES)
     records.feed(whole + whole[: cut % len(whole)])
-    (row,) = records.rows([SPEC])
+    (row,) = records.rows([SPEC], totals_of(whole))
     assert row.counts is not None
     assert row.counts[0].raw == 3
     assert records.lost == (1 if cut % len(whole) >= 8 else 0)
 
 
 def test_records_of_other_kinds_are_passed_over() -> None:
-    noise = record(EXIT, bytes(24)) + record(9, bytes(40)) + record(77, b"")
-    (row,) = rows(noise + read(10, 10, 3, 50, FIRST_ID) + noise + read(10, 10, 1, 1, 999))
+    noise = record(9, bytes(40)) + record(77, b"")
+    (row,) = rows(noise + read(P, P, 3, 50, FIRST_ID) + noise + read(P, P, 1, 1, 999))
     assert row.counts is not None
     assert row.counts[0].raw == 3
 
@@ -160,7 +249,7 @@ def test_no_bytes_raise(pieces: list[bytes]) -> None:
     records = TaskRecords(NATIVES)
     for piece in pieces:
         records.feed(piece)
-    found = records.rows([SPEC])
+    found = records.rows([SPEC], dict.fromkeys(NATIVES, (1000, 1000)))
     assert records.lost >= 0
     assert [(row.pid, row.tid) for row in found] == sorted((row.pid, row.tid) for row in found)
     assert all(isinstance(row.name, str) for row in found)
@@ -170,4 +259,4 @@ def test_no_bytes_raise(pieces: list[bytes]) -> None:
 def test_less_than_a_header_is_nothing(data: bytes) -> None:
     records = TaskRecords(NATIVES)
     records.feed(data)
-    assert records.rows([SPEC]) == ()
+    assert records.rows([SPEC], totals_of()) == ()

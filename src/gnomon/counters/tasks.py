@@ -12,6 +12,7 @@ import errno
 import os
 import struct
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from gnomon import _core
@@ -28,13 +29,26 @@ from gnomon.counters.pmu import Encoding, online_cpus
 from gnomon.errors import EventSetError
 from gnomon.model.value import Domain, Scope, Value
 
-_LOST, _COMM, _FORK, _READ = 2, 3, 7, 8
+_LOST, _COMM, _EXIT, _FORK, _READ = 2, 3, 4, 7, 8
 _HEADER = struct.Struct("<IHH")
 _TASK = struct.Struct("<IIIIQ")
 _TASK_ID = struct.Struct("<II")
 _SAMPLE_ID = struct.Struct("<IIQ")
 _COUNTS = struct.Struct("<IIQQQQ")
 _LOST_RECORD = struct.Struct("<QQ")
+# How long records are, with and without the trailer of a sample (sample_id_all); a name has up to
+# 16 bytes and its padding.
+_BARE_SIZES = {
+    _LOST: (_LOST_RECORD.size,),
+    _COMM: tuple(_TASK_ID.size + name for name in (8, 16, 24)),
+    _EXIT: (_TASK.size,),
+    _FORK: (_TASK.size,),
+    _READ: (_COUNTS.size,),
+}
+_SIZES = {
+    kind: tuple(_HEADER.size + size + trailer for size in sizes for trailer in (0, _SAMPLE_ID.size))
+    for kind, sizes in _BARE_SIZES.items()
+}
 
 _DUMMY = Event(
     "task records",
@@ -55,7 +69,8 @@ class TaskRow(NamedTuple):
         pid, tid, ppid: process, thread, and the process that created it.
         name: its last name (comm).
         counts: per event, in the events' order; None while it still runs, since the kernel
-            tells a thread's own counts only at its exit.
+            tells a thread's own counts only at its exit, and where its record was lost.
+        running: it had not ended when the rows were made.
     """
 
     pid: int
@@ -63,45 +78,96 @@ class TaskRow(NamedTuple):
     ppid: int
     name: str
     counts: tuple[RawCount, ...] | None
+    running: bool = False
 
 
 class _Task:
-    __slots__ = ("forked_at", "names", "natives", "parent", "pid", "ppid", "tid")
+    __slots__ = ("ended", "forked_at", "names", "parent", "pid", "ppid", "tid")
 
     def __init__(self, pid: int, tid: int) -> None:
         self.pid = pid
         self.tid = tid
         self.ppid = self.parent = self.forked_at = 0
         self.names: list[tuple[int, str]] = []
-        self.natives: dict[int, list[int]] = {}
+        self.ended = False
+
+
+# [raw, running_ns] of a native event.
+_Sum = list[int]
 
 
 class TaskRecords:
-    """Puts the kernel's records together into rows; hostile to none, tolerant of all."""
+    """Puts the kernel's records together into rows; hostile to none, tolerant of all.
+
+    A thread that exits writes the counts of each event into the ring of the event's CPU, also
+    from another CPU, and the kernel does not guard a ring against two CPUs at once: a record can
+    be overwritten. The total of each event on each CPU is known, so what one missing record held
+    follows from it, and so it does for many if nothing is missing from the total.
+    """
 
     def __init__(self, native_of_id: dict[int, int]) -> None:
         self._native_of_id = native_of_id
         self._tasks: dict[int, _Task] = {}
+        self._counts: dict[int, dict[int, _Sum]] = {event: {} for event in native_of_id}
         self.lost = 0
 
     def feed(self, data: bytes) -> None:
-        """Take whole records of one ring buffer; a damaged one ends the piece it is in."""
+        """Take records of one ring buffer; what is damaged is left out and counted as lost."""
         at = 0
+        damaged = False
         while at + _HEADER.size <= len(data):
             kind, _, size = _HEADER.unpack_from(data, at)
-            if size < _HEADER.size or at + size > len(data):
-                self.lost += 1
-                return
-            self._take(kind, data[at + _HEADER.size : at + size])
-            at += size
+            if size in _SIZES.get(kind, ()) and at + size <= len(data):
+                self._take(kind, data[at + _HEADER.size : at + size])
+                at += size
+                damaged = False
+                continue
+            self.lost += not damaged
+            damaged = True
+            at += 8
 
-    def rows(self, specs: Sequence[PerfSpec]) -> tuple[TaskRow, ...]:
-        """Return a row per thread, by pid and tid, for events of these specs."""
+    def rows(
+        self, specs: Sequence[PerfSpec], totals: dict[int, tuple[int, int]]
+    ) -> tuple[TaskRow, ...]:
+        """Return a row per thread, by pid and tid, for events of these specs.
+
+        Args:
+            specs: of the events, in their order.
+            totals: (raw, running_ns) of each event on each CPU over all threads, by its id.
+        """
+        running = {tid for tid, task in self._tasks.items() if not self._has_ended(task)}
+        natives: dict[int, dict[int, _Sum]] = {tid: {} for tid in self._tasks}
+        unknown: set[int] = set(running)
+        for event, by_thread in self._counts.items():
+            missing = self._tasks.keys() - by_thread.keys()
+            found = dict(by_thread)
+            seen = [sum(column) for column in zip(*by_thread.values(), strict=True)] or [0, 0]
+            rest = [whole - part for whole, part in zip(totals[event], seen, strict=True)]
+            if min(rest) < 0 or (not missing and any(rest)):
+                # Two records were mixed into one, and nobody can tell which.
+                unknown |= self._tasks.keys()
+            elif len(missing) == 1 or not any(rest):
+                found.update((tid, rest) for tid in missing)
+            else:
+                unknown |= missing
+            for tid, (raw, ran) in found.items():
+                of = natives[tid].setdefault(self._native_of_id[event], [0, 0])
+                of[0] += raw
+                of[1] += ran
         rows = []
         for task in sorted(self._tasks.values(), key=lambda t: (t.pid, t.tid)):
-            counts = _by_event(task.natives, specs) if task.natives else None
-            rows.append(TaskRow(task.pid, task.tid, task.ppid, self._name(task), counts))
+            counts = None if task.tid in unknown else _by_event(natives[task.tid], specs)
+            rows.append(
+                TaskRow(
+                    task.pid, task.tid, task.ppid, self._name(task), counts, task.tid in running
+                )
+            )
         return tuple(rows)
+
+    def _has_ended(self, task: _Task) -> bool:
+        if task.ended or any(task.tid in by_thread for by_thread in self._counts.values()):
+            return True
+        return not Path(f"/proc/{task.pid}/task/{task.tid}").exists()
 
     def _name(self, task: _Task) -> str:
         """Return the last name a task gave itself, else the one its parent had at the fork."""
@@ -119,11 +185,16 @@ class TaskRecords:
     def _take(self, kind: int, body: bytes) -> None:
         if kind == _READ and len(body) >= _COUNTS.size:
             pid, tid, value, _, running, event = _COUNTS.unpack_from(body)
-            native = self._native_of_id.get(event)
-            if native is not None:
-                total = self._task(pid, tid).natives.setdefault(native, [0, 0])
+            by_thread = self._counts.get(event)
+            if by_thread is not None:
+                self._task(pid, tid)
+                # A number that was given anew adds to its first bearer.
+                total = by_thread.setdefault(tid, [0, 0])
                 total[0] += value
                 total[1] += running
+        elif kind == _EXIT and len(body) >= _TASK.size:
+            pid, _, tid, _, _ = _TASK.unpack_from(body)
+            self._task(pid, tid).ended = True
         elif kind == _FORK and len(body) >= _TASK.size:
             pid, ppid, tid, parent, at = _TASK.unpack_from(body)
             task = self._task(pid, tid)
@@ -179,12 +250,14 @@ class TaskCounting:
         self._rings = tuple(rings)
         self._specs = tuple(specs)
         self._natives = tuple(tuple(of) for of in natives)
-        ids = {
-            _core.event_id(fd): native
-            for group, of in zip(groups, natives, strict=True)
-            for native, fd in zip(of, group.fds, strict=True)
-        }
-        self._records = TaskRecords(ids)
+        self._ids = tuple(tuple(map(_core.event_id, group.fds)) for group in groups)
+        self._records = TaskRecords(
+            {
+                event: native
+                for ids, of in zip(self._ids, natives, strict=True)
+                for event, native in zip(ids, of, strict=True)
+            }
+        )
 
     def start(self, pid: int | None = None) -> None:
         """Nothing to do: counting began when the command was executed."""
@@ -223,7 +296,12 @@ class TaskCounting:
     def rows(self) -> tuple[TaskRow, ...]:
         """Return a row per thread seen so far."""
         self.drain()
-        return self._records.rows(self._specs)
+        totals = {
+            event: (raw, running)
+            for group, ids in zip(self._groups, self._ids, strict=True)
+            for event, (raw, _, running) in zip(ids, group.read().counts(), strict=True)
+        }
+        return self._records.rows(self._specs, totals)
 
     @property
     def lost(self) -> int:

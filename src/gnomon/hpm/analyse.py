@@ -33,7 +33,8 @@ class Spread(NamedTuple):
 class ProcessRow(NamedTuple):
     """Counts of one process: the sums over its threads, in the measurement's task values.
 
-    A sum is None while one of the threads still runs.
+    A sum is None while one of the threads still runs (`running`), and where the counts of one
+    are not known.
     """
 
     pid: int
@@ -41,6 +42,7 @@ class ProcessRow(NamedTuple):
     name: str
     threads: int
     values: tuple[float | None, ...]
+    running: bool
 
 
 def events_of_groups(wanted: Iterable[str]) -> tuple[str, ...]:
@@ -117,7 +119,8 @@ def processes(measurement: Measurement) -> tuple[ProcessRow, ...]:
             counts = [task_value(measurement, tasks[at].counts, event) for at in members]
             known = [count for count in counts if count is not None]
             sums.append(sum(known) if len(known) == len(counts) else None)
-        rows.append(ProcessRow(pid, leader.ppid, leader.name, len(members), tuple(sums)))
+        running = any(tasks[at].running for at in members)
+        rows.append(ProcessRow(pid, leader.ppid, leader.name, len(members), tuple(sums), running))
     return tuple(rows)
 
 

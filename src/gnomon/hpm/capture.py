@@ -81,11 +81,6 @@ def _run(command: Sequence[str], wanted: Resolved, counts: _CommandCounts) -> Me
     )
 
 
-def is_running(tid: int, counts: object) -> bool:
-    """Return whether a thread without counts is one that has not ended yet."""
-    return counts is None and Path(f"/proc/{tid}").exists()
-
-
 def attach(
     pid: int, wanted: Resolved, *, seconds: float | None = None, command: Sequence[str] = ()
 ) -> Measurement:
@@ -174,6 +169,7 @@ class _CommandCounts:
         self._order = [event.name for event in wanted.events]
         self._tasks: TaskCounting | None = None
         self._task_events: tuple[Event, ...] = ()
+        self._rows: tuple[TaskRow, ...] | None = None
         self._notes: list[str] = []
         self.unavailable: tuple[Unavailable, ...] = ()
         self.nofile = -1
@@ -212,7 +208,9 @@ class _CommandCounts:
         return tuple(values[name] for name in self._order if name in values)
 
     def rows(self) -> tuple[TaskRow, ...] | None:
-        return None if self._tasks is None else self._tasks.rows()
+        if self._rows is None and self._tasks is not None:
+            self._rows = self._tasks.rows()
+        return self._rows
 
     @property
     def task_values(self) -> tuple[str, ...]:
@@ -225,22 +223,12 @@ class _CommandCounts:
                 f"{self._tasks.lost} records of exiting threads were lost: the rows below are "
                 "incomplete, the totals are not (raise kernel.perf_event_mlock_kb)"
             )
-        elif self._tasks is not None and not self._adds_up(self._tasks):
+        elif any(row.counts is None and not row.running for row in self.rows() or ()):
             notes.append(
                 "the kernel lost records of threads that exited at the same time on several CPUs: "
                 "the rows below are incomplete, the totals are not (run it again)"
             )
         return tuple(notes)
-
-    def _adds_up(self, tasks: TaskCounting) -> bool:
-        """Return whether the rows of threads can be all there were; what still runs is not told."""
-        counts = [row.counts for row in tasks.rows() if not is_running(row.tid, row.counts)]
-        if None in counts:
-            return False
-        sums = [sum(one) for one in zip(*([c.raw for c in of] for of in counts if of), strict=True)]
-        totals = [count.raw for count in tasks.read()]
-        whole = len(counts) == len(tasks.rows())
-        return all(s == t if whole else s <= t for s, t in zip(sums, totals, strict=True))
 
     def close(self) -> None:
         self._set.close()

@@ -116,6 +116,7 @@ def _execution(one: Measurement) -> dict[str, Any]:
                 "tid": task.tid,
                 "ppid": task.ppid,
                 "name": task.name,
+                "running": task.running,
                 "values": {
                     event: analyse.task_value(one, task.counts, at)
                     for at, event in enumerate(one.task_values)
@@ -129,6 +130,7 @@ def _execution(one: Measurement) -> dict[str, Any]:
                 "ppid": row.ppid,
                 "name": row.name,
                 "threads": row.threads,
+                "running": row.running,
                 "values": dict(zip(one.task_values, row.values, strict=True)),
             }
             for row in analyse.processes(one)

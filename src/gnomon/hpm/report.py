@@ -170,24 +170,24 @@ def _task_lines(one: Measurement, per: str, of: str, style: _Style) -> list[str]
     units = {value.event: value.unit for value in one.values}
     events = one.task_values
     # What sorts the table, the cells that say who, and the values.
-    found: list[tuple[float, tuple[str, ...], Sequence[float | None]]] = []
+    found: list[tuple[float, tuple[str, ...], Sequence[float | None], str]] = []
     if per == "process":
         who: tuple[str, ...] = ("pid", "parent", "threads", "name")
         title = "processes"
         for row in analyse.processes(one):
             ids: tuple[str, ...] = (str(row.pid), str(row.ppid), str(row.threads), row.name)
-            found.append(((row.values or (0,))[0] or 0, ids, row.values))
+            found.append(((row.values or (0,))[0] or 0, ids, row.values, _unknown(row.running)))
     else:
         who = ("pid", "tid", "name")
         title = "threads"
         for task in one.tasks or ():
             values = [analyse.task_value(one, task.counts, at) for at in range(len(events))]
             ids = (str(task.pid), str(task.tid), task.name)
-            found.append(((values or [0])[0] or 0, ids, values))
+            found.append(((values or [0])[0] or 0, ids, values, _unknown(task.running)))
     found.sort(key=lambda row: -row[0])
     rows = [
-        (*ids, *(_cell(v, units[e]) for v, e in zip(values, events, strict=True)))
-        for _, ids, values in found[:_TASK_ROWS]
+        (*ids, *(quantity(v, units[e], missing) for v, e in zip(values, events, strict=True)))
+        for _, ids, values, missing in found[:_TASK_ROWS]
     ]
     lines = [style.bold(title + of), *_grid((*who, *events), rows, {who.index("name")}, style)]
     if len(found) > _TASK_ROWS:
@@ -210,8 +210,8 @@ def _grid(
     return [style.bold(lines[0]), *lines[1:]]
 
 
-def _cell(value: float | None, unit: str) -> str:
-    return quantity(value, unit, "still running")
+def _unknown(running: bool) -> str:
+    return "still running" if running else "not known"
 
 
 def _unavailable_lines(unavailable: Sequence[Unavailable], style: _Style) -> list[str]:
