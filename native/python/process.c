@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -29,10 +30,20 @@ static char **copy_strings(PyObject *list, Py_ssize_t n)
 	return strings;
 }
 
+/*
+ * What the process had used up when it executed its program: the kernel's accounts go on over
+ * that, and what was ours must come off them. Passed through a socket by recv() and send(), which
+ * the kernel's I/O accounts (/proc/PID/io) leave out.
+ */
+struct before_exec {
+	struct timespec at;
+	struct rusage usage;
+};
+
 static void become_program(char **argv, char **environment, const sigset_t *mask,
 			   const int *dispositions, int n_dispositions, long nofile, int gate)
 {
-	struct timespec now;
+	struct before_exec before;
 	int failed;
 	ssize_t got;
 	char go;
@@ -49,33 +60,35 @@ static void become_program(char **argv, char **environment, const sigset_t *mask
 	}
 	/* Whoever counts gets ready now; if that process has died there is nothing to be done. */
 	do
-		got = read(gate, &go, sizeof(go));
+		got = recv(gate, &go, sizeof(go), 0);
 	while (got < 0 && errno == EINTR);
 	if (got != sizeof(go))
 		_exit(127);
 	sigprocmask(SIG_SETMASK, mask, NULL);
-	clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-	if (write(gate, &now, sizeof(now)) < 0)
+	getrusage(RUSAGE_SELF, &before.usage);
+	clock_gettime(CLOCK_MONOTONIC_RAW, &before.at);
+	if (send(gate, &before, sizeof(before), MSG_NOSIGNAL) < 0)
 		_exit(127);
 	environ = environment;
 	execvp(argv[0], argv);
 	failed = errno;
-	if (write(gate, &failed, sizeof(failed)) < 0)
+	if (send(gate, &failed, sizeof(failed), MSG_NOSIGNAL) < 0)
 		_exit(127);
 	_exit(failed == ENOENT ? 127 : 126);
 }
 
 /* Read until the program has closed the gate by being executed, or has said why it was not. */
-static int await_exec(int gate, struct timespec *started)
+static int await_exec(int gate, struct before_exec *before)
 {
 	struct {
-		struct timespec started;
+		struct before_exec before;
 		int failed;
-	} __attribute__((packed)) said = {.failed = 0};
+	} __attribute__((packed)) said;
 	size_t got = 0;
 
+	memset(&said, 0, sizeof(said));
 	while (got < sizeof(said)) {
-		ssize_t n = read(gate, (char *)&said + got, sizeof(said) - got);
+		ssize_t n = recv(gate, (char *)&said + got, sizeof(said) - got, 0);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -83,9 +96,8 @@ static int await_exec(int gate, struct timespec *started)
 			break;
 		got += (size_t)n;
 	}
-	/* A child that was killed before it could say when it began leaves the caller's time. */
-	if (got >= sizeof(said.started))
-		*started = said.started;
+	if (got >= sizeof(said.before))
+		*before = said.before;
 	return got == sizeof(said) ? said.failed : 0;
 }
 
@@ -146,25 +158,33 @@ static PyObject *core_spawn(PyObject *module, PyObject *args)
 
 static PyObject *core_release(PyObject *module, PyObject *args)
 {
-	struct timespec started;
-	int pid, gate, failed;
+	struct before_exec before;
+	const struct rusage *used = &before.usage;
 	const char go = 1;
+	int pid, gate, failed;
 
 	(void)module;
 	if (!PyArg_ParseTuple(args, "ii:release", &pid, &gate))
 		return NULL;
-	clock_gettime(CLOCK_MONOTONIC_RAW, &started);
+	/* Should the child be killed at the gate, this is when its time began. */
+	memset(&before, 0, sizeof(before));
+	clock_gettime(CLOCK_MONOTONIC_RAW, &before.at);
 	/* clang-format off */
 	Py_BEGIN_ALLOW_THREADS
 	/* A child that was killed at the gate is found dead by whoever waits for it. */
-	failed = send(gate, &go, sizeof(go), MSG_NOSIGNAL) < 0 ? 0 : await_exec(gate, &started);
+	failed = send(gate, &go, sizeof(go), MSG_NOSIGNAL) < 0 ? 0 : await_exec(gate, &before);
 	close(gate);
 	if (failed)
 		waitpid(pid, NULL, 0);
 	Py_END_ALLOW_THREADS
 		/* clang-format on */
 		if (failed) return core_set_errno(-failed);
-	return PyLong_FromLongLong((long long)started.tv_sec * 1000000000LL + started.tv_nsec);
+	return Py_BuildValue("(L(LLllllll))",
+			     (long long)before.at.tv_sec * 1000000000LL + before.at.tv_nsec,
+			     (long long)used->ru_utime.tv_sec * 1000000LL + used->ru_utime.tv_usec,
+			     (long long)used->ru_stime.tv_sec * 1000000LL + used->ru_stime.tv_usec,
+			     used->ru_minflt, used->ru_majflt, used->ru_inblock, used->ru_oublock,
+			     used->ru_nvcsw, used->ru_nivcsw);
 }
 
 static PyMethodDef functions[] = {
@@ -176,8 +196,10 @@ static PyMethodDef functions[] = {
 	 "gate\n"
 	 "until release. Raises OSError."},
 	{"release", core_release, METH_VARARGS,
-	 "release(pid, gate) -> start_ns\n\n"
-	 "Let a spawned process execute its program; start_ns is CLOCK_MONOTONIC_RAW just before.\n"
+	 "release(pid, gate) -> (start_ns, used)\n\n"
+	 "Let a spawned process execute its program; start_ns is CLOCK_MONOTONIC_RAW just before,\n"
+	 "used what it had used by then: (utime_us, stime_us, minflt, majflt, inblock, oublock,\n"
+	 "nvcsw, nivcsw) of getrusage(2).\n"
 	 "Raises OSError with execvp's errno if it could not be executed; the process is then "
 	 "gone."},
 	{NULL, NULL, 0, NULL},

@@ -129,7 +129,10 @@ def rings() -> None:
 def processes() -> None:
     environment = [key + b"=" + value for key, value in os.environb.items()]
     pid, gate = _core.spawn([b"true"], environment, (), -1)
-    assert _core.release(pid, gate) > 0
+    start_ns, used = _core.release(pid, gate)
+    assert start_ns > 0
+    assert len(used) == 8
+    assert min(used) >= 0
     assert os.waitpid(pid, 0)[1] == 0
     pid, gate = _core.spawn([b"no-such-program"], environment, (13,), 256)
     fails(FileNotFoundError, _core.release, pid, gate)

@@ -231,9 +231,18 @@ def test_cut_off_records_are_noticed(cut: int) -> None:
     assert records.lost == (1 if cut % len(whole) >= 8 else 0)
 
 
-def test_records_of_other_kinds_are_passed_over() -> None:
-    noise = record(9, bytes(40)) + record(77, b"")
-    (row,) = rows(noise + read(P, P, 3, 50, FIRST_ID) + noise + read(P, P, 1, 1, 999))
+def test_what_is_between_records_is_left_out() -> None:
+    """Two CPUs may write over each other: what is whole before and after that is still read."""
+    noise = record(5, bytes(24)) + record(77, b"") + bytes(16)
+    records = TaskRecords(NATIVES)
+    records.feed(noise + read(P, P, 3, 50, FIRST_ID) + noise + read(Q, Q, 0, 1, FIRST_ID))
+    found = records.rows([SPEC], dict.fromkeys(NATIVES, (0, 0)) | {FIRST_ID: (3, 51)})
+    assert [(row.pid, row.counts and row.counts[0].raw) for row in found] == [(P, 3), (Q, 0)]
+    assert records.lost == 2
+
+
+def test_events_of_others_are_passed_over() -> None:
+    (row,) = rows(read(P, P, 3, 50, FIRST_ID) + read(P, P, 1, 1, 999))
     assert row.counts is not None
     assert row.counts[0].raw == 3
 

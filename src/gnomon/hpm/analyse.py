@@ -157,6 +157,8 @@ def remark(value: Value) -> str:
         parts.append("process and the children it waited for")
     if value.how is How.SCALED and value.enabled_ns:
         parts.append(f"counted {100 * value.running_ns / value.enabled_ns:.1f} % of the time")
-    if value.value is None:
+    if value.value is None and value.component in ("cpu", "kernel"):
         parts.append("never had a counter: the run was too short or the PMU was full")
+    elif value.value is None:
+        parts.append("could not be read while the program ran")
     return "; ".join(parts)

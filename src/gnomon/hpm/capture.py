@@ -23,7 +23,7 @@ from gnomon.counters.eventset import EventSet
 from gnomon.counters.perf import PerfSpec
 from gnomon.counters.resolve import Resolved
 from gnomon.errors import EventSetError, GnomonError
-from gnomon.hpm.measurement import Measurement, raw_clock_ns, usage_rows
+from gnomon.hpm.measurement import Measurement, own_usage, raw_clock_ns, usage_rows
 from gnomon.hpm.program import Signals, release, resident_kib, spawn
 from gnomon.model.value import Unavailable, Value
 
@@ -53,7 +53,7 @@ def _run(command: Sequence[str], wanted: Resolved, counts: _CommandCounts) -> Me
         pid, gate = spawn(command, signals, counts.nofile)
         signals.forward_to(pid)
         counts.start(pid)
-        start_ns = release(command, pid, gate)
+        before = release(command, pid, gate)
         counts.wait(pid, signals)
         end_ns = raw_clock_ns()
         # The process is a zombie: its own files in /proc can still be read.
@@ -68,13 +68,13 @@ def _run(command: Sequence[str], wanted: Resolved, counts: _CommandCounts) -> Me
         exit_status=128 + killed if killed else os.WEXITSTATUS(status),
         signal=killed,
         started=started,
-        wall_ns=end_ns - start_ns,
-        user_ns=round(usage.ru_utime * 1e9),
-        system_ns=round(usage.ru_stime * 1e9),
+        wall_ns=end_ns - before.at_ns,
+        user_ns=round(1e9 * own_usage(usage, "ru_utime", before.used)),
+        system_ns=round(1e9 * own_usage(usage, "ru_stime", before.used)),
         values=values,
         unavailable=wanted.unavailable + counts.unavailable,
         notes=counts.notes(),
-        rusage=usage_rows(usage, own_rss_kib),
+        rusage=usage_rows(usage, before.used, own_rss_kib),
         tasks=counts.rows(),
         task_values=counts.task_values,
         interrupted=signals.interrupted,

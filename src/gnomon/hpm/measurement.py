@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.model.value import Unavailable, Value
@@ -75,11 +76,22 @@ class Measurement(NamedTuple):
     interrupted: bool = False
 
 
-def usage_rows(usage: resource.struct_rusage, own_rss_kib: int) -> tuple[UsageRow, ...]:
+def own_usage(
+    usage: resource.struct_rusage, field: str, before: Mapping[str, int | float]
+) -> int | float:
+    """Return one field of getrusage(2) without what the process used before its program."""
+    value: int | float = getattr(usage, field)
+    return max(value - before.get(field, 0), 0)
+
+
+def usage_rows(
+    usage: resource.struct_rusage, before: Mapping[str, int | float], own_rss_kib: int
+) -> tuple[UsageRow, ...]:
     """Return getrusage(2)'s fields in its order, with units. Source: getrusage(2).
 
     Args:
         usage: of the process that was measured.
+        before: what of it the process had used before it executed its program.
         own_rss_kib: resident memory of the process that made it. The kernel counts what a
             process had before it executed its program, so a peak that is not above this says
             nothing of the program: it is left out rather than wrong.
@@ -107,7 +119,7 @@ def usage_rows(usage: resource.struct_rusage, own_rss_kib: int) -> tuple[UsageRo
         UsageRow(
             field,
             description,
-            _known(usage, field, own_rss_kib),
+            _known(usage, field, before, own_rss_kib),
             unit,
             unknown if field == "ru_maxrss" and usage.ru_maxrss <= own_rss_kib else "",
         )
@@ -115,11 +127,12 @@ def usage_rows(usage: resource.struct_rusage, own_rss_kib: int) -> tuple[UsageRo
     )
 
 
-def _known(usage: resource.struct_rusage, field: str, own_rss_kib: int) -> int | float | None:
+def _known(
+    usage: resource.struct_rusage, field: str, before: Mapping[str, int | float], own_rss_kib: int
+) -> int | float | None:
     if field in MEANINGLESS_USAGE or (field == "ru_maxrss" and usage.ru_maxrss <= own_rss_kib):
         return None
-    value: int | float = getattr(usage, field)
-    return value
+    return own_usage(usage, field, before)
 
 
 def this_host() -> Host:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
+from typing import NamedTuple
 
 from gnomon import _core
 from gnomon.errors import ProgramError
@@ -20,6 +21,7 @@ from gnomon.errors import ProgramError
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 _FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
 _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
+_AMOUNTS = ("ru_minflt", "ru_majflt", "ru_inblock", "ru_oublock", "ru_nvcsw", "ru_nivcsw")
 _COERCED_LOCALES = (b"C.UTF-8", b"C.utf8", b"UTF-8")
 
 Handler = Callable[[int, FrameType | None], object] | int | None
@@ -129,16 +131,32 @@ def spawn(command: Sequence[str], signals: Signals, nofile: int = -1) -> tuple[i
         raise _not_started(command[0], error) from None
 
 
-def release(command: Sequence[str], pid: int, gate: int) -> int:
-    """Let a spawned process execute its command; return CLOCK_MONOTONIC_RAW just before, in ns.
+class BeforeExec(NamedTuple):
+    """What a process had used up when it executed its program, and when that was.
+
+    Attributes:
+        at_ns: CLOCK_MONOTONIC_RAW.
+        used: amounts by field of getrusage(2), times in seconds; `ru_maxrss` is not among them,
+            because a peak cannot be taken off another.
+    """
+
+    at_ns: int
+    used: dict[str, int | float]
+
+
+def release(command: Sequence[str], pid: int, gate: int) -> BeforeExec:
+    """Let a spawned process execute its command; return what there was just before.
 
     Raises:
         ProgramError: it cannot be executed; has the shell's status for that.
     """
     try:
-        return _core.release(pid, gate)
+        at_ns, (utime_us, stime_us, *amounts) = _core.release(pid, gate)
     except OSError as error:
         raise _not_started(command[0], error) from None
+    used: dict[str, int | float] = {"ru_utime": utime_us / 1e6, "ru_stime": stime_us / 1e6}
+    used.update(zip(_AMOUNTS, amounts, strict=True))
+    return BeforeExec(at_ns, used)
 
 
 def environment() -> list[bytes]:

@@ -129,6 +129,8 @@ class TickCounting:
 
     def __init__(self, n: int) -> None:
         self._n = n
+        # Until its clock is calibrated the core counts nanoseconds for ticks.
+        _core.clock_info()
         self._ticks = self._ns = 0
         self._final: tuple[RawCount, ...] | None = None
 
