@@ -1,6 +1,7 @@
 /* Group: perf events that are opened, started, read and stopped together. */
 #include "core.h"
 
+#include <pthread.h>
 #include <string.h>
 
 struct group {
@@ -11,10 +12,20 @@ struct group {
 	 * leaves their times as they are, and leaves the counts of children that have exited.
 	 */
 	struct gn_count base[GN_EVENTS_MAX];
+	/* How many forks this process is away from the first one when the group was opened. */
+	unsigned int forks;
 	/* Times of a whole group at its last stop; they stand still while it is disabled. */
 	uint64_t stopped_enabled;
 	uint64_t stopped_running;
 };
+
+/* Forks between the process that loaded the extension and this one. */
+static unsigned int forks;
+
+static void count_fork(void)
+{
+	forks++;
+}
 
 static int parse_specs(PyObject *list, struct gn_event_spec *spec)
 {
@@ -99,6 +110,7 @@ static PyObject *group_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 		Py_DECREF(self);
 		return NULL;
 	}
+	self->forks = forks;
 	result = gn_group_open(&self->perf, spec, n, pid, cpu, flags, &failed);
 	if (result < 0) {
 		Py_DECREF(self);
@@ -107,19 +119,47 @@ static PyObject *group_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 	return (PyObject *)self;
 }
 
+static void close_group(struct group *self)
+{
+	/* What was mapped in the parent is not here, and something else may be in its place. */
+	for (int i = 0; self->forks != forks && i < self->perf.n; i++)
+		self->perf.page[i] = NULL;
+	gn_group_close(&self->perf);
+}
+
 static void group_dealloc(struct group *self)
 {
 	PyTypeObject *type = Py_TYPE((PyObject *)self);
 	freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
 
-	gn_group_close(&self->perf);
+	close_group(self);
 	Py_XDECREF(self->shape);
 	release(self);
 	Py_DECREF(type);
 }
 
+/*
+ * A child has neither the mapped counters of its parent's groups nor a right to their
+ * descriptors: reading would crash it or give the parent's counts, starting and stopping would
+ * change them.
+ */
+static int raise_forked(void)
+{
+	PyObject *errors = PyImport_ImportModule("gnomon.errors");
+	PyObject *kind = errors ? PyObject_GetAttrString(errors, "ForkedError") : NULL;
+
+	if (kind)
+		PyErr_SetString(kind, "the event set was opened before a fork and belongs to the "
+				      "parent process: open one of its own in the child");
+	Py_XDECREF(kind);
+	Py_XDECREF(errors);
+	return 0;
+}
+
 static int is_open(struct group *self)
 {
+	if (self->forks != forks)
+		return raise_forked();
 	if (self->perf.n > 0)
 		return 1;
 	PyErr_SetString(PyExc_ValueError, "the group is closed");
@@ -231,7 +271,7 @@ static PyObject *group_stop(struct group *self, PyObject *unused)
 static PyObject *group_close(struct group *self, PyObject *unused)
 {
 	(void)unused;
-	gn_group_close(&self->perf);
+	close_group(self);
 	Py_RETURN_NONE;
 }
 
@@ -252,7 +292,7 @@ static PyObject *group_fds(struct group *self, void *unused)
 static PyObject *group_user_readable(struct group *self, void *unused)
 {
 	struct gn_count count;
-	int readable = self->perf.mapped && self->perf.n > 0;
+	int readable = self->perf.mapped && self->perf.n > 0 && self->forks == forks;
 
 	(void)unused;
 	for (int i = 0; readable && i < self->perf.n; i++)
@@ -319,8 +359,13 @@ int core_add_group(PyObject *module)
 		{"EXCLUDE_IDLE", GN_EXCLUDE_IDLE},
 		{"EVENTS_MAX", GN_EVENTS_MAX},
 	};
-	PyObject *type = PyType_FromModuleAndSpec(module, &spec_of_type, NULL);
+	PyObject *type;
 
+	if (pthread_atfork(NULL, NULL, count_fork) != 0) {
+		PyErr_NoMemory();
+		return -1;
+	}
+	type = PyType_FromModuleAndSpec(module, &spec_of_type, NULL);
 	if (!type)
 		return -1;
 	if (PyModule_AddType(module, (PyTypeObject *)type) < 0) {

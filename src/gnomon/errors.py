@@ -6,6 +6,7 @@
     │   ├── EventNameError          nothing here has that name
     │   └── EventUnavailableError   the event exists, but not here and now
     ├── EventSetError
+    │   ├── ForkedError             a child uses the set of its parent
     │   ├── NotRunningError         stop or read of a set that was not started
     │   └── RunningError            a change to a set while it counts
     ├── ProgramError                the program to be measured could not be started
@@ -79,6 +80,10 @@ class EventSetError(GnomonError):
     """An event set was used against its rules."""
 
     papi_name = "PAPI_EINVAL"
+
+
+class ForkedError(EventSetError):
+    """A child process uses an event set that its parent opened (raised by `gnomon._core`)."""
 
 
 class NotRunningError(EventSetError):

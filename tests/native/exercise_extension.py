@@ -63,6 +63,26 @@ def groups() -> None:
     assert made
 
 
+def forks() -> None:
+    """A child of a counting process must neither crash nor touch its parent's counts."""
+    group = _core.Group([spec(TASK_CLOCK)], 0, -1, _core.USER_READ, ("a",), lambda *row: row)
+    group.start()
+    child = os.fork()
+    if child == 0:
+        refused = 0
+        for call in (group.read, group.stop, group.start, group.reset):
+            try:
+                call()
+            except Exception as error:
+                refused += type(error).__name__ == "ForkedError"
+        readable = group.user_readable
+        group.close()
+        os._exit(0 if refused == 4 and not readable else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert group.read().raw(0) > 0
+    group.close()
+
+
 def refusals() -> None:
     descriptors = ("a",)
     fails(ValueError, _core.Group, [], 0, -1, 0, (), print)
@@ -191,7 +211,17 @@ def nothing_leaks() -> None:
 
 
 def main() -> int:
-    for exercise in (groups, refusals, readings, rings, processes, names, clocks, nothing_leaks):
+    for exercise in (
+        groups,
+        forks,
+        refusals,
+        readings,
+        rings,
+        processes,
+        names,
+        clocks,
+        nothing_leaks,
+    ):
         exercise()
         print(exercise.__name__, "ok", flush=True)
     return 0

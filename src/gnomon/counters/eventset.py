@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from types import TracebackType
 
@@ -52,6 +53,7 @@ class EventSet:
         self._counting: Counting | None = None
         self._group: _core.Group[Value] | None = None
         self._running = False
+        self._pid = 0
         self.read = self._never_started
         if names:
             self.add(names)
@@ -157,6 +159,7 @@ class EventSet:
         if self._running:
             raise RunningError("the event set is counting already")
         self.open()
+        self._pid = os.getpid()
         self._running = True
         if self._counting is not None:
             self._counting.start(pid)
@@ -197,6 +200,10 @@ class EventSet:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if self._running and os.getpid() != self._pid:
+            # A child leaves the block in which its parent still counts.
+            self.close()
+            return
         if self._running:
             self.stop()
         final = self.read
