@@ -161,11 +161,36 @@ def test_reader_that_has_seen_enough(command: str) -> None:
     assert done.stderr == ""
 
 
-@pytest.mark.parametrize("command", ["-h", "events", "count -e task-clock -o - -- true"])
+@pytest.mark.parametrize("command", ["-h", "events"])
 def test_full_disk_is_said(command: str) -> None:
     done = run("sh", "-c", f"{GNOMON} {command} > /dev/full")
     assert done.returncode == 1
     assert re.fullmatch(r"gnomon: .*No space left on device\n", done.stderr)
+
+
+@pytest.mark.parametrize("output", ["-o -", "-o /dev/full", "-o /dev/full -n", "--json -o -"])
+def test_full_disk_does_not_change_the_status_of_a_program(output: str) -> None:
+    command = f"{GNOMON} count -e task-clock {output} -- sh -c 'exit 3' > /dev/full"
+    done = run("sh", "-c", command)
+    assert done.returncode == 3
+    assert re.search(r"^gnomon: .* cannot be written: No space left", done.stderr, re.MULTILINE)
+
+
+def test_half_a_report_is_removed(tmp_path: Path) -> None:
+    limited = f"ulimit -f 1; trap '' XFSZ; {GNOMON} count -n -o {tmp_path}/a.json -- sh -c 'exit 3'"
+    done = run("bash", "-c", limited)
+    assert done.returncode == 3
+    assert "a.json: cannot be written: File too large" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "/", ".gnomon"])
+def test_names_that_are_none_are_refused(name: str, tmp_path: Path) -> None:
+    done = gnomon("count", "--run", name, "--", "touch", f"{tmp_path}/ran")
+    assert done.returncode == 1
+    assert "names no run directory" in done.stderr
+    assert gnomon("count", "-o", "", "--", "touch", f"{tmp_path}/ran").returncode == 2
+    assert not list(tmp_path.iterdir())
 
 
 # --- never a traceback ----------------------------------------------------------------------------

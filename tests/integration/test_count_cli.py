@@ -230,7 +230,7 @@ def test_repetitions_as_text() -> None:
 def test_repetitions_that_end_differently(tmp_path: Path) -> None:
     script = f"test -e '{tmp_path}/once' && exit 0; touch '{tmp_path}/once'; exit 7"
     done = gnomon("count", "-r", "2", *EVENTS, "--", "sh", "-c", script)
-    assert done.returncode == 0
+    assert done.returncode == 7
     assert "repetitions ended differently: exit 0, exit 7" in done.stderr
 
 

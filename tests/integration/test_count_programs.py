@@ -139,11 +139,9 @@ def test_exit_status_is_the_programs(status: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("status", [0, 1])
-def test_status_with_repetitions_is_the_last_ones(status: int, tmp_path: Path) -> None:
+def test_status_with_repetitions_is_the_first_failures(status: int, tmp_path: Path) -> None:
     script = f"test -e '{tmp_path}/once' && exit {status}; touch '{tmp_path}/once'; exit 7"
-    document = counted(
-        tmp_path, "-r", "2", "-e", "task-clock", "--", "sh", "-c", script, status=status
-    )
+    document = counted(tmp_path, "-r", "2", "-e", "task-clock", "--", "sh", "-c", script, status=7)
     assert [one["exit_status"] for one in document["repetitions"]] == [7, status]
 
 

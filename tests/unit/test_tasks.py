@@ -241,6 +241,14 @@ def test_what_is_between_records_is_left_out() -> None:
     assert records.lost == 2
 
 
+def test_no_thread_has_the_number_0() -> None:
+    """As in records that two CPUs wrote at once."""
+    body = struct.pack("<IIIIQ", P, 0, 0, 0, 0)
+    noise = [record(EXIT, body), record(FORK, body), read(P, 0, 0, 0, FIRST_ID), comm(P, 0, b"", 1)]
+    (row,) = rows(*noise, read(P, P, 3, 50, FIRST_ID))
+    assert (row.tid, row.name) == (P, "")
+
+
 def test_events_of_others_are_passed_over() -> None:
     (row,) = rows(read(P, P, 3, 50, FIRST_ID) + read(P, P, 1, 1, 999))
     assert row.counts is not None

@@ -31,5 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     for name, line in COMMANDS.items():
         parent = parser_of(name)
         commands.add_parser(name, help=line, parents=[parent], add_help=False)
-    print(shtab.complete(whole, shell=arguments.shell))
+    script = shtab.complete(whole, shell=arguments.shell)
+    # What no option or command matches is a file, the program to be counted and its own first.
+    print(script.replace("complete -o bashdefault -F", "complete -o bashdefault -o default -F"))
     return 0

@@ -5,13 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
-from typing import IO
+from typing import TYPE_CHECKING
 
 from gnomon.cli import listing
-from gnomon.cli.output import is_styled, open_for_writing, write, write_alone
+from gnomon.cli.delivery import Delivery, finish
 from gnomon.cli.parsing import HelpFormatter
 from gnomon.errors import UsageError
+
+if TYPE_CHECKING:
+    from gnomon.hpm.measurement import Measurement
 
 _DESCRIPTION = """\
 Run a program and count, as `time` does and more: every counter that this machine has, the metrics
@@ -102,7 +104,7 @@ def add_output_options(p: argparse.ArgumentParser) -> None:
         "-u",
         "--unique",
         action="store_true",
-        help="with -o: insert host, process or MPI rank, date and time into the name",
+        help="with -o, --run: insert host, process or MPI rank, date and time into the name",
     )
     out.add_argument(
         "-n", "--no-terminal", action="store_true", help="with -o: write only to the file"
@@ -140,14 +142,15 @@ def _check(arguments: argparse.Namespace, command: Sequence[str]) -> None:
             raise UsageError("-d goes with -p; to limit a program: timeout S program")
         if not 0 < arguments.duration < 1e9:
             raise UsageError(f"-d {arguments.duration}: a duration is above 0 seconds")
-    if (arguments.unique or arguments.no_terminal) and not arguments.output:
-        raise UsageError("-u and -n go with -o NAME")
+    if arguments.unique and not (arguments.output or arguments.run):
+        raise UsageError("-u goes with -o NAME or --run NAME")
+    if arguments.no_terminal and not arguments.output:
+        raise UsageError("-n goes with -o NAME")
 
 
 def _count(arguments: argparse.Namespace, command: Sequence[str]) -> int:
     from gnomon.counters.resolve import resolve
     from gnomon.hpm import analyse, capture
-    from gnomon.hpm.measurement import Measurement
     from gnomon.hpm.report import Options
 
     names: list[str] = list(arguments.event)
@@ -156,8 +159,7 @@ def _count(arguments: argparse.Namespace, command: Sequence[str]) -> int:
         names += analyse.events_of_groups(groups or [str(analyse.DEFAULT_GROUP)])
     wanted = resolve(names)
     options = Options(formulas=arguments.formulas, per=arguments.per)
-    with ExitStack() as stack:
-        report = Report(arguments, stack, options, sys.stderr)
+    with Delivery(arguments, options, sys.stderr) as delivery:
         measurements: list[Measurement] = []
         if arguments.pid is not None:
             measurements.append(
@@ -168,91 +170,16 @@ def _count(arguments: argparse.Namespace, command: Sequence[str]) -> int:
                 measurements.append(capture.run(command, wanted, by_task=bool(arguments.per)))
                 if measurements[-1].interrupted:
                     break
-        report.write(measurements)
-    return finish(measurements[-1].exit_status, measurements[-1].signal)
+        delivery.deliver(_told(measurements, arguments.repeat))
+    # Of several executions the first that failed says how it went.
+    last = next((one for one in measurements if one.exit_status), measurements[-1])
+    return finish(last.exit_status, last.signal)
 
 
-class Report:
-    """Where the report of one command line goes; files are opened before the program runs."""
-
-    def __init__(
-        self,
-        arguments: argparse.Namespace,
-        stack: ExitStack,
-        options: object,
-        terminal: IO[str],
-        suffix: str = "",
-    ) -> None:
-        from gnomon.hpm.naming import unique
-        from gnomon.hpm.report import Options
-
-        assert isinstance(options, Options)
-        self._options = options
-        self._terminal = terminal
-        self._json = arguments.json
-        self._mute = arguments.no_terminal
-        self._file: IO[str] | None = None
-        self._file_json = self._json
-        self._run: str | None = arguments.run
-        self._stdout = arguments.output == "-"
-        if arguments.output and not self._stdout:
-            name = unique(arguments.output) if arguments.unique else arguments.output
-            self._file_json = self._json or name.endswith(".json")
-            self._file = stack.enter_context(open_for_writing(name + suffix))
-            # JSON that was asked for and has a file to go to leaves the terminal to people.
-            self._json = False
-        if self._run is not None:
-            from gnomon.store.rundir import check_free
-
-            check_free(self._run)
-
-    def write(self, measurements: Sequence[object]) -> None:
-        """Write the report to each place it was asked for at."""
-        from gnomon.hpm import report
-        from gnomon.hpm.measurement import Measurement, this_host
-
-        done = [one for one in measurements if isinstance(one, Measurement)]
-        host = this_host()
-        if self._stdout:
-            self._terminal = sys.stdout
-
-        def rendered(as_json: bool, styled: bool) -> str:
-            if as_json:
-                import json
-
-                from gnomon.hpm.document import document
-
-                return json.dumps(document(done, host), indent=2) + "\n"
-            return report.text(done, host, self._options._replace(styled=styled))
-
-        if self._file is not None:
-            write(self._file, rendered(self._file_json, False))
-        if not (self._mute and self._file is not None):
-            text = rendered(self._json, is_styled(self._terminal))
-            if self._terminal is sys.stdout:
-                write_alone(text)
-            else:
-                write(self._terminal, text if self._json else "\n" + text)
-        if self._run is not None:
-            from gnomon.hpm.tables import save
-
-            path = save(self._run, done, host, rendered(False, False))
-            if not self._mute:
-                write(sys.stderr, f"run directory: {path}\n")
-
-
-def finish(exit_status: int | None, killed_by: int) -> int:
-    """Return the program's status, or die of the signal that killed it, as it did."""
-    if killed_by:
-        import os
-        import resource
-        import signal
-
-        sys.stdout.flush()
-        sys.stderr.flush()
-        # The program has left its core already; ours would only hide it.
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        if killed_by not in (signal.SIGKILL, signal.SIGSTOP):
-            signal.signal(killed_by, signal.SIG_DFL)
-        os.kill(os.getpid(), killed_by)
-    return exit_status or 0
+def _told(measurements: list[Measurement], wanted: int) -> list[Measurement]:
+    """Return the measurements, the last of which says if there should have been more."""
+    if len(measurements) < wanted:
+        note = f"interrupted: {len(measurements)} of {wanted} repetitions"
+        last = measurements[-1]
+        measurements[-1] = last._replace(notes=(*last.notes, note))
+    return measurements

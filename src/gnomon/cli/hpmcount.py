@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from contextlib import ExitStack
 
 from gnomon.cli import listing
-from gnomon.cli.count import Report, finish
+from gnomon.cli.delivery import Delivery, finish
 from gnomon.cli.parsing import HelpFormatter
 from gnomon.errors import UsageError
 
@@ -66,8 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         names += analyse.events_of_groups(groups)
     wanted = resolve(names)
     options = Options(tool="hpmcount", formulas=arguments.formulas, every_usage_row=True)
-    with ExitStack() as stack:
-        report = Report(arguments, stack, options, sys.stdout, suffix=".hpm")
+    with Delivery(arguments, options, sys.stdout, suffix=".hpm") as delivery:
         measurement = capture.run(command, wanted)
-        report.write([measurement])
+        delivery.deliver([measurement])
     return finish(measurement.exit_status, measurement.signal)

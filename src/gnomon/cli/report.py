@@ -28,7 +28,12 @@ def parser() -> argparse.ArgumentParser:
         help="what to print values of (default: command)",
     )
     p.add_argument("--json", action="store_true", help="as JSON")
-    p.add_argument("-o", "--output", metavar="FILE", help="write it there; '-' is stdout")
+    p.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write it there, as JSON if it ends in .json; '-' is stdout",
+    )
     return p
 
 
@@ -39,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     opened = find(arguments.run)
     rows = report.profile(opened, arguments.per)
-    if arguments.json:
+    if arguments.json or (arguments.output or "").lower().endswith(".json"):
         whole: dict[str, Any] = {
             "run": dict(opened.head),
             "values": [row.as_dict() for row in rows],

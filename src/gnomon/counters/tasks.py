@@ -186,7 +186,8 @@ class TaskRecords:
         if kind == _READ and len(body) >= _COUNTS.size:
             pid, tid, value, _, running, event = _COUNTS.unpack_from(body)
             by_thread = self._counts.get(event)
-            if by_thread is not None:
+            # No thread has the number 0: two CPUs have written over each other.
+            if by_thread is not None and tid:
                 self._task(pid, tid)
                 # A number that was given anew adds to its first bearer.
                 total = by_thread.setdefault(tid, [0, 0])
@@ -194,16 +195,19 @@ class TaskRecords:
                 total[1] += running
         elif kind == _EXIT and len(body) >= _TASK.size:
             pid, _, tid, _, _ = _TASK.unpack_from(body)
-            self._task(pid, tid).ended = True
+            if tid:
+                self._task(pid, tid).ended = True
         elif kind == _FORK and len(body) >= _TASK.size:
             pid, ppid, tid, parent, at = _TASK.unpack_from(body)
-            task = self._task(pid, tid)
-            task.ppid, task.parent, task.forked_at = ppid, parent, at
+            if tid:
+                task = self._task(pid, tid)
+                task.ppid, task.parent, task.forked_at = ppid, parent, at
         elif kind == _COMM and len(body) >= _TASK_ID.size + _SAMPLE_ID.size:
             pid, tid = _TASK_ID.unpack_from(body)
             _, _, at = _SAMPLE_ID.unpack_from(body, len(body) - _SAMPLE_ID.size)
             name = body[_TASK_ID.size :].partition(b"\0")[0].decode(errors="replace")
-            self._task(pid, tid).names.append((at, name))
+            if tid:
+                self._task(pid, tid).names.append((at, name))
         elif kind == _LOST and len(body) >= _LOST_RECORD.size:
             self.lost += _LOST_RECORD.unpack_from(body)[1]
 

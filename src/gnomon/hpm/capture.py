@@ -25,7 +25,11 @@ from gnomon.counters.resolve import Resolved
 from gnomon.errors import EventSetError, GnomonError
 from gnomon.hpm.measurement import Measurement, own_usage, raw_clock_ns, usage_rows
 from gnomon.hpm.program import Signals, release, resident_kib, spawn
-from gnomon.model.value import Unavailable, Value
+from gnomon.model.value import Scope, Unavailable, Value
+from gnomon.units import duration
+
+# Below this the accounts of CPU time are too coarse to tell a lost counter from a short program.
+_CERTAIN_CPU_NS = 2_000_000
 
 if TYPE_CHECKING:
     from gnomon.counters.tasks import TaskCounting, TaskRow
@@ -61,6 +65,9 @@ def _run(command: Sequence[str], wanted: Resolved, counts: _CommandCounts) -> Me
         signals.forward_to(None)
         _, status, usage = os.wait4(pid, 0)
     killed = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+    user_ns = round(1e9 * own_usage(usage, "ru_utime", before.used))
+    system_ns = round(1e9 * own_usage(usage, "ru_stime", before.used))
+    values, detached = _without_detached(values, user_ns + system_ns)
     return Measurement(
         command=tuple(command),
         pid=pid,
@@ -69,16 +76,36 @@ def _run(command: Sequence[str], wanted: Resolved, counts: _CommandCounts) -> Me
         signal=killed,
         started=started,
         wall_ns=end_ns - before.at_ns,
-        user_ns=round(1e9 * own_usage(usage, "ru_utime", before.used)),
-        system_ns=round(1e9 * own_usage(usage, "ru_stime", before.used)),
+        user_ns=user_ns,
+        system_ns=system_ns,
         values=values,
-        unavailable=wanted.unavailable + counts.unavailable,
+        unavailable=wanted.unavailable + counts.unavailable + detached,
         notes=counts.notes(),
         rusage=usage_rows(usage, before.used, own_rss_kib),
         tasks=counts.rows(),
         task_values=counts.task_values,
         interrupted=signals.interrupted,
     )
+
+
+def _without_detached(
+    values: tuple[Value, ...], cpu_ns: int
+) -> tuple[tuple[Value, ...], tuple[Unavailable, ...]]:
+    """Return the values without those whose counters the kernel took away, and why they lack.
+
+    An unprivileged user's counters are closed when the program is set-user-ID. They were enabled
+    while the program was on a CPU, so their time then falls short of the CPU time it used.
+    """
+    ours = [v for v in values if v.scope is Scope.THREAD]
+    enabled = max((v.enabled_ns for v in ours), default=0)
+    if not ours or cpu_ns < _CERTAIN_CPU_NS or enabled * 2 > cpu_ns:
+        return values, ()
+    reason = (
+        f"the kernel took the counter away after {duration(enabled)} of {duration(cpu_ns)} CPU "
+        "time, as it does when an unprivileged user's program is set-user-ID"
+    )
+    gone = tuple(Unavailable(v.event, reason, "run it as root, or count without it") for v in ours)
+    return tuple(v for v in values if v not in ours), gone
 
 
 def attach(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -98,6 +99,8 @@ def check_free(name: str) -> Path:
     Raises:
         RunDirectoryError: it exists, or its parent does not or cannot be written.
     """
+    if Path(name).name in ("", "..", SUFFIX):
+        raise RunDirectoryError(f"'{name}' names no run directory; choose a name such as first-run")
     path = path_of(name)
     if name != _utf8(name):
         raise RunDirectoryError(f"{path}: the name is not UTF-8; choose another --run NAME")
@@ -140,6 +143,10 @@ def write(
         partial.rename(path)
     except OSError as error:
         shutil.rmtree(partial, ignore_errors=True)
+        if path.exists():
+            raise RunDirectoryError(
+                f"{path}: another process has made it meanwhile; under mpirun use -u"
+            ) from None
         raise RunDirectoryError(f"{path}: cannot be written: {error.strerror}") from None
     return path
 
@@ -157,7 +164,10 @@ def _write_tables(folder: Path, tables: Sequence[Table]) -> None:
             file = str(folder / f"{schema.name}.parquet").replace("'", "''")
             connection.execute(f"COPY {schema.name} TO '{file}' (FORMAT parquet, COMPRESSION zstd)")
     except duckdb.Error as error:
-        raise OSError(0, str(error).partition("\n")[0]) from None
+        said = str(error)
+        number = re.search(r'"errno":"(\d+)"', said)
+        cause = os.strerror(int(number[1])) if number else said.partition("\n")[0]
+        raise OSError(int(number[1]) if number else 0, cause) from None
     finally:
         connection.close()
 

@@ -1,0 +1,154 @@
+"""Where the report of a counted program goes, and how the command ends afterwards."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import stat
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from gnomon.cli.output import is_styled, open_for_writing, write, write_alone
+from gnomon.errors import GnomonError, UsageError
+
+if TYPE_CHECKING:
+    from gnomon.hpm.measurement import Measurement
+    from gnomon.hpm.report import Options
+
+
+class Delivery:
+    """The destinations that one command line names; files are opened before the program runs.
+
+    Once the program has run its status is what counts: a destination that fails then costs a line
+    on stderr, and the others get their report.
+    """
+
+    def __init__(
+        self, arguments: argparse.Namespace, options: Options, terminal: IO[str], suffix: str = ""
+    ) -> None:
+        """Open what is to be written.
+
+        Raises:
+            UsageError: a name is none.
+            GnomonError: a file or run directory cannot be written.
+        """
+        self._options = options
+        self._terminal: IO[str] | None = terminal
+        self._json = self._file_json = arguments.json
+        self._mute = arguments.no_terminal
+        self._file: IO[str] | None = None
+        self._is_whole = False
+        self._run: str | None = arguments.run
+        if arguments.output == "":
+            raise UsageError("-o '': a file has a name")
+        if arguments.output == "-":
+            self._terminal = sys.stdout
+        elif arguments.output is not None:
+            name = _unique(arguments.output) if arguments.unique else arguments.output
+            self._file_json = self._json or name.lower().endswith(".json")
+            # JSON that was asked for and has a file to go to leaves the terminal to people.
+            self._json = False
+            self._file = open_for_writing(name + suffix)
+        if self._run is not None:
+            from gnomon.store.rundir import check_free
+
+            self._run = _unique(self._run) if arguments.unique else self._run
+            check_free(self._run)
+        if self._terminal is None and terminal is not sys.stderr:
+            raise GnomonError("standard output is closed; write the report to a file: -o NAME")
+
+    def __enter__(self) -> Delivery:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Close the file; half a report is none, so it is removed."""
+        if self._file is None:
+            return
+        name, is_file = self._file.name, stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)
+        try:
+            self._file.close()
+        except OSError:
+            self._is_whole = False
+        if is_file and not self._is_whole:
+            Path(name).unlink()
+
+    def deliver(self, measurements: Sequence[Measurement]) -> None:
+        """Write the report to each destination."""
+        from gnomon.hpm import report
+        from gnomon.hpm.measurement import this_host
+
+        host = this_host()
+
+        def rendered(as_json: bool, styled: bool) -> str:
+            if as_json:
+                import json
+
+                from gnomon.hpm.document import document
+
+                return json.dumps(document(measurements, host), indent=2) + "\n"
+            return report.text(measurements, host, self._options._replace(styled=styled))
+
+        def to_terminal(stream: IO[str]) -> None:
+            text = rendered(self._json, is_styled(stream))
+            if stream is sys.stdout:
+                write_alone(text)
+            else:
+                write(stream, text if self._json else "\n" + text)
+
+        def to_file(file: IO[str]) -> None:
+            write(file, rendered(self._file_json, False))
+            self._is_whole = True
+
+        def to_run(name: str) -> None:
+            from gnomon.hpm.tables import save
+
+            path = save(name, measurements, host, rendered(False, False))
+            if not self._mute:
+                write(sys.stderr, f"run directory: {path}\n")
+
+        terminal, file, run = self._terminal, self._file, self._run
+        if terminal is not None and not (self._mute and file is not None):
+            _guarded("the report", lambda: to_terminal(terminal))
+        if file is not None:
+            _guarded(file.name, lambda: to_file(file))
+        if run is not None:
+            _guarded(run, lambda: to_run(run))
+
+
+def _unique(name: str) -> str:
+    from gnomon.hpm.naming import unique
+
+    return unique(name)
+
+
+def _guarded(name: str, do: Callable[[], None]) -> None:
+    try:
+        do()
+    except OSError as error:
+        _complain(f"{name}: cannot be written: {error.strerror}")
+    except GnomonError as error:
+        _complain(str(error))
+
+
+def _complain(line: str) -> None:
+    if sys.stderr is not None:
+        write(sys.stderr, f"gnomon: {line}\n")
+
+
+def finish(exit_status: int | None, killed_by: int) -> int:
+    """Return the program's status, or die of the signal that killed it, as it did."""
+    if killed_by:
+        import resource
+        import signal
+
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+        # The program has left its core already; ours would only hide it.
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if killed_by not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(killed_by, signal.SIG_DFL)
+        os.kill(os.getpid(), killed_by)
+    return exit_status or 0
