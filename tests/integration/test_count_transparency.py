@@ -156,7 +156,8 @@ def test_ignored_signals_are_seen_at_all(tmp_path: Path) -> None:
     """The comparison above would notice: SIGTERM is bit 14."""
     _, seen = plain_and_counted(tmp_path, "cat", "/proc/self/status", setup="trap '' TERM")
     (ignored,) = (line for line in seen.stdout.splitlines() if line.startswith("SigIgn"))
-    assert int(ignored.split()[1], 16) == 1 << 14
+    # Of the first 31; make leaves those of the C library (32, 33) ignored.
+    assert int(ignored.split()[1], 16) & 0x7FFFFFFF == 1 << 14
 
 
 def test_many_events_leave_the_limit_of_open_files(tmp_path: Path) -> None:

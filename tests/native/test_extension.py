@@ -31,8 +31,9 @@ def test_the_extension_is_clean_under_sanitizers(tmp_path: Path) -> None:
     run(
         sys.executable, "-m", "pip", "install", "-qq", "--disable-pip-version-check",
         "--no-build-isolation", "--no-deps", "--no-compile", "--target", package,
-        f"-Cbuild-dir={tmp_path / 'build'}", "-Ccmake.define.GNOMON_SANITIZE=ON",
-        "-Ccmake.build-type=Debug", ROOT,
+        f"--config-settings=build-dir={tmp_path / 'build'}",
+        "--config-settings=cmake.define.GNOMON_SANITIZE=ON",
+        "--config-settings=cmake.build-type=Debug", ROOT,
     )  # fmt: skip
     libraries = [run("cc", f"-print-file-name=lib{name}.so").strip() for name in ("asan", "ubsan")]
     said = run(

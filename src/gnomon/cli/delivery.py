@@ -110,7 +110,10 @@ class Delivery:
 
         terminal, file, run = self._terminal, self._file, self._run
         if terminal is not None and not (self._mute and file is not None):
-            _guarded("the report", lambda: to_terminal(terminal))
+            written = _guarded("the report", lambda: to_terminal(terminal))
+            if not written and terminal is sys.stdout:
+                # What is left in its buffer must not fail again when the command ends.
+                os.dup2(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), terminal.fileno())
         if file is not None:
             _guarded(file.name, lambda: to_file(file))
         if run is not None:
@@ -123,13 +126,17 @@ def _unique(name: str) -> str:
     return unique(name)
 
 
-def _guarded(name: str, do: Callable[[], None]) -> None:
+def _guarded(name: str, do: Callable[[], None]) -> bool:
+    """Do it and return whether it could be done; say so if not."""
     try:
         do()
     except OSError as error:
         _complain(f"{name}: cannot be written: {error.strerror}")
     except GnomonError as error:
         _complain(str(error))
+    else:
+        return True
+    return False
 
 
 def _complain(line: str) -> None:
