@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gnomon.hpm import analyse
 from gnomon.hpm.measurement import MEANINGLESS_USAGE, Host, Measurement
 from gnomon.metrics.derived import MetricValue
-from gnomon.model.value import How, Unavailable
+from gnomon.model.value import Domain, How, Unavailable
 from gnomon.units import duration, number, quantity
 
 _TASK_ROWS = 20
@@ -113,9 +113,14 @@ def _metric_lines(metrics: Sequence[MetricValue], options: Options, style: _Styl
     rows = []
     for metric in metrics:
         how = "" if metric.how is How.COUNTED else metric.how.value
+        modes = "" if metric.domain in (None, Domain.ALL) else f"{metric.domain.value} mode only"
         formula = f"= {metric.formula}" if options.formulas else ""
         rows.append(
-            (metric.name, quantity(metric.value, metric.unit), _joined(how, formula, sep="  "))
+            (
+                metric.name,
+                quantity(metric.value, metric.unit),
+                _joined(how, modes, formula, sep="  "),
+            )
         )
     return [style.bold("metrics"), *_table(rows, style), ""]
 
