@@ -23,10 +23,13 @@ Programs = Callable[[str], Path]
 def paranoid() -> Iterator[Callable[[int], None]]:
     """Return a function that sets kernel.perf_event_paranoid until the end of the test."""
     if os.geteuid() != 0:
-        pytest.skip("kernel.perf_event_paranoid may only be set by root: run `make test` as root")
+        pytest.fail("kernel.perf_event_paranoid may only be set by root: run `make test` as root")
     tried = run(*WITHOUT_RIGHTS, GNOMON, "--version")
     if tried.returncode:
-        pytest.skip(f"nothing runs here without capabilities ({tried.stderr.strip()})")
+        pytest.fail(
+            f"nothing runs here without capabilities ({tried.stderr.strip()}): install setpriv "
+            "(util-linux), and run the tests where files are root's own"
+        )
     before = PARANOID.read_text()
 
     def set_level(level: int) -> None:

@@ -140,7 +140,7 @@ show(counting.stop())
 def test_exact_counts_in_a_network_of_our_own(tmp_path: Path) -> None:
     """Loopback and veth pairs that nobody else uses: every byte is known."""
     if shutil.which("unshare") is None or shutil.which("ip") is None:
-        pytest.skip("needs unshare (util-linux) and ip (iproute2)")
+        pytest.fail("unshare (util-linux) or ip (iproute2) is not installed: run `make setup`")
     script = 'mount -t sysfs sysfs "$1" && exec "$2" -c "$3" "$1"'
     probe = ["unshare", "--map-root-user", "--net", "--mount"]
     mount = subprocess.run(

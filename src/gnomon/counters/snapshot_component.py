@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -43,7 +44,7 @@ class Offer(NamedTuple):
     tally: Tally
 
 
-class SnapshotComponent:
+class SnapshotComponent(ABC):
     """A component whose counts are differences between snapshots of files.
 
     A subclass says which events there are (`offers`), takes the snapshots (`node_snapshot`,
@@ -61,25 +62,29 @@ class SnapshotComponent:
         self.proc = proc
         self.sys = sys
 
+    @abstractmethod
     def offers(self, *, idle: bool) -> Iterator[Offer]:
         """Yield every event here; with `idle` also those of units that nobody would list."""
-        raise NotImplementedError
 
+    @abstractmethod
     def node_snapshot(self, tallies: Sequence[Tally]) -> Snapshot:
         """Return the machine's numbers that the tallies need."""
-        raise NotImplementedError
 
-    def process_snapshot(self, files: ProcessFiles, fields: frozenset[str]) -> Snapshot:
-        """Return the process's numbers for the given fields."""
-        raise NotImplementedError
+    def process_snapshot(
+        self,
+        files: ProcessFiles,  # noqa: ARG002
+        fields: frozenset[str],  # noqa: ARG002
+    ) -> Snapshot:
+        """Return the process's numbers for the given fields; none where only a node has any."""
+        return {}
 
+    @abstractmethod
     def node_problem(self, tally: Tally) -> Problem:
         """Return why a number of the machine is not there."""
-        raise NotImplementedError
 
-    def file_of(self, field: str) -> str:
+    def file_of(self, field: str) -> str:  # noqa: ARG002
         """Return the file of /proc/PID that a field of a process comes from."""
-        raise NotImplementedError
+        return ""
 
     def availability(self) -> Availability:
         """Return whether any event can be read here, and what is in the way of the others."""
