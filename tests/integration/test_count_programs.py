@@ -197,6 +197,7 @@ def test_keys_of_the_terminal_are_the_programs_business(
 @pytest.mark.parametrize("per", [(), ("--per", "thread")], ids=["totals", "per"])
 def test_signal_at_any_moment_ends_both(per: tuple[str, ...], programs: Programs) -> None:
     """Also before the program runs: no program stays, and the status is the signal's."""
+    assert gnomon("count", *per, "-e", "task-clock", "--", "true").returncode == 0
     for milliseconds in range(0, 160, 16):
         with subprocess.Popen(
             [GNOMON, "count", *per, "-e", "task-clock", "--", str(programs("await"))],

@@ -12,16 +12,26 @@ from pathlib import Path
 import pytest
 
 from gnomon import _core
-from gnomon.counters.resolve import resolve
+from gnomon.counters.resolve import Resolved, resolve
 from gnomon.errors import GnomonError, ProgramError
 from gnomon.hpm import capture
 from gnomon.hpm.analyse import processes, spreads
-from gnomon.hpm.measurement import usage_rows
+from gnomon.hpm.measurement import Measurement, usage_rows
 from gnomon.hpm.naming import unique
 
 EVENTS = "task-clock,page-faults,minor-faults,major-faults,page-faults:u,minor-faults:u"
 HANDLED = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1,
            signal.SIGUSR2, signal.SIGCHLD)  # fmt: skip
+
+
+def measured(command: list[str], wanted: Resolved, *, by_task: bool = False) -> Measurement:
+    """Return the measurement; a kernel that cannot tell threads apart is no fault of ours."""
+    try:
+        return capture.run(command, wanted, by_task=by_task)
+    except GnomonError as error:
+        if "does not report the counts of exiting threads" in str(error):
+            pytest.skip(str(error))
+        raise
 
 
 def descriptors() -> set[str]:
@@ -43,7 +53,7 @@ def test_limit_of_open_files_is_the_programs_own(
     by_task: bool, few_files: int, tmp_path: Path
 ) -> None:
     command = ["sh", "-c", f"ulimit -Sn > {tmp_path}/limit; ulimit -Hn >> {tmp_path}/limit"]
-    measurement = capture.run(command, resolve(EVENTS), by_task=by_task)
+    measurement = measured(command, resolve(EVENTS), by_task=by_task)
     assert measurement.exit_status == 0
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     soft, seen_hard = (tmp_path / "limit").read_text().split()
@@ -58,7 +68,7 @@ def test_nothing_is_left_behind(by_task: bool) -> None:
     wakeup = signal.set_wakeup_fd(-1)
     open_before = descriptors()
     for status in (0, 3):
-        measurement = capture.run(["sh", "-c", f"exit {status}"], resolve(EVENTS), by_task=by_task)
+        measurement = measured(["sh", "-c", f"exit {status}"], resolve(EVENTS), by_task=by_task)
         assert measurement.exit_status == status
     assert descriptors() == open_before
     assert [signal.getsignal(number) for number in HANDLED] == before
@@ -72,7 +82,7 @@ def test_nothing_is_left_behind_by_what_does_not_run() -> None:
     open_before = descriptors()
     for by_task in (True, False):
         with pytest.raises(ProgramError) as caught:
-            capture.run(["/no/such/program"], resolve(EVENTS), by_task=by_task)
+            measured(["/no/such/program"], resolve(EVENTS), by_task=by_task)
         assert caught.value.exit_status == 127
     with pytest.raises(GnomonError):
         capture.attach(int(Path("/proc/sys/kernel/pid_max").read_text()), resolve(EVENTS))
@@ -88,7 +98,7 @@ def test_environment_that_was_changed_meanwhile(
     monkeypatch.setenv("GNOMON_TEST_ADDED", "yes")
     monkeypatch.delenv("PATH")
     script = f'echo $GNOMON_TEST_ADDED > {tmp_path}/seen; test -z "$(env | grep ^GNOMON_X)"'
-    measurement = capture.run(["/bin/sh", "-c", script], resolve("task-clock"))
+    measurement = measured(["/bin/sh", "-c", script], resolve("task-clock"))
     assert (tmp_path / "seen").read_text() == "yes\n"
     assert measurement.command[0] == "/bin/sh"
 
@@ -118,7 +128,7 @@ def test_process_does_not_run_before_its_gate_is_opened(tmp_path: Path) -> None:
 
 
 def test_rows_add_up_to_processes() -> None:
-    measurement = capture.run(["sh", "-c", "true; (true); exit 2"], resolve(EVENTS), by_task=True)
+    measurement = measured(["sh", "-c", "true; (true); exit 2"], resolve(EVENTS), by_task=True)
     assert measurement.tasks is not None
     rows = processes(measurement)
     assert [row.pid for row in rows].count(measurement.pid) == 1
@@ -130,7 +140,7 @@ def test_rows_add_up_to_processes() -> None:
 
 
 def test_spread_of_runs_is_of_what_all_have() -> None:
-    runs = [capture.run(["true"], resolve("task-clock,page-faults")) for _ in range(3)]
+    runs = [measured(["true"], resolve("task-clock,page-faults")) for _ in range(3)]
     names = [spread.name for spread in spreads(runs)]
     assert names[:3] == ["wall time", "user time", "system time"]
     assert {"task-clock", "page-faults"} <= set(names)
