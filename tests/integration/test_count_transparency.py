@@ -290,6 +290,7 @@ def test_reader_that_goes_away() -> None:
 @pytest.mark.parametrize("where", ["-n -o {0}/report", "", "-o -", "--per thread"])
 def test_status_survives_closed_streams(closed: str, where: str, tmp_path: Path) -> None:
     count = f"{GNOMON} count -e task-clock {where.format(tmp_path)} -- sh -c 'exit 5'"
+    assert run("sh", "-c", count).returncode == 5
     seen = run("sh", "-c", f"{count} {closed}")
     assert seen.returncode == 5
     assert "Traceback" not in seen.stdout + seen.stderr
