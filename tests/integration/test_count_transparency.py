@@ -178,6 +178,7 @@ def test_open_descriptors_are_the_same(closed: str, tmp_path: Path, programs: Pr
     """Those that were open, and nothing of ours: neither counters nor pipes."""
     extra, descriptors = tmp_path / "extra", programs("descriptors")
     extra.write_text("")
+    assert run(GNOMON, "count", "--per", "thread", "--", "true").returncode == 0
     count = shlex.join([*COUNT, str(tmp_path / "report"), "--"])
     script = f"exec 7< {extra} 9>> {extra} {closed}; {descriptors} plain; {count} {descriptors} "
     for options in ("seen", f"seen; {GNOMON} count --per thread -- {descriptors} apart"):
