@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from gnomon.counters.component import Component, Event
 from gnomon.counters.components import COMPONENTS, component
-from gnomon.counters.names import TypedName, nearest, pmu_terms, split
+from gnomon.counters.names import nearest, pmu_terms, split
 from gnomon.errors import EventNameError, EventUnavailableError
 from gnomon.model.value import Unavailable
 
@@ -100,6 +100,3 @@ def _unknown(name: str) -> EventNameError:
         "no event, preset or tracepoint of that name (see gnomon events)",
         nearest(name, known),
     )
-
-
-__all__ = ["Resolved", "TypedName", "one", "owner", "resolve"]

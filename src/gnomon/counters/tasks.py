@@ -183,7 +183,8 @@ class TaskRecords:
         return ""
 
     def _take(self, kind: int, body: bytes) -> None:
-        if kind == _READ and len(body) >= _COUNTS.size:
+        """Take one record, whose size is one that its kind can have (`_SIZES`)."""
+        if kind == _READ:
             pid, tid, value, _, running, event = _COUNTS.unpack_from(body)
             by_thread = self._counts.get(event)
             # No thread has the number 0: two CPUs have written over each other.
@@ -193,11 +194,11 @@ class TaskRecords:
                 total = by_thread.setdefault(tid, [0, 0])
                 total[0] += value
                 total[1] += running
-        elif kind == _EXIT and len(body) >= _TASK.size:
+        elif kind == _EXIT:
             pid, _, tid, _, _ = _TASK.unpack_from(body)
             if tid:
                 self._task(pid, tid).ended = True
-        elif kind == _FORK and len(body) >= _TASK.size:
+        elif kind == _FORK:
             pid, ppid, tid, parent, at = _TASK.unpack_from(body)
             if tid:
                 task = self._task(pid, tid)
@@ -208,7 +209,7 @@ class TaskRecords:
             name = body[_TASK_ID.size :].partition(b"\0")[0].decode(errors="replace")
             if tid:
                 self._task(pid, tid).names.append((at, name))
-        elif kind == _LOST and len(body) >= _LOST_RECORD.size:
+        elif kind == _LOST:
             self.lost += _LOST_RECORD.unpack_from(body)[1]
 
     def _task(self, pid: int, tid: int) -> _Task:
