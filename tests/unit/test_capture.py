@@ -42,7 +42,8 @@ def descriptors() -> set[str]:
 def few_files() -> Iterator[int]:
     """Allow few open files: fewer than telling threads apart by six events takes."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    few = max(map(int, descriptors())) + 10
+    taken = descriptors()
+    few = max(max(map(int, taken)) + 1, len(taken) + 14)
     resource.setrlimit(resource.RLIMIT_NOFILE, (few, hard))
     yield few
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
