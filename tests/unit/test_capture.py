@@ -136,7 +136,14 @@ def test_rows_add_up_to_processes() -> None:
     assert sum(row.threads for row in rows) == len(measurement.tasks)
     for at, event in enumerate(measurement.task_values):
         (total,) = (value for value in measurement.values if value.event == event)
-        assert sum(row.values[at] or 0 for row in rows) == total.value
+        assert total.value is not None
+        known = [row.values[at] for row in rows]
+        # Of threads that exit at the same instant the kernel may lose records; it says so.
+        if None in known:
+            assert any("lost records" in note for note in measurement.notes)
+            assert sum(one or 0 for one in known) <= total.value
+        else:
+            assert sum(one or 0 for one in known) == total.value
     assert [value.event for value in measurement.values] == EVENTS.split(",")
 
 
