@@ -9,6 +9,7 @@
     │   ├── ForkedError             a child uses the set of its parent
     │   ├── NotRunningError         stop or read of a set that was not started
     │   └── RunningError            a change to a set while it counts
+    ├── EmulationError              the emulated PMU cannot run here
     ├── ProgramError                the program to be measured could not be started
     ├── FormatError                 a file is not what its name says
     ├── FormulaError                a metric's formula cannot be parsed or evaluated
@@ -96,6 +97,10 @@ class RunningError(EventSetError):
     """The set is counting, and what was asked for needs it stopped."""
 
     papi_name = "PAPI_EISRUN"
+
+
+class EmulationError(GnomonError):
+    """The emulated PMU cannot run the program here."""
 
 
 class ProgramError(GnomonError):

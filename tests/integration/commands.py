@@ -114,3 +114,8 @@ def task_sum(document: Mapping[str, Any], rows: str, event: str) -> int:
     found = [row["values"][event] for row in document[rows]]
     assert None not in found, f"{event}: a row without a count"
     return sum(found)
+
+
+def emulated(folder: Path, *arguments: str | Path, **options: Any) -> Document:
+    """Return the document of a program that ran on the emulated PMU."""
+    return counted(folder, "--pmu", "emulated", *arguments, **options)

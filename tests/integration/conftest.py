@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from commands import SAME_LAYOUT, perf_program, run
 
+from gnomon.counters.emulation.valgrind import Valgrind
+
 SOURCES = Path(__file__).parents[1] / "programs"
 TRACING = Path("/sys/kernel/tracing/events")
 
@@ -60,3 +62,26 @@ def same_layout() -> tuple[str, ...]:
     if tried.returncode:
         pytest.skip(f"address randomisation cannot be switched off here ({tried.stderr.strip()})")
     return SAME_LAYOUT
+
+
+@pytest.fixture(scope="session")
+def valgrind() -> None:
+    """Fail, with the remedy, where Valgrind is not installed."""
+    state = Valgrind().availability()
+    if not state.available:
+        pytest.fail(f"{state.reason}: run `make setup`")
+
+
+@pytest.fixture(scope="session")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Return a function that compiles a source of tests/programs with any compiler."""
+    folder = tmp_path_factory.mktemp("compiled")
+
+    def compiled(compiler: str, source: str, *flags: str) -> Path:
+        made = folder / "-".join((Path(source).stem, *flags)).replace("/", "_")
+        if shutil.which(compiler) is None:
+            pytest.fail(f"there is no {compiler}: run `make setup`")
+        subprocess.run([compiler, "-g", *flags, "-o", made, SOURCES / source], check=True)
+        return made
+
+    return compiled

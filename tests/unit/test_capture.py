@@ -133,7 +133,7 @@ def test_rows_add_up_to_processes() -> None:
     assert measurement.tasks is not None
     rows = processes(measurement)
     assert [row.pid for row in rows].count(measurement.pid) == 1
-    assert sum(row.threads for row in rows) == len(measurement.tasks)
+    assert sum(row.threads or 0 for row in rows) == len(measurement.tasks)
     for at, event in enumerate(measurement.task_values):
         (total,) = (value for value in measurement.values if value.event == event)
         assert total.value is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import trees
 from planted import plant
 
 from gnomon.counters.doctor import Check, diagnose
@@ -92,6 +93,26 @@ def test_a_container_says_how_it_should_have_been_started(tmp_path: Path) -> Non
     checks = by_name(plant(tmp_path, NEEDY | {".dockerenv": ""}))
     assert "docker" in checks["container"].found
     assert "--cap-add PERFMON" in checks["capabilities"].remedy
+
+
+def test_energy_that_may_not_be_read_limits(tmp_path: Path) -> None:
+    trees.amd_server(plant(tmp_path, NEEDY))
+    checks = by_name(tmp_path)
+    # The kernel that tries is this one, which has no such PMU; powercap and sensors can be read.
+    assert checks["energy, sensors"].state == "limited"
+    assert checks["energy, sensors"].remedy
+    assert checks["uncore PMUs"].state == "missing"
+    assert checks["uncore PMUs"].remedy
+
+
+def test_no_gpu_is_no_fault_and_one_without_a_driver_is(tmp_path: Path) -> None:
+    gpu = "sys/bus/pci/devices/0000:17:00.0"
+    if by_name(tmp_path)["NVIDIA GPUs"].found != "there is none":
+        pytest.skip("this machine has NVIDIA's driver")
+    checks = by_name(plant(tmp_path, {f"{gpu}/vendor": "0x10de\n", f"{gpu}/class": "0x030200\n"}))
+    assert checks["NVIDIA GPUs"].state == "missing"
+    assert "0000:17:00.0" in checks["NVIDIA GPUs"].found
+    assert "driver" in checks["NVIDIA GPUs"].remedy
 
 
 def test_an_empty_tree_is_diagnosed_too(tmp_path: Path) -> None:

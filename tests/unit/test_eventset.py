@@ -326,9 +326,11 @@ def test_dropped_sets_leave_no_descriptor() -> None:
 def test_every_component_gives_its_descriptors_back() -> None:
     before = descriptors()
     for source in COMPONENTS:
-        name = next(iter(source.events())).name
+        listed = next(iter(source.events()), None)
+        if listed is None:  # a machine may have no unit outside its cores, say
+            continue
         for _ in range(10):
-            events = EventSet(name, strict=False)
+            events = EventSet(listed.name, strict=False)
             if events.events:
                 events.start()
                 events.stop()

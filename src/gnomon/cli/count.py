@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from gnomon.cli import listing
 from gnomon.cli.delivery import Delivery, finish
+from gnomon.cli.output import is_styled, write
 from gnomon.cli.parsing import HelpFormatter
 from gnomon.errors import UsageError
 
@@ -27,6 +28,7 @@ examples:
   gnomon count -g CACHE,BRANCH -x -r 5 -- ./app
   gnomon count --per thread --json -o app.json -- ./app
   gnomon count -p 4711 -d 10
+  gnomon count --pmu emulated --run app -- ./app -n 1
 
 The status is the program's own; 127 if it is not found, 126 if it cannot be executed."""
 
@@ -59,6 +61,21 @@ def parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         help="event groups by number or name (see gnomon groups)",
+    )
+    what.add_argument(
+        "--pmu",
+        choices=("native", "emulated"),
+        default="native",
+        help="emulated: run the program on a simulated CPU, for machines without counters: "
+        "exact, per function and line, and slow (docs: Counters without a PMU)",
+    )
+    what.add_argument(
+        "--cache",
+        metavar="SPEC",
+        action="append",
+        default=[],
+        help="with --pmu emulated: level=size,ways,line of a cache to simulate, such as "
+        "D1=32K,8,64 or LL=8M,16,64 (default: this machine's)",
     )
     what.add_argument(
         "--per",
@@ -122,7 +139,9 @@ def run(arguments: argparse.Namespace) -> int:
     if command[:1] == ["--"]:
         command = command[1:]
     _check(arguments, command)
-    return _count(arguments, command)
+    return (
+        _emulate(arguments, command) if arguments.pmu == "emulated" else _count(arguments, command)
+    )
 
 
 def _check(arguments: argparse.Namespace, command: Sequence[str]) -> None:
@@ -146,6 +165,16 @@ def _check(arguments: argparse.Namespace, command: Sequence[str]) -> None:
         raise UsageError("-u goes with -o NAME or --run NAME")
     if arguments.no_terminal and not arguments.output:
         raise UsageError("-n goes with -o NAME")
+    if arguments.cache and arguments.pmu != "emulated":
+        raise UsageError("--cache goes with --pmu emulated")
+    if arguments.pmu == "emulated":
+        if arguments.pid is not None:
+            raise UsageError("--pmu emulated and -p: a program must be started on it")
+        if arguments.per == "thread":
+            raise UsageError(
+                "--pmu emulated and --per thread: it tells processes apart, not threads; "
+                "use --per process"
+            )
 
 
 def _count(arguments: argparse.Namespace, command: Sequence[str]) -> int:
@@ -153,33 +182,67 @@ def _count(arguments: argparse.Namespace, command: Sequence[str]) -> int:
     from gnomon.hpm import analyse, capture
     from gnomon.hpm.report import Options
 
-    names: list[str] = list(arguments.event)
-    groups = [word for words in arguments.group for word in words.split(",")]
-    if groups or not names:
-        names += analyse.events_of_groups(groups or [str(analyse.DEFAULT_GROUP)])
-    wanted = resolve(names)
+    names = _names(arguments)
+    wanted = resolve(names or analyse.events_of_groups([str(analyse.DEFAULT_GROUP)]))
     options = Options(formulas=arguments.formulas, per=arguments.per)
     with Delivery(arguments, options, sys.stderr) as delivery:
-        measurements: list[Measurement] = []
         if arguments.pid is not None:
-            measurements.append(
+            measurements = [
                 capture.attach(arguments.pid, wanted, seconds=arguments.duration, command=command)
-            )
+            ]
         else:
-            for _ in range(arguments.repeat):
-                measurements.append(capture.run(command, wanted, by_task=bool(arguments.per)))
-                if measurements[-1].interrupted:
-                    break
-        delivery.deliver(_told(measurements, arguments.repeat))
-    # Of several executions the first that failed says how it went.
-    last = next((one for one in measurements if one.exit_status), measurements[-1])
-    return finish(last.exit_status, last.signal)
+            by_task = bool(arguments.per)
+            measurements = _repeated(
+                arguments.repeat, lambda: capture.run(command, wanted, by_task=by_task)
+            )
+        delivery.deliver(measurements)
+    return _ended(measurements)
 
 
-def _told(measurements: list[Measurement], wanted: int) -> list[Measurement]:
-    """Return the measurements, the last of which says if there should have been more."""
-    if len(measurements) < wanted:
-        note = f"interrupted: {len(measurements)} of {wanted} repetitions"
+def _emulate(arguments: argparse.Namespace, command: Sequence[str]) -> int:
+    from gnomon.counters.emulation import caches
+    from gnomon.hpm import emulate
+    from gnomon.hpm.progress import Progress
+    from gnomon.hpm.report import Options
+
+    wanted = emulate.resolve(_names(arguments))
+    simulated = caches.choose(arguments.cache)
+    engine = emulate.usable()
+    options = Options(formulas=arguments.formulas, per=arguments.per)
+    with Delivery(arguments, options, sys.stderr) as delivery:
+        progress = None
+        if sys.stderr is not None and delivery.terminal_is_for_people:
+            write(sys.stderr, f"gnomon: {emulate.announcement(engine)}\n")
+            progress = Progress(sys.stderr, "emulated for") if is_styled(sys.stderr) else None
+        measurements = _repeated(
+            arguments.repeat, lambda: emulate.run(command, wanted, engine, simulated, progress)
+        )
+        delivery.deliver(measurements)
+    return _ended(measurements)
+
+
+def _names(arguments: argparse.Namespace) -> list[str]:
+    from gnomon.hpm import analyse
+
+    groups = [word for words in arguments.group for word in words.split(",")]
+    return [*arguments.event, *(analyse.events_of_groups(groups) if groups else ())]
+
+
+def _repeated(times: int, measure: Callable[[], Measurement]) -> list[Measurement]:
+    """Return measurements, the last of which says if there should have been more."""
+    measurements = []
+    for _ in range(times):
+        measurements.append(measure())
+        if measurements[-1].interrupted:
+            break
+    if len(measurements) < times:
+        note = f"interrupted: {len(measurements)} of {times} repetitions"
         last = measurements[-1]
         measurements[-1] = last._replace(notes=(*last.notes, note))
     return measurements
+
+
+def _ended(measurements: Sequence[Measurement]) -> int:
+    # Of several executions the first that failed says how it went.
+    last = next((one for one in measurements if one.exit_status), measurements[-1])
+    return finish(last.exit_status, last.signal)

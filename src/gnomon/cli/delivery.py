@@ -59,6 +59,11 @@ class Delivery:
         if self._terminal is None and terminal is not sys.stderr:
             raise GnomonError("standard output is closed; write the report to a file: -o NAME")
 
+    @property
+    def terminal_is_for_people(self) -> bool:
+        """Whether a report in words, and not JSON, goes to the terminal."""
+        return self._terminal is not None and not self._json and not self._mute
+
     def __enter__(self) -> Delivery:
         return self
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from gnomon.counters.component import Availability
 from gnomon.counters.machine import (
     CAP_PERFMON,
     CAP_SYS_ADMIN,
@@ -67,9 +68,10 @@ def diagnose(root: Path = ROOT) -> tuple[Check, ...]:
         _open_files(facts),
         _mlock(facts),
         *_file_components(root),
+        *_whole_machine(root),
         _libpfm(),
         _program("perf", "to compare with; Gnomon does not need it", "linux-perf"),
-        _program("valgrind", "counters without a PMU need it", "valgrind"),
+        _program("valgrind", "counting without a PMU (--pmu emulated) needs it", "valgrind"),
     )
 
 
@@ -306,6 +308,32 @@ def _file_components(root: Path) -> Iterator[Check]:
             yield Check(name, state, tried.reason, lost, tried.remedy)
         else:
             yield Check(name, "ok", component.how_measured)
+
+
+def _whole_machine(root: Path) -> Iterator[Check]:
+    """What belongs to no program: energy, units outside the cores, GPUs."""
+    from gnomon.counters.components.gpu import GpuComponent
+    from gnomon.counters.components.power import PowerComponent
+    from gnomon.counters.components.uncore import UncoreComponent
+    from gnomon.counters.nvml import nvidia_devices
+
+    sysfs = root / "sys"
+    lost = "energy is unknown, or some of it"
+    yield _tried("energy, sensors", PowerComponent(root / "proc", sysfs).availability(), lost)
+    lost = "memory traffic and what else happens outside the cores is unknown"
+    yield _tried("uncore PMUs", UncoreComponent(sysfs).availability(), lost)
+    gpus = GpuComponent(root / "proc", sysfs).availability()
+    if not gpus.available and not nvidia_devices(sysfs):
+        yield Check("NVIDIA GPUs", "ok", "there is none")
+    else:
+        yield _tried("NVIDIA GPUs", gpus, "their energy, load and memory are unknown")
+
+
+def _tried(name: str, tried: Availability, lost: str) -> Check:
+    if not tried.reason:
+        return Check(name, "ok", "can be read")
+    state: State = "limited" if tried.available else "missing"
+    return Check(name, state, tried.reason, lost, tried.remedy)
 
 
 def _libpfm() -> Check:

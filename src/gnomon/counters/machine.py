@@ -185,6 +185,11 @@ def clock(root: Path = ROOT, flags: str | None = None) -> Clock:
 
 def no_pmu(root: Path = ROOT) -> tuple[str, str]:
     """Return why this machine has no PMU for its cores, and what to do about it."""
+    reason, remedy = _no_pmu(root)
+    return reason, f"{remedy}; or count on an emulated one: gnomon count --pmu emulated"
+
+
+def _no_pmu(root: Path) -> tuple[str, str]:
     host = hypervisor(root)
     if host is not None:
         reason = f"no core PMU: the hypervisor ({host.name}) does not give this virtual machine one"

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from functools import cache
+from operator import add
 from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.counters.component import RawCount
-from gnomon.hpm.measurement import Measurement
+from gnomon.hpm.measurement import Emulation, Measurement
 from gnomon.metrics.derived import Metrics, MetricValue, computable, load_metrics, quantities
 from gnomon.metrics.groups import find_group, load_groups
 from gnomon.model.value import Domain, How, Scope, Value
@@ -31,18 +32,26 @@ class Spread(NamedTuple):
 
 
 class ProcessRow(NamedTuple):
-    """Counts of one process: the sums over its threads, in the measurement's task values.
+    """Counts of one process: the sums over its threads, in the order of `process_values`.
 
     A sum is None while one of the threads still runs (`running`), and where the counts of one
-    are not known.
+    are not known. An emulated PMU does not know how many threads there were.
     """
 
     pid: int
     ppid: int
     name: str
-    threads: int
+    threads: int | None
     values: tuple[float | None, ...]
     running: bool
+
+
+class FunctionRow(NamedTuple):
+    """Counts of one function, without what it calls: the sums over its lines and all processes."""
+
+    function: str
+    file: str
+    values: tuple[int, ...]
 
 
 def events_of_groups(wanted: Iterable[str]) -> tuple[str, ...]:
@@ -64,6 +73,10 @@ def variables(measurement: Measurement) -> dict[str, float | None]:
     def seconds(ns: int | None) -> float | None:
         return None if ns is None else ns / 1e9
 
+    if measurement.emulation is not None:
+        # The times are the emulator's: nothing of the program follows from them.
+        return {"wall_seconds": None, "user_seconds": None, "system_seconds": None,
+                "cpus": os.cpu_count() or 1}  # fmt: skip
     return {
         "wall_seconds": measurement.wall_ns / 1e9,
         "user_seconds": seconds(measurement.user_ns),
@@ -106,7 +119,15 @@ def spreads(measurements: Sequence[Measurement]) -> tuple[Spread, ...]:
 
 
 def processes(measurement: Measurement) -> tuple[ProcessRow, ...]:
-    """Return the sums over the threads of each process, in order of pid."""
+    """Return the counts of each process, in the order of their numbers."""
+    if measurement.emulation is not None:
+        emulation = measurement.emulation
+        return tuple(
+            ProcessRow(
+                one.pid, one.ppid, program_of(one.command), None, emulation.of(one.totals), False
+            )
+            for one in emulation.processes
+        )
     by_pid: dict[int, list[int]] = {}
     tasks = measurement.tasks or ()
     for at, task in enumerate(tasks):
@@ -122,6 +143,29 @@ def processes(measurement: Measurement) -> tuple[ProcessRow, ...]:
         running = any(tasks[at].running for at in members)
         rows.append(ProcessRow(pid, leader.ppid, leader.name, len(members), tuple(sums), running))
     return tuple(rows)
+
+
+def process_values(measurement: Measurement) -> tuple[str, ...]:
+    """Return the events that `processes` has counts of."""
+    emulation = measurement.emulation
+    return measurement.task_values if emulation is None else emulation.events
+
+
+def program_of(command: str) -> str:
+    """Return the name of the program of a command line."""
+    return command.partition(" ")[0].rpartition("/")[2]
+
+
+def functions(emulation: Emulation) -> tuple[FunctionRow, ...]:
+    """Return the counts of every function, those with the most of the first event first."""
+    sums: dict[tuple[str, str], tuple[int, ...]] = {}
+    for process in emulation.processes:
+        for line, counts in process.lines.items():
+            who = (line.function, line.file)
+            known = sums.get(who)
+            sums[who] = counts if known is None else tuple(map(add, known, counts))
+    rows = (FunctionRow(*who, emulation.of(counts)) for who, counts in sums.items())
+    return tuple(sorted(rows, key=lambda row: (*(-value for value in row.values), row[:2])))
 
 
 def task_value(
@@ -147,6 +191,11 @@ def shown(value: Value) -> str:
 def remark(value: Value) -> str:
     """Return what must be said beside a value: modes, scope, multiplexing; "" for nothing."""
     parts = []
+    if value.how is How.EMULATED:
+        from gnomon.counters.emulation.events import emulated_event
+
+        event = emulated_event(value.event)
+        return "exact" if event is not None and event.is_exact else "simulated"
     if value.domain not in (Domain.ALL, Domain.USER_KERNEL):
         parts.append(f"{value.domain.value} mode only")
     if value.scope is Scope.NODE:

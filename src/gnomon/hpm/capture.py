@@ -12,10 +12,10 @@ import os
 import select
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from gnomon import _core
 from gnomon.counters.component import Event, Target, make_value
@@ -28,8 +28,8 @@ from gnomon.hpm.program import Signals, release, resident_kib, spawn
 from gnomon.model.value import Scope, Unavailable, Value
 from gnomon.units import duration
 
-# Below this the accounts of CPU time are too coarse to tell a lost counter from a short program.
-_CERTAIN_CPU_NS = 2_000_000
+# Below this the CPU time of execve itself may be most of it: no sign of a lost counter.
+_CERTAIN_CPU_NS = 20_000_000
 
 if TYPE_CHECKING:
     from gnomon.counters.tasks import TaskCounting, TaskRow
@@ -47,14 +47,52 @@ def run(command: Sequence[str], wanted: Resolved, *, by_task: bool = False) -> M
         ProgramError: the program cannot be executed; has the shell's status for that.
     """
     with closing(_CommandCounts(wanted, by_task)) as counts:
-        return _run(command, wanted, counts)
+        return execute(command, counts)
 
 
-def _run(command: Sequence[str], wanted: Resolved, counts: _CommandCounts) -> Measurement:
+class CommandCounts(Protocol):
+    """What counts while `execute` runs a command.
+
+    Attributes:
+        nofile: soft limit of open files that the command must find; -1 for ours.
+        environment: variables that are set for it beside ours.
+        unavailable: what cannot be counted.
+    """
+
+    nofile: int
+    environment: Mapping[str, str]
+    unavailable: tuple[Unavailable, ...]
+
+    @property
+    def task_values(self) -> tuple[str, ...]:
+        """Names of the values that `rows` has counts of."""
+
+    def start(self, pid: int) -> None:
+        """Begin with a process that has not executed the command yet."""
+
+    def wait(self, pid: int, signals: Signals) -> None:
+        """Return when the process has ended, leaving it to be waited for."""
+
+    def stop(self) -> tuple[Value, ...]:
+        """Return the counts of the process, which has ended."""
+
+    def rows(self) -> tuple[TaskRow, ...] | None:
+        """Return the counts of each thread, None if they were not asked for."""
+
+    def notes(self) -> tuple[str, ...]:
+        """Return sentences that belong beside the counts."""
+
+
+def execute(command: Sequence[str], counts: CommandCounts) -> Measurement:
+    """Return the measurement of one execution of a command by what was opened for it.
+
+    Raises:
+        ProgramError: the program cannot be executed; has the shell's status for that.
+    """
     with Signals() as signals:
         started = time.time()
         own_rss_kib = resident_kib()
-        pid, gate = spawn(command, signals, counts.nofile)
+        pid, gate = spawn(command, signals, counts.nofile, counts.environment)
         signals.forward_to(pid)
         counts.start(pid)
         before = release(command, pid, gate)
@@ -79,7 +117,7 @@ def _run(command: Sequence[str], wanted: Resolved, counts: _CommandCounts) -> Me
         user_ns=user_ns,
         system_ns=system_ns,
         values=values,
-        unavailable=wanted.unavailable + counts.unavailable + detached,
+        unavailable=counts.unavailable + detached,
         notes=counts.notes(),
         rusage=usage_rows(usage, before.used, own_rss_kib),
         tasks=counts.rows(),
@@ -198,7 +236,8 @@ class _CommandCounts:
         self._task_events: tuple[Event, ...] = ()
         self._rows: tuple[TaskRow, ...] | None = None
         self._notes: list[str] = []
-        self.unavailable: tuple[Unavailable, ...] = ()
+        self.unavailable = wanted.unavailable
+        self.environment: Mapping[str, str] = {}
         self.nofile = -1
         rest = wanted.events
         if by_task:
@@ -216,7 +255,6 @@ class _CommandCounts:
             self._set.start(pid)
 
     def wait(self, pid: int, signals: Signals) -> None:
-        """Return when the process has ended, leaving it to be waited for."""
         if self._tasks is None:
             signals.await_child(pid)
         else:

@@ -124,6 +124,8 @@ def _execution(one: Measurement) -> dict[str, Any]:
             }
             for task in one.tasks
         ]
+    if one.tasks is not None or one.emulation is not None:
+        events = analyse.process_values(one)
         result["processes"] = [
             {
                 "pid": row.pid,
@@ -131,8 +133,24 @@ def _execution(one: Measurement) -> dict[str, Any]:
                 "name": row.name,
                 "threads": row.threads,
                 "running": row.running,
-                "values": dict(zip(one.task_values, row.values, strict=True)),
+                "values": dict(zip(events, row.values, strict=True)),
             }
             for row in analyse.processes(one)
         ]
+    if one.emulation is not None:
+        result["emulation"] = {
+            "engine": one.emulation.engine,
+            "caches": {
+                level: {"bytes": cache.size, "ways": cache.ways, "line_bytes": cache.line}
+                for level, cache in one.emulation.caches.items()
+            },
+            "functions": [
+                {
+                    "function": row.function,
+                    "file": row.file,
+                    "values": dict(zip(one.emulation.events, row.values, strict=True)),
+                }
+                for row in analyse.functions(one.emulation)
+            ],
+        }
     return result

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import resource
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.model.value import Unavailable, Value
 
 if TYPE_CHECKING:
+    from gnomon.counters.emulation.caches import Cache
+    from gnomon.counters.emulation.engine import ProcessCounts
     from gnomon.counters.tasks import TaskRow
 
 # Fields of getrusage(2) that Linux keeps at zero because they have no meaning there.
@@ -37,6 +39,28 @@ class Host(NamedTuple):
     kernel: str
 
 
+class Emulation(NamedTuple):
+    """What an emulated PMU has beside the values: each process, each line.
+
+    Attributes:
+        engine: name and version of the engine.
+        caches: the simulated caches, by level (I1, D1, LL).
+        events: names of the events that it counted.
+        places: for each of them, which of a line's counts it is the sum of.
+        processes: every process with its lines.
+    """
+
+    engine: str
+    caches: Mapping[str, Cache]
+    events: tuple[str, ...]
+    places: tuple[tuple[int, ...], ...]
+    processes: tuple[ProcessCounts, ...]
+
+    def of(self, counts: Sequence[int]) -> tuple[int, ...]:
+        """Return the events' values of a line's or process's counts."""
+        return tuple(sum(counts[at] for at in places) for places in self.places)
+
+
 class Measurement(NamedTuple):
     """One execution of a command, or one attachment to a process.
 
@@ -56,6 +80,7 @@ class Measurement(NamedTuple):
         tasks: a row per thread where asked for, else None.
         task_values: names of the values that `tasks` has counts of, in their order.
         interrupted: the user pressed Ctrl-C.
+        emulation: the program ran on an emulated PMU; the times are then the emulation's.
     """
 
     command: tuple[str, ...]
@@ -74,6 +99,7 @@ class Measurement(NamedTuple):
     tasks: tuple[TaskRow, ...] | None = None
     task_values: tuple[str, ...] = ()
     interrupted: bool = False
+    emulation: Emulation | None = None
 
 
 def own_usage(

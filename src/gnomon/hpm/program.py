@@ -9,10 +9,10 @@ import errno
 import os
 import select
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import FrameType
+from types import FrameType, MappingProxyType
 from typing import NamedTuple
 
 from gnomon import _core
@@ -109,13 +109,19 @@ class Signals:
             self._pending.append(number)
 
 
-def spawn(command: Sequence[str], signals: Signals, nofile: int = -1) -> tuple[int, int]:
+def spawn(
+    command: Sequence[str],
+    signals: Signals,
+    nofile: int = -1,
+    added: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[int, int]:
     """Return (pid, gate) of a process that will execute a command once `release` is called.
 
     Args:
         command: program and arguments; the program is found through PATH.
         signals: ours, whose traces are removed from the process.
         nofile: its soft limit of open files; ours if negative.
+        added: variables that it gets beside ours.
 
     Raises:
         ProgramError: no process can be made.
@@ -123,12 +129,31 @@ def spawn(command: Sequence[str], signals: Signals, nofile: int = -1) -> tuple[i
     try:
         return _core.spawn(
             [os.fsencode(word) for word in command],
-            environment(),
+            environment() + [os.fsencode(f"{key}={added[key]}") for key in added],
             signals.dispositions(),
             nofile,
         )
     except OSError as error:
         raise _not_started(command[0], error) from None
+
+
+def check(program: str) -> None:
+    """Check that a program would be executed, where something else is to execute it for us.
+
+    Raises:
+        ProgramError: it would not; has the shell's status for that.
+    """
+    if "/" in program:
+        places = [program]
+    else:
+        places = [f"{folder or '.'}/{program}" for folder in os.get_exec_path()]
+    refused: int = errno.ENOENT
+    for place in places:
+        if Path(place).is_file() and os.access(place, os.X_OK):
+            return
+        if Path(place).exists():
+            refused = errno.EACCES
+    raise _not_started(program, OSError(refused, os.strerror(refused)))
 
 
 class BeforeExec(NamedTuple):

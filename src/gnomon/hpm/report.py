@@ -6,12 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from gnomon.hpm import analyse
-from gnomon.hpm.measurement import MEANINGLESS_USAGE, Host, Measurement
+from gnomon.hpm.measurement import MEANINGLESS_USAGE, Emulation, Host, Measurement
 from gnomon.metrics.derived import MetricValue
 from gnomon.model.value import Domain, How, Unavailable
 from gnomon.units import duration, number, quantity
 
 _TASK_ROWS = 20
+_FUNCTION_ROWS = 10
+_FUNCTION_EVENTS = 8
 
 
 class Options(NamedTuple):
@@ -45,7 +47,9 @@ def text(measurements: Sequence[Measurement], host: Host, options: Options) -> s
         lines += _counter_lines(first, style)
         lines += _metric_lines(analyse.metrics(first), options, style)
         lines += _usage_lines(first, options, style)
-    if options.per and first.tasks is not None:
+    if first.emulation is not None:
+        lines += _function_lines(first.emulation, style)
+    if options.per and (first.tasks is not None or first.emulation is not None):
         for at, one in enumerate(measurements, 1):
             of = f" of repetition {at}" if len(measurements) > 1 else ""
             lines += _task_lines(one, options.per, of, style)
@@ -90,6 +94,9 @@ def _place(host: Host) -> str:
 
 
 def _time_lines(one: Measurement, style: _Style) -> list[str]:
+    if one.emulation is not None:
+        words = f"of the emulation with {one.emulation.engine}, not of the program"
+        return [*_table([("wall time", duration(one.wall_ns), words)], style), ""]
     rows = [("wall time", duration(one.wall_ns), "")]
     for name, ns in (("user time", one.user_ns), ("system time", one.system_ns)):
         if ns is not None and one.wall_ns:
@@ -113,7 +120,8 @@ def _metric_lines(metrics: Sequence[MetricValue], options: Options, style: _Styl
     rows = []
     for metric in metrics:
         how = "" if metric.how is How.COUNTED else metric.how.value
-        modes = "" if metric.domain in (None, Domain.ALL) else f"{metric.domain.value} mode only"
+        domain = None if metric.how is How.EMULATED else metric.domain
+        modes = "" if domain in (None, Domain.ALL) else f"{domain.value} mode only"
         formula = f"= {metric.formula}" if options.formulas else ""
         rows.append(
             (
@@ -173,14 +181,15 @@ def _spread_lines(
 
 def _task_lines(one: Measurement, per: str, of: str, style: _Style) -> list[str]:
     units = {value.event: value.unit for value in one.values}
-    events = one.task_values
+    events = analyse.process_values(one) if per == "process" else one.task_values
     # What sorts the table, the cells that say who, and the values.
     found: list[tuple[float, tuple[str, ...], Sequence[float | None], str]] = []
     if per == "process":
         who: tuple[str, ...] = ("pid", "parent", "threads", "name")
         title = "processes"
         for row in analyse.processes(one):
-            ids: tuple[str, ...] = (str(row.pid), str(row.ppid), str(row.threads), row.name)
+            threads = number(row.threads)
+            ids: tuple[str, ...] = (str(row.pid), str(row.ppid), threads, row.name)
             found.append(((row.values or (0,))[0] or 0, ids, row.values, _unknown(row.running)))
     else:
         who = ("pid", "tid", "name")
@@ -197,6 +206,33 @@ def _task_lines(one: Measurement, per: str, of: str, style: _Style) -> list[str]
     lines = [style.bold(title + of), *_grid((*who, *events), rows, {who.index("name")}, style)]
     if len(found) > _TASK_ROWS:
         lines.append(f"  and {number(len(found) - _TASK_ROWS)} more (all of them with --json)")
+    return [*lines, ""]
+
+
+def _function_lines(emulation: Emulation, style: _Style) -> list[str]:
+    """Return the functions with most of the first event, each with its shares of the others."""
+    found = analyse.functions(emulation)
+    if not found or not emulation.events:
+        return []
+    whole = [sum(column) for column in zip(*(row.values for row in found), strict=True)]
+    shown = emulation.events[:_FUNCTION_EVENTS]
+    rows = []
+    for row in found[:_FUNCTION_ROWS]:
+        shares = (
+            f"{100 * value / total:.1f} %" if total else "-"
+            for value, total in zip(row.values, whole[: len(shown)], strict=False)
+        )
+        rows.append((number(row.values[0]), *shares, row.function or "(unknown)", row.file))
+    head = ("", *(name.removeprefix("PAPI_") for name in shown), "function", "file")
+    title = style.bold("functions") + style.dim(f"  by {emulation.events[0]}, without callees")
+    lines = [title, *_grid(head, rows, {len(head) - 2, len(head) - 1}, style)]
+    if len(found) > len(rows):
+        more = number(len(found) - len(rows))
+        lines.append(
+            style.dim(
+                f"  and {more} more; every line: --run NAME, then gnomon report NAME --per line"
+            )
+        )
     return [*lines, ""]
 
 

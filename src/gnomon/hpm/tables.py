@@ -10,9 +10,10 @@ from typing import Any
 
 from gnomon.counters.component import Component
 from gnomon.counters.components import COMPONENTS
+from gnomon.counters.emulation.engine import Line
 from gnomon.hpm import analyse
 from gnomon.hpm.document import document
-from gnomon.hpm.measurement import Host, Measurement
+from gnomon.hpm.measurement import Emulation, Host, Measurement
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Table
 from gnomon.store import rundir
 
@@ -88,6 +89,7 @@ class _Rows:
         self._metrics = Table(METRICS)
         self._profile = Table(PROFILE)
         self._numbers: dict[str, int] = {}
+        self._lines: dict[tuple[str, Line], int] = {}
         self._host = host.name
         program = measurements[0].command[0] if measurements[0].command else "attached process"
         self._program = Path(program).name
@@ -103,10 +105,11 @@ class _Rows:
 
     def _add(self, repetition: int, one: Measurement) -> None:
         whole = self._location(-1, "command", one.pid, -1, self._program)
+        whose = "measured by gnomon count" + (" (of the emulation)" if one.emulation else "")
         for name, attribute in _TIMES:
             ns = getattr(one, attribute)
             if ns is not None:
-                metric = self._metric(name, "ns", "counted", "measured by gnomon count")
+                metric = self._metric(name, "ns", "counted", whose)
                 self._value(repetition, whole, metric, ns)
         for value in one.values:
             metric = self._metric(
@@ -117,6 +120,7 @@ class _Rows:
                 self._value(
                     repetition, whole, metric, value.value,
                     raw=value.raw, enabled_ns=value.enabled_ns, running_ns=value.running_ns,
+                    in_lines=one.emulation is not None,
                 )  # fmt: skip
         for derived in analyse.metrics(one):
             metric = self._metric(
@@ -131,15 +135,47 @@ class _Rows:
         of_pid: dict[int, int] = {}
         for row in analyse.processes(one):
             of_pid[row.pid] = self._location(whole, "process", row.pid, -1, row.name)
-            for event, value in zip(one.task_values, row.values, strict=True):
+            for event, value in zip(analyse.process_values(one), row.values, strict=True):
                 if value is not None:
-                    self._value(repetition, of_pid[row.pid], self._numbers[event], value)
+                    self._value(
+                        repetition, of_pid[row.pid], self._numbers[event], value,
+                        in_lines=one.emulation is not None,
+                    )  # fmt: skip
         for task in one.tasks or ():
             place = self._location(of_pid[task.pid], "thread", task.pid, task.tid, task.name)
             for at, event in enumerate(one.task_values):
                 value = analyse.task_value(one, task.counts, at)
                 if value is not None:
                     self._value(repetition, place, self._numbers[event], value)
+        if one.emulation is not None:
+            self._add_lines(repetition, one.emulation, of_pid)
+
+    def _add_lines(self, repetition: int, emulation: Emulation, of_pid: dict[int, int]) -> None:
+        """Add what each line of each process did; a line is a path of its own below the program."""
+        metrics = [self._numbers[event] for event in emulation.events]
+        for process in emulation.processes:
+            program = analyse.program_of(process.command)
+            for line, counts in process.lines.items():
+                path = self._line(program, line)
+                for metric, value in zip(metrics, emulation.of(counts), strict=True):
+                    if value:
+                        self._profile.rows.append(
+                            (repetition, of_pid[process.pid], path, metric, value, value, None,
+                             None, None, None)
+                        )  # fmt: skip
+
+    def _line(self, program: str, line: Line) -> int:
+        key = (program, line)
+        known = self._lines.get(key)
+        if known is None:
+            region = self._regions.add(
+                region=len(self._regions.rows), kind="cpu", name=line.function, module=program,
+                file=line.file, line=line.line,
+            )  # fmt: skip
+            known = self._lines[key] = self._paths.add(
+                path=len(self._paths.rows), parent=0, region=region
+            )
+        return known
 
     def _location(self, parent: int, kind: str, pid: int, tid: int, name: str) -> int:
         return self._locations.add(
@@ -162,8 +198,10 @@ class _Rows:
     def _value(
         self, repetition: int, location: int, metric: int, value: float, *,
         raw: int | None = None, enabled_ns: int | None = None, running_ns: int | None = None,
+        in_lines: bool = False,
     ) -> None:  # fmt: skip
         self._profile.add(
             repetition=repetition, location=location, path=0, metric=metric, inclusive=value,
-            exclusive=value, calls=1, raw=raw, enabled_ns=enabled_ns, running_ns=running_ns,
+            exclusive=0 if in_lines else value, calls=1,
+            raw=raw, enabled_ns=enabled_ns, running_ns=running_ns,
         )  # fmt: skip

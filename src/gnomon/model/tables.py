@@ -87,7 +87,11 @@ PROFILE = Schema(
         Column("path", "INTEGER", "on which path"),
         Column("metric", "INTEGER", "of which metric"),
         Column("inclusive", "DOUBLE", "value with everything called from the path"),
-        Column("exclusive", "DOUBLE", "value of the path alone; NULL where it is not known"),
+        Column(
+            "exclusive",
+            "DOUBLE",
+            "value of the path alone; NULL where not known",
+        ),
         Column("calls", "BIGINT", "how often the path was entered"),
         Column("raw", "BIGINT", "the counter's unscaled reading; NULL for a derived metric"),
         Column("enabled_ns", "BIGINT", "time the counter was meant to count; NULL likewise"),

@@ -14,7 +14,7 @@ from gnomon.units import duration, quantity
 _PROFILE = """
 SELECT l.location, l.kind, l.pid, l.tid, l.name, m.name, m.unit, m.how, p.inclusive, p.repetition
 FROM profile p JOIN metrics m USING (metric) JOIN locations l USING (location)
-WHERE l.kind = '{kind}'
+WHERE l.kind = '{kind}' AND p.path IN (SELECT path FROM paths WHERE parent = -1)
 ORDER BY p.repetition, l.location, m.metric
 """
 

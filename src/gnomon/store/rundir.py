@@ -160,7 +160,8 @@ def _write_tables(folder: Path, tables: Sequence[Table]) -> None:
             schema = table.schema
             columns = ", ".join(f"{column.name} {column.type}" for column in schema.columns)
             connection.execute(f"CREATE TABLE {schema.name} ({columns})")
-            _insert(connection, table)
+            if table.rows:
+                _insert(connection, table, folder)
             file = str(folder / f"{schema.name}.parquet").replace("'", "''")
             connection.execute(f"COPY {schema.name} TO '{file}' (FORMAT parquet, COMPRESSION zstd)")
     except duckdb.Error as error:
@@ -172,16 +173,26 @@ def _write_tables(folder: Path, tables: Sequence[Table]) -> None:
         connection.close()
 
 
-def _insert(connection: DuckDBPyConnection, table: Table) -> None:
-    # One statement for many rows: DuckDB takes milliseconds for each single insert.
-    width = len(table.schema.columns)
-    one = "(" + ", ".join("?" * width) + ")"
-    for at in range(0, len(table.rows), 500):
-        rows = table.rows[at : at + 500]
-        connection.execute(
-            f"INSERT INTO {table.schema.name} VALUES {', '.join([one] * len(rows))}",
-            [_utf8(cell) if isinstance(cell, str) else cell for row in rows for cell in row],
-        )
+def _insert(connection: DuckDBPyConnection, table: Table, folder: Path) -> None:
+    # A file of text is read a hundred times faster than rows are inserted.
+    file = folder / f"{table.schema.name}.csv"
+    with file.open("w", encoding="utf-8", newline="") as text:
+        text.writelines(",".join(map(_cell, row)) + "\n" for row in table.rows)
+    name = str(file).replace("'", "''")
+    connection.execute(
+        f"COPY {table.schema.name} FROM '{name}' (FORMAT csv, HEADER false, DELIMITER ',', "
+        "QUOTE '\"', ESCAPE '\"', NULLSTR '', ALLOW_QUOTED_NULLS false, AUTO_DETECT false, "
+        "PARALLEL false, MAX_LINE_SIZE 33554432)"
+    )
+    file.unlink()
+
+
+def _cell(cell: Cell) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, str):
+        return '"' + _utf8(cell).replace('"', '""') + '"'
+    return repr(cell)
 
 
 def _utf8(text: str) -> str:

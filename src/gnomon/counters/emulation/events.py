@@ -1,0 +1,148 @@
+"""Which events an emulated PMU has: names of perf and PAPI, each a sum of quantities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from gnomon.counters.component import Event, EventInfo
+from gnomon.counters.emulation.engine import EXACT, Quantity
+from gnomon.counters.names import modifiers, nearest
+from gnomon.errors import EventNameError, EventUnavailableError
+from gnomon.model.value import Domain, How, Scope
+
+COMPONENT = "emulated"
+_Q = Quantity
+
+
+class EmulatedEvent(NamedTuple):
+    """An event: the quantities that it is the sum of, and what it means."""
+
+    name: str
+    quantities: tuple[Quantity, ...]
+    description: str
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it is a fact of the program and not of a simulated cache or predictor."""
+        return EXACT.issuperset(self.quantities)
+
+
+_BRANCHES = "conditional and indirect branches; direct jumps, calls and returns are not among them"
+_LOADS = "instructions that load; one that also stores to the same place counts here only"
+_STORES = "instructions that store"
+_L1_MISSES = (_Q.L1_LOAD_MISSES, _Q.L1_STORE_MISSES)
+_LL_ACCESSES = (_Q.L1_INSTRUCTION_MISSES, *_L1_MISSES)
+_LL_MISSES = (_Q.LL_INSTRUCTION_MISSES, _Q.LL_LOAD_MISSES, _Q.LL_STORE_MISSES)
+_ACCESSES = (_Q.LOADS, _Q.STORES)
+_ALL_BRANCHES = (_Q.CONDITIONAL_BRANCHES, _Q.INDIRECT_BRANCHES)
+_BRANCH_MISSES = (_Q.CONDITIONAL_MISSES, _Q.INDIRECT_MISSES)
+
+EVENTS = tuple(
+    EmulatedEvent(*row)
+    for row in (
+        ("PAPI_TOT_INS", (_Q.INSTRUCTIONS,), "instructions executed"),
+        ("PAPI_LD_INS", (_Q.LOADS,), _LOADS),
+        ("PAPI_SR_INS", (_Q.STORES,), _STORES),
+        ("PAPI_BR_INS", _ALL_BRANCHES, _BRANCHES),
+        ("PAPI_BR_CN", (_Q.CONDITIONAL_BRANCHES,), "conditional branches"),
+        ("PAPI_BR_MSP", _BRANCH_MISSES, "branches predicted wrongly"),
+        ("PAPI_L1_DCA", _ACCESSES, "level 1 data cache accesses"),
+        ("PAPI_L1_DCM", _L1_MISSES, "level 1 data cache misses"),
+        ("PAPI_L1_ICM", (_Q.L1_INSTRUCTION_MISSES,), "level 1 instruction cache misses"),
+        ("PAPI_L3_TCA", _LL_ACCESSES, "last-level cache accesses"),
+        ("PAPI_L3_TCM", _LL_MISSES, "last-level cache misses"),
+        ("instructions", (_Q.INSTRUCTIONS,), "instructions executed"),
+        ("branches", _ALL_BRANCHES, _BRANCHES),
+        ("branch-instructions", _ALL_BRANCHES, _BRANCHES),
+        ("branch-misses", _BRANCH_MISSES, "branches predicted wrongly"),
+        ("cache-references", _LL_ACCESSES, "accesses to the last-level cache"),
+        ("cache-misses", _LL_MISSES, "misses in the last-level cache"),
+        ("L1-dcache-loads", (_Q.LOADS,), _LOADS),
+        ("L1-dcache-load-misses", (_Q.L1_LOAD_MISSES,), "loads that missed in level 1"),
+        ("L1-dcache-stores", (_Q.STORES,), _STORES),
+        ("L1-dcache-store-misses", (_Q.L1_STORE_MISSES,), "stores that missed in level 1"),
+        ("L1-icache-load-misses", (_Q.L1_INSTRUCTION_MISSES,), "fetches that missed in level 1"),
+        ("LLC-loads", (_Q.L1_LOAD_MISSES,), "loads that came to the last-level cache"),
+        ("LLC-load-misses", (_Q.LL_LOAD_MISSES,), "loads that missed in the last-level cache"),
+        ("LLC-stores", (_Q.L1_STORE_MISSES,), "stores that came to the last-level cache"),
+        ("LLC-store-misses", (_Q.LL_STORE_MISSES,), "stores that missed in the last-level cache"),
+    )
+)
+_BY_NAME = {event.name.lower(): event for event in EVENTS}
+
+# What is counted where nothing is chosen: each kind of trouble once.
+DEFAULT = ("PAPI_TOT_INS", "PAPI_LD_INS", "PAPI_SR_INS", "PAPI_L1_ICM", "PAPI_L1_DCM",
+           "PAPI_L3_TCM", "PAPI_BR_INS", "PAPI_BR_MSP")  # fmt: skip
+
+_NATIVELY = "count it natively, without --pmu emulated"
+_NO_TIME = "an emulated PMU has no clock: cycles and stalls do not exist in it"
+_LACKING = (
+    (("PAPI_TOT_CYC", "PAPI_REF_CYC", "PAPI_RES_STL", "PAPI_STL_ICY", "cycles", "cpu-cycles",
+      "ref-cycles", "bus-cycles", "stalled-cycles-frontend", "stalled-cycles-backend",
+      "idle-cycles-frontend", "idle-cycles-backend"), _NO_TIME),
+    (("PAPI_L2_TCA", "PAPI_L2_TCM"),
+     "the emulated hierarchy has two levels, the first and the last"),
+    (("PAPI_TLB_DM", "PAPI_TLB_IM", "dTLB-loads", "dTLB-load-misses", "dTLB-stores",
+      "dTLB-store-misses", "iTLB-loads", "iTLB-load-misses"), "the emulated PMU simulates no TLB"),
+    (("PAPI_DP_OPS",), "this engine does not tell floating-point operations apart"),
+)  # fmt: skip
+_REASONS = {name.lower(): reason for names, reason in _LACKING for name in names}
+
+
+def emulated_event(name: str) -> EmulatedEvent | None:
+    """Return the event of that name (in any case), None if there is none."""
+    return _BY_NAME.get(name.removeprefix(f"{COMPONENT}:::").lower())
+
+
+def info(event: EmulatedEvent, name: str) -> EventInfo:
+    """Return the row of `gnomon events` for an event, under a name."""
+    how = "" if event.is_exact else " (simulated)"
+    return EventInfo(name, COMPONENT, event.description + how, "", Scope.PROCESS, How.EMULATED)
+
+
+def event_of(name: str) -> Event:
+    """Return the emulated event of a name as people type it.
+
+    Raises:
+        EventUnavailableError: it exists, but an emulated PMU cannot count it.
+        EventNameError: nothing has that name.
+    """
+    base, mods = modifiers(name)
+    known = emulated_event(base)
+    if known is None:
+        raise _missing(name, base)
+    if mods.domain not in (Domain.ALL, Domain.USER, Domain.USER_KERNEL):
+        raise EventUnavailableError(
+            name, "an emulated PMU runs the program's own code, never the kernel's", _NATIVELY
+        )
+    return Event(name, info(known, known.name), Domain.USER, known)
+
+
+def _missing(name: str, base: str) -> EventUnavailableError | EventNameError:
+    reason = _REASONS.get(base.lower())
+    if reason is None and not base.startswith(f"{COMPONENT}:::"):
+        from gnomon.counters.resolve import one
+
+        try:
+            one(name)
+        except EventUnavailableError:
+            reason = "the emulated PMU has no such event"
+        except EventNameError:
+            pass
+        else:
+            reason = "beside an emulated program it would count the emulator"
+    if reason is not None:
+        return EventUnavailableError(name, reason, _NATIVELY)
+    return EventNameError(
+        name, "the emulated PMU has no such event (see gnomon events emulated)",
+        nearest(base.removeprefix(f"{COMPONENT}:::"), [event.name for event in EVENTS]),
+    )  # fmt: skip
+
+
+def sums(
+    events: Iterable[EmulatedEvent], quantities: tuple[Quantity, ...]
+) -> tuple[tuple[int, ...], ...]:
+    """Return for each event the places of its quantities in an engine's order."""
+    at = {quantity: place for place, quantity in enumerate(quantities)}
+    return tuple(tuple(at[one] for one in event.quantities) for event in events)

@@ -1,0 +1,193 @@
+"""The first engine of the emulated PMU: Valgrind's cachegrind, with caches and branches simulated.
+
+Source: Valgrind manual, chapters 2 (core), 3.2 (function wrapping) and 5 (cachegrind).
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from functools import cached_property
+from pathlib import Path
+
+import gnomon
+from gnomon.counters.component import Availability
+from gnomon.counters.emulation.caches import Cache, Caches
+from gnomon.counters.emulation.engine import Emulated, Prepared, Quantity
+from gnomon.counters.emulation.images import COUNTS, LOG, processes
+from gnomon.errors import EmulationError
+
+_Q = Quantity
+# cachegrind's names of its counts, and what they are.
+_COUNTS = {
+    "Ir": _Q.INSTRUCTIONS,
+    "I1mr": _Q.L1_INSTRUCTION_MISSES,
+    "ILmr": _Q.LL_INSTRUCTION_MISSES,
+    "Dr": _Q.LOADS,
+    "D1mr": _Q.L1_LOAD_MISSES,
+    "DLmr": _Q.LL_LOAD_MISSES,
+    "Dw": _Q.STORES,
+    "D1mw": _Q.L1_STORE_MISSES,
+    "DLmw": _Q.LL_STORE_MISSES,
+    "Bc": _Q.CONDITIONAL_BRANCHES,
+    "Bcm": _Q.CONDITIONAL_MISSES,
+    "Bi": _Q.INDIRECT_BRANCHES,
+    "Bim": _Q.INDIRECT_MISSES,
+}
+_WRAPPERS = Path(gnomon.__file__).parent / "lib" / "libgnomon-valgrind.so"
+_TOOL = re.compile(r"cachegrind-(?P<platform>[\w]+-linux)")
+_INSTALL = "install Valgrind: on Debian and Ubuntu, apt-get install valgrind"
+_BAD_BYTES = re.compile(r"unhandled instruction bytes:((?: 0x[0-9A-F]{1,2})+)", re.IGNORECASE)
+_BAD_PLACE = re.compile(r"Unrecognised instruction at address 0x[0-9a-f]+\.\n"
+                        r"==\d+==    at 0x[0-9A-F]+: (.+)")  # fmt: skip
+_EVEX = 0x62
+
+
+class Valgrind:
+    """Runs programs under cachegrind."""
+
+    name = "valgrind"
+    quantities = tuple(_COUNTS.values())
+    slowdown = "40 to 100 times, one thread at a time"
+    exactness = (
+        "instructions, loads, stores and branches are exact counts of user code; cache and branch "
+        "misses are simulated: two cache levels, no prefetching, no other program beside it"
+    )
+
+    @property
+    def title(self) -> str:
+        """Return name and version."""
+        return self._version
+
+    def availability(self) -> Availability:
+        """Return whether Valgrind is installed, with cachegrind."""
+        if self._program is None:
+            return Availability(False, "Valgrind is not installed", _INSTALL)
+        if not self._version:
+            return Availability(False, f"{self._program} does not run", _INSTALL)
+        if self._library is None:
+            return Availability(
+                False, f"no cachegrind belongs to {self._program}",
+                "install Valgrind whole, or set VALGRIND_LIB to the folder that has its tools",
+            )  # fmt: skip
+        return Availability(True)
+
+    def prepare(self, caches: Caches, folder: Path) -> Prepared:
+        """Return how to run a program whose counts are to be left in a folder."""
+        if self._program is None or self._library is None:
+            state = self.availability()
+            raise EmulationError(f"{state.reason}; {state.remedy}")
+        words = (
+            str(self._program),
+            "--tool=cachegrind",
+            "--cache-sim=yes",
+            "--branch-sim=yes",
+            "--trace-children=yes",
+            f"--I1={_option(caches.instructions)}",
+            f"--D1={_option(caches.data)}",
+            f"--LL={_option(caches.last)}",
+            f"--cachegrind-out-file={_literal(folder / COUNTS)}.%p",
+            f"--log-file={_literal(folder / LOG)}.%p",
+            "--vgdb=no",
+            "--",
+        )
+        return Prepared(words, self._with_wrappers(self._library, folder))
+
+    def harvest(self, folder: Path) -> Emulated:
+        """Return what Valgrind left in the folder."""
+        return processes(folder, tuple(_COUNTS))
+
+    def explain(self, folder: Path, signal: int) -> str:
+        """Return which instruction Valgrind does not know, if that ended a process."""
+        del signal
+        for log in sorted(folder.glob(f"{LOG}.*")):
+            text = log.read_text(errors="replace")
+            unknown = _BAD_BYTES.search(text)
+            if unknown is None:
+                continue
+            code = bytes(int(byte, 16) for byte in unknown[1].split())
+            place = _BAD_PLACE.search(text)
+            where = f" in {place[1]}" if place else ""
+            if code.lstrip(b"\x66\xf2\xf3\x67\x2e\x3e")[:1] == bytes([_EVEX]):
+                return (
+                    f"the program executes AVX-512{where}, which Valgrind cannot emulate; build "
+                    "the program (and its libraries) without it: -mno-avx512f, or "
+                    "-march=x86-64-v3 instead of -march=native"
+                )
+            return (
+                f"Valgrind does not know the instruction {code[:8].hex(' ')}{where}; build the "
+                "program for an older processor (-march=x86-64-v3 or -v2), or use a newer Valgrind"
+            )
+        return ""
+
+    def _with_wrappers(self, library: Path, folder: Path) -> dict[str, str]:
+        """Return the variable that makes Valgrind load our wrappers into the program."""
+        if not _WRAPPERS.exists():
+            return {}
+        tools = folder / "valgrind"
+        try:
+            tools.mkdir()
+            for file in library.iterdir():
+                (tools / file.name).symlink_to(file)
+                platform = _TOOL.fullmatch(file.name)
+                # Ours are built for the processor that Gnomon is built for.
+                if platform and platform["platform"] == self._platform:
+                    preload = tools / f"vgpreload_cachegrind-{platform['platform']}.so"
+                    preload.symlink_to(_WRAPPERS)
+        except OSError as error:
+            raise EmulationError(
+                f"{tools}: cannot be prepared: {error.strerror}; set TMPDIR to a folder with space"
+            ) from None
+        return {"VALGRIND_LIB": str(tools)}
+
+    @cached_property
+    def _program(self) -> Path | None:
+        found = shutil.which("valgrind")
+        if found is None:
+            return None
+        # Debian's is a script that changes the program's environment before it calls this.
+        real = Path(found).with_name("valgrind.bin")
+        return real if real.exists() else Path(found)
+
+    @cached_property
+    def _version(self) -> str:
+        if self._program is None:
+            return ""
+        try:
+            done = subprocess.run(
+                [self._program, "--version"], capture_output=True, text=True, timeout=60,
+                check=True,
+            )  # fmt: skip
+        except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
+            return ""
+        return done.stdout.strip().replace("valgrind-", "Valgrind ")
+
+    @cached_property
+    def _library(self) -> Path | None:
+        """The folder that has Valgrind's tools."""
+        import os
+
+        assert self._program is not None
+        prefix = self._program.resolve().parent.parent
+        given = os.environ.get("VALGRIND_LIB")
+        places = [Path(given)] if given else []
+        places += [prefix / "libexec/valgrind", prefix / "lib/valgrind", prefix / "lib64/valgrind"]
+        places += (prefix / "lib").glob("*-linux-gnu*/valgrind")
+        return next((place for place in places if any(place.glob("cachegrind-*-linux"))), None)
+
+    @cached_property
+    def _platform(self) -> str:
+        import os
+
+        names = {"x86_64": "amd64-linux", "aarch64": "arm64-linux"}
+        return names.get(os.uname().machine, "")
+
+
+def _option(cache: Cache) -> str:
+    return f"{cache.size},{cache.ways},{cache.line}"
+
+
+def _literal(path: Path) -> str:
+    """Return a path with what Valgrind would expand in it made literal."""
+    return str(path).replace("%", "%%")

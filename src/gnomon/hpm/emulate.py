@@ -1,0 +1,189 @@
+"""Run a program on the emulated PMU, and count."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from gnomon.counters.component import Event, make_value
+from gnomon.counters.emulation.caches import Caches
+from gnomon.counters.emulation.engine import Emulated, Engine
+from gnomon.counters.emulation.engines import engine as usable_engine
+from gnomon.counters.emulation.events import DEFAULT, event_of, sums
+from gnomon.counters.names import split
+from gnomon.counters.resolve import Resolved
+from gnomon.counters.tasks import TaskRow
+from gnomon.errors import EmulationError, EventUnavailableError, GnomonError
+from gnomon.hpm.capture import execute
+from gnomon.hpm.measurement import Emulation, Measurement
+from gnomon.hpm.program import Signals, check
+from gnomon.hpm.progress import Progress
+from gnomon.model.value import Unavailable, Value
+
+
+def resolve(names: Iterable[str]) -> Resolved:
+    """Return the emulated events of event lists, in order, each once; all of them if none.
+
+    Raises:
+        EventNameError: a name that nothing answers to.
+        UsageError: a list is malformed.
+    """
+    events: dict[str, Event] = {}
+    unavailable = []
+    for name in [typed.text for text in names for typed in split(text)] or DEFAULT:
+        try:
+            event = event_of(name)
+        except EventUnavailableError as error:
+            unavailable.append(Unavailable(name, error.reason, error.remedy, error.errno))
+        else:
+            events.setdefault(event.name, event)
+    return Resolved(tuple(events.values()), tuple(unavailable))
+
+
+def usable() -> Engine:
+    """Return the engine to run programs with.
+
+    Raises:
+        EmulationError: there is none; says why, and the remedy.
+    """
+    engine = usable_engine()
+    state = engine.availability()
+    if not state.available:
+        raise EmulationError(f"--pmu emulated: {state.reason}; {state.remedy}")
+    return engine
+
+
+def announcement(engine: Engine) -> str:
+    """Return what is said before the program runs."""
+    return f"running on {engine.title}: expect it to take {engine.slowdown}"
+
+
+def run(
+    command: Sequence[str],
+    wanted: Resolved,
+    engine: Engine,
+    caches: Caches,
+    progress: Progress | None = None,
+) -> Measurement:
+    """Return the measurement of one execution of a command on the emulated PMU.
+
+    Args:
+        command: program and arguments; the program is found through PATH.
+        wanted: emulated events.
+        engine: runs it.
+        caches: what to simulate.
+        progress: is told now and then how long it takes.
+
+    Raises:
+        ProgramError: the program cannot be executed; has the shell's status for that.
+        EmulationError: nothing can be written where the counts are to go.
+    """
+    check(command[0])
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="gnomon-emulated-"))
+    except OSError as error:
+        raise EmulationError(
+            f"--pmu emulated: no temporary folder can be made: {error.strerror}; "
+            "set TMPDIR to one with space"
+        ) from None
+    try:
+        counts = _Counts(wanted, engine, caches, folder, progress)
+        measurement = execute((*counts.words, *command), counts)
+        return counts.finished(measurement, tuple(command))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class _Counts:
+    """The counts of one command, which the engine leaves in a folder."""
+
+    nofile = -1
+    task_values: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        wanted: Resolved,
+        engine: Engine,
+        caches: Caches,
+        folder: Path,
+        progress: Progress | None,
+    ) -> None:
+        prepared = engine.prepare(caches, folder)
+        self.words = prepared.words
+        self.environment = prepared.environment
+        self.unavailable = wanted.unavailable
+        self._events = wanted.events
+        self._engine = engine
+        self._caches = caches
+        self._folder = folder
+        self._progress = progress
+
+    def start(self, pid: int) -> None:
+        pass
+
+    def wait(self, pid: int, signals: Signals) -> None:
+        if self._progress is None:
+            signals.await_child(pid)
+            return
+        progress = self._progress
+        with progress:
+            signals.await_child(pid, (), lambda: progress.look(pid))
+
+    def stop(self) -> tuple[Value, ...]:
+        return ()
+
+    def rows(self) -> tuple[TaskRow, ...] | None:
+        return None
+
+    def notes(self) -> tuple[str, ...]:
+        return ()
+
+    def finished(self, measurement: Measurement, command: tuple[str, ...]) -> Measurement:
+        """Return the measurement with what the engine left."""
+        engine, caches = self._engine, self._caches
+        try:
+            emulated = engine.harvest(self._folder)
+        except (GnomonError, OSError) as error:
+            # The program has run: its status counts, and what it did is said to be unknown.
+            emulated = Emulated((), (f"the counts cannot be read: {error}",))
+        emulation = Emulation(
+            engine.title,
+            caches.levels,
+            tuple(event.name for event in self._events),
+            sums((event.spec for event in self._events), engine.quantities),
+            emulated.processes,
+        )
+        notes = [
+            f"emulated by {engine.title}: {engine.exactness}",
+            "simulated caches: "
+            + "; ".join(f"{level} {cache}" for level, cache in emulation.caches.items()),
+            *caches.remarks,
+            *emulated.notes,
+        ]
+        why = engine.explain(self._folder, measurement.signal) if measurement.exit_status else ""
+        unavailable = measurement.unavailable
+        if emulated.processes:
+            values = tuple(
+                make_value(event, total, measurement.wall_ns, measurement.wall_ns)
+                for event, total in zip(self._events, self._totals(emulation), strict=True)
+            )
+        else:
+            values = ()
+            reason = "the emulator left no counts of the program"
+            remedy = "see what it says on standard error, and the notes below"
+            unavailable += tuple(Unavailable(e.name, reason, remedy) for e in self._events)
+        return measurement._replace(
+            command=command,
+            values=values,
+            unavailable=unavailable,
+            notes=(*((why,) if why else ()), *notes),
+            rusage=(),
+            emulation=emulation,
+        )
+
+    @staticmethod
+    def _totals(emulation: Emulation) -> list[int]:
+        each = [emulation.of(process.totals) for process in emulation.processes]
+        return [sum(column) for column in zip(*each, strict=True)]

@@ -1,0 +1,243 @@
+"""`gnomon count --pmu emulated`: exact counts, and programs that do not notice."""
+
+from __future__ import annotations
+
+import os
+import platform
+import pty
+import select
+import signal
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from commands import GNOMON, counted, emulated, gnomon, run, run_bytes, values
+
+pytestmark = pytest.mark.usefixtures("valgrind")
+Programs = Callable[[str], Path]
+INSTRUCTIONS = "PAPI_TOT_INS"
+SMx86_64 = pytest.mark.skipif(platform.machine() != "x86_64", reason="the programs are x86-64's")
+
+
+def test_every_value_is_marked(tmp_path: Path) -> None:
+    document = emulated(tmp_path, "--", "true")
+    assert len(document["counters"]) == 8
+    for counter in document["counters"]:
+        assert counter["how"] == "emulated"
+        assert counter["component"] == "emulated"
+        assert counter["domain"] == "user"
+    assert document["metrics"]
+    assert {metric["how"] for metric in document["metrics"]} == {"emulated"}
+    assert document["rusage"] == []
+    text = gnomon("count", "--pmu", "emulated", "--", "true").stderr
+    assert "emulated; exact" in text
+    assert "emulated; simulated" in text
+    assert "40 to 100 times" in text.splitlines()[0]
+    assert "of the emulation" in text
+    assert "cpus_utilised" not in text
+
+
+def both_ways(*command: str | Path) -> tuple[bytes, bytes, int]:
+    """Return what a command writes and its status, the same natively and emulated."""
+    alone = run_bytes(*command)
+    words = [GNOMON, "count", "--pmu", "emulated", "-n", "-o", os.devnull, "--"]
+    under = run_bytes(*words, *command)
+    assert under.stdout == alone.stdout
+    assert under.stderr == alone.stderr
+    assert under.returncode == alone.returncode
+    return alone.stdout, alone.stderr, alone.returncode
+
+
+def test_xz_does_not_notice(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.write_bytes(b"".join(b"%d\n" % (at * at) for at in range(4000)))
+    packed, _, status = both_ways("xz", "-0", "-k", "-c", data)
+    assert status == 0
+    assert subprocess.run(["xz", "-dc"], input=packed, capture_output=True).stdout == (
+        data.read_bytes()
+    )
+
+
+def test_python_does_not_notice() -> None:
+    script = "import sys; print(sum(range(1000))); print('no', file=sys.stderr); sys.exit(4)"
+    assert both_ways(sys.executable, "-IS", "-c", script) == (b"499500\n", b"no\n", 4)
+
+
+def test_cpp_does_not_notice(compiled: Callable[..., Path]) -> None:
+    program = compiled("g++", "sums.cpp", "-std=c++17", "-O1")
+    assert both_ways(program, "thrown")[1:] == (b"thrown\n", 7)
+
+
+def test_fortran_does_not_notice(compiled: Callable[..., Path]) -> None:
+    program = compiled("gfortran", "matrix.f90", "-O1")
+    assert both_ways(program)[2] == 5
+
+
+def test_a_pipeline_with_children_does_not_notice() -> None:
+    script = "seq 200 | sort -r | (head -3; cat >/dev/null) | tr 1 x; (exit 3) || echo $?; exit 9"
+    assert both_ways("sh", "-c", script) == (b"99\n98\n97\n3\n", b"", 9)
+
+
+def test_64_threads_do_not_notice(programs: Programs) -> None:
+    assert both_ways(programs("threads"), "64", "1", "3")[2] == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGSEGV])
+def test_a_deadly_signal_is_the_programs(number: int, tmp_path: Path) -> None:
+    script = f"kill -{number} $$"
+    document = emulated(tmp_path, "--", "sh", "-c", script, status=-number)
+    assert document["signal"] == signal.Signals(number).name
+    assert values(document)[INSTRUCTIONS] > 10_000
+
+
+def test_zombies_and_signals_of_probes_do_not_reach_the_program() -> None:
+    """A probe is a child too, but not one that the program can see."""
+    script = (
+        "import os, signal\n"
+        "ended = []\n"
+        "signal.signal(signal.SIGCHLD, lambda *_: ended.append(1))\n"
+        "pid = os.fork()\n"
+        "if not pid:\n"
+        "    grandchild = os.fork()\n"
+        "    if not grandchild: os._exit(0)\n"
+        "    assert os.wait()[0] == grandchild\n"
+        "    try: os.waitpid(-1, os.WNOHANG)\n"
+        "    except ChildProcessError: os._exit(5)\n"
+        "assert os.waitstatus_to_exitcode(os.wait()[1]) == 5\n"
+        "print(len(ended))\n"
+    )
+    assert both_ways(sys.executable, "-IS", "-c", script)[0] == b"1\n"
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the instruction is x86-64's")
+def test_avx512_is_explained(programs: Programs, tmp_path: Path) -> None:
+    document = emulated(tmp_path, "--", programs("avx512"), status=-signal.SIGILL)
+    assert "AVX-512 in main" in document["notes"][0]
+    assert "-mno-avx512f" in document["notes"][0]
+
+
+def test_report_refuses_what_a_run_has_not(tmp_path: Path) -> None:
+    run_it = {"cwd": tmp_path}
+    gnomon("count", "--pmu", "emulated", "--run", "t", "-e", "instructions", "--", "true", **run_it)
+    gnomon("count", "--run", "n", "-e", "task-clock", "--", "true", **run_it)
+    for arguments, said in (
+        (("t", "--per", "line", "--sort", "cycles"), "it has instructions"),
+        (("t", "--per", "line", "--file", "none.c"), "no such source file"),
+        (("t", "--sort", "instructions"), "go with --per function"),
+        (("t", "--per", "line", "--top", "-1"), "--top -1"),
+    ):
+        done = gnomon("report", *arguments, **run_it)
+        assert done.returncode == 2
+        assert said in done.stderr
+        assert done.stderr.count("\n") == 1
+    assert "measure with" in gnomon("report", "n", "--per", "line", **run_it).stdout
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        ("cycles", "has no clock"),
+        ("PAPI_L2_TCM", "two levels"),
+        ("PAPI_TLB_DM", "no TLB"),
+        ("page-faults", "it would count the emulator"),
+        ("instructions:k", "never the kernel's"),
+    ],
+)
+def test_what_cannot_be_emulated_is_said(event: str, said: str, tmp_path: Path) -> None:
+    document = emulated(tmp_path, "-e", f"instructions,{event}", "--", "true")
+    assert list(values(document)) == ["instructions"]
+    (missing,) = document["unavailable"]
+    assert missing["event"] == event
+    assert said in missing["reason"]
+    assert missing["remedy"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (("-e", "intsructions", "--", "true"), 2, "did you mean instructions"),
+        (("-p", "1"), 2, "must be started on it"),
+        (("--per", "thread", "--", "true"), 2, "--per process"),
+        (("--cache", "D1=32K", "--", "true"), 2, "D1=32K,8,64"),
+        (("--cache", "D1=96K,8,64", "--", "true"), 2, "power of two"),
+        (("--", "no-such-program"), 127, "command not found"),
+        (("--", "/etc/passwd"), 126, "permission denied"),
+        (("--", "/etc"), 126, "is a directory"),
+    ],
+)
+def test_wrong_calls_are_explained(arguments: tuple[str, ...], status: int, said: str) -> None:
+    done = gnomon("count", "--pmu", "emulated", *arguments)
+    assert done.returncode == status
+    assert said in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+
+
+def test_without_valgrind_the_remedy_is_said(tmp_path: Path) -> None:
+    done = gnomon("count", "--pmu", "emulated", "--", "/bin/true",
+                  env=os.environ | {"PATH": str(tmp_path)})  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "apt-get install valgrind" in done.stderr
+    listed = gnomon("components", env=os.environ | {"PATH": str(tmp_path)}).stdout
+    assert "Valgrind is not installed" in listed
+
+
+def test_emulated_events_need_the_emulated_pmu(tmp_path: Path) -> None:
+    document = counted(tmp_path, "-e", "emulated:::instructions,task-clock", "--", "true")
+    (missing,) = document["unavailable"]
+    assert "--pmu emulated" in missing["remedy"]
+    done = gnomon("count", "--cache", "D1=32K,8,64", "--", "true")
+    assert done.returncode == 2
+
+
+def test_environment_is_the_programs_own(tmp_path: Path) -> None:
+    """Valgrind itself sets LD_PRELOAD; beside it only the way to our preload is added."""
+    clean = {"PATH": os.environ["PATH"], "A": "b"}
+    done = gnomon("count", "--pmu", "emulated", "-n", "-o", tmp_path / "o", "--", "env", env=clean)
+    seen = dict(line.split("=", 1) for line in done.stdout.splitlines())
+    assert seen.keys() - clean.keys() == {"LD_PRELOAD", "VALGRIND_LIB"}
+    assert not Path(seen["VALGRIND_LIB"]).exists()
+
+
+def test_progress_is_shown_on_a_terminal_and_taken_away() -> None:
+    master, slave = pty.openpty()
+    termios.tcsetwinsize(slave, (24, 80))
+    started = subprocess.Popen(
+        [GNOMON, "count", "--pmu", "emulated", "-e", "instructions", "--", "sleep", "4"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave,
+        env=os.environ | {"TERM": "xterm"},
+    )  # fmt: skip
+    os.close(slave)
+    shown = b""
+    until = time.monotonic() + 60
+    while time.monotonic() < until and select.select([master], [], [], 60)[0]:
+        try:
+            piece = os.read(master, 4096)
+        except OSError:
+            break
+        if not piece:
+            break
+        shown += piece
+    os.close(master)
+    assert started.wait() == 0
+    assert b"[emulated for 3 s]" in shown
+    before, _, after = shown.rpartition(b"[emulated for")
+    assert b"\x1b7" in before
+    # Erased before the report: the cursor goes to the same column and clears from there.
+    assert b"G\x1b[K\x1b8" in after
+    assert b"gnomon count: sleep 4" in after
+
+
+def test_interrupt_leaves_the_counts_so_far(tmp_path: Path) -> None:
+    file = tmp_path / "o.json"
+    words = [GNOMON, "count", "--pmu", "emulated", "-n", "-o", str(file), "--", "sleep", "60"]
+    started = subprocess.Popen(words, stdin=subprocess.DEVNULL, start_new_session=True)
+    time.sleep(2)
+    os.killpg(started.pid, signal.SIGINT)
+    assert started.wait(timeout=60) == -signal.SIGINT
+    assert INSTRUCTIONS in file.read_text()
+    assert not run("sh", "-c", f"pgrep -s {started.pid}").stdout
