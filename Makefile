@@ -39,8 +39,8 @@ test: setup build ## every test that this machine can run (ARGS are pytest's)
 	@packaging/setup.sh tracefs
 	@$(BIN)/python -m pytest -q $(HANGS) $(ARGS)
 
-test-guest: ## tests on a virtual CPU with counters: none in this version, so it fails
-	@echo "test-guest: this version has no guest tests yet" >&2; exit 1
+test-guest: $(STAMPS)/packages-guest $(STAMPS)/requirements-dev ## hardware counters in emulated arm64 and POWER machines that have a PMU
+	@cd tests && $(CURDIR)/$(BIN)/python -m guest $(ARGS)
 
 test-bare: ## make demo and make test in a bare Debian 12 root (needs root and debootstrap)
 	@bash packaging/bare-root.sh $(ARGS)
@@ -74,7 +74,7 @@ $(STAMPS)/packages-%: packaging/setup.sh
 	@packaging/setup.sh packages $*
 	@mkdir -p $(@D) && touch $@
 
-$(STAMPS)/packages-test: $(STAMPS)/packages-build
+$(STAMPS)/packages-test $(STAMPS)/packages-guest: $(STAMPS)/packages-build
 
 $(STAMPS)/venv: | $(STAMPS)/packages-build
 	@python=$$(packaging/setup.sh python); \

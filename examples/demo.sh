@@ -19,6 +19,13 @@ say "gnomon count -- xz -k -c stdlib.tar"
 "$bin/gnomon" count --run "$work/xz" -- xz -k -c "$input" >"$work/stdlib.tar.xz"
 xz -dc "$work/stdlib.tar.xz" | cmp - "$input" && echo "(xz's output is what it should be)"
 
+say "The same program on an emulated PMU, on its first 100 kB (gnomon count --pmu emulated)"
+head -c 100000 "$input" >"$work/start.tar"
+"$bin/gnomon" count -e task-clock,instructions,branch-misses -- xz -k -c "$work/start.tar" >/dev/null
+"$bin/gnomon" count --pmu emulated --run "$work/emulated" -- xz -k -c "$work/start.tar" \
+	>"$work/start.tar.xz"
+"$bin/gnomon" report "$work/emulated" --per file --top 5
+
 say "An OpenMP stencil of our own (examples/stencil.c), its threads told apart"
 "${CC:-cc}" -O2 -fopenmp -o "$work/stencil" examples/stencil.c -lm
 per="--per thread"

@@ -3,6 +3,7 @@
 #
 #   setup.sh packages build   what `make demo` needs from the distribution
 #   setup.sh packages test    what `make test` needs on top of that
+#   setup.sh packages guest   what `make test-guest` needs on top of `build`: emulators, compilers
 #   setup.sh python           print the Python (3.11 or newer, with venv and headers) to build with
 #   setup.sh tracefs          mount tracefs if root, so that tracepoints can be counted
 #   setup.sh perf FOLDER      link a perf that works here into FOLDER if the one on PATH does not
@@ -52,7 +53,12 @@ has_perf() {
 }
 
 has_valgrind() {
-	command -v valgrind >/dev/null
+	command -v valgrind >/dev/null &&
+		echo '#include <valgrind/valgrind.h>' | cc -xc -fsyntax-only - >/dev/null 2>&1
+}
+
+has_fortran() {
+	command -v gfortran >/dev/null
 }
 
 has_setpriv() {
@@ -71,11 +77,37 @@ has_git() {
 	command -v git >/dev/null
 }
 
+# A compiler for another architecture, with that architecture's C library.
+compiles_for() {
+	echo '#include <stdlib.h>' | "$1" -xc -fsyntax-only - >/dev/null 2>&1
+}
+
+has_arm64_compiler() {
+	compiles_for aarch64-linux-gnu-gcc
+}
+
+has_ppc64el_compiler() {
+	compiles_for powerpc64le-linux-gnu-gcc
+}
+
+has_arm64_emulator() {
+	command -v qemu-system-aarch64 >/dev/null
+}
+
+has_ppc64el_emulator() {
+	command -v qemu-system-ppc64 >/dev/null
+}
+
+has_apt() {
+	command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null
+}
+
 needs() {
 	case $1 in
-	build) echo "compiler cmake ninja python libpfm xz" ;;
-	test) echo "perf valgrind setpriv ps ip git" ;;
-	*) fail "packages: 'build' or 'test', not '$1'" ;;
+	build) echo "compiler cmake ninja python libpfm xz valgrind" ;;
+	test) echo "perf fortran setpriv ps ip git" ;;
+	guest) echo "apt arm64_compiler arm64_emulator ppc64el_compiler ppc64el_emulator" ;;
+	*) fail "packages: 'build', 'test' or 'guest', not '$1'" ;;
 	esac
 }
 
@@ -100,10 +132,16 @@ packages_for() {
 		esac
 		;;
 	valgrind) echo valgrind ;;
+	fortran) echo gfortran ;;
 	setpriv) echo util-linux ;;
 	ps) echo procps ;;
 	ip) echo iproute2 ;;
 	git) echo git ;;
+	arm64_compiler) echo gcc-aarch64-linux-gnu libc6-dev-arm64-cross ;;
+	arm64_emulator) echo qemu-system-arm ;;
+	ppc64el_compiler) echo gcc-powerpc64le-linux-gnu libc6-dev-ppc64el-cross ;;
+	ppc64el_emulator) echo qemu-system-ppc ;;
+	apt) echo apt dpkg ;;
 	esac
 }
 
@@ -117,9 +155,16 @@ tool_for() {
 	libpfm) echo "libpfm4 with its headers (perfmon/pfmlib_perf_event.h)" ;;
 	xz) echo "xz" ;;
 	perf) echo "perf for the running kernel" ;;
+	fortran) echo "a Fortran compiler (gfortran)" ;;
 	setpriv) echo "setpriv (util-linux)" ;;
 	ps) echo "ps (procps)" ;;
 	ip) echo "ip (iproute2)" ;;
+	arm64_compiler) echo "aarch64-linux-gnu-gcc with a C library for it" ;;
+	arm64_emulator) echo "qemu-system-aarch64 (QEMU 7.2 or newer)" ;;
+	ppc64el_compiler) echo "powerpc64le-linux-gnu-gcc with a C library for it" ;;
+	ppc64el_emulator) echo "qemu-system-ppc64 (QEMU 7.2 or newer)" ;;
+	apt) echo "apt-get and dpkg-deb: the machines are made of Debian packages" ;;
+	valgrind) echo "valgrind with its headers (valgrind/valgrind.h)" ;;
 	*) echo "$1" ;;
 	esac
 }
@@ -260,9 +305,9 @@ link_perf() {
 }
 
 case "${1:-} ${2:-}" in
-"packages build" | "packages test") install_packages "$2" ;;
+"packages build" | "packages test" | "packages guest") install_packages "$2" ;;
 "python ") print_python ;;
 "tracefs ") mount_tracefs ;;
 "perf "?*) link_perf "$2" ;;
-*) fail "usage: setup.sh packages build|test | python | tracefs | perf FOLDER" ;;
+*) fail "usage: setup.sh packages build|test|guest | python | tracefs | perf FOLDER" ;;
 esac

@@ -24,7 +24,7 @@ static struct gn_event_spec software(uint64_t config, int leader)
 
 static void touch_pages(size_t n)
 {
-	const size_t size = 4096;
+	const size_t size = (size_t)sysconf(_SC_PAGESIZE);
 	volatile char *pages =
 		mmap(NULL, n * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 

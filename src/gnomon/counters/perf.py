@@ -224,7 +224,8 @@ def open_events(events: Sequence[Event], target: Target) -> Opened:
                 keep[at] = narrower
                 continue
             keep.pop(at)
-            refused.append(_refusal(event, number, alone=not keep or target.inherit))
+            beside = [one for one in keep if not target.inherit or _are_braced(event, one)]
+            refused.append(_refusal(event, number, alone=not beside))
             continue
         for before in events:
             if any(e.name == before.name and e.domain != before.domain for e in keep):
@@ -280,6 +281,10 @@ def _threads(pid: int) -> list[int]:
         return sorted(int(entry.name) for entry in Path(f"/proc/{pid}/task").iterdir())
     except OSError:
         return [pid]
+
+
+def _are_braced(one: Event, other: Event) -> bool:
+    return one.group is not None and one.group == other.group
 
 
 def _refusal(event: Event, number: int, *, alone: bool) -> Refusal:

@@ -1,0 +1,1 @@
+"""Tests that run in an emulated machine, under its own Python; see docs/testing.md."""
