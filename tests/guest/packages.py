@@ -94,5 +94,5 @@ def unpack(packages: Iterable[Path], root: Path, *leave_out: str) -> None:
         writing = subprocess.run([*command, *left_out], stdin=reading.stdout, check=False)
         if reading.wait() or writing.returncode:
             raise GuestError(
-                explained(f"{package.name} cannot be unpacked below {root}", "free space there?")
+                explained(f"{package.name} cannot be unpacked below {root}", "free space there")
             )

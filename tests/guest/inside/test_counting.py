@@ -10,6 +10,7 @@ from gnomon.counters import EventSet
 from gnomon.counters.components import component
 from guest.inside.conftest import FigureOf
 from guest.inside.work import (
+    COMMAND_ROUNDS,
     IS_POWER,
     LOOP,
     PER_ROUND,
@@ -91,7 +92,7 @@ def test_presets_are_the_machines_events() -> None:
 
 
 def test_command_is_counted(figure: FigureOf) -> None:
-    rounds = 4_000_000
+    rounds = COMMAND_ROUNDS
     document = counted(f"{INSTRUCTIONS},cycles,PAPI_TOT_INS", LOOP, rounds)
     found = values(document)
     assert document["unavailable"] == []
@@ -106,9 +107,9 @@ def test_command_is_counted(figure: FigureOf) -> None:
 
 
 def test_report_names_the_counts() -> None:
-    said = report("-e", "cycles,instructions", "--", LOOP, "4000000")
+    said = report("-e", "cycles,instructions", "--", LOOP, COMMAND_ROUNDS)
     (line,) = (line for line in said.splitlines() if line.strip().startswith("instructions "))
     words = line.split()
     assert words[-1] == "counted"
-    assert int("".join(words[1:-1])) >= loop_instructions(4_000_000)
+    assert int("".join(words[1:-1])) >= loop_instructions(COMMAND_ROUNDS)
     assert "ipc" in said

@@ -6,6 +6,7 @@ from gnomon.counters import EventSet
 from guest.inside.conftest import FigureOf
 from guest.inside.work import (
     LOOP,
+    OF_THE_INTERPRETER,
     PER_ROUND,
     counted,
     differences,
@@ -17,7 +18,6 @@ from guest.inside.work import (
 )
 
 LOOP_ROUNDS = (2_000_000, 4_000_000, 8_000_000)
-OF_THE_INTERPRETER = 1000
 SPIN_ROUNDS = (100_000, 200_000, 400_000, 800_000)
 
 

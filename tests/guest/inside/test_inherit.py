@@ -11,6 +11,7 @@ from gnomon.counters import EventSet
 from gnomon.counters.component import Target
 from guest.inside.conftest import FigureOf
 from guest.inside.work import (
+    COMMAND_ROUNDS,
     FAMILY,
     IS_POWER,
     LOOP,
@@ -21,7 +22,7 @@ from guest.inside.work import (
     values,
 )
 
-ROUNDS = 5_000_000
+ROUNDS = COMMAND_ROUNDS if IS_POWER else 5_000_000
 INSTRUCTIONS = "instructions" if IS_POWER else "instructions:u"
 # What fork, the start of threads and, on POWER, the kernel add.
 MARGIN = 0.25 if IS_POWER else 0.05

@@ -10,6 +10,7 @@ from gnomon.counters.resolve import resolve
 from gnomon.errors import EventUnavailableError
 from guest.inside.conftest import FigureOf
 from guest.inside.work import (
+    COMMAND_ROUNDS,
     LOOP,
     PER_ROUND,
     counted,
@@ -59,7 +60,7 @@ def test_name_counts(name: str) -> None:
 @pytest.mark.parametrize("name", INSTRUCTIONS)
 def test_command_counts_by_name(name: str, figure: FigureOf) -> None:
     """Linear in the work; the kernel's instructions are in every count of this PMU."""
-    rounds = [ROUNDS, 2 * ROUNDS, 4 * ROUNDS]
+    rounds = [COMMAND_ROUNDS, 2 * COMMAND_ROUNDS, 4 * COMMAND_ROUNDS]
     found = []
     for n in rounds:
         document = counted(name, LOOP, n)
@@ -67,7 +68,7 @@ def test_command_counts_by_name(name: str, figure: FigureOf) -> None:
         assert document["counters"][0]["how"] == "counted"
         found.append(min(values(document)[name], values(counted(name, LOOP, n))[name]))
     figure(
-        f"`gnomon count -e {name}` of loop, N = 5, 10 and 20 million",
+        f"`gnomon count -e {name}` of loop, N = 100, 200 and 400 million",
         ", ".join(
             f"{count:,} ({100 * (count / loop_instructions(n) - 1):+.2f} %)"
             for count, n in zip(found, rounds, strict=True)
@@ -90,9 +91,9 @@ def test_both_names_count_together(figure: FigureOf) -> None:
 
 
 def test_cycles_count_by_name(figure: FigureOf) -> None:
-    found = values(counted("PM_CYC", LOOP, 4 * ROUNDS))["PM_CYC"]
+    found = values(counted("PM_CYC", LOOP, COMMAND_ROUNDS))["PM_CYC"]
     assert found > 0
-    figure(f"`gnomon count -e PM_CYC` of loop {4 * ROUNDS}", f"{found:,} cycles")
+    figure(f"`gnomon count -e PM_CYC` of loop {COMMAND_ROUNDS}", f"{found:,} cycles")
 
 
 def test_name_of_another_cpu_is_refused() -> None:

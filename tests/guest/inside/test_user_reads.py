@@ -9,7 +9,7 @@ import pytest
 from gnomon.counters import EventSet
 from guest.inside.conftest import FigureOf
 from guest.inside.machine import user_access
-from guest.inside.work import PER_ROUND, differences, least, shown, spin
+from guest.inside.work import OF_THE_INTERPRETER, PER_ROUND, differences, least, shown, spin
 
 ROUNDS = (100_000, 200_000, 400_000)
 
@@ -45,9 +45,11 @@ def test_both_ways_count_the_same_work(allowed: bool, figure: FigureOf) -> None:
     counts = least(between_reads, ROUNDS)
     events.stop()
     events.close()
-    assert differences(counts) == [PER_ROUND * more for more in differences(ROUNDS)]
+    found = differences(counts)
+    off = [count - PER_ROUND * more for count, more in zip(found, differences(ROUNDS), strict=True)]
+    assert max(map(abs, off)) <= OF_THE_INTERPRETER
     way = "user-space reads" if allowed else "reads by system call (perf_user_access = 0)"
-    figure(f"{way}: differences of N, 2 N and 4 N", f"{shown(differences(counts))}: exact")
+    figure(f"{way}: differences of N, 2 N and 4 N", f"{shown(found)}; off by {shown(off)}")
 
 
 def test_user_read_stays_out_of_the_kernel(allowed: bool, figure: FigureOf) -> None:

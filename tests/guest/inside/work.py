@@ -25,6 +25,11 @@ IS_POWER = platform.machine() == "ppc64le"
 _LOOP_FIXED, _LOOP_PER_DIGIT = (9, 8) if IS_POWER else (7, 5)
 PER_ROUND = 2
 
+# For commands: much beside the execve before it, which in a machine takes tens of milliseconds.
+COMMAND_ROUNDS = 100_000_000 if IS_POWER else 4_000_000
+# Instructions by which Python's own may differ from one time to the next.
+OF_THE_INTERPRETER = 1000
+
 _spin = ctypes.CDLL(str(BIN / "spin.so")).spin_rounds
 _spin.argtypes = [ctypes.c_uint64]
 _spin.restype = None
@@ -82,13 +87,19 @@ def values(document: dict[str, Any]) -> dict[str, Any]:
     return {counter["event"]: counter["value"] for counter in document["counters"]}
 
 
-def least(count_of: Callable[[int], int], work: Sequence[int], attempts: int = 20) -> list[int]:
+def least(count_of: Callable[[int], int], work: Sequence[int], attempts: int = 40) -> list[int]:
     """Return the least count of each amount of work, of several attempts that take turns.
 
     What interrupts only adds to a count, and Python runs fewer instructions once it is warm.
     """
-    tried = [[count_of(amount) for amount in work] for _ in range(attempts)]
-    return [min(counts) for counts in zip(*tried, strict=True)]
+    tried: dict[int, list[int]] = {amount: [] for amount in work}
+    order = list(work)
+    for _ in range(attempts):
+        # What Python has allocated until then makes the first of a row differ from the others.
+        order.append(order.pop(0))
+        for amount in order:
+            tried[amount].append(count_of(amount))
+    return [min(tried[amount]) for amount in work]
 
 
 def spun(events: EventSet, rounds: int) -> int:

@@ -11,7 +11,6 @@ import subprocess
 from functools import cached_property
 from pathlib import Path
 
-import gnomon
 from gnomon.counters.component import Availability
 from gnomon.counters.emulation.caches import Cache, Caches
 from gnomon.counters.emulation.engine import Emulated, Prepared, Quantity
@@ -35,7 +34,7 @@ _COUNTS = {
     "Bi": _Q.INDIRECT_BRANCHES,
     "Bim": _Q.INDIRECT_MISSES,
 }
-_WRAPPERS = Path(gnomon.__file__).parent / "lib" / "libgnomon-valgrind.so"
+_WRAPPERS = Path(__file__).parents[2] / "lib" / "libgnomon-valgrind.so"
 _TOOL = re.compile(r"cachegrind-(?P<platform>[\w]+-linux)")
 _INSTALL = "install Valgrind: on Debian and Ubuntu, apt-get install valgrind"
 _BAD_BYTES = re.compile(r"unhandled instruction bytes:((?: 0x[0-9A-F]{1,2})+)", re.IGNORECASE)
