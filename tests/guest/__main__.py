@@ -94,7 +94,7 @@ def _make(
 
 
 def _run(machine: Machine, made: image.Image, command: str) -> int:
-    command = f"export PYTHONPATH=site:.; {command}"
+    command = f"export PYTHONPATH=site:. PATH=$PATH:bin; {command}"
     return boot.boot(machine, made, _share(machine), command, seconds=_SECONDS)
 
 

@@ -11,6 +11,7 @@ from gnomon.counters.components import component
 from guest.inside.conftest import FigureOf
 from guest.inside.work import (
     COMMAND_ROUNDS,
+    INSTRUCTIONS,
     IS_POWER,
     LOOP,
     PER_ROUND,
@@ -26,8 +27,6 @@ from guest.inside.work import (
 )
 
 ROUNDS = 1_000_000
-# POWER's instructions are those of the kernel too, which in these machines has much to do.
-INSTRUCTIONS = "instructions" if IS_POWER else "instructions:u"
 
 
 def test_cpu_component_works() -> None:

@@ -11,8 +11,8 @@ from gnomon.counters import EventSet
 from gnomon.counters.component import Target
 from guest.inside.conftest import FigureOf
 from guest.inside.work import (
-    COMMAND_ROUNDS,
     FAMILY,
+    INSTRUCTIONS,
     IS_POWER,
     LOOP,
     PER_ROUND,
@@ -22,8 +22,7 @@ from guest.inside.work import (
     values,
 )
 
-ROUNDS = COMMAND_ROUNDS if IS_POWER else 5_000_000
-INSTRUCTIONS = "instructions" if IS_POWER else "instructions:u"
+ROUNDS = 50_000_000 if IS_POWER else 5_000_000
 # What fork, the start of threads and, on POWER, the kernel add.
 MARGIN = 0.25 if IS_POWER else 0.05
 
