@@ -28,8 +28,10 @@ from gnomon.hpm.program import Signals, release, resident_kib, spawn
 from gnomon.model.value import Scope, Unavailable, Value
 from gnomon.units import duration
 
-# Below this the CPU time of execve itself may be most of it: no sign of a lost counter.
+# Below this the clock's own ticks may be most of the CPU time: no sign of a lost counter.
 _CERTAIN_CPU_NS = 20_000_000
+# More than execve takes on any machine; on an emulated one it takes tens of milliseconds.
+_EXECVE_NS = 500_000_000
 
 if TYPE_CHECKING:
     from gnomon.counters.tasks import TaskCounting, TaskRow
@@ -105,7 +107,7 @@ def execute(command: Sequence[str], counts: CommandCounts) -> Measurement:
     killed = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
     user_ns = round(1e9 * own_usage(usage, "ru_utime", before.used))
     system_ns = round(1e9 * own_usage(usage, "ru_stime", before.used))
-    values, detached = _without_detached(values, user_ns + system_ns)
+    values, detached = _without_detached(values, user_ns, system_ns)
     return Measurement(
         command=tuple(command),
         pid=pid,
@@ -127,13 +129,15 @@ def execute(command: Sequence[str], counts: CommandCounts) -> Measurement:
 
 
 def _without_detached(
-    values: tuple[Value, ...], cpu_ns: int
+    values: tuple[Value, ...], user_ns: int, system_ns: int
 ) -> tuple[tuple[Value, ...], tuple[Unavailable, ...]]:
     """Return the values without those whose counters the kernel took away, and why they lack.
 
     An unprivileged user's counters are closed when the program is set-user-ID. They were enabled
-    while the program was on a CPU, so their time then falls short of the CPU time it used.
+    while the program was on a CPU, so their time then falls short of the CPU time it used. What
+    execve itself took, before they were enabled, is system time: `_EXECVE_NS` of it prove nothing.
     """
+    cpu_ns = user_ns + max(system_ns - _EXECVE_NS, 0)
     ours = [v for v in values if v.scope is Scope.THREAD]
     enabled = max((v.enabled_ns for v in ours), default=0)
     if not ours or cpu_ns < _CERTAIN_CPU_NS or enabled * 2 > cpu_ns:
