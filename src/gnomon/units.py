@@ -22,6 +22,19 @@ _BINARY_PREFIXES = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "Zi", "Yi")
 _EXACT_BELOW = 2**53
 
 
+def printable(text: str) -> str:
+    """Return text that came from a program, a file or a name, safe to print on one line.
+
+    What would move the cursor, change colours or end the line is shown as Python writes it
+    (`\\x1b`), a tab as a blank.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        one if one.isprintable() else " " if one == "\t" else ascii(one)[1:-1] for one in text
+    )
+
+
 def number(value: float | None, missing: str = NOT_AVAILABLE) -> str:
     """Return a number: whole ones exactly, others to four significant digits.
 

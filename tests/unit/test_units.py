@@ -216,3 +216,15 @@ def test_bytes_are_right_and_never_carry_over(value: float) -> None:
 @given(st.floats(min_value=1e-300, max_value=1e300), st.sampled_from(PRINTERS))
 def test_a_sign_changes_nothing_else(value: float, printer: Callable[..., str]) -> None:
     assert printer(-value) == f"-{printer(value)}"
+
+
+@given(st.text())
+def test_printable_text_stays_on_its_line_and_says_what_it_hides(text: str) -> None:
+    shown = units.printable(text)
+    assert shown.isprintable()
+    if text.isprintable():
+        assert shown == text
+
+
+def test_terminal_escapes_are_shown_not_sent() -> None:
+    assert units.printable("\x1b[31mred\x1b[0m\n\tend") == "\\x1b[31mred\\x1b[0m\\n end"

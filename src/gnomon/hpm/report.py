@@ -9,7 +9,7 @@ from gnomon.hpm import analyse
 from gnomon.hpm.measurement import MEANINGLESS_USAGE, Emulation, Host, Measurement
 from gnomon.metrics.derived import MetricValue
 from gnomon.model.value import Domain, How, Unavailable
-from gnomon.units import duration, number, quantity
+from gnomon.units import duration, number, printable, quantity
 
 _TASK_ROWS = 20
 _FUNCTION_ROWS = 10
@@ -86,7 +86,7 @@ def signal_name(number_of: int) -> str:
 def _quoted(command: Iterable[str]) -> str:
     import shlex
 
-    return shlex.join(command)
+    return printable(shlex.join(command))
 
 
 def _place(host: Host) -> str:
@@ -189,14 +189,14 @@ def _task_lines(one: Measurement, per: str, of: str, style: _Style) -> list[str]
         title = "processes"
         for row in analyse.processes(one):
             threads = number(row.threads)
-            ids: tuple[str, ...] = (str(row.pid), str(row.ppid), threads, row.name)
+            ids: tuple[str, ...] = (str(row.pid), str(row.ppid), threads, printable(row.name))
             found.append(((row.values or (0,))[0] or 0, ids, row.values, _unknown(row.running)))
     else:
         who = ("pid", "tid", "name")
         title = "threads"
         for task in one.tasks or ():
             values = [analyse.task_value(one, task.counts, at) for at in range(len(events))]
-            ids = (str(task.pid), str(task.tid), task.name)
+            ids = (str(task.pid), str(task.tid), printable(task.name))
             found.append(((values or [0])[0] or 0, ids, values, _unknown(task.running)))
     found.sort(key=lambda row: -row[0])
     rows = [
@@ -222,7 +222,8 @@ def _function_lines(emulation: Emulation, style: _Style) -> list[str]:
             f"{100 * value / total:.1f} %" if total else "-"
             for value, total in zip(row.values, whole[: len(shown)], strict=False)
         )
-        rows.append((number(row.values[0]), *shares, row.function or "(unknown)", row.file))
+        place = (printable(row.function) or "(unknown)", printable(row.file))
+        rows.append((number(row.values[0]), *shares, *place))
     head = ("", *(name.removeprefix("PAPI_") for name in shown), "function", "file")
     title = style.bold("functions") + style.dim(f"  by {emulation.events[0]}, without callees")
     lines = [title, *_grid(head, rows, {len(head) - 2, len(head) - 1}, style)]

@@ -10,7 +10,7 @@ from typing import Any
 
 from gnomon.errors import UsageError
 from gnomon.store.rundir import Run
-from gnomon.units import number
+from gnomon.units import number, printable
 
 KINDS = ("function", "file", "line")
 
@@ -133,7 +133,7 @@ def _is_in(source: str, wanted: str) -> bool:
 
 def text(run: Run, found: Hotspots) -> str:
     """Return a table of hotspots, lines with their source where it can be read."""
-    what = shlex.join(run.head["command"]) or "attached process"
+    what = printable(shlex.join(run.head["command"])) or "attached process"
     lines = [f"{run.path}: {what}", ""]
     if not found.events:
         lines.append(
@@ -175,13 +175,13 @@ def _numbers(found: Hotspots, row: Hotspot) -> list[str]:
 
 
 def _place(kind: str, row: Hotspot) -> tuple[str, ...]:
-    file = row.file or "(unknown)"
-    function = row.function or "(unknown)"
+    file = printable(row.file) or "(unknown)"
+    function = printable(row.function) or "(unknown)"
     if kind == "function":
         return function, file
     if kind == "file":
         return (file,)
-    return f"{Path(file).name}:{row.line}" if row.line else file, function
+    return f"{file.rpartition('/')[2]}:{row.line}" if row.line else file, function
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], numbers: int) -> list[str]:
@@ -209,7 +209,7 @@ class _Sources:
         source = self._files[row.file]
         if not 0 < row.line <= len(source):
             return ""
-        code = " ".join(source[row.line - 1].split())
+        code = printable(" ".join(source[row.line - 1].split()))
         return code if len(code) <= _CODE_WIDTH else code[: _CODE_WIDTH - 1] + "…"
 
     def _read(self, name: str) -> list[str]:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from gnomon.store.rundir import Run
-from gnomon.units import duration, quantity
+from gnomon.units import duration, printable, quantity
 
 _PROFILE = """
 SELECT l.location, l.kind, l.pid, l.tid, l.name, m.name, m.unit, m.how, p.inclusive, p.repetition
@@ -52,7 +52,7 @@ def text(run: Run, rows: Sequence[ProfileRow], kind: str) -> str:
     """Return the report of a run."""
     head = run.head
     started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(head["started"]))
-    what = shlex.join(head["command"]) or "attached process"
+    what = printable(shlex.join(head["command"])) or "attached process"
     lines = [
         f"{run.path}: {what}  [exit {head['exit_status']}]",
         f"  {started}, {duration(float(head.get('wall_seconds', 0)) * 1e9)}, "
@@ -85,5 +85,5 @@ def _place(row: ProfileRow, repetitions: int) -> list[str]:
         parts.append(f"repetition {row.repetition + 1} of {repetitions}")
     if row.kind != "command":
         parts.append(f"process {row.pid}" + (f", thread {row.tid}" if row.tid >= 0 else ""))
-        parts.append(row.name)
+        parts.append(printable(row.name))
     return [", ".join(parts)] if parts else []
