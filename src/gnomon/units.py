@@ -23,10 +23,10 @@ _EXACT_BELOW = 2**53
 
 
 def printable(text: str) -> str:
-    """Return text that came from a program, a file or a name, safe to print on one line.
+    r"""Return text that came from a program, a file or a name, safe to print on one line.
 
     What would move the cursor, change colours or end the line is shown as Python writes it
-    (`\\x1b`), a tab as a blank.
+    (`\x1b`), a tab as a blank.
     """
     if text.isprintable():
         return text
