@@ -21,6 +21,7 @@ CAPABILITIES = ("hpm", "mpi", "callgraph", "io", "topology", "cluster", "instrum
 LAYERS = (
     ("errors",),
     ("units",),
+    ("layout",),
     ("model",),
     ("_core", "metrics"),
     ("counters", "store"),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from gnomon.cli.output import is_styled, open_for_writing, write, write_alone
+from gnomon.cli.output import is_styled, open_for_writing, width_of, write, write_alone
 from gnomon.errors import GnomonError, UsageError
 
 if TYPE_CHECKING:
@@ -86,30 +86,33 @@ class Delivery:
 
         host = this_host()
 
-        def rendered(as_json: bool, styled: bool) -> str:
+        def rendered(as_json: bool, stream: IO[str] | None = None) -> str:
             if as_json:
                 import json
 
                 from gnomon.hpm.document import document
 
                 return json.dumps(document(measurements, host), indent=2) + "\n"
-            return report.text(measurements, host, self._options._replace(styled=styled))
+            options = self._options
+            if stream is not None:
+                options = options._replace(styled=is_styled(stream), width=width_of(stream))
+            return report.text(measurements, host, options)
 
         def to_terminal(stream: IO[str]) -> None:
-            text = rendered(self._json, is_styled(stream))
+            text = rendered(self._json, stream)
             if stream is sys.stdout:
                 write_alone(text)
             else:
                 write(stream, text if self._json else "\n" + text)
 
         def to_file(file: IO[str]) -> None:
-            write(file, rendered(self._file_json, False))
+            write(file, rendered(self._file_json))
             self._is_whole = True
 
         def to_run(name: str) -> None:
             from gnomon.hpm.tables import save
 
-            path = save(name, measurements, host, rendered(False, False))
+            path = save(name, measurements, host, rendered(False))
             if not self._mute:
                 write(sys.stderr, f"run directory: {path}\n")
 

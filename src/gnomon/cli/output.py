@@ -8,11 +8,24 @@ from contextlib import suppress
 from typing import IO
 
 from gnomon.errors import GnomonError
+from gnomon.layout import NARROWEST, WIDTH
 
 
 def is_styled(stream: IO[str]) -> bool:
     """Return whether bold and dim are welcome: a terminal, and NO_COLOR is not set."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def width_of(stream: IO[str]) -> int:
+    """Return the columns that text for a stream may take: COLUMNS, or the terminal's, or 100."""
+    wanted = os.environ.get("COLUMNS", "")
+    if wanted.isdecimal() and int(wanted[:9]) > 0:
+        return max(int(wanted[:9]), NARROWEST)
+    try:
+        columns = os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError):  # no terminal, or none that has a descriptor
+        return WIDTH
+    return max(columns, NARROWEST) if columns else WIDTH
 
 
 def open_for_writing(path: str) -> IO[str]:

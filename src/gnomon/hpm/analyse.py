@@ -47,8 +47,12 @@ class ProcessRow(NamedTuple):
 
 
 class FunctionRow(NamedTuple):
-    """Counts of one function, without what it calls: the sums over its lines and all processes."""
+    """Counts of one function, without what it calls: the sums over its lines and all processes.
 
+    The file is the one that the function stands in; parts of it may be inlined from others.
+    """
+
+    program: str
     function: str
     file: str
     values: tuple[int, ...]
@@ -158,14 +162,24 @@ def program_of(command: str) -> str:
 
 def functions(emulation: Emulation) -> tuple[FunctionRow, ...]:
     """Return the counts of every function, those with the most of the first event first."""
-    sums: dict[tuple[str, str], tuple[int, ...]] = {}
+    from gnomon.model.functions import Part, homes
+
+    parts: dict[Part, tuple[int, ...]] = {}
     for process in emulation.processes:
+        program = program_of(process.command)
         for line, counts in process.lines.items():
-            who = (line.function, line.file)
-            known = sums.get(who)
-            sums[who] = counts if known is None else tuple(map(add, known, counts))
-    rows = (FunctionRow(*who, emulation.of(counts)) for who, counts in sums.items())
-    return tuple(sorted(rows, key=lambda row: (*(-value for value in row.values), row[:2])))
+            part = Part(program, line.function, line.file)
+            known = parts.get(part)
+            parts[part] = counts if known is None else tuple(map(add, known, counts))
+    values = {part: emulation.of(counts) for part, counts in parts.items()}
+    home = homes({part: (of_part or (0,))[0] for part, of_part in values.items()})
+    sums: dict[Part, tuple[int, ...]] = {}
+    for part, of_part in values.items():
+        who = part._replace(file=home[part])
+        before = sums.get(who)
+        sums[who] = of_part if before is None else tuple(map(add, before, of_part))
+    rows = (FunctionRow(*who, of_function) for who, of_function in sums.items())
+    return tuple(sorted(rows, key=lambda row: (*(-value for value in row.values), row[:3])))
 
 
 def task_value(

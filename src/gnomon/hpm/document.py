@@ -146,6 +146,7 @@ def _execution(one: Measurement) -> dict[str, Any]:
             },
             "functions": [
                 {
+                    "program": row.program,
                     "function": row.function,
                     "file": row.file,
                     "values": dict(zip(one.emulation.events, row.values, strict=True)),

@@ -7,13 +7,15 @@ from typing import NamedTuple
 
 from gnomon.hpm import analyse
 from gnomon.hpm.measurement import MEANINGLESS_USAGE, Emulation, Host, Measurement
+from gnomon.layout import WIDTH, filled, grid, short_path, suffixes, widths
 from gnomon.metrics.derived import MetricValue
 from gnomon.model.value import Domain, How, Unavailable
 from gnomon.units import duration, number, printable, quantity
 
 _TASK_ROWS = 20
 _FUNCTION_ROWS = 10
-_FUNCTION_EVENTS = 8
+_FUNCTION_WIDTH = 24
+_FILE_WIDTH = 16
 
 
 class Options(NamedTuple):
@@ -26,6 +28,7 @@ class Options(NamedTuple):
             Linux as n/a; otherwise only those with one.
         per: "thread" or "process" for a table of them, "" for totals only.
         styled: use bold and dim, for a terminal.
+        width: columns of the terminal.
     """
 
     tool: str = "gnomon count"
@@ -33,6 +36,7 @@ class Options(NamedTuple):
     every_usage_row: bool = False
     per: str = ""
     styled: bool = False
+    width: int = WIDTH
 
 
 def text(measurements: Sequence[Measurement], host: Host, options: Options) -> str:
@@ -48,13 +52,16 @@ def text(measurements: Sequence[Measurement], host: Host, options: Options) -> s
         lines += _metric_lines(analyse.metrics(first), options, style)
         lines += _usage_lines(first, options, style)
     if first.emulation is not None:
-        lines += _function_lines(first.emulation, style)
+        lines += _function_lines(first.emulation, options.width, style)
     if options.per and (first.tasks is not None or first.emulation is not None):
         for at, one in enumerate(measurements, 1):
             of = f" of repetition {at}" if len(measurements) > 1 else ""
             lines += _task_lines(one, options.per, of, style)
-    lines += _unavailable_lines(first.unavailable, style)
-    lines += _note_lines(dict.fromkeys(note for one in measurements for note in one.notes))
+    lines += _unavailable_lines(first.unavailable, options.width, style)
+    notes = dict.fromkeys(note for one in measurements for note in one.notes)
+    lines += [
+        line for note in notes for line in filled(f"note: {note}", options.width, "", "      ")
+    ]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -209,31 +216,52 @@ def _task_lines(one: Measurement, per: str, of: str, style: _Style) -> list[str]
     return [*lines, ""]
 
 
-def _function_lines(emulation: Emulation, style: _Style) -> list[str]:
+def _function_lines(emulation: Emulation, width: int, style: _Style) -> list[str]:
     """Return the functions with most of the first event, each with its shares of the others."""
+    from gnomon.model.shares import shares
+    from gnomon.model.symbols import short_name
+
     found = analyse.functions(emulation)
-    if not found or not emulation.events:
+    events = emulation.events
+    if not found or not events:
         return []
-    whole = [sum(column) for column in zip(*(row.values for row in found), strict=True)]
-    shown = emulation.events[:_FUNCTION_EVENTS]
-    rows = []
-    for row in found[:_FUNCTION_ROWS]:
-        shares = (
-            f"{100 * value / total:.1f} %" if total else "-"
-            for value, total in zip(row.values, whole[: len(shown)], strict=False)
+    totals = dict(zip(events, map(sum, zip(*(row.values for row in found), strict=True)),
+                      strict=True))  # fmt: skip
+    rows = found[:_FUNCTION_ROWS]
+    several = len({row.program for row in found}) > 1
+    heads = (*(("program",) if several else ()), "function", "file")
+    least = [*((10,) if several else ()), max(_FUNCTION_WIDTH, width * 3 // 10), _FILE_WIDTH]
+    room = width - 2 - 2 * (len(heads) - 1)
+    shown = shares(events, totals, room - sum(least))
+    files = suffixes({row.file for row in found})
+    texts = [
+        (
+            *((printable(row.program),) if several else ()),
+            printable(row.function) or "(unknown)",
+            printable(files[row.file]) or "(unknown)",
         )
-        place = (printable(row.function) or "(unknown)", printable(row.file))
-        rows.append((number(row.values[0]), *shares, *place))
-    head = ("", *(name.removeprefix("PAPI_") for name in shown), "function", "file")
-    title = style.bold("functions") + style.dim(f"  by {emulation.events[0]}, without callees")
-    lines = [title, *_grid(head, rows, {len(head) - 2, len(head) - 1}, style)]
-    if len(found) > len(rows):
-        more = number(len(found) - len(rows))
-        lines.append(
-            style.dim(
-                f"  and {more} more; every line: --run NAME, then gnomon report NAME --per line"
-            )
+        for row in rows
+    ]
+    natural = [max(map(len, column)) for column in zip(*texts, strict=True)]
+    wide = widths(natural, least, room - shown.width)
+    cells = [
+        (
+            *shown.cells(dict(zip(events, row.values, strict=True))),
+            *(short_path(one, size) for one, size in zip(text_[:-2], wide, strict=False)),
+            short_name(text_[-2], wide[-2]),
+            short_path(text_[-1], wide[-1]),
         )
+        for row, text_ in zip(rows, texts, strict=True)
+    ]
+    table = grid([*shown.heads, *((head,) for head in heads)], cells, len(shown.heads))
+    title = style.bold("functions") + style.dim(f"  by {events[0]}, without callees")
+    lines = [title, *map(style.bold, table.heading), *table.rows]
+    if len(found) > len(rows) or shown.left_out:
+        more = f"{number(len(found) - len(rows))} more functions" if len(found) > len(rows) else ""
+        other = f"shares of {', '.join(shown.left_out)}" if shown.left_out else ""
+        where = "--run NAME, then gnomon report NAME --per function"
+        said = filled(f"and {_joined(more, other, sep=', ')}: {where}", width, "  ", "  ")
+        lines += map(style.dim, said)
     return [*lines, ""]
 
 
@@ -256,7 +284,7 @@ def _unknown(running: bool) -> str:
     return "still running" if running else "not known"
 
 
-def _unavailable_lines(unavailable: Sequence[Unavailable], style: _Style) -> list[str]:
+def _unavailable_lines(unavailable: Sequence[Unavailable], width: int, style: _Style) -> list[str]:
     by_cause: dict[tuple[str, str], list[str]] = {}
     for one in unavailable:
         by_cause.setdefault((one.reason, one.remedy), []).append(one.event)
@@ -264,23 +292,10 @@ def _unavailable_lines(unavailable: Sequence[Unavailable], style: _Style) -> lis
         return []
     lines = [style.bold("not counted")]
     for (reason, remedy), events in by_cause.items():
-        lines += _wrapped(", ".join(events), "  ", "  ")
-        lines += _wrapped(f"why     {reason}", "    ", "            ")
-        lines += _wrapped(f"remedy  {remedy}", "    ", "            ")
+        lines += filled(", ".join(events), width, "  ", "  ")
+        lines += filled(f"why     {reason}", width, "    ", "            ")
+        lines += filled(f"remedy  {remedy}", width, "    ", "            ")
     return [*lines, ""]
-
-
-def _note_lines(notes: Iterable[str]) -> list[str]:
-    return [line for note in notes for line in _wrapped(f"note: {note}", "", "      ")]
-
-
-def _wrapped(text_: str, first: str, rest: str) -> list[str]:
-    import textwrap
-
-    return textwrap.wrap(
-        text_, 100, initial_indent=first, subsequent_indent=rest,
-        break_long_words=False, break_on_hyphens=False,
-    )  # fmt: skip
 
 
 def _joined(*parts: str, sep: str = "; ") -> str:

@@ -8,11 +8,17 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from gnomon.layout import WIDTH, filled
+from gnomon.store.hotspots import whole
 from gnomon.store.rundir import Run
 from gnomon.units import duration, printable, quantity
 
+_EMULATED = "emulated"
 _PROFILE = """
-SELECT l.location, l.kind, l.pid, l.tid, l.name, m.name, m.unit, m.how, p.inclusive, p.repetition
+SELECT l.location, l.kind, l.pid, l.tid, COALESCE(l.name, ''), COALESCE(m.name, ''),
+       COALESCE(m.unit, ''), COALESCE(m.how, ''), p.inclusive, p.repetition,
+       m.component = '' AND m.formula = '' AND m.unit = 'ns'
+           AND EXISTS (SELECT 1 FROM metrics WHERE component = 'emulated')
 FROM profile p JOIN metrics m USING (metric) JOIN locations l USING (location)
 WHERE l.kind = '{kind}' AND p.path IN (SELECT path FROM paths WHERE parent = -1)
 ORDER BY p.repetition, l.location, m.metric
@@ -21,7 +27,14 @@ ORDER BY p.repetition, l.location, m.metric
 
 @dataclass(frozen=True, slots=True)
 class ProfileRow:
-    """One value of one metric at one location, in one repetition."""
+    """One value of one metric at one location, in one repetition.
+
+    Attributes:
+        location, kind, pid, tid, name: where.
+        metric, unit, how, value: what.
+        repetition: number of the execution, from 0.
+        of_emulation: a time that the emulation took, not the program.
+    """
 
     location: int
     kind: str
@@ -33,10 +46,11 @@ class ProfileRow:
     how: str
     value: float
     repetition: int
+    of_emulation: bool
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the row by field name."""
-        return asdict(self)
+        """Return the row by field name; whole numbers as such."""
+        return asdict(self) | {"value": whole(self.value)}
 
 
 def profile(run: Run, kind: str) -> tuple[ProfileRow, ...]:
@@ -48,35 +62,57 @@ def profile(run: Run, kind: str) -> tuple[ProfileRow, ...]:
     return tuple(ProfileRow(*row) for row in run.query(_PROFILE.format(kind=kind)))
 
 
-def text(run: Run, rows: Sequence[ProfileRow], kind: str) -> str:
-    """Return the report of a run."""
+def text(run: Run, rows: Sequence[ProfileRow], kind: str, width: int = WIDTH) -> str:
+    """Return the report of a run, in at most so many columns where words can be filled."""
     head = run.head
+    emulated = _is_emulated(run, rows)
     started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(head["started"]))
     what = printable(shlex.join(head["command"])) or "attached process"
     lines = [
         f"{run.path}: {what}  [exit {head['exit_status']}]",
-        f"  {started}, {duration(float(head.get('wall_seconds', 0)) * 1e9)}, "
+        f"  {started}, {duration(float(head.get('wall_seconds', 0)) * 1e9)}"
+        + (" of emulation, " if emulated else ", ")
         + ", ".join(str(host.get("name")) for host in head["hosts"]),
         "",
     ]
     if not rows:
-        lines.append(f"this run has no values of each {kind}; measure with --per {kind}")
+        lines += filled(_nothing(kind, emulated), width)
     at = (-1, -1)
-    width = max((len(row.metric) for row in rows), default=0)
+    longest = max((len(row.metric) for row in rows), default=0)
     cells = {id(row): quantity(row.value, row.unit) for row in rows}
     values = max((len(cell) for cell in cells.values()), default=0)
     for row in rows:
         if (row.repetition, row.location) != at:
             at = (row.repetition, row.location)
             lines += _place(row, head["repetitions"])
-        lines.append(f"  {row.metric:<{width}}  {cells[id(row)]:>{values}}  {row.how}")
+        lines.append(
+            f"  {printable(row.metric):<{longest}}  {cells[id(row)]:>{values}}  {_how(row)}"
+        )
     by_reason: dict[str, list[str]] = {}
     for missing in head["unavailable"]:
         by_reason.setdefault(str(missing.get("reason")), []).append(str(missing.get("event")))
-    lines += [f"not counted: {', '.join(names)}: {why}" for why, names in by_reason.items()]
+    for why, names in by_reason.items():
+        lines += filled(printable(f"not counted: {', '.join(names)}: {why}"), width, "", "    ")
     for warning in head["warnings"]:
-        lines.append(f"note: {warning}")
+        lines += filled(f"note: {printable(warning)}", width, "", "      ")
     return "\n".join(lines) + "\n"
+
+
+def _is_emulated(run: Run, rows: Sequence[ProfileRow]) -> bool:
+    if rows:
+        return any(row.of_emulation or row.how == _EMULATED for row in rows)
+    return bool(run.query("SELECT 1 FROM metrics WHERE component = 'emulated' LIMIT 1"))
+
+
+def _how(row: ProfileRow) -> str:
+    return "of the emulation, not of the program" if row.of_emulation else row.how
+
+
+def _nothing(kind: str, emulated: bool) -> str:
+    what = f"this run has no values of each {kind}"
+    if emulated and kind == "thread":
+        return f"{what}: an emulated PMU tells processes apart, not threads; see --per process"
+    return f"{what}; measure with: gnomon count --per {kind} --run NAME -- program"
 
 
 def _place(row: ProfileRow, repetitions: int) -> list[str]:

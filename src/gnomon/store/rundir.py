@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from gnomon import __version__
 from gnomon.errors import FormatError, RunDirectoryError
 from gnomon.model.tables import SCHEMAS, Cell, Schema, Table
+from gnomon.units import printable
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -28,6 +30,8 @@ _HEAD = "run.json"
 _MAGIC = "gnomon/run"
 # A run.json is small; what is larger than this is not one.
 _HEAD_LIMIT_BYTES = 64 << 20
+_REMEDY = "; restore it from a copy, or measure again"
+_NAMED_RUNS = 5
 # What every reader of a run may rely on in its head.
 _FIELDS: dict[str, tuple[type, ...]] = {
     "command": (list,),
@@ -58,27 +62,44 @@ class Run:
         """Return the rows of a query over the model's tables, by their names.
 
         Raises:
-            RunDirectoryError: a table is missing or damaged.
+            RunDirectoryError: a table is missing or damaged; names its file.
         """
         import duckdb
 
         connection = duckdb.connect(":memory:")
         try:
             for schema in SCHEMAS:
-                file = self.path / f"{schema.name}.parquet"
-                if file.exists():
-                    name = str(file).replace("'", "''")
-                    connection.execute(
-                        f"CREATE VIEW {schema.name} AS SELECT * FROM read_parquet('{name}')"
-                    )
+                connection.execute(f"CREATE VIEW {schema.name} AS {self._whole(schema)}")
             return connection.execute(sql).fetchall()
-        except duckdb.Error as error:
-            cause = str(error).partition("\n")[0]
-            raise RunDirectoryError(
-                f"{self.path}: its tables cannot be read ({cause}); measure again, or restore it"
-            ) from None
+        except duckdb.Error:
+            raise RunDirectoryError(self._trouble(connection)) from None
         finally:
             connection.close()
+
+    def _whole(self, schema: Schema) -> str:
+        """Return the query for all of a table."""
+        name = str(self._file(schema)).replace("'", "''")
+        columns = ", ".join(column.name for column in schema.columns)
+        return f"SELECT {columns} FROM read_parquet('{name}')"
+
+    def _file(self, schema: Schema) -> Path:
+        return self.path / f"{schema.name}.parquet"
+
+    def _trouble(self, connection: DuckDBPyConnection) -> str:
+        """Return which table is at fault; what DuckDB says of it is for its own users."""
+        import duckdb
+
+        for schema in SCHEMAS:
+            file = self._file(schema)
+            if not file.exists():
+                return f"{file}: the table is missing{_REMEDY}"
+            try:
+                # Every value, not only the summary at the end of the file.
+                values = ", ".join(f"max({column.name})" for column in schema.columns)
+                connection.execute(f"SELECT {values} FROM ({self._whole(schema)})").fetchall()
+            except duckdb.Error:
+                return f"{file}: it is damaged, or no table of a run: it cannot be read{_REMEDY}"
+        return f"{self.path}: its tables cannot be read: they do not fit together{_REMEDY}"
 
     def rows(self, schema: Schema) -> list[dict[str, Cell]]:
         """Return every row of a table by column name, in the table's order."""
@@ -208,46 +229,69 @@ def find(name: str | None, where: Path = Path()) -> Run:
         FormatError: its run.json is not one.
     """
     if name is None:
-        heads = sorted(where.glob(f"*{SUFFIX}/{_HEAD}"), key=lambda head: head.stat().st_mtime_ns)
-        if not heads:
+        runs = _runs(where)
+        if not runs:
             raise RunDirectoryError(
                 "there is no run directory here; make one with: gnomon count --run NAME -- program"
             )
-        return _open(heads[-1].parent)
+        return _open(runs[0])
     given = Path(name)
     path = given if (given / _HEAD).exists() else path_of(name.rstrip("/"))
     if not (path / _HEAD).exists():
-        raise RunDirectoryError(f"{path}: there is no run of that name here")
+        raise RunDirectoryError(f"{path}: there is no run of that name here; {_others(path)}")
     return _open(path)
+
+
+def _runs(where: Path) -> list[Path]:
+    """Return the runs in a folder, the latest first."""
+    found = []
+    for head in where.glob(f"*{SUFFIX}/{_HEAD}"):
+        with suppress(OSError):  # one that somebody takes away meanwhile
+            found.append((-head.stat().st_mtime_ns, head.parent))
+    return [path for _, path in sorted(found)]
+
+
+def _others(path: Path) -> str:
+    """Return which runs are there instead."""
+    names = [printable(str(run).removesuffix(SUFFIX)) for run in _runs(path.parent)]
+    if not names:
+        return "nor any other; make one with: gnomon count --run NAME -- program"
+    more = f" and {len(names) - _NAMED_RUNS} more" if len(names) > _NAMED_RUNS else ""
+    return f"the latest are: {', '.join(names[:_NAMED_RUNS])}{more}"
 
 
 def _open(path: Path) -> Run:
     file = path / _HEAD
     try:
         if file.stat().st_size > _HEAD_LIMIT_BYTES:
-            raise FormatError(file, _HEAD_LIMIT_BYTES, "too large for the head of a run")
+            raise FormatError(file, _HEAD_LIMIT_BYTES, f"too large for the head of a run{_REMEDY}")
         head = json.loads(file.read_bytes())
     except OSError as error:
         raise RunDirectoryError(f"{file}: cannot be read: {error.strerror}") from None
     except json.JSONDecodeError as error:
-        raise FormatError(file, error.pos, f"not JSON: {error.msg}") from None
+        raise FormatError(file, error.pos, f"not JSON: {error.msg}{_REMEDY}") from None
     except UnicodeDecodeError as error:
-        raise FormatError(file, error.start, "not UTF-8 text") from None
+        raise FormatError(file, error.start, f"not UTF-8 text{_REMEDY}") from None
     except (ValueError, RecursionError):
-        raise FormatError(file, 0, "JSON with numbers too long or nested too deep") from None
+        raise FormatError(
+            file, 0, f"JSON with numbers too long or nested too deep{_REMEDY}"
+        ) from None
     if not isinstance(head, dict) or head.get("schema") != _MAGIC:
-        raise FormatError(file, 0, f"not a run: its schema is not '{_MAGIC}'")
+        raise FormatError(file, 0, f"not a run: its schema is not '{_MAGIC}'{_REMEDY}")
     version = head.get("schema_version")
     if not isinstance(version, int) or version > SCHEMA_VERSION:
         raise FormatError(
-            file, 0, f"schema version {version!a}; this Gnomon reads up to {SCHEMA_VERSION}"
+            file,
+            0,
+            f"schema version {version!a}; this Gnomon reads up to {SCHEMA_VERSION}; "
+            "use the Gnomon that wrote it, or a newer one",
         )
     for key, kinds in _FIELDS.items():
         if not isinstance(head.get(key), kinds) or isinstance(head.get(key), bool):
-            raise FormatError(file, 0, f"'{key}' is missing or not what a run has there")
+            raise FormatError(file, 0, f"'{key}' is missing or not what a run has there{_REMEDY}")
     for key, kind in _ITEMS.items():
         if not all(isinstance(item, kind) for item in head[key]):
-            raise FormatError(file, 0, f"an entry of '{key}' is not what a run has there")
+            raise FormatError(file, 0, f"an entry of '{key}' is not what a run has there{_REMEDY}")
     if not 0 <= head["started"] < 1e11 or not 0 <= head["wall_seconds"] < 1e11:
-        raise FormatError(file, 0, "its times are not times")
+        raise FormatError(file, 0, f"its times are not times{_REMEDY}")
     return Run(path, head)

@@ -1,0 +1,154 @@
+"""Text that fits its width: tables, shortened names and paths, filled sentences.
+
+Pure functions of text and a width in columns; whoever prints finds out how wide the terminal is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+WIDTH = 100
+"""Columns where the output is no terminal."""
+
+NARROWEST = 60
+"""Columns below which nothing sensible can be laid out: narrower terminals have to wrap."""
+
+ELLIPSIS = "…"
+_HEADING_WIDTH = 8
+_HEADING_PIECES = re.compile(r"[^-_:.]*[-_:.]*")
+
+
+class Grid(NamedTuple):
+    """The lines of a table: those of its heading and those of its rows."""
+
+    heading: tuple[str, ...]
+    rows: tuple[str, ...]
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """All lines."""
+        return self.heading + self.rows
+
+
+def grid(heads: Sequence[Sequence[str]], rows: Sequence[Sequence[str]], right: int) -> Grid:
+    """Return a table as lines, indented by two.
+
+    Args:
+        heads: for each column the lines of its heading, which end on the same line.
+        rows: for each row its cells.
+        right: so many columns, the first ones, are flush right.
+    """
+    deep = max((len(head) for head in heads), default=0)
+    above = [
+        ["" if deep - at > len(head) else head[at - deep] for head in heads] for at in range(deep)
+    ]
+    widths = [max((len(row[at]) for row in (*above, *rows)), default=0) for at in range(len(heads))]
+
+    def line(row: Sequence[str]) -> str:
+        cells = (
+            cell.rjust(width) if at < right else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        return ("  " + "  ".join(cells)).rstrip()
+
+    return Grid(tuple(map(line, above)), tuple(map(line, rows)))
+
+
+def heading(name: str) -> list[str]:
+    """Return an event's name as a narrow heading of several lines, without PAPI_.
+
+    It is broken behind the characters that join its words: L1-dcache-load-misses.
+    """
+    lines = [""]
+    for piece in _HEADING_PIECES.findall(name.removeprefix("PAPI_")):
+        if lines[-1] and len(lines[-1]) + len(piece) > _HEADING_WIDTH:
+            lines.append("")
+        lines[-1] += piece
+    return lines
+
+
+def shortened(text: str, width: int) -> str:
+    """Return a text of at most so many columns, an ellipsis where its middle was."""
+    if len(text) <= width:
+        return text
+    if width < 3:
+        return text[: max(width - 1, 0)] + ELLIPSIS
+    end = (width - 1) // 2
+    return text[: width - 1 - end] + ELLIPSIS + text[-end:]
+
+
+def cut(text: str, width: int) -> str:
+    """Return the beginning of a text, with an ellipsis where the rest was."""
+    return text if len(text) <= width else text[: max(width - 1, 0)] + ELLIPSIS
+
+
+def short_path(path: str, width: int) -> str:
+    """Return a path of at most so many columns: its end, after an ellipsis for the folders."""
+    if len(path) <= width:
+        return path
+    parts = path.split("/")
+    for at in range(1, len(parts)):
+        end = "/".join(parts[at:])
+        if len(end) + 2 <= width:
+            return f"{ELLIPSIS}/{end}"
+    return shortened(parts[-1], width)
+
+
+def suffixes(paths: Iterable[str]) -> dict[str, str]:
+    """Return for each path the shortest end of it (whole names) that no other path has.
+
+    A path that is the end of another one is itself.
+    """
+    short: dict[str, str] = {}
+    left = {path: path.split("/") for path in paths}
+    depth = 1
+    while left:
+        ends: dict[str, list[str]] = {}
+        for path, parts in left.items():
+            ends.setdefault("/".join(parts[-depth:]), []).append(path)
+        for end, owners in ends.items():
+            whole = [path for path in owners if len(left[path]) <= depth]
+            for path in owners if len(owners) == 1 else whole:
+                short[path] = end
+                del left[path]
+        depth += 1
+    return short
+
+
+def widths(natural: Sequence[int], least: Sequence[int], room: int) -> list[int]:
+    """Return how wide columns of text are to be.
+
+    Each gets what it needs if there is room for all; otherwise at least what it cannot do without
+    (or needs, if that is less), and what is left goes to the columns in their order.
+
+    Args:
+        natural: what each would need.
+        least: what it cannot do without.
+        room: for all of them, without the gaps.
+    """
+    given = [min(need, floor) for need, floor in zip(natural, least, strict=True)]
+    left = max(room - sum(given), 0)
+    for at, need in enumerate(natural):
+        more = min(need - given[at], left)
+        given[at] += more
+        left -= more
+    return given
+
+
+def filled(text: str, width: int, first: str = "", rest: str = "") -> list[str]:
+    """Return a sentence as lines of at most so many columns; words stay whole.
+
+    Args:
+        text: the sentence.
+        width: columns.
+        first: begins the first line.
+        rest: begins the others.
+    """
+    import textwrap
+
+    return textwrap.wrap(
+        text, max(width, NARROWEST), initial_indent=first, subsequent_indent=rest,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip

@@ -1,0 +1,95 @@
+"""Source files with the counts beside their lines; what lies between is folded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from gnomon.layout import cut, filled, grid, short_path
+from gnomon.model.shares import Shares
+from gnomon.store.hotspots import Hotspots, Values
+from gnomon.store.sources import Sources, indentation
+from gnomon.units import number, printable
+
+_GAP = 2
+_INDENT = 2
+_NUMBER_WIDTH = 5
+_SOURCE_LEAST = 48
+# Lines shown before and behind one with counts; a gap of one line is no shorter when folded.
+_AROUND = 3
+
+
+def listing(
+    found: Hotspots, sources: Sources, columns: Callable[[int], Shares], width: int
+) -> tuple[list[str], Shares]:
+    """Return the source files that are wanted, each line with its counts, and their columns.
+
+    A file that cannot be read has only the numbers of its lines. Counts of a line that is part of
+    several functions are added up.
+    """
+    shown = columns(_NUMBER_WIDTH + _GAP + _SOURCE_LEAST)
+    room = width - _INDENT - shown.width - _NUMBER_WIDTH - _GAP
+    totals = [(*shown.cells(found.totals), "", "total of the program")]
+    blocks: list[tuple[str, list[tuple[str, ...]]]] = []
+    for file, of_file in found.file_totals.items():
+        label = printable(found.labels[file])
+        totals.append((*shown.cells(of_file), "", short_path(f"total of {label}", room)))
+        by_line: dict[int, Values] = {}
+        for row in found.rows:
+            if row.file == file:
+                known = by_line.setdefault(row.line, dict.fromkeys(found.events, 0.0))
+                for event, value in row.values.items():
+                    known[event] += value
+        if by_line:
+            blocks.append((file, _block(by_line, sources.lines(file), shown, room)))
+    rows = [*totals, *(row for _, block in blocks for row in block)]
+    heads = [*shown.heads, ("line",), ("source",)]
+    table = grid(heads, rows, len(shown.heads) + 1)
+    lines = [*table.heading, *table.rows[: len(totals)]]
+    at = len(totals)
+    for file, block in blocks:
+        lines += ["", short_path(printable(file), width)]
+        if not sources.lines(file):
+            lines += filled("the source cannot be read here: only the lines with counts", width)
+        lines += table.rows[at : at + len(block)]
+        at += len(block)
+    return lines, shown
+
+
+def _block(
+    by_line: Mapping[int, Values], source: list[str], shown: Shares, room: int
+) -> list[tuple[str, ...]]:
+    wanted = {
+        at
+        for line in by_line
+        for at in range(max(line - _AROUND, 1), line + _AROUND + 1)
+        if at <= len(source)
+    } | set(by_line)
+    # A single line between others is shown rather than folded.
+    wanted |= {at + 1 for at in wanted if at + 2 in wanted and 0 < at + 1 <= len(source)}
+    common = indentation(source[at - 1] for at in wanted if 0 < at <= len(source))
+    blank = ("",) * len(shown.heads)
+    none = shown.cells(dict.fromkeys(shown.events, 0.0))
+    rows: list[tuple[str, ...]] = []
+    before = 0
+    for at in sorted(wanted):
+        if source and 0 < before + 1 < at:
+            rows.append((*blank, "", _folded(before + 1, at - 1)))
+        values = by_line.get(at)
+        cells = none if values is None else shown.cells(values)
+        if at == 0:
+            code = "(no line known)"
+        elif not source:
+            code = ""
+        elif at > len(source):
+            code = "(the file has no such line any more)"
+        else:
+            code = cut(source[at - 1][common:], room)
+        rows.append((*cells, number(at) if at else "", code))
+        before = at
+    if before < len(source):
+        rows.append((*blank, "", _folded(before + 1, len(source))))
+    return rows
+
+
+def _folded(first: int, last: int) -> str:
+    return f"-- line {first} --" if first == last else f"-- lines {first} to {last} --"

@@ -1,0 +1,159 @@
+"""Hot spots as text that fits the terminal: functions, files and lines of the whole program."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable, Sequence
+
+from gnomon.layout import cut, filled, grid, short_path, shortened, widths
+from gnomon.model.shares import Shares, shares
+from gnomon.model.symbols import short_name
+from gnomon.store.annotated import listing
+from gnomon.store.hotspots import Hotspot, Hotspots, named, programs
+from gnomon.store.rundir import Run
+from gnomon.store.sources import Sources, indentation
+from gnomon.units import number, printable
+
+_UNKNOWN = "(unknown)"
+_GAP = 2
+_INDENT = 2
+# What each column of text cannot do without.
+_LEAST = {"program": 10, "function": 24, "file": 16, "file:line": 12, "source": 30}
+_LEAST_BESIDE_SOURCE = 12
+# A wide terminal is for longer names and more of the source, not only for more events.
+_SHARE = {"function": 0.3, "source": 0.33}
+_SHARE_BESIDE_SOURCE = 0.16
+_PROGRAM_MOST = 14
+_HEADS = {
+    "function": ("function", "file"),
+    "file": ("file",),
+    "line": ("file:line", "function", "source"),
+}
+
+
+def text(
+    run: Run, found: Hotspots, *, width: int, events: Sequence[str] = (), counts: bool = False
+) -> str:
+    """Return a table of hotspots; lines have their source where it can be read.
+
+    Args:
+        run: the run.
+        found: its hotspots.
+        width: columns of the terminal.
+        events: those to show, room or not; () for as many as there is room for.
+        counts: show counts of all of them, not only of that which the rows are ordered by.
+
+    Raises:
+        UsageError: the run has no such event.
+    """
+    what = printable(shlex.join(run.head["command"])) or "attached process"
+    lines = [f"{run.path}: {what}", ""]
+    if not found.events:
+        remedy = "measure with: gnomon count --pmu emulated --run NAME -- program"
+        lines += filled(f"this run has no values of each {found.kind}; {remedy}", width)
+        return "\n".join(lines) + "\n"
+    chosen = [named("-e", event, found.events, found.kind) for event in events]
+    order = list(dict.fromkeys([found.sort, *(chosen or found.events)]))
+
+    def columns(beside: int) -> Shares:
+        """Return the columns of events where so much is needed for what is beside them."""
+        room = width - _INDENT - beside
+        return shares(order, found.totals, room, counts=counts, keep=bool(chosen))
+
+    sources = Sources()
+    make = listing if found.file and found.kind == "line" else _table
+    body, shown = make(found, sources, columns, width)
+    lines += body
+    if found.found > len(found.rows):
+        lines.append(f"  and {number(found.found - len(found.rows))} more (--top 0 for all)")
+    lines += ["", *_legend(found, shown, bool(chosen), width)]
+    lines += _stale(run, sources, found, width)
+    return "\n".join(lines) + "\n"
+
+
+def _table(
+    found: Hotspots, sources: Sources, columns: Callable[[int], Shares], width: int
+) -> tuple[list[str], Shares]:
+    heads = [*(("program",) if len(programs(found.rows)) > 1 else ()), *_HEADS[found.kind]]
+    least = [max(_LEAST[head], int(_SHARE.get(head, 0) * width)) for head in heads]
+    if "source" in heads:
+        beside = max(_LEAST_BESIDE_SOURCE, int(_SHARE_BESIDE_SOURCE * width))
+        least[heads.index("function")] = beside
+    gaps = _GAP * (len(heads) - 1)
+    shown = columns(sum(least) + gaps)
+    room = width - _INDENT - shown.width - gaps
+    cells = _cells(found, heads, sources)
+    natural = [max((len(row[at]) for row in cells), default=0) for at in range(len(heads))]
+    if "program" in heads:
+        natural[0] = min(natural[0], _PROGRAM_MOST)
+    if "source" in heads:
+        function = heads.index("function")
+        natural[function] = min(natural[function], max(_LEAST_BESIDE_SOURCE, 2 * room // 5))
+    wide = widths(natural, least, room)
+    blank = [""] * (len(heads) - 1)
+    rows = [(*shown.cells(found.totals), "total", *blank)]
+    for file, totals in found.file_totals.items():
+        label = short_path(f"of {_label(found, file)}", max(wide[0], _LEAST["file"]))
+        rows.append((*shown.cells(totals), label, *blank))
+    rows += [
+        (*shown.cells(row.values), *map(_fitted, heads, texts, wide))
+        for row, texts in zip(found.rows, cells, strict=True)
+    ]
+    table = grid([*shown.heads, *((head,) for head in heads)], rows, len(shown.heads))
+    return list(table.lines), shown
+
+
+def _cells(found: Hotspots, heads: Sequence[str], sources: Sources) -> list[list[str]]:
+    """Return the whole texts of each row."""
+    common: dict[str, int] = {}
+    if "source" in heads:
+        of_file: dict[str, list[str]] = {}
+        for row in found.rows:
+            of_file.setdefault(row.file, []).append(sources.line(row.file, row.line))
+        common = {file: indentation(lines) for file, lines in of_file.items()}
+
+    def cell(head: str, row: Hotspot) -> str:
+        if head == "source":
+            return sources.line(row.file, row.line)[common[row.file] :]
+        if head == "file":
+            whole = found.kind == "file"
+            return (printable(row.file) or _UNKNOWN) if whole else _label(found, row.file)
+        if head == "file:line":
+            return _label(found, row.file) + (f":{row.line}" if row.line else "")
+        return printable(row.function if head == "function" else row.program) or _UNKNOWN
+
+    return [[cell(head, row) for head in heads] for row in found.rows]
+
+
+def _label(found: Hotspots, file: str) -> str:
+    return printable(found.labels.get(file, file)) or _UNKNOWN
+
+
+def _fitted(head: str, text_: str, width: int) -> str:
+    if head == "function":
+        return short_name(text_, width)
+    if head == "source":
+        return cut(text_, width)
+    return shortened(text_, width) if head == "program" else short_path(text_, width)
+
+
+def _legend(found: Hotspots, shown: Shares, chosen: bool, width: int) -> list[str]:
+    kinds = ", ".join(sorted(set(found.how.values())))
+    lines = filled(
+        f"{kinds}; without what is called from there; % of the program's total, . for none", width
+    )
+    if shown.left_out and not chosen:
+        names = ", ".join(shown.left_out)
+        lines += filled(f"no room for {names}: choose with -e, or --json", width)
+    return lines
+
+
+def _stale(run: Run, sources: Sources, found: Hotspots, width: int) -> list[str]:
+    started = float(run.head["started"])
+    names = ", ".join(sorted(_label(found, file) for file in sources.changed_since(started)))
+    if not names:
+        return []
+    when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(started))
+    said = f"note: changed since the run ({when}): {names}; the source shown may not be what ran"
+    return filled(said, width, "", "      ")

@@ -1,0 +1,53 @@
+"""Source files that a run's lines are of, as they are now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from gnomon.units import printable
+
+_LIMIT_BYTES = 64 << 20
+_TAB = 4
+
+
+class Sources:
+    """Source files that are there to be read, each read once."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, list[str]] = {}
+        self._changed: dict[str, float] = {}
+
+    def lines(self, file: str) -> list[str]:
+        """Return the lines of a file, tabs as blanks; [] where it cannot be read."""
+        if file not in self._files:
+            self._files[file] = self._read(file)
+        return self._files[file]
+
+    def line(self, file: str, at: int) -> str:
+        """Return one line with its indentation, "" where there is none."""
+        lines = self.lines(file)
+        return lines[at - 1] if 0 < at <= len(lines) else ""
+
+    def changed_since(self, since: float) -> list[str]:
+        """Return those of the files read that were written after a time, in seconds."""
+        return [file for file, changed in self._changed.items() if changed > since]
+
+    def _read(self, file: str) -> list[str]:
+        path = Path(file)
+        try:
+            if not file or not path.is_file() or path.stat().st_size > _LIMIT_BYTES:
+                return []
+            # Not splitlines(): compilers count a form feed as part of its line.
+            lines = path.read_text(errors="replace").split("\n")
+            self._changed[file] = path.stat().st_mtime
+        except (OSError, ValueError):
+            return []
+        if not lines[-1]:
+            lines.pop()
+        return [printable(line.expandtabs(_TAB).rstrip()) for line in lines]
+
+
+def indentation(lines: Iterable[str]) -> int:
+    """Return how many blanks all lines begin with, those without text aside."""
+    return min((len(line) - len(line.lstrip()) for line in lines if line.strip()), default=0)
