@@ -13,7 +13,6 @@ from gnomon.store.hotspots import whole
 from gnomon.store.rundir import Run
 from gnomon.units import duration, printable, quantity
 
-_EMULATED = "emulated"
 _PROFILE = """
 SELECT l.location, l.kind, l.pid, l.tid, COALESCE(l.name, ''), COALESCE(m.name, ''),
        COALESCE(m.unit, ''), COALESCE(m.how, ''), p.inclusive, p.repetition,
@@ -62,10 +61,33 @@ def profile(run: Run, kind: str) -> tuple[ProfileRow, ...]:
     return tuple(ProfileRow(*row) for row in run.query(_PROFILE.format(kind=kind)))
 
 
-def text(run: Run, rows: Sequence[ProfileRow], kind: str, width: int = WIDTH) -> str:
-    """Return the report of a run, in at most so many columns where words can be filled."""
+def is_emulated(run: Run) -> bool:
+    """Return whether the program ran on an emulated PMU.
+
+    Raises:
+        RunDirectoryError: the tables cannot be read.
+    """
+    return bool(run.query("SELECT 1 FROM metrics WHERE component = 'emulated' LIMIT 1"))
+
+
+def text(
+    run: Run,
+    rows: Sequence[ProfileRow],
+    kind: str,
+    *,
+    width: int = WIDTH,
+    emulated: bool = False,
+) -> str:
+    """Return the report of a run.
+
+    Args:
+        run: the run.
+        rows: its values at every location of a kind.
+        kind: command, process or thread.
+        width: columns of the terminal.
+        emulated: the program ran on an emulated PMU; its times are not the program's.
+    """
     head = run.head
-    emulated = _is_emulated(run, rows)
     started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(head["started"]))
     what = printable(shlex.join(head["command"])) or "attached process"
     lines = [
@@ -85,9 +107,8 @@ def text(run: Run, rows: Sequence[ProfileRow], kind: str, width: int = WIDTH) ->
         if (row.repetition, row.location) != at:
             at = (row.repetition, row.location)
             lines += _place(row, head["repetitions"])
-        lines.append(
-            f"  {printable(row.metric):<{longest}}  {cells[id(row)]:>{values}}  {_how(row)}"
-        )
+        name = printable(row.metric)
+        lines.append(f"  {name:<{longest}}  {cells[id(row)]:>{values}}  {_how(row)}")
     by_reason: dict[str, list[str]] = {}
     for missing in head["unavailable"]:
         by_reason.setdefault(str(missing.get("reason")), []).append(str(missing.get("event")))
@@ -96,12 +117,6 @@ def text(run: Run, rows: Sequence[ProfileRow], kind: str, width: int = WIDTH) ->
     for warning in head["warnings"]:
         lines += filled(f"note: {printable(warning)}", width, "", "      ")
     return "\n".join(lines) + "\n"
-
-
-def _is_emulated(run: Run, rows: Sequence[ProfileRow]) -> bool:
-    if rows:
-        return any(row.of_emulation or row.how == _EMULATED for row in rows)
-    return bool(run.query("SELECT 1 FROM metrics WHERE component = 'emulated' LIMIT 1"))
 
 
 def _how(row: ProfileRow) -> str:
