@@ -43,7 +43,8 @@ def parser() -> argparse.ArgumentParser:
         "--sort",
         metavar="EVENT",
         default="",
-        help="functions, files and lines with most of it come first (default: the first event)",
+        help="functions, files and lines with most of it come first (default: the first of -e, or of "
+        "the run)",
     )
     p.add_argument(
         "-e",
@@ -109,9 +110,8 @@ def run(arguments: argparse.Namespace) -> int:
 
         everything = as_json or (arguments.file and arguments.per == "line")
         top = (0 if everything else _TOP) if arguments.top is None else arguments.top
-        found = hotspots.hotspots(
-            opened, arguments.per, sort=arguments.sort, file=arguments.file, top=top
-        )
+        sort = arguments.sort or next(iter(chosen), "")
+        found = hotspots.hotspots(opened, arguments.per, sort=sort, file=arguments.file, top=top)
         is_empty = not found.rows
         if as_json:
             whole["totals"] = {name: hotspots.whole(one) for name, one in found.totals.items()}
@@ -126,7 +126,9 @@ def run(arguments: argparse.Namespace) -> int:
         if as_json:
             whole["values"] = [row.as_dict() for row in values]
         else:
-            text = report.text(opened, values, arguments.per, width)
+            text = report.text(
+                opened, values, arguments.per, width=width, emulated=report.is_emulated(opened)
+            )
     if as_json:
         text = json.dumps(whole, indent=2) + "\n"
     if to_file:

@@ -12,6 +12,7 @@ from gnomon.metrics.derived import MetricValue
 from gnomon.model.value import Domain, How, Unavailable
 from gnomon.units import duration, number, printable, quantity
 
+_PREFIXED = ("ns", "s", "bytes", "bytes/s", "")
 _TASK_ROWS = 20
 _FUNCTION_ROWS = 10
 _FUNCTION_WIDTH = 24
@@ -163,23 +164,37 @@ def _usage_lines(one: Measurement, options: Options, style: _Style) -> list[str]
 def _spread_lines(
     measurements: Sequence[Measurement], options: Options, style: _Style
 ) -> list[str]:
-    head = ("", "mean", "± 95 %", "std. dev.", "minimum", "maximum", "")
     formulas: dict[str, str] = {}
     if options.formulas:
         formulas = {m.name: f"= {m.formula}" for m in analyse.metrics(measurements[0])}
+    spreads = analyse.spreads(measurements)
     rows: list[tuple[str, ...]] = []
-    for spread in analyse.spreads(measurements):
+    for spread in spreads:
         s = spread.summary
+        # One unit for the row, unless the numbers have prefixes of their own.
+        unit = "" if spread.unit in _PREFIXED else spread.unit
+        of_numbers = spread.unit if not unit else ""
         numbers = (s.mean, s.half_width, s.deviation, s.minimum, s.maximum)
         how = "" if spread.how is How.COUNTED else spread.how.value
         rows.append(
-            (
-                spread.name,
-                *(quantity(one, spread.unit) for one in numbers),
-                _joined(how, formulas.get(spread.name, "")),
-            )
+            (spread.name, *(quantity(one, of_numbers) for one in numbers), _joined(unit, how))
         )
-    lines = _grid(head, rows, {0, len(head) - 1}, style)
+    head: tuple[str, ...] = ("", "mean", "± 95 %", "std. dev.", "minimum", "maximum", "")
+    lines = _grid(head, rows, {0, len(head) - 1}, _Style(False))
+    left_out = max(map(len, lines)) > options.width
+    if left_out:
+        narrow = [row[:3] + row[4:] for row in (head, *rows)]
+        lines = _grid(narrow[0], narrow[1:], {0, len(head) - 2}, _Style(False))
+    table, lines = lines, [style.bold(lines[0])]
+    for spread, line in zip(spreads, table[1:], strict=True):
+        lines.append(line)
+        if spread.name in formulas:
+            formula = filled(formulas[spread.name], options.width, "      ", "        ")
+            lines += map(style.dim, formula)
+    if left_out:
+        lines.append(
+            style.dim("  no room for the standard deviations: a wider terminal, or --json")
+        )
     endings = sorted({_ending(one) for one in measurements})
     if len(endings) > 1:
         lines.append(f"  repetitions ended differently: {', '.join(endings)}")

@@ -8,7 +8,7 @@ from gnomon.layout import cut, filled, grid, short_path
 from gnomon.model.shares import Shares
 from gnomon.store.hotspots import Hotspots, Values
 from gnomon.store.sources import Sources, indentation
-from gnomon.units import number, printable
+from gnomon.units import printable
 
 _GAP = 2
 _INDENT = 2
@@ -84,7 +84,7 @@ def _block(
             code = "(the file has no such line any more)"
         else:
             code = cut(source[at - 1][common:], room)
-        rows.append((*cells, number(at) if at else "", code))
+        rows.append((*cells, str(at) if at else "", code))
         before = at
     if before < len(source):
         rows.append((*blank, "", _folded(before + 1, len(source))))

@@ -100,7 +100,7 @@ def whole(value: float) -> int | float | None:
     return int(value) if float(value).is_integer() else value
 
 
-def named(option: str, name: str, events: Sequence[str], kind: str) -> str:
+def named(name: str, events: Sequence[str], kind: str) -> str:
     """Return the event that an option names, in any case and with or without PAPI_.
 
     Raises:
@@ -114,7 +114,7 @@ def named(option: str, name: str, events: Sequence[str], kind: str) -> str:
         if event.lower().removeprefix("papi_") == wanted:
             return event
     known = ", ".join(events) or "none"
-    raise UsageError(f"{option} {name}: this run has no {kind}s with that event; it has {known}")
+    raise UsageError(f"{name}: this run has no {kind}s with that event; it has {known}")
 
 
 def hotspots(run: Run, kind: str, *, sort: str = "", file: str = "", top: int = 0) -> Hotspots:
@@ -134,7 +134,7 @@ def hotspots(run: Run, kind: str, *, sort: str = "", file: str = "", top: int = 
     metrics = run.query(_METRICS)
     events = tuple(dict.fromkeys(str(name) for _, name, _ in metrics))
     if sort and events:
-        sort = named("--sort", sort, events, kind)
+        sort = named(sort, events, kind)
     names = {metric: str(name) for metric, name, _ in metrics}
     repetitions = max(int(run.head["repetitions"]), 1)
     lines: dict[tuple[str, str, str, int], Values] = {}

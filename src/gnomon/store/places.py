@@ -53,7 +53,7 @@ def text(
         remedy = "measure with: gnomon count --pmu emulated --run NAME -- program"
         lines += filled(f"this run has no values of each {found.kind}; {remedy}", width)
         return "\n".join(lines) + "\n"
-    chosen = [named("-e", event, found.events, found.kind) for event in events]
+    chosen = [named(event, found.events, found.kind) for event in events]
     order = list(dict.fromkeys([found.sort, *(chosen or found.events)]))
 
     def columns(beside: int) -> Shares:
@@ -94,7 +94,7 @@ def _table(
     blank = [""] * (len(heads) - 1)
     rows = [(*shown.cells(found.totals), "total", *blank)]
     for file, totals in found.file_totals.items():
-        label = short_path(f"of {_label(found, file)}", max(wide[0], _LEAST["file"]))
+        label = short_path(f"lines of {_label(found, file)}", max(wide[0], _LEAST["file"]))
         rows.append((*shown.cells(totals), label, *blank))
     rows += [
         (*shown.cells(row.values), *map(_fitted, heads, texts, wide))
