@@ -61,6 +61,7 @@ def _block(
     wanted = {
         at
         for line in by_line
+        if line
         for at in range(max(line - _AROUND, 1), line + _AROUND + 1)
         if at <= len(source)
     } | set(by_line)
