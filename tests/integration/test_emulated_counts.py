@@ -191,10 +191,10 @@ def test_lines_add_up_to_the_totals(
     assert lines == totals
     ours = gnomon("report", "f", "--per", "line", "--file", "matrix.f90").stdout
     assert "a(i, j) = i + 2 * j" in ours
-    numbers = [int(row.split("matrix.f90:")[1].split()[0]) for row in ours.splitlines()
-               if "matrix.f90:" in row]  # fmt: skip
-    assert numbers == sorted(numbers)
-    assert len(numbers) > 5
+    with_counts = [row.split() for row in ours.splitlines() if "a(i, j) = i + 2 * j" in row]
+    assert int(with_counts[0][0]) > 0
+    assert "total of matrix.f90" in ours
+    assert max(map(len, ours.splitlines()[1:])) <= 100
     by_function = gnomon("report", "f", "--per", "function", "--top", "3").stdout
     assert "MAIN__" in by_function
     assert "more (--top 0 for all)" in by_function

@@ -223,7 +223,8 @@ def test_time_of_an_emulation_is_not_the_programs(run: Run, tmp_path: Path) -> N
     native = made_run(tmp_path, [], component="cpu")
     assert not report.is_emulated(native)
     said = report.text(native, report.profile(native, "command"), "command")
-    assert "emulation" not in said
+    assert "of the emulation" not in said
+    assert "counted" in said
 
 
 def test_threads_of_an_emulated_run_have_no_wrong_remedy(run: Run) -> None:

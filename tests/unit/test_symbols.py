@@ -31,7 +31,7 @@ SYSTEM = "/usr/include/c++/12/bits/stl_algo.h"
          "main::{lambda(…)#1}::operator()(…) const"),
         ("std::ostream& operator<< <char>(std::basic_ostream<char>&)", 25,
          "operator<< <char>(…)"),
-        ("std::_Rb_tree<int>::_M_copy(int) [clone .isra.0]", 36, "std::_Rb_tree<int>::_M_copy(int)"),
+        ("std::_Tree<int>::_M_copy(int) [clone .isra.0]", 36, "std::_Tree<int>::_M_copy(int)"),
         ("a_name_in_c_of_many_words", 11, "a_nam…words"),
         ("a<b_that_is_not_closed", 11, "a<b_t…losed"),
     ],

@@ -43,8 +43,8 @@ def parser() -> argparse.ArgumentParser:
         "--sort",
         metavar="EVENT",
         default="",
-        help="functions, files and lines with most of it come first (default: the first of -e, or of "
-        "the run)",
+        help="functions, files and lines with most of it come first (default: the first "
+        "of -e, or of the run)",
     )
     p.add_argument(
         "-e",

@@ -167,34 +167,33 @@ def _spread_lines(
     formulas: dict[str, str] = {}
     if options.formulas:
         formulas = {m.name: f"= {m.formula}" for m in analyse.metrics(measurements[0])}
-    spreads = analyse.spreads(measurements)
     rows: list[tuple[str, ...]] = []
-    for spread in spreads:
+    remarks = []
+    for spread in analyse.spreads(measurements):
         s = spread.summary
         # One unit for the row, unless the numbers have prefixes of their own.
-        unit = "" if spread.unit in _PREFIXED else spread.unit
-        of_numbers = spread.unit if not unit else ""
+        prefixed = spread.unit in _PREFIXED
         numbers = (s.mean, s.half_width, s.deviation, s.minimum, s.maximum)
-        how = "" if spread.how is How.COUNTED else spread.how.value
         rows.append(
-            (spread.name, *(quantity(one, of_numbers) for one in numbers), _joined(unit, how))
+            (spread.name, *(quantity(one, spread.unit if prefixed else "") for one in numbers))
         )
-    head: tuple[str, ...] = ("", "mean", "± 95 %", "std. dev.", "minimum", "maximum", "")
-    lines = _grid(head, rows, {0, len(head) - 1}, _Style(False))
-    left_out = max(map(len, lines)) > options.width
-    if left_out:
+        how = "" if spread.how is How.COUNTED else spread.how.value
+        remarks.append(_joined("" if prefixed else spread.unit, how))
+    head: tuple[str, ...] = ("", "mean", "± 95 %", "std. dev.", "minimum", "maximum")
+    plain = _Style(False)
+    table = _grid(head, rows, {0}, plain)
+    fits = max(map(len, table)) <= options.width
+    if not fits:
         narrow = [row[:3] + row[4:] for row in (head, *rows)]
-        lines = _grid(narrow[0], narrow[1:], {0, len(head) - 2}, _Style(False))
-    table, lines = lines, [style.bold(lines[0])]
-    for spread, line in zip(spreads, table[1:], strict=True):
-        lines.append(line)
-        if spread.name in formulas:
-            formula = filled(formulas[spread.name], options.width, "      ", "        ")
-            lines += map(style.dim, formula)
-    if left_out:
-        lines.append(
-            style.dim("  no room for the standard deviations: a wider terminal, or --json")
-        )
+        table = _grid(narrow[0], narrow[1:], {0}, plain)
+    lines = [style.bold(table[0])]
+    for row, remark, line in zip(rows, remarks, table[1:], strict=True):
+        beside = remark and len(line) + 2 + len(remark) <= options.width
+        lines.append(f"{line}  {remark}" if beside else line)
+        below = _joined("" if beside else remark, formulas.get(row[0], ""))
+        lines += map(style.dim, filled(below, options.width, "      ", "        "))
+    if not fits:
+        lines.append(style.dim("  no room for the standard deviations; --json has them"))
     endings = sorted({_ending(one) for one in measurements})
     if len(endings) > 1:
         lines.append(f"  repetitions ended differently: {', '.join(endings)}")
