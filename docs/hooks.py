@@ -18,8 +18,13 @@ def command_help(command: str) -> str:
     """Return what `COMMAND -h` prints on a terminal of fixed width, without colour."""
     from gnomon.cli import parser
 
+    had = dict(os.environ)
     os.environ.update(COLUMNS=WIDTH, NO_COLOR="1")
-    return parser(command).format_help().rstrip()
+    try:
+        return parser(command).format_help().rstrip()
+    finally:
+        os.environ.clear()
+        os.environ.update(had)
 
 
 def count_schema() -> str:

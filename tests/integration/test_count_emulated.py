@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import pty
@@ -134,7 +135,34 @@ def test_report_refuses_what_a_run_has_not(tmp_path: Path) -> None:
         assert done.returncode == 2
         assert said in done.stderr
         assert done.stderr.count("\n") == 1
-    assert "measure with" in gnomon("report", "n", "--per", "line", **run_it).stdout
+    done = gnomon("report", "n", "--per", "line", **run_it)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "measure with" in done.stdout
+    done = gnomon("report", "t", "--per", "thread", **run_it)
+    assert done.returncode == 1
+    assert "processes apart, not threads" in " ".join(done.stdout.split())
+    assert gnomon("report", "t", "--per", "process", **run_it).returncode == 0
+
+
+def test_tables_are_as_wide_as_the_terminal(compiled: Callable[..., Path], tmp_path: Path) -> None:
+    program = compiled("g++", "sums.cpp", "-std=c++17", "-O2")
+    for columns in ("80", "100", "160"):
+        run_it = {"cwd": tmp_path, "env": os.environ | {"COLUMNS": columns}}
+        name = f"c{columns}"
+        told = gnomon("count", "--pmu", "emulated", "--run", name, "--", program, **run_it).stderr
+        table = told[told.index("functions  by") :]
+        assert max(map(len, table.splitlines()[1:])) <= int(columns)
+        assert "count     %" in table
+        for per in ("function", "line"):
+            report = gnomon("report", name, "--per", per, "--top", "0", **run_it).stdout
+            assert max(map(len, report.splitlines()[1:])) <= int(columns)
+        found = gnomon("report", name, "--per", "function", "--json", **run_it).stdout
+        rows = [row for row in json.loads(found)["values"] if row["function"] == "main"]
+        assert [Path(row["file"]).name for row in rows] == ["sums.cpp"]
+        assert all(len(row["values"]) == 8 for row in rows)
+        assert all(isinstance(count, int) for count in rows[0]["values"].values())
+    told = (tmp_path / "c80.gnomon" / "text" / "count.txt").read_text()
+    assert "L1_DCM" in told  # 100 columns where the report goes to a file
 
 
 @pytest.mark.parametrize(

@@ -156,7 +156,9 @@ def test_latest_run_is_the_default(tmp_path: Path) -> None:
         gnomon("count", "--run", name, "-e", "task-clock", "--", "true", cwd=tmp_path)
     assert gnomon("report", cwd=tmp_path).stdout.startswith("a.gnomon: true  [exit 0]\n")
     assert gnomon("report", "b", cwd=tmp_path).stdout.startswith("b.gnomon: true")
+    assert gnomon("report", "b", "--per", "function", cwd=tmp_path).returncode == 1
     missing = gnomon("report", "c", cwd=tmp_path)
+    assert missing.stderr.endswith("the latest are: a, b\n")
     assert (missing.returncode, missing.stdout) == (1, "")
     assert missing.stderr.count("\n") == 1
 
@@ -191,4 +193,4 @@ def test_missing_table_is_said(tmp_path: Path) -> None:
     done = gnomon("report", "a", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.count("\n") == 1
-    assert "cannot be read" in done.stderr
+    assert done.stderr.startswith("gnomon: a.gnomon/profile.parquet: it is damaged")

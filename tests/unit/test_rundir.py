@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -82,20 +84,52 @@ def test_the_latest_run_is_found(tmp_path: Path) -> None:
         rundir.find(str(tmp_path / "other"))
 
 
+def test_a_wrong_name_tells_the_runs_that_are_there(tmp_path: Path) -> None:
+    with pytest.raises(RunDirectoryError, match="nor any other; make one with: gnomon count --run"):
+        rundir.find(str(tmp_path / "other"))
+    path = written(tmp_path)
+    for at in range(6):
+        copy = shutil.copytree(path, tmp_path / f"run{at}.gnomon")
+        os.utime(copy / "run.json", (2e9 + at, 2e9 + at))
+    with pytest.raises(RunDirectoryError) as caught:
+        rundir.find(str(tmp_path / "other"))
+    latest = ", ".join(str(tmp_path / f"run{at}") for at in (5, 4, 3, 2, 1))
+    assert str(caught.value).endswith(f"the latest are: {latest} and 2 more")
+
+
 @pytest.mark.parametrize("table", [schema.name for schema in SCHEMAS])
-def test_a_damaged_table_is_one_error(tmp_path: Path, table: str) -> None:
+def test_a_damaged_table_is_named(tmp_path: Path, table: str) -> None:
     path = written(tmp_path)
     file = path / f"{table}.parquet"
     file.write_bytes(file.read_bytes()[:-20])
     run = rundir.find(str(path))
-    with pytest.raises(RunDirectoryError, match=r"parquet: "):
+    with pytest.raises(RunDirectoryError) as caught:
         report.profile(run, "command")
+    assert str(caught.value) == (
+        f"{file}: it is damaged, or no table of a run: it cannot be read; "
+        "restore it from a copy, or measure again"
+    )
+
+
+@pytest.mark.parametrize("damage", ["middle", "no columns"])
+def test_damage_within_a_table_is_named(tmp_path: Path, damage: str) -> None:
+    path = written(tmp_path)
+    file = path / "metrics.parquet"
+    whole = file.read_bytes()
+    if damage == "middle":
+        file.write_bytes(whole[:4] + bytes(range(200)) + whole[204:])
+    else:
+        file.write_bytes((path / "paths.parquet").read_bytes())
+    with pytest.raises(RunDirectoryError, match=r"metrics\.parquet: it is damaged") as caught:
+        rundir.find(str(path)).rows(METRICS)
+    assert "Error" not in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_missing_table_is_one_error(tmp_path: Path) -> None:
     path = written(tmp_path)
     (path / "profile.parquet").unlink()
-    with pytest.raises(RunDirectoryError, match=r"parquet: "):
+    with pytest.raises(RunDirectoryError, match=r"profile\.parquet: the table is missing; restore"):
         report.profile(rundir.find(str(path)), "command")
 
 
@@ -128,6 +162,7 @@ def test_errors_name_file_and_offset(
         rundir.find(str(folder))
     assert caught.value.path == folder / "run.json"
     assert caught.value.offset == offset
+    assert str(caught.value).endswith("; restore it from a copy, or measure again")
 
 
 @given(changes=st.dictionaries(st.sampled_from([*HEAD, "schema", "schema_version"]), JSON))

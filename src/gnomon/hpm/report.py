@@ -182,7 +182,8 @@ def _spread_lines(
     head: tuple[str, ...] = ("", "mean", "± 95 %", "std. dev.", "minimum", "maximum")
     plain = _Style(False)
     table = _grid(head, rows, {0}, plain)
-    fits = max(map(len, table)) <= options.width
+    # With room for the shortest remark; longer ones go below their line.
+    fits = max(map(len, table)) + 2 + len(How.EMULATED.value) <= options.width
     if not fits:
         narrow = [row[:3] + row[4:] for row in (head, *rows)]
         table = _grid(narrow[0], narrow[1:], {0}, plain)
