@@ -24,6 +24,7 @@ _LEAST_BESIDE_SOURCE = 12
 # A wide terminal is for longer names and more of the source, not only for more events.
 _SHARE = {"function": 0.3, "source": 0.33}
 _SHARE_BESIDE_SOURCE = 0.16
+_SHARE_OF_PATHS = 0.45
 _PROGRAM_MOST = 14
 _HEADS = {
     "function": ("function", "file"),
@@ -77,6 +78,8 @@ def _table(
 ) -> tuple[list[str], Shares]:
     heads = [*(("program",) if len(programs(found.rows)) > 1 else ()), *_HEADS[found.kind]]
     least = [max(_LEAST[head], int(_SHARE.get(head, 0) * width)) for head in heads]
+    if found.kind == "file":
+        least = [int(_SHARE_OF_PATHS * width)]
     if "source" in heads:
         beside = max(_LEAST_BESIDE_SOURCE, int(_SHARE_BESIDE_SOURCE * width))
         least[heads.index("function")] = beside
@@ -94,7 +97,7 @@ def _table(
     blank = [""] * (len(heads) - 1)
     rows = [(*shown.cells(found.totals), "total", *blank)]
     for file, totals in found.file_totals.items():
-        label = short_path(f"lines of {_label(found, file)}", max(wide[0], _LEAST["file"]))
+        label = short_path(f"lines of {_label(found, file)}", max(wide[0], least[0]))
         rows.append((*shown.cells(totals), label, *blank))
     rows += [
         (*shown.cells(row.values), *map(_fitted, heads, texts, wide))
