@@ -183,7 +183,8 @@ def _spread_lines(
     plain = _Style(False)
     table = _grid(head, rows, {0}, plain)
     # With room for the shortest remark; longer ones go below their line.
-    fits = max(map(len, table)) + 2 + len(How.EMULATED.value) <= options.width
+    shortest = min((len(remark) for remark in remarks if remark), default=0)
+    fits = max(map(len, table)) + 2 + shortest <= options.width
     if not fits:
         narrow = [row[:3] + row[4:] for row in (head, *rows)]
         table = _grid(narrow[0], narrow[1:], {0}, plain)
