@@ -21,7 +21,7 @@ from commands import GNOMON, counted, emulated, gnomon, run, run_bytes, values
 pytestmark = pytest.mark.usefixtures("valgrind")
 Programs = Callable[[str], Path]
 INSTRUCTIONS = "PAPI_TOT_INS"
-SMx86_64 = pytest.mark.skipif(platform.machine() != "x86_64", reason="the programs are x86-64's")
+on_x86_64 = pytest.mark.skipif(platform.machine() != "x86_64", reason="the programs are x86-64's")
 
 
 def test_every_value_is_marked(tmp_path: Path) -> None:
@@ -223,19 +223,27 @@ def test_emulated_events_need_the_emulated_pmu(tmp_path: Path) -> None:
 
 
 def test_environment_is_the_programs_own(tmp_path: Path) -> None:
-    """Valgrind itself sets LD_PRELOAD; beside it only the way to our preload is added."""
+    """Valgrind itself sets LD_PRELOAD; beside it are the way to our preload and the padding."""
     clean = {"PATH": os.environ["PATH"], "A": "b"}
     done = gnomon("count", "--pmu", "emulated", "-n", "-o", tmp_path / "o", "--", "env", env=clean)
     seen = dict(line.split("=", 1) for line in done.stdout.splitlines())
-    assert seen.keys() - clean.keys() == {"LD_PRELOAD", "VALGRIND_LIB"}
+    assert seen.keys() - clean.keys() == {
+        "GNOMON_STACK_PADDING",
+        "LD_PRELOAD",
+        "VALGRIND_LIB",
+    }
     assert not Path(seen["VALGRIND_LIB"]).exists()
 
 
-def test_progress_is_shown_on_a_terminal_and_taken_away() -> None:
+_BUSY = "import time\nend = time.monotonic() + 4\nwhile time.monotonic() < end: pass"
+
+
+@pytest.mark.parametrize("command", [["sleep", "4"], [sys.executable, "-c", _BUSY]])
+def test_progress_is_shown_on_a_terminal_and_taken_away(command: list[str]) -> None:
     master, slave = pty.openpty()
     termios.tcsetwinsize(slave, (24, 80))
     started = subprocess.Popen(
-        [GNOMON, "count", "--pmu", "emulated", "-e", "instructions", "--", "sleep", "4"],
+        [GNOMON, "count", "--pmu", "emulated", "-e", "instructions", "--", *command],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave,
         env=os.environ | {"TERM": "xterm"},
     )  # fmt: skip
@@ -257,7 +265,7 @@ def test_progress_is_shown_on_a_terminal_and_taken_away() -> None:
     assert b"\x1b7" in before
     # Erased before the report: the cursor goes to the same column and clears from there.
     assert b"G\x1b[K\x1b8" in after
-    assert b"gnomon count: sleep 4" in after
+    assert f"gnomon count: {command[0]}".encode() in after
 
 
 def test_interrupt_leaves_the_counts_so_far(tmp_path: Path) -> None:
@@ -269,3 +277,87 @@ def test_interrupt_leaves_the_counts_so_far(tmp_path: Path) -> None:
     assert started.wait(timeout=60) == -signal.SIGINT
     assert INSTRUCTIONS in file.read_text()
     assert not run("sh", "-c", f"pgrep -s {started.pid}").stdout
+
+
+def test_counts_do_not_depend_on_the_size_of_the_environment(
+    compiled: Callable[..., Path], tmp_path: Path
+) -> None:
+    program = compiled("g++", "sums.cpp", "-O1")
+    counts = []
+    for size in (0, 5, 500, 3000, 9000):
+        file = tmp_path / "o"
+        gnomon(
+            "count", "--pmu", "emulated", "-e", "instructions,branch-misses", "--json",
+            "-n", "-o", file, "--", program, env=os.environ | {"PADDING": "x" * size},
+        )  # fmt: skip
+        counts.append(values(json.loads(file.read_text())))
+    assert all(one == counts[0] for one in counts), counts
+
+
+def test_a_run_without_counts_keeps_the_status_and_says_why(tmp_path: Path) -> None:
+    script = tmp_path / "script"
+    script.write_text("#!/no/such/interpreter\n")
+    script.chmod(0o755)
+    done = gnomon("count", "--pmu", "emulated", "--run", tmp_path / "r", "--", script)
+    assert "Traceback" not in done.stderr
+    assert "not counted" in done.stderr
+    assert done.returncode not in (0, 1)
+    shown = gnomon("report", tmp_path / "r")
+    assert "not counted: PAPI_TOT_INS" in shown.stdout
+
+
+def test_any_file_name_is_taken(tmp_path: Path) -> None:
+    folder = tmp_path / "a b"
+    folder.mkdir()
+    source = folder / "new\nline\x1b[31m.c"
+    source.write_text("int main(void) { for (volatile int i = 0; i < 1000; i++) ; return 0; }\n")
+    program = tmp_path / "program"
+    subprocess.run(["cc", "-g", "-o", program, source], check=True)
+    done = gnomon("count", "--pmu", "emulated", "--run", tmp_path / "r", "--", program)
+    assert done.returncode == 0
+    assert "\x1b" not in done.stderr
+    assert "cannot be read" not in done.stderr
+    lines = json.loads(gnomon("report", tmp_path / "r", "--per", "line", "--json").stdout)
+    assert any(row["file"].endswith("new\nline\x1b[31m.c") for row in lines["values"])
+
+
+@on_x86_64
+def test_repeated_string_instructions_are_pointed_out(tmp_path: Path) -> None:
+    source = tmp_path / "copy.c"
+    source.write_text(
+        "static char from[1 << 20], to[1 << 20];\n"
+        "int main(void) { void *d = to, *s = from; unsigned long n = sizeof(to);\n"
+        '__asm__ volatile("rep movsb" : "+D"(d), "+S"(s), "+c"(n) :: "memory"); return 0; }\n'
+    )
+    program = tmp_path / "copy"
+    subprocess.run(["cc", "-o", program, source], check=True)
+    assert "rounds of repeated string instructions" in emulated_text(program)
+    assert "rounds of repeated string instructions" not in emulated_text("true")
+
+
+def emulated_text(*command: str | Path) -> str:
+    return " ".join(gnomon("count", "--pmu", "emulated", "--", *command).stderr.split())
+
+
+def test_what_can_only_fail_fails_before_the_program_runs(tmp_path: Path) -> None:
+    left = tmp_path / "left"
+    taken = tmp_path / "taken"
+    taken.with_suffix(".gnomon").mkdir()
+    for words in (["-e", "cycles"], ["-e", "PAPI_FP_OPS"], ["--cache", "D1=64,1,64"],
+                  ["--run", taken]):  # fmt: skip
+        done = gnomon("count", "--pmu", "emulated", *words, "--", "touch", left)
+        assert done.returncode in (1, 2), words
+        assert not left.exists(), words
+        assert "running on" not in done.stderr
+
+
+def test_a_modifier_leaves_a_count_exact() -> None:
+    text = gnomon("count", "--pmu", "emulated", "-e", "instructions:u", "--", "true").stderr
+    assert "emulated; exact" in text
+
+
+def test_what_was_typed_reaches_the_terminal_printable() -> None:
+    done = gnomon("count", "--pmu", "emulated", "-e", "no\x1b[31m", "--", "true")
+    assert done.returncode == 2
+    assert "\x1b" not in done.stderr
+    assert "no\\x1b[31m" in done.stderr

@@ -87,12 +87,18 @@ def test_given_caches_replace_the_machines(tmp_path: Path) -> None:
         ("D1=33000,8,64", "no whole number"),
         ("D1=96K,8,64", "power of two, and 192 is not"),
         ("LL=999999999999,16,64", "4 GiB"),
+        ("D1=64,1,64", "more than one line"),
     ],
 )
 def test_caches_that_cannot_be(text: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=said) as caught:
         choose([text], recorded(tmp_path, XEON))
     assert f"--cache {text}:" in str(caught.value)
+
+
+def test_the_last_level_is_not_the_smallest(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="is smaller than"):
+        choose(["LL=1K,1,64"], recorded(tmp_path, XEON))
 
 
 words = st.one_of(

@@ -67,7 +67,8 @@ def parser() -> argparse.ArgumentParser:
         choices=("native", "emulated"),
         default="native",
         help="emulated: run the program on a simulated CPU, for machines without counters: "
-        "exact, per function and line, and slow (docs: Counters without a PMU)",
+        "exact instructions, loads, stores and branches and simulated cache and branch misses, "
+        "per function and line, and slow (docs: Counters without a PMU)",
     )
     what.add_argument(
         "--cache",
@@ -207,6 +208,7 @@ def _emulate(arguments: argparse.Namespace, command: Sequence[str]) -> int:
 
     wanted = emulate.resolve(_names(arguments))
     simulated = caches.choose(arguments.cache)
+    emulate.check_wanted(command, wanted)
     engine = emulate.usable()
     options = Options(formulas=arguments.formulas, per=arguments.per)
     with Delivery(arguments, options, sys.stderr) as delivery:

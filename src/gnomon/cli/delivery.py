@@ -142,14 +142,19 @@ def _guarded(name: str, do: Callable[[], None]) -> bool:
         _complain(f"{name}: cannot be written: {error.strerror}")
     except GnomonError as error:
         _complain(str(error))
+    except Exception as error:
+        # The program has run, and its status must stand whatever is wrong with us.
+        _complain(f"{name}: a bug of gnomon's: {type(error).__name__}: {error}; please report it")
     else:
         return True
     return False
 
 
 def _complain(line: str) -> None:
+    from gnomon.units import printable
+
     if sys.stderr is not None:
-        write(sys.stderr, f"gnomon: {line}\n")
+        write(sys.stderr, f"gnomon: {printable(line)}\n")
 
 
 def finish(exit_status: int | None, killed_by: int) -> int:

@@ -132,8 +132,11 @@ def _guarded(tool: str, do: Callable[[], int]) -> int:
 
 
 def _complain(line: str) -> None:
+    from gnomon.units import printable
+
     with suppress(OSError):
-        print(line, file=sys.stderr)
+        # A name that was typed may hold what moves the cursor or changes colours.
+        print("\n".join(printable(one) for one in line.split("\n")), file=sys.stderr)
 
 
 def _print(text: str) -> int:

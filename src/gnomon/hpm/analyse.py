@@ -202,13 +202,21 @@ def shown(value: Value) -> str:
     return quantity(value.value, value.unit, "not measured")
 
 
-def remark(value: Value) -> str:
-    """Return what must be said beside a value: modes, scope, multiplexing; "" for nothing."""
+def remark(value: Value, doubt: str = "") -> str:
+    """Return what must be said beside a value: modes, scope, multiplexing; "" for nothing.
+
+    Args:
+        value: the value.
+        doubt: why emulated counts of this measurement are not whole, "" if they are.
+    """
     parts = []
     if value.how is How.EMULATED:
         from gnomon.counters.emulation.events import emulated_event
+        from gnomon.counters.names import modifiers
 
-        event = emulated_event(value.event)
+        event = emulated_event(modifiers(value.event)[0])
+        if doubt:
+            return doubt
         return "exact" if event is not None and event.is_exact else "simulated"
     if value.domain not in (Domain.ALL, Domain.USER_KERNEL):
         parts.append(f"{value.domain.value} mode only")

@@ -9,18 +9,22 @@ from pathlib import Path
 
 from gnomon.counters.component import Event, make_value
 from gnomon.counters.emulation.caches import Caches
-from gnomon.counters.emulation.engine import Emulated, Engine
+from gnomon.counters.emulation.engine import Emulated, Engine, Quantity
 from gnomon.counters.emulation.engines import engine as usable_engine
 from gnomon.counters.emulation.events import DEFAULT, event_of, sums
 from gnomon.counters.names import split
 from gnomon.counters.resolve import Resolved
 from gnomon.counters.tasks import TaskRow
-from gnomon.errors import EmulationError, EventUnavailableError, GnomonError
+from gnomon.errors import EmulationError, EventUnavailableError, GnomonError, UsageError
 from gnomon.hpm.capture import execute
 from gnomon.hpm.measurement import Emulation, Measurement
-from gnomon.hpm.program import Signals, check
+from gnomon.hpm.program import Signals, check, environment
 from gnomon.hpm.progress import Progress
 from gnomon.model.value import Unavailable, Value
+
+_WORTH_SAYING = 0.02
+# No other code has nearly as many branches as instructions.
+_ROUNDS = 0.9
 
 
 def resolve(names: Iterable[str]) -> Resolved:
@@ -60,6 +64,22 @@ def announcement(engine: Engine) -> str:
     return f"running on {engine.title}: expect it to take {engine.slowdown}"
 
 
+def check_wanted(command: Sequence[str], wanted: Resolved) -> None:
+    """Check, before a long run, that it can be made and will give something.
+
+    Raises:
+        ProgramError: the program would not be executed.
+        UsageError: none of the events can be counted.
+    """
+    check(command[0])
+    if not wanted.events:
+        first = wanted.unavailable[0]
+        raise UsageError(
+            f"--pmu emulated: nothing to count: {first.event}: {first.reason}; choose other events "
+            "(gnomon events --component emulated)"
+        )
+
+
 def run(
     command: Sequence[str],
     wanted: Resolved,
@@ -89,7 +109,7 @@ def run(
             "set TMPDIR to one with space"
         ) from None
     try:
-        counts = _Counts(wanted, engine, caches, folder, progress)
+        counts = _Counts(wanted, engine, caches, folder, command, progress)
         measurement = execute((*counts.words, *command), counts)
         return counts.finished(measurement, tuple(command))
     finally:
@@ -108,9 +128,10 @@ class _Counts:
         engine: Engine,
         caches: Caches,
         folder: Path,
+        command: Sequence[str],
         progress: Progress | None,
     ) -> None:
-        prepared = engine.prepare(caches, folder)
+        prepared = engine.prepare(caches, folder, command, environment())
         self.words = prepared.words
         self.environment = prepared.environment
         self.unavailable = wanted.unavailable
@@ -154,6 +175,7 @@ class _Counts:
             tuple(event.name for event in self._events),
             sums((event.spec for event in self._events), engine.quantities),
             emulated.processes,
+            emulated.doubt,
         )
         notes = [
             f"emulated by {engine.title}: {engine.exactness}",
@@ -161,6 +183,7 @@ class _Counts:
             + "; ".join(f"{level} {cache}" for level, cache in emulation.caches.items()),
             *caches.remarks,
             *emulated.notes,
+            *_remarks(emulation, engine.quantities),
         ]
         why = engine.explain(self._folder, measurement.signal) if measurement.exit_status else ""
         unavailable = measurement.unavailable
@@ -187,3 +210,27 @@ class _Counts:
     def _totals(emulation: Emulation) -> list[int]:
         each = [emulation.of(process.totals) for process in emulation.processes]
         return [sum(column) for column in zip(*each, strict=True)]
+
+
+def _remarks(emulation: Emulation, quantities: Sequence[Quantity]) -> Iterable[str]:
+    """Yield what the lines themselves tell of how far to trust a profile."""
+    at = quantities.index(Quantity.INSTRUCTIONS)
+    branches = quantities.index(Quantity.CONDITIONAL_BRANCHES)
+    whole = unnamed = rounds = 0
+    for process in emulation.processes:
+        for line, counts in process.lines.items():
+            work = counts[at]
+            whole += work
+            unnamed += 0 if line.function else work
+            rounds += work if counts[branches] > work * _ROUNDS else 0
+    if unnamed > whole * _WORTH_SAYING:
+        yield (
+            f"{100 * unnamed / whole:.0f} % of the instructions are in code without symbols "
+            "(stripped programs and libraries): install their debug symbols, or build with -g"
+        )
+    if rounds > whole * _WORTH_SAYING:
+        yield (
+            f"{100 * rounds / whole:.0f} % of the instructions are rounds of repeated string "
+            "instructions (rep movs and its like, mostly memcpy and memset): emulated, each round "
+            "is an instruction, a load or store and a branch; a processor counts one for all"
+        )

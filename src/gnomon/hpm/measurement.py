@@ -48,6 +48,7 @@ class Emulation(NamedTuple):
         events: names of the events that it counted.
         places: for each of them, which of a line's counts it is the sum of.
         processes: every process with its lines.
+        doubt: why the totals are not the program's, in a few words; "" if they are.
     """
 
     engine: str
@@ -55,6 +56,7 @@ class Emulation(NamedTuple):
     events: tuple[str, ...]
     places: tuple[tuple[int, ...], ...]
     processes: tuple[ProcessCounts, ...]
+    doubt: str = ""
 
     def of(self, counts: Sequence[int]) -> tuple[int, ...]:
         """Return the events' values of a line's or process's counts."""

@@ -115,8 +115,9 @@ def _time_lines(one: Measurement, style: _Style) -> list[str]:
 def _counter_lines(one: Measurement, style: _Style) -> list[str]:
     if not one.values:
         return []
+    doubt = one.emulation.doubt if one.emulation is not None else ""
     rows = [
-        (value.event, analyse.shown(value), _joined(value.how.value, analyse.remark(value)))
+        (value.event, analyse.shown(value), _joined(value.how.value, analyse.remark(value, doubt)))
         for value in one.values
     ]
     return [style.bold("counters"), *_table(rows, style), ""]

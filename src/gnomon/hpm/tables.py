@@ -152,6 +152,8 @@ class _Rows:
 
     def _add_lines(self, repetition: int, emulation: Emulation, of_pid: dict[int, int]) -> None:
         """Add what each line of each process did; a line is a path of its own below the program."""
+        if not emulation.processes:
+            return
         metrics = [self._numbers[event] for event in emulation.events]
         for process in emulation.processes:
             program = analyse.program_of(process.command)

@@ -194,9 +194,11 @@ def _texts(path: Path, body: bytes, at: int) -> dict[tuple[bytes, bytes], bytes]
     found: dict[tuple[bytes, bytes], bytes] = {}
     for chunk in body.split(b"\nfl=")[1:]:
         file, *functions = chunk.split(b"\nfn=")
-        if b"\n" in file:
-            offset = at + body.find(chunk) + file.find(b"\n") + 1
-            raise FormatError(path, offset, "counts before the function that they belong to")
+        for row in file.split(b"\n")[1:]:
+            # What is no row of counts belongs to a name with line ends in it.
+            if _integers(row) is not None:
+                offset = at + body.find(chunk) + len(file.partition(b"\n")[0]) + 1
+                raise FormatError(path, offset, "counts before the function that they belong to")
         for text in functions:
             name, _, rows = text.partition(b"\n")
             known = found.get((file, name))

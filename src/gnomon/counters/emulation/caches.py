@@ -82,7 +82,8 @@ def choose(given: Iterable[str], sysfs: Path = _SYSFS) -> Caches:
         match = _GIVEN.fullmatch(text)
         if match is None:
             raise UsageError(
-                f"--cache {text}: write level=size,ways,line with level I1, D1 or LL: D1=32K,8,64"
+                f"--cache {text}: write level=size,ways,line with level I1, D1 or LL: D1=32K,8,64; "
+                "--cache again for another level"
             )
         size = int(match["size"]) * _UNITS[match["unit"].upper()]
         cache = Cache(size, int(match["ways"]), int(match["line"]))
@@ -92,6 +93,12 @@ def choose(given: Iterable[str], sysfs: Path = _SYSFS) -> Caches:
         level = match["level"].upper()
         remarks = tuple(r for r in caches.remarks if not r.startswith(level))
         caches = caches.with_level(level, cache)._replace(remarks=remarks)
+    for level in ("I1", "D1"):
+        if caches.levels[level].size > caches.last.size:
+            raise UsageError(
+                f"--cache: LL ({caches.last}) is smaller than {level} ({caches.levels[level]}); "
+                "the last level has at least the size of the first"
+            )
     return caches
 
 
@@ -150,6 +157,8 @@ def _problem(cache: Cache) -> str:
         return f"a cache has 1 byte to {_LARGEST_BYTES >> 30} GiB, not {cache.size} bytes"
     if cache.ways < 1 or cache.size % (cache.ways * cache.line):
         return f"{cache.size} bytes are no whole number of sets of {cache.ways} ways"
+    if cache.size == cache.line:
+        return "a cache has more than one line"
     if cache.sets & (cache.sets - 1):
         return f"the number of sets must be a power of two, and {cache.sets} is not"
     return ""

@@ -8,7 +8,7 @@ knows no event names and events know no engine.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -82,10 +82,12 @@ class Emulated(NamedTuple):
     Attributes:
         processes: in the order of their numbers; () if none left its counts.
         notes: sentences for the user: what is missing, and why.
+        doubt: why the totals are not the program's, in a few words; "" if they are.
     """
 
     processes: tuple[ProcessCounts, ...]
     notes: tuple[str, ...]
+    doubt: str = ""
 
 
 class Prepared(NamedTuple):
@@ -123,8 +125,16 @@ class Engine(Protocol):
     def availability(self) -> Availability:
         """Return whether it can run programs here."""
 
-    def prepare(self, caches: Caches, folder: Path) -> Prepared:
+    def prepare(
+        self, caches: Caches, folder: Path, command: Sequence[str], environment: Sequence[bytes]
+    ) -> Prepared:
         """Return how to run a program whose counts are to be left in a folder.
+
+        Args:
+            caches: what to simulate.
+            folder: where the counts go.
+            command: the program and its arguments.
+            environment: what it would find without the engine, "NAME=value" each.
 
         Raises:
             EmulationError: the folder cannot be prepared.

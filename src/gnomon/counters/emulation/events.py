@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -47,11 +48,29 @@ EVENTS = tuple(
         ("PAPI_BR_INS", _ALL_BRANCHES, _BRANCHES),
         ("PAPI_BR_CN", (_Q.CONDITIONAL_BRANCHES,), "conditional branches"),
         ("PAPI_BR_MSP", _BRANCH_MISSES, "branches predicted wrongly"),
+        ("PAPI_LST_INS", _ACCESSES, "instructions that load, store or both, each once"),
         ("PAPI_L1_DCA", _ACCESSES, "level 1 data cache accesses"),
+        ("PAPI_L1_DCR", (_Q.LOADS,), "level 1 data cache reads"),
+        ("PAPI_L1_DCW", (_Q.STORES,), "level 1 data cache writes"),
         ("PAPI_L1_DCM", _L1_MISSES, "level 1 data cache misses"),
+        ("PAPI_L1_LDM", (_Q.L1_LOAD_MISSES,), "loads that missed in level 1"),
+        ("PAPI_L1_STM", (_Q.L1_STORE_MISSES,), "stores that missed in level 1"),
         ("PAPI_L1_ICM", (_Q.L1_INSTRUCTION_MISSES,), "level 1 instruction cache misses"),
+        ("PAPI_L1_TCM", _LL_ACCESSES, "level 1 cache misses"),
         ("PAPI_L3_TCA", _LL_ACCESSES, "last-level cache accesses"),
+        ("PAPI_L3_DCA", _L1_MISSES, "last-level cache accesses by loads and stores"),
+        ("PAPI_L3_DCR", (_Q.L1_LOAD_MISSES,), "last-level cache reads by loads"),
+        ("PAPI_L3_DCW", (_Q.L1_STORE_MISSES,), "last-level cache writes by stores"),
+        ("PAPI_L3_ICA", (_Q.L1_INSTRUCTION_MISSES,), "last-level cache accesses by fetches"),
         ("PAPI_L3_TCM", _LL_MISSES, "last-level cache misses"),
+        (
+            "PAPI_L3_DCM",
+            (_Q.LL_LOAD_MISSES, _Q.LL_STORE_MISSES),
+            "loads and stores that missed in the last-level cache",
+        ),
+        ("PAPI_L3_LDM", (_Q.LL_LOAD_MISSES,), "loads that missed in the last-level cache"),
+        ("PAPI_L3_STM", (_Q.LL_STORE_MISSES,), "stores that missed in the last-level cache"),
+        ("PAPI_L3_ICM", (_Q.LL_INSTRUCTION_MISSES,), "fetches that missed in the last-level cache"),
         ("instructions", (_Q.INSTRUCTIONS,), "instructions executed"),
         ("branches", _ALL_BRANCHES, _BRANCHES),
         ("branch-instructions", _ALL_BRANCHES, _BRANCHES),
@@ -75,19 +94,23 @@ _BY_NAME = {event.name.lower(): event for event in EVENTS}
 DEFAULT = ("PAPI_TOT_INS", "PAPI_LD_INS", "PAPI_SR_INS", "PAPI_L1_ICM", "PAPI_L1_DCM",
            "PAPI_L3_TCM", "PAPI_BR_INS", "PAPI_BR_MSP")  # fmt: skip
 
-_NATIVELY = "count it natively, without --pmu emulated"
-_NO_TIME = "an emulated PMU has no clock: cycles and stalls do not exist in it"
-_LACKING = (
-    (("PAPI_TOT_CYC", "PAPI_REF_CYC", "PAPI_RES_STL", "PAPI_STL_ICY", "cycles", "cpu-cycles",
-      "ref-cycles", "bus-cycles", "stalled-cycles-frontend", "stalled-cycles-backend",
-      "idle-cycles-frontend", "idle-cycles-backend"), _NO_TIME),
-    (("PAPI_L2_TCA", "PAPI_L2_TCM"),
-     "the emulated hierarchy has two levels, the first and the last"),
-    (("PAPI_TLB_DM", "PAPI_TLB_IM", "dTLB-loads", "dTLB-load-misses", "dTLB-stores",
-      "dTLB-store-misses", "iTLB-loads", "iTLB-load-misses"), "the emulated PMU simulates no TLB"),
-    (("PAPI_DP_OPS",), "this engine does not tell floating-point operations apart"),
+_NATIVELY = "count it on a machine that has a PMU, without --pmu emulated"
+# What an emulated PMU lacks by its nature: names, in full and in lower case, and why.
+_LACKING = tuple(
+    (re.compile(names), reason)
+    for names, reason in (
+        (r"papi_(tot_cyc|ref_cyc|mem_[rsw]cy|\w+_(ccy|icy|idl|stl|stal))|(cpu-|ref-|bus-)?cycles"
+         r"|(stalled|idle)-cycles-(front|back)end|slots|topdown-.*",
+         "an emulated PMU has no clock: cycles and stalls do not exist in it"),
+        (r"papi_l2_\w+|l2-.*", "the emulated hierarchy has two levels, the first and the last"),
+        (r"papi_tlb_\w+|[di]tlb-.*", "the emulated PMU simulates no TLB"),
+        (r"papi_([dfhs]p_(ops|ins)|f(ad|dv|ma|ml|nv|sq)_ins|vec_\w+|int_ins)",
+         "this engine does not tell floating-point and vector instructions from others"),
+        (r"papi_(ca|csr)_\w+|papi_syc_ins", "one processor is emulated: none shares its caches"),
+        (r"papi_prf_dm|.*-prefetch(es|-misses)", "the simulated caches fetch nothing ahead"),
+        (r".*/.*", "events of a certain machine's PMU do not exist on an emulated one"),
+    )
 )  # fmt: skip
-_REASONS = {name.lower(): reason for names, reason in _LACKING for name in names}
 
 
 def emulated_event(name: str) -> EmulatedEvent | None:
@@ -120,23 +143,26 @@ def event_of(name: str) -> Event:
 
 
 def _missing(name: str, base: str) -> EventUnavailableError | EventNameError:
-    reason = _REASONS.get(base.lower())
-    if reason is None and not base.startswith(f"{COMPONENT}:::"):
+    bare = base.removeprefix(f"{COMPONENT}:::")
+    reason = next((why for names, why in _LACKING if names.fullmatch(bare.lower())), None)
+    if reason is None and bare == base:
         from gnomon.counters.resolve import one
 
         try:
-            one(name)
+            counted = one(name)
         except EventUnavailableError:
             reason = "the emulated PMU has no such event"
         except EventNameError:
             pass
         else:
-            reason = "beside an emulated program it would count the emulator"
+            reason = "the emulated PMU has no such event"
+            if counted[0].info.component != "cpu":
+                reason = "beside an emulated program it would count the emulator"
     if reason is not None:
         return EventUnavailableError(name, reason, _NATIVELY)
     return EventNameError(
-        name, "the emulated PMU has no such event (see gnomon events emulated)",
-        nearest(base.removeprefix(f"{COMPONENT}:::"), [event.name for event in EVENTS]),
+        name, "the emulated PMU has no such event (see gnomon events --component emulated)",
+        nearest(bare, [event.name for event in EVENTS]),
     )  # fmt: skip
 
 

@@ -82,7 +82,9 @@ def processes(folder: Path, order: tuple[str, ...]) -> Emulated:
         if pid in files:
             pieces.append((log.image or "", files[pid]))
         found.append(_process(pid, log.parent, pieces, begun, seen))
-    return Emulated(tuple(found), tuple(_notes(logs, files, probes)))
+    troubles = tuple(_troubles(logs, files, probes))
+    doubt = "; ".join(short for _, short in troubles)
+    return Emulated(tuple(found), tuple(sentence for sentence, _ in troubles), doubt)
 
 
 def _process(
@@ -102,31 +104,36 @@ def _process(
     return ProcessCounts(pid, parent, pieces[-1][1].command, totals, lines)
 
 
-def _notes(
+def _troubles(
     logs: Mapping[int, _Log], files: Mapping[int, CachegrindFile], probes: set[int]
-) -> Iterable[str]:
+) -> Iterable[tuple[str, str]]:
+    """Yield a sentence on each trouble, and what it makes of the totals in a few words."""
     gone = sorted(logs.keys() - files.keys() - probes)
     if gone:
         yield (
             f"{_listed(gone)} left no counts: killed by SIGKILL, or executed a program that "
-            "Valgrind cannot run (set-user-ID, another architecture)"
+            "Valgrind cannot run (set-user-ID, another architecture)",
+            f"incomplete, without {_listed(gone)}",
         )
-    unseen = [
+    unseen = sorted(
         pid
         for pid, log in logs.items()
         if pid in files and log.image is None and log.parent in files
         and pid not in probes and files[pid].command == files[log.parent].command
-    ]  # fmt: skip
+    )  # fmt: skip
     if unseen:
         yield (
-            f"{_listed(sorted(unseen))} seems to be a fork of a program without the C library's "
-            "fork (a static one): its counts include its parent's up to the fork"
+            f"{_listed(unseen)}: forked, it seems, by a program without the C library's fork (a "
+            "static one): what the parent did before the fork is counted again",
+            "too much: a parent's counts again in each fork",
         )
     lost = sorted(pid for pid, log in logs.items() if log.lost)
     if lost:
         yield (
-            f"{_listed(lost)}: no probe could be forked, so its counts include its parent's up to "
-            "the fork, or lack those before it executed another program (raise ulimit -u)"
+            f"{_listed(lost)}: no probe could be forked, so what the parent did before the fork is "
+            "counted again, or what was done before executing another program is not "
+            "(raise ulimit -u)",
+            f"not certain: see the note on {_listed(lost)}",
         )
 
 
