@@ -64,9 +64,10 @@ def test_pages_more_are_faults_more(
     events = ("page-faults", "minor-faults", "major-faults")
     few, of_perf = both(tmp_path, events, programs("pages"), "1000", under=same_layout)
     many, _ = both(tmp_path, events, programs("pages"), "8000", under=same_layout)
-    assert few == of_perf
-    assert many["page-faults"] - few["page-faults"] == 7000
-    assert many["minor-faults"] - few["minor-faults"] == 7000
+    # How many pages of the program's file one fault brings depends on the page cache.
+    assert few == pytest.approx(of_perf, abs=4)
+    assert many["page-faults"] - few["page-faults"] == pytest.approx(7000, abs=4)
+    assert many["minor-faults"] - few["minor-faults"] == pytest.approx(7000, abs=4)
 
 
 def test_fork_bomb(tmp_path: Path, programs: Programs, same_layout: tuple[str, ...]) -> None:
