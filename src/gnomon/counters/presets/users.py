@@ -16,6 +16,7 @@ from gnomon.counters.presets.definition import Family, Preset
 from gnomon.counters.presets.text import read_text
 
 VARIABLE = "GNOMON_PRESETS"
+_IN_PLACE = "defined by the user, in place of Gnomon's own"
 
 _loaded: list[Family] = []
 
@@ -53,7 +54,12 @@ def read(path: Path) -> Family:
             base = [p for p in shipped.inherited(extends, path).presets if p.name not in have]
             family = family._replace(presets=(*family.presets, *base))
     presets = tuple(
-        preset._replace(source=str(path), is_users=True, pmus=preset.pmus or family.pmus)
+        preset._replace(
+            source=str(path),
+            is_users=True,
+            pmus=preset.pmus or family.pmus,
+            differs=preset.differs or (_IN_PLACE if preset.name in meanings else ""),
+        )
         for preset in family.presets
     )
     return family._replace(presets=presets, path=str(path))
