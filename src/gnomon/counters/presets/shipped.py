@@ -21,7 +21,7 @@ _UNKNOWN = "no event of this PMU is known to have this meaning"
 @cache
 def meanings() -> dict[str, Meaning]:
     """Return what each of the standard presets means, by name, in alphabetic order."""
-    return toml.read_meanings(DATA / f"{_MEANINGS}.toml")
+    return dict(sorted(toml.read_meanings(DATA / f"{_MEANINGS}.toml").items()))
 
 
 @cache
