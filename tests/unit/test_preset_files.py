@@ -53,8 +53,8 @@ PAPI_BR_UCN = "no event tells them apart"
 
 
 def test_toml() -> None:
-    family, extends = toml.parse(WHOLE, PATH, MEANINGS)
-    assert extends == "generic"
+    family = toml.parse(WHOLE, PATH, MEANINGS)
+    assert family.extends == "generic"
     assert (family.name, family.title, family.source) == ("mine", "Some PMU", "a manual")
     assert family.pmus == ("one", "two")
     ins, ops, rate, absent = family.presets
@@ -79,7 +79,7 @@ def test_toml() -> None:
 )  # fmt: skip
 def test_kinds_follow_from_the_formula(formula: str, kind: str) -> None:
     line = f'formula = "{formula}"\n' if formula else ""
-    family, _ = toml.parse(f'[preset.X]\nevents = ["A", "B"]\n{line}', PATH, {})
+    family = toml.parse(f'[preset.X]\nevents = ["A", "B"]\n{line}', PATH, {})
     assert family.presets[0].kind == kind
 
 
@@ -136,7 +136,7 @@ def test_too_many_natives() -> None:
     names = ", ".join(f'"E{at}"' for at in range(65))
     with pytest.raises(PresetFileError, match="65 native events; at most 64"):
         toml.parse(f"[preset.X]\nevents = [{names}]\n", PATH, {})
-    family, _ = toml.parse(f"[preset.X]\nevents = [{names.rpartition(', ')[0]}]\n", PATH, {})
+    family = toml.parse(f"[preset.X]\nevents = [{names.rpartition(', ')[0]}]\n", PATH, {})
     assert len(family.presets[0].events) == 64
 
 
@@ -163,7 +163,7 @@ def test_a_folder_and_a_nul_are_no_files(tmp_path: Path) -> None:
 
 
 def test_only_a_head_is_read_for_the_index() -> None:
-    head, _ = toml.parse(toml.head_of(WHOLE), PATH, {})
+    head = toml.parse(toml.head_of(WHOLE), PATH, {})
     assert head.pmus == ("one", "two")
     assert head.presets == ()
     broken = WHOLE + "\n[preset.BROKEN\n"
