@@ -48,10 +48,11 @@ def read(path: Path) -> Family:
     if path.suffix != ".toml" and papi_csv.is_csv(text):
         family = papi_csv.parse(text, path, meanings)
     else:
-        family, extends = toml.parse(text, path, meanings)
-        if extends:
+        family = toml.parse(text, path, meanings)
+        if family.extends:
             have = {preset.name for preset in family.presets}
-            base = [p for p in shipped.inherited(extends, path).presets if p.name not in have]
+            inherited = shipped.inherited(family.extends, path).presets
+            base = [one for one in inherited if one.name not in have]
             family = family._replace(presets=(*family.presets, *base))
     presets = tuple(
         preset._replace(
