@@ -45,6 +45,14 @@ def test_pages_fetch_nothing_from_elsewhere(site: Path) -> None:
     assert found == []
 
 
+def test_meanings_of_presets_are_those_of_the_data(site: Path) -> None:
+    from gnomon.counters.presets import meanings
+
+    built = (site / "commands" / "presets.html").read_text()
+    assert "<!-- presets:" not in built
+    assert all(f"<code>{name}</code>" in built for name in meanings())
+
+
 def test_options_are_those_of_the_parsers(site: Path) -> None:
     asked = [
         (page, command)

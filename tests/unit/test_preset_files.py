@@ -264,7 +264,7 @@ fragments = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.one_of(
         st.lists(fragments, max_size=12).map("\n".join).map(str.encode),
@@ -291,7 +291,9 @@ def test_any_file_is_read_or_refused(tmp_path: Path, content: bytes) -> None:
         assert bool(preset.kind) == bool(preset.events)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+@settings(
+    deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.integers(0, len(WHOLE)), st.binary(max_size=4))
 def test_a_damaged_file_is_read_or_refused(tmp_path: Path, at: int, bytes_: bytes) -> None:
     whole = WHOLE.encode()

@@ -32,6 +32,7 @@ class EmulatedEvent(NamedTuple):
 _BRANCHES = "conditional and indirect branches; direct jumps, calls and returns are not among them"
 _LOADS = "instructions that load; one that also stores to the same place counts here only"
 _STORES = "instructions that store"
+_FETCHES = "level 1 instruction cache accesses, one for each instruction"
 _L1_MISSES = (_Q.L1_LOAD_MISSES, _Q.L1_STORE_MISSES)
 _LL_ACCESSES = (_Q.L1_INSTRUCTION_MISSES, *_L1_MISSES)
 _LL_MISSES = (_Q.LL_INSTRUCTION_MISSES, _Q.LL_LOAD_MISSES, _Q.LL_STORE_MISSES)
@@ -48,29 +49,33 @@ EVENTS = tuple(
         ("PAPI_BR_INS", _ALL_BRANCHES, _BRANCHES),
         ("PAPI_BR_CN", (_Q.CONDITIONAL_BRANCHES,), "conditional branches"),
         ("PAPI_BR_MSP", _BRANCH_MISSES, "branches predicted wrongly"),
-        ("PAPI_LST_INS", _ACCESSES, "instructions that load, store or both, each once"),
         ("PAPI_L1_DCA", _ACCESSES, "level 1 data cache accesses"),
+        ("PAPI_L1_DCM", _L1_MISSES, "level 1 data cache misses"),
+        ("PAPI_L1_ICM", (_Q.L1_INSTRUCTION_MISSES,), "level 1 instruction cache misses"),
+        ("PAPI_L3_TCA", _LL_ACCESSES, "last-level cache accesses"),
+        ("PAPI_L3_TCM", _LL_MISSES, "last-level cache misses"),
+        ("PAPI_LST_INS", _ACCESSES, "instructions that load, store or both, each once"),
         ("PAPI_L1_DCR", (_Q.LOADS,), "level 1 data cache reads"),
         ("PAPI_L1_DCW", (_Q.STORES,), "level 1 data cache writes"),
-        ("PAPI_L1_DCM", _L1_MISSES, "level 1 data cache misses"),
-        ("PAPI_L1_LDM", (_Q.L1_LOAD_MISSES,), "loads that missed in level 1"),
-        ("PAPI_L1_STM", (_Q.L1_STORE_MISSES,), "stores that missed in level 1"),
-        ("PAPI_L1_ICM", (_Q.L1_INSTRUCTION_MISSES,), "level 1 instruction cache misses"),
+        ("PAPI_L1_ICA", (_Q.INSTRUCTIONS,), _FETCHES),
+        ("PAPI_L1_ICR", (_Q.INSTRUCTIONS,), _FETCHES),
+        ("PAPI_L1_TCA", (_Q.INSTRUCTIONS, *_ACCESSES), "level 1 cache accesses"),
+        ("PAPI_L1_TCR", (_Q.INSTRUCTIONS, _Q.LOADS), "level 1 cache reads"),
+        ("PAPI_L1_TCW", (_Q.STORES,), "level 1 cache writes"),
+        ("PAPI_L1_LDM", (_Q.L1_LOAD_MISSES,), "level 1 load misses"),
+        ("PAPI_L1_STM", (_Q.L1_STORE_MISSES,), "level 1 store misses"),
         ("PAPI_L1_TCM", _LL_ACCESSES, "level 1 cache misses"),
-        ("PAPI_L3_TCA", _LL_ACCESSES, "last-level cache accesses"),
-        ("PAPI_L3_DCA", _L1_MISSES, "last-level cache accesses by loads and stores"),
-        ("PAPI_L3_DCR", (_Q.L1_LOAD_MISSES,), "last-level cache reads by loads"),
-        ("PAPI_L3_DCW", (_Q.L1_STORE_MISSES,), "last-level cache writes by stores"),
-        ("PAPI_L3_ICA", (_Q.L1_INSTRUCTION_MISSES,), "last-level cache accesses by fetches"),
-        ("PAPI_L3_TCM", _LL_MISSES, "last-level cache misses"),
-        (
-            "PAPI_L3_DCM",
-            (_Q.LL_LOAD_MISSES, _Q.LL_STORE_MISSES),
-            "loads and stores that missed in the last-level cache",
-        ),
-        ("PAPI_L3_LDM", (_Q.LL_LOAD_MISSES,), "loads that missed in the last-level cache"),
-        ("PAPI_L3_STM", (_Q.LL_STORE_MISSES,), "stores that missed in the last-level cache"),
-        ("PAPI_L3_ICM", (_Q.LL_INSTRUCTION_MISSES,), "fetches that missed in the last-level cache"),
+        ("PAPI_L3_DCA", _L1_MISSES, "last-level cache accesses for data"),
+        ("PAPI_L3_DCR", (_Q.L1_LOAD_MISSES,), "last-level cache reads of data"),
+        ("PAPI_L3_DCW", (_Q.L1_STORE_MISSES,), "last-level cache writes of data"),
+        ("PAPI_L3_ICA", (_Q.L1_INSTRUCTION_MISSES,), "last-level cache accesses for instructions"),
+        ("PAPI_L3_ICR", (_Q.L1_INSTRUCTION_MISSES,), "last-level cache reads of instructions"),
+        ("PAPI_L3_TCR", (_Q.L1_INSTRUCTION_MISSES, _Q.L1_LOAD_MISSES), "last-level cache reads"),
+        ("PAPI_L3_TCW", (_Q.L1_STORE_MISSES,), "last-level cache writes"),
+        ("PAPI_L3_DCM", _LL_MISSES[1:], "last-level cache misses of data"),
+        ("PAPI_L3_ICM", _LL_MISSES[:1], "last-level cache misses of instructions"),
+        ("PAPI_L3_LDM", (_Q.LL_LOAD_MISSES,), "last-level load misses"),
+        ("PAPI_L3_STM", (_Q.LL_STORE_MISSES,), "last-level store misses"),
         ("instructions", (_Q.INSTRUCTIONS,), "instructions executed"),
         ("branches", _ALL_BRANCHES, _BRANCHES),
         ("branch-instructions", _ALL_BRANCHES, _BRANCHES),
@@ -144,7 +149,9 @@ def event_of(name: str) -> Event:
 
 def _missing(name: str, base: str) -> EventUnavailableError | EventNameError:
     bare = base.removeprefix(f"{COMPONENT}:::")
-    reason = next((why for names, why in _LACKING if names.fullmatch(bare.lower())), None)
+    reason = None
+    if not _is_no_preset(bare):
+        reason = next((why for names, why in _LACKING if names.fullmatch(bare.lower())), None)
     if reason is None and bare == base:
         from gnomon.counters.resolve import one
 
@@ -164,6 +171,15 @@ def _missing(name: str, base: str) -> EventUnavailableError | EventNameError:
         name, "the emulated PMU has no such event (see gnomon events --component emulated)",
         nearest(bare, [event.name for event in EVENTS]),
     )  # fmt: skip
+
+
+def _is_no_preset(name: str) -> bool:
+    """Return whether a name looks like a preset's and is none."""
+    if not name.upper().startswith("PAPI_"):
+        return False
+    from gnomon.counters import presets
+
+    return name.upper() not in presets.meanings()
 
 
 def sums(
