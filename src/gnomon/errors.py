@@ -12,6 +12,7 @@
     ├── EmulationError              the emulated PMU cannot run here
     ├── ProgramError                the program to be measured could not be started
     ├── FormatError                 a file is not what its name says
+    ├── ConstraintFileError         a table of counters and their constraints is broken
     ├── FormulaError                a metric's formula cannot be parsed or evaluated
     └── RunDirectoryError           a run directory is missing, taken or unreadable
 
@@ -123,6 +124,22 @@ class FormatError(GnomonError):
         self.path = Path(path)
         self.offset = offset
         super().__init__(f"{path}: at byte {offset}: {problem}")
+
+
+class ConstraintFileError(GnomonError):
+    """A table of a PMU's counters that is missing, broken or senseless.
+
+    Attributes:
+        path: the file.
+        place: the entry at fault, "" where the file as a whole is.
+        problem: what is wrong with it.
+    """
+
+    def __init__(self, path: Path | str, place: str, problem: str) -> None:
+        self.path = Path(path)
+        self.place = place
+        self.problem = problem
+        super().__init__(f"{path}: {place}: {problem}" if place else f"{path}: {problem}")
 
 
 class FormulaError(GnomonError):
