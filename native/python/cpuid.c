@@ -4,6 +4,14 @@
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
 #define HAS_CPUID 1
+#define HYPERVISOR_LEAVES 0x400000u
+
+static int has_hypervisor(void)
+{
+	unsigned int eax, ebx, ecx = 0, edx;
+
+	return __get_cpuid(1, &eax, &ebx, &ecx, &edx) && ecx >> 31;
+}
 #else
 #define HAS_CPUID 0
 #endif
@@ -19,6 +27,11 @@ static PyObject *cpuid(PyObject *module, PyObject *args)
 	{
 		unsigned int eax, ebx, ecx, edx;
 
+		/* A hypervisor's own leaves; without one they are beyond the last leaf. */
+		if (leaf >> 8 == HYPERVISOR_LEAVES && has_hypervisor()) {
+			__cpuid_count(leaf, subleaf, eax, ebx, ecx, edx);
+			return Py_BuildValue("(IIII)", eax, ebx, ecx, edx);
+		}
 		/* Beyond the last leaf Intel's processors answer as to the last one. */
 		if (__get_cpuid_count(leaf, subleaf, &eax, &ebx, &ecx, &edx))
 			return Py_BuildValue("(IIII)", eax, ebx, ecx, edx);

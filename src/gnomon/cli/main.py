@@ -23,6 +23,7 @@ COMMANDS = {
     "components": "list the sources of events: what works here, what does not, why",
     "events": "list and search the events of this machine",
     "groups": "list the event groups and the metrics that follow from them",
+    "hardware": "show what the machine is made of: topology, caches, TLBs, NUMA, PMUs",
     "doctor": "say what keeps this machine from measuring more, and what to do",
     "completion": "print shell completion for bash or zsh",
 }

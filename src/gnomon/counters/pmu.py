@@ -6,7 +6,7 @@ Source: Documentation/ABI/testing/sysfs-bus-event_source-devices-{format,events}
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from math import inf
 from pathlib import Path
 from typing import NamedTuple
@@ -159,6 +159,17 @@ def cpu_list(text: str) -> tuple[int, ...]:
     A CPU number of 65536 or more is none: no kernel is built for so many.
     """
     return _numbers(text, _MOST_CPUS)
+
+
+def cpu_ranges(cpus: Iterable[int]) -> str:
+    """Return CPUs as the kernel lists them, "0-3,8"; "" for none."""
+    parts: list[list[int]] = []
+    for cpu in sorted(cpus):
+        if parts and cpu == parts[-1][-1] + 1:
+            parts[-1][1:] = [cpu]
+        else:
+            parts.append([cpu])
+    return ",".join("-".join(map(str, part)) for part in parts)
 
 
 def online_cpus(sysfs: Path = SYSFS) -> tuple[int, ...]:

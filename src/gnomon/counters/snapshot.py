@@ -26,7 +26,6 @@ from gnomon.counters.procfs import ProcessFiles
 from gnomon.errors import EventSetError, NotRunningError
 from gnomon.model.value import Scope
 
-
 _MOST = 1 << 63
 
 

@@ -6,10 +6,10 @@ takes no argument and returns a whole number from an origin that stays the same 
 
 | function | unit | source |
 |---|---|---|
-| `real_ns`, `real_us` | nanoseconds, microseconds | the time counter, fitted to CLOCK_MONOTONIC_RAW |
+| `real_ns`, `real_us` | nanoseconds, microseconds | time counter fitted to CLOCK_MONOTONIC_RAW |
 | `real_cycles` | ticks of the time counter | TSC of x86-64, virtual counter of arm64 |
 | `virtual_ns`, `virtual_us` | CPU time of the calling thread | CLOCK_THREAD_CPUTIME_ID |
-| `virtual_cycles` | the same in ticks of the time counter | CLOCK_THREAD_CPUTIME_ID times the rate |
+| `virtual_cycles` | the same in ticks of the time counter | that times the counter's rate |
 | `virtual_process_ns` | CPU time of all threads | CLOCK_PROCESS_CPUTIME_ID |
 
 Cycles are those of the time counter, which runs at one rate whatever the core's frequency, as
