@@ -90,7 +90,9 @@ def _processor(found: Hardware, width: int, everything: bool) -> Iterable[str]: 
         ("revision", one.revision),
         ("microcode", one.microcode),
     ]
-    yield ", ".join(f"{name} {value}".strip() for name, value in numbers if value not in (None, ""))
+    told = [f"{name} {value}".strip() for name, value in numbers if value not in (None, "")]
+    if told:
+        yield ", ".join(told)
     physical, virtual = one.address_bits
     addresses = ""
     if physical and virtual:
@@ -109,8 +111,8 @@ def _frequency(found: Hardware, width: int, everything: bool) -> Iterable[str]: 
             if value:
                 parts.append(f"{title} {hertz(value)}")
         if one.now_hz:
-            low, high = one.now_hz
-            parts.append(f"now {hertz(low)}" + (f" to {hertz(high)}" if high > low else ""))
+            low, high = map(hertz, one.now_hz)
+            parts.append(f"now {low}" + (f" to {high}" if high != low else ""))
         if one.boost is not None:
             parts.append("boost on" if one.boost else "boost off")
         if one.driver or one.governor:
@@ -121,7 +123,7 @@ def _frequency(found: Hardware, width: int, everything: bool) -> Iterable[str]: 
             + (", ".join(parts) or _UNKNOWN)
             + (f"  [{', '.join(one.sources)}]" if one.sources else "")
         )
-        if not (one.lowest_hz and one.highest_hz):
+        if not (one.lowest_hz or one.highest_hz):
             yield "the range is not known: no cpufreq here" + (
                 ", as in most virtual machines" if found.hypervisor else ""
             )
@@ -201,20 +203,22 @@ def _caches(found: Hardware, width: int, everything: bool) -> Iterable[str]:
         return
     rows = []
     for cache in found.caches:
-        # One that a CPU has for itself needs no list.
+        # Caches that each CPU has for itself need no list.
         shares = [cpu_ranges(group) for group in cache.groups]
-        text = "each CPU its own" if cache.shared_by == 1 else " | ".join(shares[:_MOST_SHARES])
+        text = "its own" if cache.shared_by == 1 else " | ".join(shares[:_MOST_SHARES])
         if cache.shared_by != 1 and len(shares) > _MOST_SHARES:
             text = " | ".join(shares) if everything else f"{text} | ..."
         if not cache.groups:
             text = f"at most {_counted(cache.shared_by, 'CPU')} each"
         rows.append(
             [f"L{cache.level} {cache.kind}", units.size(cache.size_bytes, "?"),
-             _cell(cache.line_bytes), _ways(cache.ways), _cell(cache.sets),
+             units.size(cache.line_bytes, "?"), _ways(cache.ways), _cell(cache.sets),
              _cell(len(cache.groups) or None), text]
         )  # fmt: skip
     lines = table(("", "each", "line", "ways", "sets", "number", "shared by CPUs"), rows)
     yield from lines if everything else (shortened(line, width - 11) for line in lines)
+    if not everything and any(len(line) > width - 11 for line in lines):
+        yield "(gnomon hardware -a caches shows all)"
     sources = ", ".join(dict.fromkeys(cache.source for cache in found.caches))
     doubt = "; a hypervisor need not tell the truth" if found.hypervisor else ""
     yield f"[{sources}{doubt}]"
@@ -247,7 +251,7 @@ def _tlbs(found: Hardware, width: int, everything: bool) -> Iterable[str]:  # no
             for tlb in kind.tlbs
         ]  # fmt: skip
         yield from table(("", "pages", "entries", "ways", "threads at most"), rows, left=2)
-        yield f"[{', '.join(dict.fromkeys(tlb.source for tlb in kind.tlbs))}]"
+        yield f"[{', '.join(sorted({tlb.source for tlb in kind.tlbs}))}]"
 
 
 def _numa(found: Hardware, width: int, everything: bool) -> Iterable[str]:  # noqa: ARG001
@@ -275,7 +279,7 @@ def _numa(found: Hardware, width: int, everything: bool) -> Iterable[str]:  # no
 
 def _pages(found: Hardware, width: int, everything: bool) -> Iterable[str]:  # noqa: ARG001
     one = found.pages
-    yield f"{units.size(one.base_bytes, _UNKNOWN)} each"
+    yield f"{units.size(one.base_bytes)} each" if one.base_bytes else _UNKNOWN
     if one.transparent:
         yield f"transparent huge pages of {units.size(one.transparent_bytes, 'unknown size')}: " + {
             "always": "wherever they fit (always)",
@@ -290,8 +294,11 @@ def _pages(found: Hardware, width: int, everything: bool) -> Iterable[str]:  # n
 
 def _memory(found: Hardware, width: int, everything: bool) -> Iterable[str]:  # noqa: ARG001
     one = found.memory
+    if one.total_bytes is None:
+        yield f"{_UNKNOWN}: /proc/meminfo cannot be read"
+        return
     yield (
-        f"{units.size(one.total_bytes, _UNKNOWN)}, "
+        f"{units.size(one.total_bytes)}, "
         f"{units.size(one.available_bytes, _UNKNOWN)} available; "
         + ("no swap" if one.swap_bytes == 0 else f"swap {units.size(one.swap_bytes, _UNKNOWN)}")
     )

@@ -6,7 +6,7 @@ cpuid leaf 0xA (Intel's architectural PMU) and Fn8000_0022 (AMD).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -71,9 +71,12 @@ class Device(NamedTuple):
     detail: str
 
 
-def pmus(root: Path, known: Answers) -> tuple[PmuFacts, ...]:
-    """Return the PMUs of a machine, those of the cores first."""
-    found = [_facts(pmu, known) for pmu in find(root / "sys")]
+def pmus(root: Path, answers_of: Callable[[str], Answers]) -> tuple[PmuFacts, ...]:
+    """Return the PMUs of a machine, those of the cores first.
+
+    `answers_of` gives what cpuid says on a core whose PMU has that name.
+    """
+    found = [_facts(pmu, answers_of(pmu.name) if pmu.is_core else {}) for pmu in find(root / "sys")]
     return tuple(sorted(found, key=lambda pmu: (not pmu.is_core, pmu.name)))
 
 

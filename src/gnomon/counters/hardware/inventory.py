@@ -64,13 +64,14 @@ def hardware(root: Path = ROOT) -> Hardware:
     places = topology(root)
     online = tuple(cpu.number for cpu in places.cpus if cpu.is_online)
     found, caches_unknown = caches(root, online, known)
+    by_kind = _answers_by_kind(root, places) if known else {}
     return Hardware(
         processor(root),
         frequencies(root, places.cpus, known),
         places,
         found,
         caches_unknown,
-        _tlbs(root, places, known),
+        _tlbs(root, by_kind, known),
         memory(root),
         nodes(root),
         pages(root),
@@ -78,23 +79,27 @@ def hardware(root: Path = ROOT) -> Hardware:
         hypervisor_signature(known),
         container(root),
         limits(root),
-        pmus(root, known),
+        pmus(root, lambda name: by_kind.get(name, known)),
         devices(root),
     )
 
 
-def _tlbs(root: Path, places: Topology, known: Answers) -> tuple[Tlbs, ...]:
-    if not known:
-        return (Tlbs("", *from_device_tree(root)),)
-    if not places.kinds:
-        return (Tlbs("", *from_cpuid(known)),)
-    found = []
+def _answers_by_kind(root: Path, places: Topology) -> dict[str, Answers]:
+    """Return what cpuid says on each kind of core, {} of one where this process may not run."""
+    found = {}
     for kind in places.kinds:
         usable = [cpu.number for cpu in places.cpus
                   if cpu.number in kind.cpus and cpu.is_online and cpu.is_allowed]  # fmt: skip
-        told = answers(root, usable[0]) if usable else {}
-        tlbs, unknown = from_cpuid(told)
-        if not told:
-            unknown = "this process may not run on such a core"
-        found.append(Tlbs(kind.name, tlbs, unknown))
-    return tuple(found)
+        found[kind.name] = answers(root, usable[0]) if usable else {}
+    return found
+
+
+def _tlbs(root: Path, by_kind: dict[str, Answers], known: Answers) -> tuple[Tlbs, ...]:
+    if not known:
+        return (Tlbs("", *from_device_tree(root)),)
+    if not by_kind:
+        return (Tlbs("", *from_cpuid(known)),)
+    barred = ((), "this process may not run on such a core")
+    return tuple(
+        Tlbs(kind, *(from_cpuid(told) if told else barred)) for kind, told in by_kind.items()
+    )

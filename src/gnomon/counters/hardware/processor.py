@@ -152,7 +152,7 @@ def platform(root: Path) -> str:
 def frequencies(root: Path, cpus: Sequence[Cpu], known: Answers) -> tuple[Frequency, ...]:
     """Return how fast each kind of core runs."""
     online = [cpu for cpu in cpus if cpu.is_online]
-    kinds = sorted({cpu.kind for cpu in online}) or [""]
+    kinds = list(dict.fromkeys(cpu.kind for cpu in online)) or [""]
     return tuple(
         _frequency(root, kind, [c.number for c in online if c.kind == kind], known, len(kinds) > 1)
         for kind in kinds
