@@ -12,6 +12,7 @@
     │   ├── NotRunningError         stop or read of a set that was not started
     │   └── RunningError            a change to a set while it counts
     ├── EmulationError              the emulated PMU cannot run here
+    ├── TimerError                  a timer that this machine does not have
     ├── ProgramError                the program to be measured could not be started
     ├── FormatError                 a file is not what its name says
     ├── ConstraintFileError         a table of counters and their constraints is broken
@@ -130,6 +131,12 @@ class RunningError(EventSetError):
 
 class EmulationError(GnomonError):
     """The emulated PMU cannot run the program here."""
+
+
+class TimerError(GnomonError):
+    """A timer that this machine does not have (raised by `gnomon._core`)."""
+
+    papi_name = "PAPI_ECMP"
 
 
 class ProgramError(GnomonError):
