@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from gnomon.counters.allocation.fit import Fit, Place, addable, fits
+from gnomon.counters.allocation.fit import Fit, Place, addable, fits, is_hardware
 from gnomon.counters.allocation.grouping import groups
 from gnomon.counters.allocation.pmus import CorePmu, at_hand, named
 
-__all__ = ["CorePmu", "Fit", "Place", "addable", "at_hand", "fits", "groups", "named"]
+__all__ = [
+    "CorePmu",
+    "Fit",
+    "Place",
+    "addable",
+    "at_hand",
+    "fits",
+    "groups",
+    "is_hardware",
+    "named",
+]

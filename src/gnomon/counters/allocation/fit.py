@@ -207,7 +207,9 @@ def no_pmu(event: Event) -> EventUnavailableError:
 
     reason, remedy = explain()
     return EventUnavailableError(
-        event.name, reason, f"{remedy}; or ask for another CPU's PMU (gnomon events --fit, --pmu)"
+        event.name,
+        reason,
+        f"{remedy}; or ask about another CPU: gnomon events --fit ... --pmu NAME",
     )
 
 
@@ -231,14 +233,16 @@ def _explain(asked: Asked, events: Sequence[Event]) -> tuple[str, str]:
     counters = sorted({counter for one in asked.demands for counter in one.counters})
     natives = len(asked.demands)
     what = f"{natives} native events" if natives > len(names) else f"{natives} events"
-    dog = _watchdog(pmu)
-    holds = " of which the kernel's NMI watchdog holds one" if dog else ""
+    taken = sum(min(len(p) for c in one.choices for p in c.places) for one in asked.demands)
+    if taken > natives:
+        what += f", which take {taken},"
+    # Only where it makes the difference.
+    dog = pmu.watchdog and constraints.place(family, asked.demands) is not None
+    holds = ", one of which the kernel's NMI watchdog holds" if dog else ""
     why = (
         f"{_join(names)} can only use {_span(family.counters, counters)}: {what} for "
         f"{len(counters)} counter{'s' * (len(counters) != 1)}{holds}"
     )
-    if any(len(place) > 1 for one in asked.demands for c in one.choices for place in c.places):
-        why += ", of which some take two"
     if dog:
         turns = "as root: sysctl kernel.nmi_watchdog=0; or " + turns
     return why, turns

@@ -6,15 +6,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from gnomon import _core
 from gnomon.counters.allocation.tables import Family, shipped
-from gnomon.counters.component import Event
+from gnomon.counters.component import Event, EventInfo
+from gnomon.counters.cores import Core, cores, encode
+from gnomon.counters.names import modifiers, nearest, pmu_terms
 from gnomon.counters.perf import PerfSpec
 from gnomon.counters.pmu import Encoding, Pmu, core_pmus
 from gnomon.counters.procfs import read_line, read_number
 from gnomon.counters.virtualization import first_cpu
 from gnomon.errors import EventNameError, EventUnavailableError, UsageError
+from gnomon.model.value import Scope
 
 _ROOT = Path("/")
+_NOWHERE = Path("/dev/null")  # sysfs of a machine that is not here
 _GENERIC_TYPES = (0, 3)
 _RAW = 4
 _NO_SMT = ("notsupported", "notimplemented", "")
@@ -61,31 +66,30 @@ def at_hand(root: Path = _ROOT) -> tuple[CorePmu, ...]:
     Args:
         root: what /proc and /sys lie under, "/" but for recorded trees.
     """
-    kernel = core_pmus(root / "sys")
-    if not kernel:
+    if not core_pmus(root / "sys"):
         return ()
-    from gnomon.counters.components.cpu import libpfm_pmus
-
-    present = [pmu for pmu in libpfm_pmus() if pmu.is_present and pmu.is_core]
-    names = {pmu.name: pmu for pmu in present} if root == _ROOT else {}
+    kinds = cores(root / "sys", None if root == _ROOT else {})
     is_smt = read_line(root / "sys/devices/system/cpu/smt/control") not in _NO_SMT
     has_watchdog = (read_number(root / "proc/sys/kernel/nmi_watchdog") or 0) > 0
     found = []
-    for pmu in kernel:
-        family = _family_of(set(names), _words(pmu, root), is_only=len(kernel) == 1)
-        if family is not None:
-            known = next((name for name in family.pmus if name in names), pmu.name)
-            title = family.title
-            notes: tuple[str, ...] = ()
-        else:
-            known, title, family, notes = _unknown(pmu, root)
+    for core in kinds:
+        if core.pmu is None:
+            continue
+        family = _family_of(core, _words(core.pmu, root))
+        title = core.pmu.name if family is None else family.title
+        notes: tuple[str, ...] = ()
+        if family is None:
+            family, notes = _unknown(core.pmu, root)
+        available = _available(family, is_smt=is_smt)
+        if root == _ROOT and core.is_alone:
+            available &= _enumerated(family)
         found.append(
             CorePmu(
-                known,
+                next((model for model in core.models if model in family.pmus), core.pmu.name),
                 title,
                 family,
-                _available(family, is_smt=is_smt),
-                (pmu.type,),
+                available,
+                (core.pmu.type,),
                 has_watchdog and family.watchdog is not None,
                 notes,
             )
@@ -114,10 +118,8 @@ def named(name: str, *, is_smt: bool = True) -> CorePmu:
             family = plain(name, pmu.description, pmu.counters, "libpfm4")
             note = f"no table of {name}'s constraints: {pmu.counters} counters that all do the same"
             return CorePmu(name, pmu.description, family, _available(family), notes=(note,))
-    from gnomon.counters.names import nearest
-
     names = sorted({n for f in shipped() for n in f.pmus} | {p.name for p in known if p.counters})
-    close = nearest(name, names)
+    close = tuple(one for one in names if name.lower() in one) or nearest(name, names)
     hint = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(names)}"
     raise UsageError(f"there is no PMU '{name}' (a name of libpfm4's is meant); {hint}")
 
@@ -125,39 +127,47 @@ def named(name: str, *, is_smt: bool = True) -> CorePmu:
 def resolve_on(pmu: CorePmu, name: str) -> tuple[Event, ...]:
     """Return the event of a name as another machine's PMU has it.
 
-    Generic names and raw codes are taken as they are, others are looked up in libpfm4's tables.
+    Generic names and raw codes are taken as they are, presets as the family defines them, others
+    are looked up in libpfm4's tables.
 
     Raises:
         EventNameError: the PMU has no such event.
-        EventUnavailableError: libpfm4 is needed and is not there, or was built without this PMU.
+        EventUnavailableError: the preset is not to be had on it, or libpfm4 is needed and is not
+            there or was built without this PMU.
     """
-    from gnomon import _core
-    from gnomon.counters.component import EventInfo
+    from gnomon.counters import presets
     from gnomon.counters.components import component
-    from gnomon.counters.components.cpu import libpfm_pmus
-    from gnomon.counters.names import modifiers, pmu_terms
-    from gnomon.model.value import Scope
+    from gnomon.counters.components.cpu import CpuComponent, libpfm_pmus
 
     base, mods = modifiers(name)
     if pmu_terms(base) is not None:
-        raise EventNameError(name, f"only {pmu.name}'s own kernel could say what its terms mean")
-    for other in ("kernel", "cpu"):
-        events = component(other).resolve(name) if "::" not in base else ()
-        if events and (other == "kernel" or _is_portable(events[0])):
-            return (events[0]._replace(name=name, spec=_without_pmu(events[0].spec)),)
-    if not any(known.name == pmu.name for known in libpfm_pmus()):
+        raise EventNameError(name, f"only the kernel of a machine with {pmu.name} knows its terms")
+    # Asked first, libpfm4 is told to encode events of CPUs that are not here.
+    tables = {known.name for known in libpfm_pmus()}
+    cpu = CpuComponent(_NOWHERE, {"": pmu.name})
+    found = presets.find(name, cpu).events
+    if found:
+        return found
+    (core,) = cpu.cores()
+    owner, _, _ = base.rpartition("::")
+    if owner and owner != pmu.name:
+        raise EventNameError(name, f"is no event of {pmu.name}")
+    encoding = cpu.generic_on(base, core)
+    if encoding is None:
+        in_software = component("kernel").resolve(name)
+        if in_software:
+            return in_software
+        encoding = encode(base, core)
+    if encoding is None and pmu.name not in tables:
         raise EventUnavailableError(
             name,
             f"libpfm4 is missing, or was built without tables of {pmu.name}",
             f"give raw codes (r1a8), or install a libpfm4 that has {pmu.name}",
         )
-    full = base if base.startswith(f"{pmu.name}::") else f"{pmu.name}::{base}"
-    try:
-        kind, config, config1, config2, exclude, _ = _core.pfm_encode(full)
-    except _core.PfmError as error:
-        raise EventNameError(name, f"{pmu.name} has no such event ({error.args[1]})") from None
-    encoding = Encoding(kind, config, config1, config2, exclude=exclude | mods.exclude)
-    info = EventInfo(full, "cpu", f"event of {pmu.title}", "", Scope.THREAD)
+    if encoding is None:
+        raise EventNameError(name, f"libpfm4 knows no such event of {pmu.name}")
+    encoding = encoding._replace(exclude=encoding.exclude | mods.exclude)
+    info = EventInfo(base, "cpu", f"event of {pmu.title}", "", Scope.THREAD)
     return (Event(name, info, mods.domain, PerfSpec.of(encoding, hardware=True)),)
 
 
@@ -187,6 +197,32 @@ def _available(family: Family, *, is_smt: bool = True) -> frozenset[int]:
     return frozenset((*range(general), *range(family.general, len(family.counters))))
 
 
+def _enumerated(family: Family) -> frozenset[int]:
+    """Return the counters that the processor itself says it has, all where it says nothing.
+
+    A hypervisor may give fewer than there are, and firmware may take some. Source: Intel SDM
+    vol. 2A, CPUID leaf 0AH; AMD processor programming references, leaf 80000022H.
+    """
+    everything = frozenset(range(len(family.counters)))
+    general = fixed = 0
+    if family.name.startswith("intel_"):
+        leaf = _core.cpuid(0xA, 0)
+        if leaf is not None:
+            general, fixed = leaf[0] >> 8 & 0xFF, leaf[3] & 0x1F
+    elif family.name.startswith("amd_"):
+        leaf = _core.cpuid(0x80000022, 0)
+        general = leaf[1] & 0xF if leaf is not None else 0
+    if not general:
+        return everything
+    special = [name for name in family.counters if name.startswith("FIXED")]
+    missing = {
+        at
+        for at, name in enumerate(family.counters)
+        if general <= at < family.general or name in special[fixed:]
+    }
+    return everything - missing
+
+
 def _words(pmu: Pmu, root: Path) -> set[str]:
     """Return what the kernel calls a PMU and its CPU."""
     words = {pmu.name, read_line(pmu.path / "caps" / "pmu_name")}
@@ -196,40 +232,21 @@ def _words(pmu: Pmu, root: Path) -> set[str]:
     return words - {"", ":"}
 
 
-def _family_of(present: set[str], words: set[str], *, is_only: bool) -> Family | None:
+def _family_of(core: Core, words: set[str]) -> Family | None:
     for family in shipped():
-        if words & set(family.kernel):
+        if set(core.models) & set(family.pmus):
             return family
     for family in shipped():
-        if is_only and present & set(family.pmus):
+        if words & set(family.kernel):
             return family
     return None
 
 
-def _unknown(pmu: Pmu, root: Path) -> tuple[str, str, Family, tuple[str, ...]]:
+def _unknown(pmu: Pmu, root: Path) -> tuple[Family, tuple[str, ...]]:
     from gnomon.counters.allocation.verdict import free_counters
 
     number = free_counters() if root == _ROOT else None
     note = f"no table of this PMU's constraints: {number} counters are free, found by trying"
     if number is None:
         note = "no table of this PMU's constraints: its events take turns one by one"
-    return pmu.name, pmu.name, plain(pmu.name, pmu.name, number or 1, "found by trying"), (note,)
-
-
-def _is_portable(event: Event) -> bool:
-    """Whether an event's encoding is the same on every machine: generic, or a raw code."""
-    return all(
-        term.encoding.type in (*_GENERIC_TYPES, _RAW) and "::" not in event.info.name
-        for term in event.spec.terms
-    )
-
-
-def _without_pmu(spec: PerfSpec) -> PerfSpec:
-    """Return a spec without this machine's hybrid PMU in it."""
-    terms = tuple(
-        term._replace(encoding=term.encoding._replace(config=term.encoding.config & 0xFFFFFFFF))
-        if term.encoding.type in _GENERIC_TYPES
-        else term
-        for term in spec.terms
-    )
-    return spec._replace(terms=terms)
+    return plain(pmu.name, pmu.name, number or 1, "found by trying"), (note,)
