@@ -95,7 +95,7 @@ def test_weights_that_are_no_priorities_are_refused(weights: list[float]) -> Non
 
 def test_matching_of_many_events_needs_no_recursion() -> None:
     """A chain in which the last event moves all others."""
-    edges = [(at, at + 1) for at in range(3000)]
+    edges: Edges = [(at, at + 1) for at in range(3000)]
     edges.append((0,))
     assert largest(edges).is_complete
 
