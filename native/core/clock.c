@@ -558,12 +558,12 @@ uint64_t gn_clock_ticks(void)
 	return get(&ticks_rate) ? read_counter() : raw_ns();
 }
 
-uint64_t gn_virtual_ns(void)
+uint64_t gn_clock_virtual_ns(void)
 {
 	return posix_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-uint64_t gn_virtual_process_ns(void)
+uint64_t gn_clock_process_ns(void)
 {
 	return posix_ns(CLOCK_PROCESS_CPUTIME_ID);
 }

@@ -1,6 +1,10 @@
 /*
  * Names to events. Private: event sets (set.c) see nothing of where an event comes from but this.
  *
+ * Beside this, names.c and its neighbours have those functions of gnomon.h that need no set:
+ * gn_event_code, gn_code_event, gn_event_describe, gn_event_count, gn_event_at, gn_preset_count,
+ * gn_preset_at, gn_preset_code, gn_presets_load, gn_component_*. (gn_event_available is set.c's.)
+ *
  * Who resolves must be thread-safe: several threads add events at once. It may allocate, lock and
  * read files, as no set that runs waits for it.
  */

@@ -49,8 +49,8 @@ double gn_clock_hz(void);
 uint64_t gn_clock_ticks(void);
 
 /* CPU time, in nanoseconds, that the calling thread or the whole process has used. */
-uint64_t gn_virtual_ns(void);
-uint64_t gn_virtual_process_ns(void);
+uint64_t gn_clock_virtual_ns(void);
+uint64_t gn_clock_process_ns(void);
 
 #ifdef __cplusplus
 }
