@@ -545,6 +545,11 @@ const char *gn_clock_source_name(enum gn_clock_source source)
 	return "unknown";
 }
 
+int gn_clock_has_counter(void)
+{
+	return get(&ticks_rate) != 0;
+}
+
 double gn_clock_hz(void)
 {
 	uint64_t rate = get(&ticks_rate);

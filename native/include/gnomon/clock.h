@@ -42,6 +42,9 @@ enum gn_clock_source gn_clock_source(void);
 /* "tsc", "cntvct" or "vdso"; "unknown" for a number that is none of them. */
 const char *gn_clock_source_name(enum gn_clock_source source);
 
+/* Whether gn_clock_ticks() reads a counter. */
+int gn_clock_has_counter(void);
+
 /* Ticks of gn_clock_ticks() per second, as measured so far. */
 double gn_clock_hz(void);
 
