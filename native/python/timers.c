@@ -26,14 +26,14 @@ static PyObject *virtual_ns(PyObject *module, PyObject *unused)
 {
 	(void)module;
 	(void)unused;
-	return PyLong_FromUnsignedLongLong(gn_virtual_ns());
+	return PyLong_FromUnsignedLongLong(gn_clock_virtual_ns());
 }
 
 static PyObject *virtual_process_ns(PyObject *module, PyObject *unused)
 {
 	(void)module;
 	(void)unused;
-	return PyLong_FromUnsignedLongLong(gn_virtual_process_ns());
+	return PyLong_FromUnsignedLongLong(gn_clock_process_ns());
 }
 
 static PyObject *real_us(PyObject *module, PyObject *unused)
