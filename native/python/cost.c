@@ -32,12 +32,12 @@ static uint64_t real_us(void)
 
 static uint64_t virtual_us(void)
 {
-	return gn_virtual_ns() / NS_PER_US;
+	return gn_clock_virtual_ns() / NS_PER_US;
 }
 
 static uint64_t virtual_cycles(void)
 {
-	return (uint64_t)((double)gn_virtual_ns() * (gn_clock_hz() / 1e9));
+	return (uint64_t)((double)gn_clock_virtual_ns() * (gn_clock_hz() / 1e9));
 }
 
 static uint64_t monotonic_raw(void)
@@ -74,9 +74,9 @@ static const struct {
 	{"real_ns", gn_clock_ns},
 	{"real_us", real_us},
 	{"virtual_cycles", virtual_cycles},
-	{"virtual_ns", gn_virtual_ns},
+	{"virtual_ns", gn_clock_virtual_ns},
 	{"virtual_us", virtual_us},
-	{"virtual_process_ns", gn_virtual_process_ns},
+	{"virtual_process_ns", gn_clock_process_ns},
 	{"monotonic_raw", monotonic_raw},
 	{"monotonic", monotonic},
 	{"realtime", realtime},
