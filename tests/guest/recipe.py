@@ -77,7 +77,13 @@ PPC64EL = Architecture(
              "cap-ccf-assist=off"),
 )  # fmt: skip
 
-_POWER_TESTS = ("test_core.py", "test_counting.py", "test_inherit.py", "test_power.py")
+_POWER_TESTS = (
+    "test_core.py",
+    "test_counting.py",
+    "test_inherit.py",
+    "test_power.py",
+    "test_fit.py",
+)
 
 MACHINES = (
     Machine(
@@ -91,6 +97,7 @@ MACHINES = (
             "test_exact.py",
             "test_domains.py",
             "test_groups.py",
+            "test_fit.py",
             "test_multiplexing.py",
             "test_user_reads.py",
             "test_inherit.py",

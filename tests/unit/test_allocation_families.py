@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from invented_pmus import event
 
-from gnomon.counters.allocation import CorePmu, fits, groups, named
+from gnomon.counters.allocation import CorePmu, fits, groups, named, opening_order
 from gnomon.counters.allocation.pmus import resolve_on
 from gnomon.counters.component import Event, EventInfo
 from gnomon.counters.perf import PerfSpec
@@ -139,8 +139,9 @@ def test_power9_bus_events_need_their_bank_on_pmc4() -> None:
     assert "PMC4" in fit.why
     assert conflict(pmu, "r16080", "r46080") == ()
     assert conflict(pmu, "r16082", "r46080") == ("r16082", "r46080")
-    # What belongs together stays together in turns.
+    # What belongs together stays together in turns, and is opened so that the kernel takes it.
     events = on(pmu, "r16080", "r100fc", "r46080")
+    assert opening_order(events, (pmu,)) == (2, 0, 1)
     assert groups(events, pmus=(pmu,)) == ((0, 2), (1,))
 
 

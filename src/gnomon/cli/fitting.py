@@ -74,6 +74,7 @@ def _resolve(text: str, pmu: CorePmu | None) -> tuple[Event, ...]:
 
 def _kernel(events: Sequence[Event], pmus: int) -> Verdict | None:
     """Return what the kernel makes of the events, None where it cannot be asked at once."""
+    from gnomon.counters.allocation import opening_order
     from gnomon.counters.allocation.verdict import Verdict, verdict
     from gnomon.counters.perf import PerfSpec
 
@@ -82,7 +83,7 @@ def _kernel(events: Sequence[Event], pmus: int) -> Verdict | None:
         return None
     if pmus > 1:
         return Verdict(None, "no thread is on all kinds of cores of this CPU at once")
-    return verdict(counted)
+    return verdict([counted[at] for at in opening_order(counted)])
 
 
 def _document(

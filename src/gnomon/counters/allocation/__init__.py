@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gnomon.counters.allocation.fit import Fit, Place, addable, fits, is_hardware
+from gnomon.counters.allocation.fit import Fit, Place, addable, fits, is_hardware, opening_order
 from gnomon.counters.allocation.grouping import groups
 from gnomon.counters.allocation.pmus import CorePmu, at_hand, named
 

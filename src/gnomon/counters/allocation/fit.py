@@ -161,6 +161,28 @@ def addable(
     return tuple(at for at, candidate in enumerate(candidates) if fits_beside(candidate))
 
 
+def opening_order(
+    events: Sequence[Event], pmus: Sequence[CorePmu] | None = None
+) -> tuple[int, ...]:
+    """Return the order in which the kernel takes events into one group: the needed ones first.
+
+    It checks a group at each event that joins, so that what needs another one beside it comes
+    after that one. Else the order is the given one.
+
+    Args:
+        events: resolved events of any component.
+        pmus: the core PMUs to count on; by default those of this machine.
+    """
+    on = at_hand() if pmus is None else tuple(pmus)
+    needed = {
+        event
+        for one in ask(events, on)
+        for (event, _), demand in zip(one.owners, one.demands, strict=True)
+        if any(need.beside.holds(*demand.code) for need in one.pmu.family.needs)
+    }
+    return tuple(sorted(range(len(events)), key=lambda at: at not in needed))
+
+
 def is_hardware(event: Event) -> bool:
     """Return whether an event takes a counter of a core."""
     spec = event.spec
