@@ -89,17 +89,17 @@ static void map_page(struct gn_group *group, int i)
 		group->mapped = 0;
 }
 
-static int open_one(struct gn_group *group, const struct gn_event_spec *spec, int i, pid_t pid,
-		    int cpu)
+/* The event of index i of a group, led by `leader`. */
+static int open_one(const struct gn_group *group, const struct gn_event_spec *spec, int i,
+		    int leader, pid_t pid, int cpu)
 {
-	const int leads = spec[i].leader == i;
+	const int leader_fd = leader == i ? -1 : group->fd[leader];
 	struct perf_event_attr attr;
-	int fd;
 
-	gn_attr_init(&attr, &spec[i], group->flags);
+	gn_attr_init(&attr, spec, group->flags);
 	if (group->whole)
 		attr.read_format |= PERF_FORMAT_GROUP;
-	if (leads) {
+	if (leader == i) {
 		attr.disabled = !(group->flags & GN_STARTED);
 		attr.enable_on_exec = !!(group->flags & GN_ENABLE_ON_EXEC);
 		attr.pinned = !!(group->flags & GN_PINNED);
@@ -107,21 +107,31 @@ static int open_one(struct gn_group *group, const struct gn_event_spec *spec, in
 	}
 #if defined(__aarch64__)
 	/* 64 bits where the PMU has such counters (always that of cycles), else 32. */
-	if ((group->flags & GN_USER_READ) && spec[i].type != PERF_TYPE_SOFTWARE &&
-	    spec[i].type != PERF_TYPE_TRACEPOINT && !spec[i].config1) {
+	if ((group->flags & GN_USER_READ) && spec->type != PERF_TYPE_SOFTWARE &&
+	    spec->type != PERF_TYPE_TRACEPOINT && !spec->config1) {
 		static const uint64_t ways[] = {ARM64_LONG | ARM64_RDPMC, ARM64_RDPMC};
 
 		for (size_t way = 0; way < sizeof(ways) / sizeof(ways[0]); way++) {
+			int fd;
+
 			attr.config1 = ways[way];
-			fd = gn_perf_open(&attr, pid, cpu, leads ? -1 : group->fd[spec[i].leader]);
+			fd = gn_perf_open(&attr, pid, cpu, leader_fd);
 			if (fd >= 0)
 				return fd;
 		}
 		attr.config1 = 0;
 	}
 #endif
-	fd = gn_perf_open(&attr, pid, cpu, leads ? -1 : group->fd[spec[i].leader]);
-	return fd;
+	return gn_perf_open(&attr, pid, cpu, leader_fd);
+}
+
+void gn_group_begin(struct gn_group *group, uint32_t flags)
+{
+	group->n = 0;
+	group->flags = flags;
+	/* The kernel sums an inherited group only event by event on every kernel we know. */
+	group->whole = !(flags & GN_INHERIT);
+	group->mapped = !!(flags & GN_USER_READ);
 }
 
 int gn_group_open(struct gn_group *group, const struct gn_event_spec *spec, int n, pid_t pid,
@@ -135,10 +145,7 @@ int gn_group_open(struct gn_group *group, const struct gn_event_spec *spec, int 
 	group->n = 0;
 	if (n < 1 || n > GN_EVENTS_MAX)
 		return -EINVAL;
-	group->flags = flags;
-	/* The kernel sums an inherited group only event by event on every kernel we know. */
-	group->whole = !(flags & GN_INHERIT);
-	group->mapped = !!(flags & GN_USER_READ);
+	gn_group_begin(group, flags);
 	for (int i = 0; i < n; i++) {
 		if (spec[i].leader < 0 || spec[i].leader > i ||
 		    spec[spec[i].leader].leader != spec[i].leader)
@@ -147,7 +154,7 @@ int gn_group_open(struct gn_group *group, const struct gn_event_spec *spec, int 
 			group->whole = 0;
 	}
 	for (int i = 0; i < n; i++) {
-		int fd = open_one(group, spec, i, pid, cpu);
+		int fd = open_one(group, &spec[i], i, spec[i].leader, pid, cpu);
 
 		if (fd < 0) {
 			*failed = i;
@@ -162,6 +169,44 @@ int gn_group_open(struct gn_group *group, const struct gn_event_spec *spec, int 
 			map_page(group, i);
 	}
 	return 0;
+}
+
+int gn_group_add(struct gn_group *group, const struct gn_event_spec *spec, pid_t pid, int cpu)
+{
+	const int i = group->n;
+	int fd;
+
+	if (i == GN_EVENTS_MAX)
+		return -EINVAL;
+	fd = open_one(group, spec, i, 0, pid, cpu);
+	if (fd < 0)
+		return fd;
+	group->fd[i] = fd;
+	group->leader[i] = 0;
+	group->page[i] = NULL;
+	group->n = i + 1;
+	if (!(group->flags & GN_USER_READ))
+		return 0;
+	if (spec->type == PERF_TYPE_SOFTWARE || spec->type == PERF_TYPE_TRACEPOINT)
+		group->mapped = 0; /* such a page offers nothing */
+	else
+		map_page(group, i);
+	return 0;
+}
+
+void gn_group_remove(struct gn_group *group, int i)
+{
+	const size_t behind = (size_t)(group->n - i - 1);
+
+	if (group->page[i])
+		munmap(group->page[i], (size_t)sysconf(_SC_PAGESIZE));
+	close(group->fd[i]);
+	memmove(&group->fd[i], &group->fd[i + 1], behind * sizeof(group->fd[0]));
+	memmove(&group->page[i], &group->page[i + 1], behind * sizeof(group->page[0]));
+	group->n--;
+	group->mapped = !!(group->flags & GN_USER_READ);
+	for (int k = 0; k < group->n; k++)
+		group->mapped &= !!group->page[k];
 }
 
 void gn_group_close(struct gn_group *group)

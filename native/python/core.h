@@ -17,6 +17,8 @@ int core_add_ring(PyObject *module);
 int core_add_process(PyObject *module);
 int core_add_events(PyObject *module);
 int core_add_timers(PyObject *module);
+int core_add_cost(PyObject *module);
+int core_add_cpuid(PyObject *module);
 
 /* How the words of a reading are laid out. */
 enum core_layout {
@@ -32,5 +34,11 @@ PyObject *core_reading_new(PyObject *shape, int n, enum core_layout layout);
 uint64_t *core_reading_words(PyObject *reading);
 
 PyObject *core_set_errno(int negative_errno);
+
+/* Raise the exception of that name in gnomon.errors; always NULL. */
+PyObject *core_raise(const char *name, const char *message);
+
+/* Fill in 1 to GN_EVENTS_MAX events from tuples; how many, or -1 with an exception set. */
+int core_parse_specs(PyObject *list, struct gn_event_spec *spec);
 
 #endif

@@ -27,7 +27,7 @@ static void count_fork(void)
 	forks++;
 }
 
-static int parse_specs(PyObject *list, struct gn_event_spec *spec)
+int core_parse_specs(PyObject *list, struct gn_event_spec *spec)
 {
 	Py_ssize_t n = PySequence_Size(list);
 
@@ -95,7 +95,7 @@ static PyObject *group_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OiiIO!O:Group", names, &list, &pid, &cpu,
 					 &flags, &PyTuple_Type, &descriptors, &factory))
 		return NULL;
-	n = parse_specs(list, spec);
+	n = core_parse_specs(list, spec);
 	if (n < 0)
 		return NULL;
 	if (PyTuple_Size(descriptors) != n)

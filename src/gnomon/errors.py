@@ -12,8 +12,10 @@
     │   ├── NotRunningError         stop or read of a set that was not started
     │   └── RunningError            a change to a set while it counts
     ├── EmulationError              the emulated PMU cannot run here
+    ├── TimerError                  a timer that this machine does not have
     ├── ProgramError                the program to be measured could not be started
     ├── FormatError                 a file is not what its name says
+    ├── ConstraintFileError         a table of counters and their constraints is broken
     ├── FormulaError                a metric's formula cannot be parsed or evaluated
     └── RunDirectoryError           a run directory is missing, taken or unreadable
 
@@ -131,6 +133,12 @@ class EmulationError(GnomonError):
     """The emulated PMU cannot run the program here."""
 
 
+class TimerError(GnomonError):
+    """A timer that this machine does not have (raised by `gnomon._core`)."""
+
+    papi_name = "PAPI_ECMP"
+
+
 class ProgramError(GnomonError):
     """The program could not be started; `exit_status` is the shell's own for that (126, 127)."""
 
@@ -151,6 +159,22 @@ class FormatError(GnomonError):
         self.path = Path(path)
         self.offset = offset
         super().__init__(f"{path}: at byte {offset}: {problem}")
+
+
+class ConstraintFileError(GnomonError):
+    """A table of a PMU's counters that is missing, broken or senseless.
+
+    Attributes:
+        path: the file.
+        place: the entry at fault, "" where the file as a whole is.
+        problem: what is wrong with it.
+    """
+
+    def __init__(self, path: Path | str, place: str, problem: str) -> None:
+        self.path = Path(path)
+        self.place = place
+        self.problem = problem
+        super().__init__(f"{path}: {place}: {problem}" if place else f"{path}: {problem}")
 
 
 class FormulaError(GnomonError):

@@ -77,8 +77,14 @@ PPC64EL = Architecture(
              "cap-ccf-assist=off"),
 )  # fmt: skip
 
-_POWER_TESTS = ("test_core.py", "test_counting.py", "test_inherit.py", "test_power.py",
-                "test_preset_encoding.py")  # fmt: skip
+_POWER_TESTS = (
+    "test_core.py",
+    "test_counting.py",
+    "test_inherit.py",
+    "test_power.py",
+    "test_preset_encoding.py",
+    "test_fit.py",
+)
 
 MACHINES = (
     Machine(
@@ -92,6 +98,7 @@ MACHINES = (
             "test_exact.py",
             "test_domains.py",
             "test_groups.py",
+            "test_fit.py",
             "test_multiplexing.py",
             "test_user_reads.py",
             "test_inherit.py",

@@ -8,7 +8,8 @@ import pytest
 import trees
 from planted import plant
 
-from gnomon.counters.doctor import Check, diagnose
+from gnomon.counters.check import Check
+from gnomon.counters.doctor import diagnose
 
 NEEDY = {
     "proc/cpuinfo": "model name : Some CPU\nflags : fpu tsc hypervisor\n",

@@ -118,6 +118,20 @@ int gn_perf_open(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd)
 int gn_group_open(struct gn_group *group, const struct gn_event_spec *spec, int n, pid_t pid,
 		  int cpu, uint32_t flags, int *failed);
 
+/*
+ * A group that grows: begin it empty, then add event after event, each opened at once. All are one
+ * kernel group, which the first one leads. A failed add leaves the group as it was: the kernel's
+ * error, or -EINVAL for too many events. With GN_USER_READ only events of a PMU are mapped.
+ */
+void gn_group_begin(struct gn_group *group, uint32_t flags);
+int gn_group_add(struct gn_group *group, const struct gn_event_spec *spec, pid_t pid, int cpu);
+
+/*
+ * Close one event of such a group; those behind it move up. The leader can only go last, as the
+ * kernel makes a group's members independent when their leader goes.
+ */
+void gn_group_remove(struct gn_group *group, int i);
+
 void gn_group_close(struct gn_group *group);
 
 int gn_group_enable(struct gn_group *group);

@@ -14,9 +14,13 @@ def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(
         prog="gnomon events",
         description="List the events of this machine whose name or description contains all the "
-        "words. With --check, try whether events open here.",
+        "words. With --check, try whether events open here; with --fit, say on which counters they "
+        "count at once, or why they cannot and in which groups they would take turns.",
         epilog="examples:\n  gnomon events cache miss\n  gnomon events --component kernel sched:\n"
-        "  gnomon events --check cycles,page-faults",
+        "  gnomon events --check cycles,page-faults\n"
+        "  gnomon events --fit cycles,instructions,cache-misses\n"
+        "  gnomon events --fit PAPI_DP_OPS,PAPI_TOT_CYC --pmu skx\n"
+        "  gnomon events --fit cycles,branches --chooser cache",
         formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
@@ -30,6 +34,22 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--check", action="store_true", help="the words are event lists: does each open here?"
     )
+    p.add_argument("--fit", metavar="LIST", help="do these events fit on the counters together?")
+    p.add_argument(
+        "--chooser",
+        action="store_true",
+        help="with --fit: list the events that can still be added (those with all the words)",
+    )
+    p.add_argument(
+        "--pmu",
+        metavar="NAME",
+        help="with --fit: on the PMU of another CPU, by libpfm4's name (skx, power9, arm_n1)",
+    )
+    p.add_argument(
+        "--one-thread",
+        action="store_true",
+        help="with --pmu: one thread has the core to itself (hyperthreading is off)",
+    )
     add_presets_option(p)
     p.add_argument("--json", action="store_true", help="as JSON")
     return p
@@ -38,6 +58,13 @@ def parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> int:
     """Print the events; return 0, or 1 if none matched or one does not open."""
     load_presets(arguments.presets)
+    if arguments.fit is not None:
+        from gnomon.cli import fitting
+
+        return fitting.run(arguments)
+    for option in ("chooser", "pmu", "one_thread"):
+        if getattr(arguments, option):
+            raise UsageError(f"--{option.replace('_', '-')} needs --fit LIST: which events?")
     if arguments.check:
         return _check(arguments)
     names = [name for name in arguments.component.split(",") if name]
