@@ -100,6 +100,28 @@ def test_clockres() -> None:
         assert "Traceback" not in done.stderr
 
 
+def test_cost() -> None:
+    done = gnomon("cost", "software", "-n", "1,2", "-i", "20", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    document = json.loads(done.stdout)
+    assert document["iterations"] == 20
+    assert document["timer_ns"] > 0
+    assert [kind["name"] for kind in document["kinds"]] == ["software"]
+    read = next(c for c in document["costs"] if (c["operation"], c["events"]) == ("read", 2))
+    assert read["ns"]["n"] == 20
+    assert read["times"] == read["ns"]["median"] / read["raw_ns"]["median"]
+    done = gnomon("cost", "-e", "page-faults", "-i", "20", "--distribution")
+    assert re.search(r"^read +1( +\S+){8}$", done.stdout, re.MULTILINE)
+    assert "given: reset, 1 event, nanoseconds" in done.stdout
+    for wrong in (["-i", "9"], ["-n", "0"], ["-n", "x"], ["sofware"], ["software", "-e", "dummy"]):
+        done = gnomon("cost", *wrong)
+        assert (done.returncode, done.stdout) == (2, ""), wrong
+        assert done.stderr.startswith("gnomon: ")
+    done = gnomon("cost", "software", "-n", "9")
+    assert done.returncode == 1
+    assert "no set of so many events" in done.stdout
+
+
 def test_cycles_that_are_not_to_be_had_are_said() -> None:
     done = run(GNOMON, "clockres", "-i", "100", env={**os.environ, "GNOMON_CLOCK": "vdso"})
     assert done.returncode == 0
