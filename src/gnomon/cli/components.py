@@ -57,7 +57,7 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
-    p.add_argument("names", nargs="*", metavar="NAME", help="only these, in detail")
+    p.add_argument("names", nargs="*", metavar="COMPONENT", help="only these, in detail")
     p.add_argument("--json", action="store_true", help="as JSON")
     return p
 

@@ -14,7 +14,7 @@ from gnomon.errors import UsageError
 if TYPE_CHECKING:
     from gnomon.counters.cost import Cost, Kind
 
-_KINDS = ("software", "tracepoint", "hardware", "derived", "multiplexed")
+KINDS = ("software", "tracepoint", "hardware", "derived", "multiplexed")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -25,7 +25,7 @@ def parser() -> argparse.ArgumentParser:
         "number of events, beside the bare system calls on a kernel group of the same events.",
         epilog="examples:\n  gnomon cost software -n 1,8\n"
         "  gnomon cost -e page-faults,task-clock --distribution\n\n"
-        f"kinds: {', '.join(_KINDS)}\nEach operation is measured one call at a time, from Python, "
+        f"kinds: {', '.join(KINDS)}\nEach operation is measured one call at a time, from Python, "
         "less the time that the clock takes.",
         formatter_class=HelpFormatter,
         allow_abbrev=False,
@@ -45,7 +45,8 @@ def parser() -> argparse.ArgumentParser:
         type=int,
         default=10_000,
         metavar="N",
-        help="how often each operation is measured (default 10000; a tenth of it for opening)",
+        help="measure each operation so often, but no longer than a quarter of a second "
+        "(default 10000)",
     )
     p.add_argument(
         "-n", "--numbers", metavar="LIST", default="", help="how many events: 1,4 (default 1,2,4,8)"
@@ -63,9 +64,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.events and arguments.kinds:
         raise UsageError("choose either kinds of events or events (-e), not both")
-    wrong = [name for name in arguments.kinds if name not in _KINDS]
+    wrong = [name for name in arguments.kinds if name not in KINDS]
     if wrong:
-        raise UsageError(f"there is no kind of events '{wrong[0]}'; there are {', '.join(_KINDS)}")
+        raise UsageError(f"there is no kind of events '{wrong[0]}'; there are {', '.join(KINDS)}")
     numbers = _numbers(arguments.numbers)
     chosen = [
         kind
@@ -140,8 +141,9 @@ def _print_tables(chosen: Sequence[Kind], found: Sequence[Cost], iterations: int
         section(
             "nanoseconds",
             [
-                f"of {iterations} calls each from Python, less what the clock takes; bare: median "
-                "of the system calls alone, in C; times: median over that. "
+                f"(us, ms where said) of up to {iterations} calls each from Python, less what the "
+                "clock takes; bare: median of the system calls alone, in C; times: median over "
+                "that. "
                 "Start is held against reset and enable, stop against read and disable."
             ],
             width,
@@ -152,9 +154,17 @@ def _print_tables(chosen: Sequence[Kind], found: Sequence[Cost], iterations: int
 def _row(cost: Cost) -> list[str]:
     ns = cost.ns
     numbers = (ns.minimum, ns.median, ns.mean, ns.deviation or 0.0, ns.p95, ns.p99)
-    bare = f"{cost.raw_ns.median:.0f}" if cost.raw_ns else ""
+    bare = _short(cost.raw_ns.median) if cost.raw_ns else ""
     times = f"{cost.times:.2f}" if cost.times else ""
-    return [cost.operation, str(cost.events), *(f"{n:.0f}" for n in numbers), bare, times]
+    return [cost.operation, str(cost.events), *map(_short, numbers), bare, times]
+
+
+def _short(ns: float) -> str:
+    """Return nanoseconds in at most five characters and the unit, where it is another one."""
+    for limit, factor, unit in ((1e4, 1, ""), (1e7, 1e3, "us"), (1e10, 1e6, "ms")):
+        if ns < limit:
+            return f"{ns / factor:.0f}{unit}"
+    return f"{ns / 1e9:.0f}s"
 
 
 def _print_distributions(found: Sequence[Cost]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import textwrap
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -25,8 +26,8 @@ def parser() -> argparse.ArgumentParser:
         description="Show what this machine is made of: processor, frequencies, topology, caches, "
         "TLBs, NUMA nodes, pages, hypervisor, PMUs and devices, each with what tells it. What "
         "nothing tells is said to be unknown.",
-        epilog="sections: " + ", ".join(_SECTIONS) + "\nexamples:\n  gnomon hardware caches tlbs\n"
-        "  gnomon hardware --json",
+        epilog=textwrap.fill("sections: " + ", ".join(SECTIONS), 92)
+        + "\n\nexamples:\n  gnomon hardware caches tlbs\n  gnomon hardware --json",
         formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
@@ -42,11 +43,11 @@ def parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> int:
     """Print the hardware and return 0."""
     for name in arguments.sections:
-        if name not in _SECTIONS:
+        if name not in SECTIONS:
             from gnomon.counters.names import nearest
 
-            close = nearest(name, list(_SECTIONS))
-            hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(_SECTIONS)}"
+            close = nearest(name, list(SECTIONS))
+            hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(SECTIONS)}"
             raise UsageError(f"there is no section '{name}' of the hardware; {hint}")
     from gnomon.counters.hardware import hardware
 
@@ -56,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     from gnomon.cli.sections import columns, section
 
     width = columns()
-    for name, write in _SECTIONS.items():
+    for name, write in SECTIONS.items():
         if not arguments.sections or name in arguments.sections:
             print(section(name, write(found, width, arguments.all), width))
     return 0
@@ -409,7 +410,7 @@ def _ways(value: int | None) -> str:
     return "full" if value == 0 else _cell(value)
 
 
-_SECTIONS: dict[str, Callable[[Hardware, int, bool], Iterable[str]]] = {
+SECTIONS: dict[str, Callable[[Hardware, int, bool], Iterable[str]]] = {
     "processor": _processor,
     "frequency": _frequency,
     "vectors": _vectors,

@@ -24,8 +24,9 @@ ITERATIONS = 10_000
 FEWEST, MOST = 10, 10_000_000
 COUNTS = (1, 2, 4, 8)
 _TURNS = 2
-_SETTING_UP = 10
-"""Opening takes a hundred times as long as reading: it is measured so many times less often."""
+LONGEST_NS = 250_000_000
+"""After so long an operation has been measured often enough, whatever the iterations asked for:
+closing a tracepoint takes the kernel tens of milliseconds."""
 
 _SOFTWARE = (
     "page-faults", "context-switches", "cpu-migrations", "minor-faults", "major-faults",
@@ -121,7 +122,7 @@ def costs(
 
     Args:
         chosen: kinds of events.
-        iterations: how often each operation is measured; a tenth of it where events are opened.
+        iterations: how often each operation is measured at most; `LONGEST_NS` ends it earlier.
         numbers: sizes of the event sets; () for those of each kind.
         told: is told what is measured next.
 
@@ -188,15 +189,14 @@ class _Bench:
         yield self._cost("stop", events.stop, "stop", before=events.start)
 
     def _opening(self) -> Iterator[Cost]:
-        samples = max(self._iterations // _SETTING_UP, FEWEST)
         events = self._new()
         last = self._names[-1]
         try:
             events.open()
             remove, add = (lambda: events.remove(last)), (lambda: events.add(last))
             if len(self._names) > 1:
-                yield self._cost("remove", remove, after=add, samples=samples)
-                yield self._cost("add", add, before=remove, samples=samples)
+                yield self._cost("remove", remove, after=add)
+                yield self._cost("add", add, before=remove)
         finally:
             events.close()
 
@@ -208,8 +208,9 @@ class _Bench:
         raw = None
         if self._specs:
             self._told(f"{self._kind.name}, {len(self._names)}: bare open and close")
-            raw = spread(_less(_words(_core.raw_open_costs(self._specs, samples)), 0))
-        found = self._cost("set up, tear down", set_up, samples=samples)
+            specs = self._specs
+            raw = spread(_bare(lambda n: _core.raw_open_costs(specs, n), self._iterations, 0))
+        found = self._cost("set up, tear down", set_up)
         yield found._replace(raw_ns=raw)
 
     def _cost(
@@ -220,15 +221,13 @@ class _Bench:
         *,
         before: Callable[[], object] | None = None,
         after: Callable[[], object] | None = None,
-        samples: int = 0,
     ) -> Cost:
         self._told(f"{self._kind.name}, {len(self._names)}: {operation}")
-        n = samples or self._iterations
-        taken = _less(_timed(call, n, before, after), self._timer_ns)
+        taken = _less(_timed(call, self._iterations, before, after), self._timer_ns)
         bare = None
         if raw and self._raw is not None:
-            words = _words(_core.raw_costs(self._raw.fds, raw, n))
-            bare = spread(_less(words, self._raw_timer_ns))
+            fds, timer = self._raw.fds, self._raw_timer_ns
+            bare = spread(_bare(lambda n: _core.raw_costs(fds, raw, n), self._iterations, timer))
         return Cost(
             self._kind.name, operation, len(self._names), spread(taken), histogram(taken), bare
         )
@@ -264,27 +263,39 @@ def _timed(
     after: Callable[[], object] | None = None,
 ) -> Sequence[int]:
     """Return the nanoseconds that each call took, with reading the clock twice."""
-    taken = array("Q", bytes(8 * samples))
+    taken = array("Q")
     clock = _core.clock_ns
+    last = clock() + LONGEST_NS
     is_collecting = gc.isenabled()
     gc.disable()
     try:
-        for at in range(samples):
+        for _ in range(samples):
             if before is not None:
                 before()
             if call is None:
                 begun = clock()
-                taken[at] = clock() - begun
+                ended = clock()
             else:
                 begun = clock()
                 call()
-                taken[at] = clock() - begun
+                ended = clock()
+            taken.append(ended - begun)
             if after is not None:
                 after()
+            if ended > last and len(taken) >= FEWEST:
+                break
     finally:
         if is_collecting:
             gc.enable()
     return taken
+
+
+def _bare(measure: Callable[[int], bytes], samples: int, timer: float) -> list[float]:
+    """Return the costs of bare calls: as many as asked for, or as fit into `LONGEST_NS`."""
+    few = _words(measure(FEWEST))
+    fit = int(LONGEST_NS / max(sum(few) / len(few), 1))
+    more = min(samples, fit) - FEWEST
+    return _less([*few, *(_words(measure(more)) if more > 0 else ())], timer)
 
 
 def _less(taken: Sequence[int], timer: float) -> list[float]:
