@@ -75,7 +75,7 @@ def print_events(words: Iterable[str], *, as_json: bool, components: Sequence[st
             if source.name == "cpu":
                 for preset in presets.of_this_machine():
                     description = preset.description
-                    if not preset.terms:
+                    if not preset.events:
                         description += f" (not here: {preset.reason})"
                     yield EventInfo(preset.name, "cpu", description, "", Scope.THREAD)
             yield from source.events()
