@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "libpfm.h"
+#include "presets.h"
 #include "query.h"
 #include "sysfs.h"
 
@@ -113,16 +114,13 @@ static void put_on(const struct gn_pmu *pmu, struct gn_event_spec *spec)
 		spec->config |= (uint64_t)pmu->type << PMU_TYPE_SHIFT;
 }
 
-/* The PMUs of the cores; free() the list. Their number, or -ENOMEM. */
-static int core_pmus(const char *sysfs, struct gn_pmu **list)
+int gn_core_generic(const struct gn_core *core, const char *base, struct gn_event_spec *spec)
 {
-	const int n = gn_pmus(sysfs, list);
-	int cores = 0;
-
-	for (int i = 0; i < n; i++)
-		if ((*list)[i].is_core)
-			(*list)[cores++] = (*list)[i];
-	return n < 0 ? n : cores;
+	if (!is_generic(base, spec))
+		return 0;
+	if (!core->is_alone)
+		put_on(&core->pmu, spec);
+	return 1;
 }
 
 static int out_of_memory(const struct gn_query *query)
@@ -135,7 +133,7 @@ static int add_generic(struct gn_query *query, const struct gn_event_spec *spec)
 {
 	const char *letters = query->name + strlen(query->base);
 	struct gn_pmu *pmus;
-	const int n = core_pmus(query->places->sysfs, &pmus);
+	const int n = gn_core_pmus(query->places->sysfs, &pmus);
 	int failed = n < 0 ? out_of_memory(query) : GN_OK;
 
 	if (!failed && n < 2)
@@ -176,7 +174,7 @@ static int add_terms(struct gn_query *query, const struct gn_terms *terms)
 	const char *sysfs = query->places->sysfs;
 	struct gn_event_spec spec;
 	struct gn_pmu *pmus;
-	const int n = core_pmus(sysfs, &pmus);
+	const int n = gn_core_pmus(sysfs, &pmus);
 	int failed = n < 0 ? out_of_memory(query) : GN_OK;
 
 	for (int i = 0; i < n; i++) {
@@ -318,38 +316,22 @@ static int each_of_pmu(const char *sysfs, const struct gn_pmu *pmu, gn_event_see
 	return stop;
 }
 
-/* An event of libpfm4's, one for each of its unit masks. */
-static int each_mask(const struct gn_pfm *pfm, const char *pmu, int event, gn_event_seen *seen,
-		     void *context)
+/* A visitor of named events, called as one of libpfm4's. */
+struct visitor {
+	gn_event_seen *seen;
+	void *context;
+};
+
+static int see_plain_count(void *context, const char *name, const char *description)
 {
-	char name[GN_PFM_NAME_MAX], description[2 * GN_PFM_NAME_MAX];
-	pfm_event_info_t info = {.size = sizeof(info)};
-	int stop = 0, masks = 0;
+	const struct visitor *visitor = context;
 
-	if (pfm->get_event_info(event, PFM_OS_PERF_EVENT, &info) != PFM_SUCCESS)
-		return 0;
-	for (int i = 0; !stop && i < info.nattrs; i++) {
-		pfm_event_attr_info_t mask;
-
-		memset(&mask, 0, sizeof(mask));
-		mask.size = sizeof(mask);
-		if (pfm->get_event_attr_info(event, i, PFM_OS_PERF_EVENT, &mask) != PFM_SUCCESS ||
-		    mask.type != PFM_ATTR_UMASK)
-			continue;
-		masks++;
-		snprintf(name, sizeof(name), "%s::%s:%s", pmu, info.name, mask.name);
-		snprintf(description, sizeof(description), "%s: %s", info.desc ? info.desc : "",
-			 mask.desc ? mask.desc : "");
-		stop = seen(context, name, "", description);
-	}
-	if (masks)
-		return stop;
-	snprintf(name, sizeof(name), "%s::%s", pmu, info.name);
-	return seen(context, name, "", info.desc ? info.desc : "");
+	return visitor->seen(visitor->context, name, "", description);
 }
 
 static int each_of_libpfm(gn_event_seen *seen, void *context)
 {
+	struct visitor visitor = {.seen = seen, .context = context};
 	const char *problem;
 	const struct gn_pfm *pfm = gn_pfm(&problem);
 	int stop = 0;
@@ -357,11 +339,8 @@ static int each_of_libpfm(gn_event_seen *seen, void *context)
 	for (int id = 0; pfm && !stop && id < GN_PFM_PMUS; id++) {
 		pfm_pmu_info_t pmu;
 
-		if (!gn_pfm_pmu(pfm, id, &pmu) || !pmu.is_present || pmu.type != PFM_PMU_TYPE_CORE)
-			continue;
-		for (int event = pmu.first_event; !stop && event != -1;
-		     event = pfm->get_event_next(event))
-			stop = each_mask(pfm, pmu.name, event, seen, context);
+		if (gn_pfm_pmu(pfm, id, &pmu) && pmu.is_present && pmu.type == PFM_PMU_TYPE_CORE)
+			stop = gn_pfm_each(pfm, &pmu, see_plain_count, &visitor);
 	}
 	return stop;
 }
@@ -384,7 +363,7 @@ int gn_cpu_each(const struct gn_places *places, gn_event_seen *seen, void *conte
 			stop = seen(context, name, "", description);
 		}
 	}
-	n = stop ? 0 : core_pmus(places->sysfs, &pmus);
+	n = stop ? 0 : gn_core_pmus(places->sysfs, &pmus);
 	if (stop || n < 0)
 		return stop;
 	for (int i = 0; !stop && i < n; i++)

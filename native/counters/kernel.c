@@ -61,6 +61,13 @@ static const struct software *software(const char *name)
 	return NULL;
 }
 
+unsigned int gn_kernel_flags(const char *name)
+{
+	const struct software *known = software(name);
+
+	return known ? known->flags : GN_EVENT_TRACEPOINT;
+}
+
 static int add_software(struct gn_query *query, const struct software *known)
 {
 	struct gn_event_spec spec = {.type = PERF_TYPE_SOFTWARE, .config = known->config};

@@ -113,3 +113,44 @@ int gn_pfm_pmu(const struct gn_pfm *pfm, int id, pfm_pmu_info_t *info)
 	info->size = sizeof(*info);
 	return pfm->get_pmu_info((pfm_pmu_t)id, info) == PFM_SUCCESS && info->name;
 }
+
+static int each_mask(const struct gn_pfm *pfm, const char *pmu, int event, gn_pfm_seen *seen,
+		     void *context)
+{
+	char name[GN_PFM_NAME_MAX], description[2 * GN_PFM_NAME_MAX];
+	pfm_event_info_t info;
+	int stop = 0, masks = 0;
+
+	memset(&info, 0, sizeof(info));
+	info.size = sizeof(info);
+	if (pfm->get_event_info(event, PFM_OS_PERF_EVENT, &info) != PFM_SUCCESS)
+		return 0;
+	for (int i = 0; !stop && i < info.nattrs; i++) {
+		pfm_event_attr_info_t mask;
+
+		memset(&mask, 0, sizeof(mask));
+		mask.size = sizeof(mask);
+		if (pfm->get_event_attr_info(event, i, PFM_OS_PERF_EVENT, &mask) != PFM_SUCCESS ||
+		    mask.type != PFM_ATTR_UMASK)
+			continue;
+		masks++;
+		snprintf(name, sizeof(name), "%s::%s:%s", pmu, info.name, mask.name);
+		snprintf(description, sizeof(description), "%s: %s", info.desc ? info.desc : "",
+			 mask.desc ? mask.desc : "");
+		stop = seen(context, name, description);
+	}
+	if (masks)
+		return stop;
+	snprintf(name, sizeof(name), "%s::%s", pmu, info.name);
+	return seen(context, name, info.desc ? info.desc : "");
+}
+
+int gn_pfm_each(const struct gn_pfm *pfm, const pfm_pmu_info_t *pmu, gn_pfm_seen *seen,
+		void *context)
+{
+	int stop = 0;
+
+	for (int event = pmu->first_event; !stop && event != -1; event = pfm->get_event_next(event))
+		stop = each_mask(pfm, pmu->name, event, seen, context);
+	return stop;
+}

@@ -41,4 +41,11 @@ int gn_pfm_encode(const struct gn_pfm *pfm, const char *name, struct gn_event_sp
 /* A PMU of its tables by number: 1, or 0 if there is none. */
 int gn_pfm_pmu(const struct gn_pfm *pfm, int id, pfm_pmu_info_t *info);
 
+/* Called with a name and a description; returns 0 to go on. */
+typedef int gn_pfm_seen(void *context, const char *name, const char *description);
+
+/* Every event of a PMU as `pmu::EVENT`, or `pmu::EVENT:MASK` for each of its unit masks. */
+int gn_pfm_each(const struct gn_pfm *pfm, const pfm_pmu_info_t *pmu, gn_pfm_seen *seen,
+		void *context);
+
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "codes.h"
+#include "presets.h"
 #include "query.h"
 #include "sysfs.h"
 
@@ -15,6 +16,17 @@ static const char *const elsewhere[] = {
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* In the order in which they are asked. */
+static const struct {
+	enum gn_component component;
+	const char *name;
+	int (*resolve)(struct gn_query *);
+} sources[GN_COMPONENTS] = {
+	{GN_COMPONENT_KERNEL, "kernel", gn_kernel_resolve},
+	{GN_COMPONENT_TSC, "tsc", gn_tsc_resolve},
+	{GN_COMPONENT_CPU, "cpu", gn_cpu_resolve},
+};
 
 /* Strings of the native events' names come last in the allocation. */
 struct gn_event *gn_event_new(int natives, int ops)
@@ -81,7 +93,7 @@ int gn_query_native(struct gn_query *query, const char *label, const char *nativ
 	event->component = component;
 	event->spec[0] = *spec;
 	event->spec[0].exclude |= query->modifiers.exclude;
-	event->domain = query->modifiers.domain;
+	event->domain = flags & GN_EVENT_EVERY_MODE ? 0 : query->modifiers.domain;
 	event->flags = flags | (event->domain ? GN_EVENT_MODIFIED : 0);
 	return gn_query_add(query, event);
 }
@@ -155,7 +167,6 @@ static int in_other_component(struct gn_query *query, const char *component)
 
 static int unknown_prefix(struct gn_query *query, size_t length)
 {
-	static const char *const own[] = {"cpu", "kernel", "tsc"};
 	char prefix[GN_NAME_MAX], suggested[3 * GN_NAME_MAX];
 	struct gn_nearest nearest;
 
@@ -163,15 +174,15 @@ static int unknown_prefix(struct gn_query *query, size_t length)
 	for (size_t i = 0; i < COUNT(elsewhere); i++)
 		if (!strcmp(prefix, elsewhere[i]))
 			return in_other_component(query, prefix);
-	for (size_t i = 0; i < COUNT(own); i++)
-		if (!strcmp(prefix, own[i]))
+	for (size_t i = 0; i < COUNT(sources); i++)
+		if (!strcmp(prefix, sources[i].name))
 			return gn_say(query->why, GN_ENOEVNT,
 				      "event '%s': component '%s' has no event of that name; "
 				      "`gnomon events %s` lists those it has",
 				      query->name, prefix, prefix);
 	gn_nearest_begin(&nearest, prefix);
-	for (size_t i = 0; i < COUNT(own); i++)
-		gn_nearest_try(&nearest, own[i]);
+	for (size_t i = 0; i < COUNT(sources); i++)
+		gn_nearest_try(&nearest, sources[i].name);
 	for (size_t i = 0; i < COUNT(elsewhere); i++)
 		gn_nearest_try(&nearest, elsewhere[i]);
 	gn_nearest_text(&nearest, suggested, sizeof(suggested));
@@ -224,22 +235,56 @@ static int unknown(struct gn_query *query)
 		      query->name, suggested);
 }
 
-static int ask_sources(struct gn_query *query)
+int gn_native_resolve(struct gn_query *query)
 {
-	static int (*const sources[])(struct gn_query *) = {
-		gn_preset_resolve,
-		gn_kernel_resolve,
-		gn_tsc_resolve,
-		gn_cpu_resolve,
-	};
-
 	for (size_t i = 0; i < COUNT(sources); i++) {
-		const int failed = sources[i](query);
+		int failed;
 
+		if (!gn_component_is_used(sources[i].component))
+			continue;
+		failed = sources[i].resolve(query);
 		if (failed || query->n)
 			return failed;
 	}
-	return unknown(query);
+	return GN_OK;
+}
+
+/* An event of a component that the program has left out. */
+static int in_disabled_component(struct gn_query *query)
+{
+	for (size_t i = 0; i < COUNT(sources); i++) {
+		if (gn_component_is_used(sources[i].component) ||
+		    sources[i].resolve(query) || !query->n)
+			continue;
+		gn_query_drop(query);
+		return gn_say(query->why, GN_ENOCMP,
+			      "event '%s': the program has disabled component %s; leave "
+			      "gn_component_disable() out",
+			      query->name, sources[i].name);
+	}
+	return GN_OK;
+}
+
+unsigned int gn_listed_flags(int component, const char *name)
+{
+	if (component == GN_COMPONENT_CPU)
+		return GN_EVENT_HARDWARE;
+	if (component == GN_COMPONENT_TSC)
+		return GN_EVENT_HARDWARE | GN_EVENT_EVERY_MODE;
+	return gn_kernel_flags(name);
+}
+
+static int ask_sources(struct gn_query *query)
+{
+	int failed = gn_component_is_used(GN_COMPONENT_CPU) ? gn_preset_resolve(query) : GN_OK;
+
+	if (!failed && !query->n)
+		failed = gn_native_resolve(query);
+	if (!failed && !query->n)
+		failed = in_disabled_component(query);
+	if (!failed && !query->n)
+		failed = unknown(query);
+	return failed;
 }
 
 int gn_resolve_at(const struct gn_places *places, const char *name, struct gn_event **out, int max,

@@ -9,6 +9,7 @@
 struct gn_places {
 	const char *sysfs;
 	const char *tracefs; /* NULL: where it is mounted */
+	const char *models;  /* "cpu_core=adl_glc,cpu_atom=adl_grt"; NULL: as libpfm4 finds them */
 };
 
 extern const struct gn_places gn_this_machine;
@@ -41,6 +42,9 @@ int gn_tsc_resolve(struct gn_query *query);
 int gn_cpu_resolve(struct gn_query *query);
 int gn_preset_resolve(struct gn_query *query);
 
+/* The same of all sources but the presets; GN_OK with n still 0: nobody's. */
+int gn_native_resolve(struct gn_query *query);
+
 /* A new event of `natives` native ones and a program of `ops` steps; NULL: out of memory. */
 struct gn_event *gn_event_new(int natives, int ops);
 
@@ -68,5 +72,17 @@ int gn_tsc_each(const struct gn_places *places, gn_event_seen *seen, void *conte
 int gn_cpu_each(const struct gn_places *places, gn_event_seen *seen, void *context);
 int gn_component_each(const struct gn_places *places, enum gn_component component,
 		      gn_event_seen *seen, void *context);
+
+/*
+ * Whether a component was not disabled. From the first call on none can be: what has been looked
+ * up would change its meaning.
+ */
+int gn_component_is_used(int component);
+
+/* enum gn_event_flags of a software event or, for any other name, of a tracepoint. */
+unsigned int gn_kernel_flags(const char *name);
+
+/* The same of an event of any component's list. */
+unsigned int gn_listed_flags(int component, const char *name);
 
 #endif

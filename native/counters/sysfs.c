@@ -6,10 +6,11 @@
 #include "sysfs.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "formula.h"
 
 #define DEVICES "%s/bus/event_source/devices"
 #define CONFIGS 4
@@ -59,6 +60,17 @@ int gn_pmus(const char *sysfs, struct gn_pmu **list)
 	return *list ? n : -ENOMEM;
 }
 
+int gn_core_pmus(const char *sysfs, struct gn_pmu **list)
+{
+	const int n = gn_pmus(sysfs, list);
+	int cores = 0;
+
+	for (int i = 0; i < n; i++)
+		if ((*list)[i].is_core)
+			(*list)[cores++] = (*list)[i];
+	return n < 0 ? n : cores;
+}
+
 static int is_about_unit(const char *name)
 {
 	static const char *const ends[] = {".unit", ".scale", ".snapshot"};
@@ -90,15 +102,14 @@ int gn_pmu_events(const char *sysfs, const char *pmu, struct gn_names *events)
 
 double gn_pmu_unit(const char *sysfs, const char *pmu, const char *event, char *unit, size_t size)
 {
-	char text[GN_FILE_MAX], *end;
+	char text[GN_FILE_MAX];
 	double scale;
 
 	gn_file_text(text, sizeof(text), DEVICES "/%s/events/%s.unit", sysfs, pmu, event);
 	snprintf(unit, size, "%s", text);
 	if (gn_file_text(text, sizeof(text), DEVICES "/%s/events/%s.scale", sysfs, pmu, event) <= 0)
 		return 1;
-	scale = strtod(text, &end);
-	return end == text || *end || !isfinite(scale) ? 1 : scale;
+	return gn_real_number(text, &scale) ? 1 : scale;
 }
 
 /* Where a parameter's bits go, as its format file says: "config1:0-7,32-35". */

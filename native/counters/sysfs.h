@@ -17,6 +17,9 @@ struct gn_pmu {
 /* Every PMU that the kernel shows, by name; free() the list. The number, or -ENOMEM. */
 int gn_pmus(const char *sysfs, struct gn_pmu **list);
 
+/* The PMUs of the cores; free() the list. Their number, or -ENOMEM. */
+int gn_core_pmus(const char *sysfs, struct gn_pmu **list);
+
 /* The PMU of that name: 1, or 0 if there is none. */
 int gn_pmu_find(const char *sysfs, const char *name, struct gn_pmu *pmu);
 
