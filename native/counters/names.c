@@ -88,3 +88,9 @@ void gn_event_free(struct gn_event *event)
 {
 	free(event);
 }
+
+int gn_component_describe(int component, struct gn_component_info *info)
+{
+	snprintf(info->name, sizeof(info->name), "%s", component ? "kernel" : "cpu");
+	return GN_OK;
+}
