@@ -270,7 +270,7 @@ unsigned int gn_listed_flags(int component, const char *name)
 	if (component == GN_COMPONENT_CPU)
 		return GN_EVENT_HARDWARE;
 	if (component == GN_COMPONENT_TSC)
-		return GN_EVENT_HARDWARE | GN_EVENT_EVERY_MODE;
+		return GN_EVENT_HARDWARE | GN_EVENT_EVERY_MODE | GN_EVENT_MODIFIED;
 	return gn_kernel_flags(name);
 }
 

@@ -49,9 +49,9 @@ int gn_tsc_resolve(struct gn_query *query)
 	found = gn_pmu_encode(sysfs, &pmu, query->name, &terms, &spec, query->why);
 	if (found)
 		return found;
-	query->modifiers.domain = 0;
+	/* The PMU refuses to leave anything out: no set's domain is put on the event. */
 	found = gn_query_native(query, query->name, query->base, GN_COMPONENT_TSC, &spec,
-				GN_EVENT_HARDWARE | GN_EVENT_EVERY_MODE);
+				GN_EVENT_HARDWARE | GN_EVENT_EVERY_MODE | GN_EVENT_MODIFIED);
 	if (found)
 		return found;
 	event = query->out[query->n - 1];
