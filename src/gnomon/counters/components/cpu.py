@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gnomon import _core
 from gnomon.counters.component import (
@@ -20,12 +21,14 @@ from gnomon.counters.component import (
     Overflow,
     Target,
 )
-from gnomon.counters.cores import Core, cores
 from gnomon.counters.names import Modifiers, modifiers, pmu_terms
 from gnomon.counters.perf import PerfSpec, availability, open_events
 from gnomon.counters.pmu import SYSFS, Encoding, Pmu, core_pmus
 from gnomon.errors import EventUnavailableError
 from gnomon.model.value import Scope
+
+if TYPE_CHECKING:
+    from gnomon.counters.cores import Core
 
 _HARDWARE = 0
 _HW_CACHE = 3
@@ -90,6 +93,8 @@ class CpuComponent:
 
     def cores(self) -> tuple[Core, ...]:
         """Return the kinds of cores, one but on hybrid CPUs."""
+        from gnomon.counters.cores import cores  # only presets ask
+
         return cores(self._sysfs, self._models)
 
     def generic_on(self, base: str, core: Core) -> Encoding | None:

@@ -78,6 +78,7 @@ class Family(NamedTuple):
         source: what the meanings of the native events are cited from.
         presets: every preset, those that the family lacks included with the reason.
         path: the file, "" for one that comes with Gnomon.
+        extends: the family whose presets hold where the file does not speak of them, "" for none.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Family(NamedTuple):
     source: str
     presets: tuple[Preset, ...]
     path: str = ""
+    extends: str = ""
 
     def preset(self, name: str) -> Preset | None:
         """Return the preset of that name, None if the file does not speak of it."""

@@ -21,7 +21,7 @@ _UNKNOWN = "no event of this PMU is known to have this meaning"
 @cache
 def meanings() -> dict[str, Meaning]:
     """Return what each of the standard presets means, by name, in alphabetic order."""
-    return toml.read_meanings(DATA / f"{_MEANINGS}.toml")
+    return dict(sorted(toml.read_meanings(DATA / f"{_MEANINGS}.toml").items()))
 
 
 @cache
@@ -38,16 +38,25 @@ def family(name: str) -> Family:
     Raises:
         PresetFileError: its file is broken.
     """
-    path = DATA / f"{name}.toml"
-    own, extends = toml.read(path, meanings())
+    own = own_of(name)
     found = {preset.name: preset for preset in own.presets}
-    if extends:
-        for preset in inherited(extends, path).presets:
+    if own.extends:
+        for preset in inherited(own.extends, DATA / f"{name}.toml").presets:
             found.setdefault(preset.name, preset)
     for standard, meaning in meanings().items():
         found.setdefault(standard, Preset(standard, *meaning, reason=_UNKNOWN, source=own.source))
     presets = [preset._replace(family=name, pmus=own.pmus) for preset in found.values()]
     return own._replace(presets=tuple(sorted(presets)))
+
+
+@cache
+def own_of(name: str) -> Family:
+    """Return a family as its own file has it, without what it inherits.
+
+    Raises:
+        PresetFileError: its file is broken.
+    """
+    return toml.read(DATA / f"{name}.toml", meanings())
 
 
 def families() -> tuple[Family, ...]:
@@ -67,10 +76,12 @@ def inherited(name: str, path: Path) -> Family:
     """
     if name not in names():
         raise PresetFileError(path, 0, f"it extends '{name}'; there are {', '.join(names())}")
-    base, extends = toml.read(DATA / f"{name}.toml", meanings())
-    if extends:
+    base = own_of(name)
+    if base.extends:
         raise PresetFileError(
-            path, 0, f"it extends '{name}', which extends '{extends}' itself: name that instead"
+            path,
+            0,
+            f"it extends '{name}', which extends '{base.extends}' itself: name that instead",
         )
     return base
 
@@ -81,7 +92,7 @@ def by_pmu() -> dict[str, str]:
     found: dict[str, str] = {}
     for name in names():
         path = DATA / f"{name}.toml"
-        head, _ = toml.parse(toml.head_of(path.read_text("utf-8")), path, {})
+        head = toml.parse(toml.head_of(path.read_text("utf-8")), path, {})
         found.update(dict.fromkeys(head.pmus, name))
     return found
 

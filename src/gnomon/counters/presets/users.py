@@ -16,6 +16,7 @@ from gnomon.counters.presets.definition import Family, Preset
 from gnomon.counters.presets.text import read_text
 
 VARIABLE = "GNOMON_PRESETS"
+_IN_PLACE = "defined by the user, in place of Gnomon's own"
 
 _loaded: list[Family] = []
 
@@ -47,13 +48,19 @@ def read(path: Path) -> Family:
     if path.suffix != ".toml" and papi_csv.is_csv(text):
         family = papi_csv.parse(text, path, meanings)
     else:
-        family, extends = toml.parse(text, path, meanings)
-        if extends:
+        family = toml.parse(text, path, meanings)
+        if family.extends:
             have = {preset.name for preset in family.presets}
-            base = [p for p in shipped.inherited(extends, path).presets if p.name not in have]
+            inherited = shipped.inherited(family.extends, path).presets
+            base = [one for one in inherited if one.name not in have]
             family = family._replace(presets=(*family.presets, *base))
     presets = tuple(
-        preset._replace(source=str(path), is_users=True, pmus=preset.pmus or family.pmus)
+        preset._replace(
+            source=str(path),
+            is_users=True,
+            pmus=preset.pmus or family.pmus,
+            differs=preset.differs or (_IN_PLACE if preset.name in meanings else ""),
+        )
         for preset in family.presets
     )
     return family._replace(presets=presets, path=str(path))
