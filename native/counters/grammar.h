@@ -53,6 +53,9 @@ int gn_matches(const char *name, const char *pattern);
 /* Compares ASCII letters without regard to case; 0 if equal. */
 int gn_compare_folded(const char *one, const char *other);
 
+/* Whether a text begins so, without regard to case. */
+int gn_begins_folded(const char *text, const char *start);
+
 /* The up to three known names that look most like a typed one, best first. */
 #define GN_NEAREST 3
 

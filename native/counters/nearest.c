@@ -18,6 +18,15 @@ int gn_compare_folded(const char *one, const char *other)
 	return (unsigned char)folded(*one) - (unsigned char)folded(*other);
 }
 
+int gn_begins_folded(const char *text, const char *start)
+{
+	while (*start && folded(*text) == folded(*start)) {
+		text++;
+		start++;
+	}
+	return !*start;
+}
+
 /*
  * The least number of letters to insert, leave out, replace or exchange with their neighbour.
  * Source: the optimal string alignment distance, a restriction of Damerau's (1964).

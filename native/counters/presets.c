@@ -26,10 +26,7 @@ static const char *nth(const char *list, int index)
 
 static int is_standard_name(const char *name)
 {
-	char start[sizeof(PREFIX)];
-
-	snprintf(start, sizeof(start), "%s", name);
-	return !gn_compare_folded(start, PREFIX);
+	return gn_begins_folded(name, PREFIX);
 }
 
 int gn_preset_number(const char *name)
@@ -487,14 +484,10 @@ static const char *core_name(const struct gn_core *core)
 static int no_such_core(const struct gn_query *query, const char *pmu, const struct gn_core *cores,
 			int n)
 {
-	char names[256] = "";
+	char names[GN_CORES_MAX * (GN_PMU_NAME_MAX + 4)], *at = names;
 
-	for (int i = 0; i < n; i++) {
-		const size_t length = strlen(names);
-
-		snprintf(names + length, sizeof(names) - length, "%s%s", i ? " or " : "",
-			 core_name(&cores[i]));
-	}
+	for (int i = 0; i < n; i++)
+		at += sprintf(at, "%s%s", i ? " or " : "", core_name(&cores[i]));
 	return gn_say(query->why, GN_ENOEVNT,
 		      "event '%s': this machine has no core PMU '%s'; did you mean %s?",
 		      query->name, pmu, names);
@@ -506,22 +499,21 @@ static int add_on(struct gn_query *query, const struct gn_preset *preset,
 {
 	struct gn_event *event;
 	int failed = preset_event(query, preset, core, &asked->modifiers, &event);
-	int is_same;
+	int is_same, length;
 
 	if (failed)
 		return failed;
 	is_same = !(event->flags & GN_EVENT_HARDWARE);
-	if (strlen(query->name) + 1 + strlen(core_name(core)) >= sizeof(event->name)) {
+	length = snprintf(event->name, sizeof(event->name), "%s%s%s", query->name,
+			  is_only || is_same ? "" : "@",
+			  is_only || is_same ? "" : core_name(core));
+	if (length >= (int)sizeof(event->name)) {
 		gn_event_free(event);
 		return gn_say(query->why, GN_EINVAL,
 			      "event '%s': its name is too long for this hybrid CPU; take a shorter "
 			      "one",
 			      query->name);
 	}
-	if (is_only || is_same)
-		snprintf(event->name, sizeof(event->name), "%s", query->name);
-	else
-		snprintf(event->name, sizeof(event->name), "%s@%s", query->name, core_name(core));
 	if (is_same)
 		gn_query_drop(query);
 	failed = gn_query_add(query, event);
