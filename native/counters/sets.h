@@ -1,0 +1,53 @@
+/* Event sets and their handles. */
+#ifndef GNOMON_COUNTERS_SETS_H
+#define GNOMON_COUNTERS_SETS_H
+
+#include "plan.h"
+#include "process.h"
+
+/* An event of a set: its native events are those that at[first] ... of the set names. */
+struct gn_member {
+	struct gn_event *event;
+	int first;
+	int unit;     /* those of one number were added together ... */
+	int together; /* ... and are to be counted at the same time */
+};
+
+struct gn_event_set {
+	gn_set handle;
+	uint32_t epoch; /* the process that it belongs to */
+	int tid;	/* the thread that made it */
+	int is_running;
+	int is_plain;	 /* one read(2) gives all counts as they are, in order */
+	int takes_turns; /* and whether by a thread of ours */
+	int rotates;
+	int is_attached;
+	int is_planned; /* `plan` is there; it begins with the first event */
+	uint64_t components;
+	struct gn_place *place;
+	struct gn_options options;
+	struct gn_plan plan;
+	int n_members, room;
+	struct gn_member *member;
+	int n_at, at_room;
+	int *at;
+	int units;
+};
+
+/* A set that this process may use, else NULL and GN_ENOEVST explained. */
+struct gn_event_set *gn_set_use(gn_set handle);
+
+/* A set of whatever process; NULL if the handle is dead. */
+struct gn_event_set *gn_set_find(gn_set handle);
+
+/* GN_OK, or a GN_E*, explained: no slot is left. */
+int gn_set_publish(struct gn_event_set *set);
+void gn_set_withdraw(struct gn_event_set *set);
+
+/* Whether the calling thread may read the set's counters without a system call. */
+static inline int gn_set_is_own(const struct gn_event_set *set)
+{
+	return !(set->plan.flags & GN_USER_READ) || gn_is_self(set->epoch, set->tid);
+}
+
+#endif

@@ -1,0 +1,3 @@
+program test_fortran
+   use gnomon
+end program test_fortran
