@@ -139,10 +139,11 @@ static int64_t add_up(const struct gn_event_set *set, const struct gn_member *me
 }
 
 /* By the formula if there is one, else by the factors. -1: there is no value. */
-static int combine(const struct gn_event *event, const double *count, double *value)
+static int combine(const struct gn_event *event, const double *count, uint64_t enabled_ns,
+		   double *value)
 {
 	if (event->ops)
-		return gn_event_evaluate(event, count, value);
+		return gn_event_evaluate_timed(event, count, (double)enabled_ns / 1e9, value);
 	*value = 0;
 	for (int i = 0; i < event->n; i++)
 		*value += (double)event->factor[i] * count[i];
@@ -171,11 +172,11 @@ static struct sum sum_of(const struct gn_event_set *set, const struct gn_member 
 	if (!event->ops) {
 		sum.raw = add_up(set, member);
 	} else {
-		sum.is_missing |= combine(event, bare, &raw) < 0;
+		sum.is_missing |= combine(event, bare, sum.count.enabled, &raw) < 0;
 		sum.raw = rounded(raw);
 	}
 	if (!sum.is_missing && (event->ops || sum.is_scaled))
-		sum.is_missing = combine(event, scaled, &sum.value) < 0;
+		sum.is_missing = combine(event, scaled, sum.count.enabled, &sum.value) < 0;
 	else
 		sum.value = (double)sum.raw;
 	return sum;

@@ -2,8 +2,10 @@
 
     GnomonError
     ├── UsageError                  the command or call was put wrongly (exit 2)
+    │   └── PresetFileError         a file of presets that cannot be read as one
     ├── EventError
     │   ├── EventNameError          nothing here has that name
+    │   │   └── NotPresetError      it is an event, but not a preset
     │   └── EventUnavailableError   the event exists, but not here and now
     ├── EventSetError
     │   ├── ForkedError             a child uses the set of its parent
@@ -35,6 +37,26 @@ class UsageError(GnomonError):
     exit_status = 2
 
 
+class PresetFileError(UsageError):
+    """A file of presets that is missing, broken or not what its name says.
+
+    Attributes:
+        path: the file.
+        line: the line at fault, 0 where the file as a whole is.
+        problem: what is wrong with it.
+        papi_name: what PAPI calls this condition.
+    """
+
+    papi_name = "PAPI_EINVAL"
+
+    def __init__(self, path: Path | str, line: int, problem: str) -> None:
+        self.path = Path(path)
+        self.line = line
+        self.problem = problem
+        place = f"{path}:{line}" if line else str(path)
+        super().__init__(f"{place}: {problem}")
+
+
 class EventError(GnomonError):
     """Something about an event."""
 
@@ -55,6 +77,12 @@ class EventNameError(EventError, UsageError):
         self.suggestions = suggestions
         nearest = f"; did you mean {' or '.join(suggestions)}?" if suggestions else ""
         super().__init__(f"event '{name}': {reason}{nearest}")
+
+
+class NotPresetError(EventNameError):
+    """The name of an event where only that of a preset is meant."""
+
+    papi_name = "PAPI_ENOTPRESET"
 
 
 class EventUnavailableError(EventError):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 
 from gnomon import _core
-from gnomon.counters.component import Counting, Event, RawCount, Refusal, Target, make_value
+from gnomon.counters.component import Counting, Event, RawCount, Refusal, Target, make_reading
 from gnomon.counters.join import JoinedCounting
 from gnomon.counters.perf import PerfCounting
 from gnomon.counters.resolve import owner, resolve
@@ -228,5 +228,4 @@ class EventSet:
         return self._reading(self._counting.read() if self._counting is not None else ())
 
     def _reading(self, counts: Iterable[RawCount]) -> Reading:
-        triples = tuple((c.raw, c.enabled_ns, c.running_ns) for c in counts)
-        return _core.reading(self._events, make_value, triples)
+        return make_reading(self._events, counts)

@@ -233,7 +233,7 @@ def _by_event(natives: dict[int, list[int]], specs: Sequence[PerfSpec]) -> tuple
         n = len(spec.terms)
         parts = [natives.get(native, [0, 0]) for native in range(at, at + n)]
         counts.append(
-            combine(spec.terms, [(raw, enabled, min(running, enabled)) for raw, running in parts])
+            combine(spec, [(raw, enabled, min(running, enabled)) for raw, running in parts])
         )
         at += n
     return tuple(counts)

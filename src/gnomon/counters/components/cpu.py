@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gnomon import _core
 from gnomon.counters.component import (
@@ -20,11 +21,14 @@ from gnomon.counters.component import (
     Overflow,
     Target,
 )
-from gnomon.counters.names import Modifiers, modifiers, pmu_terms
+from gnomon.counters.names import Modifiers, PmuTerms, modifiers, pmu_terms
 from gnomon.counters.perf import PerfSpec, availability, open_events
 from gnomon.counters.pmu import SYSFS, Encoding, Pmu, core_pmus
 from gnomon.errors import EventUnavailableError
 from gnomon.model.value import Scope
+
+if TYPE_CHECKING:
+    from gnomon.counters.cores import Core
 
 _HARDWARE = 0
 _HW_CACHE = 3
@@ -77,8 +81,28 @@ class CpuComponent:
     scope = Scope.THREAD
     overflow = Overflow.INTERRUPT
 
-    def __init__(self, sysfs: Path = SYSFS) -> None:
+    def __init__(self, sysfs: Path = SYSFS, models: Mapping[str, str] | None = None) -> None:
+        """Make the component of a machine.
+
+        Args:
+            sysfs: where sysfs is mounted, or a recorded tree.
+            models: libpfm4's name for each core PMU of the kernel; by default as it finds them.
+        """
         self._sysfs = sysfs
+        self._models = models
+
+    def cores(self) -> tuple[Core, ...]:
+        """Return the kinds of cores, one but on hybrid CPUs."""
+        from gnomon.counters.cores import cores  # only presets ask
+
+        return cores(self._sysfs, self._models)
+
+    def generic_on(self, base: str, core: Core) -> Encoding | None:
+        """Return what a generic or raw name means on one kind of core, None for other names."""
+        encoding = self._generic(base)
+        if encoding is None or core.is_alone or core.pmu is None:
+            return encoding
+        return _on(core.pmu, encoding)
 
     def availability(self) -> Availability:
         """Return whether an instruction counter opens here."""
@@ -118,9 +142,12 @@ class CpuComponent:
         base, mods = modifiers(name)
         terms = pmu_terms(base)
         if terms is not None:
-            for pmu in core_pmus(self._sysfs):
+            pmus = core_pmus(self._sysfs)
+            for pmu in pmus:
                 if pmu.name == terms.pmu:
-                    return (self._event(name, base, pmu.encode(terms, name), mods),)
+                    own = self._generic_term(terms, pmu, is_alone=len(pmus) < 2)
+                    encoding = own or pmu.encode(terms, name)
+                    return (self._event(name, base, encoding, mods),)
             return ()
         generic = self._generic(base)
         if generic is not None:
@@ -141,6 +168,14 @@ class CpuComponent:
             return Encoding(_HW_CACHE, list(_CACHES).index(cache[1]) | op << 8 | result << 16)
         raw = _RAW_NAME.fullmatch(base)
         return Encoding(_RAW, int(raw[1], 16)) if raw else None
+
+    def _generic_term(self, terms: PmuTerms, pmu: Pmu, *, is_alone: bool) -> Encoding | None:
+        """Return what `pmu/cycles/` means where the PMU has no event of its own by that name."""
+        key, value = terms.terms[0]
+        encoding = self._generic(key) if len(terms.terms) == 1 and value is None else None
+        if encoding is None or any((pmu.path / d / key).exists() for d in ("events", "format")):
+            return None
+        return encoding if is_alone and encoding.type != _RAW else _on(pmu, encoding)
 
     def _on_each_pmu(
         self, name: str, base: str, encoding: Encoding, mods: Modifiers
