@@ -46,6 +46,8 @@ enum gn_open_flags {
 	GN_USER_READ = 1u << 6,
 	/* Count from the moment of opening. */
 	GN_STARTED = 1u << 7,
+	/* As GN_INHERIT, but for threads only, not for processes; Linux 5.13. */
+	GN_INHERIT_THREADS = 1u << 8,
 };
 
 struct gn_event_spec {
@@ -117,6 +119,17 @@ int gn_perf_open(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd)
  */
 int gn_group_open(struct gn_group *group, const struct gn_event_spec *spec, int n, pid_t pid,
 		  int cpu, uint32_t flags, int *failed);
+
+/*
+ * Open n more events beside those of an open group: on the same thread and CPU, and with its flags.
+ * Their `leader` counts the events that are there, too; of a whole group it is 0. On failure the
+ * group is as it was, and *failed is the index in `spec`. Errors: as gn_group_open().
+ */
+int gn_group_add(struct gn_group *group, const struct gn_event_spec *spec, int n, pid_t pid,
+		 int cpu, int *failed);
+
+/* Close one event; those behind it move up. -EINVAL: no such index; -EBUSY: it leads others. */
+int gn_group_remove(struct gn_group *group, int index);
 
 void gn_group_close(struct gn_group *group);
 
