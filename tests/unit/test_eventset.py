@@ -117,7 +117,7 @@ def test_names_are_checked_when_they_are_added() -> None:
 def test_an_event_is_in_a_set_once() -> None:
     events = EventSet(["page-faults,task-clock", "page-faults"])
     assert [e.name for e in events.events] == ["page-faults", "task-clock"]
-    with pytest.raises(ConflictError, match="task-clock.*already"):
+    with pytest.raises(ConflictError, match=r"task-clock.*already"):
         events.add("minor-faults,task-clock")
     assert len(events) == 2
     events.add("minor-faults")
