@@ -532,6 +532,11 @@ enum gn_clock_source gn_clock_source(void)
 	return get(&phase) & ON_VDSO ? GN_CLOCK_VDSO : COUNTER;
 }
 
+enum gn_clock_source gn_clock_counter(void)
+{
+	return COUNTER;
+}
+
 const char *gn_clock_source_name(enum gn_clock_source source)
 {
 	switch (source) {

@@ -181,10 +181,28 @@ static int add_events(struct gn_group *group, const struct gn_event_spec *spec, 
 		group->leader[at] = spec[i].leader;
 		group->page[at] = NULL;
 		group->n = at + 1;
-		if (group->flags & GN_USER_READ)
+		if (spec[i].type == PERF_TYPE_SOFTWARE || spec[i].type == PERF_TYPE_TRACEPOINT)
+			group->mapped = 0; /* such a page offers nothing */
+		else if (group->flags & GN_USER_READ)
 			map_page(group, at);
 	}
 	return 0;
+}
+
+static void find_mapped(struct gn_group *group)
+{
+	group->mapped = !!(group->flags & GN_USER_READ);
+	for (int i = 0; i < group->n; i++)
+		group->mapped &= !!group->page[i];
+}
+
+void gn_group_begin(struct gn_group *group, uint32_t flags)
+{
+	group->n = 0;
+	group->flags = flags;
+	/* The kernel sums an inherited group only event by event on every kernel we know. */
+	group->whole = !(flags & (GN_INHERIT | GN_INHERIT_THREADS));
+	group->mapped = !!(flags & GN_USER_READ);
 }
 
 int gn_group_open(struct gn_group *group, const struct gn_event_spec *spec, int n, pid_t pid,
@@ -198,10 +216,7 @@ int gn_group_open(struct gn_group *group, const struct gn_event_spec *spec, int 
 	group->n = 0;
 	if (n < 1 || n > GN_EVENTS_MAX || check_leaders(group, spec, n))
 		return -EINVAL;
-	group->flags = flags;
-	/* The kernel sums an inherited group only event by event on every kernel we know. */
-	group->whole = !(flags & (GN_INHERIT | GN_INHERIT_THREADS));
-	group->mapped = !!(flags & GN_USER_READ);
+	gn_group_begin(group, flags);
 	for (int i = 0; i < n; i++) {
 		if (spec[i].leader != 0)
 			group->whole = 0;
@@ -209,21 +224,33 @@ int gn_group_open(struct gn_group *group, const struct gn_event_spec *spec, int 
 	return add_events(group, spec, n, pid, cpu, failed);
 }
 
-int gn_group_add(struct gn_group *group, const struct gn_event_spec *spec, int n, pid_t pid,
-		 int cpu, int *failed)
+int gn_group_add_led(struct gn_group *group, const struct gn_event_spec *spec, int n, pid_t pid,
+		     int cpu, int *failed)
 {
-	int unused;
+	const int mapped = group->mapped;
+	int unused, result;
 
 	if (!failed)
 		failed = &unused;
 	*failed = -1;
-	if (n < 1 || group->n < 1 || n > GN_EVENTS_MAX - group->n || check_leaders(group, spec, n))
+	if (n < 1 || n > GN_EVENTS_MAX - group->n || check_leaders(group, spec, n))
 		return -EINVAL;
 	for (int i = 0; i < n; i++) {
 		if (group->whole && spec[i].leader != 0)
 			return -EINVAL;
 	}
-	return add_events(group, spec, n, pid, cpu, failed);
+	result = add_events(group, spec, n, pid, cpu, failed);
+	if (result)
+		group->mapped = mapped;
+	return result;
+}
+
+int gn_group_add(struct gn_group *group, const struct gn_event_spec *spec, pid_t pid, int cpu)
+{
+	struct gn_event_spec led = *spec;
+
+	led.leader = 0;
+	return gn_group_add_led(group, &led, 1, pid, cpu, NULL);
 }
 
 int gn_group_remove(struct gn_group *group, int index)
@@ -246,6 +273,7 @@ int gn_group_remove(struct gn_group *group, int index)
 		}
 		group->leader[i] -= group->leader[i] > index;
 	}
+	find_mapped(group);
 	return 0;
 }
 

@@ -18,6 +18,8 @@ int core_add_ring(PyObject *module);
 int core_add_process(PyObject *module);
 int core_add_events(PyObject *module);
 int core_add_timers(PyObject *module);
+int core_add_cost(PyObject *module);
+int core_add_cpuid(PyObject *module);
 
 /* How the words of a reading are laid out. */
 enum core_layout {
@@ -36,5 +38,11 @@ uint64_t *core_reading_words(PyObject *reading);
 struct gn_group *core_group_to_rotate(PyObject *object);
 
 PyObject *core_set_errno(int negative_errno);
+
+/* Raise the exception of that name in gnomon.errors; always NULL. */
+PyObject *core_raise(const char *name, const char *message);
+
+/* Fill in 1 to GN_EVENTS_MAX events from tuples; how many, or -1 with an exception set. */
+int core_parse_specs(PyObject *list, struct gn_event_spec *spec);
 
 #endif

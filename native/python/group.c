@@ -35,7 +35,7 @@ static void count_fork(void)
 	forks++;
 }
 
-static int parse_specs(PyObject *list, struct gn_event_spec *spec)
+int core_parse_specs(PyObject *list, struct gn_event_spec *spec)
 {
 	Py_ssize_t n = PySequence_Size(list);
 
@@ -124,7 +124,7 @@ static PyObject *group_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OiiIO!O:Group", names, &list, &pid, &cpu,
 					 &flags, &PyTuple_Type, &descriptors, &factory))
 		return NULL;
-	n = parse_specs(list, spec);
+	n = core_parse_specs(list, spec);
 	if (n < 0)
 		return NULL;
 	if (PyTuple_Size(descriptors) != n)
@@ -179,23 +179,11 @@ static void group_dealloc(struct group *self)
  * descriptors: reading would crash it or give the parent's counts, starting and stopping would
  * change them.
  */
-static PyObject *raise_named(const char *name, const char *message)
-{
-	PyObject *errors = PyImport_ImportModule("gnomon.errors");
-	PyObject *kind = errors ? PyObject_GetAttrString(errors, name) : NULL;
-
-	if (kind)
-		PyErr_SetString(kind, message);
-	Py_XDECREF(kind);
-	Py_XDECREF(errors);
-	return NULL;
-}
-
 static int is_open(struct group *self)
 {
 	if (self->forks != forks) {
-		raise_named("ForkedError", "the event set was opened before a fork and belongs to "
-					   "the parent process: open one of its own in the child");
+		core_raise("ForkedError", "the event set was opened before a fork and belongs to "
+					  "the parent process: open one of its own in the child");
 		return 0;
 	}
 	if (self->perf.n > 0)
@@ -209,15 +197,15 @@ static PyObject *raise_refused(int failed)
 	char text[160];
 
 	if (failed == -EBUSY)
-		return raise_named("CountersLostError",
-				   "the event set is pinned, but the counters that it needs are "
-				   "not free (EBUSY): count fewer events, end other users of the "
-				   "PMU, or leave `pinned` out");
+		return core_raise("CountersLostError",
+				  "the event set is pinned, but the counters that it needs are "
+				  "not free (EBUSY): count fewer events, end other users of the "
+				  "PMU, or leave `pinned` out");
 	snprintf(text, sizeof(text),
 		 "the event set: the kernel refused to go on counting: %s (errno %d); close it and "
 		 "open a new one",
 		 strerror(-failed), -failed);
-	return raise_named("KernelError", text);
+	return core_raise("KernelError", text);
 }
 
 /* What the kernel has counted since the group was opened. */
@@ -389,7 +377,7 @@ static PyObject *group_add(struct group *self, PyObject *args)
 	if (!PyArg_ParseTuple(args, "OO!:add", &list, &PyTuple_Type, &descriptors) ||
 	    !is_open(self))
 		return NULL;
-	n = parse_specs(list, spec);
+	n = core_parse_specs(list, spec);
 	if (n < 0)
 		return NULL;
 	if (PyTuple_Size(descriptors) != n)
@@ -398,7 +386,7 @@ static PyObject *group_add(struct group *self, PyObject *args)
 	if (make_room(&self->base, self, self->perf.n + n) < 0 ||
 	    make_room(&self->stopped, self, self->perf.n + n) < 0)
 		return NULL;
-	result = gn_group_add(&self->perf, spec, n, self->pid, self->cpu, &failed);
+	result = gn_group_add_led(&self->perf, spec, n, self->pid, self->cpu, &failed);
 	if (result < 0)
 		return raise_open_error(result, failed);
 	if (set_shape(self, PySequence_Concat(PyTuple_GetItem(self->shape, 0), descriptors)) < 0) {

@@ -11,6 +11,18 @@ PyObject *core_set_errno(int negative_errno)
 	return PyErr_SetFromErrno(PyExc_OSError);
 }
 
+PyObject *core_raise(const char *name, const char *message)
+{
+	PyObject *errors = PyImport_ImportModule("gnomon.errors");
+	PyObject *kind = errors ? PyObject_GetAttrString(errors, name) : NULL;
+
+	if (kind)
+		PyErr_SetString(kind, message);
+	Py_XDECREF(kind);
+	Py_XDECREF(errors);
+	return NULL;
+}
+
 static struct PyModuleDef definition = {
 	PyModuleDef_HEAD_INIT,
 	.m_name = "gnomon._core",
@@ -33,7 +45,7 @@ PyMODINIT_FUNC PyInit__core(void)
 	if (core_add_reading(module) < 0 || core_add_group(module) < 0 ||
 	    core_add_rotation(module) < 0 || core_add_ring(module) < 0 ||
 	    core_add_process(module) < 0 || core_add_events(module) < 0 ||
-	    core_add_timers(module) < 0)
+	    core_add_timers(module) < 0 || core_add_cost(module) < 0 || core_add_cpuid(module) < 0)
 		goto failed;
 	return module;
 failed:

@@ -140,6 +140,36 @@ static PyType_Spec reading_spec = {
 	.slots = reading_slots,
 };
 
+/*
+ * A count is one of the kernel's 64 bits, which a Group shows signed too. What does not fit is no
+ * count: wrapped around it would be a number that nobody counted.
+ */
+static int count_of(PyObject *row, Py_ssize_t at, struct gn_count *count)
+{
+	PyObject *raw, *enabled, *running;
+
+	if (!PyTuple_Check(row) || PyTuple_Size(row) != 3) {
+		PyErr_SetString(PyExc_TypeError, "a count is a tuple of 3 integers");
+		return -1;
+	}
+	raw = PyTuple_GetItem(row, 0);
+	enabled = PyTuple_GetItem(row, 1);
+	running = PyTuple_GetItem(row, 2);
+	count->value = (uint64_t)PyLong_AsLongLong(raw);
+	if (!PyErr_Occurred())
+		count->enabled = PyLong_AsUnsignedLongLong(enabled);
+	if (!PyErr_Occurred())
+		count->running = PyLong_AsUnsignedLongLong(running);
+	if (!PyErr_Occurred())
+		return 0;
+	if (PyErr_ExceptionMatches(PyExc_OverflowError))
+		PyErr_Format(PyExc_OverflowError,
+			     "event %zd: raw %R, enabled_ns %R, running_ns %R: a raw count has 64 "
+			     "bits with a sign, a time 64 without",
+			     at, raw, enabled, running);
+	return -1;
+}
+
 static PyObject *make_reading(PyObject *module, PyObject *args)
 {
 	PyObject *descriptors, *factory, *counts, *shape, *reading = NULL;
@@ -158,21 +188,12 @@ static PyObject *make_reading(PyObject *module, PyObject *args)
 		reading = core_reading_new(shape, (int)n, CORE_EACH);
 	Py_XDECREF(shape);
 	for (Py_ssize_t i = 0; reading && i < n; i++) {
-		long long raw;
-		unsigned long long enabled, running;
-		PyObject *row = PyTuple_GetItem(counts, i);
 		struct gn_count count;
 
-		if (!PyTuple_Check(row))
-			PyErr_SetString(PyExc_TypeError, "a count is a tuple of 3 integers");
-		if (PyErr_Occurred() || !PyArg_ParseTuple(row, "LKK", &raw, &enabled, &running)) {
+		if (count_of(PyTuple_GetItem(counts, i), i, &count) < 0)
 			Py_CLEAR(reading);
-			break;
-		}
-		count.value = (uint64_t)raw;
-		count.enabled = enabled;
-		count.running = running;
-		memcpy(core_reading_words(reading) + 3 * i, &count, sizeof(count));
+		else
+			memcpy(core_reading_words(reading) + 3 * i, &count, sizeof(count));
 	}
 	return reading;
 }
@@ -180,7 +201,8 @@ static PyObject *make_reading(PyObject *module, PyObject *args)
 static PyMethodDef functions[] = {
 	{"reading", make_reading, METH_VARARGS,
 	 "reading(descriptors, factory, counts) -> Reading\n\n"
-	 "A reading of counts that did not come from one perf group."},
+	 "A reading of counts that did not come from one perf group. Raises OverflowError for a\n"
+	 "raw count beyond 64 bits with a sign, or a time beyond 64 bits without."},
 	{NULL, NULL, 0, NULL},
 };
 

@@ -2,9 +2,11 @@
 
     GnomonError
     ├── UsageError                  the command or call was put wrongly (exit 2)
+    │   └── PresetFileError         a file of presets that cannot be read as one
     ├── EventError
     │   ├── EventNameError          nothing here has that name
     │   │   └── ComponentNameError  no component has that name
+    │   │   └── NotPresetError      it is an event, but not a preset
     │   └── EventUnavailableError   the event exists, but not here and now
     │       ├── ConflictError           not beside the other events of the set
     │       ├── EventPermissionError    the kernel does not allow it
@@ -27,8 +29,10 @@
     │   ├── ComponentUsedError      a component is disabled too late
     │   └── KernelError             the kernel refused for another reason
     ├── EmulationError              the emulated PMU cannot run here
+    ├── TimerError                  a timer that this machine does not have
     ├── ProgramError                the program to be measured could not be started
     ├── FormatError                 a file is not what its name says
+    ├── ConstraintFileError         a table of counters and their constraints is broken
     ├── FormulaError                a metric's formula cannot be parsed or evaluated
     └── RunDirectoryError           a run directory is missing, taken or unreadable
 
@@ -58,6 +62,26 @@ class UsageError(GnomonError):
     exit_status = 2
 
 
+class PresetFileError(UsageError):
+    """A file of presets that is missing, broken or not what its name says.
+
+    Attributes:
+        path: the file.
+        line: the line at fault, 0 where the file as a whole is.
+        problem: what is wrong with it.
+        papi_name: what PAPI calls this condition.
+    """
+
+    papi_name = "PAPI_EINVAL"
+
+    def __init__(self, path: Path | str, line: int, problem: str) -> None:
+        self.path = Path(path)
+        self.line = line
+        self.problem = problem
+        place = f"{path}:{line}" if line else str(path)
+        super().__init__(f"{place}: {problem}")
+
+
 class EventError(GnomonError):
     """Something about an event."""
 
@@ -84,6 +108,12 @@ class ComponentNameError(EventNameError):
     """A name whose component does not exist, or was disabled."""
 
     papi_name = "PAPI_ENOCMP"
+
+
+class NotPresetError(EventNameError):
+    """The name of an event where only that of a preset is meant."""
+
+    papi_name = "PAPI_ENOTPRESET"
 
 
 class EventUnavailableError(EventError):
@@ -275,6 +305,12 @@ class EmulationError(GnomonError):
     """The emulated PMU cannot run the program here."""
 
 
+class TimerError(GnomonError):
+    """A timer that this machine does not have (raised by `gnomon._core`)."""
+
+    papi_name = "PAPI_ECMP"
+
+
 class ProgramError(GnomonError):
     """The program could not be started; `exit_status` is the shell's own for that (126, 127)."""
 
@@ -295,6 +331,22 @@ class FormatError(GnomonError):
         self.path = Path(path)
         self.offset = offset
         super().__init__(f"{path}: at byte {offset}: {problem}")
+
+
+class ConstraintFileError(GnomonError):
+    """A table of a PMU's counters that is missing, broken or senseless.
+
+    Attributes:
+        path: the file.
+        place: the entry at fault, "" where the file as a whole is.
+        problem: what is wrong with it.
+    """
+
+    def __init__(self, path: Path | str, place: str, problem: str) -> None:
+        self.path = Path(path)
+        self.place = place
+        self.problem = problem
+        super().__init__(f"{path}: {place}: {problem}" if place else f"{path}: {problem}")
 
 
 class FormulaError(GnomonError):

@@ -107,6 +107,11 @@ def readings() -> None:
     reading = _core.reading(("x", "y"), lambda *row: row, ((-5, 7, 8), (2**62, 0, 0)))
     assert reading[0] == ("x", -5, 7, 8)
     assert reading.counts() == ((-5, 7, 8), (2**62, 0, 0))
+    ends = ((-(2**63), 0, 2**64 - 1), (2**63 - 1, 2**64 - 1, 0))
+    assert _core.reading(("x", "y"), print, ends).counts() == ends
+    for count in ((2**63, 0, 0), (-(2**63) - 1, 0, 0), (2**64, 0, 0), (0, -1, 0), (0, 0, 2**64)):
+        fails(OverflowError, _core.reading, ("x",), print, (count,))
+    fails(TypeError, _core.reading, ("x",), print, ((1.5, 2, 3),))
     fails(ValueError, _core.reading, ("x",), print, ())
     fails(TypeError, _core.reading, ("x",), print, (1,))
     fails(TypeError, _core.reading, ("x",), print, ((1, 2),))
@@ -189,12 +194,46 @@ def clocks() -> None:
     assert _core.virtual_process_ns() >= thread > 0
 
 
+def costs() -> None:
+    group = _core.Group([spec(PAGE_FAULTS), spec(TASK_CLOCK)], 0, -1, 0, ("a", "b"), print)
+    for operation in ("nothing", "start", "stop", "read", "reset", "accumulate"):
+        samples = _core.raw_costs(group.fds, operation, 20)
+        assert len(samples) == 20 * 8
+        assert operation == "nothing" or min(struct.unpack("20Q", samples)) > 0
+    fails(ValueError, _core.raw_costs, group.fds, "dance", 20)
+    fails(ValueError, _core.raw_costs, (), "read", 20)
+    fails(ValueError, _core.raw_costs, group.fds, "read", 0)
+    fails(ValueError, _core.raw_costs, group.fds, "read", 1 << 40)
+    fails(TypeError, _core.raw_costs, ("x",), "read", 1)
+    fails(OverflowError, _core.raw_costs, (1 << 80,), "read", 1)
+    leader = group.fds[:1]
+    group.close()
+    fails(OSError, _core.raw_costs, leader, "reset", 1)
+    fails(OSError, _core.raw_costs, (-1,), "read", 1)
+    assert len(_core.raw_open_costs([spec(PAGE_FAULTS), spec(TASK_CLOCK)], 10)) == 80
+    fails(OSError, _core.raw_open_costs, [spec(PAGE_FAULTS), spec(1 << 40)], 10)
+    fails(ValueError, _core.raw_open_costs, [], 10)
+    for name in ("real_ns", "virtual_us", "monotonic_coarse", "system_call"):
+        assert len(_core.clock_samples(name, 30)) == 240
+        assert len(_core.clock_costs(name, 3, 10)) == 24
+    fails(ValueError, _core.clock_samples, "sundial", 1)
+    fails(ValueError, _core.clock_costs, "real_ns", 0, 1)
+
+
+def cpu_identity() -> None:
+    answer = _core.cpuid(0, 0)
+    assert (answer is None) == (os.uname().machine not in ("x86_64", "i686"))
+    assert _core.cpuid(0x0FFF_FFFF, 0) is None
+    fails(TypeError, _core.cpuid, "x", 0)
+
+
 def nothing_leaks() -> None:
     def once() -> None:
         groups()
         refusals()
         readings()
         names()
+        costs()
 
     once()
     gc.collect()
@@ -220,6 +259,8 @@ def main() -> int:
         processes,
         names,
         clocks,
+        costs,
+        cpu_identity,
         nothing_leaks,
     ):
         exercise()

@@ -77,6 +77,41 @@ def test_machines_that_have_none(tmp_path: Path) -> None:
     assert pmu.online_cpus(tmp_path) == (0,)
 
 
+@pytest.mark.parametrize("number", ["9" * 5000, "4294967296", "-1", "4.0", "", "\u0664", "x"])
+def test_a_type_that_is_none_makes_no_pmu(tmp_path: Path, number: str) -> None:
+    root = plant(tmp_path, {f"{DEVICES}/odd/type": number, f"{DEVICES}/last/type": "4294967295\n"})
+    assert [(one.name, one.type) for one in pmu.find(root)] == [("last", 2**32 - 1)]
+
+
+@pytest.mark.parametrize("factor", ["nan", "inf", "-inf", "0", "-1", "1e999", "x", ""])
+def test_a_scale_that_is_no_factor_is_none(tmp_path: Path, factor: str) -> None:
+    root = plant(tmp_path, {f"{DEVICES}/odd/type": "9\n", f"{DEVICES}/odd/events/e.scale": factor})
+    assert of(root, "odd").scale("e") == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["0-99999999999", "0-65536", "65536", ",".join(["0-65535"] * 5000), "0-" + "9" * 5000, "3-x"],
+)
+def test_lists_of_more_cpus_than_there_are_name_none(text: str) -> None:
+    assert pmu.cpu_list(text) == ()
+
+
+def test_the_last_cpu_that_there_can_be() -> None:
+    assert pmu.cpu_list("0,65535") == (0, 65535)
+    assert len(pmu.cpu_list("0-65535")) == 65536
+
+
+@pytest.mark.parametrize("layout", ["config:0-99999999999", "config:64", "config:0-64"])
+def test_bits_that_a_config_has_not_hold_nothing(tmp_path: Path, layout: str) -> None:
+    files = {f"{DEVICES}/odd/type": "9\n", f"{DEVICES}/odd/format/event": layout}
+    root = plant(tmp_path, files)
+    terms = pmu_terms("odd/event=1/")
+    assert terms is not None
+    with pytest.raises(EventNameError, match="does not fit its 0 bits"):
+        of(root, "odd").encode(terms, "odd/event=1/")
+
+
 def test_online_cpus() -> None:
     assert pmu.online_cpus(HYBRID) == tuple(range(24))
     assert pmu.online_cpus(ARM64) == tuple(range(80))

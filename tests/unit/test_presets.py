@@ -18,8 +18,14 @@ from typing import Any
 import pytest
 
 from gnomon.counters import presets
+from gnomon.counters.component import Event, EventInfo, RawCount, make_reading, make_value
 from gnomon.counters.components.cpu import CpuComponent
-from gnomon.errors import EventNameError, EventUnavailableError
+from gnomon.counters.perf import PerfSpec, Term, combine
+from gnomon.counters.pmu import Encoding
+from gnomon.counters.presets.formula import parse
+from gnomon.counters.resolve import one
+from gnomon.errors import EventNameError, EventUnavailableError, NotPresetError
+from gnomon.model.value import Domain, How, Scope
 
 GNOMON = Path(sys.executable).parent / "gnomon"
 ENCODE = """
@@ -35,8 +41,8 @@ for name in names:
         codes[name] = error.args[1]
 json.dump([pmus, codes], sys.stdout)
 """
-FAMILIES = {table.family: table for table in presets.tables()}
-PAIRS = [(table.family, pmu) for table in presets.tables() for pmu in table.pmus]
+FAMILIES = {family.name: family for family in presets.families()}
+PAIRS = [(family.name, pmu) for family in presets.families() for pmu in family.pmus]
 X86 = os.uname().machine == "x86_64"
 
 
@@ -52,7 +58,7 @@ def encoded() -> tuple[dict[str, bool], dict[str, Any]]:
         f"{pmu}::{event}"
         for family, pmu in PAIRS
         for preset in FAMILIES[family].presets
-        for _, event in preset.terms
+        for event in preset.events
         if not is_generic(event)
     ]
     names += ["power9::PM_INST_CMPL", "skl::NO_SUCH_EVENT", "skl::L1D:NO_SUCH_MASK"]
@@ -73,45 +79,59 @@ def run_with(variables: dict[str, str], *arguments: str) -> subprocess.Completed
 
 
 def test_every_family_says_something_of_every_preset() -> None:
-    names = [preset.name for preset in FAMILIES["generic"].presets]
-    assert len(names) == 20
-    assert all(name.startswith("PAPI_") for name in names)
-    for table in presets.tables():
-        assert [preset.name for preset in table.presets] == names
-        for preset in table.presets:
+    standard = presets.meanings()
+    assert all(name.startswith("PAPI_") for name in standard)
+    assert list(standard) == sorted(standard)
+    for family in presets.families():
+        assert {preset.name for preset in family.presets} >= set(standard)
+        assert len({preset.name for preset in family.presets}) == len(family.presets)
+        for preset in family.presets:
             assert preset.description
-            assert bool(preset.terms) != bool(preset.reason)
-            assert all(factor > 0 for factor, _ in preset.terms)
+            assert bool(preset.events) != bool(preset.reason)
+            assert bool(preset.kind) == bool(preset.definition) == bool(preset.events)
+            assert (preset.family, preset.pmus) == (family.name, family.pmus)
     assert list(FAMILIES)[-1] == "generic"
+    assert presets.names() == tuple(FAMILIES)
 
 
 def test_no_pmu_is_of_two_families() -> None:
     pmus = [pmu for _, pmu in PAIRS]
     assert len(pmus) == len(set(pmus))
+    assert presets.by_pmu() == {pmu: family for family, pmu in PAIRS}
 
 
-@pytest.mark.parametrize("family", ["intel-skylake", "intel-icelake"])
-def test_double_precision_operations_of_intel(family: str) -> None:
+def test_double_precision_operations_of_intel() -> None:
     """Vector instructions count once for each of their lanes (Intel SDM, FP_ARITH_INST_RETIRED)."""
-    (preset,) = (p for p in FAMILIES[family].presets if p.name == "PAPI_DP_OPS")
-    assert {event: factor for factor, event in preset.terms} == {
-        "FP_ARITH_INST_RETIRED:SCALAR_DOUBLE": 1,
-        "FP_ARITH_INST_RETIRED:128B_PACKED_DOUBLE": 2,
-        "FP_ARITH_INST_RETIRED:256B_PACKED_DOUBLE": 4,
-        "FP_ARITH_INST_RETIRED:512B_PACKED_DOUBLE": 8,
-    }
-
-
-def test_amd_says_why_it_has_none() -> None:
-    amd = {preset.name: preset for preset in FAMILIES["amd-zen"].presets}
-    assert amd["PAPI_DP_OPS"].terms == ()
-    assert "every precision together" in amd["PAPI_DP_OPS"].reason
-    assert amd["PAPI_TOT_INS"].terms == ((1, "instructions"),)
+    preset = presets.family(presets.by_pmu()["skx"]).preset("PAPI_DP_OPS")
+    assert preset is not None
+    factors = preset.program.factors(len(preset.events))
+    assert factors is not None
+    lanes = dict(zip(preset.events, factors, strict=True))
+    for event, factor in {"SCALAR": 1, "128B_PACKED": 2, "256B_PACKED": 4}.items():
+        assert lanes[f"FP_ARITH_INST_RETIRED:{event}_DOUBLE"] == factor
 
 
 def test_generic_events_have_kernel_names() -> None:
     for preset in FAMILIES["generic"].presets:
-        assert all(is_generic(event) for _, event in preset.terms), preset.name
+        assert all(is_generic(event) for event in preset.events), preset.name
+
+
+def test_only_the_file_of_the_pmu_is_read() -> None:
+    """One family is parsed, with what it inherits; of the others only the heads are."""
+    script = (
+        "import sys, tomllib\n"
+        "seen = []\n"
+        "real = tomllib.loads\n"
+        "tomllib.loads = lambda text: (seen.append(text.count('[preset.')), real(text))[1]\n"
+        "from gnomon.counters.resolve import one\n"
+        "one('PAPI_TOT_INS')\n"
+        "print(sum(n > 0 for n in seen), len(seen))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
+                          check=True, env=os.environ | {"LIBPFM_FORCE_PMU": "skx"})  # fmt: skip
+    whole, texts = map(int, done.stdout.split())
+    assert 1 <= whole <= 2
+    assert texts >= len(FAMILIES)
 
 
 # --- libpfm4 --------------------------------------------------------------------------------------
@@ -127,22 +147,20 @@ def test_native_events_encode(family: str, pmu: str) -> None:
     natives = {
         event: codes[f"{pmu}::{event}"]
         for preset in FAMILIES[family].presets
-        for _, event in preset.terms
+        for event in preset.events
         if not is_generic(event)
     }
     refused = {event: code for event, code in natives.items() if isinstance(code, str)}
     assert refused == {}
-    assert len(natives) >= 3
-    # Different events have different codes.
-    assert len({tuple(code[:4]) for code in natives.values()}) == len(natives)
+    assert natives
     assert all(code[5].startswith(f"{pmu}::") for code in natives.values())
 
 
-def test_each_family_has_a_known_pmu() -> None:
+def test_some_family_has_a_known_pmu() -> None:
     if not X86:
         pytest.skip("libpfm4's package has the tables of x86 on x86 only")
     pmus, _ = encoded()
-    assert all(set(t.pmus) & set(pmus) for t in presets.tables() if t.family != "generic")
+    assert any(set(family.pmus) & set(pmus) for family in presets.families())
 
 
 def test_known_codes() -> None:
@@ -230,32 +248,188 @@ def test_generic_preset_resolves() -> None:
     assert lower.info.name == "PAPI_TOT_INS"
 
 
+HYBRID = Path(__file__).parents[1] / "golden" / "sysfs-hybrid"
+ATOM, CORE = 10, 4  # the numbers of the PMUs in that tree
+
+
 def test_hybrid_cpu_has_one_preset_for_each_kind_of_core() -> None:
-    hybrid = CpuComponent(Path(__file__).parents[1] / "golden" / "sysfs-hybrid")
-    found = presets.resolve("PAPI_TOT_CYC:u", hybrid)
+    found = presets.resolve("PAPI_TOT_CYC:u", CpuComponent(HYBRID, {}))
     assert [event.name for event in found] == ["PAPI_TOT_CYC:u@cpu_atom", "PAPI_TOT_CYC:u@cpu_core"]
-    assert [event.spec.terms[0].encoding.config >> 32 for event in found] == [10, 4]
+    assert [event.spec.terms[0].encoding.config >> 32 for event in found] == [ATOM, CORE]
+    assert {event.info.name for event in found} == {"PAPI_TOT_CYC"}
 
 
-def test_sum_of_two_events() -> None:
-    """Accesses of the data cache are loads and stores."""
-    generic = {preset.name: preset for preset in presets.tables()[-1].presets}
-    here = {preset.name: preset for preset in presets.of_this_machine()}
-    if here["PAPI_L1_DCA"].terms != generic["PAPI_L1_DCA"].terms:
-        pytest.skip("this machine's PMU has an event of its own for that")
-    (event, *_) = presets.resolve("PAPI_L1_DCA", CpuComponent())
-    assert [(term.factor, term.encoding.config) for term in event.spec.terms] == [
-        (1, 0),
-        (1, 1 << 8),
-    ]
-    assert not event.spec.is_native
+def test_one_kind_of_core_can_be_chosen() -> None:
+    hybrid = CpuComponent(HYBRID, {})
+    (event,) = presets.resolve("PAPI_TOT_CYC:u@cpu_core", hybrid)
+    assert event.name == "PAPI_TOT_CYC:u@cpu_core"
+    assert event.spec.terms[0].encoding.config >> 32 == CORE
+    with pytest.raises(EventNameError, match="no core PMU 'cpu_atoll'; did you mean cpu_atom"):
+        presets.resolve("PAPI_TOT_CYC@cpu_atoll", hybrid)
+    (event,) = presets.resolve("PAPI_TOT_CYC@cpu", CpuComponent(Path("/nothing"), {}))
+    assert event.name == "PAPI_TOT_CYC@cpu"
+
+
+@pytest.mark.skipif(not X86, reason="libpfm4's package has the tables of x86 on x86 only")
+def test_each_kind_of_core_takes_its_own_family() -> None:
+    """libpfm4 4.13 knows no hybrid CPU: two models that it knows stand for the kinds of cores."""
+    hybrid = CpuComponent(HYBRID, {"cpu_core": "skx", "cpu_atom": "amd64_fam19h_zen3"})
+    names = {preset.family for preset in presets.of_this_machine(hybrid)}
+    assert names == {presets.by_pmu()["skx"], presets.by_pmu()["amd64_fam19h_zen3"]}
+    atom, core = presets.resolve("PAPI_BR_CN", hybrid)
+    assert (atom.name, core.name) == ("PAPI_BR_CN@cpu_atom", "PAPI_BR_CN@cpu_core")
+    _, codes = encoded()
+    for event, model, number in ((atom, "amd64_fam19h_zen3", ATOM), (core, "skx", CORE)):
+        preset = presets.family(presets.by_pmu()[model]).preset("PAPI_BR_CN")
+        assert preset is not None
+        code = codes[f"{model}::{preset.events[0]}"]
+        encoding = event.spec.terms[0].encoding
+        # A raw code is one of the kind's own PMU there.
+        assert (encoding.type, encoding.config) == (number, code[1])
+
+
+@pytest.mark.skipif(not X86, reason="libpfm4's package has the tables of x86 on x86 only")
+def test_kind_of_core_without_the_event_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('pmus = ["skx"]\n[preset.PAPI_MINE]\nevents = ["BR_INST_RETIRED"]\n')
+    monkeypatch.setenv("GNOMON_PRESETS", str(path))
+    hybrid = CpuComponent(HYBRID, {"cpu_core": "skx", "cpu_atom": "knl"})
+    found = presets.find("PAPI_MINE", hybrid)
+    assert [event.name for event in found.events] == ["PAPI_MINE@cpu_core"]
+    (missing,) = found.unavailable
+    assert missing.event == "PAPI_MINE@cpu_atom"
+    assert missing.reason
+    assert missing.remedy
+
+
+def test_arm64_takes_the_kernels_events() -> None:
+    arm = CpuComponent(Path(__file__).parents[1] / "golden" / "sysfs-arm64", {})
+    (event,) = presets.resolve("PAPI_TOT_INS", arm)
+    assert event.name == "PAPI_TOT_INS"
+    assert event.spec.terms[0].encoding.config == 1
+
+
+def test_generic_sum_is_one_read() -> None:
+    """A sum stays a plain count: its native events and their factors, and no formula."""
+    (event, *_) = presets.resolve("PAPI_L1_DCA", CpuComponent(Path("/nothing"), {}))
+    assert len(event.spec.terms) >= 1
+    assert all(term.factor == 1 for term in event.spec.terms)
+    assert (event.spec.formula, event.is_derived) == (None, False)
 
 
 def test_preset_without_an_event_says_why() -> None:
-    lacking = [preset for preset in presets.of_this_machine() if not preset.terms]
+    lacking = [preset for preset in presets.of_this_machine() if not preset.events]
     if not lacking:
         pytest.skip("this machine's PMU has an event for every preset")
     with pytest.raises(EventUnavailableError) as caught:
         presets.resolve(lacking[0].name, CpuComponent())
     assert caught.value.reason == lacking[0].reason
     assert "gnomon events cpu" in caught.value.remedy
+    state = presets.availability(lacking[0])
+    assert (state.available, state.reason) == (False, lacking[0].reason)
+
+
+# --- availability ---------------------------------------------------------------------------------
+
+
+def test_availability_is_found_by_opening(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        '[preset.MINE]\nevents = ["page-faults", "task-clock"]\nformula = "N0 / N1"\n'
+        '[preset.ELSEWHERE]\nevents = ["no_such_event_at_all"]\n'
+    )
+    monkeypatch.setenv("GNOMON_PRESETS", str(path))
+    mine, elsewhere = (p for p in presets.of_this_machine() if p.is_users)
+    assert presets.availability(mine).available
+    state = presets.availability(elsewhere)
+    assert not state.available
+    assert "no_such_event_at_all" in state.reason
+    assert state.remedy
+    cpu = CpuComponent()
+    preset = next(p for p in presets.of_this_machine() if p.name == "PAPI_TOT_INS")
+    here = cpu.availability()
+    state = presets.availability(preset, cpu)
+    assert state.available == here.available
+    if not state.available:
+        assert (state.reason, state.errno) == (here.reason, here.errno)
+        assert state.errno
+
+
+def test_a_preset_of_another_pmu_is_not_here() -> None:
+    family = next(f for f in presets.families() if f.name not in {
+        p.family for p in presets.of_this_machine()})  # fmt: skip
+    preset = next(p for p in family.presets if p.events)
+    state = presets.availability(preset)
+    assert not state.available
+    assert "another PMU" in state.reason
+
+
+# --- names ----------------------------------------------------------------------------------------
+
+
+def test_a_native_event_is_no_preset() -> None:
+    with pytest.raises(NotPresetError, match="component kernel") as caught:
+        presets.preset_of("page-faults")
+    assert caught.value.papi_name == "PAPI_ENOTPRESET"
+    with pytest.raises(EventNameError) as unknown:
+        presets.preset_of("no_such_thing")
+    assert unknown.value.papi_name == "PAPI_ENOEVNT"
+    assert presets.preset_of("PAPI_TOT_INS:u").name == "PAPI_TOT_INS"
+
+
+def test_event_of_cpu_component_is_no_preset() -> None:
+    with pytest.raises(NotPresetError, match="component cpu"):
+        presets.preset_of("cycles")
+
+
+def test_unknown_event_gets_a_preset_as_suggestion() -> None:
+    with pytest.raises(EventNameError) as caught:
+        one("PAPI-TOT-INS")
+    assert "PAPI_TOT_INS" in caught.value.suggestions
+
+
+# --- values ---------------------------------------------------------------------------------------
+
+
+def spec(text: str, natives: int) -> PerfSpec:
+    return PerfSpec(tuple(Term(1, Encoding(1, at)) for at in range(natives)),
+                    formula=parse(text, natives))  # fmt: skip
+
+
+def test_formula_of_scaled_counts() -> None:
+    """Natives that were multiplexed apart enter scaled, and the value shows it."""
+    count = combine(spec("N0 / N1", 2), [(10, 1000, 500), (5, 1000, 250)])
+    assert count == (0, 1000, 250, 1.0)
+    together = combine(spec("N0 / N1", 2), [(10, 1000, 1000), (4, 1000, 1000)])
+    assert together == (0, 1000, 1000, 2.5)
+    assert combine(spec("N0 / seconds", 1), [(10, 2 * 10**9, 10**9)]).derived == 10
+    assert combine(spec("N0 / N1", 2), [(10, 1000, 1000), (0, 1000, 1000)]).derived is None
+
+
+def test_formula_with_a_native_that_never_ran() -> None:
+    count = combine(spec("N0 + 0.5*N1", 2), [(10, 1000, 1000), (0, 1000, 0)])
+    assert count == (0, 1000, 0, None)
+
+
+def test_linear_sums_stay_whole() -> None:
+    terms = (Term(1, Encoding(1, 0)), Term(-3, Encoding(1, 1)))
+    assert combine(PerfSpec(terms), [(2**60 + 1, 9, 9), (1, 9, 9)]) == (2**60 - 2, 9, 9, None)
+    assert combine(PerfSpec(terms), [(1, 9, 9), (2, 9, 9)]).raw == -5
+    assert PerfSpec(terms[:1]).is_native
+    assert not spec("N0/seconds", 1).is_native
+
+
+def test_derived_values_are_typed() -> None:
+    event = Event("X", EventInfo("X", "cpu", "", "/s", Scope.THREAD), Domain.ALL, None,
+                  is_derived=True)  # fmt: skip
+    value = make_value(event, 0, 1000, 500, -2.75)
+    assert (value.value, value.derived, value.is_negative) == (-2.75, -2.75, True)
+    assert (value.how, value.scale, value.unit) == (How.SCALED, 2.0, "/s")
+    missing = make_value(event, 0, 1000, 1000, None)
+    assert (missing.value, missing.is_negative) == (None, False)
+    reading = make_reading((event, event._replace(is_derived=False)),
+                           [RawCount(0, 9, 9, 0.25), RawCount(-7, 9, 9)])  # fmt: skip
+    assert (reading[0].value, reading[1].value, reading[1].is_negative) == (0.25, -7, True)
+    assert reading.raw(1) == -7

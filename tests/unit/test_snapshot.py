@@ -52,6 +52,24 @@ def test_a_difference_is_never_negative_or_invented(before: int, after: int) -> 
     assert grown == (after - before if after >= before else None)
 
 
+@pytest.mark.parametrize("number", [2**63, 2**64 - 1, 2**80])
+def test_a_number_beyond_64_bits_is_not_measured(number: int) -> None:
+    """A disk of 2^62 sectors makes more bytes than a count holds."""
+    now = {"a": unit(number)}
+    sources = Sources(lambda: now, lambda _pid: pytest.fail("no process"), lambda _f, _n: {})
+    counting = SnapshotCounting([GAUGE], Target(), sources)
+    counting.start()
+    ((raw, enabled_ns, running_ns),) = counting.stop()
+    assert (raw, running_ns) == (0, 0)
+    assert enabled_ns > 0
+
+
+def test_whole_numbers_are_those_of_64_bits() -> None:
+    assert whole("18446744073709551615") == 2**64 - 1
+    for text in ("18446744073709551616", "99999999999999999999", "9" * 5000, "-1", "+1", "1_0", ""):
+        assert whole(text) is None
+
+
 @given(st.integers(0, 2**32 - 1), st.integers(0, 2**31 - 1))
 def test_a_counter_of_known_width_wraps(before: int, step: int) -> None:
     wraps = {"n": 2**32}

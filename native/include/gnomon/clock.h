@@ -39,6 +39,9 @@ uint64_t gn_clock_ns(void);
 /* The source in use now: a counter that proves unreliable is given up for the vDSO. */
 enum gn_clock_source gn_clock_source(void);
 
+/* The counter that this build can read, whether it is used or not; GN_CLOCK_VDSO if it has none. */
+enum gn_clock_source gn_clock_counter(void);
+
 /* "tsc", "cntvct" or "vdso"; "unknown" for a number that is none of them. */
 const char *gn_clock_source_name(enum gn_clock_source source);
 

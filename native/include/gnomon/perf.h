@@ -121,14 +121,24 @@ int gn_group_open(struct gn_group *group, const struct gn_event_spec *spec, int 
 		  int cpu, uint32_t flags, int *failed);
 
 /*
- * Open n more events beside those of an open group: on the same thread and CPU, and with its flags.
- * Their `leader` counts the events that are there, too; of a whole group it is 0. On failure the
- * group is as it was, and *failed is the index in `spec`. Errors: as gn_group_open().
+ * A group that grows: begin it empty, then add event after event, each opened at once. All are one
+ * kernel group, which the first one leads. A failed add leaves the group as it was: the kernel's
+ * error, or -EINVAL for too many events. With GN_USER_READ only events of a PMU are mapped.
  */
-int gn_group_add(struct gn_group *group, const struct gn_event_spec *spec, int n, pid_t pid,
-		 int cpu, int *failed);
+void gn_group_begin(struct gn_group *group, uint32_t flags);
+int gn_group_add(struct gn_group *group, const struct gn_event_spec *spec, pid_t pid, int cpu);
 
-/* Close one event; those behind it move up. -EINVAL: no such index; -EBUSY: it leads others. */
+/*
+ * The same for n events at once, led as `leader` says, which counts the events that are there, too;
+ * of a whole group it is 0. *failed is the index in `spec` of the event that was refused.
+ */
+int gn_group_add_led(struct gn_group *group, const struct gn_event_spec *spec, int n, pid_t pid,
+		     int cpu, int *failed);
+
+/*
+ * Close one event; those behind it move up. -EINVAL: no such index; -EBUSY: it leads others, which
+ * the kernel would make independent.
+ */
 int gn_group_remove(struct gn_group *group, int index);
 
 void gn_group_close(struct gn_group *group);

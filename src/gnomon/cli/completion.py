@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 
 from gnomon.cli.main import COMMANDS
 from gnomon.cli.main import parser as parser_of
@@ -22,6 +23,42 @@ def parser() -> argparse.ArgumentParser:
     return p
 
 
+def _complete(whole: argparse.ArgumentParser) -> None:
+    """Say what each argument may be, by the word that stands for it in the help."""
+    import shtab
+
+    families = _families()
+    for action in _actions(whole):
+        if action.metavar == "FILE":
+            action.complete = shtab.FILE  # type: ignore[attr-defined]
+        elif action.metavar == "FAMILY|PMU":
+            words = " ".join(families)
+            action.complete = {  # type: ignore[attr-defined]
+                "bash": "_gnomon_families",
+                "zsh": f"({words})",
+            }
+
+
+def _families() -> tuple[str, ...]:
+    from gnomon.counters import presets
+
+    return (*presets.names(), *presets.by_pmu(), "emulated")
+
+
+def _preamble() -> dict[str, str]:
+    """Return what the scripts need beside the parsers: the names of families and their PMUs."""
+    words = " ".join(_families())
+    return {"bash": f"_gnomon_families() {{ compgen -W '{words}' -- \"$1\"; }}\n"}
+
+
+def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    for action in parser._actions:
+        yield action
+        if isinstance(action, argparse._SubParsersAction):
+            for inner in action.choices.values():
+                yield from _actions(inner)
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Print the completion script and return 0."""
     import shtab
@@ -31,7 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
     for name, line in COMMANDS.items():
         parent = parser_of(name)
         commands.add_parser(name, help=line, parents=[parent], add_help=False)
-    script = shtab.complete(whole, shell=arguments.shell)
+    _complete(whole)
+    script = shtab.complete(whole, shell=arguments.shell, preamble=_preamble())  # type: ignore[arg-type]
     # What no option or command matches is a file, the program to be counted and its own first.
     print(script.replace("complete -o bashdefault -F", "complete -o bashdefault -o default -F"))
     return 0

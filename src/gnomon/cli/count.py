@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gnomon.cli import listing
 from gnomon.cli.delivery import Delivery, finish
 from gnomon.cli.output import is_styled, write
-from gnomon.cli.parsing import HelpFormatter
+from gnomon.cli.parsing import HelpFormatter, add_presets_option, load_presets
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ def parser() -> argparse.ArgumentParser:
         default=[],
         help="event groups by number or name (see gnomon groups)",
     )
+    add_presets_option(what)
     what.add_argument(
         "--pmu",
         choices=("native", "emulated"),
@@ -131,6 +132,7 @@ def add_output_options(p: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Count and report; return the program's status, or end as it did."""
+    load_presets(arguments.presets)
     if arguments.list_groups:
         return listing.print_groups()
     if arguments.list_events:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from gnomon.cli import listing
-from gnomon.cli.parsing import HelpFormatter
+from gnomon.cli.parsing import HelpFormatter, add_presets_option, load_presets
 from gnomon.errors import UsageError
 
 
@@ -30,12 +30,14 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--check", action="store_true", help="the words are event lists: does each open here?"
     )
+    add_presets_option(p)
     p.add_argument("--json", action="store_true", help="as JSON")
     return p
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the events; return 0, or 1 if none matched or one does not open."""
+    load_presets(arguments.presets)
     if arguments.check:
         return _check(arguments)
     names = [name for name in arguments.component.split(",") if name]

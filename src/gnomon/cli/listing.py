@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gnomon.counters.component import Availability, EventInfo
+    from gnomon.counters.presets import Preset
 
 
 def print_groups(*, as_json: bool = False) -> int:
@@ -57,10 +62,7 @@ def print_events(words: Iterable[str], *, as_json: bool, components: Sequence[st
     """Print the events of this machine that contain all the words, by component."""
     import json
 
-    from gnomon.counters import presets
-    from gnomon.counters.component import EventInfo
     from gnomon.counters.components import COMPONENTS
-    from gnomon.model.value import Scope
 
     wanted = [word.lower() for word in words]
 
@@ -68,49 +70,72 @@ def print_events(words: Iterable[str], *, as_json: bool, components: Sequence[st
         text = f"{info.name} {info.description}".lower()
         return all(word in text for word in wanted)
 
-    def found() -> Iterable[EventInfo]:
+    # A listed event that cannot be counted here must not look like one that can.
+    states = {source.name: source.availability() for source in COMPONENTS}
+
+    with_presets = not components or "cpu" in components
+    rows = _presets() if with_presets else ()  # a broken file is refused before anything is printed
+
+    def found() -> Iterable[tuple[EventInfo, Availability]]:
         for source in COMPONENTS:
             if components and source.name not in components:
                 continue
             if source.name == "cpu":
-                for preset in presets.of_this_machine():
-                    description = preset.description
-                    if not preset.terms:
-                        description += f" (not here: {preset.reason})"
-                    yield EventInfo(preset.name, "cpu", description, "", Scope.THREAD)
-            yield from source.events()
+                for info, preset in rows:
+                    if matches(info):
+                        yield info, _state(preset, states)
+            yield from ((info, states[source.name]) for info in source.events() if matches(info))
 
-    # A listed event that cannot be counted here must not look like one that can.
-    missing = {
-        source.name: state
-        for source in COMPONENTS
-        if not (state := source.availability()).available
-    }
-    rows = (info for info in found() if matches(info))
     if as_json:
         listed = [
             {
                 "event": info.name,
                 "component": info.component,
-                "available": info.component not in missing,
+                "available": state.available,
                 "unit": info.unit,
                 "scope": info.scope.value,
                 "how": info.how.value,
                 "description": info.description,
             }
-            for info in rows
+            for info, state in found()
         ]
         print(json.dumps({"events": listed}, indent=2))
         return 0 if listed else 1
     seen: set[str] = set()
-    for info in rows:
+    for info, state in found():
         unit = f" [{info.unit}]" if info.unit else ""
-        here = "not here" if info.component in missing else ""
+        here = "" if state.available else "not here"
         print(f"{info.name:<40}  {info.component:<8} {here:<8}  {info.description}{unit}")
         seen.add(info.component)
-    for name in sorted(seen & missing.keys()):
-        print(f"\nnot here: events of component {name}: {missing[name].reason}")
-        print(f"remedy: {missing[name].remedy}")
+    for name in sorted(seen):
+        if not states[name].available:
+            print(f"\nnot here: events of component {name}: {states[name].reason}")
+            print(f"remedy: {states[name].remedy}")
     if not seen:
         print("no event matches; gnomon events lists all, gnomon components their sources")
     return 0 if seen else 1
+
+
+def _presets() -> tuple[tuple[EventInfo, Preset], ...]:
+    """Return the presets as rows of the list, those that are missing with the reason."""
+    from gnomon.counters import presets
+    from gnomon.counters.component import EventInfo
+    from gnomon.model.value import Scope
+
+    rows = []
+    for preset in presets.of_this_machine():
+        description = preset.description or preset.definition
+        if not preset.events:
+            description += f" (not here: {preset.reason})"
+        info = EventInfo(preset.name, "cpu", description, preset.unit, Scope.THREAD)
+        rows.append((info, preset))
+    return tuple(rows)
+
+
+def _state(preset: Preset, states: Mapping[str, Availability]) -> Availability:
+    """Return whether a preset can be counted; without a PMU only users' own need to be tried."""
+    from gnomon.counters import presets
+
+    if preset.events and not preset.is_users and not states["cpu"].available:
+        return states["cpu"]
+    return presets.availability(preset)

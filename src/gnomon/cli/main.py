@@ -22,7 +22,11 @@ COMMANDS = {
     "report": "print what a run directory holds",
     "components": "list the sources of events: what works here, what does not, why",
     "events": "list and search the events of this machine",
+    "presets": "list PAPI's presets: their definitions here, and whether they can be counted",
     "groups": "list the event groups and the metrics that follow from them",
+    "hardware": "show what the machine is made of: topology, caches, TLBs, NUMA, PMUs",
+    "clockres": "measure what each timer resolves and costs",
+    "cost": "measure what starting, reading and stopping counters costs here",
     "doctor": "say what keeps this machine from measuring more, and what to do",
     "completion": "print shell completion for bash or zsh",
 }

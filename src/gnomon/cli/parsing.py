@@ -3,6 +3,30 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
+
+
+def add_presets_option(p: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    """Add `--presets FILE`, which `load_presets` takes care of."""
+    p.add_argument(
+        "--presets",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="presets of one's own, as TOML or in PAPI's format (docs: Presets)",
+    )
+
+
+def load_presets(files: Iterable[str]) -> None:
+    """Make the presets of files known to this process.
+
+    Raises:
+        PresetFileError: a file is missing or broken.
+    """
+    for file in files:
+        from gnomon.counters import presets
+
+        presets.load(file)
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):

@@ -8,14 +8,12 @@ Protocol only, so a new source is one file and one line in `components/__init__.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+from gnomon import _core
 from gnomon.model.value import Domain, How, Scope, Value
-
-if TYPE_CHECKING:
-    from gnomon import _core
 
 
 class Overflow(StrEnum):
@@ -58,6 +56,7 @@ class Event(NamedTuple):
         unit_factor: multiplies a raw count into `info.unit`.
         group: number of the brace group `{a,b}` it was typed in; events of one group are
             always on the PMU together. None outside braces.
+        is_derived: its value comes from a formula over several counts, not from one.
     """
 
     name: str
@@ -66,10 +65,13 @@ class Event(NamedTuple):
     spec: Any
     unit_factor: float = 1
     group: int | None = None
+    is_derived: bool = False
 
 
-def make_value(event: Event, raw: int, enabled_ns: int, running_ns: int) -> Value:
-    """Return the typed value of an event's raw count."""
+def make_value(
+    event: Event, raw: int, enabled_ns: int, running_ns: int, derived: float | None = None
+) -> Value:
+    """Return the typed value of an event's raw count, or of what its formula came to."""
     how = event.info.how
     if how is How.COUNTED and running_ns != enabled_ns:
         how = How.SCALED
@@ -84,6 +86,8 @@ def make_value(event: Event, raw: int, enabled_ns: int, running_ns: int) -> Valu
         event.domain,
         event.info.scope,
         how,
+        derived,
+        event.is_derived,
     )
 
 
@@ -139,11 +143,39 @@ class Target(NamedTuple):
 
 
 class RawCount(NamedTuple):
-    """What one event's counter read: the count and the two times of perf_event_open(2)."""
+    """What one event's counter read.
+
+    Attributes:
+        raw: the count; 0 where the event is derived.
+        enabled_ns, running_ns: the two times of perf_event_open(2).
+        derived: what the formula of a derived event came to; None where it has no value.
+    """
 
     raw: int
     enabled_ns: int
     running_ns: int
+    derived: float | None = None
+
+
+def make_reading(events: Sequence[Event], counts: Iterable[RawCount]) -> _core.Reading[Value]:
+    """Return a reading of counts that did not come from one kernel group as they are.
+
+    Args:
+        events: what was counted.
+        counts: the count of each, in their order.
+    """
+    shown: list[tuple[Event, float | None]] = []
+    triples: list[tuple[int, int, int]] = []
+    for event, count in zip(events, counts, strict=True):
+        shown.append((event, count.derived))
+        triples.append(count[:3])
+    return _core.reading(tuple(shown), _value_of, tuple(triples))
+
+
+def _value_of(
+    shown: tuple[Event, float | None], raw: int, enabled_ns: int, running_ns: int
+) -> Value:
+    return make_value(shown[0], raw, enabled_ns, running_ns, shown[1])
 
 
 class Counting(Protocol):

@@ -15,7 +15,7 @@ from gnomon.counters.component import (
     Resettable,
     Sharing,
     Target,
-    make_value,
+    make_reading,
 )
 from gnomon.counters.options import (
     SLICE_MS,
@@ -404,7 +404,10 @@ class Composition:
             self._final = self._reading(counts)
 
     def _counts(self) -> list[RawCount]:
-        return [] if self._final is None else [RawCount(*c) for c in self._final.counts()]
+        if self._final is None:
+            return []
+        values = (self._final[at] for at in range(len(self._final)))
+        return [RawCount(v.raw, v.enabled_ns, v.running_ns, v.derived) for v in values]
 
     def _release(self) -> None:
         self.__dict__.pop("read", None)
@@ -418,5 +421,4 @@ class Composition:
         self._running = False
 
     def _reading(self, counts: Iterable[RawCount]) -> Reading:
-        triples = tuple((c.raw, c.enabled_ns, c.running_ns) for c in counts)
-        return _core.reading(self._events, make_value, triples)
+        return make_reading(self._events, counts)

@@ -8,7 +8,7 @@ from types import TracebackType
 
 from gnomon import _core
 from gnomon.counters import running
-from gnomon.counters.component import RawCount
+from gnomon.counters.component import Event, RawCount
 from gnomon.counters.composition import Composition, Reading
 from gnomon.errors import EventSetError, NotRunningError, RunningError, WriteError
 from gnomon.model.value import How, Value
@@ -115,7 +115,8 @@ class EventSet(Composition):
     def accumulate(self, into: Sequence[Value] | None = None) -> tuple[Value, ...]:
         """Return the counts added to those of `into`, and go on from zero.
 
-        Nothing is lost between the two, and sums do not overflow: they are Python's integers.
+        Nothing is lost between the two, and sums do not overflow: they are Python's integers. Of a
+        gauge its present value is kept, of a formula the sum of its values.
 
         Args:
             into: what an earlier call returned; None begins at zero.
@@ -131,7 +132,7 @@ class EventSet(Composition):
             )
         taken = self._take()
         values = tuple(taken[at] for at in range(len(taken)))
-        return values if into is None else tuple(map(_sum, into, values))
+        return values if into is None else tuple(map(_sum, self._events, into, values))
 
     def reset(self) -> None:
         """Go on from zero: with one system call for a kernel group.
@@ -211,11 +212,16 @@ class EventSet(Composition):
         return self._reading(self._counting.take() if self._counting is not None else ())
 
 
-def _sum(before: Value, now: Value) -> Value:
-    scaled = How.SCALED in (before.how, now.how)
+def _sum(event: Event, before: Value, now: Value) -> Value:
+    if event.info.gauge:
+        return now
+    derived = None
+    if before.derived is not None and now.derived is not None:
+        derived = before.derived + now.derived
     return now._replace(
         raw=before.raw + now.raw,
         enabled_ns=before.enabled_ns + now.enabled_ns,
         running_ns=before.running_ns + now.running_ns,
-        how=How.SCALED if scaled else now.how,
+        derived=derived,
+        how=How.SCALED if How.SCALED in (before.how, now.how) else now.how,
     )

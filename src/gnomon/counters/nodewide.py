@@ -25,8 +25,8 @@ from gnomon.counters.component import (
     Refusal,
     make_value,
 )
-from gnomon.counters.pmu import Encoding, Pmu
-from gnomon.counters.procfs import entries, read_line, read_number, whole
+from gnomon.counters.pmu import Encoding, Pmu, cpu_list
+from gnomon.counters.procfs import entries, read_line, read_number
 from gnomon.errors import UsageError
 from gnomon.model.value import Value
 
@@ -34,7 +34,6 @@ DEVICES = "bus/event_source/devices"
 
 _ROOT = Path("/")
 _EVERY_PROCESS = -1
-_MOST_CPUS = 1 << 16
 _MOST_TYPE = 1 << 32
 
 
@@ -72,15 +71,7 @@ def pmu_names(sysfs: Path) -> tuple[str, ...]:
 
 def cpus_of(pmu: Pmu) -> tuple[int, ...]:
     """Return the CPUs to open a node-wide PMU on, sorted; () if its `cpumask` names none."""
-    cpus: set[int] = set()
-    for part in read_line(pmu.path / "cpumask").split(","):
-        low, _, high = part.partition("-")
-        first = whole(low.strip())
-        last = whole(high.strip()) if high else first
-        if first is None or last is None or last >= _MOST_CPUS:
-            return ()
-        cpus.update(range(first, last + 1))
-    return tuple(sorted(cpus))
+    return tuple(sorted(set(cpu_list(read_line(pmu.path / "cpumask")))))
 
 
 def socket_of(sysfs: Path, cpu: int) -> int | None:

@@ -6,7 +6,7 @@ Source: perf_event_open(2).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon import _core
 from gnomon.counters.component import (
@@ -21,6 +21,9 @@ NativeSpec = tuple[int, int, int, int, int, int, int]
 
 NativeCounts = tuple[tuple[int, int, int], ...]
 """Raw count and both times of each native event."""
+
+if TYPE_CHECKING:
+    from gnomon.counters.presets.formula import Formula
 
 
 class Term(NamedTuple):
@@ -39,6 +42,8 @@ class PerfSpec(NamedTuple):
         tracepoint: is one.
         kernel_only: happens in the kernel, so that counting only user mode would read 0.
         every_mode: is a clock, which counts every mode whatever it is asked to leave out.
+        formula: what the value is of the native events' counts, where it is not their sum; the
+            factors of the terms then mean nothing.
     """
 
     terms: tuple[Term, ...]
@@ -46,6 +51,7 @@ class PerfSpec(NamedTuple):
     tracepoint: bool = False
     kernel_only: bool = False
     every_mode: bool = False
+    formula: Formula | None = None
 
     @classmethod
     def of(
@@ -63,26 +69,34 @@ class PerfSpec(NamedTuple):
     @property
     def is_native(self) -> bool:
         """Whether the count is one native event's, as it is."""
-        return len(self.terms) == 1 and self.terms[0].factor == 1
+        return len(self.terms) == 1 and self.terms[0].factor == 1 and self.formula is None
 
 
-def combine(terms: Sequence[Term], counts: Sequence[tuple[int, int, int]]) -> RawCount:
-    """Return the count of an event made of several native ones.
+def combine(spec: PerfSpec, counts: Sequence[tuple[int, int, int]]) -> RawCount:
+    """Return the count of an event made of several native ones, or the value of its formula.
 
     Terms that were multiplexed apart are scaled one by one; the result then carries the
     shortest running time, so that it shows as scaled and scales to the right value.
+
+    Args:
+        spec: how the event was opened.
+        counts: raw count, enabled and running nanoseconds of each native event.
     """
+    terms = spec.terms
     enabled = max(count[1] for count in counts)
     running = min(count[2] for count in counts)
+    if spec.formula is not None:
+        if not running:
+            return RawCount(0, enabled, 0)
+        scaled = [raw if on == ran else raw * on / ran for raw, on, ran in counts]
+        return RawCount(0, enabled, running, spec.formula.evaluate(scaled, enabled / 1e9))
     if all(count[1:] == counts[0][1:] for count in counts):
         raw = sum(t.factor * c[0] for t, c in zip(terms, counts, strict=True))
         return RawCount(raw, enabled, running)
     if running == 0:
         return RawCount(0, enabled, 0)
-    scaled = sum(
-        t.factor * c[0] * (c[1] / c[2] if c[2] else 0) for t, c in zip(terms, counts, strict=True)
-    )
-    return RawCount(round(scaled * running / enabled), enabled, running)
+    total = sum(t.factor * c[0] * (c[1] / c[2]) for t, c in zip(terms, counts, strict=True))
+    return RawCount(round(total * running / enabled), enabled, running)
 
 
 def join(specs: Sequence[PerfSpec], natives: NativeCounts) -> tuple[RawCount, ...]:
@@ -94,7 +108,7 @@ def join(specs: Sequence[PerfSpec], natives: NativeCounts) -> tuple[RawCount, ..
         if spec.is_native:
             result.append(RawCount(*natives[at]))
         else:
-            result.append(combine(spec.terms, natives[at : at + n]))
+            result.append(combine(spec, natives[at : at + n]))
         at += n
     return tuple(result)
 

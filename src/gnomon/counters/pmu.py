@@ -6,11 +6,13 @@ Source: Documentation/ABI/testing/sysfs-bus-event_source-devices-{format,events}
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
 from gnomon.counters.names import PmuTerms, nearest
+from gnomon.counters.procfs import whole
 from gnomon.errors import EventNameError
 
 SYSFS = Path("/sys")
@@ -18,6 +20,9 @@ _DEVICES = "bus/event_source/devices"
 _FORMAT = re.compile(r"(config[123]?):([\d,\-]+)")
 _CONFIGS = ("config", "config1", "config2", "config3")
 _IGNORED_TERMS = frozenset({"name", "period", "percore"})
+_MOST_CPUS = 1 << 16
+_CONFIG_BITS = 64
+_LAST_TYPE = (1 << 32) - 1
 
 
 class Encoding(NamedTuple):
@@ -66,11 +71,15 @@ class Pmu(NamedTuple):
         return _text(self.path / "events" / f"{event}.unit")
 
     def scale(self, event: str) -> float:
-        """Return the factor that turns a raw count into `unit`, 1 for a plain count."""
+        """Return the factor that turns a raw count into `unit`, 1 for a plain count.
+
+        What is no positive number ("nan", "inf", "0") is no factor either.
+        """
         try:
-            return float(_text(self.path / "events" / f"{event}.scale") or 1)
+            factor = float(_text(self.path / "events" / f"{event}.scale") or 1)
         except ValueError:
             return 1.0
+        return factor if 0 < factor < inf else 1.0
 
     def encode(self, terms: PmuTerms, name: str) -> Encoding:
         """Return the encoding of terms such as `event=0x3c,umask=1` or an event's name.
@@ -133,9 +142,9 @@ def find(sysfs: Path = SYSFS) -> tuple[Pmu, ...]:
     except OSError:
         return ()
     for path in entries:
-        number = _text(path / "type")
-        if number.isdecimal():
-            found.append(Pmu(path.name, int(number), path))
+        number = whole(_text(path / "type"))
+        if number is not None and number <= _LAST_TYPE:
+            found.append(Pmu(path.name, number, path))
     return tuple(found)
 
 
@@ -152,14 +161,22 @@ def pmu_name(kind: int, sysfs: Path = SYSFS) -> str:
 
 
 def cpu_list(text: str) -> tuple[int, ...]:
-    """Return the CPUs of a kernel list such as "0-3,8"; () for text that is none."""
-    cpus: list[int] = []
-    for part in text.split(","):
-        low, _, high = part.strip().partition("-")
-        if not low.isdecimal() or (high and not high.isdecimal()):
-            return ()
-        cpus.extend(range(int(low), int(high or low) + 1))
-    return tuple(cpus)
+    """Return the CPUs of a kernel list such as "0-3,8"; () for text that is none.
+
+    A CPU number of 65536 or more is none: no kernel is built for so many.
+    """
+    return _numbers(text, _MOST_CPUS)
+
+
+def cpu_ranges(cpus: Iterable[int]) -> str:
+    """Return CPUs as the kernel lists them, "0-3,8"; "" for none."""
+    parts: list[list[int]] = []
+    for cpu in sorted(cpus):
+        if parts and cpu == parts[-1][-1] + 1:
+            parts[-1][1:] = [cpu]
+        else:
+            parts.append([cpu])
+    return ",".join("-".join(map(str, part)) for part in parts)
 
 
 def online_cpus(sysfs: Path = SYSFS) -> tuple[int, ...]:
@@ -176,7 +193,21 @@ def _text(path: Path) -> str:
 
 def _bits(layout: str) -> list[int]:
     """Return bit positions, lowest first, of "0-7,32-35"."""
-    return list(cpu_list(layout))
+    return list(_numbers(layout, _CONFIG_BITS))
+
+
+def _numbers(text: str, below: int) -> tuple[int, ...]:
+    """Return the numbers of a list such as "0-3,8", each below the limit; () for other text."""
+    if len(text) > 8 * below:
+        return ()
+    found: list[int] = []
+    for part in text.split(","):
+        start, _, end = part.strip().partition("-")
+        low, high = whole(start), whole(end or start)
+        if low is None or high is None or high >= below or len(found) > below:
+            return ()
+        found.extend(range(low, high + 1))
+    return tuple(found)
 
 
 def _number(value: str | None, key: str, name: str) -> int:

@@ -15,6 +15,8 @@ _CHUNK_BYTES = 1 << 16
 _LIMIT_BYTES = 1 << 26
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
+_MOST_DIGITS = 20
+
 PF_FORKNOEXEC = 0x40
 """Bit of the flags in /proc/PID/stat: forked, and has not executed a program since."""
 
@@ -75,8 +77,11 @@ def entries(folder: Path | str) -> tuple[str, ...]:
 
 
 def whole(text: str) -> int | None:
-    """Return a number of 1 to 20 decimal digits (all that 64 bits hold), None for other text."""
-    return int(text) if len(text) <= 20 and text.isascii() and text.isdigit() else None
+    """Return a whole decimal number that 64 bits hold, None for other text."""
+    if len(text) > _MOST_DIGITS or not text.isascii() or not text.isdigit():
+        return None
+    number = int(text)
+    return number if number < 1 << 64 else None
 
 
 def kilobytes(text: str) -> int | None:

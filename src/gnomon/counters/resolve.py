@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -12,6 +14,7 @@ from gnomon.errors import EventNameError, EventUnavailableError
 from gnomon.model.value import Unavailable
 
 _PRESET = "PAPI_"
+_USERS = "GNOMON_PRESETS"
 
 
 class Resolved(NamedTuple):
@@ -36,13 +39,14 @@ def resolve(names: str | Iterable[str]) -> Resolved:
         typed = split(text)
         for name in typed:
             try:
-                found = one(name.text)
+                found = _one(name.text)
             except EventUnavailableError as error:
                 unavailable.append(Unavailable(name.text, error.reason, error.remedy, error.errno))
                 continue
             known = {event.name for event in events}
             group = None if name.group is None else groups + name.group
-            events.extend(e._replace(group=group) for e in found if e.name not in known)
+            events.extend(e._replace(group=group) for e in found.events if e.name not in known)
+            unavailable.extend(found.unavailable)
         groups += 1 + max((name.group or 0 for name in typed), default=0)
     return Resolved(tuple(events), tuple(unavailable))
 
@@ -54,16 +58,42 @@ def one(name: str) -> tuple[Event, ...]:
         EventNameError: nothing here answers to it.
         EventUnavailableError: it exists, but not on this machine.
     """
-    # The presets' table is only read for names that can be one.
-    if name[: len(_PRESET)].upper() == _PRESET:
-        from gnomon.counters import presets
+    return _one(name).events
 
-        return presets.resolve(name, component("cpu"))
+
+def native_events(name: str) -> tuple[Event, ...]:
+    """Return the event(s) of a name that is no preset's, () if nothing here answers to it.
+
+    Raises:
+        EventNameError, EventUnavailableError: as `one`.
+    """
     for source in COMPONENTS:
         found = source.resolve(name)
         if found:
             return found
-    raise _unknown(name)
+    return ()
+
+
+def _one(name: str) -> Resolved:
+    if _may_be_preset(name):
+        from gnomon.counters import presets
+
+        found = presets.find(name)
+        if found.events:
+            return Resolved(*found)
+    events = native_events(name)
+    if not events:
+        raise _unknown(name)
+    return Resolved(events, ())
+
+
+def _may_be_preset(name: str) -> bool:
+    """Return whether the presets have to be asked: reading their files costs the start."""
+    return (
+        name[: len(_PRESET)].upper() == _PRESET
+        or bool(os.environ.get(_USERS))
+        or "gnomon.counters.presets" in sys.modules
+    )
 
 
 def owner(event: Event) -> Component:
@@ -92,7 +122,7 @@ def _unknown(name: str) -> EventNameError:
         )
     from gnomon.counters import presets
 
-    known = [preset.name for preset in presets.of_this_machine()]
+    known = list(presets.known_names())
     for source in COMPONENTS:
         known.extend(info.name for info in source.events())
     return EventNameError(

@@ -5,8 +5,12 @@ network link, a memory node, a process. `SnapshotCounting` takes one at the star
 is read, and gives the differences; of gauges (resident memory, say) it gives the present value.
 
 What is not certain is not given: a counter that went backwards without a known width to wrap at, a
-unit that vanished, that another one replaced or that was not there to be read at the start, all
-become "not measured" (`running_ns` 0).
+unit that vanished, that another one replaced, that was not there to be read at the start or a
+number beyond the 64 bits of a count, all become "not measured" (`running_ns` 0).
+
+Two snapshots cannot tell one turn of a counter from several. Where a counter with a known width can
+go round more than once between them, `sensing.Totals` follows it on the way; events counted here
+are of 64 bits, or their description must say how soon they turn.
 """
 
 from __future__ import annotations
@@ -22,6 +26,8 @@ from gnomon.counters.procfs import ProcessFiles
 from gnomon.errors import EventSetError, NotRunningError
 from gnomon.model.value import Scope
 
+_MOST = 1 << 63
+
 
 class Unit(NamedTuple):
     """The numbers of one unit at one moment.
@@ -31,7 +37,9 @@ class Unit(NamedTuple):
         identity: differs between units that bore the same name one after the other, and grows
             from older units to newer ones (a link's ifindex, a disk's diskseq); 0 if unknown.
         summed: whether sums over units include this one.
-        wraps: fields whose numbers start again at 0 when they reach the given one.
+        wraps: fields whose numbers start again at 0 when they reach the given one. One turn between
+            two snapshots is seen, further ones are not: the difference is then short by a whole
+            range each, so that the description of such an event says how long it may run.
     """
 
     numbers: Mapping[str, int]
@@ -231,7 +239,7 @@ class SnapshotCounting:
                     raw = current(tally, now_node)
                 else:
                     raw = difference(tally, self._base_node or {}, now_node)
-            if raw is None:
+            if raw is None or not -_MOST <= raw < _MOST:
                 counts.append(RawCount(0, elapsed_ns, 0))
             else:
                 counts.append(RawCount(raw, elapsed_ns, elapsed_ns))

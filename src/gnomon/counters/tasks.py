@@ -235,7 +235,7 @@ def _by_event(natives: dict[int, list[int]], specs: Sequence[PerfSpec]) -> tuple
         n = len(spec.terms)
         parts = [natives.get(native, [0, 0]) for native in range(at, at + n)]
         counts.append(
-            combine(spec.terms, [(raw, enabled, min(running, enabled)) for raw, running in parts])
+            combine(spec, [(raw, enabled, min(running, enabled)) for raw, running in parts])
         )
         at += n
     return tuple(counts)
@@ -323,7 +323,7 @@ def open_tasks(events: Sequence[Event]) -> Opened:
     """Open perf-backed events on the next command, to be told apart by thread.
 
     `Opened.counting` is a TaskCounting. Events that do not open at all are refused as
-    `perf.open_events` refuses them.
+    `perf_counting.open_events` refuses them.
 
     Raises:
         EventSetError: this kernel does not report the counts of exiting threads.

@@ -34,8 +34,9 @@ class Spread(NamedTuple):
 class ProcessRow(NamedTuple):
     """Counts of one process: the sums over its threads, in the order of `process_values`.
 
-    A sum is None while one of the threads still runs (`running`), and where the counts of one
-    are not known. An emulated PMU does not know how many threads there were.
+    A sum is None while one of the threads still runs (`running`), where the counts of one are not
+    known, and for an event that comes from a formula, if there are several threads. An emulated
+    PMU does not know how many threads there were.
     """
 
     pid: int
@@ -130,13 +131,17 @@ def processes(measurement: Measurement) -> tuple[ProcessRow, ...]:
         )
     by_pid: dict[int, list[int]] = {}
     tasks = measurement.tasks or ()
+    is_derived = {value.event: value.is_derived for value in measurement.values}
     for at, task in enumerate(tasks):
         by_pid.setdefault(task.pid, []).append(at)
     rows = []
     for pid, members in by_pid.items():
         leader = next((tasks[at] for at in members if tasks[at].tid == pid), tasks[members[0]])
         sums: list[float | None] = []
-        for event in range(len(measurement.task_values)):
+        for event, name in enumerate(measurement.task_values):
+            if is_derived[name] and len(members) > 1:  # what formulas come to does not add up
+                sums.append(None)
+                continue
             counts = [task_value(measurement, tasks[at].counts, event) for at in members]
             known = [count for count in counts if count is not None]
             sums.append(sum(known) if len(known) == len(counts) else None)
@@ -176,6 +181,8 @@ def task_value(
         return None
     count = counts[event]
     total = next(v for v in measurement.values if v.event == measurement.task_values[event])
+    if total.is_derived:
+        return count.derived
     if count.running_ns == count.enabled_ns:
         return count.raw * total.unit_factor if total.unit_factor != 1 else count.raw
     if not count.running_ns:
@@ -206,7 +213,11 @@ def remark(value: Value) -> str:
         parts.append("process and the children it waited for")
     if value.how is How.SCALED and value.enabled_ns:
         parts.append(f"counted {100 * value.running_ns / value.enabled_ns:.1f} % of the time")
-    if value.value is None and value.component in ("cpu", "kernel"):
+    if value.is_negative:
+        parts.append("negative: less was counted of what is added than of what is taken away")
+    if value.is_derived and value.derived is None and value.running_ns:
+        parts.append("its formula has no value here: it divides by zero")
+    elif value.value is None and value.component in ("cpu", "kernel"):
         parts.append("never had a counter: the run was too short or the PMU was full")
     elif value.value is None:
         parts.append("could not be read while the program ran")

@@ -273,9 +273,7 @@ class _CommandCounts:
             values = {final[i].event: final[i] for i in range(len(final))}
         if self._tasks is not None:
             for event, count in zip(self._task_events, self._tasks.stop(), strict=True):
-                values[event.name] = make_value(
-                    event, count.raw, count.enabled_ns, count.running_ns
-                )
+                values[event.name] = make_value(event, *count)
         return tuple(values[name] for name in self._order if name in values)
 
     def rows(self) -> tuple[TaskRow, ...] | None:

@@ -119,7 +119,8 @@ class _Rows:
             if value.value is not None:
                 self._value(
                     repetition, whole, metric, value.value,
-                    raw=value.raw, enabled_ns=value.enabled_ns, running_ns=value.running_ns,
+                    raw=None if value.is_derived else value.raw,
+                    enabled_ns=value.enabled_ns, running_ns=value.running_ns,
                     in_lines=one.emulation is not None,
                 )  # fmt: skip
         for derived in analyse.metrics(one):

@@ -312,6 +312,8 @@ def _quantity(parts: list[Value]) -> Quantity:
     domain = None if first.unit in ("ns", "s") else first.domain
     if len(parts) == 1:
         return Quantity(first.value, first.how, domain, first.scope)
+    if any(part.is_derived for part in parts):  # formulas of several kinds of cores do not add up
+        return Quantity(None, first.how, domain, first.scope)
     enabled_ns = max(part.enabled_ns for part in parts)
     running_ns = sum(part.running_ns for part in parts)
     if not running_ns or any(part.domain != first.domain for part in parts):

@@ -50,6 +50,9 @@ class Value(NamedTuple):
         domain: privilege levels counted.
         scope: what the count covers.
         how: how the number came to be.
+        derived: what the event's formula came to, for events that are not one count or a sum of
+            counts; None where it has no value, as after a division by zero.
+        is_derived: the value is that of a formula; `raw` then is 0 and says nothing.
 
     `value` is None where the event was enabled but never got a counter: nothing is invented.
     Source: perf_event_open(2), PERF_FORMAT_TOTAL_TIME_RUNNING.
@@ -65,6 +68,8 @@ class Value(NamedTuple):
     domain: Domain
     scope: Scope
     how: How
+    derived: float | None = None
+    is_derived: bool = False
 
     @property
     def scale(self) -> float | None:
@@ -75,13 +80,24 @@ class Value(NamedTuple):
 
     @property
     def value(self) -> int | float | None:
-        """The count in `unit`, scaled for multiplexing; None where nothing was measured."""
+        """The count in `unit`, scaled for multiplexing; None where nothing was measured.
+
+        That of a formula is exactly what it came to: neither rounded nor cut off at zero.
+        """
+        if self.is_derived:
+            return None if self.derived is None else self.derived * self.unit_factor
         scale = self.scale
         if scale is None:
             return None
         if scale == 1.0 and self.unit_factor == 1:
             return self.raw
         return self.raw * scale * self.unit_factor
+
+    @property
+    def is_negative(self) -> bool:
+        """Whether the value is below zero, as a difference of counts can be."""
+        value = self.value
+        return value is not None and value < 0
 
 
 class Unavailable(NamedTuple):

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gnomon import _core
 from gnomon.counters.component import (
@@ -26,6 +27,9 @@ from gnomon.counters.perf_counting import availability, open_events
 from gnomon.counters.pmu import SYSFS, Encoding, Pmu, core_pmus
 from gnomon.errors import EventUnavailableError
 from gnomon.model.value import Scope
+
+if TYPE_CHECKING:
+    from gnomon.counters.cores import Core
 
 _HARDWARE = 0
 _HW_CACHE = 3
@@ -78,8 +82,28 @@ class CpuComponent:
     scope = Scope.THREAD
     overflow = Overflow.INTERRUPT
 
-    def __init__(self, sysfs: Path = SYSFS) -> None:
+    def __init__(self, sysfs: Path = SYSFS, models: Mapping[str, str] | None = None) -> None:
+        """Make the component of a machine.
+
+        Args:
+            sysfs: where sysfs is mounted, or a recorded tree.
+            models: libpfm4's name for each core PMU of the kernel; by default as it finds them.
+        """
         self._sysfs = sysfs
+        self._models = models
+
+    def cores(self) -> tuple[Core, ...]:
+        """Return the kinds of cores, one but on hybrid CPUs."""
+        from gnomon.counters.cores import cores  # only presets ask
+
+        return cores(self._sysfs, self._models)
+
+    def generic_on(self, base: str, core: Core) -> Encoding | None:
+        """Return what a generic or raw name means on one kind of core, None for other names."""
+        encoding = self._generic(base)
+        if encoding is None or core.is_alone or core.pmu is None:
+            return encoding
+        return _on(core.pmu, encoding)
 
     def availability(self) -> Availability:
         """Return whether an instruction counter opens here."""

@@ -205,7 +205,11 @@ class IoComponent(SnapshotComponent):
 def _disk_offer(component: str, disk: str | None, field: str, column: _Column) -> Offer:
     name = f"disk_{field}" if disk is None else f"{disk}:{field}"
     where = "all disks, each once" if disk is None else f"block device {disk}"
-    steps = ", in steps of 1 ms" if column.unit == "ns" else ""
+    steps = ""
+    if column.unit == "ns":
+        # 2^32 ms of one request; of n requests at once an nth of it.
+        turn = "49 days" if field == "busy_ns" else "49 days over the mean number of requests"
+        steps = f", in steps of 1 ms; right for runs shorter than half its turn of {turn}"
     info = EventInfo(
         f"io:::{name}", component, f"{column.description}: {where}{steps}", column.unit, Scope.NODE
     )

@@ -5,6 +5,7 @@ Source: Intel SDM vol. 3, 18.17 (invariant TSC); arch/x86/events/msr.c.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -25,10 +26,12 @@ from gnomon.counters.names import modifiers, nearest, pmu_terms
 from gnomon.counters.perf import PerfSpec
 from gnomon.counters.perf_counting import open_events
 from gnomon.counters.pmu import SYSFS, Pmu, find
+from gnomon.counters.procfs import read_line
 from gnomon.errors import EventNameError
 from gnomon.model.value import Domain, Scope
 
 _PREFIX = "tsc:::"
+_REMEDY = "none is needed: times come from the kernel's clock instead"
 _OWN = {
     "cycles": "ticks of the time counter, which runs at one rate always (real cycles)",
 }
@@ -51,11 +54,19 @@ class TscComponent:
         source, _ = _core.clock_info()
         if source != "vdso":
             return Availability(True)
-        return Availability(
-            False,
-            "the processor's time counter does not run at one rate always",
-            "none is needed: times come from the kernel's clock instead",
-        )
+        return Availability(False, self._why_not(), _REMEDY)
+
+    def _why_not(self) -> str:
+        if not _core.CLOCK_COUNTER:
+            return "Gnomon reads no time counter on this architecture"
+        if os.environ.get("GNOMON_CLOCK") == "vdso":
+            return "GNOMON_CLOCK=vdso in the environment keeps the time counter out of use"
+        folder = self._sysfs / "devices/system/clocksource/clocksource0"
+        if _core.CLOCK_COUNTER == "tsc":
+            sources = read_line(folder / "available_clocksource").split()
+            if sources and "tsc" not in sources:
+                return f"the kernel does not trust the TSC: it keeps time by {', '.join(sources)}"
+        return "the processor's time counter does not run at one rate always"
 
     def counters(self) -> int | None:
         """Return None: there is no limit."""

@@ -1,0 +1,24 @@
+"""Histograms as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gnomon.counters.spread import Bin
+
+_LONGEST = 40
+
+
+def bars(bins: Sequence[Bin]) -> list[str]:
+    """Return a line for each bin: where it begins, a bar, how many values it holds."""
+    most = max(one.n for one in bins)
+    digits = 0 if bins[-1].low >= 100 or all(one.low.is_integer() for one in bins) else 1
+    starts = [f"{one.low:,.{digits}f}".replace(",", " ") for one in bins]
+    wide = max(map(len, starts))
+    lines = []
+    for one, start in zip(bins, starts, strict=True):
+        # What is there at all gets a mark, however short.
+        bar = "#" * max(round(_LONGEST * one.n / most), 1 if one.n else 0)
+        line = f"  {start:>{wide}}  {bar:<{_LONGEST}}  {one.n}"
+        lines.append(line if one is not bins[-1] else f"{line}  (up to {one.high:,.0f})")
+    return lines

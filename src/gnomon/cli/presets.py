@@ -1,0 +1,232 @@
+"""`gnomon presets`: PAPI's presets, what they are made of here, and whether they can be counted."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gnomon.cli.parsing import HelpFormatter, add_presets_option, load_presets
+from gnomon.errors import UsageError
+
+if TYPE_CHECKING:
+    from gnomon.counters.component import Availability
+    from gnomon.counters.presets import Preset
+
+_EPILOG = """\
+examples:
+  gnomon presets                          those of this machine
+  gnomon presets --available cache        what can be counted here of caches
+  gnomon presets --detail PAPI_DP_OPS     its native events, their meaning, its formula
+  gnomon presets --pmu skx                what they are on Skylake-X
+  gnomon presets --presets my.toml        with presets of one's own
+
+GNOMON_PRESETS=FILE[:FILE...] names such files for every command."""
+
+_EMULATED = "emulated"
+_ON_EMULATED = "gnomon count --pmu emulated"
+
+
+class Row(NamedTuple):
+    """A preset and whether it can be counted: None where it was not tried, being another PMU's."""
+
+    preset: Preset
+    state: Availability | None
+
+    @property
+    def available(self) -> bool | None:
+        """Whether it opens here; None if that is not known, False if it has no events."""
+        if not self.preset.events:
+            return False
+        return None if self.state is None else self.state.available
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of `gnomon presets`."""
+    p = argparse.ArgumentParser(
+        prog="gnomon presets",
+        description="List the presets of PAPI and your own whose name, description or definition "
+        "contains all the words: what they are made of on this machine, and whether they can be "
+        "counted, found by opening them.",
+        epilog=_EPILOG,
+        formatter_class=HelpFormatter,
+        allow_abbrev=False,
+    )
+    p.add_argument("words", nargs="*", metavar="WORD", help="what to look for, in any case")
+    p.add_argument("--available", action="store_true", help="only those that can be counted here")
+    p.add_argument(
+        "--pmu",
+        metavar="FAMILY|PMU",
+        default="",
+        help="the definitions for another PMU: a family, libpfm4's name of a PMU, or emulated",
+    )
+    add_presets_option(p)
+    p.add_argument("--detail", action="store_true", help="everything that is known of each")
+    p.add_argument("--json", action="store_true", help="as JSON")
+    return p
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the presets; return 0, or 1 if none matched."""
+    from gnomon.cli import preset_table
+    from gnomon.cli.output import is_styled
+
+    rows = _rows(arguments)
+    listed = [row for row in rows if row.available or not arguments.available]
+    if arguments.json:
+        print(json.dumps({"presets": [_as_json(row) for row in listed]}, indent=2))
+        return 0 if listed else 1
+    styled = is_styled(sys.stdout)
+    for line in (
+        preset_table.details(listed, styled=styled)
+        if arguments.detail
+        else preset_table.table(listed, width=preset_table.width_of(sys.stdout), styled=styled)
+    ):
+        print(line)
+    for line in _ending(rows, listed, arguments):
+        print(line)
+    return 0 if listed else 1
+
+
+def _rows(arguments: argparse.Namespace) -> list[Row]:
+    from gnomon.counters import presets
+
+    load_presets(arguments.presets)
+    here = presets.of_this_machine()
+    if arguments.pmu == _EMULATED:
+        found, tried = _emulated(), True
+    elif arguments.pmu:
+        family = _family(arguments.pmu)
+        tried = any(preset.family == family for preset in here)
+        found = list(presets.family(family).presets)
+        if arguments.available and not tried:
+            raise UsageError(
+                f"--available and --pmu {arguments.pmu}: that PMU is not here, so nothing of it "
+                "can be tried; leave one of them out"
+            )
+    else:
+        found, tried = list(here), True
+    words = [word.lower() for word in arguments.words]
+    matching = [
+        preset
+        for preset in found
+        if all(
+            word in f"{preset.name} {preset.description} {preset.definition}".lower()
+            for word in words
+        )
+    ]
+    return [Row(preset, _state(preset) if tried else None) for preset in matching]
+
+
+def _state(preset: Preset) -> Availability:
+    from gnomon.counters import presets
+
+    if preset.family != _EMULATED:
+        return presets.availability(preset)
+    from gnomon.counters.emulation.engines import engine
+
+    return engine().availability()
+
+
+def _family(word: str) -> str:
+    """Return the family that a word names: itself, or that of a PMU."""
+    from gnomon.counters import presets
+    from gnomon.counters.names import nearest
+
+    names = presets.names()
+    pmus = presets.by_pmu()
+    if word in names:
+        return word
+    if word in pmus:
+        return pmus[word]
+    close = nearest(word, [*names, *pmus])
+    hint = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(names)}"
+    raise UsageError(f"--pmu {word}: no family of presets and no PMU of one has that name; {hint}")
+
+
+def _emulated() -> list[Preset]:
+    """Return the presets that the emulated PMU counts."""
+    from gnomon.counters import presets
+    from gnomon.counters.emulation.events import EVENTS
+
+    return [
+        presets.Preset(
+            event.name,
+            event.description,
+            events=tuple(quantity.value for quantity in event.quantities),
+            kind="not derived" if len(event.quantities) == 1 else "sum",
+            differs="" if event.is_exact else "of a simulated cache or predictor",
+            family=_EMULATED,
+            source="the emulation itself: gnomon events --component emulated",
+        )
+        for event in EVENTS
+        if event.name.startswith("PAPI_")
+    ]
+
+
+def _as_json(row: Row) -> dict[str, Any]:
+    preset, state = row
+    return {
+        "name": preset.name,
+        "available": row.available,
+        "definition": preset.definition,
+        "reason": state.reason if state is not None else preset.reason,
+        "remedy": state.remedy if state is not None else "",
+        "errno": state.errno if state is not None else 0,
+        "kind": preset.kind,
+        "events": list(preset.events),
+        "unit": preset.unit,
+        "description": preset.description,
+        "family": preset.family,
+        "source": preset.source,
+        "differs": preset.differs,
+        "meanings": list(preset.meanings),
+    }
+
+
+def _titles(rows: Sequence[Row]) -> str:
+    """Return whose presets they are: the families by their titles, users' by their files."""
+    from gnomon.counters import presets
+
+    titles: dict[str, None] = {}
+    for preset, _ in rows:
+        if preset.is_users:
+            titles[preset.source] = None
+        elif preset.family == _EMULATED:
+            titles["the emulated PMU"] = None
+        else:
+            titles[presets.family(preset.family).title] = None
+    return "; ".join(titles)
+
+
+def _ending(rows: Sequence[Row], listed: Sequence[Row], arguments: argparse.Namespace) -> list[str]:
+    """Return what is to be said once, below the list: how many, why not, and what to do."""
+    from gnomon.cli.preset_table import filled
+
+    if not rows:
+        return ["no preset matches; gnomon presets lists all"]
+    defined = [row for row in rows if row.preset.events]
+    lines = [] if not listed or arguments.detail else [""]
+    plural = "" if len(rows) == 1 else "s"
+    counts = f"{len(rows)} preset{plural} ({_titles(rows)}), {len(defined)} defined"
+    if all(row.state is None for row in rows):
+        return [*lines, f"{counts}; none was tried: that is not this machine's PMU"]
+    available = sum(row.available is True for row in rows)
+    lines.append(f"{counts}, {available} can be counted here")
+    causes: dict[tuple[str, str], list[str]] = {}
+    for row in defined:
+        if row.state is not None and not row.state.available:
+            causes.setdefault((row.state.reason, row.state.remedy), []).append(row.preset.name)
+    for (reason, remedy), names in causes.items():
+        which = "" if len(names) == len(defined) else f"{', '.join(names)}: "
+        lines += filled(f"not here: {which}{reason}", "          ")
+        lines += filled(f"remedy: {remedy}", "        ")
+    if causes and not available and arguments.pmu != _EMULATED:
+        lines += filled("more: gnomon doctor says what keeps this machine from counting", "      ")
+        asked = {row.preset.name for row in rows}
+        emulated = [preset.name for preset in _emulated() if preset.name in asked]
+        if emulated:
+            lines += filled(f"{_ON_EMULATED} counts: {', '.join(emulated)}", "    ")
+    return lines

@@ -1,0 +1,71 @@
+"""Text in two columns, a title and what belongs to it, wrapped to the width of the terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+import textwrap
+from collections.abc import Iterable, Sequence
+
+TITLE = 11
+_LEAST, _MOST, _USUAL = 60, 120, 100
+
+
+def columns() -> int:
+    """Return how wide to print: the terminal's width within reason, 100 elsewhere.
+
+    COLUMNS in the environment goes before both.
+    """
+    told = os.environ.get("COLUMNS", "")
+    width = int(told) if told.isdecimal() and len(told) < 5 else 0
+    if not width:
+        try:
+            width = os.get_terminal_size(sys.stdout.fileno()).columns
+        except (OSError, ValueError, AttributeError):
+            width = 0
+    return min(max(width or _USUAL, _LEAST), _MOST)
+
+
+def section(title: str, lines: Iterable[str], width: int) -> str:
+    """Return lines under a title, each wrapped and indented; a title without lines is nothing."""
+    lead = " " * (TITLE + 1)
+    parts: list[str] = []
+    for line in lines:
+        head = lead if parts else f"{title:<{TITLE}} "
+        # A line that begins with a blank is a row of a table or picture: kept as it is.
+        if line.startswith(" ") or not line:
+            parts.append((head + line[1:]).rstrip())
+            continue
+        parts.append(
+            textwrap.fill(
+                line,
+                width,
+                initial_indent=head,
+                subsequent_indent=lead,
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        )
+    return "\n".join(parts)
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+    """Return the lines of a table: the first `left` columns and the last one ranged left.
+
+    Each line begins with a blank, so that `section` keeps it. The last column is left out of the
+    alignment and may be long.
+    """
+    widths = [max(len(row[at]) for row in [head, *rows]) for at in range(len(head))]
+    lines = []
+    for row in [head, *rows]:
+        cells = [
+            cell.ljust(width) if at < left or at == len(row) - 1 else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append((" " + "  ".join(cells)).rstrip())
+    return lines
+
+
+def shortened(text: str, room: int) -> str:
+    """Return text that is no longer than there is room, its end cut off with "..."."""
+    return text if len(text) <= room else text[: max(room - 3, 0)] + "..."

@@ -1,0 +1,9 @@
+"""Which events count at once, on which counters, and in which groups they take turns otherwise."""
+
+from __future__ import annotations
+
+from gnomon.counters.allocation.fit import Fit, Place, addable, fits
+from gnomon.counters.allocation.grouping import groups
+from gnomon.counters.allocation.pmus import CorePmu, at_hand, named
+
+__all__ = ["CorePmu", "Fit", "Place", "addable", "at_hand", "fits", "groups", "named"]

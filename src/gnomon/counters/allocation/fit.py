@@ -1,0 +1,289 @@
+"""Whether events count at once: on which counters, or why not.
+
+An event of several native ones (a preset) fits if all of them do. Events that take no counter of
+a core (software events, tracepoints, /proc) always fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from gnomon.counters.allocation import constraints
+from gnomon.counters.allocation.constraints import Demand
+from gnomon.counters.allocation.pmus import CorePmu, at_hand
+from gnomon.counters.component import Event
+from gnomon.counters.perf import PerfSpec
+from gnomon.counters.pmu import Encoding
+from gnomon.errors import EventUnavailableError
+
+
+class Place(NamedTuple):
+    """Where one native event of an event counts.
+
+    Attributes:
+        event: its place in the sequence that was asked about.
+        native: its place among the event's native events.
+        pmu: name of the PMU.
+        counters: name of the counter, or of the two that it takes.
+    """
+
+    event: int
+    native: int
+    pmu: str
+    counters: tuple[str, ...]
+
+
+class Fit(NamedTuple):
+    """Whether events count at once.
+
+    Attributes:
+        fits: they do.
+        placed: where, by event; () if they do not fit.
+        unlimited: the events that take no counter of a core.
+        conflict: the smallest set of events that is to blame: without any one of them, the others
+            of it fit. () if all fit.
+        why: why these do not fit, in words.
+        remedy: what can be done about it.
+        notes: sentences about what the answer rests on.
+    """
+
+    fits: bool
+    placed: tuple[Place, ...]
+    unlimited: tuple[int, ...] = ()
+    conflict: tuple[int, ...] = ()
+    why: str = ""
+    remedy: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class Asked(NamedTuple):
+    """What events ask of one PMU: `demands[i]` is of native `owners[i]`, an (event, native)."""
+
+    pmu: CorePmu
+    demands: tuple[Demand, ...]
+    owners: tuple[tuple[int, int], ...]
+
+    def of(self, events: Sequence[int]) -> Asked:
+        """Return what some of the events ask."""
+        kept = [at for at, (event, _) in enumerate(self.owners) if event in events]
+        return Asked(
+            self.pmu,
+            tuple(self.demands[at] for at in kept),
+            tuple(self.owners[at] for at in kept),
+        )
+
+    @property
+    def events(self) -> tuple[int, ...]:
+        """The events, in order."""
+        return tuple(sorted({event for event, _ in self.owners}))
+
+    @property
+    def all(self) -> tuple[Demand, ...]:
+        """The demands, and that of the NMI watchdog where it runs."""
+        return (*_watchdog(self.pmu), *self.demands)
+
+    def is_placed(self) -> bool:
+        """Whether they count at once."""
+        return (
+            constraints.place(self.pmu.family, self.all) is not None
+            and constraints.unmet(self.pmu.family, self.demands) is None
+        )
+
+
+def fits(events: Sequence[Event], pmus: Sequence[CorePmu] | None = None) -> Fit:
+    """Return whether events count at once, on which counters, or which of them conflict and why.
+
+    On hybrid CPUs the events of each PMU count on its own cores, whatever those of the other do.
+
+    Args:
+        events: resolved events of any component.
+        pmus: the core PMUs to count on; by default those of this machine.
+
+    Raises:
+        EventUnavailableError: an event counts on a core PMU, and there is none.
+    """
+    on = at_hand() if pmus is None else tuple(pmus)
+    asked = ask(events, on)
+    if not on:
+        for event in events:
+            if is_hardware(event):
+                raise no_pmu(event)
+    placed: list[Place] = []
+    notes = tuple(note for one in asked for note in one.pmu.notes)
+    unlimited = tuple(at for at, event in enumerate(events) if not is_hardware(event))
+    for one in asked:
+        family = one.pmu.family
+        lacking = constraints.unmet(family, one.demands)
+        if lacking is not None:
+            at = one.owners[lacking[0]][0]
+            why = f"{events[at].name}: {lacking[1]}"
+            return Fit(False, (), unlimited, (at,), why, "count the other one with it", notes)
+        places = constraints.place(family, one.all)
+        if places is None:
+            conflict = blame(one)
+            why, remedy = _explain(one.of(conflict), events)
+            return Fit(False, (), unlimited, conflict, why, remedy, notes)
+        own = places[len(one.all) - len(one.demands) :]
+        placed.extend(
+            Place(event, native, one.pmu.name, one.pmu.counter_names(place))
+            for (event, native), place in zip(one.owners, own, strict=True)
+        )
+    return Fit(True, tuple(sorted(placed)), unlimited, notes=notes)
+
+
+def addable(
+    chosen: Sequence[Event], candidates: Sequence[Event], pmus: Sequence[CorePmu] | None = None
+) -> tuple[int, ...]:
+    """Return which of the candidates can be counted beside the chosen events, each by itself.
+
+    Args:
+        chosen: events that fit.
+        candidates: events that may be added.
+        pmus: the core PMUs to count on; by default those of this machine.
+    """
+    on = at_hand() if pmus is None else tuple(pmus)
+    base = {one.pmu.name: one for one in ask(chosen, on)}
+    answers: dict[tuple[str, tuple[Demand, ...]], bool] = {}
+
+    def fits_beside(candidate: Event) -> bool:
+        for new in ask((candidate,), on):
+            key = (new.pmu.name, new.demands)
+            if key not in answers:
+                own = base.get(new.pmu.name)
+                demands = (*(own.demands if own else ()), *new.demands)
+                owners = ((0, 0),) * len(demands)
+                answers[key] = Asked(new.pmu, demands, owners).is_placed()
+            if not answers[key]:
+                return False
+        return bool(on) or not is_hardware(candidate)
+
+    return tuple(at for at, candidate in enumerate(candidates) if fits_beside(candidate))
+
+
+def is_hardware(event: Event) -> bool:
+    """Return whether an event takes a counter of a core."""
+    spec = event.spec
+    return isinstance(spec, PerfSpec) and spec.hardware and event.info.component == "cpu"
+
+
+def ask(events: Sequence[Event], pmus: Sequence[CorePmu]) -> tuple[Asked, ...]:
+    """Return what events ask of each PMU that they ask anything of."""
+    found = []
+    for pmu in pmus:
+        demands: list[Demand] = []
+        owners: list[tuple[int, int]] = []
+        known: dict[Encoding, Demand] = {}
+        for at, event in enumerate(events):
+            if not is_hardware(event):
+                continue
+            for native, term in enumerate(event.spec.terms):
+                if not pmu.counts(term.encoding, is_only=len(pmus) == 1):
+                    continue
+                encoding = term.encoding
+                if encoding not in known:
+                    known[encoding] = constraints.demand(pmu.family, pmu.available, encoding)
+                demands.append(known[encoding])
+                owners.append((at, native))
+        if demands:
+            found.append(Asked(pmu, tuple(demands), tuple(owners)))
+    return tuple(found)
+
+
+def blame(asked: Asked) -> tuple[int, ...]:
+    """Return the smallest conflict among events that do not fit: all but any one of them do."""
+    kept = list(asked.events)
+    # A maximal set that fits plus one that does not: what is left of it cannot be made smaller.
+    for event in asked.events:
+        rest = [one for one in kept if one != event]
+        if rest and constraints.place(asked.pmu.family, asked.of(rest).all) is None:
+            kept = rest
+    return tuple(kept)
+
+
+def no_pmu(event: Event) -> EventUnavailableError:
+    """Return the refusal of an event for want of any core PMU."""
+    from gnomon.counters.machine import no_pmu as explain
+
+    reason, remedy = explain()
+    return EventUnavailableError(
+        event.name, reason, f"{remedy}; or ask for another CPU's PMU (gnomon events --fit, --pmu)"
+    )
+
+
+def _watchdog(pmu: CorePmu) -> tuple[Demand, ...]:
+    if not pmu.watchdog or pmu.family.watchdog is None:
+        return ()
+    encoding = Encoding(4, pmu.family.watchdog)
+    return (constraints.demand(pmu.family, pmu.available, encoding),)
+
+
+def _explain(asked: Asked, events: Sequence[Event]) -> tuple[str, str]:
+    """Return why the events of a smallest conflict do not fit, and the remedy."""
+    pmu, family = asked.pmu, asked.pmu.family
+    names = [events[at].name for at in asked.events]
+    turns = "count them in turns (multiplexing), or in separate runs"
+    if len(names) == 1:
+        return _explain_alone(asked, names[0])
+    clash = constraints.disagreement(family, asked.all)
+    if clash is not None:
+        return f"{_join(names)} want {_want(clash)}", turns
+    counters = sorted({counter for one in asked.demands for counter in one.counters})
+    natives = len(asked.demands)
+    what = f"{natives} native events" if natives > len(names) else f"{natives} events"
+    dog = _watchdog(pmu)
+    holds = " of which the kernel's NMI watchdog holds one" if dog else ""
+    why = (
+        f"{_join(names)} can only use {_span(family.counters, counters)}: {what} for "
+        f"{len(counters)} counter{'s' * (len(counters) != 1)}{holds}"
+    )
+    if any(len(place) > 1 for one in asked.demands for c in one.choices for place in c.places):
+        why += ", of which some take two"
+    if dog:
+        turns = "as root: sysctl kernel.nmi_watchdog=0; or " + turns
+    return why, turns
+
+
+def _explain_alone(asked: Asked, name: str) -> tuple[str, str]:
+    for one in asked.demands:
+        if not one.choices:
+            return (
+                f"{name}: no counter of {asked.pmu.title} that is to be had counts it",
+                "choose another event: `gnomon events` lists them",
+            )
+    clash = constraints.disagreement(asked.pmu.family, asked.all)
+    if clash is not None:
+        return f"{name} is made of events that want {_want(clash)}", "choose another event"
+    return (
+        f"{name} is made of {len(asked.demands)} native events, more than count at once",
+        "count its native events in turns",
+    )
+
+
+def _want(clash: constraints.Disagreement) -> str:
+    if clash.wanted > 1:
+        room = f"has room for {clash.registers}" if clash.registers > 1 else "can have only one"
+        return f"{clash.wanted} different settings of {clash.name}, of which the PMU {room}"
+    return f"different settings of {clash.name}"
+
+
+def _join(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+
+
+def _span(names: Sequence[str], counters: Sequence[int]) -> str:
+    """Return counters as people write them: "FIXED0 and PMC0 to PMC3"."""
+    parts = []
+    start = 0
+    for at in range(1, len(counters) + 1):
+        goes_on = at < len(counters) and counters[at] == counters[at - 1] + 1
+        if goes_on and _stem(names[counters[at]]) == _stem(names[counters[start]]):
+            continue
+        first, last = names[counters[start]], names[counters[at - 1]]
+        parts.append(first if first == last else f"{first} to {last}")
+        start = at
+    return _join(parts)
+
+
+def _stem(name: str) -> str:
+    return name.rstrip("0123456789")

@@ -1,0 +1,43 @@
+"""PAPI's preset events: one name for one meaning on every CPU.
+
+The definitions are data: `data/meanings.toml` says what each preset means, and a file for each
+family of PMUs which native events that is there. Users add their own (`load`, GNOMON_PRESETS).
+"""
+
+from __future__ import annotations
+
+from gnomon.counters.presets.definition import Family, Meaning, Preset
+from gnomon.counters.presets.formula import Formula
+from gnomon.counters.presets.resolve import (
+    Found,
+    availability,
+    find,
+    known_names,
+    of_this_machine,
+    preset_of,
+    resolve,
+)
+from gnomon.counters.presets.shipped import by_pmu, families, family, meanings, names
+from gnomon.counters.presets.users import forget, load, read
+
+__all__ = [
+    "Family",
+    "Formula",
+    "Found",
+    "Meaning",
+    "Preset",
+    "availability",
+    "by_pmu",
+    "families",
+    "family",
+    "find",
+    "forget",
+    "known_names",
+    "load",
+    "meanings",
+    "names",
+    "of_this_machine",
+    "preset_of",
+    "read",
+    "resolve",
+]

@@ -1,0 +1,120 @@
+"""Users' own presets: the files of GNOMON_PRESETS, and those that a program or option loads.
+
+They come before those of Gnomon. What was loaded last comes first, then the files of the variable
+in their order, as in PATH.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+from gnomon.counters.presets import papi_csv, shipped, toml
+from gnomon.counters.presets.definition import Family, Preset
+from gnomon.counters.presets.text import read_text
+
+VARIABLE = "GNOMON_PRESETS"
+_IN_PLACE = "defined by the user, in place of Gnomon's own"
+
+_loaded: list[Family] = []
+
+
+def load(path: Path | str) -> Family:
+    """Return the presets of a file, which are known from now on in this process.
+
+    Args:
+        path: TOML as Gnomon's own files, or PAPI's format of user-defined events.
+
+    Raises:
+        PresetFileError: the file cannot be read, is broken, or gives a preset the name of an
+            event that a component has.
+    """
+    family = read(Path(path))
+    _refuse_taken_names(family)
+    _loaded.append(family)
+    return family
+
+
+def read(path: Path) -> Family:
+    """Return the presets of a file without making them known.
+
+    Raises:
+        PresetFileError: the file cannot be read or is broken.
+    """
+    text = read_text(path)
+    meanings = shipped.meanings()
+    if path.suffix != ".toml" and papi_csv.is_csv(text):
+        family = papi_csv.parse(text, path, meanings)
+    else:
+        family, extends = toml.parse(text, path, meanings)
+        if extends:
+            have = {preset.name for preset in family.presets}
+            base = [p for p in shipped.inherited(extends, path).presets if p.name not in have]
+            family = family._replace(presets=(*family.presets, *base))
+    presets = tuple(
+        preset._replace(
+            source=str(path),
+            is_users=True,
+            pmus=preset.pmus or family.pmus,
+            differs=preset.differs or (_IN_PLACE if preset.name in meanings else ""),
+        )
+        for preset in family.presets
+    )
+    return family._replace(presets=presets, path=str(path))
+
+
+def families() -> tuple[Family, ...]:
+    """Return the users' files, the first to be asked first.
+
+    Raises:
+        PresetFileError: a file of GNOMON_PRESETS cannot be read or is broken.
+    """
+    return (*reversed(_loaded), *_of_variable(os.environ.get(VARIABLE, "")))
+
+
+def preset(name: str, models: tuple[str, ...]) -> Preset | None:
+    """Return the user's preset of a name on a kind of core, None if there is none.
+
+    Args:
+        name: its name; case matters, unless it begins with PAPI_.
+        models: libpfm4's names of the core.
+    """
+    for family in families():
+        for one in family.presets:
+            if one.name == name and (not one.pmus or set(one.pmus) & set(models)):
+                return one
+    return None
+
+
+def forget() -> None:
+    """Forget every file that was loaded."""
+    _loaded.clear()
+
+
+@cache
+def _of_variable(value: str) -> tuple[Family, ...]:
+    found = tuple(read(Path(one)) for one in value.split(os.pathsep) if one)
+    for family in found:
+        _refuse_taken_names(family)
+    return found
+
+
+def _refuse_taken_names(family: Family) -> None:
+    """Refuse a preset that would hide an event: nobody could tell which of them was counted."""
+    from gnomon.counters.components import COMPONENTS
+    from gnomon.errors import EventError, PresetFileError
+
+    for one in family.presets:
+        for source in COMPONENTS:
+            taken = False
+            with suppress(EventError):  # an event of another CPU is none of this machine
+                taken = bool(source.resolve(one.name))
+            if taken:
+                raise PresetFileError(
+                    family.path,
+                    one.line,
+                    f"preset {one.name}: component {source.name} has an event of that name; give "
+                    "the preset a name of its own",
+                )
