@@ -2,6 +2,7 @@
 
     GnomonError
     ├── UsageError                  the command or call was put wrongly (exit 2)
+    │   ├── ComponentError          no component of that name, or a second one
     │   └── PresetFileError         a file of presets that cannot be read as one
     ├── EventError
     │   ├── EventNameError          nothing here has that name
@@ -104,8 +105,14 @@ class EventNameError(EventError, UsageError):
         super().__init__(f"event '{name}': {reason}{nearest}")
 
 
+class ComponentError(UsageError):
+    """A component that does not exist, or whose name is taken or none."""
+
+    papi_name = "PAPI_ENOCMP"
+
+
 class ComponentNameError(EventNameError):
-    """A name whose component does not exist, or was disabled."""
+    """The name of an event whose component does not exist, or was disabled."""
 
     papi_name = "PAPI_ENOCMP"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Sequence
 from itertools import count
@@ -23,9 +24,8 @@ from gnomon.counters.options import (
     State,
     adapted,
     checked,
+    chosen_target,
     domain_of,
-    granularity_of,
-    sharing_of,
 )
 from gnomon.counters.parts import Parts
 from gnomon.counters.resolve import resolve
@@ -33,6 +33,7 @@ from gnomon.errors import (
     AttachedError,
     ClosedError,
     ConflictError,
+    DomainError,
     EmptySetError,
     EventUnavailableError,
     ForkedError,
@@ -65,22 +66,12 @@ class Composition:
         slice_ms: float = SLICE_MS,
         limit: int | None = None,
     ) -> None:
-        given = target or Target()
         self._slice_ms = slice_ms
         self._limit = limit
-        self._target = checked(
-            given._replace(
-                granularity=given.granularity
-                if granularity is None
-                else granularity_of(granularity),
-                inherit=given.inherit if inherit is None else inherit,
-                pinned=given.pinned if pinned is None else pinned,
-                exclusive=given.exclusive if exclusive is None else exclusive,
-                sharing=given.sharing if multiplex is None else sharing_of(multiplex),
-            ),
-            slice_ms,
-            limit,
+        chosen = chosen_target(
+            target or Target(), granularity, inherit, pinned, exclusive, multiplex
         )
+        self._target = checked(chosen, slice_ms, limit)
         self._domain = domain_of(domain)
         self._strict = strict
         self._number = next(_numbers)
@@ -165,9 +156,12 @@ class Composition:
             for field, value in zip(Options._fields, self.options, strict=True)
             if value != getattr(defaults, field)
         ]
-        named = ", ".join(event.name for event in self._events) or "no events"
         how = ", ".join(chosen) or "this thread, all domains, nothing inherited"
-        return f"<EventSet {self._number}: {named}; {', '.join(sorted(self.state))}; {how}>"
+        return f"<{self}; {', '.join(sorted(self.state))}; {how}>"
+
+    def __str__(self) -> str:
+        named = ", ".join(event.name for event in self._events) or "no events"
+        return f"event set {self._number} ({named})"
 
     # --- its events ---------------------------------------------------------------------------
 
@@ -288,7 +282,7 @@ class Composition:
         """
         self._refuse_change("it is attached")
         if self._is_attached:
-            raise AttachedError(f"{self!r} is attached already: detach it first")
+            raise AttachedError(f"{self} is attached already: detach it first")
         if pid is not None and pid < 1:
             raise OptionError(f"attach to pid={pid}: name a process or thread that runs")
         if pid is None and cpu < 0:
@@ -305,7 +299,7 @@ class Composition:
         """
         self._refuse_change("it is detached")
         if not self._is_attached:
-            raise AttachedError(f"{self!r} is not attached: there is nothing to detach it from")
+            raise AttachedError(f"{self} is not attached: there is nothing to detach it from")
         self._retarget(self._target._replace(pid=0, cpu=-1), self._slice_ms, self._limit)
 
     def multiplex(self, slice_ms: float = SLICE_MS, limit: int | None = None) -> None:
@@ -332,7 +326,7 @@ class Composition:
         for at, event in enumerate(self._events):
             if event.name == name:
                 return at
-        raise NotInSetError(f"event '{name}' is not in {self!r}: see its `events`", papi_name)
+        raise NotInSetError(f"event '{name}' is not in {self}: see its `events`", papi_name)
 
     def _refuse_dead(self) -> None:
         if self._closed:
@@ -350,7 +344,7 @@ class Composition:
     def _refuse_change(self, what: str) -> None:
         self._refuse_dead()
         if self._running:
-            raise RunningError(f"{self!r} is counting: stop it before {what}")
+            raise RunningError(f"{self} is counting: stop it before {what}")
 
     def _renumbered(self, events: tuple[Event, ...]) -> tuple[Event, ...]:
         """Return events whose braces are not those of events that are there already."""
@@ -365,7 +359,11 @@ class Composition:
         """Open events behind those of `parts`, and take over what is open then."""
         n = len(parts.events)
         fitted = [adapted(event, target, self._domain) for event in asked]
-        refused = parts.add(fitted, strict=self._strict)
+        try:
+            refused = parts.add(fitted, strict=self._strict)
+        except EventUnavailableError as error:
+            self._refuse_domain(error, asked, target)
+            raise
         opened = {event.name for event in parts.events[n:]}
         self._unavailable += tuple(
             Unavailable(r.event.name, r.reason, r.remedy, r.errno) for r in refused
@@ -374,6 +372,22 @@ class Composition:
         self._parts = parts
         self._pid = os.getpid()
         self._renew()
+
+    def _refuse_domain(
+        self, error: EventUnavailableError, asked: Sequence[Event], target: Target
+    ) -> None:
+        """Raise DomainError where an event was refused for the domain of the set alone."""
+        event = next((e for e in asked if e.name == error.name), None)
+        unfit = error.errno in (errno.EINVAL, errno.EOPNOTSUPP) and event is not None
+        if self._domain is Domain.ALL or not unfit or event is None:
+            return
+        trial = Parts(target)
+        if not trial.add([event], strict=False):
+            trial.close()
+            raise DomainError(
+                f"event '{error.name}' on PMU '{error.pmu}': it cannot be counted in domain "
+                f"{self._domain} alone ({errno.errorcode[error.errno]}); leave domain= out"
+            ) from None
 
     def _retarget(self, target: Target, slice_ms: float, limit: int | None) -> None:
         """Open the events on another target; where that fails everything stays as it was."""

@@ -63,7 +63,7 @@ class EventSet(Composition):
             KernelError: the kernel refuses to start.
         """
         if self._running:
-            raise RunningError(f"{self!r} is counting already: stop it before it is started")
+            raise RunningError(f"{self} is counting already: stop it before it is started")
         self.open()
         if self._place is not None:
             components = {event.info.component for event in self._events}
@@ -127,8 +127,7 @@ class EventSet(Composition):
         """
         if into is not None and [v.event for v in into] != [e.name for e in self._events]:
             raise EventSetError(
-                f"accumulate: it holds {', '.join(v.event for v in into)}, not the events of "
-                f"{self!r}"
+                f"accumulate: it holds {', '.join(v.event for v in into)}, not the events of {self}"
             )
         taken = self._take()
         values = tuple(taken[at] for at in range(len(taken)))
@@ -154,7 +153,7 @@ class EventSet(Composition):
         """
         self._refuse_dead()
         raise WriteError(
-            f"{self!r} cannot be set to {list(counts)}: the kernel has no call that writes its "
+            f"{self} cannot be set to {list(counts)}: the kernel has no call that writes its "
             "counters; reset() sets them to 0, and accumulate() adds to what you have"
         )
 

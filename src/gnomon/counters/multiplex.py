@@ -12,7 +12,6 @@ Source: perf_event_open(2); Documentation/ABI/testing/sysfs-devices-..., perf_ev
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 from pathlib import Path
 
 from gnomon import _core
@@ -246,21 +245,33 @@ class MultiplexCounting:
 
 
 def form_groups(events: Sequence[Event], limit: int = 0) -> tuple[tuple[int, ...], ...]:
-    """Return which events count at the same time: places of events, in groups that take turns.
+    """Return which events count at the same time: places of events, in few groups.
+
+    The constraint tables say which events fit together, and the kernel has the last word.
 
     Args:
         events: in the order of the set; those of one brace group stay together.
-        limit: at most so many native events a group, unless braces hold more; 0 is as many as fit.
+        limit: at most so many events a group, unless braces hold more; 0 is as many as fit.
     """
-    bundles: dict[object, list[int]] = {}
+    if any(event.spec.hardware for event in events):
+        from gnomon.counters.allocation import groups
+
+        planned = groups(events, limit or None)
+        if all(fit([events[at] for at in group]) for group in planned):
+            return planned
+    return _first_fit(events, limit)
+
+
+def _first_fit(events: Sequence[Event], limit: int) -> tuple[tuple[int, ...], ...]:
+    bundles: dict[tuple[str, int], list[int]] = {}
     for at, event in enumerate(events):
-        bundles.setdefault(("alone", at) if event.group is None else event.group, []).append(at)
+        key = ("alone", at) if event.group is None else ("braces", event.group)
+        bundles.setdefault(key, []).append(at)
     groups: list[list[int]] = []
     for bundle in bundles.values():
         for group in groups:
-            together = [events[at] for at in (*group, *bundle)]
-            n = sum(len(event.spec.terms) for event in together)
-            if (not limit or n <= limit) and fit(together):
+            together = [*group, *bundle]
+            if (not limit or len(together) <= limit) and fit([events[at] for at in together]):
                 group.extend(bundle)
                 break
         else:
@@ -272,5 +283,5 @@ def _mux_interval_ns(kind: int, sysfs: Path) -> int:
     from gnomon.counters.pmu import core_pmus, find
 
     of = core_pmus(sysfs)[:1] if kind in (0, 3, 4) else [p for p in find(sysfs) if p.type == kind]
-    paths = chain.from_iterable([pmu.path / "perf_event_mux_interval_ms"] for pmu in of)
-    return 1_000_000 * (next((read_number(path) for path in paths), None) or 0)
+    found = [read_number(pmu.path / "perf_event_mux_interval_ms") for pmu in of]
+    return 1_000_000 * ((found[0] if found else None) or 0)

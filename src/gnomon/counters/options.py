@@ -117,6 +117,28 @@ def sharing_of(value: bool | Sharing | str) -> Sharing:
         raise OptionError(f"multiplex '{value}': use True, False or 'kernel'") from None
 
 
+def chosen_target(
+    target: Target,
+    granularity: Granularity | str | None,
+    inherit: bool | None,
+    pinned: bool | None,
+    exclusive: bool | None,
+    multiplex: bool | Sharing | str | None,
+) -> Target:
+    """Return a target with the options that are given (not None) in place of its own.
+
+    Raises:
+        OptionError: one of them does not exist.
+    """
+    return target._replace(
+        granularity=target.granularity if granularity is None else granularity_of(granularity),
+        inherit=target.inherit if inherit is None else inherit,
+        pinned=target.pinned if pinned is None else pinned,
+        exclusive=target.exclusive if exclusive is None else exclusive,
+        sharing=target.sharing if multiplex is None else sharing_of(multiplex),
+    )
+
+
 def checked(target: Target, slice_ms: float, limit: int | None) -> Target:
     """Return a target whose options make sense together, with the slice and limit in it.
 
@@ -135,7 +157,7 @@ def checked(target: Target, slice_ms: float, limit: int | None) -> Target:
         if target.granularity not in (Granularity.CPU, Granularity.SYSTEM):
             raise OptionError(f"{where}: name a process or thread, or a CPU from 0 on")
     if target.granularity is Granularity.CPU and target.cpu < 0:
-        raise OptionError("granularity cpu: say which: cpu=0, say")
+        raise OptionError("granularity cpu: say which, as in target=Target(cpu=0)")
     if target.granularity is Granularity.SYSTEM and target.cpu >= 0:
         raise OptionError(
             f"granularity system is every CPU: leave cpu={target.cpu} out, or use granularity cpu"

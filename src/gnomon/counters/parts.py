@@ -9,6 +9,7 @@ from gnomon.counters.component import Event, Growing, Refusal, Resettable, Targe
 from gnomon.counters.join import JoinedResettable, ResettableCounting
 from gnomon.counters.perf_counting import refused_error
 from gnomon.counters.resolve import owner
+from gnomon.counters.sources import note_use
 
 if TYPE_CHECKING:
     from gnomon import _core
@@ -117,6 +118,7 @@ class Parts:
                 added = part.grows.add(events)
                 self.notes.extend(added.notes)
                 return part, added.events, added.refused
+        note_use(component)
         opened = owner(events[0]).open(events, self._target)
         self.notes.extend(opened.notes)
         if opened.counting is None:

@@ -240,10 +240,7 @@ class PerfCounting:
             reason = "this kernel cannot count a process without its children (Linux 5.13 can)"
             return Refusal(event, reason, "use inherit=True, which counts both", number, pmu)
         if number == errno.EINVAL and spec.hardware and beside and self._opens_alone(event):
-            others = ", ".join(one.name for one in beside)
-            reason = f"does not fit on the PMU together with the other events of this set: {others}"
-            remedy = "count it in a set of its own, or let them take turns (multiplex)"
-            return Refusal(event, reason, remedy, number, pmu, conflict=True)
+            return _conflict(event, beside, number, pmu)
         reason, remedy = refusal.explain(number, hardware=spec.hardware, tracepoint=spec.tracepoint)
         return Refusal(event, reason, remedy, number, pmu)
 
@@ -255,6 +252,15 @@ class PerfCounting:
             return False
         alone.close()
         return True
+
+
+def _conflict(event: Event, beside: Sequence[Event], number: int, pmu: str) -> Refusal:
+    from gnomon.counters.allocation import fits
+
+    why = fits([*beside, event]).why or f"they are {', '.join(one.name for one in beside)}"
+    reason = f"does not fit on the PMU together with the other events of this set: {why}"
+    remedy = "count it in a set of its own, or let them take turns (multiplex)"
+    return Refusal(event, reason, remedy, number, pmu, conflict=True)
 
 
 def _sums(readings: Sequence[NativeCounts]) -> NativeCounts:

@@ -53,7 +53,7 @@ def claim(events: Composition, components: Iterable[str], where: Place) -> tuple
         other = _counting.get(key)
         if other is not None and other is not events:
             raise RunningError(
-                f"{other!r} counts events of component '{key[1]}' here already: stop it first, or "
+                f"{other} counts events of component '{key[1]}' here already: stop it first, or "
                 "add the events to it"
             )
     for key in keys:
