@@ -13,6 +13,7 @@ extern PyTypeObject *core_reading_type;
 /* Each adds its types and functions to the module; 0, or -1 with an exception set. */
 int core_add_reading(PyObject *module);
 int core_add_group(PyObject *module);
+int core_add_rotation(PyObject *module);
 int core_add_ring(PyObject *module);
 int core_add_process(PyObject *module);
 int core_add_events(PyObject *module);
@@ -32,6 +33,9 @@ enum core_layout {
  */
 PyObject *core_reading_new(PyObject *shape, int n, enum core_layout layout);
 uint64_t *core_reading_words(PyObject *reading);
+
+/* The core's group of a Group that somebody else starts and stops; NULL with an exception set. */
+struct gn_group *core_group_to_rotate(PyObject *object);
 
 PyObject *core_set_errno(int negative_errno);
 

@@ -2,15 +2,33 @@
 
     GnomonError
     ├── UsageError                  the command or call was put wrongly (exit 2)
+    │   ├── ComponentError          no component of that name, or a second one
     │   └── PresetFileError         a file of presets that cannot be read as one
     ├── EventError
     │   ├── EventNameError          nothing here has that name
+    │   │   └── ComponentNameError  no component has that name
     │   │   └── NotPresetError      it is an event, but not a preset
     │   └── EventUnavailableError   the event exists, but not here and now
-    ├── EventSetError
+    │       ├── ConflictError           not beside the other events of the set
+    │       ├── EventPermissionError    the kernel does not allow it
+    │       ├── EventUnsupportedError   the PMU or the kernel cannot do it
+    │       ├── DescriptorsError        no descriptor is left for it
+    │       └── EventSystemError        the kernel refused for another reason
+    ├── EventSetError               an event set was used against its rules
+    │   ├── EmptySetError           nothing in it to count
+    │   ├── NotInSetError           an event that the set does not have
+    │   ├── AttachedError           attached already, or detached without
+    │   ├── OptionError             an option that makes no sense
+    │   ├── DomainError             a domain that is none, or that nobody can tell apart
+    │   ├── FeatureError            an option that a component cannot honour
+    │   ├── WriteError              counters of the kernel cannot be written
+    │   ├── ClosedError             the set was closed
     │   ├── ForkedError             a child uses the set of its parent
     │   ├── NotRunningError         stop or read of a set that was not started
-    │   └── RunningError            a change to a set while it counts
+    │   ├── RunningError            a change to a set while it counts, or a second set
+    │   ├── CountersLostError       others have the counters of a pinned set
+    │   ├── ComponentUsedError      a component is disabled too late
+    │   └── KernelError             the kernel refused for another reason
     ├── EmulationError              the emulated PMU cannot run here
     ├── TimerError                  a timer that this machine does not have
     ├── ProgramError                the program to be measured could not be started
@@ -24,7 +42,13 @@ A message names the thing, the cause and the remedy, in this order.
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
+
+
+def _error_name(number: int) -> str:
+    # Python knows this one by its other name.
+    return "EOPNOTSUPP" if number == errno.EOPNOTSUPP else errno.errorcode.get(number, "")
 
 
 class GnomonError(Exception):
@@ -81,6 +105,18 @@ class EventNameError(EventError, UsageError):
         super().__init__(f"event '{name}': {reason}{nearest}")
 
 
+class ComponentError(UsageError):
+    """A component that does not exist, or whose name is taken or none."""
+
+    papi_name = "PAPI_ENOCMP"
+
+
+class ComponentNameError(EventNameError):
+    """The name of an event whose component does not exist, or was disabled."""
+
+    papi_name = "PAPI_ENOCMP"
+
+
 class NotPresetError(EventNameError):
     """The name of an event where only that of a preset is meant."""
 
@@ -95,16 +131,87 @@ class EventUnavailableError(EventError):
         reason: why the kernel or the machine refused, in words.
         remedy: what to do about it.
         errno: the kernel's error number, 0 where none was involved.
+        pmu: the kernel's name of the PMU that was asked, "" where none was.
     """
 
     papi_name = "PAPI_ENOEVNT"
 
-    def __init__(self, name: str, reason: str, remedy: str, errno: int = 0) -> None:
+    def __init__(self, name: str, reason: str, remedy: str, errno: int = 0, pmu: str = "") -> None:
         self.name = name
         self.reason = reason
         self.remedy = remedy
         self.errno = errno
-        super().__init__(f"event '{name}': {reason}; {remedy}")
+        self.pmu = pmu
+        where = f" on PMU '{pmu}'" if pmu else ""
+        word = _error_name(errno)
+        code = f" ({word})" if word and word not in reason else ""
+        super().__init__(f"event '{name}'{where}: {reason}{code}; {remedy}")
+
+
+class ConflictError(EventUnavailableError):
+    """An event that cannot be counted together with the others of its set, or twice in it."""
+
+    papi_name = "PAPI_ECNFLCT"
+
+
+class EventPermissionError(EventUnavailableError):
+    """An event that this user may not count (EPERM, EACCES)."""
+
+    papi_name = "PAPI_EPERM"
+
+
+class EventUnsupportedError(EventUnavailableError):
+    """An event that the PMU or the kernel cannot count so (ENODEV, EOPNOTSUPP)."""
+
+    papi_name = "PAPI_ENOSUPP"
+
+
+class DescriptorsError(EventUnavailableError):
+    """An event for which no descriptor is left (EMFILE, ENFILE)."""
+
+    papi_name = "PAPI_ECOUNT"
+
+
+class EventSystemError(EventUnavailableError):
+    """An event that the kernel refused for a reason that none of the others is."""
+
+    papi_name = "PAPI_ESYS"
+
+
+_REFUSALS: dict[int, type[EventUnavailableError]] = {
+    errno.ENOENT: EventUnavailableError,
+    errno.EPERM: EventPermissionError,
+    errno.EACCES: EventPermissionError,
+    errno.ENODEV: EventUnsupportedError,
+    errno.ENXIO: EventUnsupportedError,
+    errno.EOPNOTSUPP: EventUnsupportedError,
+    errno.EMFILE: DescriptorsError,
+    errno.ENFILE: DescriptorsError,
+    errno.EBUSY: ConflictError,
+    errno.ENOSPC: ConflictError,
+}
+
+
+def refused(
+    name: str, reason: str, remedy: str, number: int, pmu: str = "", *, conflict: bool = False
+) -> EventUnavailableError:
+    """Return the exception that a refusal by the kernel is.
+
+    Args:
+        name: the event.
+        reason: why, in words.
+        remedy: what to do about it.
+        number: the error number, 0 where none was involved.
+        pmu: the PMU that was asked, "" where none was.
+        conflict: alone the event would have been taken.
+    """
+    if conflict:
+        kind: type[EventUnavailableError] = ConflictError
+    elif number == 0:
+        kind = EventUnavailableError
+    else:
+        kind = _REFUSALS.get(number, EventSystemError)
+    return kind(name, reason, remedy, number, pmu)
 
 
 class EventSetError(GnomonError):
@@ -113,8 +220,62 @@ class EventSetError(GnomonError):
     papi_name = "PAPI_EINVAL"
 
 
+class EmptySetError(EventSetError):
+    """A set without events is to count.
+
+    `papi_name` is PAPI_ENOCMP where it never had any, so that no component is involved at all,
+    and PAPI_EINVAL where all were taken out.
+    """
+
+    def __init__(self, message: str, *, never_had_any: bool) -> None:
+        self.papi_name = "PAPI_ENOCMP" if never_had_any else "PAPI_EINVAL"
+        super().__init__(message)
+
+
+class NotInSetError(EventSetError):
+    """An event that is not in the set; to take it out is PAPI_EINVAL, to ask for it is not."""
+
+    def __init__(self, message: str, papi_name: str) -> None:
+        self.papi_name = papi_name
+        super().__init__(message)
+
+
+class AttachedError(EventSetError):
+    """The set is attached already, or is to be detached and is not attached."""
+
+
+class OptionError(EventSetError, UsageError):
+    """An option of an event set that does not exist, is out of range or contradicts another."""
+
+
+class DomainError(EventSetError, UsageError):
+    """A domain that does not exist, or that this event cannot be counted in alone."""
+
+    papi_name = "PAPI_EINVAL_DOM"
+
+
+class FeatureError(EventSetError):
+    """An option of an event set that the component of one of its events cannot honour."""
+
+    papi_name = "PAPI_ECMP"
+
+
+class WriteError(EventSetError):
+    """Counters of the kernel cannot be set to a number."""
+
+    papi_name = "PAPI_ENOSUPP"
+
+
+class ClosedError(EventSetError):
+    """The set was closed: its handle is dead."""
+
+    papi_name = "PAPI_ENOEVST"
+
+
 class ForkedError(EventSetError):
-    """A child process uses an event set that its parent opened (raised by `gnomon._core`)."""
+    """A child process uses an event set that its parent opened (also raised by `gnomon._core`)."""
+
+    papi_name = "PAPI_ENOINIT"
 
 
 class NotRunningError(EventSetError):
@@ -124,9 +285,27 @@ class NotRunningError(EventSetError):
 
 
 class RunningError(EventSetError):
-    """The set is counting, and what was asked for needs it stopped."""
+    """The set is counting and what was asked for needs it stopped, or another set is in the way."""
 
     papi_name = "PAPI_EISRUN"
+
+
+class CountersLostError(EventSetError):
+    """A pinned set did not get its counters, or lost them (raised by `gnomon._core`)."""
+
+    papi_name = "PAPI_ECLOST"
+
+
+class ComponentUsedError(EventSetError):
+    """A component that was used already is to be disabled."""
+
+    papi_name = "PAPI_ENOINIT"
+
+
+class KernelError(EventSetError):
+    """The kernel refused to start, read or stop what it had opened (also raised by `_core`)."""
+
+    papi_name = "PAPI_ESYS"
 
 
 class EmulationError(GnomonError):

@@ -147,7 +147,7 @@ def test_energy_that_only_root_may_read(tmp_path: Path) -> None:
         "from gnomon.counters.components.power import PowerComponent\n"
         "power = PowerComponent(sys=Path(sys.argv[1]))\n"
         "opened = power.open(power.resolve('power:::package_energy'), Target())\n"
-        "print(json.dumps([opened.refused[0][1:], list(power.availability())]))\n"
+        "print(json.dumps([opened.refused[0][1:4], list(power.availability())]))\n"
     )
     command = [*planted.WITHOUT_RIGHTS, sys.executable, "-c", script, str(tree)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

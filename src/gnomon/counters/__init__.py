@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gnomon.counters.component import Target
     from gnomon.counters.eventset import EventSet
+    from gnomon.counters.sources import add_component, disable_component
     from gnomon.model.value import Value
 
-__all__ = ["EventSet", "Target", "Value"]
+__all__ = ["EventSet", "Target", "Value", "add_component", "disable_component"]
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401
@@ -22,6 +23,10 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401
         from gnomon.counters.component import Target
 
         return Target
+    if name in ("add_component", "disable_component"):
+        from gnomon.counters import sources
+
+        return getattr(sources, name)
     if name == "Value":
         from gnomon.model.value import Value
 

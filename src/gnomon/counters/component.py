@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from gnomon import _core
 from gnomon.model.value import Domain, How, Scope, Value
@@ -91,22 +91,55 @@ def make_value(
     )
 
 
+class Granularity(StrEnum):
+    """What a count covers at its coarsest."""
+
+    THREAD = "thread"
+    PROCESS = "process"
+    PROCESS_GROUP = "process-group"
+    CPU = "cpu"
+    SYSTEM = "system"
+
+
+class Sharing(StrEnum):
+    """What happens to events of which there are more than counters."""
+
+    NONE = "none"
+    """What does not fit is refused."""
+    ROTATED = "rotated"
+    """Groups of our own forming take turns of `Target.slice_ns`."""
+    KERNEL = "kernel"
+    """Events are independent, and the kernel rotates them at its own interval."""
+
+
 class Target(NamedTuple):
-    """What an event set counts.
+    """What an event set counts, and how its events are opened there.
 
     Attributes:
-        pid: process or thread to count; 0 is the calling thread; None while a command's
-            process does not exist yet.
+        pid: process or thread to count; 0 is the calling thread; -1 is whatever runs on `cpu`; None
+            while a command's process does not exist yet.
         cpu: count on this CPU only; -1 is wherever the target runs.
         inherit: threads and processes created later are counted too.
         command: counting begins when the next program is executed by a child of the calling
             thread (`gnomon count -- program`).
+        granularity: how much around `pid` is counted.
+        pinned: the events are on the counters always, or counting ends with an error.
+        exclusive: no other events are on the PMU while these are.
+        sharing: what happens when they do not all fit.
+        slice_ns: how long a turn is, in nanoseconds; 0 unless `sharing` is ROTATED.
+        limit: at most so many events a turn; 0 is as many as fit.
     """
 
     pid: int | None = 0
     cpu: int = -1
     inherit: bool = False
     command: bool = False
+    granularity: Granularity = Granularity.THREAD
+    pinned: bool = False
+    exclusive: bool = False
+    sharing: Sharing = Sharing.NONE
+    slice_ns: int = 0
+    limit: int = 0
 
 
 class RawCount(NamedTuple):
@@ -161,13 +194,56 @@ class Counting(Protocol):
         """Give back every descriptor."""
 
 
+class Resettable(Counting, Protocol):
+    """A counting whose zero can be moved while it counts."""
+
+    def take(self) -> Sequence[RawCount]:
+        """Return the counts since the start, or the last of these calls, and go on from zero."""
+
+
+@runtime_checkable
+class Growing(Resettable, Protocol):
+    """A counting that takes further events, and gives some up, while it is stopped."""
+
+    def add(self, events: Sequence[Event]) -> Added:
+        """Open more events; none that is open already is touched."""
+
+    def remove(self, at: int) -> None:
+        """Close the event at that place; those behind it move up."""
+
+    def group(self) -> _core.Group[Value] | None:
+        """Return the one kernel group whose reading is this counting's, None if it takes more."""
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what is to be said of the counts so far."""
+
+
 class Refusal(NamedTuple):
-    """Why one event of a set could not be opened."""
+    """Why one event of a set could not be opened.
+
+    Attributes:
+        event: the event.
+        reason: why, in words.
+        remedy: what to do about it.
+        errno: the kernel's error number, 0 where none was involved.
+        pmu: the kernel's name of the PMU that was asked, "" where none was.
+        conflict: alone it would have opened.
+    """
 
     event: Event
     reason: str
     remedy: str
     errno: int = 0
+    pmu: str = ""
+    conflict: bool = False
+
+
+class Added(NamedTuple):
+    """What came of adding events to a `Growing`; the fields are those of `Opened`."""
+
+    events: tuple[Event, ...]
+    refused: tuple[Refusal, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class Opened(NamedTuple):

@@ -3,148 +3,52 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
 from types import TracebackType
 
 from gnomon import _core
-from gnomon.counters.component import Counting, Event, RawCount, Refusal, Target, make_reading
-from gnomon.counters.join import JoinedCounting
-from gnomon.counters.perf import PerfCounting
-from gnomon.counters.resolve import owner, resolve
-from gnomon.errors import EventSetError, EventUnavailableError, NotRunningError, RunningError
-from gnomon.model.value import Unavailable, Value
+from gnomon.counters import running
+from gnomon.counters.component import Event, RawCount
+from gnomon.counters.composition import Composition, Reading
+from gnomon.errors import EventSetError, NotRunningError, RunningError, WriteError
+from gnomon.model.value import How, Value
 
-Reading = _core.Reading[Value]
+__all__ = ["EventSet", "Reading"]
 
 
-class EventSet:
+class EventSet(Composition):
     """Events that are counted together.
 
         with EventSet("task-clock,page-faults") as events:
             work()
             print(events.read()[0].value)
 
+    A set that was closed is dead; one that its `with` block has ended can be started again. At any
+    time one set at most counts events of one component on one thread.
+
     Args:
         names: an event list, or several.
-        target: what to count; by default the calling thread.
+        target: what to count; by default the calling thread. The options below come on top.
         strict: raise EventUnavailableError for an event that cannot be counted here; otherwise
             it is left out and listed in `unavailable`.
+        domain: privilege levels (`user`, `kernel`, `hypervisor`, `user+kernel`, `all`) for events
+            whose name does not say; `all` by default.
+        granularity: `thread` (the default), `process` (all its threads), `process-group`, `cpu`
+            (all that runs on the CPU of the target) or `system`.
+        inherit: threads and processes created later are counted too.
+        pinned: the events are on the counters always, or reading raises CountersLostError.
+        exclusive: no other events are on the PMU meanwhile.
+        multiplex: True lets events that do not all fit take turns; "kernel" leaves that to the
+            kernel, at its own interval; False, the default, refuses what does not fit.
+        slice_ms: how long a turn is, 10 to 30000 ms.
+        limit: at most so many native events a turn.
 
-    Attributes:
-        read: returns the counts since the start as a Reading: `reading[i]` is the Value of
-            `events[i]`. One system call at most when all events are in one kernel group (those
-            of one perf-backed component on one thread); after a stop it returns the final counts.
+    Raises:
+        EventNameError: a name that nothing here answers to.
+        EventUnavailableError: with `strict`, an event that cannot be counted here; its subclasses
+            say why.
+        OptionError, DomainError, FeatureError: an option makes no sense, or not for that event.
     """
-
-    read: Callable[[], Reading]
-
-    def __init__(
-        self,
-        names: str | Iterable[str] = (),
-        *,
-        target: Target | None = None,
-        strict: bool = True,
-    ) -> None:
-        self._target = target or Target()
-        self._strict = strict
-        self._events: tuple[Event, ...] = ()
-        self._unavailable: tuple[Unavailable, ...] = ()
-        self._notes: tuple[str, ...] = ()
-        self._counting: Counting | None = None
-        self._group: _core.Group[Value] | None = None
-        self._running = False
-        self._pid = 0
-        self.read = self._never_started
-        if names:
-            self.add(names)
-
-    @property
-    def events(self) -> tuple[Event, ...]:
-        """The events, in the order of a reading."""
-        return self._events
-
-    @property
-    def unavailable(self) -> tuple[Unavailable, ...]:
-        """Events that were asked for and cannot be counted, with reason and remedy."""
-        return self._unavailable
-
-    @property
-    def group(self) -> _core.Group[Value] | None:
-        """The one kernel group that all events are in, None while closed or if they need more."""
-        return self._group
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Sentences that belong beside the counts."""
-        return self._notes
-
-    def add(self, names: str | Iterable[str]) -> None:
-        """Add the events of a list (or several); one that is there already stays as it is.
-
-        Raises:
-            EventNameError: a name that nothing here answers to.
-            EventUnavailableError: with `strict`, an event that this machine cannot count.
-            RunningError: the set is counting.
-        """
-        if self._running:
-            raise RunningError("the event set is counting: stop it before adding events")
-        found = resolve(names)
-        if self._strict and found.unavailable:
-            first = found.unavailable[0]
-            raise EventUnavailableError(first.event, first.reason, first.remedy, first.errno)
-        self.add_events(found.events)
-        self._unavailable += found.unavailable
-
-    def add_events(self, events: Iterable[Event]) -> None:
-        """Add events that are resolved already (`gnomon.counters.resolve`).
-
-        Raises:
-            RunningError: the set is counting.
-        """
-        if self._running:
-            raise RunningError("the event set is counting: stop it before adding events")
-        known = {event.name for event in self._events}
-        self.close()
-        self._events += tuple(event for event in events if event.name not in known)
-
-    def open(self) -> None:
-        """Open the events without starting them; `start` does it by itself.
-
-        Raises:
-            EventSetError: the set has no events.
-            EventUnavailableError: with `strict`, an event that the kernel refuses.
-        """
-        if self._counting is not None:
-            return
-        if not self._events and not self._unavailable:
-            raise EventSetError("the event set is empty: add events before it is started")
-        by_component: dict[str, list[int]] = {}
-        for at, event in enumerate(self._events):
-            by_component.setdefault(event.info.component, []).append(at)
-        parts: list[Counting] = []
-        kept: list[tuple[int, Event]] = []
-        sizes: list[list[int]] = []
-        for places in by_component.values():
-            events = [self._events[at] for at in places]
-            opened = owner(events[0]).open(events, self._target)
-            self._notes += opened.notes
-            if opened.counting is not None:
-                parts.append(opened.counting)
-            self._refuse(opened.refused, parts)
-            if opened.counting is None:
-                continue
-            place = {self._events[at].name: at for at in places}
-            sizes.append([place[event.name] for event in opened.events])
-            kept.extend((place[event.name], event) for event in opened.events)
-        if not parts:
-            self._events = ()
-            return
-        order = {at: rank for rank, at in enumerate(sorted(at for at, _ in kept))}
-        self._events = tuple(event for _, event in sorted(kept, key=lambda pair: pair[0]))
-        self._counting = JoinedCounting(parts, [[order[at] for at in size] for size in sizes])
-        if len(parts) == 1 and isinstance(parts[0], PerfCounting):
-            self._counting = parts[0]
-            self._group = parts[0].group()
 
     def start(self, pid: int | None = None) -> None:
         """Begin counting at zero.
@@ -153,42 +57,133 @@ class EventSet:
             pid: the process just spawned, where the target is a command.
 
         Raises:
-            RunningError: it is counting already.
-            EventSetError, EventUnavailableError: as `open`.
+            RunningError: it counts already, or another set of this thread counts events of one of
+                its components.
+            EmptySetError, EventUnavailableError: as `open`.
+            KernelError: the kernel refuses to start.
         """
         if self._running:
-            raise RunningError("the event set is counting already")
+            raise RunningError(f"{self} is counting already: stop it before it is started")
         self.open()
-        self._pid = os.getpid()
+        if self._place is not None:
+            components = {event.info.component for event in self._events}
+            self._claimed = running.claim(self, components, self._place)
+        try:
+            if self._counting is not None:
+                self._counting.start(pid)
+        except BaseException:
+            running.release(self._claimed)
+            raise
         self._running = True
-        if self._counting is not None:
-            self._counting.start(pid)
-        self.read = self._group.read if self._group is not None else self._read_joined
+        self._final = None
+        self._remarks = ()
+        if self._parts is not None:
+            self._group = self._parts.group()
+        if self._group is not None:
+            # The hot path: the C method itself.
+            self.__dict__["read"] = self._group.read
+
+    def read(self) -> Reading:
+        """Return the counts since the start as a Reading: `reading[i]` is the Value of `events[i]`.
+
+        One system call at most where all events are in one kernel group (those of one perf-backed
+        component on one thread). After a stop: the final counts.
+
+        Raises:
+            NotRunningError: it was never started.
+            CountersLostError: it is pinned, and others have its counters.
+        """
+        if self._running:
+            self._refuse_child()
+            return self._reading(self._counting.read() if self._counting is not None else ())
+        if self._final is None:
+            if self._closed:
+                self._refuse_dead()
+            raise NotRunningError("the event set was never started: call start() before read()")
+        return self._final
+
+    def read_at(self) -> tuple[Reading, int]:
+        """Return what `read` does, and when that was: nanoseconds of `gnomon._core.clock_ns`.
+
+        Raises:
+            NotRunningError, CountersLostError: as `read`.
+        """
+        if self._running and self._group is not None:
+            return self._group.read_at()
+        return self.read(), _core.clock_ns()
+
+    def accumulate(self, into: Sequence[Value] | None = None) -> tuple[Value, ...]:
+        """Return the counts added to those of `into`, and go on from zero.
+
+        Nothing is lost between the two, and sums do not overflow: they are Python's integers. Of a
+        gauge its present value is kept, of a formula the sum of its values.
+
+        Args:
+            into: what an earlier call returned; None begins at zero.
+
+        Raises:
+            EventSetError: `into` is of other events.
+            NotRunningError, CountersLostError: as `read`.
+        """
+        if into is not None and [v.event for v in into] != [e.name for e in self._events]:
+            raise EventSetError(
+                f"accumulate: it holds {', '.join(v.event for v in into)}, not the events of {self}"
+            )
+        taken = self._take()
+        values = tuple(taken[at] for at in range(len(taken)))
+        return values if into is None else tuple(map(_sum, self._events, into, values))
+
+    def reset(self) -> None:
+        """Go on from zero: with one system call for a kernel group.
+
+        Raises:
+            ClosedError, ForkedError: not now.
+            CountersLostError: as `read`.
+        """
+        self._refuse_dead()
+        if self._running or self._final is not None:
+            self._take()
+
+    def write(self, counts: Sequence[int]) -> None:
+        """Refuse to set the counters to numbers.
+
+        Raises:
+            WriteError: always.
+            ClosedError, ForkedError: not even that.
+        """
+        self._refuse_dead()
+        raise WriteError(
+            f"{self} cannot be set to {list(counts)}: the kernel has no call that writes its "
+            "counters; reset() sets them to 0, and accumulate() adds to what you have"
+        )
 
     def stop(self) -> Reading:
         """Stop counting and return the final counts.
 
         Raises:
             NotRunningError: it is not counting.
+            CountersLostError: as `read`.
         """
         if not self._running:
+            self._refuse_dead()
             raise NotRunningError("the event set is not counting: start it first")
+        self._refuse_child()
         self._running = False
+        self.__dict__.pop("read", None)
+        running.release(self._claimed)
         if self._group is not None:
             final = self._group.stop()
         else:
             final = self._reading(self._counting.stop() if self._counting is not None else ())
-        self.read = lambda: final
+        self._final = final
+        self._remarks = self._parts.remarks() if self._parts is not None else ()
         return final
 
     def close(self) -> None:
-        """Give back every descriptor; the set can be started anew."""
-        if self._counting is not None:
-            self._counting.close()
-        self._counting = None
-        self._group = None
-        self._running = False
-        self.read = self._never_started
+        """Give back every descriptor; the set is dead then. A running set counts no more."""
+        self._release()
+        self._closed = True
+        self._final = None
 
     def __enter__(self) -> EventSet:
         self.start()
@@ -200,32 +195,32 @@ class EventSet:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._running and os.getpid() != self._pid:
-            # A child leaves the block in which its parent still counts.
-            self.close()
-            return
-        if self._running:
+        # A child may leave the block in which its parent still counts.
+        if self._running and os.getpid() == self._pid:
             self.stop()
-        final = self.read
-        self.close()
-        self.read = final
+        self._release()
 
-    def __len__(self) -> int:
-        return len(self._events)
+    def _take(self) -> Reading:
+        if not self._running:
+            final = self.read()
+            self._final = self._reading([RawCount(0, 0, 0)] * len(self._events))
+            return final
+        self._refuse_child()
+        if self._group is not None:
+            return self._group.take()
+        return self._reading(self._counting.take() if self._counting is not None else ())
 
-    def _refuse(self, refused: Iterable[Refusal], opened: list[Counting]) -> None:
-        for one in refused:
-            if self._strict:
-                for part in opened:
-                    part.close()
-                raise EventUnavailableError(one.event.name, one.reason, one.remedy, one.errno)
-            self._unavailable += (Unavailable(one.event.name, one.reason, one.remedy, one.errno),)
 
-    def _never_started(self) -> Reading:
-        raise NotRunningError("the event set was never started: call start() before read()")
-
-    def _read_joined(self) -> Reading:
-        return self._reading(self._counting.read() if self._counting is not None else ())
-
-    def _reading(self, counts: Iterable[RawCount]) -> Reading:
-        return make_reading(self._events, counts)
+def _sum(event: Event, before: Value, now: Value) -> Value:
+    if event.info.gauge:
+        return now
+    derived = None
+    if before.derived is not None and now.derived is not None:
+        derived = before.derived + now.derived
+    return now._replace(
+        raw=before.raw + now.raw,
+        enabled_ns=before.enabled_ns + now.enabled_ns,
+        running_ns=before.running_ns + now.running_ns,
+        derived=derived,
+        how=How.SCALED if How.SCALED in (before.how, now.how) else now.how,
+    )

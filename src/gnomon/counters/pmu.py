@@ -154,6 +154,19 @@ def core_pmus(sysfs: Path = SYSFS) -> tuple[Pmu, ...]:
     return tuple(pmu for pmu in find(sysfs) if pmu.is_core)
 
 
+# Of enum perf_type_id; every kernel has them.
+_FIXED = {1: "software", 2: "tracepoint", 5: "breakpoint"}
+
+
+def pmu_name(kind: int, sysfs: Path = SYSFS) -> str:
+    """Return the kernel's name of the PMU of an event type (perf_event_attr.type)."""
+    if kind in _FIXED:
+        return _FIXED[kind]
+    if kind in (0, 3, 4):
+        return " and ".join(pmu.name for pmu in core_pmus(sysfs)) or "cpu"
+    return next((pmu.name for pmu in find(sysfs) if pmu.type == kind), f"type {kind}")
+
+
 def cpu_list(text: str) -> tuple[int, ...]:
     """Return the CPUs of a kernel list such as "0-3,8"; () for text that is none.
 

@@ -9,12 +9,8 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gnomon.counters.procfs import read_number
-
-if TYPE_CHECKING:
-    from gnomon.counters.machine import Rights
 
 _ROOT = Path("/")
 _NO_SUCH_EVENT = (errno.ENOENT, errno.ENODEV, errno.EOPNOTSUPP, errno.ENXIO)
@@ -57,8 +53,10 @@ def explain(
         tracepoint: the event is a tracepoint.
         root: what /proc and /sys lie under, "/" but for recorded trees.
     """
+    if number == errno.EMFILE:
+        return _too_many_files(root)
     # Only a refusal needs the facts of the machine.
-    from gnomon.counters.machine import core_pmu_names, no_pmu, rights
+    from gnomon.counters.machine import core_pmu_names, no_pmu
 
     if number in (errno.EACCES, errno.EPERM):
         return _forbidden(number, tracepoint=tracepoint, root=root)
@@ -70,8 +68,6 @@ def explain(
         return _no_such_event(number, hardware=hardware, tracepoint=tracepoint)
     if number == errno.EINVAL:
         return _invalid(hardware=hardware, tracepoint=tracepoint)
-    if number == errno.EMFILE:
-        return _too_many_files(rights(root))
     if number == errno.EBUSY:
         return _busy(root)
     if number in _PLAIN:
@@ -169,8 +165,14 @@ def _invalid(*, hardware: bool, tracepoint: bool) -> tuple[str, str]:
     )
 
 
-def _too_many_files(have: Rights) -> tuple[str, str]:
-    soft, hard = have.open_files
+def _too_many_files(root: Path) -> tuple[str, str]:
+    try:
+        from gnomon.counters.machine import rights
+
+        soft, hard = rights(root).open_files
+    except OSError:
+        # Neither a module nor /proc can be read where no descriptor is left.
+        soft, hard = os.sysconf("SC_OPEN_MAX"), None
     limit = "" if soft is None else f" ({soft})"
     reason = f"the limit of open files{limit} is reached: every event of every thread takes one"
     if hard is not None and soft is not None and hard > soft:

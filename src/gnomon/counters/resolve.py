@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from gnomon.counters.component import Component, Event
-from gnomon.counters.components import COMPONENTS, component
 from gnomon.counters.names import nearest, pmu_terms, split
-from gnomon.errors import EventNameError, EventUnavailableError
+from gnomon.counters.sources import is_disabled, source, sources
+from gnomon.errors import ComponentNameError, EventNameError, EventUnavailableError
 from gnomon.model.value import Unavailable
 
 _PRESET = "PAPI_"
@@ -67,8 +67,8 @@ def native_events(name: str) -> tuple[Event, ...]:
     Raises:
         EventNameError, EventUnavailableError: as `one`.
     """
-    for source in COMPONENTS:
-        found = source.resolve(name)
+    for one_source in sources():
+        found = one_source.resolve(name)
         if found:
             return found
     return ()
@@ -79,6 +79,9 @@ def _one(name: str) -> Resolved:
         from gnomon.counters import presets
 
         found = presets.find(name)
+        disabled = [e.info.component for e in found.events if is_disabled(e.info.component)]
+        if disabled:
+            raise ComponentNameError(name, f"component '{disabled[0]}' was disabled")
         if found.events:
             return Resolved(*found)
     events = native_events(name)
@@ -98,14 +101,16 @@ def _may_be_preset(name: str) -> bool:
 
 def owner(event: Event) -> Component:
     """Return the component that an event belongs to."""
-    return component(event.info.component)
+    return source(event.info.component)
 
 
 def _unknown(name: str) -> EventNameError:
     prefix = name.partition(":::")[0]
     if ":::" in name:
-        known = [source.name for source in COMPONENTS]
-        return EventNameError(
+        known = [one.name for one in sources()]
+        if is_disabled(prefix):
+            return ComponentNameError(name, f"component '{prefix}' was disabled")
+        return ComponentNameError(
             name,
             f"there is no component '{prefix}'",
             tuple(f"{n}:::" for n in nearest(prefix, known)),
@@ -123,8 +128,8 @@ def _unknown(name: str) -> EventNameError:
     from gnomon.counters import presets
 
     known = list(presets.known_names())
-    for source in COMPONENTS:
-        known.extend(info.name for info in source.events())
+    for one_source in sources():
+        known.extend(info.name for info in one_source.events())
     return EventNameError(
         name,
         "no event, preset or tracepoint of that name (see gnomon events)",

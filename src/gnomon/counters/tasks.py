@@ -21,10 +21,12 @@ from gnomon.counters.component import (
     EventInfo,
     Opened,
     RawCount,
+    Sharing,
     Target,
     make_value,
 )
-from gnomon.counters.perf import PerfSpec, combine, native_specs, open_events
+from gnomon.counters.perf import PerfSpec, combine, native_specs
+from gnomon.counters.perf_counting import open_events
 from gnomon.counters.pmu import Encoding, online_cpus
 from gnomon.errors import EventSetError
 from gnomon.model.value import Domain, Scope, Value
@@ -306,7 +308,10 @@ class TaskCounting:
             for group, ids in zip(self._groups, self._ids, strict=True)
             for event, (raw, _, running) in zip(ids, group.read().counts(), strict=True)
         }
-        return self._records.rows(self._specs, totals)
+        rows = self._records.rows(self._specs, totals)
+        # Threads of ours that sample gauges are children of the counted events, but not the
+        # command's.
+        return tuple(row for row in rows if row.pid != os.getpid())
 
     @property
     def lost(self) -> int:
@@ -318,13 +323,13 @@ def open_tasks(events: Sequence[Event]) -> Opened:
     """Open perf-backed events on the next command, to be told apart by thread.
 
     `Opened.counting` is a TaskCounting. Events that do not open at all are refused as
-    `perf.open_events` refuses them.
+    `perf_counting.open_events` refuses them.
 
     Raises:
         EventSetError: this kernel does not report the counts of exiting threads.
         OSError: it refuses events of single CPUs or their ring buffers.
     """
-    tried = open_events(events, Target(inherit=True, command=True))
+    tried = open_events(events, Target(inherit=True, command=True, sharing=Sharing.KERNEL))
     if tried.counting is None:
         return tried
     tried.counting.close()

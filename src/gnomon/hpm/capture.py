@@ -164,7 +164,7 @@ def attach(
     """
     if not Path(f"/proc/{pid}").exists():
         raise GnomonError(f"process {pid}: it does not exist; see ps for those that do")
-    events = EventSet(target=Target(pid=pid, inherit=True), strict=False)
+    events = EventSet(target=Target(pid=pid, inherit=True), strict=False, multiplex="kernel")
     events.add_events(wanted.events)
     timer = 0
     with closing(events), closing(_Watch(pid)) as watch, Signals() as signals:
@@ -248,7 +248,9 @@ class _CommandCounts:
             perf = [event for event in wanted.events if isinstance(event.spec, PerfSpec)]
             rest = tuple(event for event in wanted.events if event not in perf)
             self._open_tasks(perf)
-        self._set = EventSet(target=Target(inherit=True, command=True), strict=False)
+        self._set = EventSet(
+            target=Target(inherit=True, command=True), strict=False, multiplex="kernel"
+        )
         self._set.add_events(rest)
         if rest:
             self._set.open()

@@ -79,6 +79,11 @@ class Value(NamedTuple):
         return self.enabled_ns / self.running_ns if self.running_ns else None
 
     @property
+    def fraction(self) -> float | None:
+        """Share of the time for which it counted, 1 unless multiplexed; None if never enabled."""
+        return self.running_ns / self.enabled_ns if self.enabled_ns else None
+
+    @property
     def value(self) -> int | float | None:
         """The count in `unit`, scaled for multiplexing; None where nothing was measured.
 

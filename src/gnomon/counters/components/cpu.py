@@ -22,7 +22,8 @@ from gnomon.counters.component import (
     Target,
 )
 from gnomon.counters.names import Modifiers, PmuTerms, modifiers, pmu_terms
-from gnomon.counters.perf import PerfSpec, availability, open_events
+from gnomon.counters.perf import PerfSpec
+from gnomon.counters.perf_counting import availability, open_events
 from gnomon.counters.pmu import SYSFS, Encoding, Pmu, core_pmus
 from gnomon.errors import EventUnavailableError
 from gnomon.model.value import Scope

@@ -19,7 +19,8 @@ from gnomon.counters.component import (
     Target,
 )
 from gnomon.counters.names import Modifiers, modifiers, nearest
-from gnomon.counters.perf import PerfSpec, availability, open_events
+from gnomon.counters.perf import PerfSpec
+from gnomon.counters.perf_counting import availability, open_events
 from gnomon.counters.pmu import Encoding
 from gnomon.errors import EventNameError, EventUnavailableError
 from gnomon.model.value import Domain, Scope

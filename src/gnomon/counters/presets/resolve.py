@@ -141,7 +141,7 @@ def availability(preset: Preset, cpu: CpuComponent | None = None) -> Availabilit
 
     On hybrid CPUs they have to open on each kind of core whose family the preset belongs to.
     """
-    from gnomon.counters import perf
+    from gnomon.counters import perf_counting
 
     cpu = cpu or _cpu()
     if not preset.events:
@@ -157,7 +157,7 @@ def availability(preset: Preset, cpu: CpuComponent | None = None) -> Availabilit
             event = _event(preset.name, preset, core, cpu, asked)
         except EventUnavailableError as error:
             return Availability(False, error.reason, error.remedy, error.errno)
-        state = perf.availability(event)
+        state = perf_counting.availability(event)
         if not state.available:
             break
     return state

@@ -1,0 +1,331 @@
+"""Perf-backed events that are open: started, read and stopped, and given up one by one.
+
+Source: perf_event_open(2).
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator, Sequence
+
+from gnomon import _core
+from gnomon.counters import refusal
+from gnomon.counters.component import (
+    Added,
+    Availability,
+    Event,
+    Growing,
+    Opened,
+    RawCount,
+    Refusal,
+    Sharing,
+    Target,
+    make_value,
+)
+from gnomon.counters.perf import (
+    NativeCounts,
+    NativeSpec,
+    PerfSpec,
+    join,
+    narrowed,
+    native_specs,
+)
+from gnomon.counters.pmu import pmu_name
+from gnomon.counters.spots import Spot, inheritance, spots, threads_only_is_known
+from gnomon.errors import EventUnavailableError, refused
+from gnomon.model.value import Domain, Value
+
+_ELSEWHERE = _core.INHERIT | _core.INHERIT_THREADS | _core.ENABLE_ON_EXEC
+
+
+class _FullError(_core.OpenError):
+    """No more events than these can be in one group of the core."""
+
+
+class PerfCounting:
+    """Events opened on one or more places; meets `component.Growing`.
+
+    Where nothing is inherited and the kernel is not to rotate them, all events of a place form one
+    kernel group, read by one system call. Otherwise they are independent, but for brace groups.
+    """
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+        self._flags = inheritance(target)
+        self._together = not self._flags and target.sharing is not Sharing.KERNEL
+        self._flags |= _core.ENABLE_ON_EXEC if target.command else 0
+        self._flags |= _core.PINNED if target.pinned else 0
+        self._flags |= _core.EXCLUSIVE if target.exclusive else 0
+        self._groups: list[_core.Group[Value]] = []
+        self._events: list[Event] = []
+        self._specs: list[PerfSpec] = []
+
+    def add(self, events: Sequence[Event]) -> Added:
+        """Open more events on every place; say of each that would not open why.
+
+        An event that may not count the kernel is tried in user mode alone and says so.
+        """
+        kept: list[Event] = []
+        refused: list[Refusal] = []
+        notes: list[str] = []
+        for event in events:
+            opened: Event | None = event
+            while opened is not None:
+                try:
+                    self._open(opened)
+                    break
+                except _core.OpenError as error:
+                    refusal_of_it = self._refusal(opened, error)
+                is_forbidden = refusal_of_it.errno in (errno.EACCES, errno.EPERM)
+                narrower = narrowed(opened) if is_forbidden else None
+                if narrower is None:
+                    refused.append(refusal_of_it)
+                opened = narrower
+            if opened is not None:
+                kept.append(opened)
+                notes.extend(_remarks(event, opened))
+        return Added(tuple(kept), tuple(refused), tuple(notes))
+
+    def remove(self, at: int) -> None:
+        """Close the event at that place. Where it leads others, those are opened anew."""
+        first = sum(len(spec.terms) for spec in self._specs[:at])
+        rest = self._events[:at] + self._events[at + 1 :]
+        leaders = [spec[-1] for spec in native_specs(self._events, together=self._together)[0]]
+        own = range(first, first + len(self._specs[at].terms))
+        leads = any(leader in own and n not in own for n, leader in enumerate(leaders))
+        if rest and leads:
+            anew = PerfCounting(self._target)
+            refused = anew.add(rest).refused
+            if refused:
+                anew.close()
+                raise refused_error(refused[0])
+            self.close()
+            self._groups = anew._groups
+        elif rest:
+            for group in self._groups:
+                for native in reversed(own):
+                    group.remove(native)
+        else:
+            self.close()
+        self._events = rest
+        self._specs = [event.spec for event in rest]
+
+    def group(self) -> _core.Group[Value] | None:
+        """Return the one kernel group whose reading is this counting's, None if it takes more."""
+        one = len(self._groups) == 1 and all(spec.is_native for spec in self._specs)
+        return self._groups[0] if one else None
+
+    def notes(self) -> tuple[str, ...]:
+        """Return nothing: all was said when the events were opened."""
+        return ()
+
+    def start(self, pid: int | None = None) -> None:  # noqa: ARG002
+        """Begin at zero; a command's counters have begun by themselves when it was executed."""
+        if not self._target.command:
+            for group in self._groups:
+                group.start()
+
+    def read(self) -> tuple[RawCount, ...]:
+        """Return the counts since the start."""
+        return join(self._specs, self.natives())
+
+    def take(self) -> tuple[RawCount, ...]:
+        """Return the counts since the start, and go on from zero."""
+        return join(self._specs, self.take_natives())
+
+    def stop(self) -> tuple[RawCount, ...]:
+        """Stop and return the final counts."""
+        return join(self._specs, _sums([group.stop().counts() for group in self._groups]))
+
+    def natives(self) -> NativeCounts:
+        """Return the counts of the native events, summed over places."""
+        return _sums([group.read().counts() for group in self._groups])
+
+    def take_natives(self) -> NativeCounts:
+        """Return the same, and go on from zero."""
+        return _sums([group.take().counts() for group in self._groups])
+
+    def groups(self) -> tuple[_core.Group[Value], ...]:
+        """Return the core's group of each place."""
+        return tuple(self._groups)
+
+    def close(self) -> None:
+        """Close every descriptor."""
+        for group in self._groups:
+            group.close()
+        self._groups = []
+
+    def _open(self, event: Event) -> None:
+        """Open an event on every place, or on none of them. Raises OpenError."""
+        together = [*self._events, event]
+        all_specs, _ = native_specs(together, together=self._together)
+        if len(all_specs) > _core.EVENTS_MAX:
+            raise _FullError(errno.E2BIG, os.strerror(errno.E2BIG))
+        specs = all_specs[len(all_specs) - len(event.spec.terms) :]
+        descriptors = (event,) * len(specs)
+        self._refuse_unfit(together)
+        if not self._groups:
+            self._open_first(event, specs, descriptors)
+        else:
+            self._open_beside(specs, descriptors, len(all_specs) - len(specs))
+        self._events.append(event)
+        self._specs.append(event.spec)
+
+    def _open_first(
+        self, event: Event, specs: list[NativeSpec], descriptors: tuple[Event, ...]
+    ) -> None:
+        flags = self._flags
+        places = spots(self._target)
+        if places == (Spot(0, -1),) and event.spec.hardware and not flags & _ELSEWHERE:
+            flags |= _core.USER_READ
+        opened: list[_core.Group[Value]] = []
+        for spot in places:
+            try:
+                group = _core.Group(specs, spot.pid, spot.cpu, flags, descriptors, make_value)
+            except _core.OpenError as error:
+                # A thread that ended since it was listed has nothing left to count.
+                if error.errno == errno.ESRCH and len(places) > 1:
+                    continue
+                for done in opened:
+                    done.close()
+                raise
+            opened.append(group)
+        if not opened:
+            raise _core.OpenError(errno.ESRCH, os.strerror(errno.ESRCH))
+        self._groups = opened
+
+    def _open_beside(
+        self, specs: list[NativeSpec], descriptors: tuple[Event, ...], first: int
+    ) -> None:
+        done: list[_core.Group[Value]] = []
+        for group in self._groups:
+            try:
+                group.add(specs, descriptors)
+            except _core.OpenError as error:
+                if error.errno == errno.ESRCH and len(self._groups) > 1:
+                    continue
+                for other in done:
+                    for native in reversed(range(first, first + len(specs))):
+                        other.remove(native)
+                raise
+            done.append(group)
+        # What a thread counted that has ended since is not lost: a start begins at zero.
+        for group in self._groups:
+            if group not in done:
+                group.close()
+        self._groups = done
+
+    def _refuse_unfit(self, events: Sequence[Event]) -> None:
+        """Raise OpenError for events that do not fit at once, where opening them does not tell.
+
+        Independent events are never asked whether they fit; and arm64 kernels leave a leader that
+        is off out of their sum (see `open_one` in native/core/perf.c).
+        """
+        tells = self._together and (self._target.pid == 0 or os.uname().machine != "aarch64")
+        if self._target.sharing is Sharing.NONE and not tells and not fit(events):
+            raise _core.OpenError(errno.EINVAL, os.strerror(errno.EINVAL))
+
+    def _refusal(self, event: Event, error: _core.OpenError) -> Refusal:
+        spec: PerfSpec = event.spec
+        number = error.errno or 0
+        pmu = pmu_name(spec.terms[0].encoding.type)
+        if isinstance(error, _FullError):
+            reason = f"a set counts {_core.EVENTS_MAX} native events at most"
+            return Refusal(event, reason, "ask for fewer events", number, pmu, conflict=True)
+        beside = self._events if self._together or self._target.sharing is Sharing.NONE else [
+            one for one in self._events if are_braced(event, one)
+        ]  # fmt: skip
+        if self._flags & _core.INHERIT_THREADS and not threads_only_is_known():
+            reason = "this kernel cannot count a process without its children (Linux 5.13 can)"
+            return Refusal(event, reason, "use inherit=True, which counts both", number, pmu)
+        if number == errno.EINVAL and spec.hardware and beside and self._opens_alone(event):
+            return _conflict(event, beside, number, pmu)
+        reason, remedy = refusal.explain(number, hardware=spec.hardware, tracepoint=spec.tracepoint)
+        return Refusal(event, reason, remedy, number, pmu)
+
+    def _opens_alone(self, event: Event) -> bool:
+        alone = PerfCounting(self._target)
+        try:
+            alone._open(event)
+        except _core.OpenError:
+            return False
+        alone.close()
+        return True
+
+
+def _conflict(event: Event, beside: Sequence[Event], number: int, pmu: str) -> Refusal:
+    from gnomon.counters.allocation import fits
+
+    why = fits([*beside, event]).why or f"they are {', '.join(one.name for one in beside)}"
+    reason = f"does not fit on the PMU together with the other events of this set: {why}"
+    remedy = "count it in a set of its own, or let them take turns (multiplex)"
+    return Refusal(event, reason, remedy, number, pmu, conflict=True)
+
+
+def _sums(readings: Sequence[NativeCounts]) -> NativeCounts:
+    if len(readings) < 2:
+        return readings[0] if readings else ()
+    return tuple(
+        (sum(c[0] for c in same), sum(c[1] for c in same), sum(c[2] for c in same))
+        for same in zip(*readings, strict=True)
+    )
+
+
+def fit(events: Sequence[Event]) -> bool:
+    """Return whether events can be on the PMU at the same time, found by opening them so."""
+    hardware = [event for event in events if event.spec.hardware]
+    if len(hardware) < 2:
+        return True
+    specs, owners = native_specs(hardware, together=True)
+    descriptors = tuple(hardware[owner] for owner in owners)
+    try:
+        _core.Group(specs, 0, -1, 0, descriptors, make_value).close()
+    except _core.OpenError as error:
+        return error.errno != errno.EINVAL
+    return True
+
+
+def open_events(events: Sequence[Event], target: Target) -> Opened:
+    """Open perf-backed events on a target and say of each that would not open why."""
+    counting: Growing
+    if target.sharing is Sharing.ROTATED:
+        from gnomon.counters.multiplex import MultiplexCounting
+
+        counting = MultiplexCounting(target)
+    else:
+        counting = PerfCounting(target)
+    added = counting.add(events)
+    return Opened(counting if added.events else None, *added)
+
+
+def availability(event: Event) -> Availability:
+    """Return whether an event opens on the calling thread, found by trying."""
+    opened = open_events([event], Target())
+    if opened.counting is not None:
+        opened.counting.close()
+        return Availability(True)
+    refused = opened.refused[0]
+    return Availability(False, refused.reason, refused.remedy, refused.errno)
+
+
+def refused_error(one: Refusal) -> EventUnavailableError:
+    """Return the exception that a refusal is."""
+    return refused(
+        one.event.name, one.reason, one.remedy, one.errno, one.pmu, conflict=one.conflict
+    )
+
+
+def _remarks(asked: Event, opened: Event) -> Iterator[str]:
+    spec: PerfSpec = asked.spec
+    if opened.domain != asked.domain:
+        yield f"{asked.name} counts user mode only: the kernel allows no more"
+    if (spec.kernel_only or spec.tracepoint) and asked.domain is Domain.USER:
+        yield f"{asked.name} happens in the kernel: in user mode it counts 0"
+    if spec.every_mode and any(t.encoding.exclude for t in spec.terms):
+        yield f"{asked.name} counts every mode: the kernel's clocks tell none apart"
+
+
+def are_braced(one: Event, other: Event) -> bool:
+    """Return whether two events were typed in the same braces."""
+    return one.group is not None and one.group == other.group

@@ -1,0 +1,73 @@
+"""Which components names are looked up in: the shipped ones, less and plus what a program says."""
+
+from __future__ import annotations
+
+from gnomon.counters.component import Component
+from gnomon.counters.components import COMPONENTS
+from gnomon.errors import ComponentError, ComponentUsedError
+
+_added: list[Component] = []
+_disabled: set[str] = set()
+_used: set[str] = set()
+
+
+def sources() -> tuple[Component, ...]:
+    """Return the components in the order in which names are looked up, without disabled ones."""
+    if not _added and not _disabled:
+        return COMPONENTS
+    return tuple(one for one in (*_added, *COMPONENTS) if one.name not in _disabled)
+
+
+def source(name: str) -> Component:
+    """Return the component of that name, disabled or not.
+
+    Raises:
+        ComponentError: there is none.
+    """
+    for one in (*_added, *COMPONENTS):
+        if one.name == name:
+            return one
+    known = ", ".join(one.name for one in (*_added, *COMPONENTS))
+    raise ComponentError(f"component '{name}': there is none of that name; there are {known}")
+
+
+def add_component(component: Component) -> None:
+    """Look names up in a component of your own, too, before the shipped ones.
+
+    Args:
+        component: meets the Protocol of `gnomon.counters.component`; its name is one word.
+
+    Raises:
+        ComponentError: its name is not one word, or taken.
+    """
+    name = component.name
+    if not name.isidentifier():
+        raise ComponentError(f"component '{name}': a name is one word, as in word:::event")
+    if any(one.name == name for one in (*_added, *COMPONENTS)):
+        raise ComponentError(f"component '{name}': there is one of that name already; rename yours")
+    _added.append(component)
+
+
+def disable_component(name: str) -> None:
+    """Leave a component out: its events are unknown from now on, and none of its code runs.
+
+    Raises:
+        ComponentError: there is none of that name.
+        ComponentUsedError: an event of it was opened already.
+    """
+    found = source(name)
+    if found.name in _used:
+        raise ComponentUsedError(
+            f"component '{name}' was used already: disable it before its first event is added"
+        )
+    _disabled.add(found.name)
+
+
+def is_disabled(name: str) -> bool:
+    """Return whether a component was left out."""
+    return name in _disabled
+
+
+def note_use(name: str) -> None:
+    """Note that an event of a component is about to be opened."""
+    _used.add(name)

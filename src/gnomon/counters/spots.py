@@ -1,0 +1,97 @@
+"""Where the events of a target are opened: threads, processes and CPUs, as the kernel takes them.
+
+Source: perf_event_open(2), the table of pid and cpu; proc_pid_stat(5), fields 1 and 5.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+from gnomon import _core
+from gnomon.counters.component import Granularity, Target
+from gnomon.counters.pmu import online_cpus
+
+_PROC = Path("/proc")
+
+
+class Spot(NamedTuple):
+    """A thread (0 is the calling one, -1 is any) and a CPU (-1 is any) of perf_event_open(2)."""
+
+    pid: int
+    cpu: int
+
+
+def spots(target: Target, proc: Path = _PROC) -> tuple[Spot, ...]:
+    """Return where the events of a target are opened, at least one place.
+
+    Threads that begin between this and the opening are children of those listed and inherit, or
+    belong to one that is not open yet: such a thread is missed.
+    """
+    pid = 0 if target.command or target.pid is None else target.pid
+    if target.granularity is Granularity.SYSTEM:
+        return tuple(Spot(-1, cpu) for cpu in online_cpus())
+    if target.granularity is Granularity.CPU:
+        return (Spot(-1, target.cpu),)
+    if target.granularity is Granularity.PROCESS:
+        tids = threads(pid or os.getpid(), proc)
+    elif target.granularity is Granularity.PROCESS_GROUP:
+        tids = [tid for one in group_of(pid, proc) for tid in threads(one, proc)]
+    elif pid > 0 and target.inherit:
+        tids = threads(pid, proc)
+    else:
+        tids = [pid]
+    return tuple(Spot(tid, target.cpu) for tid in tids)
+
+
+def inheritance(target: Target) -> int:
+    """Return the flags of `_core.Group` that say which later threads and processes count."""
+    if target.inherit or target.granularity is Granularity.PROCESS_GROUP:
+        return _core.INHERIT
+    return _core.INHERIT_THREADS if target.granularity is Granularity.PROCESS else 0
+
+
+def threads(pid: int, proc: Path = _PROC) -> list[int]:
+    """Return the threads of a process, itself first; only itself where they cannot be listed."""
+    try:
+        return sorted(int(entry.name) for entry in (proc / str(pid) / "task").iterdir())
+    except OSError:
+        return [pid]
+
+
+def group_of(pid: int, proc: Path = _PROC) -> list[int]:
+    """Return the processes of the process group of a process (0: the calling one)."""
+    try:
+        number = os.getpgid(pid)
+    except OSError:
+        return [pid]
+    found = []
+    for entry in proc.iterdir():
+        if entry.name.isdecimal() and _group_number(entry / "stat") == number:
+            found.append(int(entry.name))
+    return sorted(found) or [pid]
+
+
+def threads_only_is_known() -> bool:
+    """Return whether this kernel can leave processes out of an inheritance (Linux 5.13)."""
+    software_dummy = (1, 9, 0, 0, 0, _core.EXCLUDE_KERNEL | _core.EXCLUDE_HYPERVISOR, 0)
+    try:
+        _core.Group([software_dummy], 0, -1, _core.INHERIT_THREADS, ((),), _nothing).close()
+    except _core.OpenError as error:
+        return error.errno not in (errno.EINVAL, errno.E2BIG)
+    return True
+
+
+def _nothing(*_: object) -> None:
+    return None
+
+
+def _group_number(stat: Path) -> int | None:
+    try:
+        # The name in parentheses may hold anything, spaces and parentheses too.
+        rest = stat.read_text(errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return None
+    return int(rest[2]) if len(rest) > 2 and rest[2].isdecimal() else None
