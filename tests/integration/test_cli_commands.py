@@ -341,8 +341,8 @@ def test_no_arguments_end_in_a_traceback(tmp_path: Path, options: list[str], too
 
 @settings(max_examples=25, deadline=None)
 @given(
-    st.sampled_from(["events", "groups", "components", "doctor", "report", "completion", "presets", "x",
-                     "hardware", "cost"]),
+    st.sampled_from(["events", "groups", "components", "doctor", "report", "completion", "presets",
+                     "hardware", "cost", "x"]),
     st.lists(
         st.sampled_from(["--json", "--check", "--component", "cpu", "kernel,", "-o", "-", "--per",
                          "thread", "--presets", "--pmu", "--detail", "--available", "skx",

@@ -210,6 +210,8 @@ def _numbers(text: str, below: int) -> tuple[int, ...]:
             return ()
         found.extend(range(low, high + 1))
     return tuple(found)
+
+
 def _layout(text: str) -> tuple[str, tuple[int, ...]] | None:
     """Return the config and the bits in it, lowest first, of "config1:0-7,32-35"."""
     match = _FORMAT.fullmatch(text)
