@@ -74,7 +74,16 @@ def test_hardware() -> None:
 
 
 @pytest.mark.parametrize("columns", ["80", "120"])
-@pytest.mark.parametrize("command", ["hardware", "components", "doctor", "clockres -i 100"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "hardware",
+        "components",
+        "doctor",
+        "clockres -i 100",
+        "cost software -n 1,8 -i 10",
+    ],
+)
 def test_reports_keep_to_the_width_of_the_terminal(command: str, columns: str) -> None:
     done = run(GNOMON, *command.split(), env={**os.environ, "COLUMNS": columns})
     assert done.returncode == 0

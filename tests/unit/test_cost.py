@@ -20,12 +20,12 @@ def test_software_events_are_measured_beside_the_bare_calls() -> None:
     software = kinds()[0]
     assert (software.name, software.numbers) == ("software", COUNTS)
     found = measured(software, (1, 4))
-    assert [operation for operation, n in found if n == 1] == [*RUNNING, "set up, tear down"]
+    assert [operation for operation, n in found if n == 1] == [*RUNNING, "open and close"]
     assert [operation for operation, n in found if n == 4] == [
         *RUNNING,
         "remove",
         "add",
-        "set up, tear down",
+        "open and close",
     ]
     for (operation, _), one in found.items():
         assert one.ns.n == 20

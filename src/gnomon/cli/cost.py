@@ -123,7 +123,7 @@ def _print_tables(chosen: Sequence[Kind], found: Sequence[Cost], iterations: int
     from gnomon.cli.sections import columns, section, table
 
     width = columns()
-    head = ("", "events", "min", "median", "mean", "stddev", "p95", "p99", "bare", "times")
+    head = ("", "n", "min", "median", "mean", "stddev", "p95", "p99", "bare", "times")
     for kind in chosen:
         rows = [_row(cost) for cost in found if cost.kind == kind.name]
         if rows:
@@ -139,12 +139,12 @@ def _print_tables(chosen: Sequence[Kind], found: Sequence[Cost], iterations: int
         print()
     print(
         section(
-            "nanoseconds",
+            "figures",
             [
-                f"(us, ms where said) of up to {iterations} calls each from Python, less what the "
-                "clock takes; bare: median of the system calls alone, in C; times: median over "
-                "that. "
-                "Start is held against reset and enable, stop against read and disable."
+                f"nanoseconds (us, ms where said) of up to {iterations} calls each from Python, "
+                "less what the clock takes; n: events; bare: median of the system calls alone, in "
+                "C; times: median over that. Start is held against reset and enable, stop against "
+                "read and disable."
             ],
             width,
         )

@@ -210,7 +210,7 @@ class _Bench:
             self._told(f"{self._kind.name}, {len(self._names)}: bare open and close")
             specs = self._specs
             raw = spread(_bare(lambda n: _core.raw_open_costs(specs, n), self._iterations, 0))
-        found = self._cost("set up, tear down", set_up)
+        found = self._cost("open and close", set_up)
         yield found._replace(raw_ns=raw)
 
     def _cost(
