@@ -9,12 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from gnomon.cli.parsing import HelpFormatter
+from gnomon.counters.cost import KINDS
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
     from gnomon.counters.cost import Cost, Kind
-
-KINDS = ("software", "tracepoint", "hardware", "derived", "multiplexed")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -68,11 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     if wrong:
         raise UsageError(f"there is no kind of events '{wrong[0]}'; there are {', '.join(KINDS)}")
     numbers = _numbers(arguments.numbers)
-    chosen = [
-        kind
-        for kind in kinds(arguments.events)
-        if not arguments.kinds or kind.name in arguments.kinds
-    ]
+    chosen = kinds(arguments.events, arguments.kinds or KINDS)
     show, done = _progress(len(chosen))
     found = list(costs(chosen, arguments.iterations, numbers, show))
     done()
