@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _UNKNOWN = "not known"
 _MOST_CPUS = 16
 _MOST_SHARES = 8
+_NEARLY_ALL = 0.95
 
 
 def parser() -> argparse.ArgumentParser:
@@ -276,6 +277,13 @@ def _numa(found: Hardware, width: int, everything: bool) -> Iterable[str]:  # no
                                 *filter(None, extra)])])  # fmt: skip
     far_heads = [f"to {number}" for number in numbers] if has_far else []
     yield from table(("node", "memory", "free", *far_heads, ""), rows, left=0)
+    held = sum(node.total_bytes or 0 for node in found.nodes)
+    whole = found.memory.total_bytes
+    if whole is not None and held < _NEARLY_ALL * whole:
+        yield (
+            f"together {units.size(held)} of the machine's {units.size(whole)}: the kernel does "
+            "not say which node has the rest"
+        )
 
 
 def _pages(found: Hardware, width: int, everything: bool) -> Iterable[str]:  # noqa: ARG001
