@@ -14,7 +14,7 @@ from commands import GNOMON, HPMCOUNT, gnomon, run
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from gnomon.cli.hardware import SECTIONS
+from gnomon.cli.hardware_sections import SECTIONS
 from gnomon.cli.main import COMMANDS
 
 
