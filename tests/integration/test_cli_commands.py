@@ -351,7 +351,7 @@ def test_no_arguments_end_in_a_traceback(tmp_path: Path, options: list[str], too
 @settings(max_examples=25, deadline=None)
 @given(
     st.sampled_from(["events", "groups", "components", "doctor", "report", "completion", "x",
-                     "hardware", "cost"]),
+                     "hardware"]),
     st.lists(
         st.sampled_from(["--json", "--check", "--component", "cpu", "kernel,", "-o", "-", "--per",
                          "thread", "page-faults", "q", "bash", "", "--", "-h", "\udcff"]),
