@@ -14,7 +14,7 @@ from commands import GNOMON, HPMCOUNT, gnomon, run
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from gnomon.cli.hardware import SECTIONS
+from gnomon.cli.hardware_sections import SECTIONS
 from gnomon.cli.main import COMMANDS
 
 
@@ -74,7 +74,16 @@ def test_hardware() -> None:
 
 
 @pytest.mark.parametrize("columns", ["80", "120"])
-@pytest.mark.parametrize("command", ["hardware", "components", "doctor", "clockres -i 100"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "hardware",
+        "components",
+        "doctor",
+        "clockres -i 100",
+        "cost software -n 1,8 -i 10",
+    ],
+)
 def test_reports_keep_to_the_width_of_the_terminal(command: str, columns: str) -> None:
     done = run(GNOMON, *command.split(), env={**os.environ, "COLUMNS": columns})
     assert done.returncode == 0
@@ -342,7 +351,7 @@ def test_no_arguments_end_in_a_traceback(tmp_path: Path, options: list[str], too
 @settings(max_examples=25, deadline=None)
 @given(
     st.sampled_from(["events", "groups", "components", "doctor", "report", "completion", "presets",
-                     "hardware", "cost", "x"]),
+                     "hardware", "x"]),
     st.lists(
         st.sampled_from(["--json", "--check", "--component", "cpu", "kernel,", "-o", "-", "--per",
                          "thread", "--presets", "--pmu", "--detail", "--available", "skx",

@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print_clock(steady: Steadiness) -> None:
-    from gnomon.cli.hardware import hertz
+    from gnomon.cli.hardware_sections import hertz
     from gnomon.cli.sections import columns, section
 
     counter = "no time counter of constant rate: times come from the kernel (no cycles)"

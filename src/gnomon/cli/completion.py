@@ -39,10 +39,10 @@ def _complete(whole: argparse.ArgumentParser, words: Mapping[str, Sequence[str]]
 
 def _words() -> dict[str, Sequence[str]]:
     """Return what may stand where the help has a word, by that word."""
-    from gnomon.cli.cost import KINDS
-    from gnomon.cli.hardware import SECTIONS
+    from gnomon.cli.hardware_sections import SECTIONS
     from gnomon.counters import presets
     from gnomon.counters.components import COMPONENTS
+    from gnomon.counters.cost import KINDS
 
     return {
         "FAMILY|PMU": (*presets.names(), *presets.by_pmu(), "emulated"),

@@ -9,12 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from gnomon.cli.parsing import HelpFormatter
+from gnomon.counters.cost import KINDS
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
     from gnomon.counters.cost import Cost, Kind
-
-KINDS = ("software", "tracepoint", "hardware", "derived", "multiplexed")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -68,11 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     if wrong:
         raise UsageError(f"there is no kind of events '{wrong[0]}'; there are {', '.join(KINDS)}")
     numbers = _numbers(arguments.numbers)
-    chosen = [
-        kind
-        for kind in kinds(arguments.events)
-        if not arguments.kinds or kind.name in arguments.kinds
-    ]
+    chosen = kinds(arguments.events, arguments.kinds or KINDS)
     show, done = _progress(len(chosen))
     found = list(costs(chosen, arguments.iterations, numbers, show))
     done()
@@ -123,7 +118,7 @@ def _print_tables(chosen: Sequence[Kind], found: Sequence[Cost], iterations: int
     from gnomon.cli.sections import columns, section, table
 
     width = columns()
-    head = ("", "events", "min", "median", "mean", "stddev", "p95", "p99", "bare", "times")
+    head = ("", "n", "min", "median", "mean", "stddev", "p95", "p99", "bare", "times")
     for kind in chosen:
         rows = [_row(cost) for cost in found if cost.kind == kind.name]
         if rows:
@@ -139,12 +134,12 @@ def _print_tables(chosen: Sequence[Kind], found: Sequence[Cost], iterations: int
         print()
     print(
         section(
-            "nanoseconds",
+            "figures",
             [
-                f"(us, ms where said) of up to {iterations} calls each from Python, less what the "
-                "clock takes; bare: median of the system calls alone, in C; times: median over "
-                "that. "
-                "Start is held against reset and enable, stop against read and disable."
+                f"nanoseconds (us, ms where said) of up to {iterations} calls each from Python, "
+                "less what the clock takes; n: events; bare: median of the system calls alone, in "
+                "C; times: median over that. Start is held against reset and enable, stop against "
+                "read and disable."
             ],
             width,
         )

@@ -42,6 +42,9 @@ _HARDWARE = (
     "ref-cycles", "bus-cycles",
 )  # fmt: skip
 
+KINDS = ("software", "tracepoint", "hardware", "derived", "multiplexed")
+_EVENTS = {"software": _SOFTWARE, "tracepoint": _TRACEPOINTS, "hardware": _HARDWARE}
+
 
 class Kind(NamedTuple):
     """A kind of events whose cost is measured.
@@ -87,29 +90,31 @@ class Cost(NamedTuple):
         return self.ns.median / self.raw_ns.median if self.raw_ns and self.raw_ns.median else None
 
 
-def kinds(given: Sequence[str] = ()) -> tuple[Kind, ...]:
-    """Return the kinds of events to measure, those too that cannot be counted here.
+def kinds(given: Sequence[str] = (), wanted: Sequence[str] = KINDS) -> tuple[Kind, ...]:
+    """Return kinds of events to measure, those too that cannot be counted here.
 
     Args:
         given: event lists; they alone are measured then, all together.
+        wanted: names of kinds. Others are not even tried: to close a tracepoint takes long.
 
     Raises:
-        EventError: one of them cannot be counted.
+        EventError: one of the events given cannot be counted.
     """
     if given:
         with EventSet(given) as events:
             names = tuple(event.name for event in events.events)
         return (Kind("given", names, (len(names),)),)
-    software = _usable("software", _SOFTWARE)
-    shared = software.events
-    numbers = tuple(n for n in software.numbers if n >= _TURNS)
-    return (
-        software,
-        _usable("tracepoint", _TRACEPOINTS),
-        _usable("hardware", _HARDWARE),
-        _derived(),
-        Kind("multiplexed", shared, numbers, software.reason, software.remedy, _TURNS),
-    )
+    return tuple(_kind(name) for name in KINDS if name in wanted)
+
+
+def _kind(name: str) -> Kind:
+    if name == "derived":
+        return _derived()
+    if name in _EVENTS:
+        return _usable(name, _EVENTS[name])
+    shared = _usable(name, _SOFTWARE)
+    numbers = tuple(n for n in shared.numbers if n >= _TURNS)
+    return shared._replace(numbers=numbers, turns=_TURNS)
 
 
 def costs(
@@ -210,7 +215,7 @@ class _Bench:
             self._told(f"{self._kind.name}, {len(self._names)}: bare open and close")
             specs = self._specs
             raw = spread(_bare(lambda n: _core.raw_open_costs(specs, n), self._iterations, 0))
-        found = self._cost("set up, tear down", set_up)
+        found = self._cost("open and close", set_up)
         yield found._replace(raw_ns=raw)
 
     def _cost(
