@@ -16,4 +16,5 @@ __all__ = [
     "groups",
     "is_hardware",
     "named",
+    "opening_order",
 ]
