@@ -177,3 +177,11 @@ def test_a_damaged_table_reads_or_is_refused(tmp_path: Path, data: st.DataObject
     except ConstraintFileError as error:
         refusal = str(error)
     assert refusal is None or refusal.startswith(f"{path}: ")
+
+
+def test_every_family_is_in_the_documentation() -> None:
+    page = (Path(__file__).parents[2] / "docs/counters/allocation.md").read_text()
+    for family in shipped():
+        for name in family.pmus:
+            is_between = re.fullmatch(r"amd64_k8_rev[c-f]", name)
+            assert is_between or f"`{name}`" in page, name

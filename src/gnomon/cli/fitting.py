@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gnomon.counters.allocation.verdict import Verdict
     from gnomon.counters.component import Event, EventInfo
 
-_SOFTWARE = "no counter: always counts"
+_SOFTWARE = "takes no counter of a core"
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -47,10 +47,12 @@ class Demand(NamedTuple):
     Attributes:
         code: its config and config1.
         choices: the ways to count it; none has the same settings as another.
+        own: those of its own code, without any that may stand in for it.
     """
 
     code: tuple[int, int]
     choices: tuple[Choice, ...]
+    own: tuple[Choice, ...]
 
     @property
     def counters(self) -> tuple[int, ...]:
@@ -102,26 +104,32 @@ def demand(family: Family, available: frozenset[int], encoding: Encoding) -> Dem
         known = family.generic.get(generic_name(encoding) or "")
         if known is None:
             anywhere = tuple((one,) for one in range(family.general) if one in available)
-            return Demand((0, 0), (Choice(anywhere, ()),))
+            choices = (Choice(anywhere, ()),)
+            return Demand((0, 0), choices, choices)
         code = known
     else:
         code = (encoding.config, encoding.config1)
+    own = _choices(family, available, (code[0],), code[1])
+    same = (code[0], *family.same.get(code[0], ()))
+    return Demand(code, _choices(family, available, same, code[1]) if len(same) > 1 else own, own)
+
+
+def _choices(
+    family: Family, available: frozenset[int], configs: Sequence[int], config1: int
+) -> tuple[Choice, ...]:
     merged: dict[tuple[tuple[int, int], ...], list[tuple[int, ...]]] = {}
-    for config in (code[0], *family.same.get(code[0], ())):
+    for config in configs:
         settings = tuple(
-            (at, shared.value.of(config, code[1]))
+            (at, shared.value.of(config, config1))
             for at, shared in enumerate(family.shared)
-            if shared.when.holds(config, code[1])
+            if shared.when.holds(config, config1)
         )
         places = tuple(
-            place for place in _places(family, config, code[1]) if available.issuperset(place)
+            place for place in _places(family, config, config1) if available.issuperset(place)
         )
         if places:
             merged.setdefault(settings, []).extend(places)
-    return Demand(
-        code,
-        tuple(Choice(tuple(dict.fromkeys(p)), settings) for settings, p in merged.items()),
-    )
+    return tuple(Choice(tuple(dict.fromkeys(p)), settings) for settings, p in merged.items())
 
 
 def _places(family: Family, config: int, config1: int) -> Places:
@@ -146,7 +154,17 @@ def unmet(family: Family, demands: Sequence[Demand]) -> tuple[int, str] | None:
 
 
 def place(family: Family, demands: Sequence[Demand]) -> Places | None:
-    """Return the counter (or two) of each event, None where they do not fit together."""
+    """Return the counter (or two) of each event, None where they do not fit together.
+
+    Where one event depends on another, the kernel exchanges no codes: it looks for what is needed
+    among the codes as they are (Linux arch/powerpc/perf/core-book3s.c, power_check_constraints).
+    """
+    if any(
+        need.when.holds(*one.code) and not need.beside.holds(*one.code)
+        for need in family.needs
+        for one in demands
+    ):
+        demands = [one._replace(choices=one.own) for one in demands]
     if len(demands) > len(family.counters) or not all(one.choices for one in demands):
         return None
     for chosen in _agreements(family, demands):

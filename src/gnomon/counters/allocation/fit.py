@@ -164,23 +164,31 @@ def addable(
 def opening_order(
     events: Sequence[Event], pmus: Sequence[CorePmu] | None = None
 ) -> tuple[int, ...]:
-    """Return the order in which the kernel takes events into one group: the needed ones first.
+    """Return the order in which the kernel takes events into one group, if they fit.
 
     It checks a group at each event that joins, so that what needs another one beside it comes
-    after that one. Else the order is the given one.
+    after that one. Arm's driver gives counters out in this order and moves none, so that those with
+    a counter of their own come first, then those that take two (Linux drivers/perf/arm_pmuv3.c,
+    armv8pmu_get_event_idx). Else the order is the given one.
 
     Args:
         events: resolved events of any component.
         pmus: the core PMUs to count on; by default those of this machine.
     """
     on = at_hand() if pmus is None else tuple(pmus)
-    needed = {
-        event
-        for one in ask(events, on)
-        for (event, _), demand in zip(one.owners, one.demands, strict=True)
-        if any(need.beside.holds(*demand.code) for need in one.pmu.family.needs)
-    }
-    return tuple(sorted(range(len(events)), key=lambda at: at not in needed))
+    rank = [3] * len(events)
+    for one in ask(events, on):
+        family = one.pmu.family
+        placed = constraints.place(family, one.all) or ((0,),) * len(one.all)
+        own = placed[len(one.all) - len(one.demands) :]
+        for (at, _), demand, place in zip(one.owners, one.demands, own, strict=True):
+            if any(need.beside.holds(*demand.code) for need in family.needs):
+                rank[at] = 0
+            elif place[0] >= family.general:
+                rank[at] = min(rank[at], 1)
+            elif len(place) > 1:
+                rank[at] = min(rank[at], 2)
+    return tuple(sorted(range(len(events)), key=lambda at: rank[at]))
 
 
 def is_hardware(event: Event) -> bool:

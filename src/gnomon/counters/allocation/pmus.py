@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gnomon import _core
-from gnomon.counters.allocation.tables import Family, shipped
+from gnomon.counters.allocation import tables
+from gnomon.counters.allocation.tables import Family
 from gnomon.counters.component import Event, EventInfo
 from gnomon.counters.cores import Core, cores, encode
 from gnomon.counters.names import modifiers, nearest, pmu_terms
@@ -107,9 +108,9 @@ def named(name: str, *, is_smt: bool = True) -> CorePmu:
     Raises:
         UsageError: neither the tables nor libpfm4 know such a PMU.
     """
-    for family in shipped():
-        if name in family.pmus:
-            return CorePmu(name, family.title, family, _available(family, is_smt=is_smt))
+    tabled = tables.find("pmus", (name,))
+    if tabled is not None:
+        return CorePmu(name, tabled.title, tabled, _available(tabled, is_smt=is_smt))
     from gnomon.counters.components.cpu import libpfm_pmus
 
     known = [pmu for pmu in libpfm_pmus() if pmu.is_core]
@@ -118,7 +119,7 @@ def named(name: str, *, is_smt: bool = True) -> CorePmu:
             family = plain(name, pmu.description, pmu.counters, "libpfm4")
             note = f"no table of {name}'s constraints: {pmu.counters} counters that all do the same"
             return CorePmu(name, pmu.description, family, _available(family), notes=(note,))
-    names = sorted({n for f in shipped() for n in f.pmus} | {p.name for p in known if p.counters})
+    names = sorted(set(tables.listed("pmus")) | {p.name for p in known if p.counters})
     close = tuple(one for one in names if name.lower() in one) or nearest(name, names)
     hint = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(names)}"
     raise UsageError(f"there is no PMU '{name}' (a name of libpfm4's is meant); {hint}")
@@ -143,7 +144,7 @@ def resolve_on(pmu: CorePmu, name: str) -> tuple[Event, ...]:
     if pmu_terms(base) is not None:
         raise EventNameError(name, f"only the kernel of a machine with {pmu.name} knows its terms")
     # Asked first, libpfm4 is told to encode events of CPUs that are not here.
-    tables = {known.name for known in libpfm_pmus()}
+    known = {one.name for one in libpfm_pmus()}
     cpu = CpuComponent(_NOWHERE, {"": pmu.name})
     found = presets.find(name, cpu).events
     if found:
@@ -158,7 +159,7 @@ def resolve_on(pmu: CorePmu, name: str) -> tuple[Event, ...]:
         if in_software:
             return in_software
         encoding = encode(base, core)
-    if encoding is None and pmu.name not in tables:
+    if encoding is None and pmu.name not in known:
         raise EventUnavailableError(
             name,
             f"libpfm4 is missing, or was built without tables of {pmu.name}",
@@ -233,13 +234,7 @@ def _words(pmu: Pmu, root: Path) -> set[str]:
 
 
 def _family_of(core: Core, words: set[str]) -> Family | None:
-    for family in shipped():
-        if set(core.models) & set(family.pmus):
-            return family
-    for family in shipped():
-        if words & set(family.kernel):
-            return family
-    return None
+    return tables.find("pmus", core.models) or tables.find("kernel", words)
 
 
 def _unknown(pmu: Pmu, root: Path) -> tuple[Family, tuple[str, ...]]:

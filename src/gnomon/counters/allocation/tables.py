@@ -36,7 +36,7 @@ may have: a number, "low-high", or a list of these; all its lines must hold.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
@@ -151,10 +151,48 @@ class Family(NamedTuple):
     needs: tuple[Needs, ...]
 
 
+def names() -> tuple[str, ...]:
+    """Return the names of the families that Gnomon knows, in alphabetic order."""
+    return tuple(sorted(_tables()))
+
+
 @cache
+def family(name: str) -> Family:
+    """Return a family that Gnomon knows by its name."""
+    return _Reader(_DATA / f"{name}.toml").family(_tables()[name])
+
+
 def shipped() -> tuple[Family, ...]:
-    """Return the families that Gnomon knows, by name of their files."""
-    return tuple(read(path) for path in sorted(_DATA.glob("*.toml")))
+    """Return every family that Gnomon knows, by name."""
+    return tuple(family(name) for name in names())
+
+
+def find(key: str, words: Collection[str]) -> Family | None:
+    """Return the first family that lists one of the words, None if none does.
+
+    Args:
+        key: the list: "pmus" (libpfm4's names) or "kernel" (the kernel's words).
+        words: what a PMU is called.
+    """
+    for name, table in sorted(_tables().items()):
+        if any(word in table.get(key, ()) for word in words):
+            return family(name)
+    return None
+
+
+def listed(key: str) -> tuple[str, ...]:
+    """Return every word that families list under a key, as `find` takes it."""
+    return tuple(word for name in names() for word in _tables()[name].get(key, ()))
+
+
+@cache
+def _tables() -> dict[str, dict[str, Any]]:
+    # Parsing the files costs 15 ms, what the build made of them one.
+    try:
+        from gnomon.counters.allocation._shipped import SECTIONS
+    except ImportError:
+        return {path.stem: _parse(path) for path in _DATA.glob("*.toml")}
+    return SECTIONS
 
 
 def read(path: Path) -> Family:
@@ -163,6 +201,10 @@ def read(path: Path) -> Family:
     Raises:
         ConstraintFileError: it cannot be read, or is not of the format above.
     """
+    return _Reader(path).family(_parse(path))
+
+
+def _parse(path: Path) -> dict[str, Any]:
     import tomllib
 
     try:
@@ -170,12 +212,11 @@ def read(path: Path) -> Family:
             data = file.read(_FILE_MAX + 1)
         if len(data) > _FILE_MAX:
             raise ConstraintFileError(path, "", f"more than {_FILE_MAX} bytes")
-        table = tomllib.loads(data.decode())
+        return tomllib.loads(data.decode())
     except OSError as error:
         raise ConstraintFileError(path, "", f"cannot be read: {error.strerror}") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise ConstraintFileError(path, "", f"not TOML: {error}") from None
-    return _Reader(path).family(table)
 
 
 class _Reader:

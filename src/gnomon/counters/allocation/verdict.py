@@ -17,7 +17,10 @@ from gnomon.counters import refusal
 from gnomon.counters.component import Event
 from gnomon.counters.perf import narrowed, native_specs
 
-_GENERIC_BRANCHES = (0, 4)  # PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS
+_HARDWARE = 0
+_INSTRUCTIONS = 1
+# Branches, branch misses, cache misses and references have no counter of their own anywhere.
+_ANYWHERE = (4, 5, 3, 2)
 _COUNTERS_MAX = 32
 _TURNS = 1000
 
@@ -75,19 +78,27 @@ def alone(event: Event) -> Verdict:
 
 
 def free_counters() -> int | None:
-    """Return how many branches the kernel counts at once here: so many counters are free.
+    """Return how many counters that any event can use are free here, found by trying.
 
-    None where it counts none, for want of a PMU, of rights or of such an event.
+    Where only instructions can be tried, one less than could be had: they may have a counter of
+    their own. None where nothing counts, for want of a PMU or of rights.
     """
-    kind, config = _GENERIC_BRANCHES
-    count = None
+    for config in _ANYWHERE:
+        number = _at_once(config)
+        if number:
+            return number
+    number = _at_once(_INSTRUCTIONS)
+    return max(1, number - 1) if number else None
+
+
+def _at_once(config: int) -> int:
+    """Return how many of one generic event the kernel counts at once."""
+    one = (_HARDWARE, config, 0, 0, 0, _core.EXCLUDE_KERNEL | _core.EXCLUDE_HYPERVISOR, 0)
     for number in range(1, _COUNTERS_MAX + 1):
-        one = (kind, config, 0, 0, 0, _core.EXCLUDE_KERNEL | _core.EXCLUDE_HYPERVISOR, 0)
         running, refused, _ = _try([one] * number)
         if refused or not running:
-            break
-        count = number
-    return count
+            return number - 1
+    return _COUNTERS_MAX
 
 
 def _try(specs: list[tuple[int, int, int, int, int, int, int]]) -> tuple[bool, int, int]:
