@@ -155,7 +155,7 @@ def compare(program: Path, machine: Machine, names: Iterable[str], **variables: 
         assert [of_c(one) for one in answer["events"]] == [plain(one) for one in events], name
         assert (answer["error"] == 0) == bool(events), name
         if answer["error"]:
-            assert name[:60] in answer["message"]
+            assert name.partition("@")[0][:60] in answer["message"]
             assert ": " in answer["message"], name
         found += bool(events)
     return found
@@ -271,7 +271,7 @@ ALPHABET = st.sampled_from([*"ukhGHIpxr01_-.:/,=@*?[]", *WORDS.split()])
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(st.lists(ALPHABET, min_size=1, max_size=8).map("".join), min_size=50, max_size=200))
+@given(st.lists(st.lists(ALPHABET, min_size=1, max_size=8).map("".join), max_size=60))
 def test_whatever_is_typed(program: Path, names: list[str]) -> None:
     elsewhere = [name for name in names if ":::" in name]
     compare(program, Machine(), [name for name in names if name not in elsewhere])
