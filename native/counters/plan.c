@@ -159,6 +159,23 @@ static int narrower(const struct gn_plan *plan, const struct wish *wish, int err
 	       (wish->spec.exclude & bits) != bits;
 }
 
+/* A group whose thread has ended says so in its own way (ENODEV); a new event says it plainly. */
+static int has_ended(const struct gn_target *target)
+{
+	const struct gn_event_spec dummy = {
+		.type = PERF_TYPE_SOFTWARE,
+		.exclude = GN_EXCLUDE_KERNEL | GN_EXCLUDE_HYPERVISOR,
+		.config = PERF_COUNT_SW_DUMMY,
+	};
+	struct gn_group group;
+	int error;
+
+	gn_group_begin(&group, 0);
+	error = gn_group_add(&group, &dummy, target->pid, target->cpu);
+	gn_group_close(&group);
+	return error == -ESRCH;
+}
+
 /* Opens the event in a group of every target; what targets have gone meanwhile are forgotten. */
 static int open_in(struct gn_plan *plan, struct wish *wish, int g)
 {
@@ -172,6 +189,8 @@ static int open_in(struct gn_plan *plan, struct wish *wish, int g)
 			t++;
 			continue;
 		}
+		if (error == -ENODEV && target->group[g]->n && has_ended(target))
+			error = -ESRCH;
 		if (error == -ESRCH && plan->n_targets > 1) {
 			remove_target(plan, t);
 			continue;

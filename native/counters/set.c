@@ -494,8 +494,16 @@ static int add_batch(struct gn_event_set *set, struct batch *batch)
 		return error;
 	set->is_planned = 1;
 	targets = set->plan.n_targets;
-	for (int unit = 0; !error && unit < batch->units; unit++)
+	for (int unit = 0; !error && unit < batch->units; unit++) {
 		error = add_unit(set, batch, unit);
+		/*
+		 * Linux 6.18 adds no event to an inherited group once a child that had inherited it
+		 * has ended (ENODEV): the group is opened anew.
+		 */
+		if (error == GN_ENOSUPP && set->plan.flags & GN_INHERIT && set->n_members &&
+		    !rebuild(set, &set->options))
+			error = add_unit(set, batch, unit);
+	}
 	if (error)
 		take_back(set, before);
 	look_over(set);

@@ -36,7 +36,8 @@ static int groups_of(const struct gn_plan *plan, uint32_t pmu, int *groups)
 static int is_first_of_pmu(const struct gn_plan *plan, int g)
 {
 	for (int before = 0; before < g; before++) {
-		if (gn_pack_takes_turns(plan, before) && plan->pack[before]->pmu == plan->pack[g]->pmu)
+		if (gn_pack_takes_turns(plan, before) &&
+		    plan->pack[before]->pmu == plan->pack[g]->pmu)
 			return 0;
 	}
 	return gn_pack_takes_turns(plan, g);
