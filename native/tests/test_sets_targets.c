@@ -280,7 +280,7 @@ static void test_a_process_is_all_its_threads(void)
 	struct gn_options options = GN_OPTIONS_INIT;
 	_Atomic int go = 0;
 	pthread_t thread;
-	int64_t count;
+	int64_t count[2];
 	gn_set set;
 
 	CHECK_EQ(pthread_create(&thread, NULL, touch_on_command, &go), 0);
@@ -293,13 +293,13 @@ static void test_a_process_is_all_its_threads(void)
 	CHECK_EQ(pthread_create(&thread, NULL, touch_on_command, &go), 0);
 	CHECK_EQ(pthread_join(thread, NULL), 0);
 	touch_pages(100);
-	OK(gn_set_stop(set, &count));
-	CHECK(count >= 4100);
+	OK(gn_set_stop(set, count));
+	CHECK(count[0] >= 4100);
 	/* What ended threads had counted is not part of the next run. */
 	OK(gn_set_add(set, "minor-faults"));
 	OK(gn_set_start(set));
-	OK(gn_set_stop(set, &count));
-	CHECK(count >= 0 && count < 1000);
+	OK(gn_set_stop(set, count));
+	CHECK(count[0] >= 0 && count[0] < 1000);
 	end_set(set);
 }
 
@@ -530,14 +530,14 @@ static void test_inherit_goes_through_an_execution(void)
 	OK(gn_set_start(set));
 	child = fork();
 	if (!child) {
-		execl("/bin/dd", "dd", "if=/dev/zero", "of=/dev/null", "bs=40M", "count=1",
-		      "status=none", (char *)NULL);
+		execl("/bin/sh", "sh", "-c", "for i in 0 1 2 3 4 5 6 7 8 9; do (:); (:); (:); done",
+		      (char *)NULL);
 		_exit(1);
 	}
 	CHECK_EQ(status_of(child), 0);
 	OK(gn_set_stop(set, &count));
-	/* dd's buffer alone: it is no thing of this process's. */
-	CHECK(count >= 5000);
+	/* Every subshell copies some dozens of pages. */
+	CHECK(count >= 600);
 	end_set(set);
 }
 
