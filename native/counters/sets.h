@@ -4,10 +4,12 @@
 
 #include "plan.h"
 #include "process.h"
+#include "resolved.h"
 
 /* An event of a set: its native events are those that at[first] ... of the set names. */
 struct gn_member {
-	struct gn_event *event;
+	const struct gn_event *event;
+	struct gn_resolved *of; /* what it is part of, and lives as long as */
 	int first;
 	int unit;     /* those of one number were added together ... */
 	int together; /* ... and are to be counted at the same time */
