@@ -285,14 +285,15 @@ enum derivation {
 	DERIVED_SUB,
 	DERIVED_PS,
 	DERIVED_ADD_PS,
+	DERIVED_CMPD,
 	DERIVED_POSTFIX,
 	DERIVED_INFIX,
 	DERIVATIONS,
 };
 
 static const char *const derivations[DERIVATIONS] = {
-	"NOT_DERIVED",	  "DERIVED_ADD",     "DERIVED_SUB",   "DERIVED_PS",
-	"DERIVED_ADD_PS", "DERIVED_POSTFIX", "DERIVED_INFIX",
+	"NOT_DERIVED",	  "DERIVED_ADD",  "DERIVED_SUB",     "DERIVED_PS",
+	"DERIVED_ADD_PS", "DERIVED_CMPD", "DERIVED_POSTFIX", "DERIVED_INFIX",
 };
 
 /* What a line says beside its events. */
@@ -487,7 +488,8 @@ static int read_derivation(const struct reader *reader, const char *name, const 
 			return i;
 	return refuse(reader,
 		      "preset %s: no derivation '%.60s'; there are NOT_DERIVED, DERIVED_ADD, "
-		      "DERIVED_SUB, DERIVED_PS, DERIVED_ADD_PS, DERIVED_POSTFIX, DERIVED_INFIX",
+		      "DERIVED_SUB, DERIVED_PS, DERIVED_ADD_PS, DERIVED_CMPD, DERIVED_POSTFIX, "
+		      "DERIVED_INFIX",
 		      name, text);
 }
 
@@ -519,6 +521,7 @@ static void describe(struct gn_preset *preset, const struct notes *notes)
 	if (number >= 0) {
 		known = gn_preset_texts + gn_preset_meanings[number].description;
 		known_unit = gn_preset_texts + gn_preset_meanings[number].unit;
+		preset->differs = "defined by the user, in place of Gnomon's own";
 	}
 	preset->description = known;
 	for (int i = 2; i >= 0; i--)
@@ -529,6 +532,26 @@ static void describe(struct gn_preset *preset, const struct notes *notes)
 		preset->unit = known_unit;
 	if (notes->text[3] && *notes->text[3])
 		preset->unit = notes->text[3];
+}
+
+/* Of the events on the line those that are counted, in row->field[0 .. n). */
+static int choose_events(const struct reader *reader, const char *name, int derivation,
+			 struct row *row)
+{
+	if (derivation == NOT_DERIVED && row->n != 1)
+		return refuse(reader, "preset %s: NOT_DERIVED takes one event, not %d", name,
+			      row->n);
+	if (derivation == DERIVED_PS && row->n > 2)
+		return refuse(reader, "preset %s: DERIVED_PS takes the cycles and one event, not %d",
+			      name, row->n);
+	/* The cycles come first, for the time, which the kernel says. */
+	if ((derivation == DERIVED_PS || derivation == DERIVED_ADD_PS) && row->n > 1) {
+		row->field++;
+		row->n--;
+	}
+	if (derivation == DERIVED_CMPD && row->n > 1)
+		row->n = 1;
+	return GN_OK;
 }
 
 static int read_preset(struct reader *reader, struct row *row)
@@ -553,15 +576,9 @@ static int read_preset(struct reader *reader, struct row *row)
 		failed = read_rest(reader, preset.name, row, &notes);
 	if (failed)
 		return failed;
-	if (derivation == NOT_DERIVED && row->n != 1)
-		return refuse(reader, "preset %s: NOT_DERIVED takes one event, not %d", preset.name,
-			      row->n);
-	/* PAPI's own files put the cycles first, for the time. */
-	if (derivation == DERIVED_PS && row->n == 2) {
-		row->field++;
-		row->n--;
-	}
-	failed = set_events(reader, &preset, row);
+	failed = choose_events(reader, preset.name, derivation, row);
+	if (!failed)
+		failed = set_events(reader, &preset, row);
 	if (failed)
 		return failed;
 	if (!*preset.formula)

@@ -11,7 +11,7 @@
 #include "sysfs.h"
 
 /*
- * Made from src/gnomon/counters/presets/data by packaging/compile_presets.py. Texts are offsets
+ * Made from src/gnomon/counters/presets/data by packaging/compile_presets_c.py. Texts are offsets
  * into gn_preset_texts, lists of names stand there one after the other. Each family has a row for
  * each of the meanings, in their order; the last family, `generic`, is for any PMU that no other
  * names. Rows without events have a reason.

@@ -47,6 +47,19 @@ static void print_formula(const struct gn_event *event)
 	putchar('"');
 }
 
+/* What the event comes to of counts that the tests know. */
+static void print_value(const struct gn_event *event)
+{
+	double counts[GN_NATIVES_MAX], value;
+
+	for (int i = 0; i < event->n; i++)
+		counts[i] = 1000.0 * i * i + 7;
+	if (event->ops && !gn_event_evaluate_timed(event, counts, 0.5, &value))
+		printf(", \"value\": %.17g", value);
+	else
+		printf(", \"value\": null");
+}
+
 static void print_event(const struct gn_event *event)
 {
 	printf("{\"name\": ");
@@ -67,6 +80,7 @@ static void print_event(const struct gn_event *event)
 	}
 	printf("], \"formula\": ");
 	print_formula(event);
+	print_value(event);
 	putchar('}');
 }
 

@@ -94,6 +94,32 @@ class Family(NamedTuple):
         return next((preset for preset in self.presets if preset.name == name), None)
 
 
+def made(
+    name: str,
+    events: tuple[str, ...],
+    formula: str,
+    program: Formula,
+    meaning: Meaning,
+) -> Preset:
+    """Return a preset that has events.
+
+    Args:
+        name: its name.
+        events: its native events.
+        formula: over them, "" for none.
+        program: what the formula means.
+        meaning: its description and unit; a value per second has "/s" where no unit is given.
+    """
+    return Preset(
+        name,
+        meaning.description,
+        meaning.unit or ("/s" if program.is_timed else ""),
+        events,
+        formula,
+        kind_of(formula, program, len(events)),
+    )
+
+
 def kind_of(text: str, program: Formula, events: int) -> str:
     """Return the kind of a preset from what its formula comes to.
 

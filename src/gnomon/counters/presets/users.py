@@ -11,9 +11,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from gnomon.counters.presets import papi_csv, shipped, toml
+from gnomon.counters.presets import shipped
 from gnomon.counters.presets.definition import Family, Preset
-from gnomon.counters.presets.text import read_text
 
 VARIABLE = "GNOMON_PRESETS"
 _IN_PLACE = "defined by the user, in place of Gnomon's own"
@@ -43,6 +42,9 @@ def read(path: Path) -> Family:
     Raises:
         PresetFileError: the file cannot be read or is broken.
     """
+    from gnomon.counters.presets import papi_csv, toml
+    from gnomon.counters.presets.text import read_text
+
     text = read_text(path)
     meanings = shipped.meanings()
     if path.suffix != ".toml" and papi_csv.is_csv(text):
