@@ -113,6 +113,7 @@ int gn_set_create(gn_set *set, const struct gn_options *options)
 		return out_of_memory();
 	made->epoch = self->epoch;
 	made->tid = self->tid;
+	made->quick_fd = -1;
 	error = copy_options(&made->options, options);
 	if (error)
 		goto fail;
