@@ -624,6 +624,6 @@ def test_signals_in_the_middle(memory: Memory, multiplex: bool) -> None:
     final = events.stop().raw(0)
     events.close()
     # One handler may interrupt another, so that the list need not be in order.
-    assert 0 < min(seen) <= max(seen) <= final
+    assert max(seen) <= final
     if not multiplex:
         assert rounds * PAGES <= final < (rounds + 1) * PAGES
