@@ -201,7 +201,7 @@ void gn_group_begin(struct gn_group *group, uint32_t flags)
 	group->n = 0;
 	group->flags = flags;
 	/* The kernel sums an inherited group only event by event on every kernel we know. */
-	group->whole = !(flags & (GN_INHERIT | GN_INHERIT_THREADS));
+	group->whole = !(flags & (GN_INHERIT | GN_INHERIT_THREADS | GN_INDEPENDENT));
 	group->mapped = !!(flags & GN_USER_READ);
 }
 

@@ -143,7 +143,8 @@ class EventUnavailableError(EventError):
         self.errno = errno
         self.pmu = pmu
         where = f" on PMU '{pmu}'" if pmu else ""
-        word = _error_name(errno)
+        # Without a PMU it is no refusal by the kernel: libraries have numbers of their own.
+        word = _error_name(errno) if pmu else ""
         code = f" ({word})" if word and word not in reason else ""
         super().__init__(f"event '{name}'{where}: {reason}{code}; {remedy}")
 

@@ -270,9 +270,10 @@ def fewest_faults(events: EventSet, at: int) -> int:
      "cpu-clock,task-clock,minor-faults", "{task-clock,page-faults},cpu-clock",
      "tsc:::cycles,page-faults"],
 )  # fmt: skip
-def test_pages_are_counted_exactly(names: str) -> None:
+@pytest.mark.parametrize("multiplex", [False, "kernel", True])
+def test_pages_are_counted_exactly(names: str, multiplex: bool | str) -> None:
     """However the events are grouped, and on every start anew from zero."""
-    events = EventSet(names)
+    events = EventSet(names, multiplex=multiplex)
     at = next(at for at, event in enumerate(events.events) if "faults" in event.name)
     assert fewest_faults(events, at) == PAGES
 

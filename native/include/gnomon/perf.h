@@ -48,6 +48,8 @@ enum gn_open_flags {
 	GN_STARTED = 1u << 7,
 	/* As GN_INHERIT, but for threads only, not for processes; Linux 5.13. */
 	GN_INHERIT_THREADS = 1u << 8,
+	/* Events that lead themselves may be added, so that all are read one by one. */
+	GN_INDEPENDENT = 1u << 9,
 };
 
 struct gn_event_spec {

@@ -54,6 +54,7 @@ class PerfCounting:
         self._target = target
         self._flags = inheritance(target)
         self._together = not self._flags and target.sharing is not Sharing.KERNEL
+        self._flags |= 0 if self._together else _core.INDEPENDENT
         self._flags |= _core.ENABLE_ON_EXEC if target.command else 0
         self._flags |= _core.PINNED if target.pinned else 0
         self._flags |= _core.EXCLUSIVE if target.exclusive else 0

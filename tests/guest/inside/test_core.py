@@ -12,7 +12,13 @@ from guest.inside.work import BIN, IS_POWER, run
 
 # A machine that takes 64 ns for an instruction is too slow for the timers of test_buffer: the next
 # signal is there before the handler of the last has ended.
-CORE = ("test_perf", "test_clock", "test_buffer_faults", *(("test_buffer",) if IS_POWER else ()))
+CORE = (
+    "test_perf",
+    "test_rotate",
+    "test_clock",
+    "test_buffer_faults",
+    *(("test_buffer",) if IS_POWER else ()),
+)
 
 
 def test_hardware_groups(figure: FigureOf) -> None:
