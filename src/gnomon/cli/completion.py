@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from gnomon.cli.main import COMMANDS
 from gnomon.cli.main import parser as parser_of
@@ -27,15 +27,14 @@ def _complete(whole: argparse.ArgumentParser) -> None:
     """Say what each argument may be, by the word that stands for it in the help."""
     import shtab
 
-    families = _families()
     for action in _actions(whole):
         if action.metavar == "FILE":
             action.complete = shtab.FILE  # type: ignore[attr-defined]
-        elif action.metavar == "FAMILY|PMU":
-            words = " ".join(families)
+        elif action.metavar in _WORDS:
+            function, words = _WORDS[action.metavar]
             action.complete = {  # type: ignore[attr-defined]
-                "bash": "_gnomon_families",
-                "zsh": f"({words})",
+                "bash": function,
+                "zsh": f"({' '.join(words())})",
             }
 
 
@@ -45,10 +44,26 @@ def _families() -> tuple[str, ...]:
     return (*presets.names(), *presets.by_pmu(), "emulated")
 
 
+def _pmus() -> tuple[str, ...]:
+    from gnomon.counters.allocation import known_names
+
+    return known_names()
+
+
+# What stands for an argument in the help: the shell function that completes it, and the words.
+_WORDS: dict[object, tuple[str, Callable[[], tuple[str, ...]]]] = {
+    "FAMILY|PMU": ("_gnomon_families", _families),
+    "PMU": ("_gnomon_pmus", _pmus),
+}
+
+
 def _preamble() -> dict[str, str]:
     """Return what the scripts need beside the parsers: the names of families and their PMUs."""
-    words = " ".join(_families())
-    return {"bash": f"_gnomon_families() {{ compgen -W '{words}' -- \"$1\"; }}\n"}
+    lines = [
+        f"{function}() {{ compgen -W '{' '.join(words())}' -- \"$1\"; }}\n"
+        for function, words in _WORDS.values()
+    ]
+    return {"bash": "".join(lines)}
 
 
 def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:

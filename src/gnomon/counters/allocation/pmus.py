@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon import _core
 from gnomon.counters.allocation import tables
@@ -18,6 +18,9 @@ from gnomon.counters.procfs import read_line, read_number
 from gnomon.counters.virtualization import first_cpu
 from gnomon.errors import EventNameError, EventUnavailableError, UsageError
 from gnomon.model.value import Scope
+
+if TYPE_CHECKING:
+    from gnomon.counters.components.cpu import LibpfmPmu
 
 _ROOT = Path("/")
 _NOWHERE = Path("/dev/null")  # sysfs of a machine that is not here
@@ -111,18 +114,20 @@ def named(name: str, *, is_smt: bool = True) -> CorePmu:
     tabled = tables.find("pmus", (name,))
     if tabled is not None:
         return CorePmu(name, tabled.title, tabled, _available(tabled, is_smt=is_smt))
-    from gnomon.counters.components.cpu import libpfm_pmus
-
-    known = [pmu for pmu in libpfm_pmus() if pmu.is_core]
-    for pmu in known:
-        if pmu.name == name and pmu.counters:
+    for pmu in _counted_by_libpfm():
+        if pmu.name == name:
             family = plain(name, pmu.description, pmu.counters, "libpfm4")
             note = f"no table of {name}'s constraints: {pmu.counters} counters that all do the same"
             return CorePmu(name, pmu.description, family, _available(family), notes=(note,))
-    names = sorted(set(tables.listed("pmus")) | {p.name for p in known if p.counters})
-    close = tuple(one for one in names if name.lower() in one) or nearest(name, names)
+    names = known_names()
+    close = tuple(one for one in names if name.lower() in one) or nearest(name, list(names))
     hint = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(names)}"
     raise UsageError(f"there is no PMU '{name}' (a name of libpfm4's is meant); {hint}")
+
+
+def known_names() -> tuple[str, ...]:
+    """Return every name that `named` takes, in alphabetic order."""
+    return tuple(sorted({*tables.listed("pmus"), *(pmu.name for pmu in _counted_by_libpfm())}))
 
 
 def resolve_on(pmu: CorePmu, name: str) -> tuple[Event, ...]:
@@ -191,6 +196,12 @@ def plain(name: str, title: str, counters: int, source: str) -> Family:
         shared=(),
         needs=(),
     )
+
+
+def _counted_by_libpfm() -> tuple[LibpfmPmu, ...]:
+    from gnomon.counters.components.cpu import libpfm_pmus
+
+    return tuple(pmu for pmu in libpfm_pmus() if pmu.is_core and pmu.counters)
 
 
 def _available(family: Family, *, is_smt: bool = True) -> frozenset[int]:
