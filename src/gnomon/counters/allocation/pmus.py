@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,6 +27,9 @@ _NOWHERE = Path("/dev/null")  # sysfs of a machine that is not here
 _GENERIC_TYPES = (0, 3)
 _RAW = 4
 _NO_SMT = ("notsupported", "notimplemented", "")
+
+
+Cpuid = Callable[[int, int], tuple[int, int, int, int] | None]
 
 
 class CorePmu(NamedTuple):
@@ -79,14 +82,14 @@ def at_hand(root: Path = _ROOT) -> tuple[CorePmu, ...]:
     for core in kinds:
         if core.pmu is None:
             continue
-        family = _family_of(core, _words(core.pmu, root))
+        family = _family_of(core, core.pmu, root)
         title = core.pmu.name if family is None else family.title
         notes: tuple[str, ...] = ()
         if family is None:
             family, notes = _unknown(core.pmu, root)
         available = _available(family, is_smt=is_smt)
         if root == _ROOT and core.is_alone:
-            available &= _enumerated(family)
+            available &= enumerated(family, _core.cpuid)
         found.append(
             CorePmu(
                 next((model for model in core.models if model in family.pmus), core.pmu.name),
@@ -209,20 +212,24 @@ def _available(family: Family, *, is_smt: bool = True) -> frozenset[int]:
     return frozenset((*range(general), *range(family.general, len(family.counters))))
 
 
-def _enumerated(family: Family) -> frozenset[int]:
+def enumerated(family: Family, cpuid: Cpuid) -> frozenset[int]:
     """Return the counters that the processor itself says it has, all where it says nothing.
 
     A hypervisor may give fewer than there are, and firmware may take some. Source: Intel SDM
     vol. 2A, CPUID leaf 0AH; AMD processor programming references, leaf 80000022H.
+
+    Args:
+        family: the family of its PMU.
+        cpuid: what the instruction answers to a leaf and a subleaf, None for a leaf it has not.
     """
     everything = frozenset(range(len(family.counters)))
     general = fixed = 0
     if family.name.startswith("intel_"):
-        leaf = _core.cpuid(0xA, 0)
+        leaf = cpuid(0xA, 0)
         if leaf is not None:
             general, fixed = leaf[0] >> 8 & 0xFF, leaf[3] & 0x1F
     elif family.name.startswith("amd_"):
-        leaf = _core.cpuid(0x80000022, 0)
+        leaf = cpuid(0x80000022, 0)
         general = leaf[1] & 0xF if leaf is not None else 0
     if not general:
         return everything
@@ -235,17 +242,17 @@ def _enumerated(family: Family) -> frozenset[int]:
     return everything - missing
 
 
-def _words(pmu: Pmu, root: Path) -> set[str]:
-    """Return what the kernel calls a PMU and its CPU."""
-    words = {pmu.name, read_line(pmu.path / "caps" / "pmu_name")}
+def _family_of(core: Core, pmu: Pmu, root: Path) -> Family | None:
+    """Return the family by libpfm4's name, else by the kernel's words for the PMU and its CPU."""
     cpuinfo = first_cpu(root)
-    words.update(cpuinfo.get("cpu", "").replace(",", " ").split())
-    words.add(f"{cpuinfo.get('CPU implementer', '')}:{cpuinfo.get('CPU part', '')}")
-    return words - {"", ":"}
-
-
-def _family_of(core: Core, words: set[str]) -> Family | None:
-    return tables.find("pmus", core.models) or tables.find("kernel", words)
+    known = read_line(pmu.path / "caps" / "pmu_name")
+    words = [known, pmu.name, *cpuinfo.get("cpu", "").replace(",", " ").split()]
+    words.append(f"{cpuinfo.get('CPU implementer', '')}:{cpuinfo.get('CPU part', '')}")
+    return (
+        tables.find("pmus", core.models)
+        or tables.find("kernel", (f"{known}:{pmu.name}",))
+        or tables.find("kernel", words)
+    )
 
 
 def _unknown(pmu: Pmu, root: Path) -> tuple[Family, tuple[str, ...]]:
