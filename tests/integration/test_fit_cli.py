@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import gnomon
+from commands import gnomon, run
 
 from gnomon.counters.allocation.verdict import verdict
 from gnomon.counters.components import component
@@ -119,6 +120,19 @@ def test_the_chooser_lists_what_still_fits() -> None:
     refused = gnomon("events", "--fit", FIVE, "--pmu", "skx", "--chooser")
     assert refused.returncode == 2
     assert "nothing can be added" in refused.stderr
+
+
+def test_pmus_are_completed(tmp_path: Path) -> None:
+    """bash itself, asked what may follow `--pmu power`."""
+    (tmp_path / "script").write_text(gnomon("completion", "bash").stdout)
+    line = "gnomon events --pmu power"
+    done = run(
+        "bash", "-c",
+        f". {tmp_path}/script; COMP_WORDS=({line}); COMP_CWORD=3; COMP_LINE='{line}'; "
+        f"COMP_POINT={len(line)}; $(complete -p gnomon | sed 's/.*-F \\([^ ]*\\).*/\\1/') "
+        'gnomon power --pmu; echo "${COMPREPLY[@]}"',
+    )  # fmt: skip
+    assert done.stdout.split() == ["power10", "power8", "power9"]
 
 
 @pytest.mark.parametrize(

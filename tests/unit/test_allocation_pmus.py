@@ -9,7 +9,7 @@ from invented_pmus import event
 
 from gnomon.counters.allocation import addable, at_hand, fits, groups, named
 from gnomon.counters.allocation.constraints import generic_name
-from gnomon.counters.allocation.pmus import resolve_on
+from gnomon.counters.allocation.pmus import enumerated, resolve_on
 from gnomon.counters.allocation.tables import shipped
 from gnomon.counters.components.cpu import CpuComponent
 from gnomon.errors import EventNameError, EventUnavailableError, UsageError
@@ -61,17 +61,40 @@ def test_cpuinfo_tells_the_family(tmp_path: Path, pmu: str, cpuinfo: str, family
     assert [one.family.name for one in at_hand(root)] == [family]
 
 
-def test_hybrid_cores_are_told_apart_by_their_pmus(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("caps", "strong", "weak"),
+    [
+        ("alderlake_hybrid", "intel_goldencove", "intel_gracemont"),
+        ("meteorlake_hybrid", "intel_goldencove", "intel_crestmont"),
+        ("lunarlake_hybrid", "intel_lioncove", "intel_skymont"),
+    ],
+)
+def test_hybrid_cores_are_told_apart(tmp_path: Path, caps: str, strong: str, weak: str) -> None:
     files = {}
     for name, number in (("cpu_core", 4), ("cpu_atom", 10)):
         files[f"{DEVICES}/{name}/type"] = f"{number}\n"
         files[f"{DEVICES}/{name}/cpus"] = "0-7\n"
-        files[f"{DEVICES}/{name}/caps/pmu_name"] = "alderlake_hybrid\n"
+        files[f"{DEVICES}/{name}/caps/pmu_name"] = f"{caps}\n"
     found = at_hand(recorded(tmp_path, files))
     assert {one.name: (one.family.name, one.kernel_types) for one in found} == {
-        "cpu_core": ("intel_goldencove", (4,)),
-        "cpu_atom": ("intel_gracemont", (10,)),
+        "cpu_core": (strong, (4,)),
+        "cpu_atom": (weak, (10,)),
     }
+
+
+def test_what_the_processor_enumerates_bounds_the_counters() -> None:
+    """A hypervisor that gives 4 general counters and 2 fixed ones; firmware that took half."""
+    intel = named("icl").family
+    few = enumerated(intel, lambda leaf, _: (0x04 << 8 | 2, 0, 0, 2) if leaf == 0xA else None)
+    assert [intel.counters[at] for at in sorted(few)][:6] == [
+        "PMC0", "PMC1", "PMC2", "PMC3", "FIXED0", "FIXED1",
+    ]  # fmt: skip
+    assert "FIXED2" not in [intel.counters[at] for at in few]
+    amd = named("amd64_fam19h_zen4").family
+    assert enumerated(amd, lambda leaf, _: (0, 4, 0, 0) if leaf >> 31 else None) == {0, 1, 2, 3}
+    for family in (intel, amd, named("arm_n1").family):
+        assert enumerated(family, lambda *_: None) == set(range(len(family.counters)))
+        assert enumerated(family, lambda *_: (0, 0, 0, 0)) == set(range(len(family.counters)))
 
 
 def test_an_unknown_pmu_counts_one_by_one_and_says_so(tmp_path: Path) -> None:

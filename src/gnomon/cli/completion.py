@@ -41,11 +41,13 @@ def _words() -> dict[str, Sequence[str]]:
     """Return what may stand where the help has a word, by that word."""
     from gnomon.cli.hardware_sections import SECTIONS
     from gnomon.counters import presets
+    from gnomon.counters.allocation import known_names
     from gnomon.counters.components import COMPONENTS
     from gnomon.counters.cost import KINDS
 
     return {
         "FAMILY|PMU": (*presets.names(), *presets.by_pmu(), "emulated"),
+        "PMU": known_names(),
         "COMPONENT": [source.name for source in COMPONENTS],
         "SECTION": list(SECTIONS),
         "KIND": KINDS,

@@ -42,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
     )
     p.add_argument(
         "--pmu",
-        metavar="NAME",
+        metavar="PMU",
         help="with --fit: on the PMU of another CPU, by libpfm4's name (skx, power9, arm_n1)",
     )
     p.add_argument(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gnomon.counters.allocation.fit import Fit, Place, addable, fits, is_hardware, opening_order
 from gnomon.counters.allocation.grouping import groups
-from gnomon.counters.allocation.pmus import CorePmu, at_hand, named
+from gnomon.counters.allocation.pmus import CorePmu, at_hand, known_names, named
 
 __all__ = [
     "CorePmu",
@@ -15,6 +15,7 @@ __all__ = [
     "fits",
     "groups",
     "is_hardware",
+    "known_names",
     "named",
     "opening_order",
 ]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon import _core
 from gnomon.counters.allocation import tables
@@ -19,11 +19,17 @@ from gnomon.counters.virtualization import first_cpu
 from gnomon.errors import EventNameError, EventUnavailableError, UsageError
 from gnomon.model.value import Scope
 
+if TYPE_CHECKING:
+    from gnomon.counters.components.cpu import LibpfmPmu
+
 _ROOT = Path("/")
 _NOWHERE = Path("/dev/null")  # sysfs of a machine that is not here
 _GENERIC_TYPES = (0, 3)
 _RAW = 4
 _NO_SMT = ("notsupported", "notimplemented", "")
+
+
+Cpuid = Callable[[int, int], tuple[int, int, int, int] | None]
 
 
 class CorePmu(NamedTuple):
@@ -76,14 +82,14 @@ def at_hand(root: Path = _ROOT) -> tuple[CorePmu, ...]:
     for core in kinds:
         if core.pmu is None:
             continue
-        family = _family_of(core, _words(core.pmu, root))
+        family = _family_of(core, core.pmu, root)
         title = core.pmu.name if family is None else family.title
         notes: tuple[str, ...] = ()
         if family is None:
             family, notes = _unknown(core.pmu, root)
         available = _available(family, is_smt=is_smt)
         if root == _ROOT and core.is_alone:
-            available &= _enumerated(family)
+            available &= enumerated(family, _core.cpuid)
         found.append(
             CorePmu(
                 next((model for model in core.models if model in family.pmus), core.pmu.name),
@@ -111,18 +117,20 @@ def named(name: str, *, is_smt: bool = True) -> CorePmu:
     tabled = tables.find("pmus", (name,))
     if tabled is not None:
         return CorePmu(name, tabled.title, tabled, _available(tabled, is_smt=is_smt))
-    from gnomon.counters.components.cpu import libpfm_pmus
-
-    known = [pmu for pmu in libpfm_pmus() if pmu.is_core]
-    for pmu in known:
-        if pmu.name == name and pmu.counters:
+    for pmu in _counted_by_libpfm():
+        if pmu.name == name:
             family = plain(name, pmu.description, pmu.counters, "libpfm4")
             note = f"no table of {name}'s constraints: {pmu.counters} counters that all do the same"
             return CorePmu(name, pmu.description, family, _available(family), notes=(note,))
-    names = sorted(set(tables.listed("pmus")) | {p.name for p in known if p.counters})
-    close = tuple(one for one in names if name.lower() in one) or nearest(name, names)
+    names = known_names()
+    close = tuple(one for one in names if name.lower() in one) or nearest(name, list(names))
     hint = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(names)}"
     raise UsageError(f"there is no PMU '{name}' (a name of libpfm4's is meant); {hint}")
+
+
+def known_names() -> tuple[str, ...]:
+    """Return every name that `named` takes, in alphabetic order."""
+    return tuple(sorted({*tables.listed("pmus"), *(pmu.name for pmu in _counted_by_libpfm())}))
 
 
 def resolve_on(pmu: CorePmu, name: str) -> tuple[Event, ...]:
@@ -193,25 +201,35 @@ def plain(name: str, title: str, counters: int, source: str) -> Family:
     )
 
 
+def _counted_by_libpfm() -> tuple[LibpfmPmu, ...]:
+    from gnomon.counters.components.cpu import libpfm_pmus
+
+    return tuple(pmu for pmu in libpfm_pmus() if pmu.is_core and pmu.counters)
+
+
 def _available(family: Family, *, is_smt: bool = True) -> frozenset[int]:
     general = family.with_smt if is_smt else family.general
     return frozenset((*range(general), *range(family.general, len(family.counters))))
 
 
-def _enumerated(family: Family) -> frozenset[int]:
+def enumerated(family: Family, cpuid: Cpuid) -> frozenset[int]:
     """Return the counters that the processor itself says it has, all where it says nothing.
 
     A hypervisor may give fewer than there are, and firmware may take some. Source: Intel SDM
     vol. 2A, CPUID leaf 0AH; AMD processor programming references, leaf 80000022H.
+
+    Args:
+        family: the family of its PMU.
+        cpuid: what the instruction answers to a leaf and a subleaf, None for a leaf it has not.
     """
     everything = frozenset(range(len(family.counters)))
     general = fixed = 0
     if family.name.startswith("intel_"):
-        leaf = _core.cpuid(0xA, 0)
+        leaf = cpuid(0xA, 0)
         if leaf is not None:
             general, fixed = leaf[0] >> 8 & 0xFF, leaf[3] & 0x1F
     elif family.name.startswith("amd_"):
-        leaf = _core.cpuid(0x80000022, 0)
+        leaf = cpuid(0x80000022, 0)
         general = leaf[1] & 0xF if leaf is not None else 0
     if not general:
         return everything
@@ -224,17 +242,17 @@ def _enumerated(family: Family) -> frozenset[int]:
     return everything - missing
 
 
-def _words(pmu: Pmu, root: Path) -> set[str]:
-    """Return what the kernel calls a PMU and its CPU."""
-    words = {pmu.name, read_line(pmu.path / "caps" / "pmu_name")}
+def _family_of(core: Core, pmu: Pmu, root: Path) -> Family | None:
+    """Return the family by libpfm4's name, else by the kernel's words for the PMU and its CPU."""
     cpuinfo = first_cpu(root)
-    words.update(cpuinfo.get("cpu", "").replace(",", " ").split())
-    words.add(f"{cpuinfo.get('CPU implementer', '')}:{cpuinfo.get('CPU part', '')}")
-    return words - {"", ":"}
-
-
-def _family_of(core: Core, words: set[str]) -> Family | None:
-    return tables.find("pmus", core.models) or tables.find("kernel", words)
+    known = read_line(pmu.path / "caps" / "pmu_name")
+    words = [known, pmu.name, *cpuinfo.get("cpu", "").replace(",", " ").split()]
+    words.append(f"{cpuinfo.get('CPU implementer', '')}:{cpuinfo.get('CPU part', '')}")
+    return (
+        tables.find("pmus", core.models)
+        or tables.find("kernel", (f"{known}:{pmu.name}",))
+        or tables.find("kernel", words)
+    )
 
 
 def _unknown(pmu: Pmu, root: Path) -> tuple[Family, tuple[str, ...]]:
