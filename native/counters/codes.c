@@ -8,11 +8,11 @@
  */
 #include "codes.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "locks.h"
 #include "preset_files.h"
 
 #define STANDARD GN_PRESET_MASK
@@ -29,7 +29,6 @@ struct names {
 	uint32_t *slot; /* number + 1; 0: free */
 };
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct names presets, natives;
 
 /* FNV-1a. Source: Fowler, Noll, Vo; offset basis and prime of 32 bits. */
@@ -97,9 +96,9 @@ uint32_t gn_code_of(const char *name, unsigned int flags)
 
 	if (standard >= 0)
 		return STANDARD + (uint32_t)standard;
-	pthread_mutex_lock(&mutex);
+	gn_lock(GN_LOCK_CODES);
 	number = number_of(is_preset ? &presets : &natives, name);
-	pthread_mutex_unlock(&mutex);
+	gn_unlock(GN_LOCK_CODES);
 	if (number < 0)
 		return 0;
 	return (is_preset ? OTHER_PRESET : NATIVE) + (uint32_t)number;
@@ -112,8 +111,8 @@ int gn_codes_of(const struct gn_query *query)
 
 		event->code = gn_code_of(event->name, event->flags);
 		if (!event->code)
-			return gn_say(query->why, GN_ENOMEM,
-				      "event '%s': out of memory; free some", query->name);
+			return gn_say(query->why, GN_ENOMEM, "event '%s': out of memory; free some",
+				      query->name);
 	}
 	return GN_OK;
 }
@@ -133,10 +132,10 @@ int gn_code_name(uint32_t code, char name[GN_NAME_MAX])
 	}
 	if (kind != OTHER_PRESET && kind != NATIVE)
 		return 0;
-	pthread_mutex_lock(&mutex);
+	gn_lock(GN_LOCK_CODES);
 	is_known = number < names->n;
 	if (is_known)
 		snprintf(name, GN_NAME_MAX, "%s", names->name[number]);
-	pthread_mutex_unlock(&mutex);
+	gn_unlock(GN_LOCK_CODES);
 	return is_known;
 }

@@ -1,9 +1,9 @@
 /* The components of libgnomon, and leaving some of them out. */
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "libpfm.h"
+#include "locks.h"
 #include "presets.h"
 #include "query.h"
 
@@ -16,7 +16,6 @@ static const struct {
 	[GN_COMPONENT_TSC] = {"tsc", "the kernel's msr PMU; gn_real_cycles() is the time counter"},
 };
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int is_disabled[GN_COMPONENTS];
 static int is_used;
 
@@ -48,7 +47,7 @@ int gn_component_disable(const char *name)
 	failed = gn_component_index(name, &component);
 	if (failed)
 		return failed;
-	pthread_mutex_lock(&mutex);
+	gn_lock(GN_LOCK_COMPONENTS);
 	if (is_used)
 		failed = gn_fail(GN_ENOINIT,
 				 "component %s: events have been looked up already; disable it "
@@ -56,7 +55,7 @@ int gn_component_disable(const char *name)
 				 name);
 	else
 		is_disabled[component] = 1;
-	pthread_mutex_unlock(&mutex);
+	gn_unlock(GN_LOCK_COMPONENTS);
 	return failed;
 }
 
@@ -64,10 +63,10 @@ int gn_component_is_used(int component)
 {
 	int is_enabled;
 
-	pthread_mutex_lock(&mutex);
+	gn_lock(GN_LOCK_COMPONENTS);
 	is_used = 1;
 	is_enabled = !is_disabled[component];
-	pthread_mutex_unlock(&mutex);
+	gn_unlock(GN_LOCK_COMPONENTS);
 	return is_enabled;
 }
 
@@ -80,8 +79,8 @@ static int core_counters(void)
 	for (int id = 0; pfm && id < GN_PFM_PMUS; id++) {
 		pfm_pmu_info_t pmu;
 
-		if (gn_pfm_pmu(pfm, id, &pmu) && pmu.is_present &&
-		    pmu.type == PFM_PMU_TYPE_CORE && pmu.num_cntrs)
+		if (gn_pfm_pmu(pfm, id, &pmu) && pmu.is_present && pmu.type == PFM_PMU_TYPE_CORE &&
+		    pmu.num_cntrs)
 			return pmu.num_cntrs + pmu.num_fixed_cntrs;
 	}
 	return 0;
@@ -116,9 +115,9 @@ int gn_component_describe(int component, struct gn_component_info *info)
 	snprintf(info->description, sizeof(info->description), "%s",
 		 components[component].description);
 	info->counters = component == GN_COMPONENT_CPU ? core_counters() : -1;
-	pthread_mutex_lock(&mutex);
+	gn_lock(GN_LOCK_COMPONENTS);
 	info->is_disabled = is_disabled[component];
-	pthread_mutex_unlock(&mutex);
+	gn_unlock(GN_LOCK_COMPONENTS);
 	if (info->is_disabled)
 		snprintf(info->reason, sizeof(info->reason),
 			 "the program has disabled it; leave gn_component_disable() out");

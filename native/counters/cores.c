@@ -30,8 +30,8 @@ static void add_given(struct gn_core *core, const char *models)
 
 			snprintf(model, sizeof(model), "%.*s", (int)(length - name - 1),
 				 equals + 1);
-			if (!*core->pmu.name || (strlen(core->pmu.name) == name &&
-						 !strncmp(core->pmu.name, at, name)))
+			if (!*core->pmu.name ||
+			    (strlen(core->pmu.name) == name && !strncmp(core->pmu.name, at, name)))
 				add_model(core, model);
 		}
 		at += length;

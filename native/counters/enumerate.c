@@ -1,11 +1,11 @@
 /* What there is: components, their events, presets; and what is known about each. */
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "codes.h"
 #include "libpfm.h"
+#include "locks.h"
 #include "presets.h"
 #include "resolved.h"
 
@@ -23,7 +23,6 @@ struct list {
 	struct listed *event;
 };
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct list lists[GN_COMPONENTS];
 
 /* Names that are longer than what gn_set_add() takes are left out. */
@@ -71,16 +70,30 @@ static const struct list *list_of(int component)
 {
 	struct list *list = &lists[component];
 
-	pthread_mutex_lock(&mutex);
+	gn_lock(GN_LOCK_LISTS);
 	if (!list->is_made &&
 	    gn_component_each(&gn_this_machine, (enum gn_component)component, add, list)) {
 		drop(list);
-		pthread_mutex_unlock(&mutex);
+		gn_unlock(GN_LOCK_LISTS);
 		return NULL;
 	}
 	list->is_made = 1;
-	pthread_mutex_unlock(&mutex);
+	gn_unlock(GN_LOCK_LISTS);
 	return list;
+}
+
+int gn_listed_each(const struct gn_places *places, enum gn_component component, gn_event_seen *seen,
+		   void *context)
+{
+	const struct list *list = places == &gn_this_machine ? list_of((int)component) : NULL;
+	int stop = 0;
+
+	if (!list)
+		return gn_component_each(places, component, seen, context);
+	for (int i = 0; !stop && i < list->n; i++)
+		stop = seen(context, list->event[i].name, list->event[i].unit,
+			    list->event[i].description);
+	return stop;
 }
 
 static int bad_component(int component)
@@ -179,8 +192,8 @@ static int define(const char *name, struct gn_preset *preset, struct gn_message 
 {
 	struct gn_core *cores = calloc(GN_CORES_MAX, sizeof(*cores));
 	const int n = cores ? gn_cores(&gn_this_machine, cores) : -1;
-	int found = n < 0 ? gn_say(why, GN_ENOMEM, "event '%s': out of memory; free some", name)
-			  : 0;
+	int found =
+		n < 0 ? gn_say(why, GN_ENOMEM, "event '%s': out of memory; free some", name) : 0;
 
 	for (int i = 0; i < n && !found; i++)
 		found = gn_preset_find(name, &cores[i], preset, why);
@@ -257,8 +270,9 @@ int gn_preset_code(const char *name, uint32_t *code)
 	if (!name || !code)
 		return gn_fail(GN_EINVAL, "name or code: NULL; give both");
 	if (strnlen(name, GN_NAME_MAX) == GN_NAME_MAX)
-		return gn_fail(GN_ENOTPRESET, "'%.64s...': too long for a preset; see `gnomon "
-					      "presets`",
+		return gn_fail(GN_ENOTPRESET,
+			       "'%.64s...': too long for a preset; see `gnomon "
+			       "presets`",
 			       name);
 	found = define(name, &preset, &why);
 	if (found < 0)
@@ -330,8 +344,9 @@ int gn_resolve_code(uint32_t code, struct gn_event **out, int max, int *n, struc
 
 	*n = 0;
 	if (!gn_code_name(code, name))
-		return gn_say(why, GN_ENOEVNT, "code %#x: no event has it; gn_event_code() gives "
-					       "codes",
+		return gn_say(why, GN_ENOEVNT,
+			      "code %#x: no event has it; gn_event_code() gives "
+			      "codes",
 			      (unsigned int)code);
 	return gn_resolve(name, out, max, n, why);
 }
@@ -369,8 +384,8 @@ static void describe(const struct gn_event *event, struct gn_event_info *info)
 		append(info->definition, sizeof(info->definition), event->native[i]);
 	snprintf(info->kind, sizeof(info->kind), "not derived");
 	if (!(event->flags & GN_EVENT_PRESET))
-		gn_component_each(&gn_this_machine, (enum gn_component)event->component,
-				  take_description, &wanted);
+		gn_listed_each(&gn_this_machine, (enum gn_component)event->component,
+			       take_description, &wanted);
 }
 
 int gn_event_describe(const char *name, struct gn_event_info *info)

@@ -104,8 +104,8 @@ static struct token next_token(const char *at)
 	return token;
 }
 
-__attribute__((format(printf, 3, 4))) static int refuse(const struct parser *parser,
-							const char *at, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static int refuse(const struct parser *parser, const char *at,
+							const char *format, ...)
 {
 	va_list arguments;
 
@@ -155,8 +155,9 @@ static int push_operand(const struct parser *parser, const struct token *token)
 	for (size_t i = 1; i < token->length && native < parser->natives; i++)
 		native = 10 * native + (token->at[i] - '0');
 	if (token->length > 4 || native >= parser->natives)
-		return refuse(parser, token->at, "there is no '%.*s': the preset has %d native "
-						 "event%s",
+		return refuse(parser, token->at,
+			      "there is no '%.*s': the preset has %d native "
+			      "event%s",
 			      shown(token), token->at, parser->natives,
 			      parser->natives == 1 ? "" : "s");
 	gn_program_push(parser->program, GN_OP_NATIVE, native, 0);
@@ -285,8 +286,9 @@ static int take_operand(const struct parser *parser, struct infix *infix, const 
 		return 0;
 	}
 	if (symbol)
-		return refuse(parser, token->at, "expected N0, a number, seconds or '(', found "
-						 "'%c'",
+		return refuse(parser, token->at,
+			      "expected N0, a number, seconds or '(', found "
+			      "'%c'",
 			      symbol);
 	infix->at_operand = 0;
 	return push_operand(parser, token);

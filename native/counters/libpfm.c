@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "locks.h"
+
 /*
  * Of perfmon/pfmlib_perf_event.h, whose own copy of perf_event.h cannot stand beside the
  * kernel's: the argument of PFM_OS_PERF_EVENT, ABI 0.
@@ -25,7 +27,6 @@ static struct gn_pfm table;
 static char trouble[512];
 static int is_loaded;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_mutex_t encoding = PTHREAD_MUTEX_INITIALIZER;
 
 static void load(void)
 {
@@ -88,10 +89,10 @@ int gn_pfm_encode(const struct gn_pfm *pfm, const char *name, struct gn_event_sp
 	arg.attr = &attr;
 	arg.fstr = &written;
 	arg.size = sizeof(arg);
-	pthread_mutex_lock(&encoding);
+	gn_lock(GN_LOCK_LIBPFM);
 	code = pfm->get_os_event_encoding(name, PFM_PLM0 | PFM_PLM3 | PFM_PLMH, PFM_OS_PERF_EVENT,
 					  &arg);
-	pthread_mutex_unlock(&encoding);
+	gn_unlock(GN_LOCK_LIBPFM);
 	memset(spec, 0, sizeof(*spec));
 	snprintf(full, GN_PFM_NAME_MAX, "%s", code == PFM_SUCCESS && written ? written : name);
 	free(written);

@@ -159,10 +159,11 @@ static int is_counted_elsewhere(const struct gn_places *places, const char *base
 
 static int in_other_component(struct gn_query *query, const char *component)
 {
-	return gn_say(query->why, GN_ENOCMP,
-		      "event '%s': libgnomon has no component '%s'; it counts in `gnomon count` and "
-		      "in Python (gnomon.counters)",
-		      query->name, component);
+	return gn_say(
+		query->why, GN_ENOCMP,
+		"event '%s': libgnomon has no component '%s'; it counts in `gnomon count` and "
+		"in Python (gnomon.counters)",
+		query->name, component);
 }
 
 static int unknown_prefix(struct gn_query *query, size_t length)
@@ -226,13 +227,12 @@ static int unknown(struct gn_query *query)
 		return unknown_pmu(query, terms.pmu);
 	gn_nearest_begin(&nearest, query->name);
 	gn_preset_each(try_nearest, &nearest);
-	gn_kernel_each(query->places, try_nearest, &nearest);
-	gn_tsc_each(query->places, try_nearest, &nearest);
-	gn_cpu_each(query->places, try_nearest, &nearest);
+	for (size_t i = 0; i < COUNT(sources); i++)
+		gn_listed_each(query->places, sources[i].component, try_nearest, &nearest);
 	gn_nearest_text(&nearest, suggested, sizeof(suggested));
 	return gn_say(query->why, GN_ENOEVNT,
-		      "event '%s': no event, preset or tracepoint of that name (see gnomon events)%s",
-		      query->name, suggested);
+		      "event '%s': no event, preset or tracepoint of that name%s", query->name,
+		      *suggested ? suggested : "; `gnomon events` lists those there are");
 }
 
 int gn_native_resolve(struct gn_query *query)
@@ -253,8 +253,8 @@ int gn_native_resolve(struct gn_query *query)
 static int in_disabled_component(struct gn_query *query)
 {
 	for (size_t i = 0; i < COUNT(sources); i++) {
-		if (gn_component_is_used(sources[i].component) ||
-		    sources[i].resolve(query) || !query->n)
+		if (gn_component_is_used(sources[i].component) || sources[i].resolve(query) ||
+		    !query->n)
 			continue;
 		gn_query_drop(query);
 		return gn_say(query->why, GN_ENOCMP,

@@ -47,9 +47,10 @@ __attribute__((format(printf, 2, 3))) static int refuse(const struct reader *rea
 	vsnprintf(problem, sizeof(problem), format, arguments);
 	va_end(arguments);
 	if (!reader->line)
-		return gn_say(reader->why, GN_EINVAL, "%s: %s", reader->file->path, problem);
-	return gn_say(reader->why, GN_EINVAL, "%s:%d: %s", reader->file->path, reader->line,
-		      problem);
+		return gn_say(reader->why, GN_EINVAL, "%s: %s%s", reader->file->path, problem,
+			      strstr(problem, "; ") ? "" : "; give a file of presets");
+	return gn_say(reader->why, GN_EINVAL, "%s:%d: %s%s", reader->file->path, reader->line,
+		      problem, strstr(problem, "; ") ? "" : "; mend this line");
 }
 
 static int no_memory(const struct reader *reader)
@@ -398,9 +399,9 @@ static int set_program(struct reader *reader, struct gn_preset *preset)
 		return refuse(reader, "preset %s: at column %d of its formula: %s", preset->name,
 			      problem.column, problem.text);
 	if (!uses_native(&program))
-		failed = refuse(reader,
-				"preset %s: its formula measures nothing: it names no event",
-				preset->name);
+		failed =
+			refuse(reader, "preset %s: its formula measures nothing: it names no event",
+			       preset->name);
 	op = failed ? NULL : keep(reader->file, (size_t)program.n * sizeof(*op));
 	if (op)
 		memcpy(op, program.op, (size_t)program.n * sizeof(*op));
@@ -542,8 +543,9 @@ static int choose_events(const struct reader *reader, const char *name, int deri
 		return refuse(reader, "preset %s: NOT_DERIVED takes one event, not %d", name,
 			      row->n);
 	if (derivation == DERIVED_PS && row->n > 2)
-		return refuse(reader, "preset %s: DERIVED_PS takes the cycles and one event, not %d",
-			      name, row->n);
+		return refuse(reader,
+			      "preset %s: DERIVED_PS takes the cycles and one event, not %d", name,
+			      row->n);
 	/* The cycles come first, for the time, which the kernel says. */
 	if ((derivation == DERIVED_PS || derivation == DERIVED_ADD_PS) && row->n > 1) {
 		row->field++;
@@ -643,9 +645,10 @@ static int read_file(struct reader *reader)
 	if (failed)
 		return failed;
 	if (is_toml(reader->file->path, text))
-		return refuse(reader, "not in PAPI's format, which begins with CPU, PRESET or "
-				      "EVENT; TOML is for Python and `gnomon`: write the presets as "
-				      "PRESET,NAME,DERIVED_ADD,EVENT,EVENT");
+		return refuse(reader,
+			      "not in PAPI's format, which begins with CPU, PRESET or "
+			      "EVENT; TOML is for Python and `gnomon`: write the presets as "
+			      "PRESET,NAME,DERIVED_ADD,EVENT,EVENT");
 	for (; text && !failed; text = next) {
 		next = strchr(text, '\n');
 		if (next)

@@ -276,11 +276,8 @@ static int find_anywhere(const struct flat *flat, const char *event, struct nati
 {
 	struct gn_event *found[2];
 	struct gn_message said = {.text = ""};
-	struct gn_query query = {.places = flat->query->places,
-				 .name = event,
-				 .out = found,
-				 .max = 2,
-				 .why = &said};
+	struct gn_query query = {
+		.places = flat->query->places, .name = event, .out = found, .max = 2, .why = &said};
 	int failed = gn_modifiers(event, query.base, &query.modifiers, &said);
 
 	if (!failed)
@@ -397,9 +394,9 @@ static void fill(struct gn_event *event, const struct flat *flat, const struct n
 	event->flags |= event->domain ? GN_EVENT_MODIFIED : 0;
 }
 
-static int make(const struct flat *flat, const struct gn_preset *preset,
-		struct gn_program *program, const struct native *natives,
-		const struct gn_modifiers *modifiers, struct gn_event **made)
+static int make(const struct flat *flat, const struct gn_preset *preset, struct gn_program *program,
+		const struct native *natives, const struct gn_modifiers *modifiers,
+		struct gn_event **made)
 {
 	int64_t factor[GN_NATIVES_MAX];
 	int is_sum, is_scaled = 0;
@@ -505,14 +502,14 @@ static int add_on(struct gn_query *query, const struct gn_preset *preset,
 		return failed;
 	is_same = !(event->flags & GN_EVENT_HARDWARE);
 	length = snprintf(event->name, sizeof(event->name), "%s%s%s", query->name,
-			  is_only || is_same ? "" : "@",
-			  is_only || is_same ? "" : core_name(core));
+			  is_only || is_same ? "" : "@", is_only || is_same ? "" : core_name(core));
 	if (length >= (int)sizeof(event->name)) {
 		gn_event_free(event);
-		return gn_say(query->why, GN_EINVAL,
-			      "event '%s': its name is too long for this hybrid CPU; take a shorter "
-			      "one",
-			      query->name);
+		return gn_say(
+			query->why, GN_EINVAL,
+			"event '%s': its name is too long for this hybrid CPU; take a shorter "
+			"one",
+			query->name);
 	}
 	if (is_same)
 		gn_query_drop(query);

@@ -77,10 +77,10 @@ struct gn_preset {
 	const char *formula;
 	const char *reason;
 	const char *differs;
-	const char *source;	    /* the user's file, or the family's name */
-	const char *const *pmus;    /* n_pmus of libpfm4's names that it holds for; any if 0 */
-	const char *events;	    /* n names, one after the other */
-	struct gn_program program;  /* not to be freed */
+	const char *source;	   /* the user's file, or the family's name */
+	const char *const *pmus;   /* n_pmus of libpfm4's names that it holds for; any if 0 */
+	const char *events;	   /* n names, one after the other */
+	struct gn_program program; /* not to be freed */
 	int n_pmus;
 	int n;
 	int is_users;

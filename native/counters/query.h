@@ -73,6 +73,10 @@ int gn_cpu_each(const struct gn_places *places, gn_event_seen *seen, void *conte
 int gn_component_each(const struct gn_places *places, enum gn_component component,
 		      gn_event_seen *seen, void *context);
 
+/* The same; this machine's events are listed once, and from then on taken from that list. */
+int gn_listed_each(const struct gn_places *places, enum gn_component component, gn_event_seen *seen,
+		   void *context);
+
 /*
  * Whether a component was not disabled. From the first call on none can be: what has been looked
  * up would change its meaning.

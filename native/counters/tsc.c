@@ -21,8 +21,7 @@ static int resolve_own(const struct gn_query *query)
 			      "gn_real_cycles() before and after",
 			      query->name);
 	return gn_say(query->why, GN_ENOEVNT,
-		      "event '%s': component tsc has no such event; did you mean " PREFIX
-		      "cycles?",
+		      "event '%s': component tsc has no such event; did you mean " PREFIX "cycles?",
 		      query->name);
 }
 
@@ -43,9 +42,10 @@ int gn_tsc_resolve(struct gn_query *query)
 	if (!found || strcmp(terms.pmu, MSR) || !gn_pmu_find(sysfs, MSR, &pmu))
 		return GN_OK;
 	if (query->modifiers.exclude)
-		return gn_say(query->why, GN_ENOEVNT,
-			      "event '%s': the msr PMU counts in every mode; leave the modifier out",
-			      query->name);
+		return gn_say(
+			query->why, GN_ENOEVNT,
+			"event '%s': the msr PMU counts in every mode; leave the modifier out",
+			query->name);
 	found = gn_pmu_encode(sysfs, &pmu, query->name, &terms, &spec, query->why);
 	if (found)
 		return found;

@@ -3,16 +3,15 @@
  * the library's own; what was loaded last comes first, then the variable's files in their order.
  * Files that were read stay in memory: events in use point into them.
  */
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "locks.h"
 #include "preset_files.h"
 
 #define VARIABLE "GNOMON_PRESETS"
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct gn_preset_file *loaded;
 static struct gn_preset_file *of_variable;
 static int is_variable_read;
@@ -98,7 +97,7 @@ int gn_user_presets_ready(struct gn_message *why)
 {
 	int failed;
 
-	pthread_mutex_lock(&mutex);
+	gn_lock(GN_LOCK_PRESETS);
 	if (!is_variable_read) {
 		variable_error = read_variable(&variable_message);
 		is_variable_read = 1;
@@ -106,7 +105,7 @@ int gn_user_presets_ready(struct gn_message *why)
 	failed = variable_error;
 	if (failed)
 		*why = variable_message;
-	pthread_mutex_unlock(&mutex);
+	gn_unlock(GN_LOCK_PRESETS);
 	return failed;
 }
 
@@ -117,10 +116,10 @@ int gn_user_presets_load(const char *path, struct gn_message *why)
 
 	if (failed)
 		return failed;
-	pthread_mutex_lock(&mutex);
+	gn_lock(GN_LOCK_PRESETS);
 	file->next = loaded;
 	loaded = file;
-	pthread_mutex_unlock(&mutex);
+	gn_unlock(GN_LOCK_PRESETS);
 	return GN_OK;
 }
 
@@ -151,9 +150,9 @@ int gn_user_preset_find(const char *name, const struct gn_core *core, struct gn_
 {
 	int found;
 
-	pthread_mutex_lock(&mutex);
+	gn_lock(GN_LOCK_PRESETS);
 	found = find_in(loaded, name, core, preset) || find_in(of_variable, name, core, preset);
-	pthread_mutex_unlock(&mutex);
+	gn_unlock(GN_LOCK_PRESETS);
 	return found;
 }
 
@@ -174,9 +173,9 @@ int gn_user_preset_at(int number, struct gn_preset *preset)
 {
 	int found;
 
-	pthread_mutex_lock(&mutex);
+	gn_lock(GN_LOCK_PRESETS);
 	found = nth_of(loaded, &number, preset) || nth_of(of_variable, &number, preset);
-	pthread_mutex_unlock(&mutex);
+	gn_unlock(GN_LOCK_PRESETS);
 	return found;
 }
 
