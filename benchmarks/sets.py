@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from benchmarks.build import columns, program
+from collections.abc import Sequence
+from statistics import median
+
+from benchmarks.build import lines, program
 from benchmarks.table import Row, Table, verdict
 
 # operation: what it is bare, and how many times as long libgnomon may take
@@ -21,13 +24,21 @@ def run(rounds: int) -> Table:
     rows: list[Row] = []
     limits: list[str] = []
     for n in (1, 4, 8):
-        figures = columns(program("bench_sets"), str(n), str(rounds))
+        columns = list(zip(*lines(program("bench_sets"), str(n), str(rounds)), strict=True))
         for i, (operation, bare, limit) in enumerate(_OPERATIONS):
-            raw, own, papi = figures[3 * i : 3 * i + 3]
+            raw, own, papi = columns[3 * i : 3 * i + 3]
             name = f"{n} events: {operation}"
-            rows += [Row(f"{name}: {bare}", "", raw), Row(f"{name}: libgnomon", "", own)]
-            if papi:
-                rows.append(Row(f"{name}: PAPI", "", papi))
-                limits.append(f"{name}: PAPI ÷ bare: {papi / raw:.2f} ×")
-            limits.append(verdict(f"{name}: libgnomon ÷ bare", own / raw, limit, "×"))
+            rows += [
+                Row(f"{name}: {bare}", "", median(raw)),
+                Row(f"{name}: libgnomon", "", median(own)),
+            ]
+            if any(papi):
+                rows.append(Row(f"{name}: PAPI", "", median(papi)))
+                limits.append(f"{name}: PAPI ÷ bare: {_ratio(papi, raw):.2f} ×")
+            limits.append(verdict(f"{name}: libgnomon ÷ bare", _ratio(own, raw), limit, "×"))
     return Table("sets", "ns", rows, limits)
+
+
+def _ratio(figures: Sequence[float], floor: Sequence[float]) -> float:
+    """Return the median ratio of what was measured one right after the other."""
+    return median(one / other for one, other in zip(figures, floor, strict=True))

@@ -33,7 +33,8 @@ void gn_attr_init(struct perf_event_attr *attr, const struct gn_event_spec *spec
 	attr->exclude_host = !!(spec->exclude & GN_EXCLUDE_HOST);
 	attr->exclude_guest = !!(spec->exclude & GN_EXCLUDE_GUEST);
 	attr->exclude_idle = !!(spec->exclude & GN_EXCLUDE_IDLE);
-	attr->inherit = !!(flags & GN_INHERIT);
+	attr->inherit = !!(flags & (GN_INHERIT | GN_INHERIT_THREADS));
+	attr->inherit_thread = !!(flags & GN_INHERIT_THREADS);
 	attr->inherit_stat = !!(flags & GN_INHERIT_STAT);
 	attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	if (flags & GN_INHERIT_STAT)
@@ -89,40 +90,110 @@ static void map_page(struct gn_group *group, int i)
 		group->mapped = 0;
 }
 
-/* The event of index i of a group, led by `leader`. */
-static int open_one(const struct gn_group *group, const struct gn_event_spec *spec, int i,
-		    int leader, pid_t pid, int cpu)
+static int open_one(struct gn_group *group, const struct gn_event_spec *spec, int at, pid_t pid,
+		    int cpu)
 {
-	const int leader_fd = leader == i ? -1 : group->fd[leader];
+	const int leads = spec->leader == at;
+	const int group_fd = leads ? -1 : group->fd[spec->leader];
 	struct perf_event_attr attr;
 
 	gn_attr_init(&attr, spec, group->flags);
 	if (group->whole)
 		attr.read_format |= PERF_FORMAT_GROUP;
-	if (leader == i) {
+	if (leads) {
 		attr.disabled = !(group->flags & GN_STARTED);
 		attr.enable_on_exec = !!(group->flags & GN_ENABLE_ON_EXEC);
 		attr.pinned = !!(group->flags & GN_PINNED);
 		attr.exclusive = !!(group->flags & GN_EXCLUSIVE);
 	}
 #if defined(__aarch64__)
-	/* 64 bits where the PMU has such counters (always that of cycles), else 32. */
-	if ((group->flags & GN_USER_READ) && spec->type != PERF_TYPE_SOFTWARE &&
-	    spec->type != PERF_TYPE_TRACEPOINT && !spec->config1) {
-		static const uint64_t ways[] = {ARM64_LONG | ARM64_RDPMC, ARM64_RDPMC};
+	if (spec->type != PERF_TYPE_SOFTWARE && spec->type != PERF_TYPE_TRACEPOINT) {
+		/*
+		 * When the driver adds up whether a group fits, it leaves out a leader that is off,
+		 * unless an execve will enable it (armpmu's validate_event); one event too many
+		 * would get in, and the group would never count. Ours are closed by an execve of
+		 * the calling process; what others execute or inherit must not be enabled by it.
+		 */
+		if (leads && pid == 0 && !(group->flags & (GN_INHERIT | GN_INHERIT_THREADS)))
+			attr.enable_on_exec = 1;
+		/* 64 bits where the PMU has such counters (always that of cycles), else 32. */
+		if ((group->flags & GN_USER_READ) && !spec->config1) {
+			static const uint64_t ways[] = {ARM64_LONG | ARM64_RDPMC, ARM64_RDPMC};
 
-		for (size_t way = 0; way < sizeof(ways) / sizeof(ways[0]); way++) {
-			int fd;
+			for (size_t way = 0; way < sizeof(ways) / sizeof(ways[0]); way++) {
+				int fd;
 
-			attr.config1 = ways[way];
-			fd = gn_perf_open(&attr, pid, cpu, leader_fd);
-			if (fd >= 0)
-				return fd;
+				attr.config1 = ways[way];
+				fd = gn_perf_open(&attr, pid, cpu, group_fd);
+				if (fd >= 0)
+					return fd;
+			}
+			attr.config1 = 0;
 		}
-		attr.config1 = 0;
 	}
 #endif
-	return gn_perf_open(&attr, pid, cpu, leader_fd);
+	return gn_perf_open(&attr, pid, cpu, group_fd);
+}
+
+/* 0, or -EINVAL if the leader of one of n further events is none. */
+static int check_leaders(const struct gn_group *group, const struct gn_event_spec *spec, int n)
+{
+	for (int i = 0; i < n; i++) {
+		const int leader = spec[i].leader, at = group->n + i;
+		const int own = leader - group->n;
+
+		if (leader < 0 || leader > at)
+			return -EINVAL;
+		if (leader < group->n ? group->leader[leader] != leader
+				      : spec[own].leader != leader)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+static void close_from(struct gn_group *group, int first)
+{
+	/* Members before their leader, so that none becomes a leader on the way. */
+	for (int i = group->n - 1; i >= first; i--) {
+		if (group->page[i])
+			munmap(group->page[i], (size_t)sysconf(_SC_PAGESIZE));
+		close(group->fd[i]);
+	}
+	if (group->n > first)
+		group->n = first;
+}
+
+static int add_events(struct gn_group *group, const struct gn_event_spec *spec, int n, pid_t pid,
+		      int cpu, int *failed)
+{
+	const int first = group->n;
+
+	for (int i = 0; i < n; i++) {
+		const int at = first + i;
+		const int fd = open_one(group, &spec[i], at, pid, cpu);
+
+		if (fd < 0) {
+			*failed = i;
+			close_from(group, first);
+			return fd;
+		}
+		group->fd[at] = fd;
+		group->leader[at] = spec[i].leader;
+		group->page[at] = NULL;
+		group->n = at + 1;
+		if (spec[i].type == PERF_TYPE_SOFTWARE || spec[i].type == PERF_TYPE_TRACEPOINT)
+			group->mapped = 0; /* such a page offers nothing */
+		else if (group->flags & GN_USER_READ)
+			map_page(group, at);
+	}
+	return 0;
+}
+
+static void find_mapped(struct gn_group *group)
+{
+	group->mapped = !!(group->flags & GN_USER_READ);
+	for (int i = 0; i < group->n; i++)
+		group->mapped &= !!group->page[i];
 }
 
 void gn_group_begin(struct gn_group *group, uint32_t flags)
@@ -130,7 +201,7 @@ void gn_group_begin(struct gn_group *group, uint32_t flags)
 	group->n = 0;
 	group->flags = flags;
 	/* The kernel sums an inherited group only event by event on every kernel we know. */
-	group->whole = !(flags & GN_INHERIT);
+	group->whole = !(flags & (GN_INHERIT | GN_INHERIT_THREADS | GN_INDEPENDENT));
 	group->mapped = !!(flags & GN_USER_READ);
 }
 
@@ -143,81 +214,72 @@ int gn_group_open(struct gn_group *group, const struct gn_event_spec *spec, int 
 		failed = &unused;
 	*failed = -1;
 	group->n = 0;
-	if (n < 1 || n > GN_EVENTS_MAX)
+	if (n < 1 || n > GN_EVENTS_MAX || check_leaders(group, spec, n))
 		return -EINVAL;
 	gn_group_begin(group, flags);
 	for (int i = 0; i < n; i++) {
-		if (spec[i].leader < 0 || spec[i].leader > i ||
-		    spec[spec[i].leader].leader != spec[i].leader)
-			return -EINVAL;
 		if (spec[i].leader != 0)
 			group->whole = 0;
 	}
-	for (int i = 0; i < n; i++) {
-		int fd = open_one(group, &spec[i], i, spec[i].leader, pid, cpu);
+	return add_events(group, spec, n, pid, cpu, failed);
+}
 
-		if (fd < 0) {
-			*failed = i;
-			gn_group_close(group);
-			return fd;
-		}
-		group->fd[i] = fd;
-		group->leader[i] = spec[i].leader;
-		group->page[i] = NULL;
-		group->n = i + 1;
-		if (flags & GN_USER_READ)
-			map_page(group, i);
+int gn_group_add_led(struct gn_group *group, const struct gn_event_spec *spec, int n, pid_t pid,
+		     int cpu, int *failed)
+{
+	const int mapped = group->mapped;
+	int unused, result;
+
+	if (!failed)
+		failed = &unused;
+	*failed = -1;
+	if (n < 1 || n > GN_EVENTS_MAX - group->n || check_leaders(group, spec, n))
+		return -EINVAL;
+	for (int i = 0; i < n; i++) {
+		if (group->whole && spec[i].leader != 0)
+			return -EINVAL;
 	}
-	return 0;
+	result = add_events(group, spec, n, pid, cpu, failed);
+	if (result)
+		group->mapped = mapped;
+	return result;
 }
 
 int gn_group_add(struct gn_group *group, const struct gn_event_spec *spec, pid_t pid, int cpu)
 {
-	const int i = group->n;
-	int fd;
+	struct gn_event_spec led = *spec;
 
-	if (i == GN_EVENTS_MAX)
-		return -EINVAL;
-	fd = open_one(group, spec, i, 0, pid, cpu);
-	if (fd < 0)
-		return fd;
-	group->fd[i] = fd;
-	group->leader[i] = 0;
-	group->page[i] = NULL;
-	group->n = i + 1;
-	if (!(group->flags & GN_USER_READ))
-		return 0;
-	if (spec->type == PERF_TYPE_SOFTWARE || spec->type == PERF_TYPE_TRACEPOINT)
-		group->mapped = 0; /* such a page offers nothing */
-	else
-		map_page(group, i);
-	return 0;
+	led.leader = 0;
+	return gn_group_add_led(group, &led, 1, pid, cpu, NULL);
 }
 
-void gn_group_remove(struct gn_group *group, int i)
+int gn_group_remove(struct gn_group *group, int index)
 {
-	const size_t behind = (size_t)(group->n - i - 1);
-
-	if (group->page[i])
-		munmap(group->page[i], (size_t)sysconf(_SC_PAGESIZE));
-	close(group->fd[i]);
-	memmove(&group->fd[i], &group->fd[i + 1], behind * sizeof(group->fd[0]));
-	memmove(&group->page[i], &group->page[i + 1], behind * sizeof(group->page[0]));
+	if (index < 0 || index >= group->n)
+		return -EINVAL;
+	for (int i = 0; i < group->n; i++) {
+		if (i != index && group->leader[i] == index)
+			return -EBUSY;
+	}
+	if (group->page[index])
+		munmap(group->page[index], (size_t)sysconf(_SC_PAGESIZE));
+	close(group->fd[index]);
 	group->n--;
-	group->mapped = !!(group->flags & GN_USER_READ);
-	for (int k = 0; k < group->n; k++)
-		group->mapped &= !!group->page[k];
+	for (int i = 0; i < group->n; i++) {
+		if (i >= index) {
+			group->fd[i] = group->fd[i + 1];
+			group->leader[i] = group->leader[i + 1];
+			group->page[i] = group->page[i + 1];
+		}
+		group->leader[i] -= group->leader[i] > index;
+	}
+	find_mapped(group);
+	return 0;
 }
 
 void gn_group_close(struct gn_group *group)
 {
-	/* Members before their leader, so that none becomes a leader on the way. */
-	for (int i = group->n - 1; i >= 0; i--) {
-		if (group->page[i])
-			munmap(group->page[i], (size_t)sysconf(_SC_PAGESIZE));
-		close(group->fd[i]);
-	}
-	group->n = 0;
+	close_from(group, 0);
 }
 
 static int each_leader(const struct gn_group *group, unsigned long request, unsigned long flags)

@@ -7,6 +7,7 @@
 #include "libpfm.h"
 #include "locks.h"
 #include "presets.h"
+#include "resolved.h"
 
 /* An event of a list. */
 struct listed {
@@ -427,5 +428,8 @@ int gn_presets_load(const char *path)
 	if (!path)
 		return gn_fail(GN_EINVAL, "path: NULL; give a file in PAPI's format");
 	failed = gn_user_presets_load(path, &why);
-	return failed ? gn_fail(failed, "%s", why.text) : GN_OK;
+	if (failed)
+		return gn_fail(failed, "%s", why.text);
+	gn_resolved_forget();
+	return GN_OK;
 }

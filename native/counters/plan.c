@@ -388,8 +388,8 @@ static struct wish wish_for(const struct gn_plan *plan, const struct gn_event *e
 	return wish;
 }
 
-int gn_plan_add(struct gn_plan *plan, struct gn_event *const *events, int n, int together, int *at,
-		struct gn_message *why)
+int gn_plan_add(struct gn_plan *plan, const struct gn_event *const *events, int n, int together,
+		int *at, struct gn_message *why)
 {
 	struct wish few[8], *wishes = few;
 	int total = 0, made = 0, failed = 0, error;

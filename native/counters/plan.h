@@ -65,8 +65,8 @@ void gn_plan_end(struct gn_plan *plan);
  * for all their indices, event after event. On failure the plan is as it was, and why says which
  * event would not open.
  */
-int gn_plan_add(struct gn_plan *plan, struct gn_event *const *events, int n, int together, int *at,
-		struct gn_message *why);
+int gn_plan_add(struct gn_plan *plan, const struct gn_event *const *events, int n, int together,
+		int *at, struct gn_message *why);
 
 /*
  * Gives back one native event that nobody uses any more, so that those behind it move up by one.

@@ -8,8 +8,6 @@
 #include "sets.h"
 #include "targets.h"
 
-/* One name can mean several: an event of each kind of core, or a pattern of tracepoints. */
-#define KINDS_MAX 256
 #define NAMES_MAX GN_EVENTS_MAX
 
 /* Names that are added at once, and what each resolves to. */
@@ -17,9 +15,9 @@ struct batch {
 	int names;
 	int units;
 	int together;
-	struct gn_event *(*event)[KINDS_MAX];
-	int *n;
-	char *text; /* what the names lie in, where there are several */
+	struct gn_resolved **resolved;
+	struct gn_resolved *one; /* where there is one name only */
+	char *text;		 /* what the names lie in, where there are several */
 	const char **name;
 };
 
@@ -115,6 +113,7 @@ int gn_set_create(gn_set *set, const struct gn_options *options)
 		return out_of_memory();
 	made->epoch = self->epoch;
 	made->tid = self->tid;
+	made->quick_fd = -1;
 	error = copy_options(&made->options, options);
 	if (error)
 		goto fail;
@@ -147,7 +146,7 @@ static void forget_members(struct gn_event_set *set)
 {
 	end_plan(set);
 	for (int m = 0; m < set->n_members; m++)
-		gn_event_free(set->member[m].event);
+		gn_resolved_leave(set->member[m].of);
 	set->n_members = 0;
 	set->n_at = 0;
 	set->is_plain = set->takes_turns = set->rotates = 0;
@@ -275,7 +274,7 @@ static int drop_unused(struct gn_event_set *set)
 /* Opens everything anew by other options, and only then gives back what was open. */
 static int rebuild(struct gn_event_set *set, const struct gn_options *options)
 {
-	struct gn_event *events[NAMES_MAX];
+	const struct gn_event *events[NAMES_MAX];
 	struct gn_plan plan;
 	int *at, error;
 
@@ -313,13 +312,12 @@ static int rebuild(struct gn_event_set *set, const struct gn_options *options)
 
 static void free_batch(struct batch *batch)
 {
-	for (int i = 0; batch->n && i < batch->names; i++) {
-		for (int k = 0; k < batch->n[i]; k++)
-			if (batch->event[i][k])
-				gn_event_free(batch->event[i][k]);
+	for (int i = 0; batch->resolved && i < batch->names; i++) {
+		if (batch->resolved[i])
+			gn_resolved_leave(batch->resolved[i]);
 	}
-	free(batch->event);
-	free(batch->n);
+	if (batch->resolved != &batch->one)
+		free(batch->resolved);
 	free(batch->text);
 	free(batch->name);
 }
@@ -364,33 +362,27 @@ static int split_braces(const char *text, struct batch *batch)
 	return GN_OK;
 }
 
-static int allocate_batch(struct batch *batch)
-{
-	batch->event = malloc((size_t)batch->names * sizeof(*batch->event));
-	batch->n = calloc((size_t)batch->names, sizeof(*batch->n));
-	return batch->event && batch->n ? GN_OK : out_of_memory();
-}
-
 static int resolve_names(const char *text, struct batch *batch)
 {
-	int error;
+	int error = GN_OK;
 
 	memset(batch, 0, sizeof(*batch));
 	if (!text || !*text)
 		return gn_fail(GN_EINVAL, "event: no name; give one that `gnomon events` lists");
 	batch->names = 1;
+	batch->resolved = &batch->one;
 	if (*text == '{') {
 		error = split_braces(text, batch);
-		if (error) {
-			batch->names = 0;
-			return error;
-		}
+		batch->resolved =
+			error ? NULL : calloc((size_t)batch->names, sizeof(struct gn_resolved *));
+		if (!error && !batch->resolved)
+			error = out_of_memory();
 	}
-	error = allocate_batch(batch);
 	for (int i = 0; !error && i < batch->names; i++) {
-		error = gn_resolve(batch->name ? batch->name[i] : text, batch->event[i], KINDS_MAX,
-				   &batch->n[i], gn_last_message());
-		batch->units = batch->n[i] > batch->units ? batch->n[i] : batch->units;
+		error = gn_resolved_name(batch->name ? batch->name[i] : text, &batch->resolved[i],
+					 gn_last_message());
+		if (!error && batch->resolved[i]->n > batch->units)
+			batch->units = batch->resolved[i]->n;
 	}
 	return error;
 }
@@ -426,7 +418,7 @@ static void take_back(struct gn_event_set *set, int first)
 		for (int k = member->first; k < set->n_at; k++)
 			set->plan.native[set->at[k]].users--;
 		set->n_at = member->first;
-		gn_event_free(member->event);
+		gn_resolved_leave(member->of);
 	}
 	drop_unused(set);
 }
@@ -434,16 +426,16 @@ static void take_back(struct gn_event_set *set, int first)
 /* Adds the events of one unit, which become the set's. */
 static int add_unit(struct gn_event_set *set, struct batch *batch, int unit)
 {
-	struct gn_event *few[8], **events = few;
+	const struct gn_event *few[8], **events = few;
 	int n = 0, total = 0, error;
 
 	if (batch->names > (int)(sizeof(few) / sizeof(few[0])))
-		events = malloc((size_t)batch->names * sizeof(struct gn_event *));
+		events = malloc((size_t)batch->names * sizeof(const struct gn_event *));
 	if (!events)
 		return out_of_memory();
 	for (int i = 0; i < batch->names; i++) {
-		if (unit < batch->n[i]) {
-			events[n] = batch->event[i][unit];
+		if (unit < batch->resolved[i]->n) {
+			events[n] = batch->resolved[i]->event[unit];
 			total += events[n++]->n;
 		}
 	}
@@ -465,19 +457,15 @@ static int add_unit(struct gn_event_set *set, struct batch *batch, int unit)
 	if (!error)
 		error = gn_plan_add(&set->plan, events, n, batch->together, &set->at[set->n_at],
 				    gn_last_message());
-	for (int i = 0; !error && i < n; i++) {
-		set->member[set->n_members++] =
-			(struct gn_member){events[i], set->n_at, set->units, batch->together};
-		set->n_at += events[i]->n;
+	for (int i = 0, k = 0; !error && i < batch->names; i++) {
+		if (unit >= batch->resolved[i]->n)
+			continue;
+		gn_resolved_take(batch->resolved[i]);
+		set->member[set->n_members++] = (struct gn_member){
+			events[k], batch->resolved[i], set->n_at, set->units, batch->together};
+		set->n_at += events[k++]->n;
 	}
-	if (!error) {
-		set->units++;
-		/* They are the set's now. */
-		for (int i = 0; i < batch->names; i++) {
-			if (unit < batch->n[i])
-				batch->event[i][unit] = NULL;
-		}
-	}
+	set->units += !error;
 	if (events != few)
 		free(events);
 	return error;
@@ -536,12 +524,10 @@ int gn_set_add_code(gn_set handle, uint32_t code)
 
 	if (!set)
 		return error;
-	error = allocate_batch(&batch);
-	if (!error)
-		error = gn_resolve_code(code, batch.event[0], KINDS_MAX, batch.n,
-					gn_last_message());
+	batch.resolved = &batch.one;
+	error = gn_resolved_code(code, &batch.one, gn_last_message());
 	if (!error) {
-		batch.units = batch.n[0];
+		batch.units = batch.one->n;
 		error = add_batch(set, &batch);
 	}
 	free_batch(&batch);
@@ -579,7 +565,7 @@ static void take_out(struct gn_event_set *set, int m)
 	set->n_at -= n;
 	memmove(&set->at[first], &set->at[first + n],
 		(size_t)(set->n_at - first) * sizeof(set->at[0]));
-	gn_event_free(member->event);
+	gn_resolved_leave(member->of);
 	set->n_members--;
 	memmove(member, member + 1, (size_t)(set->n_members - m) * sizeof(*member));
 	for (int i = m; i < set->n_members; i++)
@@ -590,17 +576,17 @@ static void take_out(struct gn_event_set *set, int m)
 static int remove_batch(struct gn_event_set *set, const struct batch *batch)
 {
 	for (int i = 0; i < batch->names; i++) {
-		for (int k = 0; k < batch->n[i]; k++) {
-			if (find_member(set, batch->event[i][k]) < 0)
+		for (int k = 0; k < batch->resolved[i]->n; k++) {
+			if (find_member(set, batch->resolved[i]->event[k]) < 0)
 				return gn_fail(GN_EINVAL,
 					       "event '%s': it is not in event set %d; gn_set_list "
 					       "gives those that are",
-					       batch->event[i][k]->name, set->handle);
+					       batch->resolved[i]->event[k]->name, set->handle);
 		}
 	}
 	for (int i = 0; i < batch->names; i++) {
-		for (int k = 0; k < batch->n[i]; k++) {
-			const int m = find_member(set, batch->event[i][k]);
+		for (int k = 0; k < batch->resolved[i]->n; k++) {
+			const int m = find_member(set, batch->resolved[i]->event[k]);
 
 			if (m >= 0)
 				take_out(set, m);

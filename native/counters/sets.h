@@ -4,10 +4,12 @@
 
 #include "plan.h"
 #include "process.h"
+#include "resolved.h"
 
 /* An event of a set: its native events are those that at[first] ... of the set names. */
 struct gn_member {
-	struct gn_event *event;
+	const struct gn_event *event;
+	struct gn_resolved *of; /* what it is part of, and lives as long as */
 	int first;
 	int unit;     /* those of one number were added together ... */
 	int together; /* ... and are to be counted at the same time */
@@ -19,6 +21,7 @@ struct gn_event_set {
 	int tid;	/* the thread that made it */
 	int is_running;
 	int is_plain;	 /* one read(2) gives all counts as they are, in order */
+	int quick_fd;	 /* what gn_set_read() reads while that is so and it runs; else -1 */
 	int takes_turns; /* and whether by a thread of ours */
 	int rotates;
 	int is_attached;

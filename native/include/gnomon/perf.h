@@ -46,6 +46,10 @@ enum gn_open_flags {
 	GN_USER_READ = 1u << 6,
 	/* Count from the moment of opening. */
 	GN_STARTED = 1u << 7,
+	/* As GN_INHERIT, but for threads only, not for processes; Linux 5.13. */
+	GN_INHERIT_THREADS = 1u << 8,
+	/* Events that lead themselves may be added, so that all are read one by one. */
+	GN_INDEPENDENT = 1u << 9,
 };
 
 struct gn_event_spec {
@@ -127,10 +131,17 @@ void gn_group_begin(struct gn_group *group, uint32_t flags);
 int gn_group_add(struct gn_group *group, const struct gn_event_spec *spec, pid_t pid, int cpu);
 
 /*
- * Close one event of such a group; those behind it move up. The leader can only go last, as the
- * kernel makes a group's members independent when their leader goes.
+ * The same for n events at once, led as `leader` says, which counts the events that are there, too;
+ * of a whole group it is 0. *failed is the index in `spec` of the event that was refused.
  */
-void gn_group_remove(struct gn_group *group, int i);
+int gn_group_add_led(struct gn_group *group, const struct gn_event_spec *spec, int n, pid_t pid,
+		     int cpu, int *failed);
+
+/*
+ * Close one event; those behind it move up. -EINVAL: no such index; -EBUSY: it leads others, which
+ * the kernel would make independent.
+ */
+int gn_group_remove(struct gn_group *group, int index);
 
 void gn_group_close(struct gn_group *group);
 
