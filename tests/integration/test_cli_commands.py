@@ -87,7 +87,8 @@ def test_hardware() -> None:
 def test_reports_keep_to_the_width_of_the_terminal(command: str, columns: str) -> None:
     done = run(GNOMON, *command.split(), env={**os.environ, "COLUMNS": columns})
     assert done.returncode == 0
-    long = [line for line in done.stdout.splitlines() if len(line) > int(columns)]
+    # A path is not broken, however long it is.
+    long = [n for n in done.stdout.splitlines() if len(n) > int(columns) and len(n.split()) > 1]
     assert long == []
 
 

@@ -98,7 +98,8 @@ def test_the_library_has_its_name_and_is_never_unloaded(prefix: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "compiler", ["cc -xc -std=c99", "cc -xc -std=c11", "c++ -xc++ -std=c++11", "c++ -xc++ -std=c++20"]
+    "compiler",
+    ["cc -xc -std=c99", "cc -xc -std=c11", "c++ -xc++ -std=c++11", "c++ -xc++ -std=c++20"],
 )
 def test_the_header_stands_alone_in_c_and_cpp(compiler: str, tmp_path: Path) -> None:
     user = tmp_path / "user.c"
