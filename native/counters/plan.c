@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "pmu.h"
+#include "process.h"
 
 /* What one event wants of one native event. */
 struct wish {
@@ -14,6 +15,13 @@ struct wish {
 	uint32_t asked;
 	uint32_t pmu;
 	const struct gn_event *event;
+};
+
+/* Counts nothing, in user mode only, so that everybody may. */
+static const struct gn_event_spec dummy_spec = {
+	.type = PERF_TYPE_SOFTWARE,
+	.exclude = GN_EXCLUDE_KERNEL | GN_EXCLUDE_HYPERVISOR,
+	.config = PERF_COUNT_SW_DUMMY,
 };
 
 /* Group would have to share its PMU with another one; no error of perf_event_open(2). */
@@ -43,11 +51,11 @@ static int same_spec(const struct gn_event_spec *one, const struct gn_event_spec
 /* A native event of the plan that a wish can share; group -1: in whatever group. */
 static int find(const struct gn_plan *plan, const struct wish *wish, int group)
 {
-	for (int i = plan->has_clock; i < plan->n_natives; i++) {
+	for (int i = 0; i < plan->n_natives; i++) {
 		const struct gn_native *native = &plan->native[i];
 
-		if (native->asked == wish->asked && same_spec(&native->spec, &wish->spec) &&
-		    (group < 0 || native->group == group))
+		if (!native->is_dummy && native->asked == wish->asked &&
+		    same_spec(&native->spec, &wish->spec) && (group < 0 || native->group == group))
 			return i;
 	}
 	return -1;
@@ -159,19 +167,20 @@ static int narrower(const struct gn_plan *plan, const struct wish *wish, int err
 	       (wish->spec.exclude & bits) != bits;
 }
 
+/* What perf_event_open(2) calls it: the calling thread has a name of its own there. */
+static int pid_of(const struct gn_target *target)
+{
+	return gn_is_self(gn_epoch(), target->pid) ? 0 : target->pid;
+}
+
 /* A group whose thread has ended says so in its own way (ENODEV); a new event says it plainly. */
 static int has_ended(const struct gn_target *target)
 {
-	const struct gn_event_spec dummy = {
-		.type = PERF_TYPE_SOFTWARE,
-		.exclude = GN_EXCLUDE_KERNEL | GN_EXCLUDE_HYPERVISOR,
-		.config = PERF_COUNT_SW_DUMMY,
-	};
 	struct gn_group group;
 	int error;
 
 	gn_group_begin(&group, 0);
-	error = gn_group_add(&group, &dummy, target->pid, target->cpu);
+	error = gn_group_add(&group, &dummy_spec, pid_of(target), target->cpu);
 	gn_group_close(&group);
 	return error == -ESRCH;
 }
@@ -205,27 +214,17 @@ static int open_in(struct gn_plan *plan, struct wish *wish, int g)
 	return 0;
 }
 
-/* Puts the wish into group g, which may be one more than there are. Its index or an errno. */
-static int join(struct gn_plan *plan, struct wish *wish, int g)
+/* Opens the wish in group g, which there is. Its index or an errno. */
+static int append(struct gn_plan *plan, struct wish *wish, int g)
 {
+	struct gn_pack *pack = plan->pack[g];
 	struct gn_native *native;
-	struct gn_pack *pack;
-	int error;
+	int error = grow((void **)&plan->native, plan->n_natives, sizeof(*native));
 
-	if (g == plan->n_packs) {
-		error = push_pack(plan);
-		if (error)
-			return error;
-	}
-	pack = plan->pack[g];
-	error = grow((void **)&plan->native, plan->n_natives, sizeof(*native));
 	if (!error)
 		error = open_in(plan, wish, g);
-	if (error) {
-		if (!pack->n)
-			remove_pack(plan, g);
+	if (error)
 		return error;
-	}
 	native = &plan->native[plan->n_natives];
 	memset(native, 0, sizeof(*native));
 	native->spec = wish->spec;
@@ -237,6 +236,41 @@ static int join(struct gn_plan *plan, struct wish *wish, int g)
 	if (!pack->pmu)
 		pack->pmu = wish->pmu;
 	return plan->n_natives++;
+}
+
+static int append_dummy(struct gn_plan *plan, int g)
+{
+	static const struct gn_event nobody = {.flags = GN_EVENT_MODIFIED};
+	struct wish wish = {.spec = dummy_spec, .event = &nobody};
+	const int at = append(plan, &wish, g);
+
+	if (at < 0)
+		return at;
+	plan->native[at].users = 1;
+	plan->native[at].is_dummy = 1;
+	return 0;
+}
+
+/* Puts the wish into group g, which may be one more than there are. Its index or an errno. */
+static int join(struct gn_plan *plan, struct wish *wish, int g)
+{
+	int is_new = g == plan->n_packs, at = 0;
+
+	if (is_new)
+		at = push_pack(plan);
+	if (at)
+		return at;
+	if (is_new && plan->needs_dummies && wish->pmu)
+		at = append_dummy(plan, g);
+	if (!at)
+		at = append(plan, wish, g);
+	if (at >= 0 || !is_new)
+		return at;
+	if (plan->pack[g]->n)
+		remove_native(plan, plan->n_natives - 1);
+	else
+		remove_pack(plan, g);
+	return at;
 }
 
 static int is_full(int error)
@@ -282,13 +316,15 @@ static int place_in(struct gn_plan *plan, struct wish *wishes, int n, int g, int
 	return 0;
 }
 
-static int missing_in(const struct gn_plan *plan, const struct wish *wishes, int n, int g)
+/* Whether group g would have more events than the limit allows. */
+static int exceeds(const struct gn_plan *plan, const struct wish *wishes, int n, int g)
 {
-	int missing = 0;
+	const struct gn_pack *pack = plan->pack[g];
+	int total = pack->n - plan->native[pack->native[0]].is_dummy;
 
 	for (int i = 0; i < n; i++)
-		missing += find(plan, &wishes[i], g) < 0;
-	return missing;
+		total += find(plan, &wishes[i], g) < 0;
+	return plan->limit && total > plan->limit;
 }
 
 /* The first group that takes them all, else a new one. */
@@ -304,8 +340,7 @@ static int place_together(struct gn_plan *plan, struct wish *wishes, int n, int 
 			return error;
 	}
 	for (int g = plan->has_clock; g <= plan->n_packs && is_full(error); g++) {
-		if (g < plan->n_packs && plan->limit &&
-		    plan->pack[g]->n + missing_in(plan, wishes, n, g) > plan->limit)
+		if (g < plan->n_packs && exceeds(plan, wishes, n, g))
 			continue;
 		error = place_in(plan, wishes, n, g, at, failed);
 	}
@@ -352,7 +387,7 @@ static int opens_alone(const struct gn_plan *plan, const struct wish *wish)
 	int error;
 
 	gn_group_begin(&group, plan->flags);
-	error = gn_group_add(&group, &wish->spec, plan->target[0].pid, plan->target[0].cpu);
+	error = gn_group_add(&group, &wish->spec, pid_of(&plan->target[0]), plan->target[0].cpu);
 	gn_group_close(&group);
 	return !error;
 }
@@ -415,14 +450,33 @@ int gn_plan_add(struct gn_plan *plan, const struct gn_event *const *events, int 
 	return error;
 }
 
-int gn_plan_drop(struct gn_plan *plan, int native)
+/* Whether nobody uses any event of a group but a dummy that leads it. */
+static int is_idle(const struct gn_plan *plan, const struct gn_native *native)
 {
-	const struct gn_native *it = &plan->native[native];
+	const struct gn_pack *pack = plan->pack[native->group];
 
-	if (it->index == 0 && plan->pack[it->group]->n > 1)
-		return 0;
-	remove_native(plan, native);
-	return 1;
+	return native->is_dummy && pack->n == 1 && !(plan->has_clock && native->group == 0);
+}
+
+int gn_plan_drop_unused(struct gn_plan *plan, int *at, int n)
+{
+	int all = 1;
+
+	/* From the end, so that a dummy comes after those that it leads. */
+	for (int i = plan->n_natives - 1; i >= 0; i--) {
+		const struct gn_native *native = &plan->native[i];
+
+		if (native->users && !is_idle(plan, native))
+			continue;
+		if (native->index == 0 && plan->pack[native->group]->n > 1) {
+			all = 0;
+			continue;
+		}
+		remove_native(plan, i);
+		for (int k = 0; k < n; k++)
+			at[k] -= at[k] > i;
+	}
+	return all;
 }
 
 static uint32_t excluded(int domain)
@@ -437,23 +491,33 @@ static uint32_t excluded(int domain)
 	return exclude;
 }
 
-/* The dummy that tells how long counting lasted, where groups are enabled one at a time. */
-static int add_clock(struct gn_plan *plan)
+/*
+ * Whether a hardware event that leads a group keeps the kernel from seeing that the group does not
+ * fit: Arm's driver leaves out a leader that is off, unless an execve will switch it on, which is
+ * nothing for who may execute a program while the set stands still.
+ */
+static int leaders_hide(const struct gn_plan *plan)
 {
-	const struct gn_event nobody = {.flags = GN_EVENT_MODIFIED};
-	struct wish wish = {
-		.spec = {.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY},
-		.event = &nobody,
-	};
-	int at;
-
-	wish.spec.exclude = wish.asked = GN_EXCLUDE_KERNEL | GN_EXCLUDE_HYPERVISOR;
-	at = join(plan, &wish, 0);
-	if (at < 0)
-		return at;
-	plan->native[at].users = 1;
-	plan->has_clock = 1;
+#if defined(__aarch64__) || defined(__arm__)
+	return !(plan->flags & GN_USER_READ);
+#else
+	(void)plan;
 	return 0;
+#endif
+}
+
+/* Linux before 5.13 refuses to leave out processes (EINVAL). */
+static int check_inheritance(const struct gn_plan *plan)
+{
+	struct gn_group group;
+	int error;
+
+	if (!(plan->flags & GN_INHERIT_THREADS))
+		return 0;
+	gn_group_begin(&group, plan->flags);
+	error = gn_group_add(&group, &dummy_spec, 0, -1);
+	gn_group_close(&group);
+	return error;
 }
 
 int gn_plan_begin(struct gn_plan *plan, const struct gn_options *options,
@@ -465,11 +529,15 @@ int gn_plan_begin(struct gn_plan *plan, const struct gn_options *options,
 	int error = 0;
 
 	memset(plan, 0, sizeof(*plan));
-	plan->flags |= is_inherited ? GN_INHERIT : 0;
+	if (is_inherited)
+		plan->flags |= options->granularity == GN_GRANULARITY_PROCESS && !options->inherit
+				       ? GN_INHERIT_THREADS
+				       : GN_INHERIT;
 	plan->flags |= options->pinned ? GN_PINNED : 0;
 	plan->flags |= options->exclusive ? GN_EXCLUSIVE : 0;
 	if (is_own_thread && !is_inherited)
 		plan->flags |= GN_USER_READ;
+	plan->needs_dummies = leaders_hide(plan);
 	plan->exclude = excluded(options->domain);
 	plan->may_narrow = options->domain == GN_DOMAIN_DEFAULT;
 	plan->is_multiplexed = options->multiplex;
@@ -480,11 +548,16 @@ int gn_plan_begin(struct gn_plan *plan, const struct gn_options *options,
 	for (int t = 0; t < n; t++)
 		plan->target[t] = (struct gn_target){targets[t].pid, targets[t].cpu, NULL};
 	plan->n_targets = n;
+	error = check_inheritance(plan);
 	/* A thread that is made after the events were opened would inherit them. */
-	if (options->multiplex && is_inherited)
+	if (!error && options->multiplex && is_inherited)
 		error = gn_rotation_prepare(&plan->rotation);
+	/* The dummy tells how long counting lasted, where groups are enabled one at a time. */
 	if (!error && options->multiplex)
-		error = add_clock(plan);
+		error = push_pack(plan);
+	if (!error && options->multiplex)
+		error = append_dummy(plan, 0);
+	plan->has_clock = options->multiplex;
 	if (error)
 		gn_plan_end(plan);
 	return error;

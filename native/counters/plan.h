@@ -15,6 +15,7 @@ struct gn_native {
 	uint32_t asked;		   /* what the event and the set asked to leave out */
 	uint32_t pmu;		   /* gn_pmu_of() */
 	int users;		   /* events made of it; 0: only there because it leads a group */
+	int is_dummy;		   /* counts nothing: leads a group for the sake of the others */
 	int group;
 	int index;	       /* within the group */
 	struct gn_count base;  /* what the kernel had counted when we last began at zero */
@@ -43,6 +44,7 @@ struct gn_plan {
 	int may_narrow;	    /* to user mode, where the kernel allows no more */
 	int limit;	    /* native events a group, 0 for no limit */
 	int has_clock;	    /* native 0 is a dummy, always enabled: the time of counting */
+	int needs_dummies;  /* no hardware event may lead a group */
 	int n_targets;
 	struct gn_target *target;
 	int n_packs;
@@ -69,10 +71,10 @@ int gn_plan_add(struct gn_plan *plan, const struct gn_event *const *events, int 
 		int *at, struct gn_message *why);
 
 /*
- * Gives back one native event that nobody uses any more, so that those behind it move up by one.
- * Returns 0 and does nothing where that would break up its group.
+ * Gives back the native events that nobody uses any more; the indices at[n] follow those that move
+ * up. Returns 0 if one had to stay, as its group would break up without it.
  */
-int gn_plan_drop(struct gn_plan *plan, int native);
+int gn_plan_drop_unused(struct gn_plan *plan, int *at, int n);
 
 /* Reads all native events, into `now`. is_own_thread: as above, of the caller. 0 or an errno. */
 int gn_plan_read(struct gn_plan *plan, int is_own_thread);

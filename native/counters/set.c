@@ -8,8 +8,6 @@
 #include "sets.h"
 #include "targets.h"
 
-#define NAMES_MAX GN_EVENTS_MAX
-
 /* Names that are added at once, and what each resolves to. */
 struct batch {
 	int names;
@@ -21,7 +19,7 @@ struct batch {
 	const char **name;
 };
 
-static int out_of_memory(void)
+int gn_set_no_memory(void)
 {
 	return gn_fail(GN_ENOMEM, "event set: out of memory; destroy sets, or count fewer events");
 }
@@ -32,8 +30,7 @@ static int is_running(const struct gn_event_set *set)
 		       set->handle);
 }
 
-/* The set, if it may be changed; else NULL and the error. */
-static struct gn_event_set *use_stopped(gn_set handle, int *error)
+struct gn_event_set *gn_set_use_stopped(gn_set handle, int *error)
 {
 	struct gn_event_set *set = gn_set_use(handle);
 
@@ -56,7 +53,7 @@ static int reserve(void **array, int *room, int wanted, size_t size)
 		grown_room *= 2;
 	grown = realloc(*array, (size_t)grown_room * size);
 	if (!grown)
-		return out_of_memory();
+		return gn_set_no_memory();
 	*array = grown;
 	*room = grown_room;
 	return GN_OK;
@@ -64,8 +61,7 @@ static int reserve(void **array, int *room, int wanted, size_t size)
 
 /* --- making and ending ------------------------------------------------------------------------ */
 
-/* Where the set counts, for the rule that of each component one set runs in one place. */
-static struct gn_place *take_place(const struct gn_options *options, int tid)
+struct gn_place *gn_set_take_place(const struct gn_options *options, int tid)
 {
 	switch (options->granularity) {
 	case GN_GRANULARITY_PROCESS:
@@ -107,10 +103,10 @@ int gn_set_create(gn_set *set, const struct gn_options *options)
 		return gn_fail(GN_EINVAL, "gn_set_create: no place for the handle; give one");
 	*set = GN_SET_NULL;
 	if (!self)
-		return out_of_memory();
+		return gn_set_no_memory();
 	made = calloc(1, sizeof(*made));
 	if (!made)
-		return out_of_memory();
+		return gn_set_no_memory();
 	made->epoch = self->epoch;
 	made->tid = self->tid;
 	made->quick_fd = -1;
@@ -118,9 +114,9 @@ int gn_set_create(gn_set *set, const struct gn_options *options)
 	if (error)
 		goto fail;
 	made->is_attached = made->options.pid != 0 || made->options.cpu != -1;
-	made->place = take_place(&made->options, made->tid);
+	made->place = gn_set_take_place(&made->options, made->tid);
 	if (!made->place) {
-		error = out_of_memory();
+		error = gn_set_no_memory();
 		goto fail;
 	}
 	error = gn_set_publish(made);
@@ -142,7 +138,7 @@ static void end_plan(struct gn_event_set *set)
 	set->is_planned = 0;
 }
 
-static void forget_members(struct gn_event_set *set)
+void gn_set_forget(struct gn_event_set *set)
 {
 	end_plan(set);
 	for (int m = 0; m < set->n_members; m++)
@@ -156,10 +152,10 @@ static void forget_members(struct gn_event_set *set)
 int gn_set_clear(gn_set handle)
 {
 	int error;
-	struct gn_event_set *set = use_stopped(handle, &error);
+	struct gn_event_set *set = gn_set_use_stopped(handle, &error);
 
 	if (set)
-		forget_members(set);
+		gn_set_forget(set);
 	return error;
 }
 
@@ -181,130 +177,15 @@ int gn_set_destroy(gn_set *handle)
 			       "(gn_set_clear)",
 			       *handle);
 	if (!gn_process())
-		return out_of_memory();
+		return gn_set_no_memory();
 	gn_set_withdraw(set);
-	forget_members(set);
+	gn_set_forget(set);
 	if (is_ours)
 		gn_place_leave(set->place);
 	free(set->member);
 	free(set->at);
 	free(set);
 	*handle = GN_SET_NULL;
-	return GN_OK;
-}
-
-/* --- the plan --------------------------------------------------------------------------------- */
-
-static int begin_plan(const struct gn_event_set *set, const struct gn_options *options,
-		      struct gn_plan *plan)
-{
-	struct gn_target *targets;
-	const int n = gn_targets_find(options, set->tid, &targets);
-	const int is_own_thread = options->granularity == GN_GRANULARITY_THREAD &&
-				  options->pid == 0 && options->cpu == -1;
-	struct gn_message cause;
-	int error;
-
-	if (n < 0)
-		return n;
-	error = gn_plan_begin(plan, options, targets, n, is_own_thread);
-	free(targets);
-	if (!error)
-		return GN_OK;
-	error = gn_refusal(error, 0, &cause);
-	return gn_fail(error, "event set %d: %s", set->handle, cause.text);
-}
-
-static int is_direct(const struct gn_event_set *set, int m)
-{
-	const struct gn_event *event = set->member[m].event;
-
-	return event->n == 1 && !event->ops && event->factor[0] == 1 && set->at[m] == m &&
-	       set->plan.native[m].index == m;
-}
-
-/* What follows from the events that are in the set now. */
-static void look_over(struct gn_event_set *set)
-{
-	const struct gn_plan *plan = &set->plan;
-
-	if (!set->n_members) {
-		forget_members(set);
-		return;
-	}
-	set->is_plain = !plan->has_clock && plan->n_targets == 1 && plan->n_packs == 1 &&
-			!(plan->flags & GN_INHERIT) && plan->n_natives == set->n_members &&
-			set->n_at == set->n_members;
-	set->components = 0;
-	for (int m = 0; m < set->n_members; m++) {
-		set->is_plain = set->is_plain && is_direct(set, m);
-		set->components |= (uint64_t)1 << set->member[m].event->component;
-	}
-	set->takes_turns = gn_plan_has_turns(plan);
-	set->rotates = set->takes_turns && gn_plan_rotates(plan, set->options.slice_ns);
-}
-
-/* While the set stands still, `base` is what the kernel has counted. */
-static void begin_at_zero(struct gn_event_set *set)
-{
-	if (gn_plan_read(&set->plan, gn_set_is_own(set)))
-		return;
-	for (int i = 0; i < set->plan.n_natives; i++)
-		set->plan.native[i].base = set->plan.native[i].now;
-}
-
-/* Gives back the native events that nobody uses; 0 if one had to stay, as it leads a group. */
-static int drop_unused(struct gn_event_set *set)
-{
-	int all = 1;
-
-	for (int i = set->plan.n_natives - 1; i >= set->plan.has_clock; i--) {
-		if (set->plan.native[i].users)
-			continue;
-		if (!gn_plan_drop(&set->plan, i)) {
-			all = 0;
-			continue;
-		}
-		for (int k = 0; k < set->n_at; k++)
-			set->at[k] -= set->at[k] > i;
-	}
-	return all;
-}
-
-/* Opens everything anew by other options, and only then gives back what was open. */
-static int rebuild(struct gn_event_set *set, const struct gn_options *options)
-{
-	const struct gn_event *events[NAMES_MAX];
-	struct gn_plan plan;
-	int *at, error;
-
-	error = begin_plan(set, options, &plan);
-	if (error)
-		return error;
-	at = malloc((size_t)set->n_at * sizeof(*at));
-	if (!at)
-		error = out_of_memory();
-	for (int m = 0, n; !error && m < set->n_members; m += n) {
-		const struct gn_member *first = &set->member[m];
-
-		for (n = 0; m + n < set->n_members && n < NAMES_MAX && first[n].unit == first->unit;
-		     n++)
-			events[n] = first[n].event;
-		error = gn_plan_add(&plan, events, n, first->together, &at[first->first],
-				    gn_last_message());
-	}
-	if (error) {
-		gn_plan_end(&plan);
-		free(at);
-		return error;
-	}
-	for (int k = 0; k < set->n_at; k++)
-		plan.native[at[k]].count = set->plan.native[set->at[k]].count;
-	gn_plan_end(&set->plan);
-	set->plan = plan;
-	free(set->at);
-	set->at = at;
-	set->at_room = set->n_at;
 	return GN_OK;
 }
 
@@ -333,9 +214,9 @@ static int split_braces(const char *text, struct batch *batch)
 		return gn_fail(GN_EINVAL, "event group '%s': the brace is not closed; close it",
 			       text);
 	batch->text = strdup(text + 1);
-	batch->name = malloc(NAMES_MAX * sizeof(*batch->name));
+	batch->name = malloc(GN_GROUP_MAX * sizeof(*batch->name));
 	if (!batch->text || !batch->name)
-		return out_of_memory();
+		return gn_set_no_memory();
 	batch->text[length - 2] = ',';
 	batch->names = 0;
 	batch->together = 1;
@@ -347,11 +228,11 @@ static int split_braces(const char *text, struct batch *batch)
 		*at = '\0';
 		while (*word == ' ')
 			word++;
-		if (!*word || strpbrk(word, "{}") || batch->names == NAMES_MAX)
+		if (!*word || strpbrk(word, "{}") || batch->names == GN_GROUP_MAX)
 			return gn_fail(GN_EINVAL,
 				       "event group '%s': an empty name, a brace within, or more "
 				       "than %d names; separate names by commas",
-				       text, NAMES_MAX);
+				       text, GN_GROUP_MAX);
 		batch->name[batch->names++] = word;
 		word = at + 1;
 		slashes = 0;
@@ -376,7 +257,7 @@ static int resolve_names(const char *text, struct batch *batch)
 		batch->resolved =
 			error ? NULL : calloc((size_t)batch->names, sizeof(struct gn_resolved *));
 		if (!error && !batch->resolved)
-			error = out_of_memory();
+			error = gn_set_no_memory();
 	}
 	for (int i = 0; !error && i < batch->names; i++) {
 		error = gn_resolved_name(batch->name ? batch->name[i] : text, &batch->resolved[i],
@@ -420,7 +301,7 @@ static void take_back(struct gn_event_set *set, int first)
 		set->n_at = member->first;
 		gn_resolved_leave(member->of);
 	}
-	drop_unused(set);
+	gn_plan_drop_unused(&set->plan, set->at, set->n_at);
 }
 
 /* Adds the events of one unit, which become the set's. */
@@ -432,7 +313,7 @@ static int add_unit(struct gn_event_set *set, struct batch *batch, int unit)
 	if (batch->names > (int)(sizeof(few) / sizeof(few[0])))
 		events = malloc((size_t)batch->names * sizeof(const struct gn_event *));
 	if (!events)
-		return out_of_memory();
+		return gn_set_no_memory();
 	for (int i = 0; i < batch->names; i++) {
 		if (unit < batch->resolved[i]->n) {
 			events[n] = batch->resolved[i]->event[unit];
@@ -471,13 +352,22 @@ static int add_unit(struct gn_event_set *set, struct batch *batch, int unit)
 	return error;
 }
 
+/* While the set stands still, `base` is what the kernel has counted. */
+static void begin_at_zero(struct gn_event_set *set)
+{
+	if (gn_plan_read(&set->plan, gn_set_is_own(set)))
+		return;
+	for (int i = 0; i < set->plan.n_natives; i++)
+		set->plan.native[i].base = set->plan.native[i].now;
+}
+
 static int add_batch(struct gn_event_set *set, struct batch *batch)
 {
 	const int before = set->n_members, is_first = !set->is_planned;
 	int error = GN_OK, targets;
 
 	if (is_first)
-		error = begin_plan(set, &set->options, &set->plan);
+		error = gn_set_begin_plan(set, &set->options, &set->plan);
 	if (error)
 		return error;
 	set->is_planned = 1;
@@ -488,13 +378,13 @@ static int add_batch(struct gn_event_set *set, struct batch *batch)
 		 * Linux 6.18 adds no event to an inherited group once a child that had inherited it
 		 * has ended (ENODEV): the group is opened anew.
 		 */
-		if (error == GN_ENOSUPP && set->plan.flags & GN_INHERIT && set->n_members &&
-		    !rebuild(set, &set->options))
+		if (error == GN_ENOSUPP && set->plan.flags & (GN_INHERIT | GN_INHERIT_THREADS) &&
+		    set->n_members && !gn_set_reopen(set, &set->options))
 			error = add_unit(set, batch, unit);
 	}
 	if (error)
 		take_back(set, before);
-	look_over(set);
+	gn_set_look_over(set);
 	/* What a thread that has ended had counted is not part of the next run's zero. */
 	if (set->is_planned && set->plan.n_targets != targets)
 		begin_at_zero(set);
@@ -504,7 +394,7 @@ static int add_batch(struct gn_event_set *set, struct batch *batch)
 int gn_set_add(gn_set handle, const char *name)
 {
 	int error;
-	struct gn_event_set *set = use_stopped(handle, &error);
+	struct gn_event_set *set = gn_set_use_stopped(handle, &error);
 	struct batch batch;
 
 	if (!set)
@@ -519,7 +409,7 @@ int gn_set_add(gn_set handle, const char *name)
 int gn_set_add_code(gn_set handle, uint32_t code)
 {
 	int error;
-	struct gn_event_set *set = use_stopped(handle, &error);
+	struct gn_event_set *set = gn_set_use_stopped(handle, &error);
 	struct batch batch = {.names = 1};
 
 	if (!set)
@@ -540,7 +430,7 @@ int gn_set_add_all(gn_set handle, const char *const *names, int n, int *added)
 
 	if (added)
 		*added = 0;
-	if (!use_stopped(handle, &error))
+	if (!gn_set_use_stopped(handle, &error))
 		return error;
 	if (n < 0 || (n && !names))
 		return gn_fail(GN_EINVAL, "events: no list of %d names; give one", n);
@@ -608,7 +498,7 @@ static int named(const struct gn_event_set *set, const char *name)
 int gn_set_remove(gn_set handle, const char *name)
 {
 	int error, m;
-	struct gn_event_set *set = use_stopped(handle, &error);
+	struct gn_event_set *set = gn_set_use_stopped(handle, &error);
 	struct batch batch;
 
 	if (!set)
@@ -626,9 +516,9 @@ int gn_set_remove(gn_set handle, const char *name)
 	}
 	/* Without its leader a group falls apart: it is opened anew. If that is refused, the leader
 	 * stays, unseen. */
-	if (!drop_unused(set) && set->n_members)
-		rebuild(set, &set->options);
-	look_over(set);
+	if (!gn_plan_drop_unused(&set->plan, set->at, set->n_at) && set->n_members)
+		gn_set_reopen(set, &set->options);
+	gn_set_look_over(set);
 	return GN_OK;
 }
 
@@ -693,116 +583,4 @@ int gn_event_available(const char *name)
 	gn_set_clear(set);
 	gn_set_destroy(&set);
 	return error;
-}
-
-/* --- what is counted, and how ----------------------------------------------------------------- */
-
-static int apply(struct gn_event_set *set, const struct gn_options *options)
-{
-	struct gn_place *place = take_place(options, set->tid);
-	const int error = !place	    ? out_of_memory()
-			  : set->is_planned ? rebuild(set, options)
-					    : GN_OK;
-
-	if (error) {
-		if (place)
-			gn_place_leave(place);
-		return error;
-	}
-	gn_place_leave(set->place);
-	set->place = place;
-	set->options = *options;
-	look_over(set);
-	return GN_OK;
-}
-
-/* An empty set opens nothing that would show whether it may be attached. */
-static int probe(struct gn_event_set *set, const struct gn_options *options)
-{
-	static const struct gn_event_spec dummy = {
-		.type = PERF_TYPE_SOFTWARE,
-		.exclude = GN_EXCLUDE_KERNEL | GN_EXCLUDE_HYPERVISOR,
-		.config = PERF_COUNT_SW_DUMMY,
-	};
-	struct gn_message cause;
-	struct gn_plan plan;
-	struct gn_group group;
-	int error;
-
-	if (set->is_planned)
-		return GN_OK;
-	error = begin_plan(set, options, &plan);
-	if (error)
-		return error;
-	gn_group_begin(&group, plan.flags);
-	error = gn_group_add(&group, &dummy, plan.target[0].pid, plan.target[0].cpu);
-	gn_group_close(&group);
-	gn_plan_end(&plan);
-	if (!error)
-		return GN_OK;
-	error = gn_refusal(error, 0, &cause);
-	return gn_fail(error, "pid %d, CPU %d: %s", options->pid, options->cpu, cause.text);
-}
-
-int gn_set_attach(gn_set handle, int pid, int cpu)
-{
-	int error;
-	struct gn_event_set *set = use_stopped(handle, &error);
-	struct gn_options options;
-
-	if (!set)
-		return error;
-	if (set->is_attached)
-		return gn_fail(GN_EINVAL,
-			       "event set %d: it is attached to pid %d, CPU %d; detach it first "
-			       "(gn_set_detach)",
-			       handle, set->options.pid, set->options.cpu);
-	options = set->options;
-	error = gn_options_attach(&options, pid, cpu);
-	if (!error)
-		error = probe(set, &options);
-	if (!error)
-		error = apply(set, &options);
-	if (!error)
-		set->is_attached = 1;
-	return error;
-}
-
-int gn_set_detach(gn_set handle)
-{
-	int error;
-	struct gn_event_set *set = use_stopped(handle, &error);
-	struct gn_options options;
-
-	if (!set)
-		return error;
-	if (!set->is_attached)
-		return gn_fail(GN_EINVAL,
-			       "event set %d: it is not attached; it counts the thread that made "
-			       "it",
-			       handle);
-	options = set->options;
-	options.pid = 0;
-	options.cpu = -1;
-	if (options.granularity == GN_GRANULARITY_CPU)
-		options.granularity = GN_GRANULARITY_THREAD;
-	error = apply(set, &options);
-	if (!error)
-		set->is_attached = 0;
-	return error;
-}
-
-int gn_set_multiplex(gn_set handle, uint64_t slice_ns)
-{
-	int error;
-	struct gn_event_set *set = use_stopped(handle, &error);
-	struct gn_options options;
-
-	if (!set)
-		return error;
-	options = set->options;
-	options.multiplex = 1;
-	options.slice_ns = slice_ns;
-	error = gn_options_check(&options);
-	return error ? error : apply(set, &options);
 }

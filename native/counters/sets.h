@@ -6,6 +6,9 @@
 #include "process.h"
 #include "resolved.h"
 
+/* The most names in braces. */
+#define GN_GROUP_MAX GN_EVENTS_MAX
+
 /* An event of a set: its native events are those that at[first] ... of the set names. */
 struct gn_member {
 	const struct gn_event *event;
@@ -46,6 +49,28 @@ struct gn_event_set *gn_set_find(gn_set handle);
 /* GN_OK, or a GN_E*, explained: no slot is left. */
 int gn_set_publish(struct gn_event_set *set);
 void gn_set_withdraw(struct gn_event_set *set);
+
+/* A set that may be changed, else NULL and the error, explained. */
+struct gn_event_set *gn_set_use_stopped(gn_set handle, int *error);
+
+/* GN_ENOMEM, explained. */
+int gn_set_no_memory(void);
+
+/* Where a set of such options counts. NULL: out of memory. */
+struct gn_place *gn_set_take_place(const struct gn_options *options, int tid);
+
+/* Takes out all events and closes everything. */
+void gn_set_forget(struct gn_event_set *set);
+
+/* An empty plan for other options, say. GN_OK or a GN_E*, explained. */
+int gn_set_begin_plan(const struct gn_event_set *set, const struct gn_options *options,
+		      struct gn_plan *plan);
+
+/* Opens everything anew by other options, and only then gives back what was open. The same. */
+int gn_set_reopen(struct gn_event_set *set, const struct gn_options *options);
+
+/* Sets what follows from the events that are in the set now. */
+void gn_set_look_over(struct gn_event_set *set);
 
 /* Whether the calling thread may read the set's counters without a system call. */
 static inline int gn_set_is_own(const struct gn_event_set *set)
