@@ -26,17 +26,50 @@ VENDORS: dict[str, tuple[str, dict[str, str]]] = {
     "intel": (
         "Intel",
         {
+            "intel_nehalem": "NHM",
+            "intel_westmere": "WSM",
+            "intel_sandybridge": "SNB",
+            "intel_ivybridge": "IVB",
+            "intel_haswell": "HSW",
+            "intel_broadwell": "BDW",
             "intel_skylake": "SKL",
             "intel_skylakex": "SKX, CLX",
             "intel_icelake": "ICL",
             "intel_icelakex": "ICX",
             "intel_sapphirerapids": "SPR, EMR",
+            "intel_graniterapids": "GNR",
+            "intel_goldencove": "ADL P",
         },
     ),
-    "amd": ("AMD", {"amd_zen3": "Zen 3", "amd_zen4": "Zen 4"}),
+    "intel-small": (
+        "Intel, small and many cores",
+        {
+            "intel_silvermont": "SLM",
+            "intel_goldmont": "GLM",
+            "intel_tremont": "TMT",
+            "intel_gracemont": "ADL E",
+            "intel_knightslanding": "KNL, KNM",
+        },
+    ),
+    "amd": (
+        "AMD",
+        {
+            "amd_zen1": "Zen",
+            "amd_zen2": "Zen 2",
+            "amd_zen3": "Zen 3",
+            "amd_zen4": "Zen 4",
+            "amd_zen5": "Zen 5",
+        },
+    ),
     "arm": (
         "Arm",
-        {"arm_neoverse_n1": "N1", "arm_neoverse_n2": "N2", "arm_neoverse_v1": "V1"},
+        {
+            "arm_neoverse_n1": "N1",
+            "arm_neoverse_n2": "N2",
+            "arm_neoverse_v1": "V1",
+            "arm_neoverse_v2": "V2",
+            "arm_a64fx": "A64FX",
+        },
     ),
     "power": ("IBM POWER", {"power9": "POWER9", "power10": "POWER10"}),
     "generic": ("any other CPU", {"generic": "generic"}),
@@ -166,7 +199,8 @@ def _cell(family: Family, preset: Preset) -> str:
     if not preset.events:
         return "—"
     unknown = [UNKNOWN["event"].get(pmu, {}) for pmu in family.pmus]
-    newer = any(event in events for events in unknown for event in preset.events)
+    newer = all(pmu in UNKNOWN["pmu"] for pmu in family.pmus) and family.pmus != ()
+    newer |= any(event in events for events in unknown for event in preset.events)
     new = preset.differs.startswith(NEW)
     return SIGNS[preset.kind] + ("*" if new else "") + ("†" if newer else "")
 

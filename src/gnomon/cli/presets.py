@@ -195,13 +195,11 @@ def _nothing(words: Sequence[str]) -> list[str]:
     if len(words) == 1:
         try:
             presets.preset_of(words[0])
-        except NotPresetError as error:
-            line = f"no preset matches: {error}"
-        except EventNameError as error:
-            if error.suggestions:
+        except EventError as error:
+            if isinstance(error, NotPresetError):
+                line = f"no preset matches: {error}"
+            elif isinstance(error, EventNameError) and error.suggestions:
                 line = f"no preset matches; did you mean {' or '.join(error.suggestions)}?"
-        except EventError:  # an event that is not to be had here
-            pass
     return [line]
 
 
