@@ -15,7 +15,7 @@ def run(rounds: int) -> Table:
         [
             Row("clock_gettime(CLOCK_MONOTONIC_RAW), vDSO", "floor", vdso),
             Row("gn_clock_ns", "", core),
-            Row("gn_virtual_ns (thread CPU time)", "", virtual),
+            Row("gn_clock_virtual_ns (thread CPU time)", "", virtual),
         ],
         [],
     )

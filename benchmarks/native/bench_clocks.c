@@ -1,7 +1,7 @@
 /*
  * Nanoseconds of clock reads, interleaved.
  *
- *	bench_clocks ROUNDS	a line for each round: vDSO, gn_clock_ns, gn_virtual_ns
+ *	bench_clocks ROUNDS	a line for each round: vDSO, gn_clock_ns, gn_clock_virtual_ns
  */
 #include <gnomon/clock.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ int main(int argc, char **argv)
 			sink += gn_clock_ns();
 		at[2] = now_ns();
 		for (int i = 0; i < CALLS / 10; i++)
-			sink += gn_virtual_ns();
+			sink += gn_clock_virtual_ns();
 		at[3] = now_ns();
 		printf("%.2f %.2f %.2f\n", (at[1] - at[0]) / CALLS, (at[2] - at[1]) / CALLS,
 		       (at[3] - at[2]) / (CALLS / 10));

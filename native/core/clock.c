@@ -550,6 +550,11 @@ const char *gn_clock_source_name(enum gn_clock_source source)
 	return "unknown";
 }
 
+int gn_clock_has_counter(void)
+{
+	return get(&ticks_rate) != 0;
+}
+
 double gn_clock_hz(void)
 {
 	uint64_t rate = get(&ticks_rate);
@@ -563,12 +568,12 @@ uint64_t gn_clock_ticks(void)
 	return get(&ticks_rate) ? read_counter() : raw_ns();
 }
 
-uint64_t gn_virtual_ns(void)
+uint64_t gn_clock_virtual_ns(void)
 {
 	return posix_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-uint64_t gn_virtual_process_ns(void)
+uint64_t gn_clock_process_ns(void)
 {
 	return posix_ns(CLOCK_PROCESS_CPUTIME_ID);
 }

@@ -26,14 +26,14 @@ static PyObject *virtual_ns(PyObject *module, PyObject *unused)
 {
 	(void)module;
 	(void)unused;
-	return PyLong_FromUnsignedLongLong(gn_virtual_ns());
+	return PyLong_FromUnsignedLongLong(gn_clock_virtual_ns());
 }
 
 static PyObject *virtual_process_ns(PyObject *module, PyObject *unused)
 {
 	(void)module;
 	(void)unused;
-	return PyLong_FromUnsignedLongLong(gn_virtual_process_ns());
+	return PyLong_FromUnsignedLongLong(gn_clock_process_ns());
 }
 
 static PyObject *real_us(PyObject *module, PyObject *unused)
@@ -47,7 +47,7 @@ static PyObject *virtual_us(PyObject *module, PyObject *unused)
 {
 	(void)module;
 	(void)unused;
-	return PyLong_FromUnsignedLongLong(gn_virtual_ns() / NS_PER_US);
+	return PyLong_FromUnsignedLongLong(gn_clock_virtual_ns() / NS_PER_US);
 }
 
 static PyObject *raise_no_cycles(void)
@@ -75,7 +75,7 @@ static PyObject *virtual_cycles(PyObject *module, PyObject *unused)
 	if (cycles_per_ns == 0)
 		cycles_per_ns = gn_clock_hz() / 1e9;
 	return PyLong_FromUnsignedLongLong(
-		(unsigned long long)((double)gn_virtual_ns() * cycles_per_ns));
+		(unsigned long long)((double)gn_clock_virtual_ns() * cycles_per_ns));
 }
 
 static PyObject *clock_info(PyObject *module, PyObject *unused)

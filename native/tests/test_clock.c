@@ -180,13 +180,13 @@ static void test_source_names(void)
 
 static void test_virtual_time(void)
 {
-	uint64_t process = gn_virtual_process_ns(), thread = gn_virtual_ns();
+	uint64_t process = gn_clock_process_ns(), thread = gn_clock_virtual_ns();
 
-	while (gn_virtual_ns() < thread + 2 * NS_PER_MS)
+	while (gn_clock_virtual_ns() < thread + 2 * NS_PER_MS)
 		;
-	CHECK(gn_virtual_process_ns() >= process + 2 * NS_PER_MS);
-	CHECK(gn_virtual_ns() <= kernel_ns(CLOCK_THREAD_CPUTIME_ID));
-	CHECK(gn_virtual_process_ns() <= kernel_ns(CLOCK_PROCESS_CPUTIME_ID));
+	CHECK(gn_clock_process_ns() >= process + 2 * NS_PER_MS);
+	CHECK(gn_clock_virtual_ns() <= kernel_ns(CLOCK_THREAD_CPUTIME_ID));
+	CHECK(gn_clock_process_ns() <= kernel_ns(CLOCK_PROCESS_CPUTIME_ID));
 }
 
 int main(void)

@@ -77,7 +77,8 @@ PPC64EL = Architecture(
              "cap-ccf-assist=off"),
 )  # fmt: skip
 
-_POWER_TESTS = ("test_core.py", "test_counting.py", "test_inherit.py", "test_power.py")
+_POWER_TESTS = ("test_core.py", "test_counting.py", "test_inherit.py", "test_power.py",
+                "test_preset_encoding.py")  # fmt: skip
 
 MACHINES = (
     Machine(
@@ -95,6 +96,7 @@ MACHINES = (
             "test_user_reads.py",
             "test_inherit.py",
             "test_behaviours.py",
+            "test_preset_encoding.py",
         ),
         # QEMU counts instructions only while it also makes the time from them: here 2^6 ns each,
         # whatever the host is doing meanwhile. With 1 ns each a tick of the kernel would be

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from pathlib import Path
@@ -13,6 +14,7 @@ from commands import GNOMON, HPMCOUNT, gnomon, run
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from gnomon.cli.hardware_sections import SECTIONS
 from gnomon.cli.main import COMMANDS
 
 
@@ -38,6 +40,101 @@ def test_components() -> None:
         assert row["available"] or (row["reason"] and row["remedy"])
     text = gnomon("components").stdout
     assert all(re.search(rf"^{name} ", text, re.MULTILINE) for name in rows)
+
+
+def test_components_in_detail() -> None:
+    (row,) = listed("components", "memory", key="components")
+    assert row["events"] == sum(row["scopes"].values()) == sum(row["units"].values())
+    assert row["gauges"] > 0
+    assert all(name.startswith("memory:::") for name in row["examples"])
+    text = gnomon("components", "memory").stdout
+    assert "gnomon events --component memory" in text
+    assert text.count("\n") > gnomon("components").stdout.count("\n") / 10
+    done = gnomon("components", "memry")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "gnomon: there is no component 'memry'; did you mean memory?\n",
+    )
+
+
+def test_hardware() -> None:
+    done = gnomon("hardware", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    online = [cpu for cpu in found["topology"]["cpus"] if cpu["is_online"]]
+    assert len(online) == len(os.sched_getaffinity(0)) or not all(c["is_allowed"] for c in online)
+    assert {"processor", "caches", "tlbs", "nodes", "pmus", "hwloc"} <= set(found)
+    some = json.loads(gnomon("hardware", "caches", "numa", "--json").stdout)
+    assert set(some) == {"caches", "caches_unknown", "nodes"}
+    text = gnomon("hardware").stdout
+    assert all(re.search(rf"^{name} +\S", text, re.MULTILINE) for name in SECTIONS)
+    done = gnomon("hardware", "cache")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "did you mean caches?" in done.stderr
+
+
+@pytest.mark.parametrize("columns", ["80", "120"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "hardware",
+        "components",
+        "doctor",
+        "clockres -i 100",
+        "cost software -n 1,8 -i 10",
+    ],
+)
+def test_reports_keep_to_the_width_of_the_terminal(command: str, columns: str) -> None:
+    done = run(GNOMON, *command.split(), env={**os.environ, "COLUMNS": columns})
+    assert done.returncode == 0
+    long = [line for line in done.stdout.splitlines() if len(line) > int(columns)]
+    assert long == []
+
+
+def test_clockres() -> None:
+    done = gnomon("clockres", "-i", "2000", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    document = json.loads(done.stdout)
+    assert document["clock"]["backward"] == 0
+    timers = {timer["name"]: timer for timer in document["timers"]}
+    assert timers["real_ns"]["steps"]["n"] == 1999
+    assert timers["real_ns"]["resolution"] >= 1
+    assert all(timer["backward"] == 0 for timer in timers.values())
+    text = gnomon("clockres", "-i", "100", "--distribution").stdout
+    assert re.search(r"^virtual_us +\S+ \S+ ", text, re.MULTILINE)
+    assert "real_ns: steps between readings" in text
+    for wrong in ("99", "0", "-5", "10000001", "x", ""):
+        done = gnomon("clockres", "-i", wrong)
+        assert done.returncode == 2
+        assert "Traceback" not in done.stderr
+
+
+def test_cost() -> None:
+    done = gnomon("cost", "software", "-n", "1,2", "-i", "20", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    document = json.loads(done.stdout)
+    assert document["iterations"] == 20
+    assert document["timer_ns"] > 0
+    assert [kind["name"] for kind in document["kinds"]] == ["software"]
+    read = next(c for c in document["costs"] if (c["operation"], c["events"]) == ("read", 2))
+    assert read["ns"]["n"] == 20
+    assert read["times"] == read["ns"]["median"] / read["raw_ns"]["median"]
+    done = gnomon("cost", "-e", "page-faults", "-i", "20", "--distribution")
+    assert re.search(r"^read +1( +\S+){8}$", done.stdout, re.MULTILINE)
+    assert "given: reset, 1 event, nanoseconds" in done.stdout
+    for wrong in (["-i", "9"], ["-n", "0"], ["-n", "x"], ["sofware"], ["software", "-e", "dummy"]):
+        done = gnomon("cost", *wrong)
+        assert (done.returncode, done.stdout) == (2, ""), wrong
+        assert done.stderr.startswith("gnomon: ")
+    done = gnomon("cost", "software", "-n", "9")
+    assert done.returncode == 1
+    assert "no set of so many events" in done.stdout
+
+
+def test_cycles_that_are_not_to_be_had_are_said() -> None:
+    done = run(GNOMON, "clockres", "-i", "100", env={**os.environ, "GNOMON_CLOCK": "vdso"})
+    assert done.returncode == 0
+    assert re.search(r"^not here: real_cycles, virtual_cycles: \w", done.stdout, re.MULTILINE)
 
 
 def test_events() -> None:
@@ -112,16 +209,28 @@ def test_completion(shell: str, tmp_path: Path) -> None:
         assert shell != "bash", "bash is not installed"
 
 
-def test_completion_completes(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("c", {"count", "components", "completion", "clockres", "cost"}),
+        ("hardware t", {"topology", "tlbs"}),
+        ("components n", {"network"}),
+        ("cost m", {"multiplexed"}),
+    ],
+)
+def test_completion_completes(tmp_path: Path, words: str, expected: set[str]) -> None:
     """bash itself, asked what may follow `gnomon c`."""
     (tmp_path / "script").write_text(gnomon("completion", "bash").stdout)
+    line, last = f"gnomon {words}", words.split()[-1]
     done = run(
         "bash", "-c",
-        f". {tmp_path}/script; COMP_WORDS=(gnomon c); COMP_CWORD=1; COMP_LINE='gnomon c'; "
-        "COMP_POINT=8; $(complete -p gnomon | sed 's/.*-F \\([^ ]*\\).*/\\1/') gnomon c gnomon; "
+        f". {tmp_path}/script; COMP_WORDS=({line}); COMP_CWORD={len(line.split()) - 1}; "
+        f"COMP_LINE='{line}'; COMP_POINT={len(line)}; "
+        "$(complete -p gnomon | sed 's/.*-F \\([^ ]*\\).*/\\1/') gnomon "
+        f"{last} {line.split()[-2]}; "
         'echo "${COMPREPLY[@]}"',
     )  # fmt: skip
-    assert {"count", "components", "completion"} == set(done.stdout.split())
+    assert set(done.stdout.split()) == expected
 
 
 # --- help and mistakes ----------------------------------------------------------------------------
@@ -152,7 +261,10 @@ def test_unknown_command_gets_the_nearest_one() -> None:
     assert done.stderr == "gnomon: there is no command 'cuont'; did you mean count?\n"
 
 
-@pytest.mark.parametrize("command", ["events", "count -c", "groups", "doctor", "completion bash"])
+@pytest.mark.parametrize(
+    "command",
+    ["events", "count -c", "groups", "doctor", "completion bash", "hardware", "clockres -i 100"],
+)
 def test_reader_that_has_seen_enough(command: str) -> None:
     done = run("bash", "-c", f'{GNOMON} {command} | head -1; echo "${{PIPESTATUS[@]}}"')
     first, statuses = done.stdout.splitlines()
@@ -238,7 +350,8 @@ def test_no_arguments_end_in_a_traceback(tmp_path: Path, options: list[str], too
 
 @settings(max_examples=25, deadline=None)
 @given(
-    st.sampled_from(["events", "groups", "components", "doctor", "report", "completion", "x"]),
+    st.sampled_from(["events", "groups", "components", "doctor", "report", "completion", "x",
+                     "hardware"]),
     st.lists(
         st.sampled_from(["--json", "--check", "--component", "cpu", "kernel,", "-o", "-", "--per",
                          "thread", "page-faults", "q", "bash", "", "--", "-h", "\udcff"]),

@@ -137,11 +137,28 @@ def test_report_refuses_what_a_run_has_not(tmp_path: Path) -> None:
     assert "measure with" in gnomon("report", "n", "--per", "line", **run_it).stdout
 
 
+def test_presets_of_parts_and_wholes(tmp_path: Path) -> None:
+    names = ["LST_INS", "LD_INS", "SR_INS", "TOT_INS", "L1_TCA", "L1_TCR", "L1_TCW", "L1_TCM",
+             "L1_DCM", "L1_ICM", "L1_LDM", "L1_STM", "L3_TCA", "L3_DCA", "L3_ICA", "L3_TCM",
+             "L3_DCM", "L3_ICM", "L3_LDM", "L3_STM"]  # fmt: skip
+    of = values(emulated(tmp_path, "-e", ",".join(f"PAPI_{n}" for n in names), "--", "true"))
+    n = {name: of[f"PAPI_{name}"] for name in names}
+    assert n["LST_INS"] == n["LD_INS"] + n["SR_INS"] > 0
+    assert n["L1_TCA"] == n["TOT_INS"] + n["LST_INS"] == n["L1_TCR"] + n["L1_TCW"]
+    assert n["L1_DCM"] == n["L1_LDM"] + n["L1_STM"]
+    assert n["L1_TCM"] == n["L1_DCM"] + n["L1_ICM"] == n["L3_TCA"] == n["L3_DCA"] + n["L3_ICA"] > 0
+    assert n["L3_TCM"] == n["L3_DCM"] + n["L3_ICM"]
+    assert n["L3_DCM"] == n["L3_LDM"] + n["L3_STM"]
+
+
 @pytest.mark.parametrize(
     ("event", "said"),
     [
         ("cycles", "has no clock"),
+        ("PAPI_TOT_CYC", "has no clock"),
         ("PAPI_L2_TCM", "two levels"),
+        ("PAPI_FP_OPS", "floating-point operations apart"),
+        ("PAPI_CA_SNP", "no such event"),
         ("PAPI_TLB_DM", "no TLB"),
         ("page-faults", "it would count the emulator"),
         ("instructions:k", "never the kernel's"),

@@ -68,6 +68,14 @@ def test_heavy_modules_are_not_imported(arguments: tuple[str, ...]) -> None:
     assert found & HEAVY == set()
 
 
+def test_presets_cost_no_reading_of_toml() -> None:
+    found = imported("count", "-e", "PAPI_TOT_INS,PAPI_DP_OPS", "--", "true")
+    assert "gnomon.counters.presets.shipped" in found
+    assert {"tomllib", "gnomon.counters.presets.toml"} & found == set()
+    assert not any(name.startswith("gnomon.counters.presets") for name in
+                   imported("count", "-e", "page-faults", "--", "true"))  # fmt: skip
+
+
 def test_help_does_without_the_extension_and_the_parser() -> None:
     assert {"gnomon._core", "argparse", "json"} & imported("-h") == set()
 

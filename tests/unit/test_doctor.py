@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 import trees
 from planted import plant
 
-from gnomon.counters.doctor import Check, diagnose
+from gnomon.counters.check import Check
+from gnomon.counters.doctor import diagnose
+from gnomon.counters.tool_checks import c_library
 
 NEEDY = {
     "proc/cpuinfo": "model name : Some CPU\nflags : fpu tsc hypervisor\n",
@@ -70,6 +77,57 @@ def test_a_pmu_brings_questions_of_its_own(tmp_path: Path) -> None:
     assert "kernel.nmi_watchdog=0" in checks["NMI watchdog"].remedy
     assert checks["user-space reads"].state == "limited"
     assert "devices/cpu/rdpmc" in checks["user-space reads"].remedy
+
+
+def test_how_long_a_turn_is(tmp_path: Path) -> None:
+    told = {"sys/bus/event_source/devices/cpu/perf_event_mux_interval_ms": "4\n"}
+    checks = by_name(plant(tmp_path, HEALTHY_PMU | told))
+    assert checks["mux interval"].state == "ok"
+    assert checks["mux interval"].found.startswith("cpu 4 ms")
+    plant(tmp_path, {"sys/bus/event_source/devices/cpu/perf_event_mux_interval_ms": "?\n"})
+    assert by_name(tmp_path)["mux interval"].state == "limited"
+    assert "mux interval" not in by_name(tmp_path / "empty")
+
+
+def test_presets_of_a_machine_without_a_pmu_cannot_be_counted(tmp_path: Path) -> None:
+    check = by_name(tmp_path)["presets"]
+    assert check.state == "missing"
+    assert re.search(r"\d+ of \d+ have a definition", check.found)
+    assert check.remedy == "gnomon count --pmu emulated"
+
+
+def test_a_broken_file_of_presets_is_found(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text("[preset.X]\nevents = 3\n")
+    done = subprocess.run(
+        [sys.executable, "-c",
+         "from gnomon.counters.doctor import diagnose\n"
+         "print(*(c.found for c in diagnose() if c.name == 'presets'))"],
+        env={**os.environ, "GNOMON_PRESETS": str(tmp_path / "mine.toml")},
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.stderr == ""
+    assert "mine.toml" in done.stdout
+
+
+def test_the_c_library_as_pkg_config_finds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if shutil.which("pkg-config") is None and shutil.which("pkgconf") is None:
+        pytest.skip("pkg-config is not installed: apt-get install pkgconf")
+    known = "Name: gnomon\nDescription: x\nVersion: 9.8.7\n"
+    package = plant(tmp_path, {"package/lib/pkgconfig/gnomon.pc": known}) / "package"
+    monkeypatch.setenv("PKG_CONFIG_LIBDIR", str(tmp_path / "none"))
+    monkeypatch.delenv("PKG_CONFIG_PATH", raising=False)
+    found = c_library(package)
+    assert found.state == "limited"
+    assert found.remedy == f"export PKG_CONFIG_PATH={package}/lib/pkgconfig"
+    assert c_library(tmp_path / "elsewhere").state == "missing"
+    monkeypatch.setenv("PKG_CONFIG_PATH", found.remedy.partition("=")[2])
+    assert c_library(package) == Check(
+        "C library (optional)", "ok", "version 9.8.7, by pkg-config gnomon"
+    )
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert c_library(package).found == "pkg-config not found"
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import mmap
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -17,6 +18,7 @@ from planted import plant
 from gnomon.cli.picture import picture
 from gnomon.cli.plain import plain
 from gnomon.counters.hardware import hardware
+from gnomon.counters.hardware.cpuid import answers, vendor
 from gnomon.counters.hardware.devices import core_counters
 from gnomon.counters.hardware.hwloc import hwloc, parse
 from gnomon.counters.hardware.memory import limits
@@ -295,6 +297,16 @@ def test_this_machine_as_hwloc_sees_it() -> None:
     usable = [cpu for cpu in found.topology.cpus if cpu.is_online and cpu.is_allowed]
     assert have["PU"] == len(usable)
     assert have["Core"] == len({cpu.siblings for cpu in usable})
+
+
+def test_cpuid_of_this_machine() -> None:
+    allowed = os.sched_getaffinity(0)
+    vendor_here = vendor(answers())
+    assert vendor_here == (hardware().processor.vendor if answers() else "")
+    for cpu in allowed:
+        assert vendor(answers(Path("/"), cpu)) == vendor_here
+    assert answers(Path("/"), 65_000) == {}
+    assert os.sched_getaffinity(0) == allowed
 
 
 def test_memory_of_this_machine() -> None:

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from planted import plant
 
-from gnomon.counters.component import Target, make_value
+from gnomon.counters.component import RawCount, Target, make_value
 from gnomon.counters.components.uncore import UncoreComponent
 from gnomon.counters.nodewide import NodeSpec, Place, explain, total
 from gnomon.counters.pmu import Encoding, online_cpus
@@ -207,7 +207,7 @@ def test_somebody_without_rights_is_refused_by_this_kernel(tmp_path: Path) -> No
 
 
 def test_places_that_were_started_one_after_the_other_are_not_scaled() -> None:
-    assert tuple(total([(5, 1000, 1000), (7, 990, 990)])) == (12, 1000, 1000)
+    assert total([(5, 1000, 1000), (7, 990, 990)]) == RawCount(12, 1000, 1000)
 
 
 def test_a_place_without_a_counter_leaves_nothing_measured() -> None:

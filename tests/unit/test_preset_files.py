@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,22 +9,13 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from gnomon.counters import presets
-from gnomon.counters.eventset import EventSet
-from gnomon.counters.presets import papi_csv, shipped, toml, users
+from gnomon.counters.presets import papi_csv, toml
 from gnomon.counters.presets.definition import Meaning
 from gnomon.counters.presets.text import BYTES_MAX, LINE_MAX
-from gnomon.counters.resolve import one, resolve
-from gnomon.errors import EventNameError, EventUnavailableError, GnomonError, PresetFileError
+from gnomon.errors import GnomonError, PresetFileError
 
 MEANINGS = {"PAPI_TOT_INS": Meaning("instructions retired"), "PAPI_BR_UCN": Meaning("u", "x")}
 PATH = Path("mine.toml")
-
-
-@pytest.fixture(autouse=True)
-def _nothing_loaded(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.delenv(users.VARIABLE, raising=False)
-    yield
-    presets.forget()
 
 
 def write(folder: Path, text: str, name: str = "mine.toml") -> Path:
@@ -64,8 +53,8 @@ PAPI_BR_UCN = "no event tells them apart"
 
 
 def test_toml() -> None:
-    family, extends = toml.parse(WHOLE, PATH, MEANINGS)
-    assert extends == "generic"
+    family = toml.parse(WHOLE, PATH, MEANINGS)
+    assert family.extends == "generic"
     assert (family.name, family.title, family.source) == ("mine", "Some PMU", "a manual")
     assert family.pmus == ("one", "two")
     ins, ops, rate, absent = family.presets
@@ -90,7 +79,7 @@ def test_toml() -> None:
 )  # fmt: skip
 def test_kinds_follow_from_the_formula(formula: str, kind: str) -> None:
     line = f'formula = "{formula}"\n' if formula else ""
-    family, _ = toml.parse(f'[preset.X]\nevents = ["A", "B"]\n{line}', PATH, {})
+    family = toml.parse(f'[preset.X]\nevents = ["A", "B"]\n{line}', PATH, {})
     assert family.presets[0].kind == kind
 
 
@@ -147,7 +136,7 @@ def test_too_many_natives() -> None:
     names = ", ".join(f'"E{at}"' for at in range(65))
     with pytest.raises(PresetFileError, match="65 native events; at most 64"):
         toml.parse(f"[preset.X]\nevents = [{names}]\n", PATH, {})
-    family, _ = toml.parse(f"[preset.X]\nevents = [{names.rpartition(', ')[0]}]\n", PATH, {})
+    family = toml.parse(f"[preset.X]\nevents = [{names.rpartition(', ')[0]}]\n", PATH, {})
     assert len(family.presets[0].events) == 64
 
 
@@ -174,7 +163,7 @@ def test_a_folder_and_a_nul_are_no_files(tmp_path: Path) -> None:
 
 
 def test_only_a_head_is_read_for_the_index() -> None:
-    head, _ = toml.parse(toml.head_of(WHOLE), PATH, {})
+    head = toml.parse(toml.head_of(WHOLE), PATH, {})
     assert head.pmus == ("one", "two")
     assert head.presets == ()
     broken = WHOLE + "\n[preset.BROKEN\n"
@@ -314,183 +303,3 @@ def test_a_damaged_file_is_read_or_refused(tmp_path: Path, at: int, bytes_: byte
         assert isinstance(error, PresetFileError)  # noqa: PT017
         return
     assert len(names) == len(set(names))
-
-
-# --- users' presets -------------------------------------------------------------------------------
-
-SOFTWARE = """\
-[preset.FAULTS]
-events = ["minor-faults", "major-faults"]
-description = "page faults of both kinds"
-
-[preset.FAULTS_PER_CALL]
-events = ["FAULTS", "page-faults"]
-formula = "N0 / N1"
-
-[preset.FAULTS_EACH_SECOND]
-events = ["page-faults"]
-formula = "N0 / seconds"
-
-[preset.NOT_MAJOR]
-events = ["major-faults", "page-faults"]
-formula = "N0 - N1"
-
-[preset.NOTHING]
-events = ["page-faults", "alignment-faults"]
-formula = "N0 / N1"
-"""
-
-
-def touch(pages: int) -> None:
-    size = os.sysconf("SC_PAGE_SIZE")
-    import mmap
-
-    with mmap.mmap(-1, pages * size) as memory:
-        for at in range(pages):
-            memory[at * size] = 1
-
-
-def test_users_presets_count(tmp_path: Path) -> None:
-    presets.load(write(tmp_path, SOFTWARE))
-    names = "FAULTS,FAULTS_PER_CALL,FAULTS_EACH_SECOND,NOT_MAJOR,NOTHING,page-faults,major-faults"
-    with EventSet(names) as events:
-        touch(500)
-        reading = events.stop()
-    faults, ratio, rate, less, nothing, plain, major = (reading[at] for at in range(7))
-    assert faults.value == plain.value
-    assert (faults.raw, faults.is_derived, faults.derived) == (plain.raw, False, None)
-    assert plain.raw >= 500
-    # N0 of the ratio is a preset itself: the sum of two events.
-    assert (ratio.value, ratio.is_derived, ratio.raw) == (1.0, True, 0)
-    assert rate.unit == "/s"
-    assert rate.value == plain.raw / (plain.enabled_ns / 1e9)
-    assert isinstance(less.value, int)
-    assert less.value == major.raw - plain.raw
-    assert less.is_negative
-    assert not faults.is_negative
-    # Nothing was misaligned: there is no ratio, and none is invented.
-    assert (nothing.value, nothing.derived, nothing.is_derived) == (None, None, True)
-    assert nothing.running_ns > 0
-    assert not nothing.is_negative
-
-
-def test_a_sum_of_software_events_takes_modifiers(tmp_path: Path) -> None:
-    presets.load(write(tmp_path, SOFTWARE))
-    (event,) = one("FAULTS:u")
-    assert event.name == "FAULTS:u"
-    assert event.domain.value == "user"
-    assert all(term.encoding.exclude for term in event.spec.terms)
-    assert (event.info.component, event.info.description) == ("kernel", "page faults of both kinds")
-
-
-def test_variable_names_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = write(tmp_path, '[preset.MINE]\nevents = ["page-faults"]\n', "a.toml")
-    second = write(
-        tmp_path, "PRESET,MINE,DERIVED_ADD,page-faults,task-clock\nPRESET,ELSE,NOT_DERIVED,"
-        "task-clock\n", "b.csv",
-    )  # fmt: skip
-    monkeypatch.setenv(users.VARIABLE, f"{first}:{second}")
-    assert len(one("MINE")[0].spec.terms) == 1
-    (other,) = one("ELSE")
-    assert (other.info.unit, other.name) == ("ns", "ELSE")
-    monkeypatch.setenv(users.VARIABLE, f"{second}::{first}")
-    assert len(one("MINE")[0].spec.terms) == 2
-    # What a program loads comes first.
-    presets.load(write(tmp_path, '[preset.MINE]\nevents = ["major-faults"]\n', "c.toml"))
-    presets.load(write(tmp_path, '[preset.MINE]\nevents = ["minor-faults"]\n', "d.toml"))
-    assert one("MINE")[0].spec == one("minor-faults")[0].spec
-    assert [family.name for family in users.families()] == ["d", "c", "b", "a"]
-    assert presets.of_this_machine()[0].source.endswith("d.toml")
-    presets.forget()
-    monkeypatch.setenv(users.VARIABLE, str(tmp_path / "not there.toml"))
-    with pytest.raises(PresetFileError, match="cannot be read"):
-        one("MINE")
-
-
-def test_users_presets_come_before_ours(tmp_path: Path) -> None:
-    text = '[preset.PAPI_TOT_INS]\nevents = ["page-faults"]\n[absent]\nPAPI_TOT_CYC = "broken"\n'
-    path = write(tmp_path, text)
-    presets.load(path)
-    (event,) = one("papi_tot_ins")
-    assert event.info.component == "kernel"
-    rows = [p for p in presets.of_this_machine() if p.name == "PAPI_TOT_INS"]
-    assert [(row.source, row.is_users) for row in rows] == [(str(path), True)]
-    # Its meaning is still the standard one.
-    assert rows[0].description == shipped.meanings()["PAPI_TOT_INS"].description
-    with pytest.raises(EventUnavailableError, match="broken"):
-        one("PAPI_TOT_CYC")
-
-
-@pytest.mark.parametrize("name", ["page-faults", "cycles", "r1a8"])
-def test_a_name_that_an_event_has_is_refused(tmp_path: Path, name: str) -> None:
-    path = write(tmp_path, f'title = "t"\n\n[preset.{name}]\nevents = ["task-clock"]\n')
-    with pytest.raises(PresetFileError, match="has an event of that name") as caught:
-        presets.load(path)
-    assert caught.value.line == 3
-    assert resolve("task-clock").events
-
-
-def test_presets_for_other_pmus_are_not_here(tmp_path: Path) -> None:
-    presets.load(write(tmp_path, 'pmus = ["knl"]\n[preset.MINE]\nevents = ["page-faults"]\n'))
-    with pytest.raises(EventNameError):
-        one("MINE")
-    assert all(preset.name != "MINE" for preset in presets.of_this_machine())
-    presets.load(write(tmp_path, "CPU,knl\nPRESET,MINE,NOT_DERIVED,task-clock\n", "mine.csv"))
-    with pytest.raises(EventNameError):
-        one("MINE")
-
-
-def test_presets_that_extend_ours(tmp_path: Path) -> None:
-    text = 'extends = "generic"\n[preset.MINE]\nevents = ["page-faults"]\n'
-    family = presets.load(write(tmp_path, text))
-    assert {"MINE", "PAPI_TOT_INS"} <= {preset.name for preset in family.presets}
-    with pytest.raises(PresetFileError, match="there are"):
-        presets.load(write(tmp_path, 'extends = "nothing"\n'))
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ('[preset.A]\nevents = ["A"]\n', "preset A is made of itself"),
-        (
-            '[preset.A]\nevents = ["B"]\n[preset.B]\nevents = ["A"]\n',
-            "made of itself (A of B of A)",
-        ),
-        ('[preset.A]\nevents = ["no_such_event"]\n', "native event 'no_such_event'"),
-        ('[preset.A]\nevents = ["io:::read_bytes"]\n', "component io, which is not counted"),
-        ('[preset.A]\nevents = ["sched:sched_p*"]\n', "is several events"),
-        ('[preset.A]\nevents = ["B"]\n[absent]\nB = "it is gone"\n', "B: it is gone"),
-        ('[preset.A]\nevents = ["cpu/foo=1/"]\n', "native event 'cpu/foo=1/'"),
-    ],
-)
-def test_presets_that_come_to_nothing(tmp_path: Path, text: str, said: str) -> None:
-    presets.load(write(tmp_path, text))
-    with pytest.raises(EventUnavailableError) as caught:
-        one("A")
-    if "sched_p" in text and "tracefs" in caught.value.reason:
-        pytest.skip("tracefs cannot be read here: run as root")
-    assert said in str(caught.value)
-    assert caught.value.remedy
-
-
-def test_nested_presets_that_grow_without_end(tmp_path: Path) -> None:
-    rows = ['[preset.P0]\nevents = ["page-faults"]\nformula = "' + "N0*" * 99 + 'N0"\n']
-    rows += [
-        f'[preset.P{at}]\nevents = ["P{at - 1}"]\nformula = "' + "N0*" * 99 + 'N0"\n'
-        for at in range(1, 5)
-    ]
-    presets.load(write(tmp_path, "".join(rows)))
-    with pytest.raises(EventUnavailableError, match="more than 65536 steps"):
-        one("P4")
-    assert len(one("P1")[0].spec.terms) == 1
-
-
-def test_native_events_are_opened_once(tmp_path: Path) -> None:
-    text = (
-        '[preset.A]\nevents = ["page-faults", "task-clock", "page-faults", "major-faults"]\n'
-        'formula = "N0/N3 + N2/N3"\n'
-    )
-    presets.load(write(tmp_path, text))
-    (event,) = one("A")
-    assert len(event.spec.terms) == 2
-    assert event.spec.formula.infix() == "N0 / N1 + N0 / N1"

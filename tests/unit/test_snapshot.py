@@ -59,9 +59,9 @@ def test_a_number_beyond_64_bits_is_not_measured(number: int) -> None:
     sources = Sources(lambda: now, lambda _pid: pytest.fail("no process"), lambda _f, _n: {})
     counting = SnapshotCounting([GAUGE], Target(), sources)
     counting.start()
-    ((raw, enabled_ns, running_ns),) = counting.stop()
-    assert (raw, running_ns) == (0, 0)
-    assert enabled_ns > 0
+    (count,) = counting.stop()
+    assert (count.raw, count.running_ns) == (0, 0)
+    assert count.enabled_ns > 0
 
 
 def test_whole_numbers_are_those_of_64_bits() -> None:

@@ -45,6 +45,9 @@ enum gn_clock_source gn_clock_counter(void);
 /* "tsc", "cntvct" or "vdso"; "unknown" for a number that is none of them. */
 const char *gn_clock_source_name(enum gn_clock_source source);
 
+/* Whether gn_clock_ticks() reads a counter. */
+int gn_clock_has_counter(void);
+
 /* Ticks of gn_clock_ticks() per second, as measured so far. */
 double gn_clock_hz(void);
 
@@ -52,8 +55,8 @@ double gn_clock_hz(void);
 uint64_t gn_clock_ticks(void);
 
 /* CPU time, in nanoseconds, that the calling thread or the whole process has used. */
-uint64_t gn_virtual_ns(void);
-uint64_t gn_virtual_process_ns(void);
+uint64_t gn_clock_virtual_ns(void);
+uint64_t gn_clock_process_ns(void);
 
 #ifdef __cplusplus
 }

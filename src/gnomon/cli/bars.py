@@ -12,7 +12,7 @@ _LONGEST = 40
 def bars(bins: Sequence[Bin]) -> list[str]:
     """Return a line for each bin: where it begins, a bar, how many values it holds."""
     most = max(one.n for one in bins)
-    digits = 0 if bins[-1].low >= 100 or all(one.low.is_integer() for one in bins) else 1
+    digits = 0 if bins[-1].low >= 100 or all(one.low == int(one.low) for one in bins) else 1
     starts = [f"{one.low:,.{digits}f}".replace(",", " ") for one in bins]
     wide = max(map(len, starts))
     lines = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import textwrap
 from typing import TYPE_CHECKING
 
 from gnomon import units
@@ -59,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print_clock(steady: Steadiness) -> None:
-    from gnomon.cli.hardware import hertz
+    from gnomon.cli.hardware_sections import hertz
     from gnomon.cli.sections import columns, section
 
     counter = "no time counter of constant rate: times come from the kernel (no cycles)"
@@ -94,27 +95,28 @@ def _kernel(steady: Steadiness) -> str:
 
 
 def _print_timers(found: tuple[Resolution, ...], steady: Steadiness) -> None:
-    from gnomon.cli.sections import table
+    from gnomon.cli.sections import columns, table
 
     head = ("", "resolution", "min", "median", "mean", "max", "Python", "")
     rows = []
     missing: dict[str, list[str]] = {}
+    calls: list[str] = []
     for one in found:
         if one.cost_ns is None:
             rows.append([one.name, "not here", "", "", "", "", "", ""])
             missing.setdefault(one.unavailable, []).append(one.name)
             continue
         cost = one.cost_ns
-        resolution = units.duration(one.resolution_ns, "no step seen")
+        resolution = units.duration(one.resolution_ns, "none seen")
+        if one.resolution is None and one.claimed_ns:
+            resolution = f"{units.duration(one.claimed_ns)} told"
         notes = []
         if one.unit == "cycles" and one.resolution is not None:
             notes.append(f"{one.resolution} cycles")
         if one.backward:
             notes.append(f"RAN BACK {one.backward} times")
-        if one.resolution is None and one.claimed_ns:
-            notes.append(f"the kernel says {units.duration(one.claimed_ns)}")
         if cost.median > 0.75 * steady.system_call_ns:
-            notes.append("system call")
+            calls.append(one.name)
         numbers = (cost.minimum, cost.median, cost.mean, cost.maximum)
         rows.append(
             [one.name, resolution, *map(_short, numbers),
@@ -123,8 +125,13 @@ def _print_timers(found: tuple[Resolution, ...], steady: Steadiness) -> None:
     print(f"{'':20}  smallest   nanoseconds a call")
     for line in table(head, rows):
         print(line[1:])
-    for reason, names in missing.items():
-        print(f"\nnot here: {', '.join(names)}: {reason}")
+    print()
+    told = [one.name for one in found if one.cost_ns and one.resolution is None]
+    lines = [f"{', '.join(calls)}: each call is a system call"] if calls else []
+    lines += [f"{', '.join(told)}: never moved; told by the kernel"] if told else []
+    lines += [f"not here: {', '.join(names)}: {reason}" for reason, names in missing.items()]
+    for line in lines:
+        print(textwrap.fill(line, columns(), subsequent_indent="  "))
 
 
 def _short(ns: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from gnomon.cli.main import COMMANDS
 from gnomon.cli.main import parser as parser_of
@@ -23,32 +23,47 @@ def parser() -> argparse.ArgumentParser:
     return p
 
 
-def _complete(whole: argparse.ArgumentParser) -> None:
+def _complete(whole: argparse.ArgumentParser, words: Mapping[str, Sequence[str]]) -> None:
     """Say what each argument may be, by the word that stands for it in the help."""
     import shtab
 
-    families = _families()
     for action in _actions(whole):
         if action.metavar == "FILE":
             action.complete = shtab.FILE  # type: ignore[attr-defined]
-        elif action.metavar == "FAMILY|PMU":
-            words = " ".join(families)
+        elif isinstance(action.metavar, str) and action.metavar in words:
             action.complete = {  # type: ignore[attr-defined]
-                "bash": "_gnomon_families",
-                "zsh": f"({words})",
+                "bash": _function(action.metavar),
+                "zsh": f"({' '.join(words[action.metavar])})",
             }
 
 
-def _families() -> tuple[str, ...]:
+def _words() -> dict[str, Sequence[str]]:
+    """Return what may stand where the help has a word, by that word."""
+    from gnomon.cli.hardware_sections import SECTIONS
     from gnomon.counters import presets
+    from gnomon.counters.components import COMPONENTS
+    from gnomon.counters.cost import KINDS
 
-    return (*presets.names(), *presets.by_pmu(), "emulated")
+    return {
+        "FAMILY|PMU": (*presets.names(), *presets.by_pmu(), "emulated"),
+        "COMPONENT": [source.name for source in COMPONENTS],
+        "SECTION": list(SECTIONS),
+        "KIND": KINDS,
+    }
 
 
-def _preamble() -> dict[str, str]:
-    """Return what the scripts need beside the parsers: the names of families and their PMUs."""
-    words = " ".join(_families())
-    return {"bash": f"_gnomon_families() {{ compgen -W '{words}' -- \"$1\"; }}\n"}
+def _function(metavar: str) -> str:
+    return "_gnomon_" + metavar.lower().replace("|", "_")
+
+
+def _preamble(words: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Return what the scripts need beside the parsers: bash asks functions for the words."""
+    return {
+        "bash": "".join(
+            f"{_function(metavar)}() {{ compgen -W '{' '.join(some)}' -- \"$1\"; }}\n"
+            for metavar, some in words.items()
+        )
+    }
 
 
 def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
@@ -68,8 +83,9 @@ def run(arguments: argparse.Namespace) -> int:
     for name, line in COMMANDS.items():
         parent = parser_of(name)
         commands.add_parser(name, help=line, parents=[parent], add_help=False)
-    _complete(whole)
-    script = shtab.complete(whole, shell=arguments.shell, preamble=_preamble())  # type: ignore[arg-type]
+    words = _words()
+    _complete(whole, words)
+    script = shtab.complete(whole, shell=arguments.shell, preamble=_preamble(words))  # type: ignore[arg-type]
     # What no option or command matches is a file, the program to be counted and its own first.
     print(script.replace("complete -o bashdefault -F", "complete -o bashdefault -o default -F"))
     return 0

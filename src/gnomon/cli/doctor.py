@@ -26,6 +26,7 @@ def parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> int:
     """Print the findings; return 0 (a limited machine is no failure)."""
     from gnomon.cli.output import is_styled
+    from gnomon.cli.sections import columns
     from gnomon.counters.doctor import diagnose
 
     checks = diagnose()
@@ -34,16 +35,18 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     styled = is_styled(sys.stdout)
     colours = {"ok": "32", "limited": "33", "missing": "31"}
-    width = max(len(check.name) for check in checks)
+    titles = max(len(check.name) for check in checks)
+    width = columns()
     for check in checks:
         state = f"{check.state:<7}"
         if styled:
             state = f"\x1b[{colours[check.state]}m{state}\x1b[0m"
-        print(f"{state}  {check.name:<{width}}  {check.found}")
+        found = _wrapped(titles, width, "", check.found).lstrip()
+        print(f"{state}  {check.name:<{titles}}  {found}")
         if check.state != "ok":
             for title, words in (("so", check.consequence), ("remedy", check.remedy)):
                 if words:
-                    _print_wrapped(width, title, words)
+                    print(_wrapped(titles, width, f"{title:<6}  ", words))
     limited = sum(check.state != "ok" for check in checks)
     print(
         f"\n{len(checks) - limited} of {len(checks)} fine"
@@ -52,17 +55,15 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _print_wrapped(width: int, title: str, words: str) -> None:
+def _wrapped(titles: int, width: int, title: str, words: str) -> str:
     import textwrap
 
-    lead = " " * (width + 11)
-    print(
-        textwrap.fill(
-            words,
-            110,
-            initial_indent=f"{lead}{title:<6}  ",
-            subsequent_indent=lead + " " * 8,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
+    lead = " " * (titles + 11)
+    return textwrap.fill(
+        words,
+        width,
+        initial_indent=lead + title,
+        subsequent_indent=lead + " " * len(title),
+        break_long_words=False,
+        break_on_hyphens=False,
     )

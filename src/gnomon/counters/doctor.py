@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple
 
+from gnomon.counters import pmu_checks, tool_checks
+from gnomon.counters.check import Check, State
 from gnomon.counters.component import Availability
 from gnomon.counters.machine import (
     CAP_PERFMON,
@@ -18,32 +19,12 @@ from gnomon.counters.machine import (
     SECCOMP_FILTER,
     Machine,
     machine,
-    no_pmu,
 )
+from gnomon.counters.procfs import entries
 from gnomon.counters.refusal import lower_paranoid
-
-State = Literal["ok", "limited", "missing"]
 
 _ENOUGH_FILES = 4096
 _ENOUGH_MLOCK_KB = 516
-
-
-class Check(NamedTuple):
-    """One thing that was looked at.
-
-    Attributes:
-        name: what it is, in two or three words.
-        state: "ok", "limited" (less can be measured) or "missing".
-        found: what is there.
-        consequence: what it means for measuring, "" where all is well.
-        remedy: what to type or switch on, "" where there is nothing to do.
-    """
-
-    name: str
-    state: State
-    found: str
-    consequence: str = ""
-    remedy: str = ""
 
 
 def diagnose(root: Path = ROOT) -> tuple[Check, ...]:
@@ -57,21 +38,19 @@ def diagnose(root: Path = ROOT) -> tuple[Check, ...]:
         _machine(facts),
         _container(facts),
         _perf_events(facts),
-        _core_pmu(facts, root),
+        *pmu_checks.counters(facts, root),
         _paranoid(facts),
         _capabilities(facts),
         _seccomp(facts),
         _tracepoints(facts),
-        _user_reads(facts),
-        _nmi_watchdog(facts),
+        *pmu_checks.reading(facts, root),
         _clock(facts),
-        _open_files(facts),
+        _open_files(facts, root),
         _mlock(facts),
         *_file_components(root),
         *_whole_machine(root),
-        _libpfm(),
-        _program("perf", "to compare with; Gnomon does not need it", "linux-perf"),
-        _program("valgrind", "counting without a PMU (--pmu emulated) needs it", "valgrind"),
+        *pmu_checks.names(facts),
+        *tool_checks.tools(),
     )
 
 
@@ -112,15 +91,6 @@ def _perf_events(facts: Machine) -> Check:
     return Check(
         "perf events", state, tried.reason, "neither kernel nor CPU events count", tried.remedy
     )
-
-
-def _core_pmu(facts: Machine, root: Path) -> Check:
-    name = "core PMU"
-    if facts.core_pmus:
-        return Check(name, "ok", ", ".join(facts.core_pmus))
-    reason, remedy = no_pmu(root)
-    consequence = "no cycles, instructions, cache misses or branch mispredictions"
-    return Check(name, "missing", reason.removeprefix("no core PMU: "), consequence, remedy)
 
 
 def _paranoid(facts: Machine) -> Check:
@@ -209,37 +179,6 @@ def _tracepoints(facts: Machine) -> Check:
     return Check("tracefs", "limited", f"{path} may not be read", consequence, remedy)
 
 
-def _user_reads(facts: Machine) -> Check:
-    name = "user-space reads"
-    if not facts.core_pmus:
-        return Check(name, "missing", "no core PMU", "reading a counter costs a system call")
-    if facts.user_reads is None:
-        consequence = "reading a counter costs a system call"
-        return Check(name, "missing", "this kernel or CPU has none", consequence)
-    if facts.user_reads > 0:
-        return Check(name, "ok", f"allowed ({facts.user_reads})")
-    if facts.architecture == "aarch64":
-        remedy = "as root: sysctl kernel.perf_user_access=1"
-    else:
-        remedy = f"as root: echo 1 > /sys/bus/event_source/devices/{facts.core_pmus[0]}/rdpmc"
-    return Check(name, "limited", "switched off", "reading a counter costs a system call", remedy)
-
-
-def _nmi_watchdog(facts: Machine) -> Check:
-    name = "NMI watchdog"
-    if facts.nmi_watchdog is None:
-        return Check(name, "ok", "there is none")
-    if not facts.nmi_watchdog or not facts.core_pmus:
-        return Check(name, "ok", "on, without a PMU" if facts.nmi_watchdog else "off")
-    return Check(
-        name,
-        "limited",
-        "on",
-        "it holds one hardware counter, so fewer events count at once",
-        "as root: sysctl kernel.nmi_watchdog=0",
-    )
-
-
 def _clock(facts: Machine) -> Check:
     clock = facts.clock
     others = ", ".join(name for name in clock.available if name != clock.current)
@@ -263,16 +202,18 @@ def _clock(facts: Machine) -> Check:
     return Check("clock", "ok", f"{found}{steady}")
 
 
-def _open_files(facts: Machine) -> Check:
+def _open_files(facts: Machine, root: Path) -> Check:
     soft, hard = facts.rights.open_files
+    used = len(entries(root / "proc/self/fd"))
+    found = f"{soft}, {used} in use by this program" if used else str(soft)
     if soft is None or soft >= _ENOUGH_FILES:
-        return Check("open files", "ok", "no limit found" if soft is None else str(soft))
+        return Check("open files", "ok", "no limit found" if soft is None else found)
     wanted = min(hard, 65536) if hard is not None else 65536
     remedy = f"ulimit -n {wanted}"
     if wanted <= soft:
         remedy = "as root: raise `nofile` in /etc/security/limits.conf"
     consequence = "every event of every thread (attached to) and CPU takes one"
-    return Check("open files", "limited", str(soft), consequence, remedy)
+    return Check("open files", "limited", found, consequence, remedy)
 
 
 def _mlock(facts: Machine) -> Check:
@@ -334,29 +275,3 @@ def _tried(name: str, tried: Availability, lost: str) -> Check:
         return Check(name, "ok", "can be read")
     state: State = "limited" if tried.available else "missing"
     return Check(name, state, tried.reason, lost, tried.remedy)
-
-
-def _libpfm() -> Check:
-    import ctypes
-
-    try:
-        ctypes.CDLL("libpfm.so.4")
-    except OSError as error:
-        return Check(
-            "libpfm4",
-            "missing",
-            str(error),
-            "CPU events have only the kernel's names, not the manufacturer's",
-            "as root: apt-get install libpfm4",
-        )
-    return Check("libpfm4", "ok", "libpfm.so.4")
-
-
-def _program(name: str, purpose: str, package: str) -> Check:
-    import shutil
-
-    path = shutil.which(name)
-    if path is None:
-        remedy = f"as root: apt-get install {package}"
-        return Check(f"{name} (optional)", "missing", "not found", purpose, remedy)
-    return Check(f"{name} (optional)", "ok", path)

@@ -138,11 +138,17 @@ class Gpu(NamedTuple):
 
 
 class NvmlError(Exception):
-    """NVML cannot be used, or refused a question: reason, remedy and NVML's number."""
+    """NVML cannot be used, or refused a question.
+
+    Attributes:
+        problem: reason and remedy; no error number, since NVML's are none of the kernel's.
+        number: NVML's.
+    """
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem[0])
-        self.problem = problem
+        self.problem: Problem = (problem[0], problem[1], 0)
+        self.number = problem[2]
 
 
 class Session:

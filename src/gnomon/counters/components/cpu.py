@@ -110,7 +110,18 @@ class CpuComponent:
         return availability(self.resolve("instructions")[0])
 
     def counters(self) -> int | None:
-        """Return how many counters libpfm4 knows this core to have, None if it does not know."""
+        """Return how many counters a core has: by cpuid, else by libpfm4's tables.
+
+        None where there is no core PMU or neither tells.
+        """
+        from gnomon.counters.hardware.cpuid import answers
+        from gnomon.counters.hardware.devices import core_counters
+
+        if not core_pmus(self._sysfs):
+            return None
+        told, _ = core_counters(answers()) if self._sysfs == SYSFS else (None, "")
+        if told is not None:
+            return sum(told)
         for pmu in libpfm_pmus():
             if pmu.is_present and pmu.is_core and pmu.counters:
                 return pmu.counters + pmu.fixed_counters

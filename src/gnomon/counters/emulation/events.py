@@ -31,6 +31,7 @@ class EmulatedEvent(NamedTuple):
 _BRANCHES = "conditional and indirect branches; direct jumps, calls and returns are not among them"
 _LOADS = "instructions that load; one that also stores to the same place counts here only"
 _STORES = "instructions that store"
+_FETCHES = "level 1 instruction cache accesses, one for each instruction"
 _L1_MISSES = (_Q.L1_LOAD_MISSES, _Q.L1_STORE_MISSES)
 _LL_ACCESSES = (_Q.L1_INSTRUCTION_MISSES, *_L1_MISSES)
 _LL_MISSES = (_Q.LL_INSTRUCTION_MISSES, _Q.LL_LOAD_MISSES, _Q.LL_STORE_MISSES)
@@ -52,6 +53,28 @@ EVENTS = tuple(
         ("PAPI_L1_ICM", (_Q.L1_INSTRUCTION_MISSES,), "level 1 instruction cache misses"),
         ("PAPI_L3_TCA", _LL_ACCESSES, "last-level cache accesses"),
         ("PAPI_L3_TCM", _LL_MISSES, "last-level cache misses"),
+        ("PAPI_LST_INS", _ACCESSES, f"{_LOADS}, and {_STORES}"),
+        ("PAPI_L1_DCR", (_Q.LOADS,), "level 1 data cache reads"),
+        ("PAPI_L1_DCW", (_Q.STORES,), "level 1 data cache writes"),
+        ("PAPI_L1_ICA", (_Q.INSTRUCTIONS,), _FETCHES),
+        ("PAPI_L1_ICR", (_Q.INSTRUCTIONS,), _FETCHES),
+        ("PAPI_L1_TCA", (_Q.INSTRUCTIONS, *_ACCESSES), "level 1 cache accesses"),
+        ("PAPI_L1_TCR", (_Q.INSTRUCTIONS, _Q.LOADS), "level 1 cache reads"),
+        ("PAPI_L1_TCW", (_Q.STORES,), "level 1 cache writes"),
+        ("PAPI_L1_LDM", (_Q.L1_LOAD_MISSES,), "level 1 load misses"),
+        ("PAPI_L1_STM", (_Q.L1_STORE_MISSES,), "level 1 store misses"),
+        ("PAPI_L1_TCM", _LL_ACCESSES, "level 1 cache misses"),
+        ("PAPI_L3_DCA", _L1_MISSES, "last-level cache accesses for data"),
+        ("PAPI_L3_DCR", (_Q.L1_LOAD_MISSES,), "last-level cache reads of data"),
+        ("PAPI_L3_DCW", (_Q.L1_STORE_MISSES,), "last-level cache writes of data"),
+        ("PAPI_L3_ICA", (_Q.L1_INSTRUCTION_MISSES,), "last-level cache accesses for instructions"),
+        ("PAPI_L3_ICR", (_Q.L1_INSTRUCTION_MISSES,), "last-level cache reads of instructions"),
+        ("PAPI_L3_TCR", (_Q.L1_INSTRUCTION_MISSES, _Q.L1_LOAD_MISSES), "last-level cache reads"),
+        ("PAPI_L3_TCW", (_Q.L1_STORE_MISSES,), "last-level cache writes"),
+        ("PAPI_L3_DCM", _LL_MISSES[1:], "last-level cache misses of data"),
+        ("PAPI_L3_ICM", _LL_MISSES[:1], "last-level cache misses of instructions"),
+        ("PAPI_L3_LDM", (_Q.LL_LOAD_MISSES,), "last-level load misses"),
+        ("PAPI_L3_STM", (_Q.LL_STORE_MISSES,), "last-level store misses"),
         ("instructions", (_Q.INSTRUCTIONS,), "instructions executed"),
         ("branches", _ALL_BRANCHES, _BRANCHES),
         ("branch-instructions", _ALL_BRANCHES, _BRANCHES),
@@ -76,18 +99,22 @@ DEFAULT = ("PAPI_TOT_INS", "PAPI_LD_INS", "PAPI_SR_INS", "PAPI_L1_ICM", "PAPI_L1
            "PAPI_L3_TCM", "PAPI_BR_INS", "PAPI_BR_MSP")  # fmt: skip
 
 _NATIVELY = "count it natively, without --pmu emulated"
+_NO_TLB = "the emulated PMU simulates no TLB"
 _NO_TIME = "an emulated PMU has no clock: cycles and stalls do not exist in it"
 _LACKING = (
-    (("PAPI_TOT_CYC", "PAPI_REF_CYC", "PAPI_RES_STL", "PAPI_STL_ICY", "cycles", "cpu-cycles",
-      "ref-cycles", "bus-cycles", "stalled-cycles-frontend", "stalled-cycles-backend",
-      "idle-cycles-frontend", "idle-cycles-backend"), _NO_TIME),
-    (("PAPI_L2_TCA", "PAPI_L2_TCM"),
-     "the emulated hierarchy has two levels, the first and the last"),
-    (("PAPI_TLB_DM", "PAPI_TLB_IM", "dTLB-loads", "dTLB-load-misses", "dTLB-stores",
-      "dTLB-store-misses", "iTLB-loads", "iTLB-load-misses"), "the emulated PMU simulates no TLB"),
-    (("PAPI_DP_OPS",), "this engine does not tell floating-point operations apart"),
+    (("cycles", "cpu-cycles", "ref-cycles", "bus-cycles", "stalled-cycles-frontend",
+      "stalled-cycles-backend", "idle-cycles-frontend", "idle-cycles-backend"), _NO_TIME),
+    (("dTLB-loads", "dTLB-load-misses", "dTLB-stores", "dTLB-store-misses", "iTLB-loads",
+      "iTLB-load-misses"), _NO_TLB),
 )  # fmt: skip
 _REASONS = {name.lower(): reason for names, reason in _LACKING for name in names}
+# PAPI's presets, by what stands in their names; the first that matches says why.
+_LACKING_PRESETS = (
+    ("L2_", "the emulated hierarchy has two levels, the first and the last"),
+    ("TLB_", _NO_TLB),
+    ("_CYC|_IDL|_STL|STL_|FP_STAL|_CCY|_ICY|_RCY|_SCY|_WCY", _NO_TIME),
+    ("_OPS|VEC_|F[A-Z]{2}_INS|FP_INS", "this engine does not tell floating-point operations apart"),
+)
 
 
 def emulated_event(name: str) -> EmulatedEvent | None:
@@ -120,7 +147,7 @@ def event_of(name: str) -> Event:
 
 
 def _missing(name: str, base: str) -> EventUnavailableError | EventNameError:
-    reason = _REASONS.get(base.lower())
+    reason = _REASONS.get(base.lower()) or _reason_of_preset(base.upper())
     if reason is None and not base.startswith(f"{COMPONENT}:::"):
         from gnomon.counters.resolve import one
 
@@ -138,6 +165,22 @@ def _missing(name: str, base: str) -> EventUnavailableError | EventNameError:
         name, "the emulated PMU has no such event (see gnomon events emulated)",
         nearest(base.removeprefix(f"{COMPONENT}:::"), [event.name for event in EVENTS]),
     )  # fmt: skip
+
+
+def _reason_of_preset(name: str) -> str | None:
+    """Return why an emulated PMU has no such preset, None if there is none of that name."""
+    if not name.startswith("PAPI_"):
+        return None
+    import re
+
+    from gnomon.counters import presets
+
+    if name not in presets.meanings():
+        return None
+    for words, reason in _LACKING_PRESETS:
+        if re.search(words, name):
+            return reason
+    return "the emulated PMU has no such event"
 
 
 def sums(

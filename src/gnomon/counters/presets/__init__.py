@@ -17,7 +17,14 @@ from gnomon.counters.presets.resolve import (
     preset_of,
     resolve,
 )
-from gnomon.counters.presets.shipped import by_pmu, families, family, meanings, names
+from gnomon.counters.presets.shipped import (
+    by_pmu,
+    families,
+    family,
+    meanings,
+    names,
+    own_of,
+)
 from gnomon.counters.presets.users import forget, load, read
 
 __all__ = [
@@ -37,6 +44,7 @@ __all__ = [
     "meanings",
     "names",
     "of_this_machine",
+    "own_of",
     "preset_of",
     "read",
     "resolve",

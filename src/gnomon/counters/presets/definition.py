@@ -78,6 +78,7 @@ class Family(NamedTuple):
         source: what the meanings of the native events are cited from.
         presets: every preset, those that the family lacks included with the reason.
         path: the file, "" for one that comes with Gnomon.
+        extends: the family whose presets hold where the file does not speak of them, "" for none.
     """
 
     name: str
@@ -86,10 +87,37 @@ class Family(NamedTuple):
     source: str
     presets: tuple[Preset, ...]
     path: str = ""
+    extends: str = ""
 
     def preset(self, name: str) -> Preset | None:
         """Return the preset of that name, None if the file does not speak of it."""
         return next((preset for preset in self.presets if preset.name == name), None)
+
+
+def made(
+    name: str,
+    events: tuple[str, ...],
+    formula: str,
+    program: Formula,
+    meaning: Meaning,
+) -> Preset:
+    """Return a preset that has events.
+
+    Args:
+        name: its name.
+        events: its native events.
+        formula: over them, "" for none.
+        program: what the formula means.
+        meaning: its description and unit; a value per second has "/s" where no unit is given.
+    """
+    return Preset(
+        name,
+        meaning.description,
+        meaning.unit or ("/s" if program.is_timed else ""),
+        events,
+        formula,
+        kind_of(formula, program, len(events)),
+    )
 
 
 def kind_of(text: str, program: Formula, events: int) -> str:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from math import isfinite
 from typing import NamedTuple, NoReturn
 
@@ -31,13 +32,6 @@ _NATIVE, _NUMBER, _SECONDS = "N", "number", "seconds"
 _BINDING = {"+": 1, "-": 1, "*": 2, "/": 2}
 _UNARY = 3
 _OPERAND = 4
-
-_TOKEN = re.compile(
-    r"(?P<space>[ \t]+)"
-    r"|(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
-    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
-    r"|(?P<symbol>[-+*/()])"
-)
 
 
 _Linear = tuple[int | float, dict[int, int | float]]
@@ -217,6 +211,17 @@ def scaled_native(native: int, factor: float) -> tuple[Step, ...]:
     return Step(_NATIVE, native), Step(_NUMBER, factor), Step("*")
 
 
+@cache
+def _token() -> re.Pattern[str]:
+    # Compiled when the first formula is read: most presets have none.
+    return re.compile(
+        r"(?P<space>[ \t]+)"
+        r"|(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
+        r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
+        r"|(?P<symbol>[-+*/()])"
+    )
+
+
 class _Parser:
     def __init__(self, text: str, natives: int, source: str, line: int) -> None:
         self._text = text
@@ -238,7 +243,7 @@ class _Parser:
                 steps.append(Step(token))
             else:
                 depth += 1
-                match = _TOKEN.fullmatch(token)
+                match = _token().fullmatch(token)
                 if match is None or match.lastgroup not in ("number", "name"):
                     self._refuse(
                         column,
@@ -254,10 +259,11 @@ class _Parser:
         steps: list[Step] = []
         # Pending operators: symbol, how strongly it binds, column.
         pending: list[tuple[str, int, int]] = []
+        token_at = _token()
         at_operand = True
         at = 0
         while at < len(self._text):
-            match = _TOKEN.match(self._text, at)
+            match = token_at.match(self._text, at)
             column = at + 1
             if match is None:
                 self._refuse(column, f"{self._text[at]!a} does not belong in a formula")

@@ -129,7 +129,7 @@ def of_this_machine(cpu: CpuComponent | None = None) -> tuple[Preset, ...]:
             if holds and not any(name == preset.name for name, _ in found):
                 found[preset.name, ""] = preset
     for core in cores:
-        family = shipped.of_models(core.models)
+        family = shipped.family(shipped.name_of(core.models))
         for preset in family.presets:
             if (preset.name, "") not in found:
                 found.setdefault((preset.name, family.name), preset)
@@ -192,13 +192,13 @@ def _preset(base: str, core: Core) -> Preset | None:
     if not upper.startswith(PREFIX):
         return None
     own = users.preset(upper, core.models)
-    return own or shipped.of_models(core.models).preset(upper)
+    return own or shipped.preset(upper, core.models)
 
 
 def _holds(preset: Preset, core: Core) -> bool:
     if preset.is_users:
         return not preset.pmus or bool(set(preset.pmus) & set(core.models))
-    return shipped.of_models(core.models).name == preset.family
+    return shipped.name_of(core.models) == preset.family
 
 
 def _event(

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import NoReturn
 
-from gnomon.counters.presets.definition import Meaning, Preset, kind_of
+from gnomon.counters.presets.definition import Meaning, Preset, made
 from gnomon.counters.presets.formula import (
     NATIVES_MAX,
     Formula,
@@ -142,16 +142,9 @@ class Checker:
         if not program.natives:
             self.refuse(line, f"preset {name}: its formula measures nothing: it names no event")
         known = self.meanings.get(name, Meaning("", ""))
-        return Preset(
-            name=name,
-            description=description or known.description,
-            unit=unit or known.unit or ("/s" if program.is_timed else ""),
-            events=events,
-            formula=formula,
-            kind=kind_of(formula, program, len(events)),
-            family=self.family,
-            line=line,
-        )
+        meaning = Meaning(description or known.description, unit or known.unit)
+        preset = made(name, events, formula, program, meaning)
+        return preset._replace(family=self.family, line=line)
 
     def _program(self, name: str, events: int, formula: str, line: int) -> Formula:
         if not formula:

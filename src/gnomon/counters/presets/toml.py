@@ -35,8 +35,8 @@ _KEY = re.compile(r"[ \t]*[\"']?([A-Za-z0-9_.\-]+)[\"']?[ \t]*=")
 _PLACE = re.compile(r" \(at (?:line ([0-9]+), column [0-9]+|end of document)\)$")
 
 
-def read(path: Path, meanings: dict[str, Meaning]) -> tuple[Family, str]:
-    """Return the family of a file, without what it inherits, and the name of what it extends.
+def read(path: Path, meanings: dict[str, Meaning]) -> Family:
+    """Return the family of a file, without what it inherits.
 
     Args:
         path: the file.
@@ -48,7 +48,7 @@ def read(path: Path, meanings: dict[str, Meaning]) -> tuple[Family, str]:
     return parse(read_text(path), path, meanings)
 
 
-def parse(text: str, path: Path, meanings: dict[str, Meaning]) -> tuple[Family, str]:
+def parse(text: str, path: Path, meanings: dict[str, Meaning]) -> Family:
     """Return what `read` returns, of a text.
 
     Raises:
@@ -87,7 +87,7 @@ def parse(text: str, path: Path, meanings: dict[str, Meaning]) -> tuple[Family, 
     if len(presets) > PRESETS_MAX:
         checker.refuse(0, f"{len(presets)} presets; at most {PRESETS_MAX} are read")
     presets = [preset._replace(source=source, pmus=pmus) for preset in presets]
-    return Family(path.stem, title, pmus, source, tuple(presets)), extends
+    return Family(path.stem, title, pmus, source, tuple(presets), extends=extends)
 
 
 def read_meanings(path: Path) -> dict[str, Meaning]:

@@ -11,9 +11,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from gnomon.counters.presets import papi_csv, shipped, toml
+from gnomon.counters.presets import shipped
 from gnomon.counters.presets.definition import Family, Preset
-from gnomon.counters.presets.text import read_text
 
 VARIABLE = "GNOMON_PRESETS"
 _IN_PLACE = "defined by the user, in place of Gnomon's own"
@@ -43,15 +42,19 @@ def read(path: Path) -> Family:
     Raises:
         PresetFileError: the file cannot be read or is broken.
     """
+    from gnomon.counters.presets import papi_csv, toml
+    from gnomon.counters.presets.text import read_text
+
     text = read_text(path)
     meanings = shipped.meanings()
     if path.suffix != ".toml" and papi_csv.is_csv(text):
         family = papi_csv.parse(text, path, meanings)
     else:
-        family, extends = toml.parse(text, path, meanings)
-        if extends:
+        family = toml.parse(text, path, meanings)
+        if family.extends:
             have = {preset.name for preset in family.presets}
-            base = [p for p in shipped.inherited(extends, path).presets if p.name not in have]
+            inherited = shipped.inherited(family.extends, path).presets
+            base = [one for one in inherited if one.name not in have]
             family = family._replace(presets=(*family.presets, *base))
     presets = tuple(
         preset._replace(
