@@ -21,11 +21,15 @@ def program(name: str) -> str:
     return str(_BUILD / "benchmarks" / "native" / name)
 
 
+def lines(*command: str) -> list[list[float]]:
+    """Return the lines of numbers that a program prints."""
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return [[float(word) for word in line.split()] for line in printed.splitlines()]
+
+
 def columns(*command: str) -> list[float]:
     """Return the median of each column of numbers that a program prints."""
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    rows = [[float(word) for word in line.split()] for line in printed.splitlines()]
-    return [median(column) for column in zip(*rows, strict=True)]
+    return [median(column) for column in zip(*lines(*command), strict=True)]
 
 
 def _quiet(*command: str) -> None:

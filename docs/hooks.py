@@ -2,6 +2,7 @@
 
 A line `<!-- options: COMMAND -->` in a page becomes the help of that command, taken from its
 parser when the site is built, so that options are written down once and in one place: the parser.
+So do the JSON schema and the presets' meanings, from their files.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 
 SCHEMA = re.compile(r"^<!-- schema: count -->$", re.MULTILINE)
 OPTIONS = re.compile(r"^<!-- options: (\S+) -->$", re.MULTILINE)
+MEANINGS = re.compile(r"^<!-- presets: meanings -->$", re.MULTILINE)
 WIDTH = "92"
 
 
@@ -29,7 +31,19 @@ def count_schema() -> str:
     return FILE.read_text(encoding="utf-8").rstrip()
 
 
+def preset_meanings() -> str:
+    """Return a table of what each of PAPI's presets means, from the presets' data."""
+    from gnomon.counters.presets import meanings
+
+    rows = (
+        f"| `{name}` | {meaning.description} | {meaning.unit} |"
+        for name, meaning in meanings().items()
+    )
+    return "\n".join(("| preset | counts | unit |", "|---|---|---|", *rows))
+
+
 def on_page_markdown(markdown: str, **_: object) -> str:
-    """Return the page with every line that asks for options or the schema replaced by them."""
+    """Return the page with every line that asks for something replaced by it."""
+    markdown = MEANINGS.sub(lambda _match: preset_meanings(), markdown)
     markdown = SCHEMA.sub(lambda _match: f"```json\n{count_schema()}\n```", markdown)
     return OPTIONS.sub(lambda match: f"```text\n{command_help(match[1])}\n```", markdown)

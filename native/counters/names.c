@@ -1,90 +1,317 @@
-/* Names of the kernel's software events. */
+/* From names as people type them to events that can be opened. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "resolve.h"
+#include "codes.h"
+#include "presets.h"
+#include "query.h"
+#include "sysfs.h"
 
-static const struct {
-	const char *name;
-	uint64_t config;
-	unsigned int flags;
-	const char *unit;
-	double scale;
-} known[] = {
-	{"cpu-clock", PERF_COUNT_SW_CPU_CLOCK, GN_EVENT_EVERY_MODE, "s", 1e-9},
-	{"task-clock", PERF_COUNT_SW_TASK_CLOCK, GN_EVENT_EVERY_MODE, "s", 1e-9},
-	{"page-faults", PERF_COUNT_SW_PAGE_FAULTS, 0, "", 1},
-	{"context-switches", PERF_COUNT_SW_CONTEXT_SWITCHES, GN_EVENT_KERNEL_ONLY, "", 1},
-	{"cpu-migrations", PERF_COUNT_SW_CPU_MIGRATIONS, GN_EVENT_KERNEL_ONLY, "", 1},
-	{"minor-faults", PERF_COUNT_SW_PAGE_FAULTS_MIN, 0, "", 1},
-	{"major-faults", PERF_COUNT_SW_PAGE_FAULTS_MAJ, 0, "", 1},
-	{"alignment-faults", PERF_COUNT_SW_ALIGNMENT_FAULTS, 0, "", 1},
-	{"emulation-faults", PERF_COUNT_SW_EMULATION_FAULTS, 0, "", 1},
-	{"cycles", 0, GN_EVENT_HARDWARE, "", 1},
+const struct gn_places gn_this_machine = {.sysfs = "/sys"};
+
+/* Components of Gnomon that count in Python and on the command line only. */
+static const char *const elsewhere[] = {
+	"io", "network", "memory", "power", "gpu", "uncore", "emulated",
 };
 
-int gn_resolve(const char *name, struct gn_event **out, int max, int *n, struct gn_message *why)
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* In the order in which they are asked. */
+static const struct {
+	enum gn_component component;
+	const char *name;
+	int (*resolve)(struct gn_query *);
+} sources[GN_COMPONENTS] = {
+	{GN_COMPONENT_KERNEL, "kernel", gn_kernel_resolve},
+	{GN_COMPONENT_TSC, "tsc", gn_tsc_resolve},
+	{GN_COMPONENT_CPU, "cpu", gn_cpu_resolve},
+};
+
+/* Strings of the native events' names come last in the allocation. */
+struct gn_event *gn_event_new(int natives, int ops)
 {
-	struct {
-		struct gn_event event;
-		struct gn_event_spec spec;
-		char *native;
-		int64_t factor;
-	} *made;
+	const size_t n = (size_t)natives, steps = (size_t)ops;
+	const size_t size = sizeof(struct gn_event) +
+			    n * (sizeof(struct gn_event_spec) + sizeof(int64_t) + sizeof(char *) +
+				 GN_NAME_MAX) +
+			    steps * sizeof(struct gn_op);
+	struct gn_event *event = calloc(1, size);
+	char *names;
 
-	*n = 0;
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-		const size_t length = strlen(known[i].name);
-		const int user = !strcmp(name + strnlen(name, length), ":u");
-
-		if (strncmp(name, known[i].name, length) || (name[length] && !user))
-			continue;
-		made = max > 0 ? calloc(1, sizeof(*made)) : NULL;
-		if (!made)
-			return gn_say(why, GN_ENOMEM, "event '%s': out of memory; free some", name);
-		made->spec.type = known[i].flags & GN_EVENT_HARDWARE ? PERF_TYPE_HARDWARE
-								     : PERF_TYPE_SOFTWARE;
-		made->spec.config = known[i].config;
-		made->spec.exclude = user ? GN_EXCLUDE_KERNEL | GN_EXCLUDE_HYPERVISOR : 0;
-		made->factor = 1;
-		made->native = made->event.name;
-		made->event.n = 1;
-		made->event.spec = &made->spec;
-		made->event.native = &made->native;
-		made->event.factor = &made->factor;
-		made->event.code = (uint32_t)i + (user ? 100 : 0);
-		made->event.domain = user ? GN_DOMAIN_USER : 0;
-		made->event.flags = known[i].flags | (user ? GN_EVENT_MODIFIED : 0);
-		made->event.component = known[i].flags & GN_EVENT_HARDWARE ? 0 : 1;
-		made->event.scale = known[i].scale;
-		snprintf(made->event.name, sizeof(made->event.name), "%s", name);
-		snprintf(made->event.unit, sizeof(made->event.unit), "%s", known[i].unit);
-		out[0] = &made->event;
-		*n = 1;
-		return GN_OK;
+	if (!event)
+		return NULL;
+	event->n = natives;
+	event->ops = ops;
+	event->scale = 1;
+	event->spec = (struct gn_event_spec *)(event + 1);
+	event->factor = (int64_t *)(event->spec + n);
+	event->op = (struct gn_op *)(event->factor + n);
+	event->native = (char **)(event->op + steps);
+	names = (char *)(event->native + n);
+	for (size_t i = 0; i < n; i++) {
+		event->factor[i] = 1;
+		event->native[i] = names + i * GN_NAME_MAX;
 	}
-	return gn_say(why, GN_ENOEVNT,
-		      "event '%s': no event here has that name; `gnomon events` lists them", name);
-}
-
-int gn_resolve_code(uint32_t code, struct gn_event **out, int max, int *n, struct gn_message *why)
-{
-	const size_t i = code % 100;
-
-	*n = 0;
-	if (code < 200 && i < sizeof(known) / sizeof(known[0])) {
-		char name[GN_NAME_MAX];
-
-		snprintf(name, sizeof(name), "%s%s", known[i].name, code >= 100 ? ":u" : "");
-		return gn_resolve(name, out, max, n, why);
-	}
-	return gn_say(why, GN_ENOEVNT,
-		      "event code %#x: no event has it; take one from gn_event_code",
-		      (unsigned int)code);
+	return event;
 }
 
 void gn_event_free(struct gn_event *event)
 {
 	free(event);
+}
+
+int gn_query_add(struct gn_query *query, struct gn_event *event)
+{
+	if (query->n < query->max) {
+		query->out[query->n++] = event;
+		return GN_OK;
+	}
+	gn_event_free(event);
+	return gn_say(query->why, GN_ECOUNT,
+		      "event '%s': it stands for more than %d events; name them one by one",
+		      query->name, query->max);
+}
+
+int gn_query_native(struct gn_query *query, const char *label, const char *native,
+		    enum gn_component component, const struct gn_event_spec *spec,
+		    unsigned int flags)
+{
+	struct gn_event *event;
+
+	if (strlen(label) >= GN_NAME_MAX)
+		return gn_say(query->why, GN_EINVAL,
+			      "event '%.64s...': its name has more than %d letters; take a shorter "
+			      "one",
+			      label, GN_NAME_MAX - 1);
+	event = gn_event_new(1, 0);
+	if (!event)
+		return gn_say(query->why, GN_ENOMEM, "event '%s': out of memory; free some",
+			      query->name);
+	snprintf(event->name, sizeof(event->name), "%s", label);
+	snprintf(event->native[0], GN_NAME_MAX, "%s", native);
+	event->component = component;
+	event->spec[0] = *spec;
+	event->spec[0].exclude |= query->modifiers.exclude;
+	event->domain = flags & GN_EVENT_EVERY_MODE ? 0 : query->modifiers.domain;
+	event->flags = flags | (event->domain ? GN_EVENT_MODIFIED : 0);
+	return gn_query_add(query, event);
+}
+
+void gn_query_drop(struct gn_query *query)
+{
+	for (int i = 0; i < query->n; i++) {
+		gn_event_free(query->out[i]);
+		query->out[i] = NULL;
+	}
+	query->n = 0;
+}
+
+int gn_component_each(const struct gn_places *places, enum gn_component component,
+		      gn_event_seen *seen, void *context)
+{
+	switch (component) {
+	case GN_COMPONENT_CPU:
+		return gn_cpu_each(places, seen, context);
+	case GN_COMPONENT_KERNEL:
+		return gn_kernel_each(places, seen, context);
+	case GN_COMPONENT_TSC:
+		return gn_tsc_each(places, seen, context);
+	default:
+		return 0;
+	}
+}
+
+static int try_nearest(void *nearest, const char *name, const char *unit, const char *description)
+{
+	(void)unit;
+	(void)description;
+	gn_nearest_try(nearest, name);
+	return 0;
+}
+
+/* A PMU of this machine whose events another component counts: `power/energy-pkg/`. */
+static int is_counted_elsewhere(const struct gn_places *places, const char *base)
+{
+	char pattern[2 * GN_NAME_MAX], prefixed[3 * GN_NAME_MAX];
+	const size_t length = strcspn(base, "/");
+	struct gn_pmu *pmus;
+	int n, found = 0;
+
+	if (!length || !base[length])
+		return 0;
+	/* uncore_imc means all of uncore_imc_0, uncore_imc_1 ...; so does imc. */
+	snprintf(pattern, sizeof(pattern), "%.*s", (int)length, base);
+	n = gn_pmus(places->sysfs, &pmus);
+	for (int i = 0; i < n && !found; i++) {
+		const char *name = pmus[i].name;
+
+		if (pmus[i].is_core || !strcmp(name, "msr"))
+			continue;
+		snprintf(prefixed, sizeof(prefixed), "uncore_%s", pattern);
+		found = gn_matches(name, pattern) || gn_matches(name, prefixed);
+		snprintf(prefixed, sizeof(prefixed), "uncore_%s_*", pattern);
+		found = found || gn_matches(name, prefixed) || gn_matches(name, prefixed + 7);
+	}
+	free(pmus);
+	return found;
+}
+
+static int in_other_component(struct gn_query *query, const char *component)
+{
+	return gn_say(
+		query->why, GN_ENOCMP,
+		"event '%s': libgnomon has no component '%s'; it counts in `gnomon count` and "
+		"in Python (gnomon.counters)",
+		query->name, component);
+}
+
+static int unknown_prefix(struct gn_query *query, size_t length)
+{
+	char prefix[GN_NAME_MAX], suggested[3 * GN_NAME_MAX];
+	struct gn_nearest nearest;
+
+	snprintf(prefix, sizeof(prefix), "%.*s", (int)length, query->name);
+	for (size_t i = 0; i < COUNT(elsewhere); i++)
+		if (!strcmp(prefix, elsewhere[i]))
+			return in_other_component(query, prefix);
+	for (size_t i = 0; i < COUNT(sources); i++)
+		if (!strcmp(prefix, sources[i].name))
+			return gn_say(query->why, GN_ENOEVNT,
+				      "event '%s': component '%s' has no event of that name; "
+				      "`gnomon events %s` lists those it has",
+				      query->name, prefix, prefix);
+	gn_nearest_begin(&nearest, prefix);
+	for (size_t i = 0; i < COUNT(sources); i++)
+		gn_nearest_try(&nearest, sources[i].name);
+	for (size_t i = 0; i < COUNT(elsewhere); i++)
+		gn_nearest_try(&nearest, elsewhere[i]);
+	gn_nearest_text(&nearest, suggested, sizeof(suggested));
+	return gn_say(query->why, GN_ENOCMP, "event '%s': there is no component '%s'%s",
+		      query->name, prefix,
+		      *suggested ? suggested : "; `gnomon components` lists them");
+}
+
+static int unknown_pmu(struct gn_query *query, const char *pmu)
+{
+	char suggested[3 * GN_NAME_MAX];
+	struct gn_nearest nearest;
+	struct gn_pmu *pmus;
+	const int n = gn_pmus(query->places->sysfs, &pmus);
+
+	gn_nearest_begin(&nearest, pmu);
+	for (int i = 0; i < n; i++)
+		gn_nearest_try(&nearest, pmus[i].name);
+	free(pmus);
+	gn_nearest_text(&nearest, suggested, sizeof(suggested));
+	return gn_say(query->why, GN_ENOEVNT, "event '%s': this machine has no PMU '%s'%s",
+		      query->name, pmu,
+		      *suggested ? suggested : "; `gnomon events` lists what is here");
+}
+
+static int unknown(struct gn_query *query)
+{
+	const char *colons = strstr(query->name, ":::");
+	char suggested[3 * GN_NAME_MAX];
+	struct gn_nearest nearest;
+	struct gn_terms terms;
+
+	if (colons)
+		return unknown_prefix(query, (size_t)(colons - query->name));
+	if (is_counted_elsewhere(query->places, query->base)) {
+		const char *component = strncmp(query->base, "power", 5) ? "uncore" : "power";
+
+		return in_other_component(query, component);
+	}
+	if (gn_terms(query->name, &terms, query->why) > 0)
+		return unknown_pmu(query, terms.pmu);
+	gn_nearest_begin(&nearest, query->name);
+	gn_preset_each(try_nearest, &nearest);
+	for (size_t i = 0; i < COUNT(sources); i++)
+		gn_listed_each(query->places, sources[i].component, try_nearest, &nearest);
+	gn_nearest_text(&nearest, suggested, sizeof(suggested));
+	return gn_say(query->why, GN_ENOEVNT,
+		      "event '%s': no event, preset or tracepoint of that name%s", query->name,
+		      *suggested ? suggested : "; `gnomon events` lists those there are");
+}
+
+int gn_native_resolve(struct gn_query *query)
+{
+	for (size_t i = 0; i < COUNT(sources); i++) {
+		int failed;
+
+		if (!gn_component_is_used(sources[i].component))
+			continue;
+		failed = sources[i].resolve(query);
+		if (failed || query->n)
+			return failed;
+	}
+	return GN_OK;
+}
+
+/* An event of a component that the program has left out. */
+static int in_disabled_component(struct gn_query *query)
+{
+	for (size_t i = 0; i < COUNT(sources); i++) {
+		if (gn_component_is_used(sources[i].component) || sources[i].resolve(query) ||
+		    !query->n)
+			continue;
+		gn_query_drop(query);
+		return gn_say(query->why, GN_ENOCMP,
+			      "event '%s': the program has disabled component %s; leave "
+			      "gn_component_disable() out",
+			      query->name, sources[i].name);
+	}
+	return GN_OK;
+}
+
+unsigned int gn_listed_flags(int component, const char *name)
+{
+	if (component == GN_COMPONENT_CPU)
+		return GN_EVENT_HARDWARE;
+	if (component == GN_COMPONENT_TSC)
+		return GN_EVENT_HARDWARE | GN_EVENT_EVERY_MODE | GN_EVENT_MODIFIED;
+	return gn_kernel_flags(name);
+}
+
+static int ask_sources(struct gn_query *query)
+{
+	int failed = gn_component_is_used(GN_COMPONENT_CPU) ? gn_preset_resolve(query) : GN_OK;
+
+	if (!failed && !query->n)
+		failed = gn_native_resolve(query);
+	if (!failed && !query->n)
+		failed = in_disabled_component(query);
+	if (!failed && !query->n)
+		failed = unknown(query);
+	return failed;
+}
+
+int gn_resolve_at(const struct gn_places *places, const char *name, struct gn_event **out, int max,
+		  int *n, struct gn_message *why)
+{
+	struct gn_query query = {
+		.places = places, .name = name, .out = out, .max = max, .why = why};
+	int failed;
+
+	*n = 0;
+	if (strnlen(name, GN_NAME_MAX) == GN_NAME_MAX)
+		return gn_say(why, GN_EINVAL,
+			      "event '%.64s...': its name has more than %d letters; take a shorter "
+			      "one",
+			      name, GN_NAME_MAX - 1);
+	failed = gn_modifiers(name, query.base, &query.modifiers, why);
+	if (!failed)
+		failed = ask_sources(&query);
+	if (!failed)
+		failed = gn_codes_of(&query);
+	if (failed)
+		gn_query_drop(&query);
+	*n = query.n;
+	return failed;
+}
+
+int gn_resolve(const char *name, struct gn_event **out, int max, int *n, struct gn_message *why)
+{
+	return gn_resolve_at(&gn_this_machine, name, out, max, n, why);
 }

@@ -28,7 +28,8 @@ enum gn_op_kind {
 	GN_OP_ADD,	/* take two, push one */
 	GN_OP_SUBTRACT,
 	GN_OP_MULTIPLY,
-	GN_OP_DIVIDE, /* by 0: the formula has no value */
+	GN_OP_DIVIDE,  /* by 0: the formula has no value */
+	GN_OP_SECONDS, /* push the time for which the natives were enabled */
 };
 
 struct gn_op {
@@ -62,7 +63,8 @@ struct gn_event {
 };
 
 /*
- * The event or events (hybrid CPUs: one for each core PMU that has it) of one name, into out[max].
+ * The event or events of one name, into out[max]: several for a pattern of tracepoints, and on
+ * hybrid CPUs one for each core PMU that has it.
  * Returns GN_OK and *n, or a GN_E* and why; *n is then 0. Braces and commas are the caller's.
  */
 int gn_resolve(const char *name, struct gn_event **out, int max, int *n, struct gn_message *why);
@@ -73,9 +75,14 @@ int gn_resolve_code(uint32_t code, struct gn_event **out, int max, int *n, struc
 void gn_event_free(struct gn_event *event);
 
 /*
- * Runs the program on the natives' counts (scaled, if they took turns).
- * Returns 0, or -1 where the formula has no value: a division by 0, or one that overflows.
+ * Runs the program on the natives' counts (scaled, if they took turns) and the seconds for which
+ * they were enabled, which only a few formulas ask for.
+ * Returns 0, or -1 where the formula has no value: a division by 0, or a number beyond a double.
  */
+int gn_event_evaluate_timed(const struct gn_event *event, const double *counts, double seconds,
+			    double *result);
+
+/* The same, of formulas that do not ask for the time; those that do have no value. */
 int gn_event_evaluate(const struct gn_event *event, const double *counts, double *result);
 
 #endif

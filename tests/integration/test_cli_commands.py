@@ -313,7 +313,7 @@ EVENT_PARTS = (
     "page-faults", "task-clock", "cycles", "sched:", "sched:sched_switch", "{", "}", ",", ":u",
     ":k", ":p", "PAPI_", "PAPI_TOT_CYC", "cpu/", "event=1/", "software/", "msr/tsc/", "tsc:::",
     "cycles", "io:::", "net:::", "memory:::rss", "r1a8", "*", "\udcff", "skl::",
-    "L1-dcache-loads", "alarmtimer:*",
+    "L1-dcache-loads", "alarmtimer:*", "@", "@cpu", "PAPI_DP_OPS",
 )  # fmt: skip
 EVENTS = st.lists(st.sampled_from(EVENT_PARTS), max_size=5).map("".join)
 OPTIONS = st.one_of(
@@ -350,11 +350,12 @@ def test_no_arguments_end_in_a_traceback(tmp_path: Path, options: list[str], too
 
 @settings(max_examples=25, deadline=None)
 @given(
-    st.sampled_from(["events", "groups", "components", "doctor", "report", "completion", "x",
-                     "hardware"]),
+    st.sampled_from(["events", "groups", "components", "doctor", "report", "completion", "presets",
+                     "hardware", "x"]),
     st.lists(
         st.sampled_from(["--json", "--check", "--component", "cpu", "kernel,", "-o", "-", "--per",
-                         "thread", "page-faults", "q", "bash", "", "--", "-h", "\udcff"]),
+                         "thread", "--presets", "--pmu", "--detail", "--available", "skx",
+                         "page-faults", "q", "bash", "", "--", "-h", "\udcff"]),
         max_size=4,
     ),
 )  # fmt: skip

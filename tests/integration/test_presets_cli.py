@@ -109,6 +109,10 @@ def test_words_narrow_the_list() -> None:
     done = gnomon("presets", "no preset has this in it")
     assert (done.returncode, done.stdout) == (1, "no preset matches; gnomon presets lists all\n")
     assert listed("no preset has this in it", status=1) == {}
+    assert (
+        "is an event of component kernel, not a preset" in gnomon("presets", "major-faults").stdout
+    )
+    assert "did you mean PAPI_TOT_INS" in gnomon("presets", "PAPI_TOT_INSS").stdout
 
 
 def test_available_ones_only(mine: Path) -> None:

@@ -45,6 +45,10 @@ KNOWN_CODES = {
         "skl::BR_INST_RETIRED:CONDITIONAL": 0x01C4,
         "icx::BR_INST_RETIRED:COND": 0x11C4,
         "spr::MEM_INST_RETIRED:ALL_STORES": 0x82D0,
+        # LAST_LEVEL_CACHE_REFERENCES, the same event by its table, has another code there.
+        "snb::LLC_REFERENCES": 0x4F2E,
+        # CPU_CLK_UNHALTED:CORE_P, the same event by Intel's list, has code 0 there.
+        "glm::UNHALTED_CORE_CYCLES": 0x003C,
         "amd64_fam19h_zen3::RETIRED_INSTRUCTIONS": 0x00C0,
         "amd64_fam19h_zen4::L1_DTLB_MISS:TLB_RELOAD_4K_L2_MISS": 0x1045,
     },

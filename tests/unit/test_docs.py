@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from gnomon.counters.presets import meanings
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(page.relative_to(ROOT / "docs") for page in (ROOT / "docs").rglob("*.md"))
 OPTIONS = r"^<!-- options: (\S+) -->$"
@@ -43,6 +45,12 @@ def test_every_page_is_built(site: Path) -> None:
 def test_pages_fetch_nothing_from_elsewhere(site: Path) -> None:
     found = [tag for page in site.rglob("*.html") for tag in FETCHED.findall(page.read_text())]
     assert found == []
+
+
+def test_meanings_of_presets_are_those_of_the_data(site: Path) -> None:
+    built = (site / "commands" / "presets.html").read_text()
+    assert "<!-- presets:" not in built
+    assert all(f"<code>{name}</code>" in built for name in meanings())
 
 
 def test_options_are_those_of_the_parsers(site: Path) -> None:

@@ -150,8 +150,9 @@ def test_names_fit_where_names_are_kept() -> None:
 
 @pytest.mark.parametrize(
     ("family", "lanes"),
-    [("intel_skylake", (1, 2, 4)), ("intel_skylakex", (1, 2, 4, 8)),
-     ("intel_icelake", (1, 2, 4, 8)), ("intel_sapphirerapids", (1, 2, 4, 8))],
+    [("intel_broadwell", (1, 2, 4)), ("intel_skylake", (1, 2, 4)),
+     ("intel_skylakex", (1, 2, 4, 8)), ("intel_icelake", (1, 2, 4, 8)),
+     ("intel_sapphirerapids", (1, 2, 4, 8)), ("intel_goldencove", (1, 2, 4))],
 )  # fmt: skip
 def test_double_precision_operations_of_intel(family: str, lanes: tuple[int, ...]) -> None:
     """Vector instructions count once for each of their lanes (Intel SDM, FP_ARITH)."""
@@ -162,7 +163,8 @@ def test_double_precision_operations_of_intel(family: str, lanes: tuple[int, ...
 
 
 @pytest.mark.parametrize(
-    ("family", "factor"), [("arm_neoverse_n2", 1), ("arm_neoverse_v1", 2)]
+    ("family", "factor"),
+    [("arm_neoverse_n2", 1), ("arm_neoverse_v2", 1), ("arm_neoverse_v1", 2), ("arm_a64fx", 4)],
 )  # fmt: skip
 def test_operations_of_sve_count_by_vector_length(family: str, factor: int) -> None:
     """FP_SCALE_OPS_SPEC counts for every 128 bits of the vector length."""
@@ -214,9 +216,9 @@ def test_branches_add_up(family: str) -> None:
     for whole, halves in (("INS", ("CN", "UCN")), ("CN", ("TKN", "NTK"))):
         if not parts[whole] or not all(parts[half] for half in halves):
             continue
-        events = {event for half in (whole, *halves) for event in parts[half]}
-        if events != {*parts[whole], *parts[halves[0]]}:
-            continue  # each has an event of its own
+        events = {event for half in halves for event in parts[half]}
+        if not parts[whole].keys() <= events:
+            continue  # it has an event of its own
         for event in events:
             added = sum(parts[half].get(event, 0) for half in halves)
             assert added == parts[whole].get(event, 0), (whole, event)
@@ -230,7 +232,7 @@ def test_libpfm4_knows_every_native_event(machine: str) -> None:
     if machine != HERE and not ALL_TABLES:
         pytest.skip(f"libpfm4's package has the tables of {HERE} alone: make test-guest tries more")
     found = of(machine)
-    assert len(found.natives) >= {"x86_64": 6, "aarch64": 3, "ppc64le": 2}[machine]
+    assert len(found.natives) >= {"x86_64": 30, "aarch64": 5, "ppc64le": 2}[machine]
     assert all(found.natives.values())
     assert problems(found, machine, UNKNOWN) == []
 

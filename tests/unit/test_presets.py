@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
-from gnomon.counters import presets
+from gnomon.counters import cores, presets
 from gnomon.counters.component import Event, EventInfo, RawCount, make_reading, make_value
-from gnomon.counters.components.cpu import CpuComponent
+from gnomon.counters.components.cpu import CpuComponent, libpfm_pmus
 from gnomon.counters.perf import PerfSpec, Term, combine
-from gnomon.counters.pmu import Encoding
+from gnomon.counters.pmu import Encoding, Pmu
 from gnomon.counters.presets import shipped
 from gnomon.counters.presets.formula import parse
 from gnomon.counters.resolve import one
@@ -246,6 +246,19 @@ def test_each_kind_of_core_takes_its_own_family() -> None:
         encoding = event.spec.terms[0].encoding
         # A raw code is one of the kind's own PMU there.
         assert (encoding.type, encoding.config) == (number, code[1])
+
+
+@pytest.mark.skipif(not X86, reason="libpfm4's package has the tables of x86 on x86 only")
+def test_models_of_a_core_are_those_that_encode_for_its_number() -> None:
+    known = [pmu for pmu in libpfm_pmus() if pmu.name in ("skl", "glm")]
+    assert len(known) == 2
+    # Models that are not here encode for the raw PMU, whose number is 4.
+    assert cores._models_of(Pmu("cpu_core", 4, HYBRID), known[:1]) == (known[0].name,)
+    assert cores._models_of(Pmu("cpu_atom", ATOM, HYBRID), known) == ()
+    (atom, core) = cores.cores(HYBRID)
+    assert (atom.name, core.name, atom.is_alone) == ("cpu_atom", "cpu_core", False)
+    (only,) = cores.cores(Path("/nothing"))
+    assert (only.name, only.pmu, only.is_alone) == ("cpu", None, True)
 
 
 @pytest.mark.skipif(not X86, reason="libpfm4's package has the tables of x86 on x86 only")

@@ -186,6 +186,23 @@ def _as_json(row: Row) -> dict[str, Any]:
     }
 
 
+def _nothing(words: Sequence[str]) -> list[str]:
+    """Return what to say where no preset matches: perhaps the word is an event's, or a slip."""
+    from gnomon.counters import presets
+    from gnomon.errors import EventError, EventNameError, NotPresetError
+
+    line = "no preset matches; gnomon presets lists all"
+    if len(words) == 1:
+        try:
+            presets.preset_of(words[0])
+        except EventError as error:
+            if isinstance(error, NotPresetError):
+                line = f"no preset matches: {error}"
+            elif isinstance(error, EventNameError) and error.suggestions:
+                line = f"no preset matches; did you mean {' or '.join(error.suggestions)}?"
+    return [line]
+
+
 def _titles(rows: Sequence[Row]) -> str:
     """Return whose presets they are: the families by their titles, users' by their files."""
     from gnomon.counters import presets
@@ -206,7 +223,7 @@ def _ending(rows: Sequence[Row], listed: Sequence[Row], arguments: argparse.Name
     from gnomon.cli.preset_table import filled
 
     if not rows:
-        return ["no preset matches; gnomon presets lists all"]
+        return _nothing(arguments.words)
     defined = [row for row in rows if row.preset.events]
     lines = [] if not listed or arguments.detail else [""]
     plural = "" if len(rows) == 1 else "s"

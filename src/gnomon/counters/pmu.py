@@ -17,11 +17,11 @@ from gnomon.errors import EventNameError
 
 SYSFS = Path("/sys")
 _DEVICES = "bus/event_source/devices"
-_FORMAT = re.compile(r"(config[123]?):([\d,\-]+)")
+_FORMAT = re.compile(r"(config[123]?):((?:[0-9]+(?:-[0-9]+)?)(?:,[0-9]+(?:-[0-9]+)?)*)")
+_NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|[0-9]{1,30}")
 _CONFIGS = ("config", "config1", "config2", "config3")
 _IGNORED_TERMS = frozenset({"name", "period", "percore"})
 _MOST_CPUS = 1 << 16
-_CONFIG_BITS = 64
 _LAST_TYPE = (1 << 32) - 1
 
 
@@ -94,14 +94,14 @@ class Pmu(NamedTuple):
             if key in _CONFIGS:
                 config[key] |= _number(value, key, name)
                 continue
-            layout = _FORMAT.fullmatch(_text(self.path / "format" / key))
-            if layout is None or "/" in key:
+            layout = None if "/" in key else _layout(_text(self.path / "format" / key))
+            if layout is None:
                 raise EventNameError(
                     name,
                     f"PMU '{self.name}' has no event or parameter '{key}'",
                     nearest(key, [*self.event_names(), *self._parameters()]),
                 )
-            bits = _bits(layout[2])
+            place_in, bits = layout
             number = 1 if value is None else _number(value, key, name)
             if number >> len(bits):
                 raise EventNameError(
@@ -109,8 +109,8 @@ class Pmu(NamedTuple):
                 )
             # A parameter that is given replaces the one that an event's name brought along.
             for place, bit in enumerate(bits):
-                config[layout[1]] &= ~(1 << bit)
-                config[layout[1]] |= (number >> place & 1) << bit
+                config[place_in] &= ~(1 << bit)
+                config[place_in] |= (number >> place & 1) << bit
         return Encoding(self.type, *(config[key] for key in _CONFIGS))
 
     def _flatten(self, terms: PmuTerms, name: str) -> Iterator[tuple[str, str | None]]:
@@ -197,11 +197,6 @@ def _text(path: Path) -> str:
         return ""
 
 
-def _bits(layout: str) -> list[int]:
-    """Return bit positions, lowest first, of "0-7,32-35"."""
-    return list(_numbers(layout, _CONFIG_BITS))
-
-
 def _numbers(text: str, below: int) -> tuple[int, ...]:
     """Return the numbers of a list such as "0-3,8", each below the limit; () for other text."""
     if len(text) > 8 * below:
@@ -216,13 +211,29 @@ def _numbers(text: str, below: int) -> tuple[int, ...]:
     return tuple(found)
 
 
+def _layout(text: str) -> tuple[str, tuple[int, ...]] | None:
+    """Return the config and the bits in it, lowest first, of "config1:0-7,32-35"."""
+    match = _FORMAT.fullmatch(text)
+    if match is None:
+        return None
+    bits: list[int] = []
+    for part in match[2].split(","):
+        low, _, high = part.partition("-")
+        if max(len(low), len(high)) > 4 or max(int(low), int(high or 0)) > 63:
+            return None
+        bits.extend(range(int(low), int(high or low) + 1))
+    return (match[1], tuple(bits)) if len(bits) <= 64 else None
+
+
 def _number(value: str | None, key: str, name: str) -> int:
+    text = (value or "").strip()
     try:
         # As in C: 0x10 is hexadecimal and 010 octal.
-        octal = value is not None and value.isdecimal() and value.startswith("0")
-        number = int(value or "", 8 if octal else 0)
+        number = int(text, 8 if text.isdecimal() and text.startswith("0") else 0)
     except ValueError:
-        raise EventNameError(name, f"{key}={value} is not a number") from None
-    if not 0 <= number < 1 << 64:
+        number = -1
+    if number < 0 or not _NUMBER.fullmatch(text):
+        raise EventNameError(name, f"{key}={value or ''} is not a number") from None
+    if number >= 1 << 64:
         raise EventNameError(name, f"{key}={value} does not fit 64 bits")
     return number

@@ -21,7 +21,7 @@ from gnomon.counters.component import (
     Overflow,
     Target,
 )
-from gnomon.counters.names import Modifiers, modifiers, pmu_terms
+from gnomon.counters.names import Modifiers, PmuTerms, modifiers, pmu_terms
 from gnomon.counters.perf import PerfSpec
 from gnomon.counters.perf_counting import availability, open_events
 from gnomon.counters.pmu import SYSFS, Encoding, Pmu, core_pmus
@@ -154,9 +154,12 @@ class CpuComponent:
         base, mods = modifiers(name)
         terms = pmu_terms(base)
         if terms is not None:
-            for pmu in core_pmus(self._sysfs):
+            pmus = core_pmus(self._sysfs)
+            for pmu in pmus:
                 if pmu.name == terms.pmu:
-                    return (self._event(name, base, pmu.encode(terms, name), mods),)
+                    own = self._generic_term(terms, pmu, is_alone=len(pmus) < 2)
+                    encoding = own or pmu.encode(terms, name)
+                    return (self._event(name, base, encoding, mods),)
             return ()
         generic = self._generic(base)
         if generic is not None:
@@ -177,6 +180,14 @@ class CpuComponent:
             return Encoding(_HW_CACHE, list(_CACHES).index(cache[1]) | op << 8 | result << 16)
         raw = _RAW_NAME.fullmatch(base)
         return Encoding(_RAW, int(raw[1], 16)) if raw else None
+
+    def _generic_term(self, terms: PmuTerms, pmu: Pmu, *, is_alone: bool) -> Encoding | None:
+        """Return what `pmu/cycles/` means where the PMU has no event of its own by that name."""
+        key, value = terms.terms[0]
+        encoding = self._generic(key) if len(terms.terms) == 1 and value is None else None
+        if encoding is None or any((pmu.path / d / key).exists() for d in ("events", "format")):
+            return None
+        return encoding if is_alone and encoding.type != _RAW else _on(pmu, encoding)
 
     def _on_each_pmu(
         self, name: str, base: str, encoding: Encoding, mods: Modifiers

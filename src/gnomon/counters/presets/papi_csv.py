@@ -5,9 +5,10 @@
     EVENT,MISSES_PER_SECOND,DERIVED_PS,LLC_MISSES,LDESC,'misses in the last level each second'
 
 `CPU` lines say for which of libpfm4's PMUs the presets below them hold; without one they hold
-everywhere. The native events of DERIVED_PS are added up and divided by the seconds for which they
-were enabled. Where PAPI's own files put the cycles first for that, the kernel's clock is taken
-instead, and the cycles are not counted. Source: PAPI's user guide, user-defined events.
+everywhere. A rate (DERIVED_PS, DERIVED_ADD_PS) is per second for which its events were enabled:
+PAPI divides by a count of cycles, the first event; here the kernel's time is taken, and the cycles
+are not counted. DERIVED_CMPD is the first of its events, as in PAPI. Source: PAPI's user guide,
+user-defined events.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ _PLAIN = {
     "DERIVED_SUB": "difference",
     "DERIVED_PS": "per second",
     "DERIVED_ADD_PS": "per second",
+    "DERIVED_CMPD": "",
 }
 _NOTES = ("SDESC", "LDESC", "NOTE", "UNITS")
 
@@ -121,8 +123,14 @@ def _preset(checker: Checker, fields: list[str], line: int) -> Preset:
     if derivation == "NOT_DERIVED" and len(events) != 1:
         checker.refuse(line, f"preset {name}: NOT_DERIVED takes one event, not {len(events)}")
     derived = _PLAIN.get(derivation, "")
-    if derivation == "DERIVED_PS" and len(events) == 2:
-        del events[0]
+    if derivation == "DERIVED_PS" and len(events) > 2:
+        checker.refuse(
+            line, f"preset {name}: DERIVED_PS takes the cycles and one event, not {len(events)}"
+        )
+    if derived == "per second" and len(events) > 1:
+        del events[0]  # the cycles
+    if derivation == "DERIVED_CMPD":
+        del events[1:]
     return checker.preset(
         name, checker.words(f"preset {name}", events, line), formula, line, derived=derived,
         description=notes.get("LDESC") or notes.get("SDESC") or notes.get("NOTE", ""),

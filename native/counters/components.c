@@ -1,0 +1,127 @@
+/* The components of libgnomon, and leaving some of them out. */
+#include <stdio.h>
+#include <string.h>
+
+#include "libpfm.h"
+#include "locks.h"
+#include "presets.h"
+#include "query.h"
+
+static const struct {
+	const char *name;
+	const char *description;
+} components[GN_COMPONENTS] = {
+	[GN_COMPONENT_CPU] = {"cpu", "hardware counters of the CPU cores"},
+	[GN_COMPONENT_KERNEL] = {"kernel", "software events and tracepoints of the Linux kernel"},
+	[GN_COMPONENT_TSC] = {"tsc", "the kernel's msr PMU; gn_real_cycles() is the time counter"},
+};
+
+static int is_disabled[GN_COMPONENTS];
+static int is_used;
+
+int gn_component_count(void)
+{
+	return GN_COMPONENTS;
+}
+
+int gn_component_index(const char *name, int *component)
+{
+	if (!name || !component)
+		return gn_fail(GN_EINVAL, "name or component: NULL; give both");
+	for (int i = 0; i < GN_COMPONENTS; i++) {
+		if (strcmp(name, components[i].name))
+			continue;
+		*component = i;
+		return GN_OK;
+	}
+	return gn_fail(GN_ENOCMP,
+		       "component '%.64s': libgnomon has cpu, kernel and tsc; the others count in "
+		       "`gnomon count` and in Python",
+		       name);
+}
+
+int gn_component_disable(const char *name)
+{
+	int component, failed;
+
+	failed = gn_component_index(name, &component);
+	if (failed)
+		return failed;
+	gn_lock(GN_LOCK_COMPONENTS);
+	if (is_used)
+		failed = gn_fail(GN_ENOINIT,
+				 "component %s: events have been looked up already; disable it "
+				 "before",
+				 name);
+	else
+		is_disabled[component] = 1;
+	gn_unlock(GN_LOCK_COMPONENTS);
+	return failed;
+}
+
+int gn_component_is_used(int component)
+{
+	int is_enabled;
+
+	gn_lock(GN_LOCK_COMPONENTS);
+	is_used = 1;
+	is_enabled = !is_disabled[component];
+	gn_unlock(GN_LOCK_COMPONENTS);
+	return is_enabled;
+}
+
+/* Counters that libpfm4 knows this core to have; 0: not known. */
+static int core_counters(void)
+{
+	const char *problem;
+	const struct gn_pfm *pfm = gn_pfm(&problem);
+
+	for (int id = 0; pfm && id < GN_PFM_PMUS; id++) {
+		pfm_pmu_info_t pmu;
+
+		if (gn_pfm_pmu(pfm, id, &pmu) && pmu.is_present && pmu.type == PFM_PMU_TYPE_CORE &&
+		    pmu.num_cntrs)
+			return pmu.num_cntrs + pmu.num_fixed_cntrs;
+	}
+	return 0;
+}
+
+/* The event that tells whether a component works. */
+static const char *trial_of(int component)
+{
+	switch (component) {
+	case GN_COMPONENT_CPU:
+		return "instructions";
+	case GN_COMPONENT_KERNEL:
+		return "task-clock";
+	default:
+		return "msr/tsc/";
+	}
+}
+
+int gn_component_describe(int component, struct gn_component_info *info)
+{
+	if (component < 0 || component >= GN_COMPONENTS)
+		return gn_fail(GN_ENOCMP, "component %d: there are %d; count from 0", component,
+			       GN_COMPONENTS);
+	if (!info || info->size != sizeof(*info))
+		return gn_fail(GN_EINVAL,
+			       "gn_component_info.size: this library's has %zu bytes; set it to "
+			       "sizeof(struct gn_component_info)",
+			       sizeof(*info));
+	memset(info, 0, sizeof(*info));
+	info->size = sizeof(*info);
+	snprintf(info->name, sizeof(info->name), "%s", components[component].name);
+	snprintf(info->description, sizeof(info->description), "%s",
+		 components[component].description);
+	info->counters = component == GN_COMPONENT_CPU ? core_counters() : -1;
+	gn_lock(GN_LOCK_COMPONENTS);
+	info->is_disabled = is_disabled[component];
+	gn_unlock(GN_LOCK_COMPONENTS);
+	if (info->is_disabled)
+		snprintf(info->reason, sizeof(info->reason),
+			 "the program has disabled it; leave gn_component_disable() out");
+	else if (gn_event_available(trial_of(component)))
+		snprintf(info->reason, sizeof(info->reason), "%s", gn_message());
+	return GN_OK;
+}

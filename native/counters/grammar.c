@@ -1,0 +1,232 @@
+/* Names taken apart: modifiers, terms between slashes, numbers, patterns. */
+#include "grammar.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "files.h"
+#include "gnomon/perf.h"
+
+#define LEVELS "ukh"
+#define LETTERS "ukhGHI"
+#define PRECISE_LETTERS "ukhGHIDS"
+
+/* Where the letters of `set` at the end of a text begin. */
+static size_t trailing(const char *text, const char *set)
+{
+	size_t at = strlen(text);
+
+	while (at && strchr(set, text[at - 1]))
+		at--;
+	return at;
+}
+
+/* Whether what follows the last : or / is letters, a block of p, letters: perf's `:ppp`. */
+static int is_precise(const char *name)
+{
+	const char *colon = strrchr(name, ':');
+	const char *slash = strrchr(name, '/');
+	const char *at = !colon || (slash && slash > colon) ? slash : colon;
+	size_t block;
+
+	if (!slash || at == name || strchr(name, '\n'))
+		return 0;
+	at++;
+	at += strspn(at, PRECISE_LETTERS);
+	block = strspn(at, "pP");
+	at += block;
+	return block && !at[strspn(at, PRECISE_LETTERS)];
+}
+
+int gn_modifiers(const char *name, char *base, struct gn_modifiers *modifiers,
+		 struct gn_message *why)
+{
+	const size_t at = trailing(name, LETTERS);
+	const char *letters = name + at;
+	const size_t base_length = at && name[at - 1] == ':' ? at - 1 : at;
+	int user, kernel, hypervisor;
+
+	memset(modifiers, 0, sizeof(*modifiers));
+	snprintf(base, GN_NAME_MAX, "%s", name);
+	if (!*letters || !base_length || (name[at - 1] != ':' && name[at - 1] != '/') ||
+	    memchr(name, '\n', base_length)) {
+		if (!is_precise(name))
+			return GN_OK;
+		return gn_say(why, GN_ENOEVNT,
+			      "event '%s': the precise modifier 'p' is for sampling, not for "
+			      "counts; leave it out",
+			      name);
+	}
+	base[base_length < GN_NAME_MAX ? base_length : GN_NAME_MAX - 1] = '\0';
+	user = strchr(letters, 'u') != NULL;
+	kernel = strchr(letters, 'k') != NULL;
+	hypervisor = strchr(letters, 'h') != NULL;
+	if (hypervisor && user != kernel)
+		return gn_say(why, GN_ENOEVNT,
+			      "event '%s': no counter counts '%s'; use u, k, h, uk or ukh", name,
+			      user ? "hu" : "hk");
+	modifiers->letters = (int)strlen(letters);
+	if (user || kernel || hypervisor) {
+		modifiers->exclude |= user ? 0 : GN_EXCLUDE_USER;
+		modifiers->exclude |= kernel ? 0 : GN_EXCLUDE_KERNEL;
+		modifiers->exclude |= hypervisor ? 0 : GN_EXCLUDE_HYPERVISOR;
+		modifiers->domain |= user ? GN_DOMAIN_USER : 0;
+		modifiers->domain |= kernel ? GN_DOMAIN_KERNEL : 0;
+		modifiers->domain |= hypervisor ? GN_DOMAIN_HYPERVISOR : 0;
+	}
+	if (strchr(letters, 'G') && !strchr(letters, 'H'))
+		modifiers->exclude |= GN_EXCLUDE_HOST;
+	if (strchr(letters, 'H') && !strchr(letters, 'G'))
+		modifiers->exclude |= GN_EXCLUDE_GUEST;
+	if (strchr(letters, 'I'))
+		modifiers->exclude |= GN_EXCLUDE_IDLE;
+	return GN_OK;
+}
+
+int gn_is_word(char one)
+{
+	return (one >= '0' && one <= '9') || (one >= 'a' && one <= 'z') ||
+	       (one >= 'A' && one <= 'Z') || one == '_' || (unsigned char)one >= 0x80;
+}
+
+int gn_terms(const char *base, struct gn_terms *terms, struct gn_message *why)
+{
+	const size_t length = strlen(base);
+	size_t pmu = 0;
+	char *next;
+
+	while (gn_is_word(base[pmu]) || base[pmu] == '.' || base[pmu] == '-')
+		pmu++;
+	if (!pmu || base[pmu] != '/' || length < pmu + 2 || length >= GN_NAME_MAX ||
+	    strchr(base + pmu + 1, '/') != base + length - 1)
+		return 0;
+	memcpy(terms->text, base, length);
+	terms->text[pmu] = '\0';
+	terms->text[length - 1] = '\0';
+	terms->pmu = terms->text;
+	terms->n = 0;
+	for (char *term = terms->text + pmu + 1; term; term = next) {
+		char *value;
+
+		next = strchr(term, ',');
+		if (next)
+			*next++ = '\0';
+		term = gn_strip(term);
+		value = strchr(term, '=');
+		if (value)
+			*value++ = '\0';
+		if (!*term || terms->n == GN_TERMS_MAX)
+			return gn_say(why, GN_ENOEVNT,
+				      "event '%s': an empty term between the slashes; write "
+				      "pmu/event/ or pmu/parameter=number,.../",
+				      base);
+		terms->term[terms->n].key = term;
+		terms->term[terms->n].value = value;
+		terms->n++;
+	}
+	return 1;
+}
+
+static int digit_of(char one)
+{
+	if (one >= '0' && one <= '9')
+		return one - '0';
+	if (one >= 'a' && one <= 'f')
+		return one - 'a' + 10;
+	if (one >= 'A' && one <= 'F')
+		return one - 'A' + 10;
+	return 16;
+}
+
+int gn_number(const char *text, uint64_t *number)
+{
+	char copy[GN_FILE_MAX];
+	const char *at;
+	unsigned int base = 10;
+	int is_large = 0;
+
+	if (strlen(text) >= sizeof(copy))
+		return -1;
+	at = gn_strip(strcpy(copy, text));
+	*number = 0;
+	if (at[0] == '0' && (at[1] == 'x' || at[1] == 'X')) {
+		base = 16;
+		at += 2;
+	} else if (at[0] == '0') {
+		base = 8;
+	}
+	if (!*at)
+		return -1;
+	for (; *at; at++) {
+		const unsigned int digit = (unsigned int)digit_of(*at);
+
+		if (digit >= base)
+			return -1;
+		is_large |= __builtin_mul_overflow(*number, (uint64_t)base, number);
+		is_large |= __builtin_add_overflow(*number, (uint64_t)digit, number);
+	}
+	return is_large ? -2 : 0;
+}
+
+/* Where the set that begins after a [ ends, NULL if it is not closed; a ] at its start is in it. */
+static const char *set_end(const char *set)
+{
+	if (*set == '!')
+		set++;
+	return *set ? strchr(set + 1, ']') : NULL;
+}
+
+static int is_in(unsigned char one, const char *set, const char *end)
+{
+	const int inverted = *set == '!';
+	int found = 0;
+
+	for (set += inverted; set < end; set++) {
+		if (end - set > 2 && set[1] == '-') {
+			found |= one >= (unsigned char)set[0] && one <= (unsigned char)set[2];
+			set += 2;
+		} else {
+			found |= one == (unsigned char)*set;
+		}
+	}
+	return found != inverted;
+}
+
+/* How much of the pattern one character takes, 0 if it does not fit; `*` is the caller's. */
+static size_t step(char one, const char *pattern)
+{
+	const char *end;
+
+	if (*pattern == '?')
+		return 1;
+	end = *pattern == '[' ? set_end(pattern + 1) : NULL;
+	if (!end)
+		return *pattern == one;
+	return is_in((unsigned char)one, pattern + 1, end) ? (size_t)(end - pattern) + 1 : 0;
+}
+
+int gn_matches(const char *name, const char *pattern)
+{
+	const char *retry_name = NULL, *retry_pattern = NULL;
+
+	while (*name) {
+		size_t taken;
+
+		if (*pattern == '*') {
+			retry_pattern = ++pattern;
+			retry_name = name;
+			continue;
+		}
+		taken = *pattern ? step(*name, pattern) : 0;
+		if (taken) {
+			pattern += taken;
+			name++;
+		} else if (retry_pattern) {
+			pattern = retry_pattern;
+			name = ++retry_name;
+		} else {
+			return 0;
+		}
+	}
+	return !pattern[strspn(pattern, "*")];
+}

@@ -1,0 +1,23 @@
+/* Which PMU an event counts on, by sysfs. */
+#ifndef GNOMON_COUNTERS_PMU_H
+#define GNOMON_COUNTERS_PMU_H
+
+#include <stdint.h>
+
+#include "message.h"
+
+#include "gnomon/perf.h"
+
+/* How many PMUs the cores here have: 0 in most virtual machines, 2 and more on hybrid CPUs. */
+int gn_pmu_core_count(void);
+
+/*
+ * The number of the PMU that an event counts on: two events whose numbers differ never compete for
+ * counters, and cannot be in one kernel group. 0: the kernel counts it, without a PMU.
+ */
+uint32_t gn_pmu_of(const struct gn_event_spec *spec);
+
+/* How often the kernel rotates the groups of a PMU, in nanoseconds; 0 if it does not say. */
+uint64_t gn_pmu_interval_ns(uint32_t pmu);
+
+#endif

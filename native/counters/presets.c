@@ -1,0 +1,596 @@
+/* From the name of a preset to events that can be opened. */
+#include "preset_files.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PREFIX "PAPI_"
+
+/* How deep presets may be made of presets, and how long a formula may become of it. */
+#define NESTED_MAX 8
+#define STEPS_MAX 65536
+
+static const char *text_at(uint32_t offset)
+{
+	return gn_preset_texts + offset;
+}
+
+static const char *nth(const char *list, int index)
+{
+	while (index--)
+		list += strlen(list) + 1;
+	return list;
+}
+
+static int is_standard_name(const char *name)
+{
+	return gn_begins_folded(name, PREFIX);
+}
+
+int gn_preset_number(const char *name)
+{
+	for (int i = 0; i < gn_preset_meaning_count; i++)
+		if (!gn_compare_folded(name, text_at(gn_preset_meanings[i].name)))
+			return i;
+	return -1;
+}
+
+int gn_preset_number_exactly(const char *name)
+{
+	const int number = gn_preset_number(name);
+
+	return number >= 0 && !strcmp(name, text_at(gn_preset_meanings[number].name)) ? number : -1;
+}
+
+/* The first model that a family names; the last family is for any PMU. */
+static int family_of(const struct gn_core *core)
+{
+	for (int i = 0; i < core->n_models; i++)
+		for (int family = 0; family < gn_preset_family_count; family++)
+			for (int pmu = 0; pmu < gn_preset_families[family].n_pmus; pmu++)
+				if (!strcmp(core->model[i],
+					    nth(text_at(gn_preset_families[family].pmus), pmu)))
+					return family;
+	return gn_preset_family_count - 1;
+}
+
+void gn_preset_shipped(int number, const struct gn_core *core, struct gn_preset *preset)
+{
+	const int family = family_of(core);
+	const struct gn_preset_row *row =
+		&gn_preset_rows[family * gn_preset_meaning_count + number];
+
+	memset(preset, 0, sizeof(*preset));
+	preset->name = text_at(gn_preset_meanings[number].name);
+	preset->description = text_at(row->description);
+	preset->unit = text_at(row->unit);
+	preset->formula = text_at(row->formula);
+	preset->reason = text_at(row->reason);
+	preset->differs = text_at(row->differs);
+	preset->source = text_at(gn_preset_families[family].name);
+	preset->events = text_at(row->events);
+	preset->n = row->n;
+	preset->program.n = row->ops;
+	/* Nobody writes to it: the member is not const as users' programs are given back. */
+	preset->program.op = (struct gn_op *)(uintptr_t)&gn_preset_ops[row->first_op];
+}
+
+static int find_ready(const char *base, const struct gn_core *core, struct gn_preset *preset)
+{
+	char upper[GN_NAME_MAX];
+	int number;
+
+	if (gn_user_preset_find(base, core, preset))
+		return 1;
+	if (!is_standard_name(base))
+		return 0;
+	snprintf(upper, sizeof(upper), "%s", base);
+	for (char *at = upper; *at; at++)
+		if (*at >= 'a' && *at <= 'z')
+			*at = (char)(*at - 'a' + 'A');
+	if (gn_user_preset_find(upper, core, preset))
+		return 1;
+	number = gn_preset_number(upper);
+	if (number >= 0)
+		gn_preset_shipped(number, core, preset);
+	return number >= 0;
+}
+
+int gn_preset_find(const char *base, const struct gn_core *core, struct gn_preset *preset,
+		   struct gn_message *why)
+{
+	const int failed = gn_user_presets_ready(why);
+
+	return failed ? failed : find_ready(base, core, preset);
+}
+
+/* A preset's native events, each once, and the formula over them. */
+struct flat {
+	struct gn_query *query;
+	const struct gn_core *core;
+	const char *within[NESTED_MAX + 1];
+	int depth;
+	int n;
+	const char *native[GN_NATIVES_MAX];
+};
+
+static int out_of_memory(const struct gn_query *query)
+{
+	return gn_say(query->why, GN_ENOMEM, "event '%s': out of memory; free some", query->name);
+}
+
+static int native_number(struct flat *flat, const char *name)
+{
+	int at = 0;
+
+	while (at < flat->n && strcmp(flat->native[at], name))
+		at++;
+	if (at == GN_NATIVES_MAX)
+		return gn_say(flat->query->why, GN_ENOEVNT,
+			      "event '%s': it comes to more than %d native events; split it into "
+			      "several presets",
+			      flat->query->name, GN_NATIVES_MAX);
+	flat->native[at] = name;
+	flat->n += at == flat->n;
+	return at;
+}
+
+static int flatten(struct flat *flat, const struct gn_preset *preset, struct gn_program *program);
+
+/* The program of one of a preset's events, which may be a preset itself. */
+static int flatten_event(struct flat *flat, const char *event, struct gn_program *program)
+{
+	struct gn_preset inner;
+	int number;
+
+	if (!strpbrk(event, ":/") && find_ready(event, flat->core, &inner))
+		return flatten(flat, &inner, program);
+	number = native_number(flat, event);
+	if (number < 0)
+		return number;
+	program->op = calloc(1, sizeof(*program->op));
+	if (!program->op)
+		return out_of_memory(flat->query);
+	gn_program_push(program, GN_OP_NATIVE, number, 0);
+	return GN_OK;
+}
+
+static int is_within(const struct flat *flat, const char *name)
+{
+	for (int i = 0; i < flat->depth; i++)
+		if (!strcmp(flat->within[i], name))
+			return 1;
+	return 0;
+}
+
+/* The outer program with the parts' in the places of its natives. */
+static int join(const struct flat *flat, const struct gn_preset *preset,
+		const struct gn_program *parts, struct gn_program *program)
+{
+	const struct gn_program *outer = &preset->program;
+	size_t steps = 0;
+
+	for (int i = 0; i < outer->n; i++)
+		steps += outer->op[i].kind == GN_OP_NATIVE ? (size_t)parts[outer->op[i].native].n
+							   : 1;
+	if (steps > STEPS_MAX)
+		return gn_say(flat->query->why, GN_ENOEVNT,
+			      "event '%s': its formula comes to more than %d steps; mend %s",
+			      flat->query->name, STEPS_MAX, preset->source);
+	program->op = calloc(steps ? steps : 1, sizeof(*program->op));
+	if (!program->op)
+		return out_of_memory(flat->query);
+	for (int i = 0; i < outer->n; i++) {
+		const struct gn_op *op = &outer->op[i];
+
+		if (op->kind != GN_OP_NATIVE) {
+			program->op[program->n++] = *op;
+			continue;
+		}
+		for (int j = 0; j < parts[op->native].n; j++)
+			program->op[program->n++] = parts[op->native].op[j];
+	}
+	return GN_OK;
+}
+
+static int flatten(struct flat *flat, const struct gn_preset *preset, struct gn_program *program)
+{
+	struct gn_program *parts;
+	int failed = GN_OK;
+
+	if (flat->depth > NESTED_MAX || is_within(flat, preset->name))
+		return gn_say(flat->query->why, GN_ENOEVNT,
+			      "event '%s': preset %s is made of itself; mend %s", flat->query->name,
+			      preset->name, preset->source);
+	if (!preset->n)
+		return gn_say(flat->query->why, GN_ENOEVNT,
+			      "event '%s': %s%s%s; choose native events of this PMU (gnomon events "
+			      "cpu)",
+			      flat->query->name, flat->depth ? preset->name : "",
+			      flat->depth ? ": " : "", preset->reason);
+	parts = calloc((size_t)preset->n, sizeof(*parts));
+	if (!parts)
+		return out_of_memory(flat->query);
+	flat->within[flat->depth++] = preset->name;
+	for (int i = 0; !failed && i < preset->n; i++)
+		failed = flatten_event(flat, nth(preset->events, i), &parts[i]);
+	flat->depth--;
+	if (!failed)
+		failed = join(flat, preset, parts, program);
+	for (int i = 0; i < preset->n; i++)
+		free(parts[i].op);
+	free(parts);
+	return failed;
+}
+
+/* Leaves out natives that the formula does not use. */
+static void renumber(struct flat *flat, struct gn_program *program)
+{
+	int number[GN_NATIVES_MAX], used = 0;
+
+	memset(number, 0, sizeof(number));
+	for (int i = 0; i < program->n; i++)
+		if (program->op[i].kind == GN_OP_NATIVE)
+			number[program->op[i].native] = 1;
+	for (int i = 0; i < flat->n; i++) {
+		if (!number[i])
+			continue;
+		flat->native[used] = flat->native[i];
+		number[i] = used++;
+	}
+	flat->n = used;
+	for (int i = 0; i < program->n; i++)
+		if (program->op[i].kind == GN_OP_NATIVE)
+			program->op[i].native = number[program->op[i].native];
+}
+
+/* A native event that was found. */
+struct native {
+	struct gn_event_spec spec;
+	unsigned int flags;
+	int component;
+	double scale;
+	char unit[16];
+};
+
+static int not_found(const struct flat *flat, const char *event, const char *reason)
+{
+	return gn_say(flat->query->why, GN_ENOEVNT,
+		      "event '%s': its native event '%s'%s; install libpfm4 (Debian: apt-get "
+		      "install libpfm4), or see gnomon doctor",
+		      flat->query->name, event, reason);
+}
+
+/* What a sentence says after "event 'NAME'". */
+static const char *reason_of(const struct gn_message *said)
+{
+	const char *end = strstr(said->text, "': ");
+
+	return end ? end + 1 : said->text;
+}
+
+/* Any component's event of the name. */
+static int find_anywhere(const struct flat *flat, const char *event, struct native *native)
+{
+	struct gn_event *found[2];
+	struct gn_message said = {.text = ""};
+	struct gn_query query = {
+		.places = flat->query->places, .name = event, .out = found, .max = 2, .why = &said};
+	int failed = gn_modifiers(event, query.base, &query.modifiers, &said);
+
+	if (!failed)
+		failed = gn_native_resolve(&query);
+	if (failed == GN_ECOUNT || query.n > 1)
+		failed = gn_say(flat->query->why, GN_ENOEVNT,
+				"event '%s': its native event '%s' is several events; make the "
+				"preset of single events of components cpu and kernel",
+				flat->query->name, event);
+	else if (failed)
+		failed = not_found(flat, event, reason_of(&said));
+	else if (!query.n)
+		failed = not_found(flat, event, " is not known here");
+	if (!failed) {
+		native->spec = found[0]->spec[0];
+		native->flags = found[0]->flags;
+		native->component = found[0]->component;
+		native->scale = found[0]->scale;
+		snprintf(native->unit, sizeof(native->unit), "%s", found[0]->unit);
+	}
+	gn_query_drop(&query);
+	return failed;
+}
+
+static int find_native(const struct flat *flat, const char *event, struct native *native)
+{
+	struct gn_modifiers modifiers = {.exclude = 0};
+	char base[GN_NAME_MAX];
+	int is_found;
+
+	memset(native, 0, sizeof(*native));
+	native->flags = GN_EVENT_HARDWARE;
+	native->component = GN_COMPONENT_CPU;
+	native->scale = 1;
+	if (strlen(event) >= GN_NAME_MAX)
+		return not_found(flat, event, " is not known here");
+	is_found = gn_core_encode(flat->core, event, &native->spec);
+	if (!is_found) {
+		const int failed = gn_modifiers(event, base, &modifiers, flat->query->why);
+
+		if (failed)
+			return failed;
+		is_found = gn_core_generic(flat->core, base, &native->spec) ||
+			   gn_core_encode(flat->core, base, &native->spec);
+	}
+	if (!is_found)
+		return find_anywhere(flat, event, native);
+	native->spec.exclude |= modifiers.exclude;
+	return GN_OK;
+}
+
+/* Natives that count in steps of their own: N0 becomes N0 * step. */
+static int put_scales(struct gn_program *program, const struct native *natives)
+{
+	struct gn_program scaled = {.n = 0};
+
+	scaled.op = calloc(3 * (size_t)program->n + 1, sizeof(*scaled.op));
+	if (!scaled.op)
+		return -1;
+	for (int i = 0; i < program->n; i++) {
+		const struct gn_op *op = &program->op[i];
+
+		scaled.op[scaled.n++] = *op;
+		if (op->kind != GN_OP_NATIVE || natives[op->native].scale == 1)
+			continue;
+		gn_program_push(&scaled, GN_OP_CONSTANT, 0, natives[op->native].scale);
+		gn_program_push(&scaled, GN_OP_MULTIPLY, 0, 0);
+	}
+	free(program->op);
+	*program = scaled;
+	return 0;
+}
+
+/* The unit that a preset is given, or that all natives of a plain sum have. */
+static const char *unit_of(const struct gn_preset *preset, const struct native *natives, int n)
+{
+	const char *kind;
+
+	if (*preset->unit)
+		return preset->unit;
+	kind = gn_program_kind(&preset->program, preset->formula, preset->n);
+	if (strcmp(kind, "not derived") && strcmp(kind, "sum") && strcmp(kind, "difference"))
+		return "";
+	for (int i = 1; i < n; i++)
+		if (strcmp(natives[i].unit, natives[0].unit))
+			return "";
+	return natives[0].unit;
+}
+
+static void fill(struct gn_event *event, const struct flat *flat, const struct native *natives,
+		 const int64_t *factor, const struct gn_modifiers *modifiers)
+{
+	unsigned int any = 0, all = ~0u;
+	int at = 0;
+
+	event->component = natives[0].component;
+	for (int i = 0; i < flat->n; i++) {
+		any |= natives[i].flags;
+		all &= natives[i].flags;
+		if (natives[i].component != event->component)
+			event->component = GN_COMPONENT_CPU;
+		if (factor && !factor[i])
+			continue;
+		event->spec[at] = natives[i].spec;
+		event->spec[at].exclude |= modifiers->exclude;
+		event->factor[at] = factor ? factor[i] : 1;
+		snprintf(event->native[at], GN_NAME_MAX, "%s", flat->native[i]);
+		at++;
+	}
+	event->n = at;
+	event->flags = GN_EVENT_PRESET | (all & GN_EVENT_EVERY_MODE);
+	event->flags |= any & (GN_EVENT_HARDWARE | GN_EVENT_TRACEPOINT | GN_EVENT_KERNEL_ONLY);
+	event->domain = all & GN_EVENT_EVERY_MODE ? 0 : modifiers->domain;
+	event->flags |= event->domain ? GN_EVENT_MODIFIED : 0;
+}
+
+static int make(const struct flat *flat, const struct gn_preset *preset, struct gn_program *program,
+		const struct native *natives, const struct gn_modifiers *modifiers,
+		struct gn_event **made)
+{
+	int64_t factor[GN_NATIVES_MAX];
+	int is_sum, is_scaled = 0;
+
+	for (int i = 0; i < flat->n; i++)
+		is_scaled |= natives[i].scale != 1;
+	if (is_scaled && put_scales(program, natives))
+		return out_of_memory(flat->query);
+	if (!gn_program_is_sound(program, flat->n))
+		return gn_say(flat->query->why, GN_ENOEVNT,
+			      "event '%s': its formula holds more than %d numbers at a time; mend "
+			      "%s",
+			      flat->query->name, GN_STACK_MAX, preset->source);
+	is_sum = gn_program_factors(program, flat->n, factor);
+	*made = gn_event_new(flat->n, is_sum ? 0 : program->n);
+	if (!*made)
+		return out_of_memory(flat->query);
+	fill(*made, flat, natives, is_sum ? factor : NULL, modifiers);
+	snprintf((*made)->unit, sizeof((*made)->unit), "%s", unit_of(preset, natives, flat->n));
+	for (int i = 0; i < (*made)->ops; i++)
+		(*made)->op[i] = program->op[i];
+	return GN_OK;
+}
+
+/* What a preset is on one kind of core. */
+static int preset_event(struct gn_query *query, const struct gn_preset *preset,
+			const struct gn_core *core, const struct gn_modifiers *modifiers,
+			struct gn_event **made)
+{
+	struct flat flat = {.query = query, .core = core};
+	struct native natives[GN_NATIVES_MAX];
+	struct gn_program program = {.n = 0};
+	int failed = flatten(&flat, preset, &program);
+
+	if (!failed)
+		renumber(&flat, &program);
+	for (int i = 0; !failed && i < flat.n; i++)
+		failed = find_native(&flat, flat.native[i], &natives[i]);
+	if (!failed)
+		failed = make(&flat, preset, &program, natives, modifiers, made);
+	free(program.op);
+	return failed;
+}
+
+/* NAME[:MODIFIERS][@PMU] */
+struct asked {
+	char base[GN_NAME_MAX];
+	struct gn_modifiers modifiers;
+	const char *pmu; /* NULL: each kind of core */
+};
+
+static int ask(const struct gn_query *query, struct asked *asked)
+{
+	char name[GN_NAME_MAX], *at;
+
+	snprintf(name, sizeof(name), "%s", query->name);
+	at = strchr(name, '@');
+	if (at)
+		*at = '\0';
+	asked->pmu = at && at[1] ? strchr(query->name, '@') + 1 : NULL;
+	return gn_modifiers(name, asked->base, &asked->modifiers, query->why);
+}
+
+static int no_such_preset(const struct gn_query *query, const char *base)
+{
+	char suggested[3 * GN_NAME_MAX];
+	struct gn_nearest nearest;
+
+	gn_nearest_begin(&nearest, base);
+	for (int i = 0; i < gn_preset_meaning_count; i++)
+		gn_nearest_try(&nearest, text_at(gn_preset_meanings[i].name));
+	gn_nearest_text(&nearest, suggested, sizeof(suggested));
+	return gn_say(query->why, GN_ENOEVNT, "event '%s': no such preset%s", query->name,
+		      *suggested ? suggested : "; `gnomon presets` lists them");
+}
+
+static const char *core_name(const struct gn_core *core)
+{
+	return *core->pmu.name ? core->pmu.name : "cpu";
+}
+
+static int no_such_core(const struct gn_query *query, const char *pmu, const struct gn_core *cores,
+			int n)
+{
+	char names[GN_CORES_MAX * (GN_PMU_NAME_MAX + 4)], *at = names;
+
+	for (int i = 0; i < n; i++)
+		at += sprintf(at, "%s%s", i ? " or " : "", core_name(&cores[i]));
+	return gn_say(query->why, GN_ENOEVNT,
+		      "event '%s': this machine has no core PMU '%s'; did you mean %s?",
+		      query->name, pmu, names);
+}
+
+/* Adds what a preset is on one kind of core; 1: it is the same on every kind. */
+static int add_on(struct gn_query *query, const struct gn_preset *preset,
+		  const struct gn_core *core, const struct asked *asked, int is_only)
+{
+	struct gn_event *event;
+	int failed = preset_event(query, preset, core, &asked->modifiers, &event);
+	int is_same, length;
+
+	if (failed)
+		return failed;
+	is_same = !(event->flags & GN_EVENT_HARDWARE);
+	length = snprintf(event->name, sizeof(event->name), "%s%s%s", query->name,
+			  is_only || is_same ? "" : "@", is_only || is_same ? "" : core_name(core));
+	if (length >= (int)sizeof(event->name)) {
+		gn_event_free(event);
+		return gn_say(
+			query->why, GN_EINVAL,
+			"event '%s': its name is too long for this hybrid CPU; take a shorter "
+			"one",
+			query->name);
+	}
+	if (is_same)
+		gn_query_drop(query);
+	failed = gn_query_add(query, event);
+	return failed ? failed : is_same;
+}
+
+/*
+ * Of the kinds of cores those that have the event: one without it does not hide the others. What
+ * the first one lacks is said where all of them do.
+ */
+static int add_on_cores(struct gn_query *query, const struct asked *asked,
+			const struct gn_core *cores, int n)
+{
+	struct gn_message first = {.text = ""};
+	int first_error = GN_OK, is_any = 0, is_core = 0;
+	const int is_only = n == 1 || asked->pmu;
+
+	for (int i = 0; i < n; i++) {
+		struct gn_preset preset;
+		const int found = find_ready(asked->base, &cores[i], &preset);
+		int failed;
+
+		is_any |= found;
+		if (asked->pmu && strcmp(asked->pmu, core_name(&cores[i])))
+			continue;
+		is_core = 1;
+		if (found)
+			failed = add_on(query, &preset, &cores[i], asked, is_only);
+		else
+			failed = gn_say(query->why, GN_ENOEVNT,
+					"event '%s': no such preset for the cores of %s; choose "
+					"native events of this PMU (gnomon events cpu)",
+					query->name, core_name(&cores[i]));
+		if (failed == 1)
+			return GN_OK;
+		if (failed == GN_ENOMEM || failed == GN_ECOUNT || failed == GN_EINVAL)
+			return failed;
+		if (failed && !first_error) {
+			first = *query->why;
+			first_error = failed;
+		}
+	}
+	if (!is_any)
+		return is_standard_name(asked->base) ? no_such_preset(query, asked->base) : GN_OK;
+	if (!is_core)
+		return no_such_core(query, asked->pmu, cores, n);
+	if (query->n)
+		return GN_OK;
+	*query->why = first;
+	return first_error;
+}
+
+int gn_preset_resolve(struct gn_query *query)
+{
+	struct gn_core *cores;
+	struct asked asked;
+	int failed = gn_user_presets_ready(query->why);
+	int n;
+
+	if (!failed)
+		failed = ask(query, &asked);
+	if (failed || (!is_standard_name(asked.base) && !gn_user_preset_count()))
+		return failed;
+	cores = calloc(GN_CORES_MAX, sizeof(*cores));
+	n = cores ? gn_cores(query->places, cores) : -ENOMEM;
+	failed = n < 0 ? out_of_memory(query) : add_on_cores(query, &asked, cores, n);
+	free(cores);
+	return failed;
+}
+
+int gn_preset_each(gn_event_seen *seen, void *context)
+{
+	struct gn_preset preset;
+	int stop = 0;
+
+	for (int i = 0; !stop && gn_user_preset_at(i, &preset); i++)
+		stop = seen(context, preset.name, preset.unit, preset.description);
+	for (int i = 0; !stop && i < gn_preset_meaning_count; i++)
+		stop = seen(context, text_at(gn_preset_meanings[i].name),
+			    text_at(gn_preset_meanings[i].unit),
+			    text_at(gn_preset_meanings[i].description));
+	return stop;
+}

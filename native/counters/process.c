@@ -1,0 +1,153 @@
+/* Processes, threads and what they count. */
+#include "process.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* In Linux since 4.14; the C library's headers may be older than the kernel. */
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+static struct gn_process *_Atomic process;
+static _Atomic uint32_t epochs;
+static pthread_key_t thread_end;
+static _Thread_local struct gn_self self;
+
+static void wipe(void)
+{
+	memset(process, 0, sizeof(*process));
+}
+
+static void leave_locked(struct gn_process *now, struct gn_place *place)
+{
+	struct gn_place **at = &now->places;
+
+	if (--place->users > 0)
+		return;
+	while (*at && *at != place)
+		at = &(*at)->next;
+	if (*at)
+		*at = place->next;
+	free(place);
+}
+
+/* Sets of the thread may live on, but a new thread of the same number has nothing to do with it. */
+static void end_thread(void *argument)
+{
+	struct gn_place *place = argument;
+
+	if (self.epoch != gn_epoch())
+		return;
+	pthread_mutex_lock(&process->lock);
+	place->has_ended = 1;
+	leave_locked(process, place);
+	pthread_mutex_unlock(&process->lock);
+	self = (struct gn_self){0};
+}
+
+static void make_process(void)
+{
+	const size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+	struct gn_process *made =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (made == MAP_FAILED)
+		return;
+	if (pthread_key_create(&thread_end, end_thread)) {
+		munmap(made, bytes);
+		return;
+	}
+	process = made;
+	if (madvise(made, bytes, MADV_WIPEONFORK))
+		pthread_atfork(NULL, NULL, wipe);
+}
+
+struct gn_process *gn_process(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	if (!process)
+		pthread_once(&once, make_process);
+	if (process && !atomic_load(&process->epoch)) {
+		uint32_t none = 0;
+
+		atomic_compare_exchange_strong(&process->epoch, &none,
+					       atomic_fetch_add(&epochs, 1) + 1);
+	}
+	return process;
+}
+
+uint32_t gn_epoch(void)
+{
+	return process ? atomic_load_explicit(&process->epoch, memory_order_relaxed) : 0;
+}
+
+static struct gn_place *take_locked(struct gn_process *now, int pid, int cpu)
+{
+	struct gn_place *place = now->places;
+
+	while (place && (place->pid != pid || place->cpu != cpu || place->has_ended))
+		place = place->next;
+	if (!place) {
+		place = calloc(1, sizeof(*place));
+		if (!place)
+			return NULL;
+		place->pid = pid;
+		place->cpu = cpu;
+		place->next = now->places;
+		now->places = place;
+	}
+	place->users++;
+	return place;
+}
+
+struct gn_place *gn_place_take(int pid, int cpu)
+{
+	struct gn_process *now = gn_process();
+	struct gn_place *place;
+
+	if (!now)
+		return NULL;
+	pthread_mutex_lock(&now->lock);
+	place = take_locked(now, pid, cpu);
+	pthread_mutex_unlock(&now->lock);
+	return place;
+}
+
+void gn_place_leave(struct gn_place *place)
+{
+	pthread_mutex_lock(&process->lock);
+	leave_locked(process, place);
+	pthread_mutex_unlock(&process->lock);
+}
+
+const struct gn_self *gn_self(void)
+{
+	struct gn_process *now = gn_process();
+	struct gn_place *before = self.place;
+	int tid;
+
+	if (!now)
+		return NULL;
+	if (self.epoch == gn_epoch())
+		return &self;
+	tid = (int)syscall(SYS_gettid);
+	self.place = gn_place_take(tid, -1);
+	if (!self.place || pthread_setspecific(thread_end, self.place)) {
+		self = (struct gn_self){.place = before};
+		return NULL;
+	}
+	self.place->before_fork = before;
+	self.tid = tid;
+	self.epoch = gn_epoch();
+	return &self;
+}
+
+int gn_is_self(uint32_t epoch, int tid)
+{
+	return self.epoch == epoch && self.tid == tid;
+}

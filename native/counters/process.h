@@ -1,0 +1,57 @@
+/*
+ * What belongs to this process and not to one that it was forked from: the locks, and the list of
+ * places that are counted.
+ */
+#ifndef GNOMON_COUNTERS_PROCESS_H
+#define GNOMON_COUNTERS_PROCESS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+/*
+ * Where a set counts: a thread or process (pid), or a CPU (pid -1). Of each component one set can
+ * run in one place; `running` has a bit for each component that does.
+ */
+struct gn_place {
+	_Atomic uint64_t running;
+	int pid;
+	int cpu;
+	int users;
+	int has_ended; /* the thread has; another one may get its number */
+	struct gn_place *next;
+	struct gn_place *before_fork; /* what this thread's place was in the parent */
+};
+
+/* On a page that the kernel clears in a forked child: unlocked, and empty. */
+struct gn_process {
+	_Atomic uint32_t epoch; /* which process of its line this is, from 1 */
+	pthread_mutex_t lock;
+	struct gn_place *places;
+	uint32_t first_free; /* slots of sets that were destroyed: index + 1, oldest first */
+	uint32_t last_free;
+};
+
+/* The calling thread. */
+struct gn_self {
+	uint32_t epoch;
+	int tid;
+	struct gn_place *place;
+};
+
+/* NULL: out of memory. Never NULL for who has a set. */
+struct gn_process *gn_process(void);
+
+/* The epoch of the running process; 0 in a child that has not called gn_process() yet. */
+uint32_t gn_epoch(void);
+
+/* NULL: out of memory. */
+const struct gn_self *gn_self(void);
+
+/* Whether that is the calling thread of this process. */
+int gn_is_self(uint32_t epoch, int tid);
+
+struct gn_place *gn_place_take(int pid, int cpu);
+void gn_place_leave(struct gn_place *place);
+
+#endif

@@ -1,0 +1,586 @@
+/* Event sets: what is in them. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sets.h"
+#include "targets.h"
+
+/* Names that are added at once, and what each resolves to. */
+struct batch {
+	int names;
+	int units;
+	int together;
+	struct gn_resolved **resolved;
+	struct gn_resolved *one; /* where there is one name only */
+	char *text;		 /* what the names lie in, where there are several */
+	const char **name;
+};
+
+int gn_set_no_memory(void)
+{
+	return gn_fail(GN_ENOMEM, "event set: out of memory; destroy sets, or count fewer events");
+}
+
+static int is_running(const struct gn_event_set *set)
+{
+	return gn_fail(GN_EISRUN, "event set %d: it is running; stop it first (gn_set_stop)",
+		       set->handle);
+}
+
+struct gn_event_set *gn_set_use_stopped(gn_set handle, int *error)
+{
+	struct gn_event_set *set = gn_set_use(handle);
+
+	*error = GN_OK;
+	if (!set)
+		*error = GN_ENOEVST;
+	else if (set->is_running)
+		*error = is_running(set);
+	return *error ? NULL : set;
+}
+
+static int reserve(void **array, int *room, int wanted, size_t size)
+{
+	int grown_room = *room ? *room : 8;
+	void *grown;
+
+	if (wanted <= *room)
+		return GN_OK;
+	while (grown_room < wanted)
+		grown_room *= 2;
+	grown = realloc(*array, (size_t)grown_room * size);
+	if (!grown)
+		return gn_set_no_memory();
+	*array = grown;
+	*room = grown_room;
+	return GN_OK;
+}
+
+/* --- making and ending ------------------------------------------------------------------------ */
+
+struct gn_place *gn_set_take_place(const struct gn_options *options, int tid)
+{
+	switch (options->granularity) {
+	case GN_GRANULARITY_PROCESS:
+	case GN_GRANULARITY_PROCESS_GROUP:
+		return gn_place_take(options->pid ? options->pid : getpid(),
+				     -1 - options->granularity);
+	case GN_GRANULARITY_CPU:
+	case GN_GRANULARITY_SYSTEM:
+		return gn_place_take(-1, options->cpu);
+	default:
+		return gn_place_take(options->pid ? options->pid : tid, options->cpu);
+	}
+}
+
+/* Fields that a caller's older header does not have stay at their defaults. */
+static int copy_options(struct gn_options *to, const struct gn_options *from)
+{
+	static const struct gn_options defaults = GN_OPTIONS_INIT;
+
+	*to = defaults;
+	if (!from)
+		return gn_options_check(to);
+	if (from->size < offsetof(struct gn_options, inherit) || from->size > 4096)
+		return gn_fail(GN_EINVAL,
+			       "options: size is %zu; begin with GN_OPTIONS_INIT, which sets it",
+			       from->size);
+	memcpy(to, from, from->size < sizeof(*to) ? from->size : sizeof(*to));
+	to->size = sizeof(*to);
+	return gn_options_check(to);
+}
+
+int gn_set_create(gn_set *set, const struct gn_options *options)
+{
+	const struct gn_self *self = gn_self();
+	struct gn_event_set *made;
+	int error;
+
+	if (!set)
+		return gn_fail(GN_EINVAL, "gn_set_create: no place for the handle; give one");
+	*set = GN_SET_NULL;
+	if (!self)
+		return gn_set_no_memory();
+	made = calloc(1, sizeof(*made));
+	if (!made)
+		return gn_set_no_memory();
+	made->epoch = self->epoch;
+	made->tid = self->tid;
+	made->quick_fd = -1;
+	error = copy_options(&made->options, options);
+	if (error)
+		goto fail;
+	made->is_attached = made->options.pid != 0 || made->options.cpu != -1;
+	made->place = gn_set_take_place(&made->options, made->tid);
+	if (!made->place) {
+		error = gn_set_no_memory();
+		goto fail;
+	}
+	error = gn_set_publish(made);
+	if (error) {
+		gn_place_leave(made->place);
+		goto fail;
+	}
+	*set = made->handle;
+	return GN_OK;
+fail:
+	free(made);
+	return error;
+}
+
+static void end_plan(struct gn_event_set *set)
+{
+	if (set->is_planned)
+		gn_plan_end(&set->plan);
+	set->is_planned = 0;
+}
+
+void gn_set_forget(struct gn_event_set *set)
+{
+	end_plan(set);
+	for (int m = 0; m < set->n_members; m++)
+		gn_resolved_leave(set->member[m].of);
+	set->n_members = 0;
+	set->n_at = 0;
+	set->is_plain = set->takes_turns = set->rotates = 0;
+	set->components = 0;
+}
+
+int gn_set_clear(gn_set handle)
+{
+	int error;
+	struct gn_event_set *set = gn_set_use_stopped(handle, &error);
+
+	if (set)
+		gn_set_forget(set);
+	return error;
+}
+
+int gn_set_destroy(gn_set *handle)
+{
+	struct gn_event_set *set = handle ? gn_set_find(*handle) : NULL;
+	int is_ours;
+
+	if (!handle)
+		return gn_fail(GN_EINVAL, "gn_set_destroy: no handle; give the address of one");
+	if (!set)
+		return gn_set_use(*handle) ? GN_EBUG : GN_ENOEVST;
+	is_ours = set->epoch == gn_epoch();
+	if (is_ours && set->is_running)
+		return is_running(set);
+	if (is_ours && set->n_members)
+		return gn_fail(GN_EINVAL,
+			       "event set %d: there are events in it; clear it first "
+			       "(gn_set_clear)",
+			       *handle);
+	if (!gn_process())
+		return gn_set_no_memory();
+	gn_set_withdraw(set);
+	gn_set_forget(set);
+	if (is_ours)
+		gn_place_leave(set->place);
+	free(set->member);
+	free(set->at);
+	free(set);
+	*handle = GN_SET_NULL;
+	return GN_OK;
+}
+
+/* --- adding ----------------------------------------------------------------------------------- */
+
+static void free_batch(struct batch *batch)
+{
+	for (int i = 0; batch->resolved && i < batch->names; i++) {
+		if (batch->resolved[i])
+			gn_resolved_leave(batch->resolved[i]);
+	}
+	if (batch->resolved != &batch->one)
+		free(batch->resolved);
+	free(batch->text);
+	free(batch->name);
+}
+
+/* Takes "{a,b}" apart; the commas of pmu/a,b/ do not separate. */
+static int split_braces(const char *text, struct batch *batch)
+{
+	const size_t length = strlen(text);
+	int slashes = 0;
+	char *word;
+
+	if (text[length - 1] != '}' || length < 3)
+		return gn_fail(GN_EINVAL, "event group '%s': the brace is not closed; close it",
+			       text);
+	batch->text = strdup(text + 1);
+	batch->name = malloc(GN_GROUP_MAX * sizeof(*batch->name));
+	if (!batch->text || !batch->name)
+		return gn_set_no_memory();
+	batch->text[length - 2] = ',';
+	batch->names = 0;
+	batch->together = 1;
+	word = batch->text;
+	for (char *at = word; *at; at++) {
+		slashes += *at == '/';
+		if (*at != ',' || slashes == 1)
+			continue;
+		*at = '\0';
+		while (*word == ' ')
+			word++;
+		if (!*word || strpbrk(word, "{}") || batch->names == GN_GROUP_MAX)
+			return gn_fail(GN_EINVAL,
+				       "event group '%s': an empty name, a brace within, or more "
+				       "than %d names; separate names by commas",
+				       text, GN_GROUP_MAX);
+		batch->name[batch->names++] = word;
+		word = at + 1;
+		slashes = 0;
+	}
+	if (*word)
+		return gn_fail(GN_EINVAL, "event group '%s': a slash is not closed; close it",
+			       text);
+	return GN_OK;
+}
+
+static int resolve_names(const char *text, struct batch *batch)
+{
+	int error = GN_OK;
+
+	memset(batch, 0, sizeof(*batch));
+	if (!text || !*text)
+		return gn_fail(GN_EINVAL, "event: no name; give one that `gnomon events` lists");
+	batch->names = 1;
+	batch->resolved = &batch->one;
+	if (*text == '{') {
+		error = split_braces(text, batch);
+		batch->resolved =
+			error ? NULL : calloc((size_t)batch->names, sizeof(struct gn_resolved *));
+		if (!error && !batch->resolved)
+			error = gn_set_no_memory();
+	}
+	for (int i = 0; !error && i < batch->names; i++) {
+		error = gn_resolved_name(batch->name ? batch->name[i] : text, &batch->resolved[i],
+					 gn_last_message());
+		if (!error && batch->resolved[i]->n > batch->units)
+			batch->units = batch->resolved[i]->n;
+	}
+	return error;
+}
+
+static int are_same(const struct gn_event *one, const struct gn_event *other)
+{
+	if (one->code != other->code || one->n != other->n || one->domain != other->domain)
+		return 0;
+	for (int i = 0; i < one->n; i++) {
+		if (memcmp(&one->spec[i].config, &other->spec[i].config,
+			   4 * sizeof(one->spec[i].config)) ||
+		    one->spec[i].type != other->spec[i].type)
+			return 0;
+	}
+	return 1;
+}
+
+static int find_member(const struct gn_event_set *set, const struct gn_event *event)
+{
+	for (int m = 0; m < set->n_members; m++) {
+		if (are_same(set->member[m].event, event))
+			return m;
+	}
+	return -1;
+}
+
+/* Takes the members from `first` on out again. */
+static void take_back(struct gn_event_set *set, int first)
+{
+	while (set->n_members > first) {
+		const struct gn_member *member = &set->member[--set->n_members];
+
+		for (int k = member->first; k < set->n_at; k++)
+			set->plan.native[set->at[k]].users--;
+		set->n_at = member->first;
+		gn_resolved_leave(member->of);
+	}
+	gn_plan_drop_unused(&set->plan, set->at, set->n_at);
+}
+
+/* Adds the events of one unit, which become the set's. */
+static int add_unit(struct gn_event_set *set, struct batch *batch, int unit)
+{
+	const struct gn_event *few[8], **events = few;
+	int n = 0, total = 0, error;
+
+	if (batch->names > (int)(sizeof(few) / sizeof(few[0])))
+		events = malloc((size_t)batch->names * sizeof(const struct gn_event *));
+	if (!events)
+		return gn_set_no_memory();
+	for (int i = 0; i < batch->names; i++) {
+		if (unit < batch->resolved[i]->n) {
+			events[n] = batch->resolved[i]->event[unit];
+			total += events[n++]->n;
+		}
+	}
+	error = reserve((void **)&set->member, &set->room, set->n_members + n,
+			sizeof(*set->member));
+	if (!error)
+		error = reserve((void **)&set->at, &set->at_room, set->n_at + total,
+				sizeof(*set->at));
+	for (int i = 0; !error && i < n; i++) {
+		int is_twice = find_member(set, events[i]) >= 0;
+
+		for (int before = 0; before < i; before++)
+			is_twice |= are_same(events[before], events[i]);
+		if (is_twice)
+			error = gn_fail(GN_ECNFLCT,
+					"event '%s': it is in the set already; read it there",
+					events[i]->name);
+	}
+	if (!error)
+		error = gn_plan_add(&set->plan, events, n, batch->together, &set->at[set->n_at],
+				    gn_last_message());
+	for (int i = 0, k = 0; !error && i < batch->names; i++) {
+		if (unit >= batch->resolved[i]->n)
+			continue;
+		gn_resolved_take(batch->resolved[i]);
+		set->member[set->n_members++] = (struct gn_member){
+			events[k], batch->resolved[i], set->n_at, set->units, batch->together};
+		set->n_at += events[k++]->n;
+	}
+	set->units += !error;
+	if (events != few)
+		free(events);
+	return error;
+}
+
+/* While the set stands still, `base` is what the kernel has counted. */
+static void begin_at_zero(struct gn_event_set *set)
+{
+	if (gn_plan_read(&set->plan, gn_set_is_own(set)))
+		return;
+	for (int i = 0; i < set->plan.n_natives; i++)
+		set->plan.native[i].base = set->plan.native[i].now;
+}
+
+static int add_batch(struct gn_event_set *set, struct batch *batch)
+{
+	const int before = set->n_members, is_first = !set->is_planned;
+	int error = GN_OK, targets;
+
+	if (is_first)
+		error = gn_set_begin_plan(set, &set->options, &set->plan);
+	if (error)
+		return error;
+	set->is_planned = 1;
+	targets = set->plan.n_targets;
+	for (int unit = 0; !error && unit < batch->units; unit++) {
+		error = add_unit(set, batch, unit);
+		/*
+		 * Linux 6.18 adds no event to an inherited group once a child that had inherited it
+		 * has ended (ENODEV): the group is opened anew.
+		 */
+		if (error == GN_ENOSUPP && set->plan.flags & (GN_INHERIT | GN_INHERIT_THREADS) &&
+		    set->n_members && !gn_set_reopen(set, &set->options))
+			error = add_unit(set, batch, unit);
+	}
+	if (error)
+		take_back(set, before);
+	gn_set_look_over(set);
+	/* What a thread that has ended had counted is not part of the next run's zero. */
+	if (set->is_planned && set->plan.n_targets != targets)
+		begin_at_zero(set);
+	return error;
+}
+
+int gn_set_add(gn_set handle, const char *name)
+{
+	int error;
+	struct gn_event_set *set = gn_set_use_stopped(handle, &error);
+	struct batch batch;
+
+	if (!set)
+		return error;
+	error = resolve_names(name, &batch);
+	if (!error)
+		error = add_batch(set, &batch);
+	free_batch(&batch);
+	return error;
+}
+
+int gn_set_add_code(gn_set handle, uint32_t code)
+{
+	int error;
+	struct gn_event_set *set = gn_set_use_stopped(handle, &error);
+	struct batch batch = {.names = 1};
+
+	if (!set)
+		return error;
+	batch.resolved = &batch.one;
+	error = gn_resolved_code(code, &batch.one, gn_last_message());
+	if (!error) {
+		batch.units = batch.one->n;
+		error = add_batch(set, &batch);
+	}
+	free_batch(&batch);
+	return error;
+}
+
+int gn_set_add_all(gn_set handle, const char *const *names, int n, int *added)
+{
+	int made = 0, error;
+
+	if (added)
+		*added = 0;
+	if (!gn_set_use_stopped(handle, &error))
+		return error;
+	if (n < 0 || (n && !names))
+		return gn_fail(GN_EINVAL, "events: no list of %d names; give one", n);
+	while (!error && made < n) {
+		error = gn_set_add(handle, names[made]);
+		made += !error;
+	}
+	if (added)
+		*added = made;
+	return error;
+}
+
+/* --- removing --------------------------------------------------------------------------------- */
+
+static void take_out(struct gn_event_set *set, int m)
+{
+	struct gn_member *member = &set->member[m];
+	const int first = member->first, n = member->event->n;
+
+	for (int k = first; k < first + n; k++)
+		set->plan.native[set->at[k]].users--;
+	set->n_at -= n;
+	memmove(&set->at[first], &set->at[first + n],
+		(size_t)(set->n_at - first) * sizeof(set->at[0]));
+	gn_resolved_leave(member->of);
+	set->n_members--;
+	memmove(member, member + 1, (size_t)(set->n_members - m) * sizeof(*member));
+	for (int i = m; i < set->n_members; i++)
+		set->member[i].first -= n;
+}
+
+/* Marks what a batch of names means in the set; GN_EINVAL if one of them is not in it. */
+static int remove_batch(struct gn_event_set *set, const struct batch *batch)
+{
+	for (int i = 0; i < batch->names; i++) {
+		for (int k = 0; k < batch->resolved[i]->n; k++) {
+			if (find_member(set, batch->resolved[i]->event[k]) < 0)
+				return gn_fail(GN_EINVAL,
+					       "event '%s': it is not in event set %d; gn_set_list "
+					       "gives those that are",
+					       batch->resolved[i]->event[k]->name, set->handle);
+		}
+	}
+	for (int i = 0; i < batch->names; i++) {
+		for (int k = 0; k < batch->resolved[i]->n; k++) {
+			const int m = find_member(set, batch->resolved[i]->event[k]);
+
+			if (m >= 0)
+				take_out(set, m);
+		}
+	}
+	return GN_OK;
+}
+
+/* One of the events that a name added, by its own name (hybrid CPUs). */
+static int named(const struct gn_event_set *set, const char *name)
+{
+	for (int m = 0; name && m < set->n_members; m++) {
+		if (!strcmp(set->member[m].event->name, name))
+			return m;
+	}
+	return -1;
+}
+
+int gn_set_remove(gn_set handle, const char *name)
+{
+	int error, m;
+	struct gn_event_set *set = gn_set_use_stopped(handle, &error);
+	struct batch batch;
+
+	if (!set)
+		return error;
+	m = named(set, name);
+	if (m >= 0) {
+		take_out(set, m);
+	} else {
+		error = resolve_names(name, &batch);
+		if (!error)
+			error = remove_batch(set, &batch);
+		free_batch(&batch);
+		if (error)
+			return error;
+	}
+	/* Without its leader a group falls apart: it is opened anew. If that is refused, the leader
+	 * stays, unseen. */
+	if (!gn_plan_drop_unused(&set->plan, set->at, set->n_at) && set->n_members)
+		gn_set_reopen(set, &set->options);
+	gn_set_look_over(set);
+	return GN_OK;
+}
+
+/* --- looking ---------------------------------------------------------------------------------- */
+
+int gn_set_size(gn_set handle)
+{
+	const struct gn_event_set *set = gn_set_use(handle);
+
+	return set ? set->n_members : GN_ENOEVST;
+}
+
+int gn_set_list(gn_set handle, uint32_t *codes, int *n)
+{
+	const struct gn_event_set *set = gn_set_use(handle);
+
+	if (!set)
+		return GN_ENOEVST;
+	if (!n || *n < 0 || (*n && !codes))
+		return gn_fail(GN_EINVAL,
+			       "gn_set_list: no room given; give codes and their number");
+	for (int m = 0; m < *n && m < set->n_members; m++)
+		codes[m] = set->member[m].event->code;
+	*n = set->n_members;
+	return GN_OK;
+}
+
+const char *gn_set_name(gn_set handle, int index)
+{
+	const struct gn_event_set *set = gn_set_use(handle);
+
+	if (!set)
+		return NULL;
+	if (index < 0 || index >= set->n_members) {
+		gn_fail(GN_EINVAL, "event set %d: there is no event %d; it has %d", handle, index,
+			set->n_members);
+		return NULL;
+	}
+	return set->member[index].event->name;
+}
+
+int gn_set_state(gn_set handle)
+{
+	const struct gn_event_set *set = gn_set_use(handle);
+
+	if (!set)
+		return GN_ENOEVST;
+	return (set->is_running ? GN_STATE_RUNNING : GN_STATE_STOPPED) |
+	       (set->options.multiplex ? GN_STATE_MULTIPLEXED : 0) |
+	       (set->takes_turns ? GN_STATE_ROTATING : 0) |
+	       (set->is_attached ? GN_STATE_ATTACHED : 0);
+}
+
+int gn_event_available(const char *name)
+{
+	gn_set set;
+	int error = gn_set_create(&set, NULL);
+
+	if (error)
+		return error;
+	error = gn_set_add(set, name);
+	gn_set_clear(set);
+	gn_set_destroy(&set);
+	return error;
+}
