@@ -22,6 +22,7 @@ _NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|[0-9]{1,30}")
 _CONFIGS = ("config", "config1", "config2", "config3")
 _IGNORED_TERMS = frozenset({"name", "period", "percore"})
 _MOST_CPUS = 1 << 16
+_CONFIG_BITS = 64
 _LAST_TYPE = (1 << 32) - 1
 
 
