@@ -96,6 +96,7 @@ MACHINES = (
             "test_user_reads.py",
             "test_inherit.py",
             "test_behaviours.py",
+            "test_turns.py",
             "test_preset_encoding.py",
         ),
         # QEMU counts instructions only while it also makes the time from them: here 2^6 ns each,
