@@ -102,8 +102,9 @@ MACHINES = (
             "test_multiplexing.py",
             "test_user_reads.py",
             "test_inherit.py",
-            "test_preset_encoding.py",
             "test_behaviours.py",
+            "test_turns.py",
+            "test_preset_encoding.py",
         ),
         # QEMU counts instructions only while it also makes the time from them: here 2^6 ns each,
         # whatever the host is doing meanwhile. With 1 ns each a tick of the kernel would be

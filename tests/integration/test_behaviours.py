@@ -7,23 +7,18 @@ behaviours 10 and 12 forbid is provoked in tests/unit/test_conditions.py, too.
 
 from __future__ import annotations
 
-import ctypes
-import json
-import mmap
 import os
-import signal
 import statistics
-import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from sets import PAGES, SLICE_MS, Memory, descriptors, in_child, run_turns, tasks, working_child
 
 from gnomon.counters import EventSet, Target
 from gnomon.counters.components import COMPONENTS
@@ -32,37 +27,10 @@ from gnomon.errors import (
     ClosedError,
     ConflictError,
     EventUnavailableError,
-    ForkedError,
     GnomonError,
     RunningError,
 )
 from gnomon.model.value import How
-
-PAGES = 1000
-SLICE_MS = 10
-
-
-class Memory:
-    """Pages that can be touched for the first time again and again."""
-
-    def __init__(self, pages: int = 4 * PAGES) -> None:
-        self._map = mmap.mmap(
-            -1, pages * mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-        )
-        self._map.madvise(mmap.MADV_NOHUGEPAGE)
-        self._bytes = (ctypes.c_char * len(self._map)).from_buffer(self._map)
-        self.address = ctypes.addressof(self._bytes)
-
-    def touch(self, pages: int = PAGES) -> None:
-        """Cause `pages` page faults in user mode."""
-        self._map.madvise(mmap.MADV_DONTNEED)
-        ctypes.memset(self.address, 1, pages * mmap.PAGESIZE)
-
-    def touch_in_kernel(self, pages: int = PAGES) -> None:
-        """Cause `pages` page faults in kernel mode: it writes what is read from a file."""
-        self._map.madvise(mmap.MADV_DONTNEED)
-        with Path("/dev/zero").open("rb", buffering=0) as zero:
-            zero.readinto(memoryview(self._map)[: pages * mmap.PAGESIZE])
 
 
 @pytest.fixture
@@ -72,18 +40,11 @@ def memory() -> Memory:
     return made
 
 
-def descriptors() -> int:
-    return len(list(Path("/proc/self/fd").iterdir()))
-
-
-def tasks(expected: int | None = None) -> int:
-    """Return how many threads there are; one that was joined may be seen for a moment more."""
-    for _ in range(1000):
-        found = len(list(Path("/proc/self/task").iterdir()))
-        if expected in (None, found):
-            break
-        time.sleep(0.001)
-    return found
+@pytest.fixture
+def worker() -> Iterator[tuple[int, Callable[[int], None]]]:
+    """Yield the pid of a process that touches pages when it is told to, and the way to tell it."""
+    with working_child() as both:
+        yield both
 
 
 def fewest(count: Callable[[], int], attempts: int = 7) -> int:
@@ -329,15 +290,6 @@ def test_12_too_many_events_conflict_and_the_others_count(memory: Memory) -> Non
 # --- 19 to 21: multiplexing -----------------------------------------------------------------------
 
 
-def run_turns(events: EventSet, memory: Memory, turns: int) -> int:
-    """Touch pages until the set has had so many slices of CPU time; return how many pages."""
-    touched = 0
-    while events.read()[0].enabled_ns < turns * SLICE_MS * 1_000_000:
-        memory.touch()
-        touched += PAGES
-    return touched
-
-
 def test_19_multiplexed_equals_unmultiplexed(memory: Memory) -> None:
     multiplexed = EventSet(
         "page-faults,task-clock,minor-faults", multiplex=True, slice_ms=SLICE_MS, limit=1
@@ -395,15 +347,6 @@ def test_21_as_many_events_as_there_may_be(memory: Memory) -> None:
 # --- 22 to 25: whose work -------------------------------------------------------------------------
 
 
-def in_child(work: Callable[[], None]) -> None:
-    child = os.fork()
-    if child == 0:
-        work()
-        os._exit(0)
-    _, status = os.waitpid(child, 0)
-    assert status == 0
-
-
 @pytest.mark.parametrize("multiplex", [False, True], ids=["plain", "multiplexed"])
 @pytest.mark.parametrize("inherit", [False, True], ids=["alone", "inherit"])
 def test_22_parent_includes_a_forked_child(memory: Memory, inherit: bool, multiplex: bool) -> None:
@@ -433,30 +376,6 @@ def test_22_granularity(memory: Memory, granularity: str, thread: bool, child: b
     assert (of_child >= 4 * PAGES) is child
     assert events.read()[0].scope.value == ("thread" if granularity == "thread" else "process")
     events.close()
-
-
-@pytest.fixture
-def worker() -> Iterator[tuple[int, Callable[[int], None]]]:
-    """Yield the pid of a process that touches pages when it is told to, and the way to tell it."""
-    asked, ask = os.pipe()
-    answered, answer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        memory = Memory()
-        while True:
-            memory.touch(int(os.read(asked, 8)))
-            os.write(answer, b"done")
-
-    def work(pages: int) -> None:
-        os.write(ask, b"%8d" % pages)
-        assert os.read(answered, 4) == b"done"
-
-    work(PAGES)
-    yield child, work
-    os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    for fd in (asked, ask, answered, answer):
-        os.close(fd)
 
 
 @pytest.mark.parametrize("multiplex", [False, True], ids=["plain", "multiplexed"])
@@ -527,109 +446,3 @@ def test_25_sleep_adds_no_virtual_time() -> None:
     clock, switches = (events.read()[at] for at in range(2))
     assert clock.raw < 100_000_000
     assert switches.raw >= 1
-
-
-# --- in the middle of counting --------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("multiplex", [False, True], ids=["plain", "multiplexed"])
-def test_fork_in_the_middle(memory: Memory, multiplex: bool) -> None:
-    events = EventSet(
-        "page-faults,minor-faults", multiplex=multiplex, slice_ms=SLICE_MS,
-        limit=1 if multiplex else None,
-    )  # fmt: skip
-    events.start()
-    memory.touch()
-
-    def misuse() -> None:
-        for use in (events.read, events.stop, events.reset):
-            try:
-                use()
-            except ForkedError:
-                continue
-            os._exit(1)
-        events.close()
-        with EventSet("page-faults") as own:
-            memory.touch()
-        assert own.read().raw(0) >= PAGES
-
-    in_child(misuse)
-    if multiplex:
-        # The child's end has not ended the parent's turns.
-        run_turns(events, memory, 12)
-        assert all(count[2] for count in events.stop().counts())
-    else:
-        memory.touch()
-        assert 2 * PAGES <= events.stop().raw(0) < 3 * PAGES
-    events.close()
-
-
-def test_execve_in_the_middle_leaves_nothing_open() -> None:
-    script = (
-        "import os, sys\n"
-        "from gnomon.counters import EventSet\n"
-        "EventSet('page-faults,task-clock', multiplex=True, limit=1).start()\n"
-        "EventSet('tsc:::cycles,io:::read_bytes,network:::rx_bytes', strict=False).start()\n"
-        "os.execv(sys.executable, [sys.executable, '-c', "
-        "\"import json, os; print(json.dumps([os.readlink(f'/proc/self/fd/{fd}') "
-        "for fd in os.listdir('/proc/self/fd') if os.path.exists(f'/proc/self/fd/{fd}')]), "
-        "len(os.listdir('/proc/self/task')))\"])\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
-    files, _, threads = done.stdout.decode().rpartition(" ")
-    assert not [name for name in json.loads(files) if "perf_event" in name or "/proc/" in name]
-    assert int(threads) == 1
-
-
-def test_threads_in_the_middle(memory: Memory) -> None:
-    """Several read one set while it counts, and none sees it go back."""
-    problems: list[str] = []
-    done = threading.Event()
-
-    def read(events: EventSet) -> None:
-        last = 0
-        while not done.is_set():
-            now = events.read().raw(0)
-            if now < last:
-                problems.append(f"{now} after {last}")
-            last = now
-
-    with EventSet("page-faults,task-clock") as events:
-        readers = [threading.Thread(target=read, args=(events,)) for _ in range(3)]
-        for reader in readers:
-            reader.start()
-        for _ in range(20):
-            memory.touch()
-        done.set()
-        for reader in readers:
-            reader.join()
-    assert not problems
-    assert 20 * PAGES <= events.read().raw(0) < 21 * PAGES
-    events.close()
-
-
-@pytest.mark.parametrize("multiplex", [False, True], ids=["plain", "multiplexed"])
-def test_signals_in_the_middle(memory: Memory, multiplex: bool) -> None:
-    """A handler that reads interrupts what counts, and the rotation's thread gets no signal."""
-    events = EventSet(
-        "page-faults,task-clock", multiplex=multiplex, slice_ms=SLICE_MS,
-        limit=1 if multiplex else None,
-    )  # fmt: skip
-    seen: list[int] = []
-    before = signal.signal(signal.SIGALRM, lambda *_: seen.append(events.read().raw(0)))
-    events.start()
-    signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
-    try:
-        rounds = 0
-        while rounds < 20 or len(seen) < 20:
-            memory.touch()
-            rounds += 1
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    final = events.stop().raw(0)
-    events.close()
-    # One handler may interrupt another, so that the list need not be in order.
-    assert max(seen) <= final
-    if not multiplex:
-        assert rounds * PAGES <= final < (rounds + 1) * PAGES

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import planted
 import pytest
 
 from gnomon import _core
-from gnomon.counters import EventSet, Target, add_component
+from gnomon.counters import EventSet, Target
 from gnomon.counters.component import (
-    Availability,
-    Event,
-    EventInfo,
     Granularity,
-    Opened,
-    Overflow,
-    RawCount,
     Sharing,
 )
 from gnomon.counters.options import Options, State, adapted, checked
 from gnomon.counters.resolve import one
 from gnomon.counters.spots import Spot, group_of, inheritance, spots, threads
-from gnomon.errors import ComponentError, EventUnavailableError, NotRunningError
+from gnomon.errors import EventSystemError, EventUnavailableError, NotRunningError, RunningError
 from gnomon.model.value import Domain, How, Scope
 
 PAGES = 500
+NO_PROCESS = 0x3FFFFFFF
 
 
 def test_defaults_are_visible() -> None:
@@ -223,6 +219,34 @@ def test_who_inherits(target: Target, flags: int) -> None:
 # --- changes --------------------------------------------------------------------------------------
 
 
+def test_refused_change_changes_nothing() -> None:
+    events = EventSet("page-faults,task-clock")
+    events.start()
+    changes: tuple[Callable[[], None], ...] = (
+        lambda: events.add("minor-faults"),
+        lambda: events.remove("page-faults"),
+        events.clear,
+        lambda: events.attach(os.getppid()),
+        events.multiplex,
+    )
+    for change in changes:
+        with pytest.raises(RunningError):
+            change()
+    assert [value for value in events.stop().counts() if value[0]]
+    assert [event.name for event in events.events] == ["page-faults", "task-clock"]
+    assert events.options == EventSet().options
+    events.close()
+
+
+def test_failed_attach_leaves_the_target() -> None:
+    events = EventSet("page-faults")
+    with pytest.raises(EventSystemError):
+        events.attach(NO_PROCESS)
+    with events:
+        assert events.options.pid == 0
+    assert len(events.read()) == 1
+
+
 @pytest.mark.parametrize("first", ["attach", "add"])
 def test_attach_before_or_after_the_events(first: str) -> None:
     child = os.fork()
@@ -369,80 +393,6 @@ def test_resets_of_components_that_are_read_from_files(tmp_path: Path) -> None:
         final = events.stop()
     assert 20_000 <= final.raw(0) < 30_000
     events.close()
-
-
-# --- components of one's own ----------------------------------------------------------------------
-
-
-class Ticks:
-    """Counts its own reads."""
-
-    name = "ticks"
-    description = "how often it was read"
-    how_measured = "counted"
-    scope = Scope.PROCESS
-    overflow = Overflow.NONE
-
-    def availability(self) -> Availability:
-        return Availability(True)
-
-    def counters(self) -> None:
-        return None
-
-    def events(self) -> list[EventInfo]:
-        return [EventInfo("ticks:::reads", self.name, "reads", "", self.scope)]
-
-    def resolve(self, name: str) -> tuple[Event, ...]:
-        found = [info for info in self.events() if info.name == name]
-        return tuple(Event(name, info, Domain.ALL, None) for info in found)
-
-    def open(self, events: list[Event], target: Target) -> Opened:
-        del target
-        return Opened(_Reads(len(events)), tuple(events))
-
-
-class _Reads:
-    def __init__(self, n: int) -> None:
-        self._n = n
-        self._reads = 0
-
-    def start(self, pid: int | None = None) -> None:
-        del pid
-        self._reads = 0
-
-    def read(self) -> tuple[RawCount, ...]:
-        self._reads += 1
-        return (RawCount(self._reads, 1000 * self._reads, 1000 * self._reads),) * self._n
-
-    def stop(self) -> tuple[RawCount, ...]:
-        return self.read()
-
-    def close(self) -> None:
-        self._n = 0
-
-
-def test_component_of_ones_own() -> None:
-    from gnomon.counters import sources
-
-    add_component(Ticks())  # type: ignore[arg-type]
-    try:
-        with EventSet("ticks:::reads,page-faults") as events:
-            assert [events.read().raw(0) for _ in range(3)] == [1, 2, 3]
-            events.reset()
-            assert events.read().raw(0) == 1
-        assert events.read()[0].component == "ticks"
-        events.remove("page-faults")
-        assert len(events.read()) == 1
-        events.close()
-        with pytest.raises(ComponentError, match="already"):
-            add_component(Ticks())  # type: ignore[arg-type]
-    finally:
-        sources._added.clear()
-    for name in ("kernel", "two words", ""):
-        other = Ticks()
-        other.name = name
-        with pytest.raises(ComponentError):
-            add_component(other)  # type: ignore[arg-type]
 
 
 def test_reopening_that_fails_says_so() -> None:

@@ -103,12 +103,12 @@ def test_the_last_cpu_that_there_can_be() -> None:
 
 
 @pytest.mark.parametrize("layout", ["config:0-99999999999", "config:64", "config:0-64"])
-def test_bits_that_a_config_has_not_hold_nothing(tmp_path: Path, layout: str) -> None:
+def test_bits_that_a_config_has_not(tmp_path: Path, layout: str) -> None:
     files = {f"{DEVICES}/odd/type": "9\n", f"{DEVICES}/odd/format/event": layout}
     root = plant(tmp_path, files)
     terms = pmu_terms("odd/event=1/")
     assert terms is not None
-    with pytest.raises(EventNameError, match="has no event or parameter 'event'"):
+    with pytest.raises(EventNameError, match="names no bits of a config"):
         of(root, "odd").encode(terms, "odd/event=1/")
 
 
@@ -180,7 +180,7 @@ def test_parameter_in_several_pieces(value: int) -> None:
         ("cpu_core/event=0x100/", "event=0x100 does not fit its 8 bits on 'cpu_core'"),
         ("cpu_core/edge=2/", "does not fit its 1 bits"),
         ("cpu_core/event=many/", "event=many is not a number"),
-        ("cpu_core/event=-1/", "event=-1 is not a number"),
+        ("cpu_core/event=-1/", "is not a number"),
         ("cpu_core/event=/", "event= is not a number"),
         ("cpu_core/config=0x10000000000000000/", "does not fit 64 bits"),
         ("cpu_core/instructions=1/", "no event or parameter 'instructions'"),

@@ -95,7 +95,12 @@ class Pmu(NamedTuple):
             if key in _CONFIGS:
                 config[key] |= _number(value, key, name)
                 continue
-            layout = None if "/" in key else _layout(_text(self.path / "format" / key))
+            text = "" if "/" in key else _text(self.path / "format" / key)
+            layout = _layout(text)
+            if layout is None and text:
+                raise EventNameError(
+                    name, f"{self.path / 'format' / key}: '{text[:40]}' names no bits of a config"
+                )
             if layout is None:
                 raise EventNameError(
                     name,

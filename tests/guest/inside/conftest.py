@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
+from gnomon.counters import EventSet
 from guest.inside.work import HERE
 
 FigureOf = Callable[[str, str], None]
@@ -28,3 +30,12 @@ def figure() -> FigureOf:
             file.write(json.dumps({"what": what, "measured": measured}) + "\n")
 
     return keep
+
+
+@pytest.fixture(autouse=True)
+def no_set_is_left() -> Iterator[None]:
+    """Stop what a test that failed has left counting, so that the next one can count."""
+    yield
+    for thing in gc.get_objects():
+        if isinstance(thing, EventSet):
+            thing.close()

@@ -6,13 +6,10 @@ the last instruction is in test_exact.py, and of user mode and the kernel in tes
 
 from __future__ import annotations
 
-import gc
 import os
-import statistics
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -43,38 +40,12 @@ SLICE_MS = 10
 MANY = 64
 
 
-def tasks(expected: int | None = None) -> int:
-    """Return how many threads there are; one that was joined may be seen for a moment more."""
-    for _ in range(1000):
-        found = len(list(Path("/proc/self/task").iterdir()))
-        if expected in (None, found):
-            break
-        time.sleep(0.001)
-    return found
-
-
 def in_child(work: Callable[[], None]) -> None:
     child = os.fork()
     if child == 0:
         work()
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
-
-
-def run_slices(slices: int) -> int:
-    """Spin for about so many slices; return how many instructions that is."""
-    rounds = slices * PER_SLICE // PER_ROUND
-    spin(rounds)
-    return PER_ROUND * rounds
-
-
-@pytest.fixture(autouse=True)
-def no_set_is_left() -> Iterator[None]:
-    """Stop what a test that failed has left counting, so that the next one can count."""
-    yield
-    for thing in gc.get_objects():
-        if isinstance(thing, EventSet):
-            thing.close()
 
 
 # --- 1 to 7 ---------------------------------------------------------------------------------------
@@ -172,144 +143,6 @@ def test_exclude_that_the_pmu_has_not_is_enosupp() -> None:
         EventSet("cycles:I")
     assert caught.value.papi_name == "PAPI_ENOSUPP"
     assert "EOPNOTSUPP" in str(caught.value)
-
-
-# --- 19 to 21: turns ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("inherit", [False, True], ids=["alone", "inherit"])
-def test_19_multiplexed_equals_unmultiplexed(inherit: bool, figure: FigureOf) -> None:
-    events = EventSet(",".join(NAMES[:10]), multiplex=True, slice_ms=SLICE_MS, inherit=inherit)
-    before = tasks()
-    events.start()
-    instructions = run_slices(100)
-    threads = tasks()
-    final = events.stop()
-    values = [final[at] for at in range(10)]
-    errors = [(value.value or 0) / instructions - 1 for value in values]
-    fractions = [value.fraction or 0 for value in values]
-    notes = events.notes
-    events.close()
-    figure(
-        f"10 events on {COUNTERS} counters in turns of {SLICE_MS} ms"
-        f"{', inherited' if inherit else ''}: scaled values against the true count",
-        f"{100 * min(errors):+.2f} % to {100 * max(errors):+.2f} %; "
-        f"counted {min(fractions):.3f} to {max(fractions):.3f} of the time",
-    )
-    assert notes == ()
-    assert threads == before + 1
-    assert {value.how for value in values} == {How.SCALED}
-    assert len({value.enabled_ns for value in values}) == 1
-    assert max(map(abs, errors)) < 0.1
-    # The fewest groups: two, of which one counts at a time.
-    assert sorted(round(10 * fraction) for fraction in fractions) == [5] * 10
-
-
-def test_19_what_fits_is_not_rotated() -> None:
-    events = EventSet(",".join((*NAMES[:COUNTERS], "cycles:u")), multiplex=True)
-    before = tasks()
-    events.start()
-    assert tasks(before) == before
-    spin(ROUNDS)
-    final = events.stop()
-    assert {final[at].how for at in range(COUNTERS + 1)} == {How.COUNTED}
-    assert events.group is not None
-    events.close()
-
-
-def test_19_later_turns_of_a_short_run_are_not_measured() -> None:
-    events = EventSet(",".join(NAMES[:10]), multiplex=True, slice_ms=30_000)
-    events.start()
-    spin(ROUNDS)
-    final = events.stop()
-    values = [final[at] for at in range(10)]
-    measured = [value for value in values if value.value is not None]
-    assert len(measured) in range(4, COUNTERS + 1)
-    for value in measured:
-        assert value.raw >= PER_ROUND * ROUNDS
-        assert 0.5 < (value.fraction or 0) <= 1
-    assert "not measured" in events.notes[0]
-    assert "too short" in events.notes[1]
-    for value in values:
-        if value.value is None:
-            assert (value.raw, value.running_ns) == (0, 0)
-            assert value.event in events.notes[0]
-    events.close()
-
-
-def test_19_braces_stay_together() -> None:
-    names = f"{NAMES[0]},{{{','.join(NAMES[1:6])}}},{NAMES[6]},{{{','.join(NAMES[7:11])}}}"
-    events = EventSet(names, multiplex=True, slice_ms=SLICE_MS)
-    events.start()
-    run_slices(12)
-    final = events.stop()
-    for first, last in ((1, 6), (7, 11)):
-        assert len({final[at].running_ns for at in range(first, last)}) == 1
-        assert len({final.raw(at) for at in range(first, last)}) == 1
-    events.close()
-
-
-def test_19_the_kernel_rotates_where_its_interval_serves(figure: FigureOf) -> None:
-    (pmu,) = core_pmus()
-    interval = pmu.path / "perf_event_mux_interval_ms"
-    before = interval.read_text()
-    interval.write_text("15\n")
-    try:
-        events = EventSet(",".join(NAMES[:10]), multiplex=True, slice_ms=SLICE_MS)
-        threads = tasks()
-        events.start()
-        assert tasks(threads) == threads
-        instructions = run_slices(100)
-        final = events.stop()
-        events.close()
-    finally:
-        interval.write_text(before)
-    errors = [(final[at].value or 0) / instructions - 1 for at in range(10)]
-    figure(
-        f"10 events on {COUNTERS} counters, rotated by the kernel every 15 ms",
-        f"{100 * min(errors):+.2f} % to {100 * max(errors):+.2f} %",
-    )
-    assert max(map(abs, errors)) < 0.15
-    assert all(0 < (final[at].fraction or 0) < 1 for at in range(10))
-
-
-def test_19_events_that_the_kernel_rotates_are_independent() -> None:
-    """Asked for by name it rotates them whatever its interval is."""
-    events = EventSet(",".join(NAMES[:10]), multiplex="kernel")
-    before = tasks()
-    events.start()
-    assert tasks(before) == before
-    instructions = run_slices(100)
-    final = events.stop()
-    events.close()
-    for at in range(10):
-        assert final[at].how is How.SCALED
-        assert final[at].value == pytest.approx(instructions, rel=0.1)
-
-
-def test_20_spread_under_multiplexing(figure: FigureOf) -> None:
-    events = EventSet(",".join(NAMES[:12]), multiplex=True, slice_ms=SLICE_MS)
-    rates: list[float] = []
-    for _ in range(8):
-        events.start()
-        instructions = run_slices(40)
-        final = events.stop()
-        rates.extend((final[at].value or 0) / instructions for at in range(12))
-    events.close()
-    spread = statistics.pstdev(rates) / statistics.mean(rates)
-    figure("12 events in turns, 8 times 40 slices: spread of the values", f"{100 * spread:.2f} %")
-    assert spread < 0.2
-
-
-def test_21_as_many_events_as_there_may_be() -> None:
-    names = [f"r{'0' * (at % 14)}8:{'u' * (1 + at // 14)}" for at in range(MANY)]
-    events = EventSet(",".join(names), multiplex=True, slice_ms=SLICE_MS)
-    events.start()
-    spin(ROUNDS)
-    final = events.stop()
-    events.close()
-    assert len(final) == MANY
-    assert sum(final[at].value is not None for at in range(MANY)) >= COUNTERS
 
 
 # --- 22 to 25: whose work -------------------------------------------------------------------------

@@ -1,0 +1,88 @@
+"""Components that a program adds, as docs/counters/components.md says."""
+
+from __future__ import annotations
+
+import pytest
+
+from gnomon.counters import EventSet, Target, add_component
+from gnomon.counters.component import (
+    Availability,
+    Event,
+    EventInfo,
+    Opened,
+    Overflow,
+    RawCount,
+)
+from gnomon.errors import ComponentError
+from gnomon.model.value import Domain, Scope
+
+
+class Ticks:
+    """Counts its own reads."""
+
+    name = "ticks"
+    description = "how often it was read"
+    how_measured = "counted"
+    scope = Scope.PROCESS
+    overflow = Overflow.NONE
+
+    def availability(self) -> Availability:
+        return Availability(True)
+
+    def counters(self) -> None:
+        return None
+
+    def events(self) -> list[EventInfo]:
+        return [EventInfo("ticks:::reads", self.name, "reads", "", self.scope)]
+
+    def resolve(self, name: str) -> tuple[Event, ...]:
+        found = [info for info in self.events() if info.name == name]
+        return tuple(Event(name, info, Domain.ALL, None) for info in found)
+
+    def open(self, events: list[Event], target: Target) -> Opened:
+        del target
+        return Opened(_Reads(len(events)), tuple(events))
+
+
+class _Reads:
+    def __init__(self, n: int) -> None:
+        self._n = n
+        self._reads = 0
+
+    def start(self, pid: int | None = None) -> None:
+        del pid
+        self._reads = 0
+
+    def read(self) -> tuple[RawCount, ...]:
+        self._reads += 1
+        return (RawCount(self._reads, 1000 * self._reads, 1000 * self._reads),) * self._n
+
+    def stop(self) -> tuple[RawCount, ...]:
+        return self.read()
+
+    def close(self) -> None:
+        self._n = 0
+
+
+def test_component_of_ones_own() -> None:
+    from gnomon.counters import sources
+
+    add_component(Ticks())  # type: ignore[arg-type]
+    try:
+        with EventSet("ticks:::reads,page-faults") as events:
+            assert [events.read().raw(0) for _ in range(3)] == [1, 2, 3]
+            events.reset()
+            assert events.read().raw(0) == 1
+        assert events.read()[0].component == "ticks"
+        events.remove("page-faults")
+        assert len(events.read()) == 1
+        events.close()
+        with pytest.raises(ComponentError, match="already"):
+            add_component(Ticks())  # type: ignore[arg-type]
+    finally:
+        sources._added.clear()
+    for name in ("kernel", "two words", ""):
+        other = Ticks()
+        other.name = name
+        with pytest.raises(ComponentError):
+            add_component(other)  # type: ignore[arg-type]
