@@ -10,6 +10,7 @@ import importlib.metadata
 import shutil
 import sys
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from guest.image import HERE, Image
@@ -47,10 +48,11 @@ def fill(share: Path, architecture: Architecture, image: Image, build: Path) -> 
     command.chmod(0o755)
     for name in _C_TESTS:
         shutil.copy(build / "native" / "tests" / name, programs)
-    library = build / "native" / "core" / "libgnomon-core.a"
+    # The static one has the core in it, too.
+    libraries = [build / "native" / "counters" / "libgnomon.a", "-ldl", "-lm"]
     include = ("-I", _ROOT / "native" / "include", "-I", _ROOT / "native" / "tests")
     for test in sorted((HERE / "native").glob("*.c")):
-        _compile(architecture, test, programs / test.stem, *include, "-pthread", after=[library])
+        _compile(architecture, test, programs / test.stem, *include, "-pthread", after=libraries)
     for name, options in _PROGRAMS.items():
         source = HERE / "programs" / f"{name.partition('.')[0]}.c"
         _compile(architecture, source, programs / name, *options)
@@ -104,10 +106,10 @@ def _compile(
     source: Path,
     program: Path,
     *options: str | Path,
-    after: list[Path] | None = None,
+    after: Sequence[str | Path] = (),
 ) -> None:
     run(
         architecture.compiler, "-std=gnu11", "-D_GNU_SOURCE", "-O2", *_WARNINGS, *options,
-        "-o", program, source, *(after or ()),
+        "-o", program, source, *after,
         purpose=f"{source.name} for {architecture.name}", remedy=_REMEDY,
     )  # fmt: skip

@@ -32,6 +32,19 @@ def test_hardware_groups(figure: FigureOf) -> None:
     )
 
 
+def test_hardware_sets(figure: FigureOf) -> None:
+    if not IS_POWER:
+        user_access(True)
+    done = run(BIN / "test_hardware_sets")
+    assert done.returncode == 0, done.stdout + done.stderr
+    figure(
+        "libgnomon: tests of sets of hardware events (test_hardware_sets.c)",
+        f"{len(re.findall('^test_', done.stdout, re.MULTILINE))} passed",
+    )
+    for found in re.findall(r"^  (\d+ turns, .+)$", done.stdout, re.MULTILINE):
+        figure("libgnomon: 10 events in turns of 10 ms", found)
+
+
 @pytest.mark.parametrize("test", CORE)
 def test_core(test: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GNOMON_TEST_WORK", "2")
