@@ -71,7 +71,11 @@ static void load(void)
 
 const struct gn_pfm *gn_pfm(const char **problem)
 {
+	/* The lock keeps a fork from happening within dlopen(3), whose own lock would stay taken.
+	 */
+	gn_lock(GN_LOCK_LIBPFM);
 	pthread_once(&once, load);
+	gn_unlock(GN_LOCK_LIBPFM);
 	*problem = trouble;
 	return is_loaded ? &table : NULL;
 }

@@ -383,6 +383,10 @@ static void test_forks(void)
 {
 	pthread_t thread[3];
 
+#ifdef __SANITIZE_ADDRESS__
+	/* GCC 12's AddressSanitizer has an allocator whose own locks hang a child. */
+	return;
+#endif
 	for (int i = 0; i < 3; i++)
 		CHECK_EQ(pthread_create(&thread[i], NULL, resolve_often, NULL), 0);
 	for (unsigned int i = check_work(40); i; i--) {

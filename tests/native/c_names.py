@@ -48,9 +48,9 @@ class Machine(NamedTuple):
 
 
 @cache
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the C program that says what names resolve to, built once for all tests."""
-    folder = tmp_path_factory.mktemp("names")
+def built(base: Path) -> Path:
+    """Return the C program that says what names resolve to, built once below `base`."""
+    folder = base / "names"
     options = ["-DGNOMON_PYTHON=OFF", "-DGNOMON_TESTS=ON", "-DCMAKE_BUILD_TYPE=Debug"]
     for command in (
         ["cmake", "-S", str(ROOT), "-B", str(folder), "-G", "Ninja", *options],

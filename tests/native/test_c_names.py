@@ -23,7 +23,7 @@ from gnomon.counters.components.tsc import TscComponent
 @pytest.fixture(scope="module")
 def print_events(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the C program that says what names resolve to."""
-    return built(tmp_path_factory)
+    return built(tmp_path_factory.getbasetemp())
 
 
 def names_of(machine: Machine) -> list[str]:

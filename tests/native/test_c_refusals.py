@@ -79,7 +79,7 @@ FILES = {
 @pytest.fixture(scope="module")
 def print_events(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the C program that says what names resolve to."""
-    return built(tmp_path_factory)
+    return built(tmp_path_factory.getbasetemp())
 
 
 def said_in_c(program: Path, root: str) -> dict[tuple[int, int], str]:

@@ -19,7 +19,7 @@ EVENTS = ("page-faults", "cs", "minor-faults", "cpu-migrations", "sched:sched_sw
 @pytest.fixture(scope="module")
 def print_events(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the C program that says what names resolve to."""
-    return built(tmp_path_factory)
+    return built(tmp_path_factory.getbasetemp())
 
 
 @pytest.fixture(autouse=True)
