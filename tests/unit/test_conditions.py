@@ -11,6 +11,7 @@ import os
 import threading
 from collections.abc import Callable
 from itertools import product
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -427,3 +428,23 @@ def test_every_exception_of_an_event_set_has_papis_name() -> None:
 def test_every_process_of_nobody_is_refused() -> None:
     with pytest.raises(EventSystemError):
         EventSet("page-faults", target=Target(pid=NO_PROCESS))
+
+
+def test_table_of_the_documentation() -> None:
+    """It has every condition that this page provokes, with the exceptions that carry its name."""
+    import gnomon.errors
+
+    page = Path(__file__).parents[2] / "docs" / "counters" / "index.md"
+    table = page.read_text().partition("| `papi_name` |")[2].partition("\n\n")[0]
+    papi_name = ""
+    listed: dict[str, set[str]] = {}
+    for line in table.splitlines()[2:]:
+        first, kinds, _ = (cell.strip() for cell in line.strip("|").split("|"))
+        papi_name = first.strip("`") or papi_name
+        for kind in kinds.split(", "):
+            found = getattr(gnomon.errors, kind.strip("`"))
+            # Two have PAPI's name from what was asked for.
+            assert found in (EmptySetError, NotInSetError) or found.papi_name == papi_name
+            listed.setdefault(papi_name, set()).add(found.__name__)
+    for row in ROWS.values():
+        assert row.kind.__name__ in listed[row.papi_name]

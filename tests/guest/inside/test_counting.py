@@ -40,7 +40,7 @@ def test_cpu_component_works() -> None:
 def test_doctor_finds_the_pmu() -> None:
     checks = {check["name"]: check for check in json.loads(gnomon("doctor", "--json"))["checks"]}
     assert checks["core PMU"]["state"] == "ok"
-    assert checks["core PMU"]["found"] == ("cpu" if IS_POWER else "armv8_pmuv3")
+    assert checks["core PMU"]["found"].startswith("cpu" if IS_POWER else "armv8_pmuv3")
 
 
 def test_event_set_counts_what_was_done() -> None:

@@ -179,13 +179,13 @@ static void test_user_reads_agree_with_the_kernels(void)
 }
 
 /* As many instruction counters as asked for in one group; 0 or what the kernel says to them. */
-static int open_full(struct gn_group *group, int n, uint32_t flags, int *failed)
+static int open_full(struct gn_group *group, int n, pid_t pid, uint32_t flags, int *failed)
 {
 	struct gn_event_spec spec[COUNTERS + 2];
 
 	for (int i = 0; i < n; i++)
 		spec[i] = hardware(PERF_COUNT_HW_INSTRUCTIONS, 0);
-	return gn_group_open(group, spec, n, 0, -1, flags, failed);
+	return gn_group_open(group, spec, n, pid, -1, flags, failed);
 }
 
 static void test_a_group_fits_or_does_not_count_at_all(void)
@@ -194,7 +194,7 @@ static void test_a_group_fits_or_does_not_count_at_all(void)
 	struct gn_group group;
 	int failed;
 
-	CHECK_EQ(open_full(&group, COUNTERS, GN_STARTED, NULL), 0);
+	CHECK_EQ(open_full(&group, COUNTERS, 0, GN_STARTED, NULL), 0);
 	spin(ROUNDS);
 	CHECK_EQ(gn_group_read_each(&group, count), 0);
 	for (int i = 0; i < COUNTERS; i++) {
@@ -203,10 +203,16 @@ static void test_a_group_fits_or_does_not_count_at_all(void)
 	}
 	gn_group_close(&group);
 
-	/* A leader that is off is not there when the kernel tries whether a member fits. */
-	CHECK_EQ(open_full(&group, COUNTERS + 2, 0, &failed), -EINVAL);
+	CHECK_EQ(open_full(&group, COUNTERS + 1, 0, 0, &failed), -EINVAL);
+	CHECK_EQ(failed, COUNTERS);
+
+	/*
+	 * A leader that is off is not there when the kernel tries whether a member fits, and that
+	 * of another task than the calling one cannot be opened so that it is.
+	 */
+	CHECK_EQ(open_full(&group, COUNTERS + 2, gettid(), 0, &failed), -EINVAL);
 	CHECK_EQ(failed, COUNTERS + 1);
-	CHECK_EQ(open_full(&group, COUNTERS + 1, 0, NULL), 0);
+	CHECK_EQ(open_full(&group, COUNTERS + 1, gettid(), 0, NULL), 0);
 	CHECK_EQ(gn_group_enable(&group), 0);
 	spin(ROUNDS);
 	CHECK_EQ(gn_group_read_each(&group, count), 0);
@@ -223,7 +229,7 @@ static void test_a_pinned_group_that_does_not_fit_is_busy(void)
 	struct gn_count count[COUNTERS + 1];
 	struct gn_group group;
 
-	CHECK_EQ(open_full(&group, COUNTERS + 1, GN_PINNED, NULL), 0);
+	CHECK_EQ(open_full(&group, COUNTERS + 1, gettid(), GN_PINNED, NULL), 0);
 	CHECK_EQ(gn_group_enable(&group), 0);
 	spin(ROUNDS);
 	CHECK_EQ(gn_group_read_each(&group, count), -EBUSY);
