@@ -330,7 +330,7 @@ int gn_set_start(gn_set handle)
 	if (set->is_running)
 		return gn_fail(GN_EISRUN, "event set %d: it is running; stop it first", handle);
 	if (!set->n_members)
-		return gn_fail(GN_EINVAL,
+		return gn_fail(set->had_events ? GN_EINVAL : GN_ENOCMP,
 			       "event set %d: it is empty; add events first (gn_set_add)", handle);
 	taken = atomic_fetch_or(&set->place->running, set->components) & set->components;
 	if (taken) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "codes.h"
+#include "libpfm.h"
 #include "presets.h"
 #include "query.h"
 #include "sysfs.h"
@@ -209,6 +210,16 @@ static int unknown_pmu(struct gn_query *query, const char *pmu)
 		      *suggested ? suggested : "; `gnomon events` lists what is here");
 }
 
+/* What to do about a name that is like none: most events of a CPU only libpfm4 knows. */
+static const char *remedy(void)
+{
+	const char *problem;
+
+	return gn_pfm(&problem) ? "; `gnomon events` lists those there are"
+				: " (without libpfm4, which knows those of CPUs); install it "
+				  "(Debian: apt-get install libpfm4)";
+}
+
 static int unknown(struct gn_query *query)
 {
 	const char *colons = strstr(query->name, ":::");
@@ -232,7 +243,7 @@ static int unknown(struct gn_query *query)
 	gn_nearest_text(&nearest, suggested, sizeof(suggested));
 	return gn_say(query->why, GN_ENOEVNT,
 		      "event '%s': no event, preset or tracepoint of that name%s", query->name,
-		      *suggested ? suggested : "; `gnomon events` lists those there are");
+		      *suggested ? suggested : remedy());
 }
 
 int gn_native_resolve(struct gn_query *query)

@@ -380,14 +380,16 @@ static int place(struct gn_plan *plan, struct wish *wishes, int n, int together,
 	return error;
 }
 
-/* Whether the event would open if it were alone. */
-static int opens_alone(const struct gn_plan *plan, const struct wish *wish)
+/* Whether the event would open if it were alone, and left out no more than this. */
+static int opens_alone(const struct gn_plan *plan, const struct wish *wish, uint32_t exclude)
 {
+	struct gn_event_spec spec = wish->spec;
 	struct gn_group group;
 	int error;
 
+	spec.exclude = exclude;
 	gn_group_begin(&group, plan->flags);
-	error = gn_group_add(&group, &wish->spec, pid_of(&plan->target[0]), plan->target[0].cpu);
+	error = gn_group_add(&group, &spec, pid_of(&plan->target[0]), plan->target[0].cpu);
 	gn_group_close(&group);
 	return !error;
 }
@@ -400,7 +402,7 @@ static int explain(const struct gn_plan *plan, const struct wish *wish, int n, i
 	int code;
 
 	if ((error == COMPETES || is_full(error)) && (plan->n_natives > plan->has_clock || n > 1) &&
-	    wish->pmu && opens_alone(plan, wish))
+	    wish->pmu && opens_alone(plan, wish, wish->spec.exclude))
 		return gn_say(why, GN_ECNFLCT,
 			      "event '%s': the PMU has no counter left for it beside the other "
 			      "events%s; %s",
@@ -408,6 +410,12 @@ static int explain(const struct gn_plan *plan, const struct wish *wish, int n, i
 			      plan->is_multiplexed ? "make the group smaller"
 						   : "count it in a set of its own, or let events "
 						     "take turns (gn_set_multiplex)");
+	if ((error == -EINVAL || error == -EOPNOTSUPP) && wish->spec.exclude &&
+	    opens_alone(plan, wish, 0))
+		return gn_say(why, GN_EINVAL_DOM,
+			      "event '%s': its PMU cannot leave out a privilege level; count it in "
+			      "all domains, without the modifiers u, k and h",
+			      event->name);
 	code = gn_refusal(error == COMPETES ? -EINVAL : error, event->flags, &cause);
 	return gn_say(why, code, "event '%s': %s", event->name, cause.text);
 }

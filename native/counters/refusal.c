@@ -164,21 +164,21 @@ static int no_such_event(int number, unsigned int flags, int error, struct gn_me
 static int invalid(unsigned int flags, struct gn_message *why)
 {
 	if (flags & GN_EVENT_CPU_WIDE)
-		return gn_say(why, GN_EINVAL,
+		return gn_say(why, GN_ECMP,
 			      "its PMU counts for a whole CPU or more, never for a thread; count "
 			      "with granularity CPU on a CPU of its `cpumask`");
 	if (flags & GN_EVENT_TRACEPOINT)
 		return gn_say(
-			why, GN_EINVAL,
+			why, GN_ESYS,
 			"the kernel does not take this tracepoint; `gnomon events` lists those "
 			"there are");
 	if (flags & GN_EVENT_HARDWARE)
-		return gn_say(why, GN_EINVAL,
+		return gn_say(why, GN_ESYS,
 			      "the PMU does not take this combination of event, parameters and "
 			      "modifiers, or has no counter for it; check its parameters and "
 			      "modifiers, and count fewer events together");
 	return gn_say(
-		why, GN_EINVAL,
+		why, GN_ESYS,
 		"the kernel does not take this combination of event, CPU and modifiers; check "
 		"the CPU's number and leave out the modifiers");
 }

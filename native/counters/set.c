@@ -347,6 +347,7 @@ static int add_unit(struct gn_event_set *set, struct batch *batch, int unit)
 		set->n_at += events[k++]->n;
 	}
 	set->units += !error;
+	set->had_events |= !error;
 	if (events != few)
 		free(events);
 	return error;

@@ -22,8 +22,8 @@ static inline void make_ready(void)
 
 static int no_cycles(void)
 {
-	return gn_fail(GN_ENOSUPP, "timer of cycles: no counter of cycles can be read here that "
-				   "runs at one rate; use the timers of nanoseconds");
+	return gn_fail(GN_ECMP, "timer of cycles: no counter of cycles can be read here that "
+				"runs at one rate; use the timers of nanoseconds");
 }
 
 int64_t gn_real_ns(void)

@@ -301,7 +301,7 @@ static void test_conditions_of_sets(void)
 
 	OK(gn_set_create(&set, NULL));
 	CHECK_EQ(gn_set_state(set), GN_STATE_STOPPED);
-	FAILS(gn_set_start(set), GN_EINVAL, "empty");
+	FAILS(gn_set_start(set), GN_ENOCMP, "empty");
 	FAILS(gn_set_stop(set, count), GN_ENOTRUN, "not running");
 	FAILS(gn_set_remove(set, "page-faults"), GN_EINVAL, "page-faults");
 	FAILS(gn_set_remove(set, "no-such-event"), GN_ENOEVNT, "no-such-event");
@@ -332,6 +332,7 @@ static void test_conditions_of_sets(void)
 	end_set(other);
 
 	OK(gn_set_clear(set));
+	FAILS(gn_set_start(set), GN_EINVAL, "empty");
 	dead = set;
 	OK(gn_set_destroy(&set));
 	FAILS(gn_set_destroy(&dead), GN_ENOEVST, "event set");
@@ -511,8 +512,8 @@ static void test_timers(void)
 		CHECK((double)(gn_real_cycles() - cycles) > 0.04 * gn_cycles_hz());
 		CHECK((double)(gn_virtual_cycles() - virtual_cycles) > 0.001 * gn_cycles_hz());
 	} else {
-		FAILS((int)cycles, GN_ENOSUPP, "cycles");
-		CHECK_EQ(virtual_cycles, GN_ENOSUPP);
+		FAILS((int)cycles, GN_ECMP, "cycles");
+		CHECK_EQ(virtual_cycles, GN_ECMP);
 	}
 }
 

@@ -227,6 +227,16 @@ def test_the_same_without_variables(print_events: Path) -> None:
     assert "it belongs to Intel Skylake X" in plain_answers[0]["message"]
 
 
+def test_without_libpfm4(print_events: Path, tmp_path: Path) -> None:
+    """A library that cannot be loaded is as none: the kernel's names are left."""
+    (tmp_path / "libpfm.so.4").write_bytes(b"")
+    names = ["cycles:u", "PAPI_TOT_INS", "page-faults", "SOME_EVENT:OF_A_CPU"]
+    answers = in_c(print_events, Machine(), names, LD_LIBRARY_PATH=str(tmp_path))
+    assert [answer["error"] for answer in answers] == [0, 0, 0, -7]
+    assert answers[1]["events"][0]["terms"] == [[1, 0, 1, 0, 0, 0, 0]]
+    assert answers[3]["message"].endswith("install it (Debian: apt-get install libpfm4)")
+
+
 def test_codes_are_papis(print_events: Path) -> None:
     names = ["PAPI_L1_DCM", "PAPI_REF_CYC", "papi_tot_ins", "PAPI_TOT_INS:u", "cycles"]
     codes = [a["events"][0]["code"] for a in in_c(print_events, Machine(), names) if a["events"]]

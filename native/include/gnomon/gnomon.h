@@ -211,8 +211,9 @@ GN_API int gn_set_list(gn_set set, uint32_t *codes, int *n);
 GN_API const char *gn_set_name(gn_set set, int index);
 
 /*
- * Begins at zero. GN_EINVAL: empty set; GN_EISRUN: it runs, or another set does with a component
- * of this one on the same thread; GN_ECLOST: pinned, but others have the counters.
+ * Begins at zero. GN_ENOCMP: it never had an event; GN_EINVAL: all were taken out; GN_EISRUN: it
+ * runs, or another set does with a component of this one on the same thread; GN_ECLOST: pinned, but
+ * others have the counters.
  */
 GN_API int gn_set_start(gn_set set);
 
