@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +23,8 @@ from gnomon.counters.pmu import SYSFS
 from gnomon.errors import EventError, UsageError
 from gnomon.model.value import Domain
 
-GOLDEN = Path(__file__).parents[1] / "golden"
+ROOT = Path(__file__).parents[2]
+GOLDEN = ROOT / "tests" / "golden"
 COMPONENTS = ("cpu", "kernel", "tsc")
 HARDWARE, TRACEPOINT, KERNEL_ONLY, EVERY_MODE, PRESET = 1, 2, 4, 8, 16
 DOMAINS = {
@@ -42,6 +45,22 @@ class Machine(NamedTuple):
     sysfs: Path = SYSFS
     tracefs: Path | None = None
     models: dict[str, str] | None = None
+
+
+@cache
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the C program that says what names resolve to, built once for all tests."""
+    folder = tmp_path_factory.mktemp("names")
+    options = ["-DGNOMON_PYTHON=OFF", "-DGNOMON_TESTS=ON", "-DCMAKE_BUILD_TYPE=Debug"]
+    for command in (
+        ["cmake", "-S", str(ROOT), "-B", str(folder), "-G", "Ninja", *options],
+        ["cmake", "--build", str(folder), "--target", "print_events"],
+    ):
+        if shutil.which(command[0]) is None:
+            pytest.fail("cmake is not installed: run `make setup`, or install the package cmake")
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "native" / "tests" / "print_events"
 
 
 def in_c(program: Path, machine: Machine, names: Iterable[str], **variables: str) -> list[Resolved]:

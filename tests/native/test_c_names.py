@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 import pytest
-from c_names import GOLDEN, Machine, compare, in_c, modified
+from c_names import GOLDEN, Machine, built, compare, in_c, modified
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +18,12 @@ from gnomon.counters import presets
 from gnomon.counters.components.cpu import CpuComponent, libpfm_pmus
 from gnomon.counters.components.kernel import KernelComponent
 from gnomon.counters.components.tsc import TscComponent
+
+
+@pytest.fixture(scope="module")
+def print_events(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the C program that says what names resolve to."""
+    return built(tmp_path_factory)
 
 
 def names_of(machine: Machine) -> list[str]:

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from c_names import built
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -73,6 +74,12 @@ FILES = {
         "0::/lxc_x/lxc",
     ],
 }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def print_events(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the C program that says what names resolve to."""
+    return built(tmp_path_factory)
 
 
 def said_in_c(program: Path, root: str) -> dict[tuple[int, int], str]:

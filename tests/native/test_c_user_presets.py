@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from c_names import Machine, compare, in_c
+from c_names import Machine, built, compare, in_c
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +14,12 @@ from gnomon.counters import presets
 from gnomon.errors import PresetFileError
 
 EVENTS = ("page-faults", "cs", "minor-faults", "cpu-migrations", "sched:sched_switch", "cycles")
+
+
+@pytest.fixture(scope="module")
+def print_events(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the C program that says what names resolve to."""
+    return built(tmp_path_factory)
 
 
 @pytest.fixture(autouse=True)

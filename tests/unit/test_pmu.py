@@ -180,7 +180,7 @@ def test_parameter_in_several_pieces(value: int) -> None:
         ("cpu_core/event=0x100/", "event=0x100 does not fit its 8 bits on 'cpu_core'"),
         ("cpu_core/edge=2/", "does not fit its 1 bits"),
         ("cpu_core/event=many/", "event=many is not a number"),
-        ("cpu_core/event=-1/", "is not a number"),
+        ("cpu_core/event=-1/", "event=-1 is not a number"),
         ("cpu_core/event=/", "event= is not a number"),
         ("cpu_core/config=0x10000000000000000/", "does not fit 64 bits"),
         ("cpu_core/instructions=1/", "no event or parameter 'instructions'"),
