@@ -111,10 +111,12 @@ static int open_one(struct gn_group *group, const struct gn_event_spec *spec, in
 		/*
 		 * When the driver adds up whether a group fits, it leaves out a leader that is off,
 		 * unless an execve will enable it (armpmu's validate_event); one event too many
-		 * would get in, and the group would never count. Ours are closed by an execve of
-		 * the calling process; what others execute or inherit must not be enabled by it.
+		 * would get in, and the group would never count. Events of our own process (only
+		 * those are read from user space) are closed by its execve; what others execute or
+		 * inherit must not be enabled by it.
 		 */
-		if (leads && pid == 0 && !(group->flags & (GN_INHERIT | GN_INHERIT_THREADS)))
+		if (leads && (pid == 0 || group->flags & GN_USER_READ) &&
+		    !(group->flags & (GN_INHERIT | GN_INHERIT_THREADS)))
 			attr.enable_on_exec = 1;
 		/* 64 bits where the PMU has such counters (always that of cycles), else 32. */
 		if ((group->flags & GN_USER_READ) && !spec->config1) {

@@ -229,10 +229,13 @@ static void test_a_child_does_not_turn(void)
 	}
 	CHECK_EQ(waitpid(child, &status, 0), child);
 	CHECK_EQ(status, 0);
-	work_for_turns(set, 4);
+	/* Where others have the CPU, all of a turn may pass without us. */
+	count[0] = count[1] = 0;
+	for (uint64_t turns = 4; count[0] < 0 || count[1] <= 0; turns += 2) {
+		work_for_turns(set, turns);
+		OK(gn_set_read(set, count));
+	}
 	OK(gn_set_stop(set, count));
-	CHECK(count[0] >= 0);
-	CHECK(count[1] > 0);
 	end_set(set);
 }
 
