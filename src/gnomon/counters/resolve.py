@@ -110,6 +110,12 @@ def _unknown(name: str) -> EventNameError:
         known = [one.name for one in sources()]
         if is_disabled(prefix):
             return ComponentNameError(name, f"component '{prefix}' was disabled")
+        if prefix in known:
+            return EventNameError(
+                name,
+                f"component '{prefix}' has no event of that name; `gnomon events --component "
+                f"{prefix}` lists those it has",
+            )
         return ComponentNameError(
             name,
             f"there is no component '{prefix}'",
