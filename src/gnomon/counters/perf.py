@@ -22,6 +22,10 @@ NativeSpec = tuple[int, int, int, int, int, int, int]
 NativeCounts = tuple[tuple[int, int, int], ...]
 """Raw count and both times of each native event."""
 
+# Of enum perf_type_id: hardware and cache events; software events and tracepoints.
+_GENERIC_TYPES = (0, 3)
+_KERNELS_TYPES = (1, 2)
+
 if TYPE_CHECKING:
     from gnomon.counters.presets.formula import Formula
 
@@ -116,23 +120,37 @@ def join(specs: Sequence[PerfSpec], natives: NativeCounts) -> tuple[RawCount, ..
 def native_specs(events: Sequence[Event], *, together: bool) -> tuple[list[NativeSpec], list[int]]:
     """Return what `_core.Group` wants for events, and which event each native one belongs to.
 
-    `together` puts all into one kernel group; otherwise only brace groups stay together.
+    `together` puts all into one kernel group, or, on hybrid CPUs, into one for each PMU, which is
+    as far as groups go; otherwise only brace groups stay together.
     """
     specs: list[NativeSpec] = []
     owners: list[int] = []
     leader_of: dict[int, int] = {}
+    leader_on: dict[int, int] = {}
     for owner, event in enumerate(events):
         for term in event.spec.terms:
             own = len(specs)
             leader = own
             if together:
-                leader = 0
+                pmu = pmu_of(term.encoding)
+                leader = leader_on.setdefault(pmu, own if leader_on else 0) if pmu else 0
             elif event.group is not None:
                 leader = leader_of.setdefault(event.group, own)
             e = term.encoding
             specs.append((e.type, e.config, e.config1, e.config2, e.config3, e.exclude, leader))
             owners.append(owner)
     return specs, owners
+
+
+def pmu_of(encoding: Encoding) -> int:
+    """Return the type of the PMU that an event says it counts on, 0 where it may be any.
+
+    Source: PERF_PMU_TYPE_SHIFT of perf_event_open(2): hybrid CPUs' generic events name theirs in
+    the upper half of the configuration.
+    """
+    if encoding.type in _GENERIC_TYPES:
+        return encoding.config >> 32
+    return 0 if encoding.type in _KERNELS_TYPES else encoding.type
 
 
 def narrowed(event: Event) -> Event | None:
