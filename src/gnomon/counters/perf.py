@@ -5,6 +5,7 @@ Source: perf_event_open(2).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,9 +23,11 @@ NativeSpec = tuple[int, int, int, int, int, int, int]
 NativeCounts = tuple[tuple[int, int, int], ...]
 """Raw count and both times of each native event."""
 
-# Of enum perf_type_id: hardware and cache events; software events and tracepoints.
+# Of enum perf_type_id: hardware and cache events; software events and tracepoints; raw events.
 _GENERIC_TYPES = (0, 3)
 _KERNELS_TYPES = (1, 2)
+_RAW_TYPE = 4
+_X86 = ("x86_64", "i686", "i386")
 
 if TYPE_CHECKING:
     from gnomon.counters.presets.formula import Formula
@@ -146,10 +149,13 @@ def pmu_of(encoding: Encoding) -> int:
     """Return the type of the PMU that an event says it counts on, 0 where it may be any.
 
     Source: PERF_PMU_TYPE_SHIFT of perf_event_open(2): hybrid CPUs' generic events name theirs in
-    the upper half of the configuration.
+    the upper half of the configuration. PERF_TYPE_RAW is the number of x86's core PMU, and nobody's
+    elsewhere.
     """
     if encoding.type in _GENERIC_TYPES:
         return encoding.config >> 32
+    if encoding.type == _RAW_TYPE:
+        return _RAW_TYPE if os.uname().machine in _X86 else 0
     return 0 if encoding.type in _KERNELS_TYPES else encoding.type
 
 
