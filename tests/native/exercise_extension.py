@@ -63,6 +63,82 @@ def groups() -> None:
     assert made
 
 
+def growing() -> None:
+    """Events come and go, at both ends and in the middle, and what was counted stays with each."""
+    for flags in (0, _core.INDEPENDENT):
+        group = _core.Group([spec(TASK_CLOCK)], 0, -1, flags, ("a",), lambda *row: row)
+        leads = [0, 0, 0] if not flags else [1, 2, 1]
+        group.add([spec(PAGE_FAULTS, leads[0]), spec(5, leads[1])], ("b", "c"))
+        group.start()
+        bytearray(1 << 20)
+        first, at = group.read_at()
+        assert at <= _core.clock_ns()
+        taken = group.take()
+        assert [row[0] for row in (taken[0], taken[1], taken[2])] == ["a", "b", "c"]
+        assert taken.raw(0) > first.raw(0) > 0
+        assert group.read()[0][2] > 0
+        bytearray(1 << 20)
+        final = group.stop()
+        group.remove(2)
+        assert group.take().counts() == final.counts()[:2]
+        assert [row[0] for row in group.read().counts()] == [0, 0]
+        group.add([spec(6, leads[2])], ("d",))
+        if flags:
+            fails(OSError, group.remove, 1)
+            group.remove(0)
+        group.remove(1)
+        assert len(group.read()) == (1 if flags else 2)
+        for index in (-1, 3, 2**70):
+            fails(IndexError, group.remove, index)
+        fails(TypeError, group.remove, "b")
+        fails(OSError, group.add, [spec(9999, 0)], ("e",))
+        fails(OSError, group.add, [spec(1, 77)], ("e",))
+        fails(ValueError, group.add, [spec(1)], ("e", "f"))
+        fails(ValueError, group.add, [], ())
+        fails(TypeError, group.add, 1, 2)
+        group.start()
+        assert group.stop().counts()
+        group.close()
+        fails(ValueError, group.add, [spec(1)], ("e",))
+        fails(ValueError, group.take)
+        fails(ValueError, group.read_at)
+
+
+def rotations() -> None:
+    groups = [_core.Group([spec(PAGE_FAULTS)], 0, -1, 0, ("a",), print) for _ in range(4)]
+    turns = tuple((group,) for group in groups)
+    for prepared in (True, False):
+        rotation = _core.Rotation()
+        if prepared:
+            rotation.prepare()
+            rotation.prepare()
+        rotation.start(turns, 1_000_000)
+        fails(OSError, rotation.start, turns, 1_000_000)
+        while rotation.turns < 6:
+            bytearray(1 << 20)
+        child = os.fork()
+        if child == 0:
+            quiet = rotation.turns == 0
+            rotation.pause()
+            rotation.close()
+            os._exit(0 if quiet else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        rotation.pause()
+        rotation.start((tuple(groups[:2]), tuple(groups[2:])), 1_000_000)
+        rotation.close()
+        rotation.close()
+    for wrong in ((), ((),), (turns[0], ()), ((1,),), (1,)):
+        fails(Exception, _core.Rotation().start, wrong, 1_000_000)
+    fails(OSError, _core.Rotation().start, turns, 0)
+    # Dropped while it rotates, it ends its thread before its groups go.
+    rotation = _core.Rotation()
+    rotation.start(turns, 1_000_000)
+    del rotation
+    for group in groups:
+        group.close()
+    fails(ValueError, _core.Rotation().start, turns, 1_000_000)
+
+
 def forks() -> None:
     """A child of a counting process must neither crash nor touch its parent's counts."""
     group = _core.Group([spec(TASK_CLOCK)], 0, -1, _core.USER_READ, ("a",), lambda *row: row)
@@ -252,6 +328,8 @@ def nothing_leaks() -> None:
 def main() -> int:
     for exercise in (
         groups,
+        growing,
+        rotations,
         forks,
         refusals,
         readings,

@@ -17,6 +17,8 @@ from gnomon.counters.component import (
     Sharing,
 )
 from gnomon.counters.options import Options, State, adapted, checked
+from gnomon.counters.perf import PerfSpec, native_specs
+from gnomon.counters.pmu import Encoding
 from gnomon.counters.resolve import one
 from gnomon.counters.spots import Spot, group_of, inheritance, spots, threads
 from gnomon.errors import EventSystemError, EventUnavailableError, NotRunningError, RunningError
@@ -177,6 +179,28 @@ def test_spots(tmp_path: Path) -> None:
     assert all(spot.pid == -1 and spot.cpu >= 0 for spot in everywhere)
     # What is gone cannot be listed; the kernel says so when it is opened.
     assert threads(999, proc) == [999]
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_groups_of_hybrid_cpus_are_one_a_pmu(machine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel holds no group together across PMUs; generic events may be on any."""
+    names = os.uname()
+    monkeypatch.setattr(os, "uname", lambda: os.uname_result((*names[:4], machine)))
+
+    def leaders(*encodings: Encoding) -> list[int]:
+        (event,) = one("page-faults")
+        events = [event._replace(spec=PerfSpec.of(e, hardware=True)) for e in encodings]
+        return [spec[-1] for spec in native_specs(events, together=True)[0]]
+
+    core, atom = Encoding(0, 4 << 32), Encoding(3, 10 << 32 | 2)
+    software, generic = Encoding(1, 2), Encoding(0, 1)
+    raw_core, raw_atom = Encoding(4, 0xC0), Encoding(10, 0xC0)
+    assert leaders(core, atom, core, atom) == [0, 1, 0, 1]
+    assert leaders(software, core, atom, software, raw_atom) == [0, 0, 2, 0, 2]
+    assert leaders(generic, raw_core, generic) == [0, 0, 0]
+    assert leaders(raw_core, generic, software) == [0, 0, 0]
+    # A raw event is on x86's core PMU, and elsewhere on the one there is.
+    assert leaders(raw_atom, atom, raw_core) == [0, 0, 2 if machine == "x86_64" else 0]
 
 
 def test_own_process_and_group() -> None:

@@ -5,6 +5,7 @@ Source: perf_event_open(2).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,6 +22,12 @@ NativeSpec = tuple[int, int, int, int, int, int, int]
 
 NativeCounts = tuple[tuple[int, int, int], ...]
 """Raw count and both times of each native event."""
+
+# Of enum perf_type_id: hardware and cache events; software events and tracepoints; raw events.
+_GENERIC_TYPES = (0, 3)
+_KERNELS_TYPES = (1, 2)
+_RAW_TYPE = 4
+_X86 = ("x86_64", "i686", "i386")
 
 if TYPE_CHECKING:
     from gnomon.counters.presets.formula import Formula
@@ -116,23 +123,40 @@ def join(specs: Sequence[PerfSpec], natives: NativeCounts) -> tuple[RawCount, ..
 def native_specs(events: Sequence[Event], *, together: bool) -> tuple[list[NativeSpec], list[int]]:
     """Return what `_core.Group` wants for events, and which event each native one belongs to.
 
-    `together` puts all into one kernel group; otherwise only brace groups stay together.
+    `together` puts all into one kernel group, or, on hybrid CPUs, into one for each PMU, which is
+    as far as groups go; otherwise only brace groups stay together.
     """
     specs: list[NativeSpec] = []
     owners: list[int] = []
     leader_of: dict[int, int] = {}
+    leader_on: dict[int, int] = {}
     for owner, event in enumerate(events):
         for term in event.spec.terms:
             own = len(specs)
             leader = own
             if together:
-                leader = 0
+                pmu = pmu_of(term.encoding)
+                leader = leader_on.setdefault(pmu, own if leader_on else 0) if pmu else 0
             elif event.group is not None:
                 leader = leader_of.setdefault(event.group, own)
             e = term.encoding
             specs.append((e.type, e.config, e.config1, e.config2, e.config3, e.exclude, leader))
             owners.append(owner)
     return specs, owners
+
+
+def pmu_of(encoding: Encoding) -> int:
+    """Return the type of the PMU that an event says it counts on, 0 where it may be any.
+
+    Source: PERF_PMU_TYPE_SHIFT of perf_event_open(2): hybrid CPUs' generic events name theirs in
+    the upper half of the configuration. PERF_TYPE_RAW is the number of x86's core PMU, and nobody's
+    elsewhere.
+    """
+    if encoding.type in _GENERIC_TYPES:
+        return encoding.config >> 32
+    if encoding.type == _RAW_TYPE:
+        return _RAW_TYPE if os.uname().machine in _X86 else 0
+    return 0 if encoding.type in _KERNELS_TYPES else encoding.type
 
 
 def narrowed(event: Event) -> Event | None:

@@ -30,8 +30,9 @@ from gnomon.counters.perf import (
     join,
     narrowed,
     native_specs,
+    pmu_of,
 )
-from gnomon.counters.pmu import pmu_name
+from gnomon.counters.pmu import core_pmus, pmu_name
 from gnomon.counters.spots import Spot, inheritance, spots, threads_only_is_known
 from gnomon.errors import EventUnavailableError, refused
 from gnomon.model.value import Domain, Value
@@ -176,6 +177,8 @@ class PerfCounting:
     def _open_first(
         self, event: Event, specs: list[NativeSpec], descriptors: tuple[Event, ...]
     ) -> None:
+        if self._together and _is_one_of_several(event):
+            self._flags |= _core.INDEPENDENT
         flags = self._flags
         places = spots(self._target)
         if places == (Spot(0, -1),) and event.spec.hardware and not flags & _ELSEWHERE:
@@ -253,6 +256,12 @@ class PerfCounting:
             return False
         alone.close()
         return True
+
+
+def _is_one_of_several(event: Event) -> bool:
+    """Return whether events of other core PMUs may come beside one (hybrid CPUs)."""
+    kinds = {pmu_of(term.encoding) for term in event.spec.terms} - {0}
+    return event.spec.hardware and bool(kinds) and len(core_pmus()) > 1
 
 
 def _conflict(event: Event, beside: Sequence[Event], number: int, pmu: str) -> Refusal:

@@ -101,6 +101,16 @@ def test_7_remaining_values_keep_their_order(removed: int) -> None:
             assert PER_ROUND * ROUNDS <= reading.raw(at) < PER_ROUND * ROUNDS + AROUND
 
 
+def test_names_of_every_kind_are_in_one_group() -> None:
+    """Generic, raw and the kernel's own: each comes as another type to the same PMU."""
+    name = f"{core_pmus()[0].name}/inst_retired/u"
+    with EventSet(f"instructions:u,r8:u,{name},page-faults") as events:
+        spin(ROUNDS)
+    reading = events.read()
+    assert reading.raw(0) == reading.raw(1) == reading.raw(2) >= PER_ROUND * ROUNDS
+    assert reading[0].running_ns == reading[2].running_ns == reading[0].enabled_ns
+
+
 # --- 12: groups that do not fit -------------------------------------------------------------------
 
 
