@@ -23,7 +23,7 @@ struct gn_event_set {
 	uint32_t epoch; /* the process that it belongs to */
 	int tid;	/* the thread that made it */
 	int is_running;
-	int had_events; /* at any time */
+	int had_events;	 /* at any time */
 	int is_plain;	 /* one read(2) gives all counts as they are, in order */
 	int quick_fd;	 /* what gn_set_read() reads while that is so and it runs; else -1 */
 	int takes_turns; /* and whether by a thread of ours */

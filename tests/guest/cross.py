@@ -49,7 +49,7 @@ def fill(share: Path, architecture: Architecture, image: Image, build: Path) -> 
     for name in _C_TESTS:
         shutil.copy(build / "native" / "tests" / name, programs)
     # The static one has the core in it, too.
-    libraries = [build / "native" / "counters" / "libgnomon.a", "-ldl", "-lm"]
+    libraries: list[str | Path] = [build / "native" / "counters" / "libgnomon.a", "-ldl", "-lm"]
     include = ("-I", _ROOT / "native" / "include", "-I", _ROOT / "native" / "tests")
     for test in sorted((HERE / "native").glob("*.c")):
         _compile(architecture, test, programs / test.stem, *include, "-pthread", after=libraries)
