@@ -208,7 +208,7 @@ static void test_inherited_turns(void)
 		CHECK(value[i].running_ns > 0);
 		CHECK(value[i].running_ns < value[i].enabled_ns);
 		/* The child's time, not that of the thread that turns or of this one. */
-		CHECK(value[i].enabled_ns >= 12 * SLICE_MS * 1000000);
+		CHECK(value[i].enabled_ns >= 6 * SLICE_MS * 1000000);
 	}
 	end_set(set);
 }
