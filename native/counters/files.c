@@ -139,7 +139,7 @@ int gn_is_folder(const char *format, ...)
 	return !failed && !stat(path, &about) && S_ISDIR(about.st_mode);
 }
 
-int gn_names_add(struct gn_names *list, const char *name)
+static int add_name(struct gn_names *list, const char *name)
 {
 	if (list->n == list->room) {
 		const size_t room = list->room ? 2 * list->room : 64;
@@ -185,7 +185,7 @@ static int collect(DIR *folder, struct gn_names *list)
 			continue;
 		if (list->n == NAMES_MAX)
 			return -EFBIG;
-		failed = gn_names_add(list, entry->d_name);
+		failed = add_name(list, entry->d_name);
 		if (failed)
 			return failed;
 	}

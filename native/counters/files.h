@@ -45,9 +45,6 @@ __attribute__((format(printf, 2, 3))) int gn_names_in(struct gn_names *list, con
 /* Whether the folder has any entry: 1, 0 or a negative errno. */
 __attribute__((format(printf, 1, 2))) int gn_has_names(const char *format, ...);
 
-/* Adds a copy of a name. Returns 0 or -ENOMEM. */
-int gn_names_add(struct gn_names *list, const char *name);
-
 void gn_names_free(struct gn_names *list);
 
 /* Removes the blanks around a text in place and returns where it begins. */

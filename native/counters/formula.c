@@ -63,11 +63,6 @@ int gn_event_evaluate_timed(const struct gn_event *event, const double *counts, 
 	return 0;
 }
 
-int gn_event_evaluate(const struct gn_event *event, const double *counts, double *result)
-{
-	return gn_event_evaluate_timed(event, counts, NAN, result);
-}
-
 int gn_program_is_sound(const struct gn_program *program, int natives)
 {
 	int depth = 0;

@@ -62,7 +62,8 @@ static void find_cores(void)
 	closedir(folder);
 }
 
-int gn_pmu_core_count(void)
+/* How many PMUs the cores here have: 0 in most virtual machines, 2 and more on hybrid CPUs. */
+static int core_count(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -89,7 +90,7 @@ uint32_t gn_pmu_of(const struct gn_event_spec *spec)
 	default:
 		return spec->type;
 	}
-	return gn_pmu_core_count() == 1 ? cores[0] : PERF_TYPE_RAW;
+	return core_count() == 1 ? cores[0] : PERF_TYPE_RAW;
 }
 
 uint64_t gn_pmu_interval_ns(uint32_t pmu)

@@ -8,9 +8,6 @@
 
 #include "gnomon/perf.h"
 
-/* How many PMUs the cores here have: 0 in most virtual machines, 2 and more on hybrid CPUs. */
-int gn_pmu_core_count(void);
-
 /*
  * The number of the PMU that an event counts on: two events whose numbers differ never compete for
  * counters, and cannot be in one kernel group. 0: the kernel counts it, without a PMU.

@@ -82,7 +82,4 @@ void gn_event_free(struct gn_event *event);
 int gn_event_evaluate_timed(const struct gn_event *event, const double *counts, double seconds,
 			    double *result);
 
-/* The same, of formulas that do not ask for the time; those that do have no value. */
-int gn_event_evaluate(const struct gn_event *event, const double *counts, double *result);
-
 #endif

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from gnomon import _core
 from gnomon.counters.names import TypedName, modifiers, nearest, pmu_terms, split
+from gnomon.counters.resolve import resolve
 from gnomon.errors import EventNameError, UsageError
 from gnomon.model.value import Domain
 
@@ -147,3 +148,10 @@ def test_nearest_names() -> None:
     assert nearest("l1d:replacment", known) == ("L1D:REPLACEMENT",)
     assert nearest("something else entirely", known) == ()
     assert len(nearest("fault", [f"fault{n}" for n in range(9)])) == 3
+
+
+def test_a_component_that_is_there_is_not_called_missing() -> None:
+    with pytest.raises(EventNameError, match="component 'kernel' has no event of that name"):
+        resolve("kernel:::page-faults")
+    with pytest.raises(EventNameError, match="no component 'kernal'; did you mean kernel:::"):
+        resolve("kernal:::page-faults")

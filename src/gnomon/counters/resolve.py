@@ -105,6 +105,12 @@ def _unknown(name: str) -> EventNameError:
     prefix = name.partition(":::")[0]
     if ":::" in name:
         known = [source.name for source in COMPONENTS]
+        if prefix in known:
+            return EventNameError(
+                name,
+                f"component '{prefix}' has no event of that name; `gnomon events {prefix}` lists "
+                "those it has",
+            )
         return EventNameError(
             name,
             f"there is no component '{prefix}'",
