@@ -266,6 +266,13 @@ static struct gn_value value_of(const struct gn_event_set *set, const struct gn_
 
 /* --- counting --------------------------------------------------------------------------------- */
 
+/* Whenever `base` of a running set changes. */
+static void set_quick_zero(struct gn_event_set *set)
+{
+	for (int i = 0; set->quick_fd >= 0 && i < set->n_members; i++)
+		set->quick_zero[i] = set->plan.native[i].base.value;
+}
+
 struct plain_reading {
 	struct gn_reading head;
 	uint64_t value[GN_EVENTS_MAX];
@@ -289,6 +296,7 @@ static void begin_plain_at_zero(struct gn_event_set *set, const struct plain_rea
 	for (int i = 0; i < set->plan.n_natives; i++)
 		set->plan.native[i].base = (struct gn_count){
 			reading->value[i], reading->head.enabled, reading->head.running};
+	set_quick_zero(set);
 }
 
 static int read_all(struct gn_event_set *set)
@@ -342,8 +350,9 @@ int gn_set_start(gn_set handle)
 	else
 		error = gn_plan_start(&set->plan, set->rotates, set->options.slice_ns);
 	set->is_running = !error;
-	if (set->is_plain && !group_of(set)->mapped)
+	if (set->is_plain && !group_of(set)->mapped && set->n_members <= GN_QUICK_MAX)
 		set->quick_fd = group_of(set)->fd[0];
+	set_quick_zero(set);
 	/* Only a read shows that pinned events did not get their counters. */
 	if (!error && set->plan.flags & GN_PINNED) {
 		error = gn_plan_read(&set->plan, gn_set_is_own(set));
@@ -406,20 +415,30 @@ int gn_set_stop(gn_set handle, int64_t *counts)
 static void give_plain(struct gn_event_set *set, const struct plain_reading *reading,
 		       int64_t *counts)
 {
-	const struct gn_native *native = set->plan.native;
-	const int n = set->n_members;
+	for (int i = 0; i < set->n_members; i++)
+		set->plan.native[i].now = (struct gn_count){
+			reading->value[i], reading->head.enabled, reading->head.running};
+	take_counts(set);
+	give_counts(set, counts);
+}
 
-	if (reading->head.enabled - native->base.enabled !=
-	    reading->head.running - native->base.running) {
-		for (int i = 0; i < n; i++)
-			set->plan.native[i].now = (struct gn_count){
-				reading->value[i], reading->head.enabled, reading->head.running};
-		take_counts(set);
-		give_counts(set, counts);
-		return;
-	}
+/* The same, of a few events that counted all the time; 0 if it cannot be done so. */
+static inline int read_quickly(const struct gn_event_set *set, int64_t *counts)
+{
+	const int n = set->n_members;
+	const ssize_t size = (ssize_t)gn_reading_size(n);
+	const struct gn_count *base = &set->plan.native[0].base;
+	struct {
+		struct gn_reading head;
+		uint64_t value[GN_QUICK_MAX];
+	} reading;
+
+	if (read(set->quick_fd, &reading, (size_t)size) != size ||
+	    reading.head.enabled - base->enabled != reading.head.running - base->running)
+		return 0;
 	for (int i = 0; i < n; i++)
-		counts[i] = (int64_t)(reading->value[i] - native[i].base.value);
+		counts[i] = (int64_t)(reading.value[i] - set->quick_zero[i]);
+	return 1;
 }
 
 int gn_set_read(gn_set handle, int64_t *counts)
@@ -432,20 +451,13 @@ int gn_set_read(gn_set handle, int64_t *counts)
 		return GN_ENOEVST;
 	if (!counts && set->n_members)
 		return no_room(set);
-	if (set->quick_fd >= 0) {
-		const ssize_t size = (ssize_t)gn_reading_size(set->n_members);
-
-		if (read(set->quick_fd, &reading, (size_t)size) == size) {
-			give_plain(set, &reading, counts);
-			return GN_OK;
-		}
-	}
+	if (set->quick_fd >= 0 && read_quickly(set, counts))
+		return GN_OK;
 	if (set->is_running && set->is_plain) {
 		error = read_plain(set, &reading);
-		if (error)
-			return kernel_error(set, error);
-		give_plain(set, &reading, counts);
-		return GN_OK;
+		if (!error)
+			give_plain(set, &reading, counts);
+		return error ? kernel_error(set, error) : GN_OK;
 	}
 	if (set->is_running)
 		error = read_all(set);
@@ -511,6 +523,7 @@ static int accumulate_plain(struct gn_event_set *set, int64_t *counts)
 								    : (int64_t)native->count.value);
 		native->base = native->now;
 	}
+	set_quick_zero(set);
 	return 0;
 }
 
@@ -553,6 +566,7 @@ static int reset_running(struct gn_event_set *set)
 		if (ioctl(group_of(set)->fd[0], PERF_EVENT_IOC_RESET, 0))
 			return -errno;
 		set->plan.native[0].base.value = 0;
+		set_quick_zero(set);
 		return 0;
 	}
 	if (set->is_plain) {

@@ -12,14 +12,14 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-static struct gn_process *_Atomic process;
+struct gn_process *_Atomic gn_process_page;
 static _Atomic uint32_t epochs;
 static pthread_key_t thread_end;
 static _Thread_local struct gn_self self;
 
 static void wipe(void)
 {
-	memset(process, 0, sizeof(*process));
+	memset(gn_process_page, 0, sizeof(*gn_process_page));
 }
 
 static void leave_locked(struct gn_process *now, struct gn_place *place)
@@ -39,9 +39,11 @@ static void leave_locked(struct gn_process *now, struct gn_place *place)
 static void end_thread(void *argument)
 {
 	struct gn_place *place = argument;
+	struct gn_process *process;
 
 	if (self.epoch != gn_epoch())
 		return;
+	process = gn_process_page;
 	pthread_mutex_lock(&process->lock);
 	place->has_ended = 1;
 	leave_locked(process, place);
@@ -61,7 +63,7 @@ static void make_process(void)
 		munmap(made, bytes);
 		return;
 	}
-	process = made;
+	gn_process_page = made;
 	if (madvise(made, bytes, MADV_WIPEONFORK))
 		pthread_atfork(NULL, NULL, wipe);
 }
@@ -70,8 +72,12 @@ struct gn_process *gn_process(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	if (!process)
+	struct gn_process *process = gn_process_page;
+
+	if (!process) {
 		pthread_once(&once, make_process);
+		process = gn_process_page;
+	}
 	if (process && !atomic_load(&process->epoch)) {
 		uint32_t none = 0;
 
@@ -79,11 +85,6 @@ struct gn_process *gn_process(void)
 					       atomic_fetch_add(&epochs, 1) + 1);
 	}
 	return process;
-}
-
-uint32_t gn_epoch(void)
-{
-	return process ? atomic_load_explicit(&process->epoch, memory_order_relaxed) : 0;
 }
 
 static struct gn_place *take_locked(struct gn_process *now, int pid, int cpu)
@@ -120,6 +121,8 @@ struct gn_place *gn_place_take(int pid, int cpu)
 
 void gn_place_leave(struct gn_place *place)
 {
+	struct gn_process *process = gn_process_page;
+
 	pthread_mutex_lock(&process->lock);
 	leave_locked(process, place);
 	pthread_mutex_unlock(&process->lock);

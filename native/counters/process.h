@@ -42,8 +42,16 @@ struct gn_self {
 /* NULL: out of memory. Never NULL for who has a set. */
 struct gn_process *gn_process(void);
 
+/* What gn_process() gives; NULL before its first call. */
+extern struct gn_process *_Atomic gn_process_page;
+
 /* The epoch of the running process; 0 in a child that has not called gn_process() yet. */
-uint32_t gn_epoch(void);
+static inline uint32_t gn_epoch(void)
+{
+	struct gn_process *page = atomic_load_explicit(&gn_process_page, memory_order_acquire);
+
+	return page ? atomic_load_explicit(&page->epoch, memory_order_relaxed) : 0;
+}
 
 /* NULL: out of memory. */
 const struct gn_self *gn_self(void);

@@ -6,6 +6,9 @@
 #include "process.h"
 #include "resolved.h"
 
+/* Sets of no more events are read the quick way. */
+#define GN_QUICK_MAX 16
+
 /* The most names in braces. */
 #define GN_GROUP_MAX GN_EVENTS_MAX
 
@@ -23,10 +26,11 @@ struct gn_event_set {
 	uint32_t epoch; /* the process that it belongs to */
 	int tid;	/* the thread that made it */
 	int is_running;
-	int had_events;	 /* at any time */
-	int is_plain;	 /* one read(2) gives all counts as they are, in order */
-	int quick_fd;	 /* what gn_set_read() reads while that is so and it runs; else -1 */
-	int takes_turns; /* and whether by a thread of ours */
+	int had_events; /* at any time */
+	int is_plain;	/* one read(2) gives all counts as they are, in order */
+	int quick_fd; /* what gn_set_read() reads while that is so, it runs and is small; else -1 */
+	uint64_t quick_zero[GN_QUICK_MAX]; /* base.value of the native events, side by side */
+	int takes_turns;		   /* and whether by a thread of ours */
 	int rotates;
 	int is_attached;
 	int is_planned; /* `plan` is there; it begins with the first event */

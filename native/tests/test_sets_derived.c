@@ -122,11 +122,12 @@ static void test_formulas_over_turns_take_scaled_counts(void)
 	OK(gn_set_add(set, "T_RATIO"));
 	CHECK(gn_set_state(set) & GN_STATE_ROTATING);
 	OK(gn_set_start(set));
-	while (turns < 20) {
+	while (turns < 20 || value[0].flags & GN_VALUE_MISSING) {
 		touch_pages(20);
 		pages += 20;
 		burn_ms(2);
 		OK(gn_set_turns(set, &turns));
+		OK(gn_set_values(set, value));
 	}
 	OK(gn_set_stop(set, count));
 	OK(gn_set_values(set, value));
