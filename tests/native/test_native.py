@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -67,7 +68,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
 
 @pytest.mark.parametrize("kind", ["plain", "sanitized"])
 def test_ctest(build: Build, kind: str) -> None:
-    said = run("ctest", "--test-dir", build(kind), "--no-tests=error", work=WORK[kind])
+    said = run("ctest", "-j", "2", "--test-dir", build(kind), "--no-tests=error", work=WORK[kind])
     assert "100% tests passed" in said
 
 
@@ -75,9 +76,13 @@ def test_valgrind(build: Build) -> None:
     listed = json.loads(run("ctest", "--test-dir", build("plain"), "--show-only=json-v1"))
     commands = [test["command"] for test in listed["tests"]]
     assert commands
-    for command in commands:
-        valgrind = ["valgrind", "--quiet", "--leak-check=full", "--error-exitcode=1"]
+    valgrind = ["valgrind", "--quiet", "--leak-check=full", "--error-exitcode=1"]
+
+    def check(command: list[str]) -> None:
         run(*valgrind, *command, work=WORK["valgrind"])
+
+    with ThreadPoolExecutor(2) as two:
+        list(two.map(check, commands))
 
 
 def payload_of(kind: int, number: int) -> bytes:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from gnomon.counters.component import Event, make_value
@@ -150,7 +152,13 @@ class _Counts:
             return
         progress = self._progress
         with progress:
-            signals.await_child(pid, (), lambda: progress.look(pid))
+            signals.await_child(pid, (), lambda: progress.look(pid, self._left))
+
+    def _left(self) -> int:
+        """Return how many bytes the engine has written so far."""
+        with suppress(OSError), os.scandir(self._folder) as entries:
+            return sum(entry.stat().st_size for entry in entries if entry.is_file())
+        return 0
 
     def stop(self) -> tuple[Value, ...]:
         return ()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
@@ -25,7 +26,7 @@ class Progress:
         self._terminal = terminal
         self._what = what
         self._begun = self._next = 0.0
-        self._written = -1
+        self._written = -(1 << 62)
         self._drawn = 0
 
     def __enter__(self) -> Progress:
@@ -36,14 +37,19 @@ class Progress:
     def __exit__(self, *error: object) -> None:
         self._erase()
 
-    def look(self, pid: int) -> None:
-        """Draw if it is time to and the program, whose number is `pid`, writes nothing itself."""
+    def look(self, pid: int, log_bytes: Callable[[], int]) -> None:
+        """Draw if it is time to and the program writes nothing itself.
+
+        Args:
+            pid: number of the program's process.
+            log_bytes: tells how much it has written into files that are not the program's.
+        """
         now = time.monotonic()
         if now < self._next:
             return
         self._next = now + _PERIOD_S
-        written = _written_by(pid)
-        quiet = written == self._written
+        written = _written_by(pid) - log_bytes()
+        quiet = written <= self._written
         self._written = written
         if not quiet:
             self._drawn = 0
