@@ -87,30 +87,35 @@ static int read_path(const char *path, char *text, size_t size, int is_cut)
 	return length;
 }
 
-int gn_file_text(char *text, size_t size, const char *format, ...)
+static int read_named(char *text, size_t size, int is_cut, const char *format, va_list arguments)
 {
 	char path[GN_PATH_MAX];
+	const int failed = path_of(path, format, arguments);
+
+	text[0] = '\0';
+	return failed ? failed : read_path(path, text, size, is_cut);
+}
+
+int gn_file_text(char *text, size_t size, const char *format, ...)
+{
 	va_list arguments;
 	int failed;
 
 	va_start(arguments, format);
-	failed = path_of(path, format, arguments);
+	failed = read_named(text, size, 0, format, arguments);
 	va_end(arguments);
-	text[0] = '\0';
-	return failed ? failed : read_path(path, text, size, 0);
+	return failed;
 }
 
 int gn_file_start(char *text, size_t size, const char *format, ...)
 {
-	char path[GN_PATH_MAX];
 	va_list arguments;
 	int failed;
 
 	va_start(arguments, format);
-	failed = path_of(path, format, arguments);
+	failed = read_named(text, size, 1, format, arguments);
 	va_end(arguments);
-	text[0] = '\0';
-	return failed ? failed : read_path(path, text, size, 1);
+	return failed;
 }
 
 int gn_file_exists(const char *format, ...)

@@ -1,9 +1,9 @@
 /* Groups of perf events against the kernel itself, with events of known counts. */
 #include "check.h"
+#include "pages.h"
 
 #include <gnomon/perf.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
@@ -20,19 +20,6 @@ static struct gn_event_spec software(uint64_t config, int leader)
 	};
 
 	return spec;
-}
-
-static void touch_pages(size_t n)
-{
-	const size_t size = (size_t)sysconf(_SC_PAGESIZE);
-	volatile char *pages =
-		mmap(NULL, n * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	CHECK(pages != MAP_FAILED);
-	madvise((void *)pages, n * size, MADV_NOHUGEPAGE);
-	for (size_t i = 0; i < n; i++)
-		pages[i * size] = 1;
-	munmap((void *)pages, n * size);
 }
 
 static struct gn_reading *read_whole(const struct gn_group *group)

@@ -1,5 +1,6 @@
 /* Rotation of groups by our own thread, with software events whose work is known. */
 #include "check.h"
+#include "pages.h"
 
 #include <dirent.h>
 #include <gnomon/perf.h>
@@ -7,7 +8,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/time.h>
 
 #define PAGE_FAULTS PERF_COUNT_SW_PAGE_FAULTS
@@ -64,24 +64,16 @@ static struct gn_count first_of(const struct gn_group *group)
 
 static uint64_t touched;
 
-static void touch_pages(size_t n)
+static void touch(size_t n)
 {
-	const size_t size = (size_t)sysconf(_SC_PAGESIZE);
-	volatile char *pages =
-		mmap(NULL, n * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	CHECK(pages != MAP_FAILED);
-	madvise((void *)pages, n * size, MADV_NOHUGEPAGE);
-	for (size_t i = 0; i < n; i++)
-		pages[i * size] = 1;
-	munmap((void *)pages, n * size);
+	touch_pages(n);
 	touched += n;
 }
 
 static void work_until_turn(const struct rotated *all, uint64_t turns)
 {
 	while (gn_rotation_turns(all->rotation) < turns)
-		touch_pages(16);
+		touch(16);
 }
 
 /* A turn may pass while something else has the CPU: go on until every group has seen some work. */
@@ -89,7 +81,7 @@ static void work_until_all_count(const struct rotated *all)
 {
 	for (int i = 0; i < GROUPS; i++) {
 		while (!first_of(&all->group[i]).value)
-			touch_pages(16);
+			touch(16);
 	}
 }
 
@@ -151,7 +143,7 @@ static void test_nothing_counts_after_the_stop(void)
 	CHECK_EQ(gn_rotation_stop(all.rotation), 0);
 	for (int i = 0; i < GROUPS; i++)
 		before[i] = first_of(&all.group[i]);
-	touch_pages(1000);
+	touch(1000);
 	for (int i = 0; i < GROUPS; i++) {
 		const struct gn_count after = first_of(&all.group[i]);
 
@@ -167,7 +159,7 @@ static void test_later_groups_of_a_short_run_have_nothing(void)
 
 	open_all(&all, 0, 0);
 	CHECK_EQ(gn_rotation_start(&all.rotation, all.each, GROUPS, 3600 * 1000000000ull), 0);
-	touch_pages(10);
+	touch(10);
 	CHECK_EQ(gn_rotation_turns(all.rotation), 1);
 	CHECK_EQ(gn_rotation_stop(all.rotation), 0);
 	CHECK(first_of(&all.group[0]).value >= 10);
@@ -192,11 +184,11 @@ static void test_paused_it_goes_on_with_the_first(void)
 
 		CHECK_EQ(gn_rotation_start(&all.rotation, all.each, GROUPS, slice_ns), 0);
 		CHECK_EQ(gn_rotation_start(&all.rotation, all.each, GROUPS, slice_ns), -EALREADY);
-		touch_pages(20);
+		touch(20);
 		CHECK_EQ(gn_rotation_pause(all.rotation), 0);
 		CHECK_EQ(gn_rotation_pause(all.rotation), 0);
 		CHECK(again % 2 || first_of(&all.group[0]).value >= before + 20);
-		touch_pages(1);
+		touch(1);
 	}
 	CHECK_EQ(threads(2), 2);
 	CHECK_EQ(gn_rotation_stop(all.rotation), 0);
@@ -245,7 +237,7 @@ static void test_wide_turns_enable_side_by_side(void)
 	memcpy(pairs, all.each, sizeof(all.each));
 	pairs[3] = &fourth;
 	CHECK_EQ(gn_rotation_start_wide(&all.rotation, pairs, 2, 2, 3600 * 1000000000ull), 0);
-	touch_pages(10);
+	touch(10);
 	CHECK_EQ(gn_rotation_stop(all.rotation), 0);
 	CHECK(first_of(pairs[0]).value >= 10);
 	CHECK(first_of(pairs[1]).value >= 10);
@@ -262,7 +254,7 @@ static void test_one_group_needs_no_thread(void)
 	open_all(&all, 0, 0);
 	CHECK_EQ(gn_rotation_start(&all.rotation, all.each, 1, SLICE_NS), 0);
 	CHECK_EQ(threads(1), 1);
-	touch_pages(100);
+	touch(100);
 	CHECK_EQ(gn_rotation_turns(all.rotation), 1);
 	CHECK_EQ(gn_rotation_stop(all.rotation), 0);
 	CHECK(first_of(&all.group[0]).value >= 100);
@@ -347,7 +339,7 @@ static void test_child_leaves_the_parents_rotation_alone(void)
 		const uint64_t before = first_of(&all.group[i]).value;
 
 		while (first_of(&all.group[i]).value == before)
-			touch_pages(16);
+			touch(16);
 	}
 	CHECK_EQ(gn_rotation_stop(all.rotation), 0);
 	close_all(&all);
@@ -360,7 +352,7 @@ static void test_another_process_is_rotated(void)
 
 	if (!child) {
 		for (;;)
-			touch_pages(16);
+			touch(16);
 	}
 	open_all(&all, child, 0);
 	CHECK_EQ(gn_rotation_start(&all.rotation, all.each, GROUPS, SLICE_NS), 0);
@@ -397,7 +389,7 @@ static void test_signals_go_to_the_others(void)
 	CHECK_EQ(gn_rotation_start(&all.rotation, all.each, GROUPS, SLICE_NS), 0);
 	CHECK_EQ(setitimer(ITIMER_REAL, &often, NULL), 0);
 	while (alarms < 20)
-		touch_pages(16);
+		touch(16);
 	CHECK_EQ(setitimer(ITIMER_REAL, &never, NULL), 0);
 	CHECK(alarms < 1000000);
 	CHECK_EQ(gn_rotation_stop(all.rotation), 0);

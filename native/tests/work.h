@@ -3,12 +3,12 @@
 #define GNOMON_TESTS_WORK_H
 
 #include "check.h"
+#include "pages.h"
 
 #include <dirent.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 
 #include <gnomon/gnomon.h>
@@ -36,20 +36,6 @@
 		CHECK(strstr(gn_message(), ": "));                                                 \
 		CHECK((error) == GN_ENOEVNT || strstr(gn_message(), "; "));                        \
 	} while (0)
-
-/* Each page is one page fault. */
-static inline void touch_pages(size_t n)
-{
-	const size_t size = (size_t)sysconf(_SC_PAGESIZE);
-	volatile char *pages =
-		mmap(NULL, n * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	CHECK(pages != MAP_FAILED);
-	madvise((void *)pages, n * size, MADV_NOHUGEPAGE);
-	for (size_t i = 0; i < n; i++)
-		pages[i * size] = 1;
-	munmap((void *)pages, n * size);
-}
 
 /* A first call faults in its code and stack; sanitizers and valgrind touch pages of their own. */
 static inline int64_t slack(void)
