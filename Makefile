@@ -23,7 +23,7 @@ HANGS := -o faulthandler_timeout=300 -o faulthandler_exit_on_timeout=true
 SOURCES := $(shell find src native packaging/*.py CMakeLists.txt pyproject.toml -name __pycache__ -prune -o ! -name '*.so' -print)
 C_FILES := $(shell find native examples benchmarks tests -name '*.[ch]' 2>/dev/null)
 
-.PHONY: help setup build demo test test-guest test-bare bench lint format docs pin clean
+.PHONY: help setup build demo test fuzz test-guest test-bare bench lint format docs pin clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -38,6 +38,10 @@ demo: build ## count real programs on real input and print the reports
 test: setup build ## every test that this machine can run (ARGS are pytest's)
 	@packaging/setup.sh tracefs
 	@$(BIN)/python -m pytest -q $(HANGS) $(ARGS)
+
+fuzz: setup build ## the property tests alone, with new examples, ROUNDS times (10)
+	@for round in $$(seq $${ROUNDS:-10}); do echo "fuzz: round $$round"; \
+	$(BIN)/python -m pytest -q -m hypothesis --hypothesis-profile=fuzz $(HANGS) $(ARGS); done
 
 test-guest: $(STAMPS)/packages-guest $(STAMPS)/requirements-dev ## hardware counters in emulated arm64 and POWER machines that have a PMU
 	@cd tests && $(CURDIR)/$(BIN)/python -m guest $(ARGS)

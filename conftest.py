@@ -2,6 +2,9 @@
 
 The package is installed into .venv as users install it, so an edit counts only after `make build`.
 To test another installation on purpose (a released wheel, say), set GNOMON_TEST_INSTALLED=1.
+
+Property tests try the same examples in every run, so that a failure is about the change at hand;
+`make fuzz` tries others.
 """
 
 from __future__ import annotations
@@ -11,6 +14,11 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("gate", derandomize=True, database=None)
+settings.register_profile("fuzz", derandomize=False, print_blob=True)
+settings.load_profile("gate")
 
 SOURCE = Path(__file__).parent / "src" / "gnomon"
 REMEDY = "run `make build` (or set GNOMON_TEST_INSTALLED=1 to test what is installed)"

@@ -153,7 +153,7 @@ static int is_layout(const char *text, struct layout *layout)
 			text++;
 			high = bit_number(&text);
 		}
-		if (low < 0 || high < 0 || layout->n + high - low >= BITS_MAX)
+		if (low < 0 || high < low || layout->n + high - low >= BITS_MAX)
 			return 0;
 		for (int bit = low; bit <= high; bit++)
 			layout->bit[layout->n++] = (unsigned char)bit;

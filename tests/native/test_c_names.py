@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from c_names import GOLDEN, Machine, built, compare, in_c, modified
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from gnomon.counters import presets
@@ -150,6 +150,7 @@ TERMS = st.lists(
 
 
 @settings(max_examples=60, deadline=None)
+@example(formats=["config:0,255-0", "config:3,2-1"], aliases=[], typed=["a", "b"])
 @given(formats=st.lists(LAYOUTS, min_size=2, max_size=3), aliases=st.lists(TERMS, max_size=2),
        typed=st.lists(TERMS, min_size=1, max_size=4))  # fmt: skip
 def test_whatever_sysfs_says(

@@ -211,7 +211,7 @@ def _numbers(text: str, below: int) -> tuple[int, ...]:
     for part in text.split(","):
         start, _, end = part.strip().partition("-")
         low, high = whole(start), whole(end or start)
-        if low is None or high is None or high >= below or len(found) > below:
+        if low is None or high is None or not low <= high < below or len(found) > below:
             return ()
         found.extend(range(low, high + 1))
     return tuple(found)
