@@ -24,4 +24,7 @@ __attribute__((format(printf, 2, 3))) int gn_fail(int error, const char *format,
  */
 int gn_refusal(int error, unsigned int flags, struct gn_message *why);
 
+/* The same of an event that was to be counted on a CPU, -1 for any. */
+int gn_refusal_on(int cpu, int error, unsigned int flags, struct gn_message *why);
+
 #endif

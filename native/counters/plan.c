@@ -416,7 +416,8 @@ static int explain(const struct gn_plan *plan, const struct wish *wish, int n, i
 			      "event '%s': its PMU cannot leave out a privilege level; count it in "
 			      "all domains, without the modifiers u, k and h",
 			      event->name);
-	code = gn_refusal(error == COMPETES ? -EINVAL : error, event->flags, &cause);
+	code = gn_refusal_on(plan->target[0].cpu, error == COMPETES ? -EINVAL : error, event->flags,
+			     &cause);
 	return gn_say(why, code, "event '%s': %s", event->name, cause.text);
 }
 

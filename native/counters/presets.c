@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libpfm.h"
 #define PREFIX "PAPI_"
 
 /* How deep presets may be made of presets, and how long a formula may become of it. */
@@ -257,10 +258,14 @@ struct native {
 
 static int not_found(const struct flat *flat, const char *event, const char *reason)
 {
-	return gn_say(flat->query->why, GN_ENOEVNT,
-		      "event '%s': its native event '%s'%s; install libpfm4 (Debian: apt-get "
-		      "install libpfm4), or see gnomon doctor",
-		      flat->query->name, event, reason);
+	const char *problem;
+
+	return gn_say(flat->query->why, GN_ENOEVNT, "event '%s': its native event '%s'%s; %s",
+		      flat->query->name, event, reason,
+		      gn_pfm(&problem) ? "check its name (gnomon events lists those here), or "
+					 "install a newer libpfm4 that knows it"
+				       : "install libpfm4 (Debian: apt-get install libpfm4), or "
+					 "see gnomon doctor");
 }
 
 /* What a sentence says after "event 'NAME'". */
@@ -460,6 +465,20 @@ static int ask(const struct gn_query *query, struct asked *asked)
 	return gn_modifiers(name, asked->base, &asked->modifiers, query->why);
 }
 
+/* Words, as many as there is room for. */
+struct words {
+	int n;
+	char text[128];
+};
+
+static void add_word(struct words *words, const char *between, const char *word)
+{
+	const size_t length = strlen(words->text);
+
+	snprintf(words->text + length, sizeof(words->text) - length, "%s%s",
+		 words->n++ ? between : "", word);
+}
+
 static int no_such_preset(const struct gn_query *query, const char *base)
 {
 	char suggested[3 * GN_NAME_MAX];
@@ -471,6 +490,27 @@ static int no_such_preset(const struct gn_query *query, const char *base)
 	gn_nearest_text(&nearest, suggested, sizeof(suggested));
 	return gn_say(query->why, GN_ENOEVNT, "event '%s': no such preset%s", query->name,
 		      *suggested ? suggested : "; `gnomon presets` lists them");
+}
+
+/* The name of a preset that no core here has: its user's file may have it for others. */
+static int no_definition(const struct gn_query *query, const char *base,
+			 const struct gn_core *cores, int n)
+{
+	struct words pmus = {.n = 0}, here = {.n = 0};
+	struct gn_preset preset;
+
+	if (!gn_user_preset_named(base, &preset))
+		return is_standard_name(base) ? no_such_preset(query, base) : GN_OK;
+	for (int i = 0; i < preset.n_pmus; i++)
+		add_word(&pmus, " and ", preset.pmus[i]);
+	for (int i = 0; i < n; i++)
+		for (int j = 0; j < cores[i].n_models; j++)
+			add_word(&here, " or ", cores[i].model[j]);
+	return gn_say(query->why, GN_ENOEVNT,
+		      "event '%s': %s has it for PMU %s only, %s%s; let the file hold for this PMU "
+		      "too, if its events mean the same",
+		      query->name, preset.source, pmus.text, here.n ? "not for " : "",
+		      here.n ? here.text : "and libpfm4 names no PMU of this CPU");
 }
 
 static const char *core_name(const struct gn_core *core)
@@ -554,7 +594,7 @@ static int add_on_cores(struct gn_query *query, const struct asked *asked,
 		}
 	}
 	if (!is_any)
-		return is_standard_name(asked->base) ? no_such_preset(query, asked->base) : GN_OK;
+		return no_definition(query, asked->base, cores, n);
 	if (!is_core)
 		return no_such_core(query, asked->pmu, cores, n);
 	if (query->n)

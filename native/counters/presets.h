@@ -104,6 +104,9 @@ int gn_user_preset_count(void);
 /* A user's preset that holds for a core, newest file first: 1 or 0. */
 int gn_user_preset_find(const char *name, const struct gn_core *core, struct gn_preset *preset);
 
+/* The same, whatever core it holds for. */
+int gn_user_preset_named(const char *name, struct gn_preset *preset);
+
 /* Reads the files of GNOMON_PRESETS, once. GN_OK, or GN_EINVAL: one of them is broken. */
 int gn_user_presets_ready(struct gn_message *why);
 

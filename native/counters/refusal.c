@@ -17,6 +17,7 @@
 
 #include "gnomon/gnomon.h"
 
+#define CPUS "/sys/devices/system/cpu"
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const struct {
@@ -253,4 +254,18 @@ int gn_refusal_at(const char *root, int error, unsigned int flags, struct gn_mes
 int gn_refusal(int error, unsigned int flags, struct gn_message *why)
 {
 	return gn_refusal_at("", error, flags, why);
+}
+
+int gn_refusal_on(int cpu, int error, unsigned int flags, struct gn_message *why)
+{
+	char is_online[8], online[128];
+
+	if (cpu < 0 || (error != -EINVAL && error != -ENODEV))
+		return gn_refusal(error, flags, why);
+	/* The first CPU may have no such file: it is always on. */
+	gn_file_start(is_online, sizeof(is_online), CPUS "/cpu%d/online", cpu);
+	if (gn_is_folder(CPUS "/cpu%d", cpu) && strcmp(is_online, "0"))
+		return gn_refusal(error, flags, why);
+	gn_file_start(online, sizeof(online), CPUS "/online");
+	return gn_say(why, GN_ESYS, "CPU %d is not there, or offline; take one of %s", cpu, online);
 }

@@ -138,7 +138,7 @@ static int probe(struct gn_event_set *set, const struct gn_options *options)
 	gn_plan_end(&plan);
 	if (!error)
 		return GN_OK;
-	error = gn_refusal(error, 0, &cause);
+	error = gn_refusal_on(options->cpu, error, 0, &cause);
 	return gn_fail(error, "pid %d, CPU %d: %s", options->pid, options->cpu, cause.text);
 }
 

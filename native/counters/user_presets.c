@@ -123,8 +123,11 @@ int gn_user_presets_load(const char *path, struct gn_message *why)
 	return GN_OK;
 }
 
+/* Whether a preset holds for a core, NULL for any. */
 static int holds(const struct gn_preset *preset, const struct gn_core *core)
 {
+	if (!core)
+		return 1;
 	for (int i = 0; i < preset->n_pmus; i++)
 		for (int j = 0; j < core->n_models; j++)
 			if (!strcmp(preset->pmus[i], core->model[j]))
@@ -152,6 +155,16 @@ int gn_user_preset_find(const char *name, const struct gn_core *core, struct gn_
 
 	gn_lock(GN_LOCK_PRESETS);
 	found = find_in(loaded, name, core, preset) || find_in(of_variable, name, core, preset);
+	gn_unlock(GN_LOCK_PRESETS);
+	return found;
+}
+
+int gn_user_preset_named(const char *name, struct gn_preset *preset)
+{
+	int found;
+
+	gn_lock(GN_LOCK_PRESETS);
+	found = find_in(loaded, name, NULL, preset) || find_in(of_variable, name, NULL, preset);
 	gn_unlock(GN_LOCK_PRESETS);
 	return found;
 }

@@ -114,6 +114,31 @@ static PyObject *reading_counts(struct reading *self, PyObject *unused)
 	return all;
 }
 
+/* The values as text, so that who prints a reading sees what it holds. */
+static PyObject *reading_repr(struct reading *self)
+{
+	PyObject *words = PyList_New(0), *comma = PyUnicode_FromString(", "), *all = NULL;
+	PyObject *text = NULL;
+	int failed = !words || !comma;
+
+	for (Py_ssize_t i = 0; !failed && i < (Py_ssize_t)self->n; i++) {
+		PyObject *value = reading_item(self, i);
+		PyObject *word = value ? PyObject_Str(value) : NULL;
+
+		failed = !word || PyList_Append(words, word) < 0;
+		Py_XDECREF(value);
+		Py_XDECREF(word);
+	}
+	if (!failed)
+		all = PyUnicode_Join(comma, words);
+	if (all)
+		text = PyUnicode_FromFormat("Reading(%U)", all);
+	Py_XDECREF(words);
+	Py_XDECREF(comma);
+	Py_XDECREF(all);
+	return text;
+}
+
 static PyMethodDef reading_methods[] = {
 	{"raw", (PyCFunction)reading_raw, METH_O,
 	 "raw(index) -> int\n\nThe unscaled count of one event, without making a value of it."},
@@ -126,6 +151,7 @@ static PyMethodDef reading_methods[] = {
 static PyType_Slot reading_slots[] = {
 	{Py_tp_doc, "Counts of an event set at one moment; reading[i] is the value of event i."},
 	{Py_tp_dealloc, reading_dealloc},
+	{Py_tp_repr, reading_repr},
 	{Py_sq_length, reading_length},
 	{Py_sq_item, reading_item},
 	{Py_tp_methods, reading_methods},

@@ -276,7 +276,7 @@ class ClosedError(EventSetError):
 class ForkedError(EventSetError):
     """A child process uses an event set that its parent opened (also raised by `gnomon._core`)."""
 
-    papi_name = "PAPI_ENOINIT"
+    papi_name = "PAPI_ENOEVST"
 
 
 class NotRunningError(EventSetError):

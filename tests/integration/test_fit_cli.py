@@ -114,7 +114,10 @@ def test_the_chooser_lists_what_still_fits() -> None:
     assert "skx::INST_RETIRED:PREC_DIST" not in names  # its only counter is taken
     assert found["tried"] > len(names)
     said = gnomon("events", "--fit", full, "--pmu", "skx", "--chooser", "inst_retired").stdout
-    assert f"{len(names)} of {found['tried']} events can be added to" in said
+    assert f"{len(names)} of {found['tried']} events that match can be added to" in said
+    assert "not here" not in said
+    here = gnomon("events", "--fit", "page-faults", "--chooser", "no such words")
+    assert ("not here: no core PMU" in here.stdout) == (not HAS_PMU)
     nothing = gnomon("events", "--fit", full, "--pmu", "skx", "--chooser", "no such words")
     assert nothing.returncode == 1
     refused = gnomon("events", "--fit", FIVE, "--pmu", "skx", "--chooser")

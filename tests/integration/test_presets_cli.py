@@ -109,10 +109,40 @@ def test_words_narrow_the_list() -> None:
     done = gnomon("presets", "no preset has this in it")
     assert (done.returncode, done.stdout) == (1, "no preset matches; gnomon presets lists all\n")
     assert listed("no preset has this in it", status=1) == {}
-    assert (
-        "is an event of component kernel, not a preset" in gnomon("presets", "major-faults").stdout
-    )
+    said = " ".join(gnomon("presets", "major-faults").stdout.split())
+    assert "is an event of component kernel, not a preset" in said
     assert "did you mean PAPI_TOT_INS" in gnomon("presets", "PAPI_TOT_INSS").stdout
+
+
+def test_several_names_list_each() -> None:
+    assert set(listed("papi_tot_ins", "PAPI_TOT_CYC")) == {"PAPI_TOT_INS", "PAPI_TOT_CYC"}
+    done = gnomon("presets", "PAPI_TOT_INS", "PAPI_TOT_XXX")
+    assert done.returncode == 1
+    assert done.stdout == "no preset has all of these words; gnomon presets lists all\n"
+
+
+def test_presets_for_other_pmus_are_told_of(tmp_path: Path) -> None:
+    path = tmp_path / "other.toml"
+    path.write_text('pmus = ["knl"]\n[preset.MINE]\nevents = ["page-faults"]\n')
+    said = " ".join(gnomon("presets", "--presets", path, "MINE").stdout.split())
+    assert f"{path} has it for PMU knl only, not for" in said
+    assert "did you mean" not in said
+    assert "MINE" not in listed("--presets", path)
+    said = " ".join(gnomon("presets", "--presets", path).stdout.split())
+    assert f"{path}: 1 preset for other PMUs than this machine's (knl)" in said
+    for pmu in ("knl", "knm", "intel_knightslanding"):
+        rows = listed("--presets", path, "--pmu", pmu)
+        assert ("MINE" in rows) == (pmu != "knm")
+        assert "PAPI_TOT_INS" in rows
+    counts = gnomon("count", "--presets", path, "-e", "MINE,page-faults", "--", "true")
+    assert counts.returncode == 0
+    assert "has it for PMU knl only" in " ".join(counts.stdout.split() + counts.stderr.split())
+
+
+def test_details_say_once_why() -> None:
+    done = gnomon("presets", "--detail", "PAPI_TOT_INS")
+    assert done.returncode == 0
+    assert done.stdout.count("remedy") == (0 if HAS_PMU else 1)
 
 
 def test_available_ones_only(mine: Path) -> None:

@@ -100,9 +100,13 @@ def partitions(units: list[tuple[int, ...]]) -> list[list[list[tuple[int, ...]]]
     return found
 
 
+def natives_of(events: Sequence[Event]) -> int:
+    return sum(len(event.spec.terms) for event in events)
+
+
 def fewest_groups(machine: Invented, events: Sequence[Event], limit: int | None) -> int:
     def is_good(part: list[tuple[int, ...]]) -> bool:
-        size = sum(len(unit) for unit in part)
+        size = natives_of([events[at] for unit in part for at in unit])
         within = limit is None or len(part) == 1 or size <= limit
         return within and does_fit(machine, [events[at] for unit in part for at in unit])
 
@@ -127,7 +131,7 @@ def test_groups_are_valid_and_the_fewest(
         assert all(set(unit) <= set(group) for unit in units)  # braces stay together
         if len(units) > 1:
             assert does_fit(machine, [events[at] for at in group])
-            assert limit is None or len(group) <= limit
+            assert limit is None or natives_of([events[at] for at in group]) <= limit
     assert len(found) == fewest_groups(machine, events, limit)
     assert found == groups(events, limit, (machine.pmu,))
 

@@ -77,7 +77,7 @@ def test_no_descriptor_left_is_ecount() -> None:
 
 
 @pytest.mark.parametrize("names", ["page-faults", "page-faults,tsc:::cycles", "io:::read_bytes"])
-def test_childs_use_of_its_parents_set_is_enoinit(names: str) -> None:
+def test_childs_use_of_its_parents_set_is_enoevst(names: str) -> None:
     events = EventSet(names)
     events.start()
     calls: list[Callable[[], object]] = [
@@ -106,7 +106,7 @@ def test_childs_use_of_its_parents_set_is_enoinit(names: str) -> None:
     os.close(receive)
     os.close(send)
     assert status == 0
-    assert said == ["PAPI_ENOINIT"] * len(calls)
+    assert said == ["PAPI_ENOEVST"] * len(calls)
     # The parent's goes on.
     assert len(events.stop()) == len(events)
     events.close()

@@ -197,6 +197,9 @@ def test_reading_is_a_sequence() -> None:
     with EventSet("task-clock,page-faults,minor-faults") as events:
         reading = events.read()
     assert len(reading) == 3
+    shown = ", ".join(str(value) for value in each(reading))
+    assert repr(reading) == str(reading) == f"Reading({shown})"
+    assert f"task-clock {reading[0].value} ns counted, page-faults " in shown
     assert [value.event for value in each(reading)] == ["task-clock", "page-faults", "minor-faults"]
     assert reading[-1].event == "minor-faults"
     for at in (3, -4, 1 << 40):

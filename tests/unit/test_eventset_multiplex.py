@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnomon import _core
-from gnomon.counters import EventSet
+from gnomon.counters import EventSet, presets
 from gnomon.counters.component import Event, Sharing, Target
 from gnomon.counters.multiplex import FEW_TURNS, MultiplexCounting, form_groups
 from gnomon.counters.resolve import one, resolve
@@ -66,6 +66,19 @@ def software(n: int, braces: Sequence[int | None] = ()) -> list[Event]:
 )
 def test_limit_of_a_group(n: int, limit: int, sizes: list[int]) -> None:
     assert [len(group) for group in form_groups(software(n), limit)] == sizes
+
+
+def test_limit_counts_native_events(tmp_path: Path) -> None:
+    path = tmp_path / "two.toml"
+    path.write_text('[preset.TWO]\nevents = ["minor-faults", "major-faults"]\n')
+    presets.load(path)
+    try:
+        (two,) = one("TWO")
+    finally:
+        presets.forget()
+    assert form_groups([*software(2), two], 3) == ((0, 1), (2,))
+    assert form_groups([two, *software(2)], 3) == ((0, 1), (2,))
+    assert form_groups([two, *software(1)], 1) == ((0,), (1,))
 
 
 def test_braces_stay_together_even_beyond_the_limit() -> None:

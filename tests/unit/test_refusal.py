@@ -96,6 +96,20 @@ def test_limits_and_watchdog_are_looked_up(tmp_path: Path) -> None:
     assert "kernel.nmi_watchdog=0" in remedy
 
 
+def test_a_cpu_that_is_not_there_is_named(tmp_path: Path) -> None:
+    root = user(tmp_path, 2, sys__devices__system__cpu__online="0-1,3\n")
+    for number in (errno.EINVAL, errno.ENODEV):
+        for hardware in (True, False):
+            reason, remedy = explain(number, hardware=hardware, tracepoint=False, cpu=2, root=root)
+            assert reason == "CPU 2 is not there, or offline"
+            assert remedy == "take one of 0-1,3"
+        for cpu in (-1, 3):
+            reason, _ = explain(number, hardware=False, tracepoint=False, cpu=cpu, root=root)
+            assert "offline" not in reason
+    reason, _ = explain(errno.ENOENT, hardware=False, tracepoint=False, cpu=2, root=root)
+    assert "offline" not in reason
+
+
 def test_a_kernel_without_perf_events_is_told_from_a_sandbox(tmp_path: Path) -> None:
     reason, _ = explain(errno.ENOSYS, hardware=False, tracepoint=False, root=tmp_path)
     assert reason == "this kernel has no perf events"

@@ -140,13 +140,25 @@ def test_a_name_that_an_event_has_is_refused(tmp_path: Path, name: str) -> None:
 
 
 def test_presets_for_other_pmus_are_not_here(tmp_path: Path) -> None:
-    presets.load(write(tmp_path, 'pmus = ["knl"]\n[preset.MINE]\nevents = ["page-faults"]\n'))
-    with pytest.raises(EventNameError):
-        one("MINE")
+    path = write(tmp_path, 'pmus = ["knl"]\n[preset.MINE]\nevents = ["page-faults"]\n')
+    presets.load(path)
+    for ask in (one, presets.preset_of, presets.resolve):
+        with pytest.raises(EventUnavailableError, match="for PMU knl only") as caught:
+            ask("MINE")
+        assert str(path) in caught.value.reason
+        assert caught.value.papi_name == "PAPI_ENOEVNT"
     assert all(preset.name != "MINE" for preset in presets.of_this_machine())
+    assert [preset.name for preset in presets.of_other_pmus()] == ["MINE"]
+    assert [preset.name for preset in presets.users_of(("knl",))] == ["MINE"]
+    assert presets.users_of(("skx",)) == ()
     presets.load(write(tmp_path, "CPU,knl\nPRESET,MINE,NOT_DERIVED,task-clock\n", "mine.csv"))
-    with pytest.raises(EventNameError):
+    with pytest.raises(EventUnavailableError, match=r"mine\.csv has it for PMU knl only"):
         one("MINE")
+    with pytest.raises(EventNameError):
+        one("YOURS")
+    # One that holds here goes before those that do not.
+    presets.load(write(tmp_path, '[preset.MINE]\nevents = ["page-faults"]\n', "here.toml"))
+    assert one("MINE")[0].info.component == "kernel"
 
 
 def test_presets_that_extend_ours(tmp_path: Path) -> None:

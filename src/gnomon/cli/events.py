@@ -108,6 +108,14 @@ def _check(arguments: argparse.Namespace) -> int:
             if row["available"]:
                 print(f"{row['event']:<32}  opens, counting {row['domain']} modes")
             else:
-                print(f"{row['event']:<32}  does not open: {row['reason']}")
-                print(f"{'':<32}  remedy: {row['remedy']}")
+                _print_refusal(str(row["event"]), str(row["reason"]), str(row["remedy"]))
     return 0 if all(row["available"] for row in rows) else 1
+
+
+def _print_refusal(event: str, reason: str, remedy: str) -> None:
+    from gnomon.cli.sections import filled
+
+    lead = " " * 34
+    first, *rest = filled(f"{event:<32}  does not open: {reason}", lead)
+    for line in (first, *rest, *filled(f"{lead}remedy: {remedy}", lead)):
+        print(line)

@@ -139,7 +139,8 @@ def _print(
     for pmu in pmus:
         names = _short(pmu.counter_names(sorted(pmu.available)))
         dog = "; the NMI watchdog holds one" if pmu.watchdog else ""
-        print(f"{pmu.name}: {pmu.title}\ncounters: {names}{dog}")
+        _say(f"{pmu.name}: {pmu.title}", "  ")
+        _say(f"counters: {names}{dog}", "  ")
     if pmus:
         print()
     width = max((len(event.name) for event in events), default=0)
@@ -152,27 +153,35 @@ def _print(
     if fit.fits:
         print("\nthey fit: all count at once" if len(events) > 1 else "\nit fits")
     else:
-        print(f"{'' if not fit.unlimited else chr(10)}they do not fit: {fit.why}")
-        print(f"remedy: {fit.remedy}")
+        if fit.unlimited:
+            print()
+        _say(f"they do not fit: {fit.why}", "  ")
+        _say(f"remedy: {fit.remedy}", "  ")
         print(f"in turns, in {len(found)} group{'s' * (len(found) != 1)}:")
         for number, group in enumerate(found, start=1):
-            print(f"  {number}  {', '.join(events[at].name for at in group)}")
+            _say(f"  {number}  {', '.join(events[at].name for at in group)}", "     ")
     for note in fit.notes:
-        print(f"note: {note}")
+        _say(f"note: {note}", "  ")
     if kernel is not None:
         _print_kernel(kernel, fit)
 
 
 def _print_kernel(kernel: Verdict, fit: Fit) -> None:
     if kernel.fits is None:
-        print(f"the kernel could not be asked: {kernel.why}")
+        _say(f"the kernel could not be asked: {kernel.why}", "  ")
     elif kernel.fits == fit.fits:
-        print(f"the kernel agrees{': ' * bool(kernel.why)}{kernel.why}")
+        _say(f"the kernel agrees{': ' * bool(kernel.why)}{kernel.why}", "  ")
     elif kernel.fits:
         print("the kernel does NOT agree: it counts them all at once")
     else:
-        print(f"the kernel does NOT agree: {kernel.why}")
+        _say(f"the kernel does NOT agree: {kernel.why}", "  ")
         print("others may be using the PMU: see gnomon doctor")
+
+
+def _say(text: str, indent: str) -> None:
+    from gnomon.cli.sections import filled
+
+    print("\n".join(filled(text, indent)))
 
 
 def _choose(
@@ -207,10 +216,19 @@ def _choose(
         return 0 if free else 1
     for at in free:
         print(f"{rows[at][0]:<40}  {rows[at][1]}")
-    print(
-        f"\n{len(free)} of {len(rows)} events can be added to {', '.join(e.name for e in events)}; "
-        "software events and tracepoints always can"
+    if free:
+        print()
+    _say(
+        f"{len(free)} of {len(rows)} events{' that match' if wanted else ''} can be added to "
+        f"{', '.join(e.name for e in events)}; software events and tracepoints always can",
+        "  ",
     )
+    if not pmus:
+        from gnomon.counters.machine import no_pmu
+
+        reason, remedy = no_pmu()
+        _say(f"not here: {reason}", "  ")
+        _say(f"remedy: {remedy}; or ask about another CPU: --pmu NAME", "  ")
     return 0 if free else 1
 
 

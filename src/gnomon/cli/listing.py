@@ -86,6 +86,7 @@ def print_events(words: Iterable[str], *, as_json: bool, components: Sequence[st
                         yield info, _state(preset, states)
             yield from ((info, states[source.name]) for info in source.events() if matches(info))
 
+    missing = {name for name in components if not states[name].available}
     if as_json:
         listed = [
             {
@@ -99,21 +100,35 @@ def print_events(words: Iterable[str], *, as_json: bool, components: Sequence[st
             }
             for info, state in found()
         ]
-        print(json.dumps({"events": listed}, indent=2))
+        missing |= {str(row["component"]) for row in listed if not row["available"]}
+        reasons = [
+            {"component": name, "reason": states[name].reason, "remedy": states[name].remedy}
+            for name in sorted(missing)
+            if not states[name].available
+        ]
+        print(json.dumps({"events": listed, "unavailable": reasons}, indent=2))
         return 0 if listed else 1
-    seen: set[str] = set()
+    seen = False
     for info, state in found():
         unit = f" [{info.unit}]" if info.unit else ""
         here = "" if state.available else "not here"
         print(f"{info.name:<40}  {info.component:<8} {here:<8}  {info.description}{unit}")
-        seen.add(info.component)
-    for name in sorted(seen):
-        if not states[name].available:
-            print(f"\nnot here: events of component {name}: {states[name].reason}")
-            print(f"remedy: {states[name].remedy}")
+        seen = True
+        if not state.available and not states[info.component].available:
+            missing.add(info.component)
     if not seen:
         print("no event matches; gnomon events lists all, gnomon components their sources")
+    for name in sorted(missing):
+        print()
+        _print_filled(f"not here: events of component {name}: {states[name].reason}")
+        _print_filled(f"remedy: {states[name].remedy}")
     return 0 if seen else 1
+
+
+def _print_filled(text: str) -> None:
+    from gnomon.cli.sections import filled
+
+    print("\n".join(filled(text, "  ")))
 
 
 def _presets() -> tuple[tuple[EventInfo, Preset], ...]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import textwrap
 from collections.abc import Iterator, Sequence
 from typing import IO, TYPE_CHECKING
+
+from gnomon.cli.sections import columns, filled
 
 if TYPE_CHECKING:
     from gnomon.cli.presets import Row
 
 _HEAD = ("preset", "here", "kind", "definition", "description")
 _TEXT_MIN = 24
-_FILL = 100
+_PARTS = re.compile(r"(\s+)|(?<=[:_])")
 # Where lines may be of any length, longer definitions push their descriptions on.
 _PADDED = 48
 
@@ -40,7 +43,7 @@ def table(rows: Sequence[Row], *, width: int, styled: bool) -> Iterator[str]:
     widths = [*fixed, *texts]
     for at, row in enumerate((_HEAD, *cells)):
         wrapped = [
-            (textwrap.wrap(cell, column) if width else [cell]) or [""]
+            (_wrapped(cell, column) if width else [cell]) or [""]
             for cell, column in zip(row, widths, strict=True)
         ]
         for n in range(max(map(len, wrapped))):
@@ -66,8 +69,11 @@ def details(rows: Sequence[Row], *, styled: bool) -> Iterator[str]:
     for row in rows:
         preset, state = row
         unit = f" [{preset.unit}]" if preset.unit else ""
-        name = f"\x1b[1m{preset.name}\x1b[0m" if styled else preset.name
-        yield f"{name}  {preset.description}{unit}"
+        what = f"{preset.description}{unit}".strip()
+        head = filled(f"{preset.name}  {what}" if what else preset.name, " " * 16)
+        if styled:
+            head[0] = head[0].replace(preset.name, f"\x1b[1m{preset.name}\x1b[0m", 1)
+        yield from head
         facts = [("family", preset.family), ("source", preset.source)]
         if preset.events:
             facts.insert(0, ("kind", preset.kind))
@@ -84,17 +90,14 @@ def details(rows: Sequence[Row], *, styled: bool) -> Iterator[str]:
         for title, text in facts:
             if text:
                 yield from textwrap.wrap(
-                    text, _FILL, initial_indent=f"    {title:<10}  ", subsequent_indent=" " * 16,
-                    break_long_words=False, break_on_hyphens=False,
-                )  # fmt: skip
+                    text,
+                    columns(),
+                    initial_indent=f"    {title:<10}  ",
+                    subsequent_indent=" " * 16,
+                    break_long_words=False,
+                    break_on_hyphens=False,
+                )
         yield ""
-
-
-def filled(text: str, indent: str) -> list[str]:
-    """Return a sentence in lines of a readable length, those after the first indented."""
-    return textwrap.wrap(
-        text, _FILL, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
 
 
 def _cells(row: Row) -> tuple[str, str, str, str, str]:
@@ -102,7 +105,16 @@ def _cells(row: Row) -> tuple[str, str, str, str, str]:
     here = {True: "yes", False: "no", None: "-"}[row.available]
     definition = preset.definition if preset.events else f"({preset.reason})"
     unit = f" [{preset.unit}]" if preset.unit else ""
-    return preset.name, here, preset.kind or "none", definition, preset.description + unit
+    description = f"{preset.description}{unit}".strip()
+    return preset.name, here, preset.kind or "none", definition, description
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """Return a cell in lines; a name that is too long for one is broken behind a colon or _."""
+    wrapper = textwrap.TextWrapper(width, break_on_hyphens=False)
+    if any(len(word) > width for word in text.split()):
+        wrapper.wordsep_simple_re = _PARTS
+    return wrapper.wrap(text)
 
 
 def _shares(left: int, longest: Sequence[int]) -> list[int]:

@@ -48,8 +48,8 @@ def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(
         prog="gnomon presets",
         description="List the presets of PAPI and your own whose name, description or definition "
-        "contains all the words: what they are made of on this machine, and whether they can be "
-        "counted, found by opening them.",
+        "contains all the words (or those that the words name): what they are made of on this "
+        "machine, and whether they can be counted, found by opening them.",
         epilog=_EPILOG,
         formatter_class=HelpFormatter,
         allow_abbrev=False,
@@ -100,7 +100,10 @@ def _rows(arguments: argparse.Namespace) -> list[Row]:
     elif arguments.pmu:
         family = _family(arguments.pmu)
         tried = any(preset.family == family for preset in here)
-        found = list(presets.family(family).presets)
+        pmus = (arguments.pmu,) if arguments.pmu != family else presets.family(family).pmus
+        own = presets.users_of(pmus)
+        names = {preset.name for preset in own}
+        found = [*own, *(p for p in presets.family(family).presets if p.name not in names)]
         if arguments.available and not tried:
             raise UsageError(
                 f"--available and --pmu {arguments.pmu}: that PMU is not here, so nothing of it "
@@ -108,8 +111,16 @@ def _rows(arguments: argparse.Namespace) -> list[Row]:
             )
     else:
         found, tried = list(here), True
-    words = [word.lower() for word in arguments.words]
-    matching = [
+    matching = _matching(found, [word.lower() for word in arguments.words])
+    return [Row(preset, _state(preset) if tried else None) for preset in matching]
+
+
+def _matching(found: Sequence[Preset], words: Sequence[str]) -> list[Preset]:
+    """Return the presets that have all the words, or that the words name, each one."""
+    named = [preset for preset in found if preset.name.lower() in words]
+    if len(words) > 1 and {preset.name.lower() for preset in named} == set(words):
+        return named
+    return [
         preset
         for preset in found
         if all(
@@ -117,7 +128,6 @@ def _rows(arguments: argparse.Namespace) -> list[Row]:
             for word in words
         )
     ]
-    return [Row(preset, _state(preset) if tried else None) for preset in matching]
 
 
 def _state(preset: Preset) -> Availability:
@@ -189,18 +199,37 @@ def _as_json(row: Row) -> dict[str, Any]:
 def _nothing(words: Sequence[str]) -> list[str]:
     """Return what to say where no preset matches: perhaps the word is an event's, or a slip."""
     from gnomon.counters import presets
-    from gnomon.errors import EventError, EventNameError, NotPresetError
+    from gnomon.errors import EventError, EventNameError, EventUnavailableError, NotPresetError
 
     line = "no preset matches; gnomon presets lists all"
+    if len(words) > 1:
+        line = "no preset has all of these words; gnomon presets lists all"
     if len(words) == 1:
         try:
             presets.preset_of(words[0])
         except EventError as error:
-            if isinstance(error, NotPresetError):
+            if isinstance(error, NotPresetError | EventUnavailableError):
                 line = f"no preset matches: {error}"
             elif isinstance(error, EventNameError) and error.suggestions:
                 line = f"no preset matches; did you mean {' or '.join(error.suggestions)}?"
     return [line]
+
+
+def _elsewhere(arguments: argparse.Namespace) -> list[str]:
+    """Return which files have presets for other PMUs: what one looks for may be among them."""
+    from gnomon.counters import presets
+
+    if arguments.pmu:
+        return []
+    files: dict[str, list[Preset]] = {}
+    for preset in presets.of_other_pmus():
+        files.setdefault(preset.source, []).append(preset)
+    return [
+        f"{path}: {len(away)} preset{'s' * (len(away) != 1)} for other PMUs than this machine's "
+        f"({', '.join(dict.fromkeys(pmu for preset in away for pmu in preset.pmus))}): see gnomon "
+        "presets --pmu NAME"
+        for path, away in files.items()
+    ]
 
 
 def _titles(rows: Sequence[Row]) -> str:
@@ -220,18 +249,23 @@ def _titles(rows: Sequence[Row]) -> str:
 
 def _ending(rows: Sequence[Row], listed: Sequence[Row], arguments: argparse.Namespace) -> list[str]:
     """Return what is to be said once, below the list: how many, why not, and what to do."""
-    from gnomon.cli.preset_table import filled
+    from gnomon.cli.sections import filled
 
+    elsewhere = [line for text in _elsewhere(arguments) for line in filled(text, "    ")]
     if not rows:
-        return _nothing(arguments.words)
+        return [*(line for text in _nothing(arguments.words) for line in filled(text, "    ")),
+                *elsewhere]  # fmt: skip
     defined = [row for row in rows if row.preset.events]
     lines = [] if not listed or arguments.detail else [""]
     plural = "" if len(rows) == 1 else "s"
     counts = f"{len(rows)} preset{plural} ({_titles(rows)}), {len(defined)} defined"
     if all(row.state is None for row in rows):
-        return [*lines, f"{counts}; none was tried: that is not this machine's PMU"]
+        untried = f"{counts}; none was tried: that is not this machine's PMU"
+        return [*lines, *filled(untried, "    "), *elsewhere]
     available = sum(row.available is True for row in rows)
-    lines.append(f"{counts}, {available} can be counted here")
+    lines += [*filled(f"{counts}, {available} can be counted here", "    "), *elsewhere]
+    if arguments.detail:
+        return lines  # each has said why not
     causes: dict[tuple[str, str], list[str]] = {}
     for row in defined:
         if row.state is not None and not row.state.available:

@@ -26,6 +26,13 @@ def columns() -> int:
     return min(max(width or _USUAL, _LEAST), _MOST)
 
 
+def filled(text: str, indent: str = "") -> list[str]:
+    """Return a sentence in lines as wide as the terminal, those after the first indented."""
+    return textwrap.wrap(
+        text, columns(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
 def section(title: str, lines: Iterable[str], width: int) -> str:
     """Return lines under a title, each wrapped and indented; a title without lines is nothing."""
     lead = " " * (TITLE + 1)

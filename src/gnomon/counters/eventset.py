@@ -99,7 +99,7 @@ class EventSet(Composition):
         if self._final is None:
             if self._closed:
                 self._refuse_dead()
-            raise NotRunningError("the event set was never started: call start() before read()")
+            raise NotRunningError(f"{self} was never started: call start() before read()")
         return self._final
 
     def read_at(self) -> tuple[Reading, int]:
@@ -166,7 +166,7 @@ class EventSet(Composition):
         """
         if not self._running:
             self._refuse_dead()
-            raise NotRunningError("the event set is not counting: start it first")
+            raise NotRunningError(f"{self} is not counting: start it first")
         self._refuse_child()
         self._running = False
         self.__dict__.pop("read", None)

@@ -251,7 +251,8 @@ def form_groups(events: Sequence[Event], limit: int = 0) -> tuple[tuple[int, ...
 
     Args:
         events: in the order of the set; those of one brace group stay together.
-        limit: at most so many events a group, unless braces hold more; 0 is as many as fit.
+        limit: at most so many native events a group, unless braces or one event hold more; 0 is
+            as many as fit.
     """
     if any(event.spec.hardware for event in events):
         from gnomon.counters.allocation import groups
@@ -271,7 +272,8 @@ def _first_fit(events: Sequence[Event], limit: int) -> tuple[tuple[int, ...], ..
     for bundle in bundles.values():
         for group in groups:
             together = [*group, *bundle]
-            if (not limit or len(together) <= limit) and fit([events[at] for at in together]):
+            natives = sum(len(events[at].spec.terms) for at in together)
+            if (not limit or natives <= limit) and fit([events[at] for at in together]):
                 group.extend(bundle)
                 break
         else:

@@ -245,7 +245,9 @@ class PerfCounting:
             return Refusal(event, reason, "use inherit=True, which counts both", number, pmu)
         if number == errno.EINVAL and spec.hardware and beside and self._opens_alone(event):
             return _conflict(event, beside, number, pmu)
-        reason, remedy = refusal.explain(number, hardware=spec.hardware, tracepoint=spec.tracepoint)
+        reason, remedy = refusal.explain(
+            number, hardware=spec.hardware, tracepoint=spec.tracepoint, cpu=self._target.cpu
+        )
         return Refusal(event, reason, remedy, number, pmu)
 
     def _opens_alone(self, event: Event) -> bool:
@@ -332,6 +334,8 @@ def _remarks(asked: Event, opened: Event) -> Iterator[str]:
         yield f"{asked.name} counts user mode only: the kernel allows no more"
     if (spec.kernel_only or spec.tracepoint) and asked.domain is Domain.USER:
         yield f"{asked.name} happens in the kernel: in user mode it counts 0"
+    if not (spec.hardware or spec.every_mode) and asked.domain is Domain.HYPERVISOR:
+        yield f"{asked.name} is counted by the kernel: in hypervisor mode it counts 0"
     if spec.every_mode and any(t.encoding.exclude for t in spec.terms):
         yield f"{asked.name} counts every mode: the kernel's clocks tell none apart"
 

@@ -43,7 +43,7 @@ _PLAIN = {
 
 
 def explain(
-    number: int, *, hardware: bool, tracepoint: bool, root: Path = _ROOT
+    number: int, *, hardware: bool, tracepoint: bool, cpu: int = -1, root: Path = _ROOT
 ) -> tuple[str, str]:
     """Return why perf_event_open(2) failed, and the remedy.
 
@@ -51,6 +51,7 @@ def explain(
         number: the error number.
         hardware: the event counts on a PMU.
         tracepoint: the event is a tracepoint.
+        cpu: the CPU that it was to be counted on, -1 for any.
         root: what /proc and /sys lie under, "/" but for recorded trees.
     """
     if number == errno.EMFILE:
@@ -62,6 +63,12 @@ def explain(
         return _forbidden(number, tracepoint=tracepoint, root=root)
     if number == errno.ENOSYS:
         return _no_perf_events(root)
+    if number in (errno.EINVAL, errno.ENODEV) and cpu >= 0:
+        from gnomon.counters.pmu import cpu_ranges, online_cpus
+
+        online = online_cpus(root / "sys")
+        if cpu not in online:
+            return f"CPU {cpu} is not there, or offline", f"take one of {cpu_ranges(online)}"
     if hardware and number in _NO_SUCH_EVENT and not core_pmu_names(root):
         return no_pmu(root)
     if number in (errno.ENOENT, errno.ENODEV, errno.ENXIO):

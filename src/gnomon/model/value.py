@@ -71,6 +71,14 @@ class Value(NamedTuple):
     derived: float | None = None
     is_derived: bool = False
 
+    def __str__(self) -> str:
+        """Return the event, its value with the unit, and how it came to be: for looking at."""
+        value = self.value
+        if value is None:
+            return f"{self.event} not measured"
+        number = str(value) if isinstance(value, int) else f"{value:.10g}"
+        return " ".join(word for word in (self.event, number, self.unit, self.how.value) if word)
+
     @property
     def scale(self) -> float | None:
         """Factor that multiplexing asks for (enabled / running); None if it never ran."""

@@ -27,7 +27,7 @@ _SEARCH_MAX = 20_000  # steps, of some 10 microseconds each
 
 
 class _Unit(NamedTuple):
-    """Events that stay together: their numbers, all of them and those that take counters."""
+    """Events that stay together: their numbers, and how many native events take counters."""
 
     events: tuple[int, ...]
     size: int
@@ -46,7 +46,8 @@ def groups(
 
     Args:
         events: resolved events of any component.
-        limit: at most so many events with counters in a group; a brace group may be larger.
+        limit: at most so many native events with counters in a group; a brace group, or one event
+            of more natives, may be larger.
         pmus: the core PMUs to count on; by default those of this machine.
 
     Raises:
@@ -98,7 +99,8 @@ def _units(events: Sequence[Event], asked: Asked, taken: set[int]) -> list[_Unit
             continue
         seen |= together[at]
         members = tuple(sorted(together[at]))
-        units.append(_Unit(members, len(hardware & together[at])))
+        natives = asked.of(tuple(sorted(hardware & together[at]))).demands
+        units.append(_Unit(members, len(natives)))
     return units
 
 

@@ -13,6 +13,7 @@ from gnomon.counters.presets.resolve import (
     availability,
     find,
     known_names,
+    of_other_pmus,
     of_this_machine,
     preset_of,
     resolve,
@@ -26,6 +27,7 @@ from gnomon.counters.presets.shipped import (
     own_of,
 )
 from gnomon.counters.presets.users import forget, load, read
+from gnomon.counters.presets.users import of_pmus as users_of
 
 __all__ = [
     "Family",
@@ -43,9 +45,11 @@ __all__ = [
     "load",
     "meanings",
     "names",
+    "of_other_pmus",
     "of_this_machine",
     "own_of",
     "preset_of",
     "read",
     "resolve",
+    "users_of",
 ]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _NESTED_MAX = 8
 _STEPS_MAX = 1 << 16
 _INSTALL = "install libpfm4 (Debian: apt-get install libpfm4), or see gnomon doctor"
+_CHECK = "check its name (gnomon events lists those here), or install a newer libpfm4 that knows it"
 
 
 class Native(NamedTuple):
@@ -121,10 +122,12 @@ def find_native(event: str, core: Core, cpu: CpuComponent, name: str) -> Native:
     except EventError as error:
         reason = str(error).removeprefix(f"event '{event}': ")
         raise EventUnavailableError(
-            name, f"its native event '{event}': {reason}", _INSTALL
+            name, f"its native event '{event}': {reason}", _remedy(core)
         ) from None
     if not found:
-        raise EventUnavailableError(name, f"its native event '{event}' is not known here", _INSTALL)
+        raise EventUnavailableError(
+            name, f"its native event '{event}' is not known here", _remedy(core)
+        )
     one = found[0]
     if len(found) > 1 or not isinstance(one.spec, PerfSpec):
         why = (
@@ -138,6 +141,18 @@ def find_native(event: str, core: Core, cpu: CpuComponent, name: str) -> Native:
             "make the preset of single events of components cpu and kernel",
         )
     return Native(one.spec, one.info.component, one.info.unit, one.unit_factor)
+
+
+def _remedy(core: Core) -> str:
+    """Return what to do about a native event that nothing here knows."""
+    from gnomon.counters.components.cpu import libpfm_pmus
+
+    known = {pmu.name for pmu in libpfm_pmus()}
+    if not known:
+        return _INSTALL
+    if core.models and not known & set(core.models):
+        return f"install a libpfm4 with the tables of {core.models[0]}: this one has none of it"
+    return _CHECK
 
 
 def spec_of(natives: list[Native], formula: Formula, mods: Modifiers) -> PerfSpec:

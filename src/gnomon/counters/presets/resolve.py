@@ -13,6 +13,8 @@ from gnomon.errors import EventNameError, EventUnavailableError, NotPresetError
 from gnomon.model.value import Domain, Scope, Unavailable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gnomon.counters.components.cpu import CpuComponent
     from gnomon.counters.cores import Core
     from gnomon.counters.presets.definition import Preset
@@ -42,7 +44,8 @@ def resolve(name: str, cpu: CpuComponent | None = None) -> tuple[Event, ...]:
 
     Raises:
         EventNameError: it begins with PAPI_, and no preset has that name.
-        EventUnavailableError: this PMU has no event of that meaning.
+        EventUnavailableError: this PMU has no event of that meaning, or it is a user's preset for
+            other PMUs.
         PresetFileError: a user's file is broken.
     """
     return find(name, cpu).events
@@ -61,6 +64,7 @@ def find(name: str, cpu: CpuComponent | None = None) -> Found:
     cores = cpu.cores()
     defined = [(core, _preset(asked.base, core)) for core in cores]
     if all(preset is None for _, preset in defined):
+        _refuse_elsewhere(name, asked.base, cores)
         if asked.base[: len(PREFIX)].upper() != PREFIX:
             return Found(())
         raise _unknown(name, asked.base)
@@ -92,14 +96,17 @@ def preset_of(name: str, cpu: CpuComponent | None = None) -> Preset:
 
     Raises:
         NotPresetError: it is the name of an event.
+        EventUnavailableError: it is a user's preset for other PMUs.
         EventNameError: nothing has that name.
         PresetFileError: a user's file is broken.
     """
     base = _asked(name).base
-    for core in (cpu or _cpu()).cores():
+    cores = (cpu or _cpu()).cores()
+    for core in cores:
         preset = _preset(base, core)
         if preset is not None:
             return preset
+    _refuse_elsewhere(name, base, cores)
     if base[: len(PREFIX)].upper() != PREFIX:
         from gnomon.counters.resolve import native_events
 
@@ -125,7 +132,7 @@ def of_this_machine(cpu: CpuComponent | None = None) -> tuple[Preset, ...]:
     found: dict[tuple[str, str], Preset] = {}
     for family in users.families():
         for preset in family.presets:
-            holds = not preset.pmus or any(set(preset.pmus) & set(core.models) for core in cores)
+            holds = any(_holds(preset, core) for core in cores)
             if holds and not any(name == preset.name for name, _ in found):
                 found[preset.name, ""] = preset
     for core in cores:
@@ -134,6 +141,21 @@ def of_this_machine(cpu: CpuComponent | None = None) -> tuple[Preset, ...]:
             if (preset.name, "") not in found:
                 found.setdefault((preset.name, family.name), preset)
     return tuple(found.values())
+
+
+def of_other_pmus(cpu: CpuComponent | None = None) -> tuple[Preset, ...]:
+    """Return the users' presets that hold for no kind of core of this machine.
+
+    Raises:
+        PresetFileError: a user's file is broken.
+    """
+    cores = (cpu or _cpu()).cores()
+    return tuple(
+        preset
+        for family in users.families()
+        for preset in family.presets
+        if not any(_holds(preset, core) for core in cores)
+    )
 
 
 def availability(preset: Preset, cpu: CpuComponent | None = None) -> Availability:
@@ -232,6 +254,20 @@ def _event(
 def _inner(event: str, core: Core) -> Preset | None:
     """Return the preset that a native event's name is, None if it is an event's."""
     return None if ":" in event or "/" in event else _preset(event, core)
+
+
+def _refuse_elsewhere(name: str, base: str, cores: Sequence[Core]) -> None:
+    """Refuse the name of a preset that its user's file has, but for other PMUs than those here."""
+    models = tuple(model for core in cores for model in core.models)
+    known = users.elsewhere(base, models) or users.elsewhere(base.upper(), models)
+    if known is None:
+        return
+    here = f"not for {' or '.join(models)}" if models else "and libpfm4 names no PMU of this CPU"
+    raise EventUnavailableError(
+        name,
+        f"{known.source} has it for PMU {' and '.join(known.pmus)} only, {here}",
+        "let the file hold for this PMU too, if its events mean the same",
+    )
 
 
 def _unknown(name: str, base: str) -> EventNameError:

@@ -91,6 +91,34 @@ def preset(name: str, models: tuple[str, ...]) -> Preset | None:
     return None
 
 
+def of_pmus(models: tuple[str, ...]) -> tuple[Preset, ...]:
+    """Return the users' presets that hold for a PMU, of each name the one that goes first.
+
+    Args:
+        models: libpfm4's names of it.
+    """
+    found: dict[str, Preset] = {}
+    for family in families():
+        for one in family.presets:
+            if not one.pmus or set(one.pmus) & set(models):
+                found.setdefault(one.name, one)
+    return tuple(found.values())
+
+
+def elsewhere(name: str, models: tuple[str, ...]) -> Preset | None:
+    """Return a user's preset of a name that does not hold for a kind of core, None without one.
+
+    Args:
+        name: its name; case matters, unless it begins with PAPI_.
+        models: libpfm4's names of the core.
+    """
+    for family in families():
+        for one in family.presets:
+            if one.name == name and one.pmus and not set(one.pmus) & set(models):
+                return one
+    return None
+
+
 def forget() -> None:
     """Forget every file that was loaded."""
     _loaded.clear()
