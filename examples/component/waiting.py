@@ -153,9 +153,7 @@ def main() -> None:
         sum(range(1_000_000))
         time.sleep(0.01)
         os.sched_yield()
-    reading = events.read()
-    for at in range(len(reading)):
-        value = reading[at]
+    for value in events.read():
         print(f"{value.event:<24} {value.how:<8} {value.value:>14,} {value.unit}")
 
 

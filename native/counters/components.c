@@ -1,6 +1,10 @@
 /* The components of libgnomon, and leaving some of them out. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
 
 #include "libpfm.h"
 #include "locks.h"
@@ -70,12 +74,38 @@ int gn_component_is_used(int component)
 	return is_enabled;
 }
 
-/* Counters that libpfm4 knows this core to have; 0: not known. */
+#if defined(__x86_64__) || defined(__i386__)
+/* What the processor tells, as in core_counters() of counters/hardware/devices.py; 0: nothing. */
+static int counters_told(void)
+{
+	unsigned int eax, ebx, ecx, edx;
+
+	if (__get_cpuid_count(0xa, 0, &eax, &ebx, &ecx, &edx) && eax & 0xff)
+		return (int)((eax >> 8 & 0xff) + ((eax & 0xff) > 1 ? edx & 0x1f : 0));
+	if (__get_cpuid_count(0x80000022, 0, &eax, &ebx, &ecx, &edx))
+		return (int)(ebx & 0xf);
+	return 0;
+}
+#else
+static int counters_told(void)
+{
+	return 0;
+}
+#endif
+
+/* Counters of a core, by cpuid, else by libpfm4's tables; 0: there is no PMU, or nothing tells. */
 static int core_counters(void)
 {
 	const char *problem;
 	const struct gn_pfm *pfm = gn_pfm(&problem);
+	struct gn_pmu *pmus = NULL;
+	const int n = gn_core_pmus(gn_this_machine.sysfs, &pmus);
 
+	free(pmus);
+	if (n <= 0)
+		return 0;
+	if (counters_told())
+		return counters_told();
 	for (int id = 0; pfm && id < GN_PFM_PMUS; id++) {
 		pfm_pmu_info_t pmu;
 

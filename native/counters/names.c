@@ -180,7 +180,7 @@ static int unknown_prefix(struct gn_query *query, size_t length)
 		if (!strcmp(prefix, sources[i].name))
 			return gn_say(query->why, GN_ENOEVNT,
 				      "event '%s': component '%s' has no event of that name; "
-				      "`gnomon events %s` lists those it has",
+				      "`gnomon events --component %s` lists those it has",
 				      query->name, prefix, prefix);
 	gn_nearest_begin(&nearest, prefix);
 	for (size_t i = 0; i < COUNT(sources); i++)

@@ -208,7 +208,7 @@ static int flatten(struct flat *flat, const struct gn_preset *preset, struct gn_
 	if (!preset->n)
 		return gn_say(flat->query->why, GN_ENOEVNT,
 			      "event '%s': %s%s%s; choose native events of this PMU (gnomon events "
-			      "cpu)",
+			      "--component cpu)",
 			      flat->query->name, flat->depth ? preset->name : "",
 			      flat->depth ? ": " : "", preset->reason);
 	parts = calloc((size_t)preset->n, sizeof(*parts));
@@ -582,7 +582,8 @@ static int add_on_cores(struct gn_query *query, const struct asked *asked,
 		else
 			failed = gn_say(query->why, GN_ENOEVNT,
 					"event '%s': no such preset for the cores of %s; choose "
-					"native events of this PMU (gnomon events cpu)",
+					"native events of this PMU (gnomon events "
+					"--component cpu)",
 					query->name, core_name(&cores[i]));
 		if (failed == 1)
 			return GN_OK;

@@ -152,6 +152,7 @@ static PyType_Slot reading_slots[] = {
 	{Py_tp_doc, "Counts of an event set at one moment; reading[i] is the value of event i."},
 	{Py_tp_dealloc, reading_dealloc},
 	{Py_tp_repr, reading_repr},
+	{Py_tp_iter, PySeqIter_New},
 	{Py_sq_length, reading_length},
 	{Py_sq_item, reading_item},
 	{Py_tp_methods, reading_methods},

@@ -149,6 +149,10 @@ static void test_components(void)
 	OK(gn_component_index("kernel", &index));
 	OK(gn_component_describe(index, &info));
 	CHECK_EQ(info.counters, -1);
+	OK(gn_component_index("cpu", &index));
+	OK(gn_component_describe(index, &info));
+	/* Without a PMU there is nothing that libpfm4's tables could tell of. */
+	CHECK(info.counters == 0 || !strstr(info.reason, "no core PMU"));
 }
 
 static void test_a_component_is_disabled_only_before_use(void)

@@ -21,39 +21,14 @@ from gnomon.counters.emulation.events import EVENTS
 
 KEYS = ["name", "available", "definition", "reason", "remedy", "errno", "kind", "events", "unit",
         "description", "family", "source", "differs", "meanings"]  # fmt: skip
-MINE = """\
-[preset.FAULTS]
-events = ["minor-faults", "major-faults"]
-description = "page faults of both kinds"
-
-[preset.FAULTS_EACH_SECOND]
-events = ["FAULTS"]
-formula = "N0 / seconds"
-
-[preset.RATIO]
-events = ["FAULTS", "page-faults"]
-formula = "N0|N1|/|"
-meaning = ["both kinds", "all of them"]
-differs = "from nothing"
-
-[preset.LESS]
-events = ["major-faults", "page-faults"]
-formula = "N0 - N1"
-
-[preset.UNDEFINED]
-events = ["FAULTS", "alignment-faults"]
-formula = "N0 / N1"
-
-[absent]
-GONE = "it never was"
-"""
+MINE = Path(__file__).parents[1] / "own_presets.toml"
 HAS_PMU = component("cpu").availability().available
 
 
 @pytest.fixture
 def mine(tmp_path: Path) -> Path:
     path = tmp_path / "mine.toml"
-    path.write_text(MINE)
+    path.write_text(MINE.read_text())
     return path
 
 

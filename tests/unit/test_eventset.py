@@ -197,6 +197,7 @@ def test_reading_is_a_sequence() -> None:
     with EventSet("task-clock,page-faults,minor-faults") as events:
         reading = events.read()
     assert len(reading) == 3
+    assert list(reading) == each(reading)
     shown = ", ".join(str(value) for value in each(reading))
     assert repr(reading) == str(reading) == f"Reading({shown})"
     assert f"task-clock {reading[0].value} ns counted, page-faults " in shown

@@ -299,7 +299,7 @@ def test_preset_without_an_event_says_why() -> None:
     with pytest.raises(EventUnavailableError) as caught:
         presets.resolve(lacking[0].name, CpuComponent())
     assert caught.value.reason == lacking[0].reason
-    assert "gnomon events cpu" in caught.value.remedy
+    assert "gnomon events --component cpu" in caught.value.remedy
     state = presets.availability(lacking[0])
     assert (state.available, state.reason) == (False, lacking[0].reason)
 

@@ -29,27 +29,7 @@ def write(folder: Path, text: str, name: str = "mine.toml") -> Path:
     return path
 
 
-SOFTWARE = """\
-[preset.FAULTS]
-events = ["minor-faults", "major-faults"]
-description = "page faults of both kinds"
-
-[preset.FAULTS_PER_CALL]
-events = ["FAULTS", "page-faults"]
-formula = "N0 / N1"
-
-[preset.FAULTS_EACH_SECOND]
-events = ["page-faults"]
-formula = "N0 / seconds"
-
-[preset.NOT_MAJOR]
-events = ["major-faults", "page-faults"]
-formula = "N0 - N1"
-
-[preset.NOTHING]
-events = ["page-faults", "alignment-faults"]
-formula = "N0 / N1"
-"""
+SOFTWARE = Path(__file__).parents[1] / "own_presets.toml"
 
 
 def touch(pages: int) -> None:
@@ -59,9 +39,9 @@ def touch(pages: int) -> None:
             memory[at * size] = 1
 
 
-def test_users_presets_count(tmp_path: Path) -> None:
-    presets.load(write(tmp_path, SOFTWARE))
-    names = "FAULTS,FAULTS_PER_CALL,FAULTS_EACH_SECOND,NOT_MAJOR,NOTHING,page-faults,major-faults"
+def test_users_presets_count() -> None:
+    presets.load(SOFTWARE)
+    names = "FAULTS,RATIO,FAULTS_EACH_SECOND,LESS,UNDEFINED,page-faults,major-faults"
     with EventSet(names) as events:
         touch(500)
         reading = events.stop()
@@ -83,8 +63,8 @@ def test_users_presets_count(tmp_path: Path) -> None:
     assert not nothing.is_negative
 
 
-def test_a_sum_of_software_events_takes_modifiers(tmp_path: Path) -> None:
-    presets.load(write(tmp_path, SOFTWARE))
+def test_a_sum_of_software_events_takes_modifiers() -> None:
+    presets.load(SOFTWARE)
     (event,) = one("FAULTS:u")
     assert event.name == "FAULTS:u"
     assert event.domain.value == "user"

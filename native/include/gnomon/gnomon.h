@@ -4,10 +4,9 @@
  *	gn_set set;
  *	int64_t count[2];
  *
- *	gn_set_create(&set, NULL);
- *	gn_set_add(set, "PAPI_TOT_INS");
- *	gn_set_add(set, "page-faults");
- *	gn_set_start(set);
+ *	if (gn_set_create(&set, NULL) || gn_set_add(set, "PAPI_TOT_INS") ||
+ *	    gn_set_add(set, "page-faults") || gn_set_start(set))
+ *		errx(1, "%s", gn_message());
  *	work();
  *	gn_set_stop(set, count);
  *
@@ -332,7 +331,7 @@ struct gn_component_info {
 	size_t size;	       /* of this struct: to be set by the caller */
 	char name[32];	       /* "cpu", "kernel" ... */
 	char description[256]; /* one line */
-	int counters;	       /* how many events count at once; -1: no limit; 0: not known */
+	int counters;	       /* of a core; -1: no limit; 0: there are none, or not known */
 	int is_disabled;
 	char reason[512]; /* why it cannot be used here, and the remedy; "" where it can */
 };

@@ -128,7 +128,7 @@ def resolutions(samples: int = SAMPLES) -> tuple[Resolution, ...]:
         UsageError: the number of samples is not in 100 to 10 million.
     """
     if not FEWEST <= samples <= MOST:
-        raise UsageError(f"{samples} samples of a clock: {FEWEST} to {MOST} make sense")
+        raise UsageError(f"{samples} readings of a timer: {FEWEST} to {MOST} make sense")
     return tuple(_resolution(timer, samples) for timer in _TIMERS)
 
 

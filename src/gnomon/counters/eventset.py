@@ -130,7 +130,7 @@ class EventSet(Composition):
                 f"accumulate: it holds {', '.join(v.event for v in into)}, not the events of {self}"
             )
         taken = self._take()
-        values = tuple(taken[at] for at in range(len(taken)))
+        values = tuple(taken)
         return values if into is None else tuple(map(_sum, self._events, into, values))
 
     def reset(self) -> None:

@@ -154,7 +154,13 @@ def _presets(facts: Machine) -> Check:
     try:
         known = presets.of_this_machine()
     except GnomonError as error:
-        return Check("presets", "limited", str(error), "a file of presets is left out", "mend it")
+        return Check(
+            "presets",
+            "limited",
+            str(error),
+            "no event is counted: every command refuses the file",
+            "mend the file, or take it out of GNOMON_PRESETS",
+        )
     defined = [preset for preset in known if preset.events]
     families = sorted({preset.family for preset in known})
     found = f"{len(defined)} of {len(known)} have a definition ({', '.join(families)})"

@@ -94,7 +94,11 @@ class NetworkComponent(SnapshotComponent):
     def node_problem(self, tally: Tally) -> Problem:
         """Return why a link's number is not there."""
         if tally.unit is not None:
-            return f"link '{tally.unit}' does not tell it", "see gnomon events network", 0
+            return (
+                f"link '{tally.unit}' does not tell it",
+                "see gnomon events --component network",
+                0,
+            )
         if not self._net.is_dir():
             return f"{self._net} is not there", "mount sysfs: mount -t sysfs sysfs /sys", 0
         return (

@@ -83,7 +83,9 @@ def _flat(
         )
     if not preset.events:
         raise EventUnavailableError(
-            name, f"{preset.name}: {preset.reason}", "choose native events of this PMU"
+            name,
+            f"{preset.name}: {preset.reason}",
+            "choose native events of this PMU (gnomon events --component cpu)",
         )
     programs: dict[int, tuple[Step, ...]] = {}
     for at, event in enumerate(preset.events):

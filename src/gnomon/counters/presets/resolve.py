@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gnomon.counters.presets.definition import Preset
 
 PREFIX = "PAPI_"
-_NO_EVENT = "choose native events of this PMU (gnomon events cpu)"
+_NO_EVENT = "choose native events of this PMU (gnomon events --component cpu)"
 
 
 class Found(NamedTuple):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from gnomon.counters.presets import shipped
 from gnomon.counters.presets.definition import Family, Preset
+from gnomon.errors import PresetFileError
 
 VARIABLE = "GNOMON_PRESETS"
 _IN_PLACE = "defined by the user, in place of Gnomon's own"
@@ -47,7 +48,13 @@ def read(path: Path) -> Family:
 
     text = read_text(path)
     meanings = shipped.meanings()
-    if path.suffix != ".toml" and papi_csv.is_csv(text):
+    is_csv = path.suffix != ".toml" and papi_csv.is_csv(text)
+    if path.suffix == ".csv" and not is_csv:
+        raise PresetFileError(
+            path, 0, "not in PAPI's format, which begins with CPU, PRESET or EVENT; call it .toml "
+            "if it is TOML",
+        )  # fmt: skip
+    if is_csv:
         family = papi_csv.parse(text, path, meanings)
     else:
         family = toml.parse(text, path, meanings)
@@ -135,7 +142,7 @@ def _of_variable(value: str) -> tuple[Family, ...]:
 def _refuse_taken_names(family: Family) -> None:
     """Refuse a preset that would hide an event: nobody could tell which of them was counted."""
     from gnomon.counters.components import COMPONENTS
-    from gnomon.errors import EventError, PresetFileError
+    from gnomon.errors import EventError
 
     for one in family.presets:
         for source in COMPONENTS:
