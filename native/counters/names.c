@@ -236,6 +236,11 @@ static int unknown(struct gn_query *query)
 	}
 	if (gn_terms(query->name, &terms, query->why) > 0)
 		return unknown_pmu(query, terms.pmu);
+	if (strchr(query->name, ','))
+		return gn_say(query->why, GN_ENOEVNT,
+			      "event '%s': no event has such a name; give a list to gn_set_add_all "
+			      "name by name, or put it in braces to be counted at the same time",
+			      query->name);
 	gn_nearest_begin(&nearest, query->name);
 	gn_preset_each(try_nearest, &nearest);
 	for (size_t i = 0; i < COUNT(sources); i++)

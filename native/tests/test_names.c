@@ -129,6 +129,8 @@ static void test_messages_name_the_nearest(void)
 	CHECK(strstr(why.text, "did you mean PAPI_TOT_INS"));
 	CHECK_EQ(resolve("no such thing anywhere", &why), GN_ENOEVNT);
 	CHECK(!strstr(why.text, "did you mean"));
+	CHECK_EQ(resolve("page-faults,cs", &why), GN_ENOEVNT);
+	CHECK(strstr(why.text, "gn_set_add_all"));
 	CHECK_EQ(resolve("kernal:::x", &why), GN_ENOCMP);
 	CHECK(strstr(why.text, "did you mean kernel"));
 }

@@ -13,7 +13,7 @@ from gnomon.counters.component import (
     Overflow,
     RawCount,
 )
-from gnomon.errors import ComponentError
+from gnomon.errors import ComponentError, ComponentNameError
 from gnomon.model.value import Domain, Scope
 
 
@@ -86,3 +86,24 @@ def test_component_of_ones_own() -> None:
         other.name = name
         with pytest.raises(ComponentError):
             add_component(other)  # type: ignore[arg-type]
+
+
+def test_component_that_lacks_a_part_is_refused() -> None:
+    class Half:
+        name = "half"
+
+        def counters(self) -> None:
+            return None
+
+    with pytest.raises(ComponentError, match="it has no description, .*, open;") as caught:
+        add_component(Half())  # type: ignore[arg-type]
+    assert "counters, " not in str(caught.value)
+    with pytest.raises(ComponentNameError, match="half"):
+        EventSet("half:::events")
+
+
+def test_counters_list_what_they_offer() -> None:
+    import gnomon.counters
+
+    assert set(dir(gnomon.counters)) == set(gnomon.counters.__all__)
+    assert all(hasattr(gnomon.counters, name) for name in dir(gnomon.counters))

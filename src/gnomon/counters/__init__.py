@@ -32,3 +32,7 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401
 
         return Value
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -6,6 +6,9 @@ from gnomon.counters.component import Component
 from gnomon.counters.components import COMPONENTS
 from gnomon.errors import ComponentError, ComponentUsedError
 
+# Those of component.Component.
+_PARTS = ("name", "description", "how_measured", "scope", "overflow", "availability", "counters",
+          "events", "resolve", "open")  # fmt: skip
 _added: list[Component] = []
 _disabled: set[str] = set()
 _used: set[str] = set()
@@ -38,8 +41,14 @@ def add_component(component: Component) -> None:
         component: meets the Protocol of `gnomon.counters.component`; its name is one word.
 
     Raises:
-        ComponentError: its name is not one word, or taken.
+        ComponentError: its name is not one word, or taken; or a part of the Protocol is missing.
     """
+    missing = [part for part in _PARTS if not hasattr(component, part)]
+    if missing:
+        raise ComponentError(
+            f"component {component!r}: it has no {', '.join(missing)}; what a component needs is "
+            "in gnomon.counters.component"
+        )
     name = component.name
     if not name.isidentifier():
         raise ComponentError(f"component '{name}': a name is one word, as in word:::event")
