@@ -95,7 +95,7 @@ def test_component_that_lacks_a_part_is_refused() -> None:
         def counters(self) -> None:
             return None
 
-    with pytest.raises(ComponentError, match="it has no description, .*, open;") as caught:
+    with pytest.raises(ComponentError, match=r"it has no description, .*, open;") as caught:
         add_component(Half())  # type: ignore[arg-type]
     assert "counters, " not in str(caught.value)
     with pytest.raises(ComponentNameError, match="half"):
