@@ -43,12 +43,21 @@ A message names the thing, the cause and the remedy, in this order.
 from __future__ import annotations
 
 import errno
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def _error_name(number: int) -> str:
     # Python knows this one by its other name.
     return "EOPNOTSUPP" if number == errno.EOPNOTSUPP else errno.errorcode.get(number, "")
+
+
+def _path(name: Path | str) -> Path:
+    from pathlib import Path  # whoever sees no error need not wait for it
+
+    return Path(name)
 
 
 class GnomonError(Exception):
@@ -76,7 +85,7 @@ class PresetFileError(UsageError):
     papi_name = "PAPI_EINVAL"
 
     def __init__(self, path: Path | str, line: int, problem: str) -> None:
-        self.path = Path(path)
+        self.path = _path(path)
         self.line = line
         self.problem = problem
         place = f"{path}:{line}" if line else str(path)
@@ -336,7 +345,7 @@ class FormatError(GnomonError):
     """
 
     def __init__(self, path: Path | str, offset: int, problem: str) -> None:
-        self.path = Path(path)
+        self.path = _path(path)
         self.offset = offset
         super().__init__(f"{path}: at byte {offset}: {problem}")
 
@@ -351,7 +360,7 @@ class ConstraintFileError(GnomonError):
     """
 
     def __init__(self, path: Path | str, place: str, problem: str) -> None:
-        self.path = Path(path)
+        self.path = _path(path)
         self.place = place
         self.problem = problem
         super().__init__(f"{path}: {place}: {problem}" if place else f"{path}: {problem}")

@@ -42,7 +42,7 @@ Resolved = dict[str, Any]
 class Machine(NamedTuple):
     """Where a machine's trees are, and what libpfm4 calls its PMUs; None for this one."""
 
-    sysfs: Path = SYSFS
+    sysfs: Path = Path(SYSFS)
     tracefs: Path | None = None
     models: dict[str, str] | None = None
 

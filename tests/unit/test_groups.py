@@ -226,7 +226,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
 
 # --- hostile files --------------------------------------------------------------------------------
 
-SEEDS = [groups.SHIPPED.read_text(), derived.SHIPPED.read_text()[:6000], GROUP, METRIC]
+SEEDS = [Path(groups.SHIPPED).read_text(), Path(derived.SHIPPED).read_text()[:6000], GROUP, METRIC]
 scraps = st.text(max_size=6) | st.sampled_from(
     [
         "[[group]]\n",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -85,3 +87,18 @@ def test_sentences_are_filled() -> None:
     lines = filled("word " * 40, 80, "note: ", "      ")
     assert all(len(line) <= 80 for line in lines)
     assert lines[1].startswith("      word")
+
+
+@given(
+    st.lists(st.text("ab-é,", min_size=1, max_size=70), max_size=30),
+    st.lists(st.sampled_from([" ", "  ", "\n", "     "]), min_size=30, max_size=30),
+    st.integers(0, 120),
+)
+def test_sentences_are_filled_as_textwrap_does(
+    words: list[str], blanks: list[str], width: int
+) -> None:
+    text = "".join(map("".join, zip(words, blanks, strict=False)))
+    assert filled(text, width, "  why ", "      ") == textwrap.wrap(
+        text, max(width, 60), initial_indent="  why ", subsequent_indent="      ",
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip

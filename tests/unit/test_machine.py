@@ -18,10 +18,10 @@ from gnomon.counters.machine import (
     clock,
     core_pmu_names,
     machine,
-    no_pmu,
     rights,
     tracefs,
 )
+from gnomon.counters.refusal import no_pmu
 from gnomon.counters.virtualization import container, hypervisor
 
 VIRTUAL = "processor\t: 0\nmodel name\t: Some CPU @ 2 GHz\nflags\t\t: fpu tsc hypervisor\n\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 import pytest
 
 from gnomon.counters import EventSet, Target, add_component
@@ -13,8 +15,14 @@ from gnomon.counters.component import (
     Overflow,
     RawCount,
 )
+from gnomon.counters.components import COMPONENTS, NAMES, component, may_own
 from gnomon.errors import ComponentError, ComponentNameError
 from gnomon.model.value import Domain, Scope
+
+_FOREIGN = (
+    "msr:read_msr", "power:cpu_idle", "skl::INST_RETIRED", "cpu/cycles/u", "perf::CYCLES:u=1",
+    "io", "uncore", "gpu:x", "nosuch:::thing", "tsc",
+)  # fmt: skip
 
 
 class Ticks:
@@ -107,3 +115,17 @@ def test_counters_list_what_they_offer() -> None:
 
     assert set(dir(gnomon.counters)) == set(gnomon.counters.__all__)
     assert all(hasattr(gnomon.counters, name) for name in dir(gnomon.counters))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_is_looked_up_where_it_may_belong(name: str) -> None:
+    """Components are imported for the names that may be theirs: none of theirs may be missed."""
+    mine = [info.name for info in islice(component(name).events(), 2000)]
+    assert [event for event in mine if not may_own(name, event)] == []
+    for event in ("cycles", "page-faults", "PAPI_TOT_INS", "sched:sched_switch", "r1a8", *_FOREIGN):
+        if not may_own(name, event):
+            assert component(name).resolve(event) == ()
+
+
+def test_components_are_all_there_in_order() -> None:
+    assert tuple(one.name for one in COMPONENTS) == NAMES

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gnomon.metrics.derived import VARIABLES, Metrics, Quantity, computable, load_metrics
-from gnomon.metrics.formula import identifier
+from gnomon.metrics.formula import identifier, parse, trusted
 from gnomon.metrics.groups import load_groups
 
 # --- the shipped data -----------------------------------------------------------------------------
@@ -164,6 +164,15 @@ def test_every_shipped_metric_has_its_value_by_hand() -> None:
     assert computed.keys() == BY_HAND.keys()
     for name, values in computed.items():
         assert values == pytest.approx(BY_HAND[name], rel=1e-9), name
+
+
+def test_shipped_formulas_need_the_names_that_a_parse_finds() -> None:
+    """They are parsed only when they are evaluated; what they need is known before."""
+    for metric in SHIPPED.definitions:
+        for formula in (metric.formula, metric.condition):
+            if formula is not None:
+                assert formula.names == parse(formula.text).names, formula
+    assert trusted("1e3 * max(a1, .5e2, _b) / c", "here", 1).names == {"a1", "_b", "c"}
 
 
 def test_shipped_metrics_use_known_events_and_variables() -> None:

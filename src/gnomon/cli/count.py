@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from gnomon.cli import listing
 from gnomon.cli.delivery import Delivery, finish
 from gnomon.cli.output import is_styled, write
 from gnomon.cli.parsing import HelpFormatter, add_presets_option, load_presets
@@ -134,9 +133,11 @@ def add_output_options(p: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Count and report; return the program's status, or end as it did."""
     load_presets(arguments.presets)
-    if arguments.list_groups:
-        return listing.print_groups()
-    if arguments.list_events:
+    if arguments.list_groups or arguments.list_events:
+        from gnomon.cli import listing
+
+        if arguments.list_groups:
+            return listing.print_groups()
         return listing.print_events([], as_json=arguments.json)
     command = arguments.program
     if command[:1] == ["--"]:

@@ -7,7 +7,6 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from gnomon.cli.output import is_styled, open_for_writing, width_of, write, write_alone
@@ -77,6 +76,8 @@ class Delivery:
         except OSError:
             self._is_whole = False
         if is_file and not self._is_whole:
+            from pathlib import Path
+
             Path(name).unlink()
 
     def deliver(self, measurements: Sequence[Measurement]) -> None:

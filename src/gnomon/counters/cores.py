@@ -40,7 +40,7 @@ class Core(NamedTuple):
         return self.pmu.name if self.pmu is not None else "cpu"
 
 
-def cores(sysfs: Path = SYSFS, models: Mapping[str, str] | None = None) -> tuple[Core, ...]:
+def cores(sysfs: Path | str = SYSFS, models: Mapping[str, str] | None = None) -> tuple[Core, ...]:
     """Return each kind of core, at least one.
 
     Args:

@@ -183,29 +183,6 @@ def clock(root: Path = ROOT, flags: str | None = None) -> Clock:
     )
 
 
-def no_pmu(root: Path = ROOT) -> tuple[str, str]:
-    """Return why this machine has no PMU for its cores, and what to do about it."""
-    reason, remedy = _no_pmu(root)
-    return reason, f"{remedy}; or count on an emulated one: gnomon count --pmu emulated"
-
-
-def _no_pmu(root: Path) -> tuple[str, str]:
-    host = hypervisor(root)
-    if host is not None:
-        reason = f"no core PMU: the hypervisor ({host.name}) does not give this virtual machine one"
-        return reason, host.pmu_remedy
-    if not (root / "sys/bus/event_source/devices").is_dir():
-        return (
-            "no core PMU: the kernel shows no PMU at all (/sys/bus/event_source is not there)",
-            "mount sysfs on /sys, or use a kernel built with CONFIG_PERF_EVENTS",
-        )
-    return (
-        "no core PMU: the kernel has no driver for it, or the firmware hides it",
-        "see `dmesg | grep -i -e pmu -e 'performance events'`; switch performance counters on in "
-        "the firmware's setup, or use a newer kernel",
-    )
-
-
 def read_integer(path: Path) -> int | None:
     """Return the whole number, of either sign, that a file holds; None if it holds none."""
     text = read_line(path)

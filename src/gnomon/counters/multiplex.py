@@ -53,7 +53,7 @@ class MultiplexCounting:
     long as no event comes or goes.
     """
 
-    def __init__(self, target: Target, sysfs: Path = SYSFS) -> None:
+    def __init__(self, target: Target, sysfs: Path | str = SYSFS) -> None:
         self._target = target._replace(sharing=Sharing.NONE, slice_ns=0, limit=0)
         self._slice_ns = target.slice_ns
         self._limit = target.limit
@@ -281,7 +281,7 @@ def _first_fit(events: Sequence[Event], limit: int) -> tuple[tuple[int, ...], ..
     return tuple(tuple(sorted(group)) for group in groups)
 
 
-def _mux_interval_ns(kind: int, sysfs: Path) -> int:
+def _mux_interval_ns(kind: int, sysfs: Path | str) -> int:
     from gnomon.counters.pmu import core_pmus, find
 
     of = core_pmus(sysfs)[:1] if kind in (0, 3, 4) else [p for p in find(sysfs) if p.type == kind]

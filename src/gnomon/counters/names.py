@@ -17,9 +17,10 @@ from gnomon import _core
 from gnomon.errors import EventNameError, UsageError
 from gnomon.model.value import Domain
 
-_MODIFIED = re.compile(r"(?P<base>.+?)(?::|(?<=/))(?P<modifiers>[ukhGHI]+)")
-_PRECISE = re.compile(r".+[:/][ukhGHIDS]*[pP]+[ukhGHIDS]*")
-_PMU = re.compile(r"(?P<pmu>[\w.\-]+)/(?P<terms>[^/]*)/")
+# Compiled when a name has a colon or a slash: most have not.
+_MODIFIED = r"(?P<base>.+?)(?::|(?<=/))(?P<modifiers>[ukhGHI]+)"
+_PRECISE = r".+[:/][ukhGHIDS]*[pP]+[ukhGHIDS]*"
+_PMU = r"(?P<pmu>[\w.\-]+)/(?P<terms>[^/]*)/"
 
 _DOMAINS = {
     "": Domain.ALL,
@@ -111,9 +112,11 @@ def modifiers(name: str) -> tuple[str, Modifiers]:
     Raises:
         EventNameError: letters that mean something to perf but nothing to a count.
     """
-    match = _MODIFIED.fullmatch(name)
+    if ":" not in name and "/" not in name:
+        return name, Modifiers(0, Domain.ALL)
+    match = re.fullmatch(_MODIFIED, name)
     if match is None:
-        if "/" in name and _PRECISE.fullmatch(name) and not name.endswith("/"):
+        if "/" in name and re.fullmatch(_PRECISE, name) and not name.endswith("/"):
             raise EventNameError(name, "the precise modifier 'p' is for sampling, not for counts")
         return name, Modifiers(0, Domain.ALL)
     letters = match["modifiers"]
@@ -137,7 +140,7 @@ def modifiers(name: str) -> tuple[str, Modifiers]:
 
 def pmu_terms(base: str) -> PmuTerms | None:
     """Return the parts of `pmu/term=value,.../`, None if the name is not of that form."""
-    match = _PMU.fullmatch(base)
+    match = re.fullmatch(_PMU, base) if "/" in base else None
     if match is None:
         return None
     terms: list[tuple[str, str | None]] = []

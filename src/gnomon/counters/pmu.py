@@ -5,20 +5,26 @@ Source: Documentation/ABI/testing/sysfs-bus-event_source-devices-{format,events}
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from math import inf
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.counters.names import PmuTerms, nearest
-from gnomon.counters.procfs import whole
+from gnomon.counters.procfs import entries, read_text, whole
 from gnomon.errors import EventNameError
 
-SYSFS = Path("/sys")
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SYSFS = "/sys"
+"""Where this machine's kernel describes its PMUs; a recorded tree stands elsewhere."""
+
 _DEVICES = "bus/event_source/devices"
-_FORMAT = re.compile(r"(config[123]?):((?:[0-9]+(?:-[0-9]+)?)(?:,[0-9]+(?:-[0-9]+)?)*)")
-_NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|[0-9]{1,30}")
+_FORMAT = r"(config[123]?):((?:[0-9]+(?:-[0-9]+)?)(?:,[0-9]+(?:-[0-9]+)?)*)"
+_NUMBER = r"0[xX][0-9a-fA-F]+|[0-9]{1,30}"
 _CONFIGS = ("config", "config1", "config2", "config3")
 _IGNORED_TERMS = frozenset({"name", "period", "percore"})
 _MOST_CPUS = 1 << 16
@@ -43,33 +49,37 @@ class Pmu(NamedTuple):
     Attributes:
         name: as under /sys/bus/event_source/devices.
         type: the number that perf_event_open(2) wants.
-        path: its directory.
+        folder: its directory.
     """
 
     name: str
     type: int
-    path: Path
+    folder: Path | str
+
+    @property
+    def path(self) -> Path:
+        """Its directory as a path: `gnomon count` does without that module."""
+        from pathlib import Path
+
+        return Path(self.folder)
 
     @property
     def is_core(self) -> bool:
         """Whether it counts in CPU cores: `cpu`, or a PMU that lists the CPUs it belongs to."""
-        return self.name == "cpu" or (self.path / "cpus").exists()
+        return self.name == "cpu" or os.access(f"{self.folder}/cpus", os.F_OK)
 
     def cpus(self) -> str:
         """Return the CPUs of a core PMU, or the CPUs to open an uncore one on, "" for all."""
-        return _text(self.path / "cpus") or _text(self.path / "cpumask")
+        return _text(f"{self.folder}/cpus") or _text(f"{self.folder}/cpumask")
 
     def event_names(self) -> tuple[str, ...]:
         """Return the names that the kernel gives events of this PMU."""
-        try:
-            names = sorted(entry.name for entry in (self.path / "events").iterdir())
-        except OSError:
-            return ()
+        names = entries(f"{self.folder}/events")
         return tuple(n for n in names if not n.endswith((".unit", ".scale", ".snapshot")))
 
     def unit(self, event: str) -> str:
         """Return the unit that the kernel declares for an event, "" for a plain count."""
-        return _text(self.path / "events" / f"{event}.unit")
+        return _text(f"{self.folder}/events/{event}.unit")
 
     def scale(self, event: str) -> float:
         """Return the factor that turns a raw count into `unit`, 1 for a plain count.
@@ -77,7 +87,7 @@ class Pmu(NamedTuple):
         What is no positive number ("nan", "inf", "0") is no factor either.
         """
         try:
-            factor = float(_text(self.path / "events" / f"{event}.scale") or 1)
+            factor = float(_text(f"{self.folder}/events/{event}.scale") or 1)
         except ValueError:
             return 1.0
         return factor if 0 < factor < inf else 1.0
@@ -95,11 +105,11 @@ class Pmu(NamedTuple):
             if key in _CONFIGS:
                 config[key] |= _number(value, key, name)
                 continue
-            text = "" if "/" in key else _text(self.path / "format" / key)
+            text = "" if "/" in key else _text(f"{self.folder}/format/{key}")
             layout = _layout(text)
             if layout is None and text:
                 raise EventNameError(
-                    name, f"{self.path / 'format' / key}: '{text[:40]}' names no bits of a config"
+                    name, f"{self.folder}/format/{key}: '{text[:40]}' names no bits of a config"
                 )
             if layout is None:
                 raise EventNameError(
@@ -121,7 +131,7 @@ class Pmu(NamedTuple):
 
     def _flatten(self, terms: PmuTerms, name: str) -> Iterator[tuple[str, str | None]]:
         for key, value in terms.terms:
-            alias = "" if value is not None or "/" in key else _text(self.path / "events" / key)
+            alias = "" if value is not None or "/" in key else _text(f"{self.folder}/events/{key}")
             if not alias:
                 yield key, value
                 continue
@@ -134,28 +144,32 @@ class Pmu(NamedTuple):
                 yield inner.strip(), number.strip() if equals else None
 
     def _parameters(self) -> list[str]:
-        try:
-            return sorted(entry.name for entry in (self.path / "format").iterdir())
-        except OSError:
-            return []
+        return list(entries(f"{self.folder}/format"))
 
 
-def find(sysfs: Path = SYSFS) -> tuple[Pmu, ...]:
+def find(sysfs: Path | str = SYSFS) -> tuple[Pmu, ...]:
     """Return every PMU that the kernel shows, by name."""
     found = []
-    try:
-        entries = sorted((sysfs / _DEVICES).iterdir())
-    except OSError:
-        return ()
-    for path in entries:
-        number = whole(_text(path / "type"))
+    for name in entries(f"{sysfs}/{_DEVICES}"):
+        folder = f"{sysfs}/{_DEVICES}/{name}"
+        number = whole(_text(f"{folder}/type"))
         if number is not None and number <= _LAST_TYPE:
-            found.append(Pmu(path.name, number, path))
+            found.append(Pmu(name, number, folder))
     return tuple(found)
 
 
-def core_pmus(sysfs: Path = SYSFS) -> tuple[Pmu, ...]:
+def core_pmus(sysfs: Path | str = SYSFS) -> tuple[Pmu, ...]:
     """Return the PMUs of the CPU cores: none in most VMs, two or three on hybrid CPUs."""
+    return _own_core_pmus() if sysfs == SYSFS else _core_pmus(sysfs)
+
+
+@cache
+def _own_core_pmus() -> tuple[Pmu, ...]:
+    # A machine keeps its cores: the kernel is asked once, not for each event.
+    return _core_pmus(SYSFS)
+
+
+def _core_pmus(sysfs: Path | str) -> tuple[Pmu, ...]:
     return tuple(pmu for pmu in find(sysfs) if pmu.is_core)
 
 
@@ -163,7 +177,7 @@ def core_pmus(sysfs: Path = SYSFS) -> tuple[Pmu, ...]:
 _FIXED = {1: "software", 2: "tracepoint", 5: "breakpoint"}
 
 
-def pmu_name(kind: int, sysfs: Path = SYSFS) -> str:
+def pmu_name(kind: int, sysfs: Path | str = SYSFS) -> str:
     """Return the kernel's name of the PMU of an event type (perf_event_attr.type)."""
     if kind in _FIXED:
         return _FIXED[kind]
@@ -191,16 +205,13 @@ def cpu_ranges(cpus: Iterable[int]) -> str:
     return ",".join("-".join(map(str, part)) for part in parts)
 
 
-def online_cpus(sysfs: Path = SYSFS) -> tuple[int, ...]:
+def online_cpus(sysfs: Path | str = SYSFS) -> tuple[int, ...]:
     """Return the CPUs that are online."""
-    return cpu_list(_text(sysfs / "devices/system/cpu/online")) or (0,)
+    return cpu_list(_text(f"{sysfs}/devices/system/cpu/online")) or (0,)
 
 
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(errors="replace").strip()
-    except (OSError, ValueError):
-        return ""
+def _text(path: str) -> str:
+    return (read_text(path) or "").strip()
 
 
 def _numbers(text: str, below: int) -> tuple[int, ...]:
@@ -219,7 +230,7 @@ def _numbers(text: str, below: int) -> tuple[int, ...]:
 
 def _layout(text: str) -> tuple[str, tuple[int, ...]] | None:
     """Return the config and the bits in it, lowest first, of "config1:0-7,32-35"."""
-    match = _FORMAT.fullmatch(text)
+    match = re.fullmatch(_FORMAT, text)
     if match is None:
         return None
     bits = _numbers(match[2], _CONFIG_BITS)
@@ -233,7 +244,7 @@ def _number(value: str | None, key: str, name: str) -> int:
         number = int(text, 8 if text.isdecimal() and text.startswith("0") else 0)
     except ValueError:
         number = -1
-    if number < 0 or not _NUMBER.fullmatch(text):
+    if number < 0 or not re.fullmatch(_NUMBER, text):
         raise EventNameError(name, f"{key}={value or ''} is not a number") from None
     if number >= 1 << 64:
         raise EventNameError(name, f"{key}={value} does not fit 64 bits")

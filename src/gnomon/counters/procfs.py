@@ -9,7 +9,10 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterable
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _CHUNK_BYTES = 1 << 16
 _LIMIT_BYTES = 1 << 26
@@ -19,6 +22,11 @@ _MOST_DIGITS = 20
 
 PF_FORKNOEXEC = 0x40
 """Bit of the flags in /proc/PID/stat: forked, and has not executed a program since."""
+
+
+def below(root: Path | str, name: str) -> str:
+    """Return where a file of a machine is, whose tree "/" is or was recorded under `root`."""
+    return f"{str(root).rstrip('/')}/{name}"
 
 
 def read_text(
@@ -71,7 +79,7 @@ def read_errno(path: Path | str) -> int:
 def entries(folder: Path | str) -> tuple[str, ...]:
     """Return the names in a folder, sorted; () if it cannot be listed."""
     try:
-        return tuple(sorted(entry.name for entry in Path(folder).iterdir()))
+        return tuple(sorted(os.listdir(folder)))  # noqa: PTH208
     except OSError:
         return ()
 
@@ -120,7 +128,7 @@ class ProcessFiles:
     /proc/PID/io; and a descriptor never turns to another process that took over the number.
     """
 
-    def __init__(self, proc: Path, pid: int | str, names: Iterable[str]) -> None:
+    def __init__(self, proc: Path | str, pid: int | str, names: Iterable[str]) -> None:
         """Open files of /proc/PID; `pid` is a number or "self".
 
         Raises:
@@ -129,7 +137,7 @@ class ProcessFiles:
         self.errors: dict[str, int] = {}
         self._files: dict[str, int] = {}
         try:
-            self._directory = os.open(proc / str(pid), _FLAGS | os.O_DIRECTORY)
+            self._directory = os.open(f"{proc}/{pid}", _FLAGS | os.O_DIRECTORY)
         except OSError as error:
             raise ProcessLookupError(errno.ESRCH, os.strerror(errno.ESRCH), str(pid)) from error
         for name in {*names, "stat"}:

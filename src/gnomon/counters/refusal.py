@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import errno
 import os
-from pathlib import Path
+from functools import cache
+from typing import TYPE_CHECKING
 
-from gnomon.counters.procfs import read_number
+from gnomon.counters.pmu import core_pmus
+from gnomon.counters.procfs import below, read_number
 
-_ROOT = Path("/")
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_ROOT = "/"
 _NO_SUCH_EVENT = (errno.ENOENT, errno.ENODEV, errno.EOPNOTSUPP, errno.ENXIO)
 
 # error: reason, remedy
@@ -43,7 +48,7 @@ _PLAIN = {
 
 
 def explain(
-    number: int, *, hardware: bool, tracepoint: bool, cpu: int = -1, root: Path = _ROOT
+    number: int, *, hardware: bool, tracepoint: bool, cpu: int = -1, root: Path | str = _ROOT
 ) -> tuple[str, str]:
     """Return why perf_event_open(2) failed, and the remedy.
 
@@ -56,9 +61,6 @@ def explain(
     """
     if number == errno.EMFILE:
         return _too_many_files(root)
-    # Only a refusal needs the facts of the machine.
-    from gnomon.counters.machine import core_pmu_names, no_pmu
-
     if number in (errno.EACCES, errno.EPERM):
         return _forbidden(number, tracepoint=tracepoint, root=root)
     if number == errno.ENOSYS:
@@ -66,10 +68,10 @@ def explain(
     if number in (errno.EINVAL, errno.ENODEV) and cpu >= 0:
         from gnomon.counters.pmu import cpu_ranges, online_cpus
 
-        online = online_cpus(root / "sys")
+        online = online_cpus(below(root, "sys"))
         if cpu not in online:
             return f"CPU {cpu} is not there, or offline", f"take one of {cpu_ranges(online)}"
-    if hardware and number in _NO_SUCH_EVENT and not core_pmu_names(root):
+    if hardware and number in _NO_SUCH_EVENT and not core_pmus(below(root, "sys")):
         return no_pmu(root)
     if number in (errno.ENOENT, errno.ENODEV, errno.ENXIO):
         return _no_such_event(number, hardware=hardware, tracepoint=tracepoint)
@@ -83,15 +85,50 @@ def explain(
     return f"the kernel refused it: {os.strerror(number)} ({name})", "see perf_event_open(2)"
 
 
+def no_pmu(root: Path | str = _ROOT) -> tuple[str, str]:
+    """Return why this machine has no PMU for its cores, and what to do about it."""
+    reason, remedy = _own_lack() if root == _ROOT else _lack(root)
+    return reason, f"{remedy}; or count on an emulated one: gnomon count --pmu emulated"
+
+
+@cache
+def _own_lack() -> tuple[str, str]:
+    # Many events may lack it: the machine is looked at once.
+    return _lack(_ROOT)
+
+
+def _lack(root: Path | str) -> tuple[str, str]:
+    # Only a refusal needs the facts of the machine.
+    from gnomon.counters.virtualization import hypervisor
+
+    host = hypervisor(root)
+    if host is not None:
+        reason = f"no core PMU: the hypervisor ({host.name}) does not give this virtual machine one"
+        return reason, host.pmu_remedy
+    if not os.access(below(root, "sys/bus/event_source/devices"), os.F_OK):
+        return (
+            "no core PMU: the kernel shows no PMU at all (/sys/bus/event_source is not there)",
+            "mount sysfs on /sys, or use a kernel built with CONFIG_PERF_EVENTS",
+        )
+    return (
+        "no core PMU: the kernel has no driver for it, or the firmware hides it",
+        "see `dmesg | grep -i -e pmu -e 'performance events'`; switch performance counters on in "
+        "the firmware's setup, or use a newer kernel",
+    )
+
+
 def lower_paranoid(level: int) -> str:
     """Return the command that sets kernel.perf_event_paranoid to a level, until the next boot."""
     return f"as root: sysctl kernel.perf_event_paranoid={level}"
 
 
-def _forbidden(number: int, *, tracepoint: bool, root: Path) -> tuple[str, str]:
+def _forbidden(number: int, *, tracepoint: bool, root: Path | str) -> tuple[str, str]:
+    from pathlib import Path
+
     from gnomon.counters.machine import SECCOMP_FILTER, rights
     from gnomon.counters.virtualization import container
 
+    root = Path(root)
     have = rights(root)
     where = container(root)
     if have.seccomp == SECCOMP_FILTER and number == errno.EPERM:
@@ -132,8 +169,8 @@ def _forbidden(number: int, *, tracepoint: bool, root: Path) -> tuple[str, str]:
     return reason, remedy
 
 
-def _no_perf_events(root: Path) -> tuple[str, str]:
-    if (root / "proc/sys/kernel/perf_event_paranoid").exists():
+def _no_perf_events(root: Path | str) -> tuple[str, str]:
+    if os.access(below(root, "proc/sys/kernel/perf_event_paranoid"), os.F_OK):
         return (
             "a filter or sandbox answers perf_event_open with ENOSYS",
             "run outside the sandbox, or allow perf_event_open in its seccomp profile",
@@ -172,11 +209,13 @@ def _invalid(*, hardware: bool, tracepoint: bool) -> tuple[str, str]:
     )
 
 
-def _too_many_files(root: Path) -> tuple[str, str]:
+def _too_many_files(root: Path | str) -> tuple[str, str]:
     try:
+        from pathlib import Path
+
         from gnomon.counters.machine import rights
 
-        soft, hard = rights(root).open_files
+        soft, hard = rights(Path(root)).open_files
     except OSError:
         # Neither a module nor /proc can be read where no descriptor is left.
         soft, hard = os.sysconf("SC_OPEN_MAX"), None
@@ -187,8 +226,8 @@ def _too_many_files(root: Path) -> tuple[str, str]:
     return reason, "as root: raise `nofile` in /etc/security/limits.conf; or count fewer events"
 
 
-def _busy(root: Path) -> tuple[str, str]:
-    if (read_number(root / "proc/sys/kernel/nmi_watchdog") or 0) > 0:
+def _busy(root: Path | str) -> tuple[str, str]:
+    if (read_number(below(root, "proc/sys/kernel/nmi_watchdog")) or 0) > 0:
         return (
             "the counters are taken, one of them by the NMI watchdog",
             "as root: sysctl kernel.nmi_watchdog=0; and end other profilers",

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from gnomon.counters.component import Component, Event
 from gnomon.counters.names import nearest, pmu_terms, split
-from gnomon.counters.sources import is_disabled, source, sources
+from gnomon.counters.sources import is_disabled, source, sources, sources_of
 from gnomon.errors import ComponentNameError, EventNameError, EventUnavailableError
 from gnomon.model.value import Unavailable
 
@@ -67,7 +67,7 @@ def native_events(name: str) -> tuple[Event, ...]:
     Raises:
         EventNameError, EventUnavailableError: as `one`.
     """
-    for one_source in sources():
+    for one_source in sources_of(name):
         found = one_source.resolve(name)
         if found:
             return found

@@ -58,10 +58,10 @@ class SensorComponent(ABC):
     scope = Scope.NODE
     overflow = Overflow.NONE
 
-    def __init__(self, proc: Path = PROC, sys: Path = SYSFS) -> None:
+    def __init__(self, proc: Path | str = PROC, sys: Path | str = SYSFS) -> None:
         """Read from `proc` and `sys`, which are /proc and /sys but for recorded trees."""
-        self.proc = proc
-        self.sys = sys
+        self.proc = Path(proc)
+        self.sys = Path(sys)
 
     @abstractmethod
     def sensors(self) -> Iterator[Sensor]:

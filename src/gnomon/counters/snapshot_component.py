@@ -9,8 +9,7 @@ import errno
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.counters.component import (
     Availability,
@@ -28,8 +27,11 @@ from gnomon.counters.snapshot import Snapshot, SnapshotCounting, Sources, Tally,
 from gnomon.errors import EventNameError
 from gnomon.model.value import Domain, How, Scope
 
-PROC = Path("/proc")
-SYSFS = Path("/sys")
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROC = "/proc"
+SYSFS = "/sys"
 
 _OPTIONS = {"io": "CONFIG_TASK_IO_ACCOUNTING", "numa_maps": "CONFIG_NUMA"}
 
@@ -57,10 +59,26 @@ class SnapshotComponent(ABC):
     scope: Scope
     overflow = Overflow.NONE
 
-    def __init__(self, proc: Path = PROC, sys: Path = SYSFS) -> None:
+    def __init__(self, proc: Path | str = PROC, sys: Path | str = SYSFS) -> None:
         """Read from `proc` and `sys`, which are /proc and /sys but for recorded trees."""
-        self.proc = proc
-        self.sys = sys
+        self._proc = proc
+        self._sys = sys
+
+    # Paths are made when they are used: `gnomon count` reads files of /proc without them.
+
+    @property
+    def proc(self) -> Path:
+        """Where proc is mounted, or a recorded tree."""
+        from pathlib import Path
+
+        return Path(self._proc)
+
+    @property
+    def sys(self) -> Path:
+        """Where sysfs is mounted, or a recorded tree."""
+        from pathlib import Path
+
+        return Path(self._sys)
 
     @abstractmethod
     def offers(self, *, idle: bool) -> Iterator[Offer]:
@@ -157,7 +175,7 @@ class SnapshotComponent(ABC):
         return Opened(counting, opened, refused, _notes(opened, target))
 
     def _attach(self, pid: int | str, tallies: Sequence[Tally]) -> ProcessFiles:
-        return ProcessFiles(self.proc, pid, {self.file_of(field) for field in _fields(tallies)})
+        return ProcessFiles(self._proc, pid, {self.file_of(field) for field in _fields(tallies)})
 
     def _missing(self, tallies: Sequence[Tally], target: Target) -> dict[Tally, Problem]:
         """Return the tallies that cannot be read on the target now, each with the problem."""
@@ -198,7 +216,7 @@ class SnapshotComponent(ABC):
 
     def _process_problem(self, tally: Tally, files: ProcessFiles, pid: int | str) -> Problem:
         file = self.file_of(tally.fields[0])
-        path = self.proc / str(pid) / file
+        path = f"{self._proc}/{pid}/{file}"
         number = files.errors.get(file, 0)
         if number in (errno.EACCES, errno.EPERM):
             remedy = "run as the owner of the process, or as root (CAP_SYS_PTRACE)"

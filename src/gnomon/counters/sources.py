@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from gnomon.counters.component import Component
-from gnomon.counters.components import COMPONENTS
+from gnomon.counters.components import NAMES, component, may_own
 from gnomon.errors import ComponentError, ComponentUsedError
 
 # Those of component.Component.
@@ -16,9 +18,15 @@ _used: set[str] = set()
 
 def sources() -> tuple[Component, ...]:
     """Return the components in the order in which names are looked up, without disabled ones."""
-    if not _added and not _disabled:
-        return COMPONENTS
-    return tuple(one for one in (*_added, *COMPONENTS) if one.name not in _disabled)
+    return (*_own(), *(component(name) for name in NAMES if name not in _disabled))
+
+
+def sources_of(event: str) -> Iterator[Component]:
+    """Yield those of `sources` that a name must be looked up in: the others do not have it."""
+    yield from _own()
+    for name in NAMES:
+        if name not in _disabled and may_own(name, event):
+            yield component(name)
 
 
 def source(name: str) -> Component:
@@ -27,11 +35,14 @@ def source(name: str) -> Component:
     Raises:
         ComponentError: there is none.
     """
-    for one in (*_added, *COMPONENTS):
+    for one in _added:
         if one.name == name:
             return one
-    known = ", ".join(one.name for one in (*_added, *COMPONENTS))
-    raise ComponentError(f"component '{name}': there is none of that name; there are {known}")
+    if name in NAMES:
+        return component(name)
+    raise ComponentError(
+        f"component '{name}': there is none of that name; there are {', '.join(_names())}"
+    )
 
 
 def add_component(component: Component) -> None:
@@ -52,7 +63,7 @@ def add_component(component: Component) -> None:
     name = component.name
     if not name.isidentifier():
         raise ComponentError(f"component '{name}': a name is one word, as in word:::event")
-    if any(one.name == name for one in (*_added, *COMPONENTS)):
+    if name in _names():
         raise ComponentError(f"component '{name}': there is one of that name already; rename yours")
     _added.append(component)
 
@@ -64,12 +75,12 @@ def disable_component(name: str) -> None:
         ComponentError: there is none of that name.
         ComponentUsedError: an event of it was opened already.
     """
-    found = source(name)
-    if found.name in _used:
+    source(name)
+    if name in _used:
         raise ComponentUsedError(
             f"component '{name}' was used already: disable it before its first event is added"
         )
-    _disabled.add(found.name)
+    _disabled.add(name)
 
 
 def is_disabled(name: str) -> bool:
@@ -80,3 +91,11 @@ def is_disabled(name: str) -> bool:
 def note_use(name: str) -> None:
     """Note that an event of a component is about to be opened."""
     _used.add(name)
+
+
+def _own() -> tuple[Component, ...]:
+    return tuple(one for one in _added if one.name not in _disabled)
+
+
+def _names() -> tuple[str, ...]:
+    return (*(one.name for one in _added), *NAMES)

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import errno
 import os
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon import _core
 from gnomon.counters.component import Granularity, Target
 from gnomon.counters.pmu import online_cpus
+from gnomon.counters.procfs import entries, read_text, stat_fields, whole
 
-_PROC = Path("/proc")
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_PROC = "/proc"
 
 
 class Spot(NamedTuple):
@@ -24,7 +27,7 @@ class Spot(NamedTuple):
     cpu: int
 
 
-def spots(target: Target, proc: Path = _PROC) -> tuple[Spot, ...]:
+def spots(target: Target, proc: Path | str = _PROC) -> tuple[Spot, ...]:
     """Return where the events of a target are opened, at least one place.
 
     Threads that begin between this and the opening are children of those listed and inherit, or
@@ -53,24 +56,21 @@ def inheritance(target: Target) -> int:
     return _core.INHERIT_THREADS if target.granularity is Granularity.PROCESS else 0
 
 
-def threads(pid: int, proc: Path = _PROC) -> list[int]:
+def threads(pid: int, proc: Path | str = _PROC) -> list[int]:
     """Return the threads of a process, itself first; only itself where they cannot be listed."""
-    try:
-        return sorted(int(entry.name) for entry in (proc / str(pid) / "task").iterdir())
-    except OSError:
-        return [pid]
+    return sorted(map(int, entries(f"{proc}/{pid}/task"))) or [pid]
 
 
-def group_of(pid: int, proc: Path = _PROC) -> list[int]:
+def group_of(pid: int, proc: Path | str = _PROC) -> list[int]:
     """Return the processes of the process group of a process (0: the calling one)."""
     try:
         number = os.getpgid(pid)
     except OSError:
         return [pid]
     found = []
-    for entry in proc.iterdir():
-        if entry.name.isdecimal() and _group_number(entry / "stat") == number:
-            found.append(int(entry.name))
+    for name in entries(proc):
+        if name.isdecimal() and _group_number(f"{proc}/{name}/stat") == number:
+            found.append(int(name))
     return sorted(found) or [pid]
 
 
@@ -88,10 +88,6 @@ def _nothing(*_: object) -> None:
     return None
 
 
-def _group_number(stat: Path) -> int | None:
-    try:
-        # The name in parentheses may hold anything, spaces and parentheses too.
-        rest = stat.read_text(errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return None
-    return int(rest[2]) if len(rest) > 2 and rest[2].isdecimal() else None
+def _group_number(stat: str) -> int | None:
+    fields = stat_fields(read_text(stat) or "")
+    return whole(fields[5]) if len(fields) > 5 else None

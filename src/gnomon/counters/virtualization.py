@@ -8,11 +8,14 @@ cgroup names.
 
 from __future__ import annotations
 
+import os
 import re
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from gnomon.counters.procfs import entries, keyed, read_line, read_text
+from gnomon.counters.procfs import below, entries, keyed, read_line, read_text
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _QEMU_REMEDY = (
     "libvirt: `<features><pmu state='on'/></features>` and CPU mode host-passthrough; "
@@ -64,7 +67,7 @@ _FIRST_NAMESPACES = {"pid": 0xEFFFFFFC, "uts": 0xEFFFFFFE}
 """Inode numbers of include/uapi/linux/nsfs.h, the same in every kernel since Linux 3.8."""
 
 _CPUINFO_BYTES = 8192
-_CGROUP = re.compile(r"/(docker|lxc|kubepods|libpod|crio|garden)[-./]|/(docker|lxc|kubepods)\b")
+_CGROUP = r"/(docker|lxc|kubepods|libpod|crio|garden)[-./]|/(docker|lxc|kubepods)\b"
 
 
 class Hypervisor(NamedTuple):
@@ -99,16 +102,16 @@ class Container(NamedTuple):
     evidence: str
 
 
-def first_cpu(root: Path) -> dict[str, str]:
+def first_cpu(root: Path | str) -> dict[str, str]:
     """Return what /proc/cpuinfo says of the first CPU.
 
     Its flags come long before the limit; to write about all of hundreds of CPUs takes the kernel
     milliseconds.
     """
-    return keyed(read_text(root / "proc/cpuinfo", most_bytes=_CPUINFO_BYTES) or "")
+    return keyed(read_text(below(root, "proc/cpuinfo"), most_bytes=_CPUINFO_BYTES) or "")
 
 
-def hypervisor(root: Path) -> Hypervisor | None:
+def hypervisor(root: Path | str) -> Hypervisor | None:
     """Return the hypervisor, None on bare metal (or where nothing hints at one)."""
     flags = first_cpu(root).get("flags", "").split()
     if flags and "hypervisor" not in flags:
@@ -137,7 +140,7 @@ def container(root: Path) -> Container | None:
             return Container(value, f"container={value} in the environment of process 1")
         if key == "KUBERNETES_SERVICE_HOST":
             return Container("kubernetes", f"{key} in the environment of process 1")
-    match = _CGROUP.search(read_text(root / "proc/1/cgroup") or "")
+    match = re.search(_CGROUP, read_text(root / "proc/1/cgroup") or "")
     if match:
         return Container(match[1] or match[2], f"/proc/1/cgroup: {match[0].strip('/')}")
     return None
@@ -157,22 +160,22 @@ def _link(path: Path) -> str:
         return ""
 
 
-def _by_firmware(root: Path) -> Hypervisor | None:
+def _by_firmware(root: Path | str) -> Hypervisor | None:
     """Firecracker has no DMI; its ACPI tables (readable by root) and its command line tell."""
-    tables = root / "sys/firmware/acpi/tables"
-    if "FIRECK" in (read_text(tables / "DSDT") or "")[:32]:
+    tables = below(root, "sys/firmware/acpi/tables")
+    if "FIRECK" in (read_text(f"{tables}/DSDT", most_bytes=32) or ""):
         return Hypervisor("Firecracker", "", "ACPI tables of FIRECK")
-    if "firecracker" in (read_text(root / "proc/cmdline") or "").lower():
+    if "firecracker" in (read_text(below(root, "proc/cmdline")) or "").lower():
         return Hypervisor("Firecracker", "", "/proc/cmdline")
     return None
 
 
-def _by_dmi(root: Path) -> Hypervisor | None:
-    folder = root / "sys/class/dmi/id"
-    known = {field: read_line(folder / field) for field in {row[0] for row in _DMI}}
+def _by_dmi(root: Path | str) -> Hypervisor | None:
+    folder = below(root, "sys/class/dmi/id")
+    known = {field: read_line(f"{folder}/{field}") for field in {row[0] for row in _DMI}}
     for field, start, kind, cloud in _DMI:
         if known[field].startswith(start):
-            if cloud == "AWS" and ".metal" in read_line(folder / "product_name"):
+            if cloud == "AWS" and ".metal" in read_line(f"{folder}/product_name"):
                 return None
             return Hypervisor(kind, cloud, f"DMI {field}: {known[field]}")
     if known["sys_vendor"] == "Microsoft Corporation" and known["product_name"].startswith(
@@ -182,25 +185,26 @@ def _by_dmi(root: Path) -> Hypervisor | None:
     return None
 
 
-def _by_kernel(root: Path) -> Hypervisor | None:
-    kind = read_line(root / "sys/hypervisor/type")
+def _by_kernel(root: Path | str) -> Hypervisor | None:
+    kind = read_line(below(root, "sys/hypervisor/type"))
     if kind:
         return Hypervisor(kind.capitalize(), "", f"/sys/hypervisor/type: {kind}")
-    compatible = read_text(root / "proc/device-tree/hypervisor/compatible") or ""
+    compatible = read_text(below(root, "proc/device-tree/hypervisor/compatible")) or ""
     for make, name in (("xen", "Xen"), ("kvm", "KVM")):
         if make in compatible:
             return Hypervisor(name, "", "/proc/device-tree/hypervisor")
-    tree = root / "proc/device-tree"
-    if "qemu" in read_line(tree / "model").lower():
-        return Hypervisor("KVM/QEMU", "", f"/proc/device-tree/model: {read_line(tree / 'model')}")
-    if (tree / "ibm,partition-name").exists():
+    tree = below(root, "proc/device-tree")
+    model = read_line(f"{tree}/model")
+    if "qemu" in model.lower():
+        return Hypervisor("KVM/QEMU", "", f"/proc/device-tree/model: {model}")
+    if os.access(f"{tree}/ibm,partition-name", os.F_OK):
         return Hypervisor("PowerVM", "", "/proc/device-tree/ibm,partition-name")
-    if "linux,dummy-virt" in (read_text(tree / "compatible") or ""):
+    if "linux,dummy-virt" in (read_text(f"{tree}/compatible") or ""):
         return Hypervisor("KVM/QEMU", "", "/proc/device-tree/compatible: linux,dummy-virt")
-    if entries(root / "sys/bus/vmbus/devices"):
+    if entries(below(root, "sys/bus/vmbus/devices")):
         return Hypervisor("Hyper-V", "", "/sys/bus/vmbus")
     clocks = "sys/devices/system/clocksource/clocksource0/available_clocksource"
-    for name in read_line(root / clocks).split():
+    for name in read_line(below(root, clocks)).split():
         if name in _CLOCKS:
             return Hypervisor(_CLOCKS[name], "", f"clock source {name}")
     return None

@@ -14,12 +14,11 @@ import signal
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from gnomon import _core
-from gnomon.counters.component import Event, Target, make_value
-from gnomon.counters.eventset import EventSet
+from gnomon.counters.component import Event, Sharing, Target, make_value
+from gnomon.counters.parts import Parts
 from gnomon.counters.perf import PerfSpec
 from gnomon.counters.resolve import Resolved
 from gnomon.errors import EventSetError, GnomonError
@@ -162,21 +161,19 @@ def attach(
         GnomonError: there is no such process.
         ProgramError: the command cannot be executed.
     """
-    if not Path(f"/proc/{pid}").exists():
+    if not os.access(f"/proc/{pid}", os.F_OK):
         raise GnomonError(f"process {pid}: it does not exist; see ps for those that do")
-    events = EventSet(target=Target(pid=pid, inherit=True), strict=False, multiplex="kernel")
-    events.add_events(wanted.events)
+    events = _Opened(wanted.events, Target(pid=pid, inherit=True, sharing=Sharing.KERNEL))
     timer = 0
     with closing(events), closing(_Watch(pid)) as watch, Signals() as signals:
         started = time.time()
         begin_ns = raw_clock_ns()
-        if wanted.events:
-            events.start(pid)
+        events.start(pid)
         if command:
             timer, gate = spawn(command, signals)
             release(command, timer, gate)
         watch.wait(signals, seconds)
-        final = events.stop() if wanted.events else ()
+        values = events.stop()
         end_ns = raw_clock_ns()
         if timer:
             _end(timer)
@@ -190,9 +187,9 @@ def attach(
         wall_ns=end_ns - begin_ns,
         user_ns=None,
         system_ns=None,
-        values=tuple(final[i] for i in range(len(final))),
+        values=values,
         unavailable=wanted.unavailable + events.unavailable,
-        notes=events.notes,
+        notes=events.notes(),
         rusage=(),
         interrupted=signals.interrupted,
     )
@@ -202,7 +199,7 @@ class _Watch:
     """Waits for the end of a process that is not our child."""
 
     def __init__(self, pid: int) -> None:
-        self._process = Path(f"/proc/{pid}")
+        self._process = f"/proc/{pid}"
         try:
             self._fd = os.pidfd_open(pid)
         except OSError as error:
@@ -222,7 +219,7 @@ class _Watch:
             return
         # Linux before 5.3 does not tell the end of another's process: look for it.
         deadline = float("inf") if seconds is None else time.monotonic() + seconds
-        while self._process.exists() and time.monotonic() < deadline:
+        while os.access(self._process, os.F_OK) and time.monotonic() < deadline:
             if poll.poll(50):
                 return
 
@@ -231,8 +228,33 @@ class _Watch:
             os.close(self._fd)
 
 
+class _Opened:
+    """The counters of a process: those of its events that open, on one target."""
+
+    def __init__(self, events: Sequence[Event], target: Target) -> None:
+        self._parts = Parts(target)
+        self.unavailable = tuple(
+            Unavailable(one.event.name, one.reason, one.remedy, one.errno)
+            for one in self._parts.add(events, strict=False)
+        )
+        self._counting = self._parts.counting()
+
+    def start(self, pid: int) -> None:
+        self._counting.start(pid)
+
+    def stop(self) -> tuple[Value, ...]:
+        counts = zip(self._parts.events, self._counting.stop(), strict=True)
+        return tuple(make_value(event, *count) for event, count in counts)
+
+    def notes(self) -> tuple[str, ...]:
+        return tuple(self._parts.notes)
+
+    def close(self) -> None:
+        self._parts.close()
+
+
 class _CommandCounts:
-    """The counters of one command: an event set, and one that tells threads apart."""
+    """The counters of one command: those of the whole, and those that tell threads apart."""
 
     def __init__(self, wanted: Resolved, by_task: bool) -> None:
         self._order = [event.name for event in wanted.events]
@@ -248,17 +270,12 @@ class _CommandCounts:
             perf = [event for event in wanted.events if isinstance(event.spec, PerfSpec)]
             rest = tuple(event for event in wanted.events if event not in perf)
             self._open_tasks(perf)
-        self._set = EventSet(
-            target=Target(inherit=True, command=True), strict=False, multiplex="kernel"
-        )
-        self._set.add_events(rest)
-        if rest:
-            self._set.open()
-        self.unavailable += self._set.unavailable
+        target = Target(inherit=True, command=True, sharing=Sharing.KERNEL)
+        self._whole = _Opened(rest, target)
+        self.unavailable += self._whole.unavailable
 
     def start(self, pid: int) -> None:
-        if self._set.events:
-            self._set.start(pid)
+        self._whole.start(pid)
 
     def wait(self, pid: int, signals: Signals) -> None:
         if self._tasks is None:
@@ -267,10 +284,7 @@ class _CommandCounts:
             signals.await_child(pid, self._tasks.fds(), self._tasks.drain)
 
     def stop(self) -> tuple[Value, ...]:
-        values: dict[str, Value] = {}
-        if self._set.events:
-            final = self._set.stop()
-            values = {final[i].event: final[i] for i in range(len(final))}
+        values = {value.event: value for value in self._whole.stop()}
         if self._tasks is not None:
             for event, count in zip(self._task_events, self._tasks.stop(), strict=True):
                 values[event.name] = make_value(event, *count)
@@ -286,7 +300,7 @@ class _CommandCounts:
         return tuple(event.name for event in self._task_events)
 
     def notes(self) -> tuple[str, ...]:
-        notes = [*self._notes, *self._set.notes]
+        notes = [*self._notes, *self._whole.notes()]
         if self._tasks is not None and self._tasks.lost:
             notes.append(
                 f"{self._tasks.lost} records of exiting threads were lost: the rows below are "
@@ -300,7 +314,7 @@ class _CommandCounts:
         return tuple(notes)
 
     def close(self) -> None:
-        self._set.close()
+        self._whole.close()
         if self._tasks is not None:
             self._tasks.close()
 

@@ -11,7 +11,6 @@ import select
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from types import FrameType, MappingProxyType
 from typing import NamedTuple
 
@@ -147,6 +146,8 @@ def check(program: str) -> None:
         places = [program]
     else:
         places = [f"{folder or '.'}/{program}" for folder in os.get_exec_path()]
+    from pathlib import Path
+
     refused: int = errno.ENOENT
     for place in places:
         if Path(place).is_file() and os.access(place, os.X_OK):
@@ -188,7 +189,8 @@ def environment() -> list[bytes]:
     """Return our environment without what Python added to it by itself (LC_CTYPE, PEP 538)."""
     ours = dict(os.environb)
     try:
-        entries = Path("/proc/self/environ").read_bytes().split(b"\0")[:-1]
+        with open("/proc/self/environ", "rb") as file:
+            entries = file.read().split(b"\0")[:-1]
     except OSError:
         entries = []
     first: dict[bytes, bytes] = {}
@@ -208,13 +210,16 @@ def environment() -> list[bytes]:
 def resident_kib() -> int:
     """Return our resident memory: a process we make has as much until it executes its program."""
     try:
-        pages = int(Path("/proc/self/statm").read_bytes().split()[1])
+        with open("/proc/self/statm", "rb") as file:
+            pages = int(file.read().split()[1])
     except (OSError, ValueError, IndexError):
         return 0
     return pages * os.sysconf("SC_PAGE_SIZE") // 1024
 
 
 def _not_started(program: str, error: OSError) -> ProgramError:
+    from pathlib import Path
+
     if error.errno == errno.ENOENT:
         if "/" in program and Path(program).exists():
             return ProgramError(f"{program}: its interpreter (first line) does not exist", 127)

@@ -13,6 +13,8 @@ from gnomon.model.value import Domain, How, Unavailable
 from gnomon.units import duration, number, printable, quantity
 
 _PREFIXED = ("ns", "s", "bytes", "bytes/s", "")
+# What no shell takes apart; shlex, which quotes the rest, takes longer to import.
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-")
 _TASK_ROWS = 20
 _FUNCTION_ROWS = 10
 _FUNCTION_WIDTH = 24
@@ -92,9 +94,12 @@ def signal_name(number_of: int) -> str:
 
 
 def _quoted(command: Iterable[str]) -> str:
+    words = tuple(command)
+    if all(word and _PLAIN.issuperset(word) for word in words):
+        return " ".join(words)
     import shlex
 
-    return printable(shlex.join(command))
+    return printable(shlex.join(words))
 
 
 def _place(host: Host) -> str:

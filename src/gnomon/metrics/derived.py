@@ -17,19 +17,22 @@ Several definitions may share a name (and then a unit): the first that can be co
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import StrEnum
-from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.errors import FormulaError
+from gnomon.metrics import document
 from gnomon.metrics.document import Document, Entry
-from gnomon.metrics.formula import Formula, identifier, parse
+from gnomon.metrics.formula import Formula, identifier, parse, trusted
 from gnomon.metrics.groups import SECTIONS
 from gnomon.model.value import Domain, How, Scope, Value
 
-SHIPPED = Path(__file__).parent / "data" / "metrics.toml"
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SHIPPED = f"{document.SHIPPED}/metrics.toml"
 
 VARIABLES = {
     "wall_seconds": "elapsed time",
@@ -44,8 +47,8 @@ _HOWS = (How.COUNTED, How.SCALED, How.SAMPLED, How.EMULATED, How.MODELLED, How.E
 _SCOPES = (Scope.THREAD, Scope.PROCESS, Scope.CPU, Scope.NODE)
 
 # A core PMU's event as typed or as hybrid CPUs give it: pmu/event/mods, PRESET:mods@pmu.
-_ON_PMU = re.compile(r"[\w.-]+/(?P<event>[\w.-]+)/(?P<modifiers>[ukhGHI]*)")
-_MODIFIED = re.compile(r"(?P<event>.+):(?P<modifiers>[ukhGHI]+)")
+_ON_PMU = r"[\w.-]+/(?P<event>[\w.-]+)/(?P<modifiers>[ukhGHI]*)"
+_MODIFIED = r"(?P<event>.+):(?P<modifiers>[ukhGHI]+)"
 
 
 class DomainRule(StrEnum):
@@ -59,6 +62,9 @@ class DomainRule(StrEnum):
     SAME = "same"
     ALL = "all"
     USER = "user"
+
+
+_RULES = tuple(rule.value for rule in DomainRule)
 
 
 class Quantity(NamedTuple):
@@ -163,17 +169,17 @@ def load_metrics(path: Path | None = None) -> Metrics:
         UsageError: the file cannot be read or an entry is wrong; names file and line.
         FormulaError: a formula is wrong; names file, line, and column within the formula.
     """
-    document = Document(path or SHIPPED)
-    document.only(SECTIONS)
+    read = Document(path or SHIPPED)
+    read.only(SECTIONS)
     definitions: list[Metric] = []
     units: dict[str, str] = {}
-    for entry in document.entries("metric"):
-        metric = _metric(entry)
+    for entry in read.entries("metric"):
+        metric = _metric(entry, trusted if read.is_compiled else parse)
         if units.setdefault(metric.name, metric.unit) != metric.unit:
             unit = units[metric.name]
             entry.refuse("unit", f"another definition of '{metric.name}' has the unit '{unit}'")
         definitions.append(metric)
-    table = document.table("aliases")
+    table = read.table("aliases")
     aliases = {
         identifier(name): tuple(identifier(word) for word in table.words(name))
         for name in table.fields
@@ -265,19 +271,18 @@ def computable(metrics: Metrics, values: Mapping[str, Quantity]) -> tuple[Metric
     return tuple(found.values())
 
 
-def _metric(entry: Entry) -> Metric:
+def _metric(entry: Entry, formula_of: Callable[[str, str, int], Formula]) -> Metric:
     entry.only(("name", "unit", "formula", "description", "condition", "domain"))
-    rules = [rule.value for rule in DomainRule]
     rule = entry.text("domain", DomainRule.ANY.value)
-    if rule not in rules:
-        entry.refuse("domain", f"'domain' must be one of {', '.join(rules)}")
-    formula = parse(entry.raw_text("formula"), entry.source, entry.line_of("formula"))
+    if rule not in _RULES:
+        entry.refuse("domain", f"'domain' must be one of {', '.join(_RULES)}")
+    formula = formula_of(entry.raw_text("formula"), entry.source, entry.line_of("formula"))
     if not formula.names:
         raise FormulaError(formula.source, formula.line, 1, "measures nothing: it names no event")
     condition = None
     if "condition" in entry.fields:
         text = entry.raw_text("condition")
-        condition = parse(text, entry.source, entry.line_of("condition"))
+        condition = formula_of(text, entry.source, entry.line_of("condition"))
     return Metric(
         name=entry.text("name"),
         unit=entry.text("unit", ""),
@@ -294,8 +299,8 @@ def _plain_name(value: Value) -> tuple[str, str]:
     on_pmu = None
     if value.component == "cpu":
         name = name.partition("@")[0]
-        on_pmu = _ON_PMU.fullmatch(name)
-    matched = on_pmu or _MODIFIED.fullmatch(name)
+        on_pmu = re.fullmatch(_ON_PMU, name) if "/" in name else None
+    matched = on_pmu or (re.fullmatch(_MODIFIED, name) if ":" in name else None)
     if matched:
         name, modifiers = matched["event"], matched["modifiers"]
     # Presets may be typed in any case.

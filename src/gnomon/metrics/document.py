@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from gnomon.errors import UsageError
 
-SHIPPED = Path(__file__).parent / "data"
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SHIPPED = f"{__file__.rpartition('/')[0]}/data"
 """Folder of the definitions that come with Gnomon."""
 
 MAX_BYTES = 256 * 1024
@@ -18,18 +20,18 @@ MAX_BYTES = 256 * 1024
 MAX_LINE = 8192
 """Longest line read: TOML's dotted keys cost the square of their length."""
 
+# Patterns are compiled when a file is read, which the start of `gnomon count` need not do.
 # Strings and comments, longest delimiters first. The text has been through tomllib, so they close.
-_QUOTED = re.compile(
+_QUOTED = (
     r'"""(?:\\.|[^\\])*?"{3,5}'
     r"|'''.*?'{3,5}"
     r'|"(?:\\.|[^"\\\n])*"'
     r"|'[^'\n]*'"
-    r"|#[^\n]*",
-    re.DOTALL,
+    r"|#[^\n]*"
 )
-_HEADER = re.compile(r"[ \t]*\[\[?[ \t]*[\"']?([A-Za-z0-9_-]+)[\"']?[ \t]*\]")
-_KEY = re.compile(r"[ \t]*[\"']?([A-Za-z0-9_-]+)[\"']?[ \t]*=")
-_PLACE = re.compile(r" \(at line ([0-9]+), column [0-9]+\)$")
+_HEADER = r"[ \t]*\[\[?[ \t]*[\"']?([A-Za-z0-9_-]+)[\"']?[ \t]*\]"
+_KEY = r"[ \t]*[\"']?([A-Za-z0-9_-]+)[\"']?[ \t]*="
+_PLACE = r" \(at line ([0-9]+), column [0-9]+\)$"
 
 
 class Entry:
@@ -116,29 +118,31 @@ class Document:
     Attributes:
         source: the file's name as errors give it.
         sections: the document as TOML gives it.
+        is_compiled: it is a shipped one, which the build has read.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path | str) -> None:
         """Read a file.
 
         Raises:
             UsageError: the file cannot be read, is too large, or is not TOML; names file and line.
         """
         self.source = str(path)
-        compiled = _compiled(path)
+        compiled = _compiled(self.source)
+        self.is_compiled = compiled is not None
         if compiled is not None:
             self.sections = compiled
             self._headers: list[tuple[str, int, dict[str, int]]] = []
             return
         import tomllib
 
-        text = self._read(path)
+        text = self._read(self.source)
         try:
             self.sections = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            place = _PLACE.search(str(error))
+            place = re.search(_PLACE, str(error))
             line = int(place[1]) if place else text.count("\n") + 1
-            self._refuse(line, f"not TOML: {_PLACE.sub('', str(error))}")
+            self._refuse(line, f"not TOML: {re.sub(_PLACE, '', str(error))}")
         except ValueError:
             self._refuse(1, "not TOML that can be read: a number has too many digits")
         except RecursionError:
@@ -180,9 +184,9 @@ class Document:
         keys = next((keys for name, _, keys in self._headers if name == section), {})
         return Entry(fields, self.source, line, keys)
 
-    def _read(self, path: Path) -> str:
+    def _read(self, path: str) -> str:
         try:
-            with path.open("rb") as file:
+            with open(path, "rb") as file:
                 content = file.read(MAX_BYTES + 1)
         except (OSError, ValueError) as error:  # ValueError: a NUL in the path
             reason = getattr(error, "strerror", None) or str(error)
@@ -222,15 +226,16 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {' or '.join(folded[match] for match in matches)}?" if matches else ""
 
 
-def _compiled(path: Path) -> dict[str, Any] | None:
+def _compiled(path: str) -> dict[str, Any] | None:
     """Return the content of a shipped file as the build compiled it, None for other files."""
-    if path.parent != SHIPPED:
+    folder, _, file = path.rpartition("/")
+    if folder != SHIPPED:
         return None
     try:
         from gnomon.metrics._shipped import SECTIONS
     except ImportError:
         return None
-    return SECTIONS.get(path.stem)
+    return SECTIONS.get(file.removesuffix(".toml"))
 
 
 def _headers(text: str) -> list[tuple[str, int, dict[str, int]]]:
@@ -242,10 +247,12 @@ def _headers(text: str) -> list[tuple[str, int, dict[str, int]]]:
         return '""' + "\n" * lines if lines or quoted.startswith(("'''", '"""')) else quoted
 
     headers: list[tuple[str, int, dict[str, int]]] = [("", 1, {})]
-    for line, row in enumerate(_QUOTED.sub(without_lines, text).split("\n"), 1):
-        if header := _HEADER.match(row):
+    for line, row in enumerate(
+        re.sub(_QUOTED, without_lines, text, flags=re.DOTALL).split("\n"), 1
+    ):
+        if header := re.match(_HEADER, row):
             headers.append((header[1], line, {}))
-        elif key := _KEY.match(row):
+        elif key := re.match(_KEY, row):
             headers[-1][2].setdefault(key[1], line)
     return headers
 

@@ -27,13 +27,15 @@ MAX_LENGTH = 16_384
 MAX_DEPTH = 40
 """Deepest nesting of parentheses and calls accepted."""
 
-_TOKEN = re.compile(
+# Patterns are compiled when they are first needed: some starts of Gnomon need none of them.
+_TOKEN = (
     r"(?P<space>[ \t\r\n]+)"
     r"|(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
     r"|(?P<symbol>[-+*/(),])"
 )
-_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
+_NAME = r"(?<![A-Za-z0-9_.])[A-Za-z_][A-Za-z0-9_]*"
+_NOT_IN_NAMES = r"[^A-Za-z0-9_]"
 
 Values = Mapping[str, float | None]
 
@@ -45,7 +47,7 @@ def identifier(name: str) -> str:
     (`sched:sched_switch` is `sched_sched_switch`); a name that starts with a digit gets one in
     front, since a formula would read it as a number.
     """
-    plain = _NOT_IN_NAMES.sub("_", name)
+    plain = name if name.isidentifier() and name.isascii() else re.sub(_NOT_IN_NAMES, "_", name)
     return f"_{plain}" if plain[:1].isdigit() else plain
 
 
@@ -177,7 +179,7 @@ class Formula:
     __slots__ = ("_root", "line", "names", "source", "text")
 
     def __init__(
-        self, text: str, names: frozenset[str], source: str, line: int, root: _Node
+        self, text: str, names: frozenset[str], source: str, line: int, root: _Node | None
     ) -> None:
         self.text = text
         self.names = names
@@ -203,6 +205,8 @@ class Formula:
             values: a number for each of `names`, in the unit that the formula expects; a name
                 that is absent, None, infinite or not a number makes the result None.
         """
+        if self._root is None:
+            self._root = _parsed(self.text, self.source, self.line)[0]
         return self._root.evaluate(values)
 
     def spelled(self, names: Mapping[str, str]) -> str:
@@ -239,10 +243,24 @@ def parse(text: str, source: str = "formula", line: int = 1) -> Formula:
             MAX_LENGTH + 1,
             f"the formula has {len(text)} characters; at most {MAX_LENGTH} are read",
         )
+    root, names = _parsed(text, source, line)
+    return Formula(text, names, source, line, root)
+
+
+def trusted(text: str, source: str, line: int) -> Formula:
+    """Return what `parse` returns for a formula that is known to be one.
+
+    It is parsed when it is evaluated: of the shipped ones a run computes a few.
+    """
+    names = frozenset(re.findall(_NAME, text)).difference(_FUNCTIONS)
+    return Formula(text, names, source, line, None)
+
+
+def _parsed(text: str, source: str, line: int) -> tuple[_Node, frozenset[str]]:
     parser = _Parser(_tokens(text, source, line), source, line)
     root = parser.formula()
     parser.end()
-    return Formula(text, frozenset(parser.names), source, line, root)
+    return root, frozenset(parser.names)
 
 
 class _Token:
@@ -257,9 +275,10 @@ class _Token:
 def _tokens(text: str, source: str, line: int, *, spaces: bool = False) -> list[_Token]:
     """Return the tokens of a formula; without `spaces` an end token closes the list."""
     tokens = []
+    pattern = re.compile(_TOKEN)
     position = 0
     while position < len(text):
-        match = _TOKEN.match(text, position)
+        match = pattern.match(text, position)
         if match is None:
             problem = f"{text[position]!a} does not belong in a formula"
             raise FormulaError(source, line, position + 1, problem)

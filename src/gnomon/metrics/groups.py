@@ -14,17 +14,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.errors import UsageError
+from gnomon.metrics import document
 from gnomon.metrics.document import Document, Entry, nearest
 
-SHIPPED = Path(__file__).parent / "data" / "groups.toml"
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SHIPPED = f"{document.SHIPPED}/groups.toml"
 SECTIONS = ("group", "metric", "aliases")
 """What a file of definitions may hold: a user's file may have groups and metrics together."""
 
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+_NAME = r"[A-Za-z][A-Za-z0-9_-]{0,63}"
 
 
 class Group(NamedTuple):
@@ -49,11 +52,11 @@ def load_groups(path: Path | None = None) -> tuple[Group, ...]:
     Raises:
         UsageError: the file cannot be read or an entry is wrong; names file and line.
     """
-    document = Document(path or SHIPPED)
-    document.only(SECTIONS)
+    read = Document(path or SHIPPED)
+    read.only(SECTIONS)
     groups: list[Group] = []
     taken: dict[str, int] = {}
-    for entry in document.entries("group"):
+    for entry in read.entries("group"):
         group = _group(entry)
         for key, word in (("number", str(group.number)), ("name", group.name.lower())):
             if word in taken:
@@ -91,7 +94,7 @@ def find_group(groups: Iterable[Group], wanted: str | int) -> Group:
 def _group(entry: Entry) -> Group:
     entry.only(("number", "name", "description", "events"))
     name = entry.text("name")
-    if not _NAME.fullmatch(name):
+    if not re.fullmatch(_NAME, name):
         entry.refuse("name", "a group's name is a letter, then up to 63 letters, digits, _ or -")
     return Group(
         number=entry.whole_number("number"),

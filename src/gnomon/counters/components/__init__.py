@@ -1,36 +1,50 @@
-"""The counter components, one file each, in the order in which names are looked up."""
+"""The counter components, one file each, in the order in which names are looked up.
+
+The file of a component is imported when a name may be of one of its events: the start of
+`gnomon count` would pay for all of them otherwise.
+"""
 
 from __future__ import annotations
 
-from gnomon.counters.component import Component
-from gnomon.counters.components.cpu import CpuComponent
-from gnomon.counters.components.emulated import EmulatedComponent
-from gnomon.counters.components.gpu import GpuComponent
-from gnomon.counters.components.io import IoComponent
-from gnomon.counters.components.kernel import KernelComponent
-from gnomon.counters.components.memory import MemoryComponent
-from gnomon.counters.components.network import NetworkComponent
-from gnomon.counters.components.power import PowerComponent
-from gnomon.counters.components.tsc import TscComponent
-from gnomon.counters.components.uncore import UncoreComponent
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
 
-COMPONENTS: tuple[Component, ...] = (
-    KernelComponent(),
-    TscComponent(),
-    IoComponent(),
-    NetworkComponent(),
-    MemoryComponent(),
-    PowerComponent(),
-    GpuComponent(),
-    UncoreComponent(),
-    EmulatedComponent(),
-    CpuComponent(),
-)
+if TYPE_CHECKING:
+    from gnomon.counters.component import Component
+
+    COMPONENTS: tuple[Component, ...]
+
+# component, which is the module too: what each name of its events contains one of
+_MARKS = {
+    "kernel": ("",),
+    "tsc": ("tsc:::", "msr/"),
+    "io": ("io:::",),
+    "network": ("network:::",),
+    "memory": ("memory:::",),
+    "power": ("power:::", "power/", "power_core/"),
+    "gpu": ("gpu:::",),
+    "uncore": ("/", "::"),
+    "emulated": ("emulated:::",),
+    "cpu": ("",),
+}
+NAMES = tuple(_MARKS)
 
 
+@cache
 def component(name: str) -> Component:
     """Return the component of that name. Raises KeyError."""
-    for one in COMPONENTS:
-        if one.name == name:
-            return one
-    raise KeyError(name)
+    if name not in _MARKS:
+        raise KeyError(name)
+    # Not by importlib: what that imports, `python -X importtime` does not tell.
+    return cast("Component", __import__(f"{__name__}.{name}", fromlist=("COMPONENT",)).COMPONENT)
+
+
+def may_own(component_name: str, event: str) -> bool:
+    """Return whether a name can be of one of a component's events; False is certain."""
+    return any(mark in event for mark in _MARKS[component_name])
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401
+    if name == "COMPONENTS":
+        return tuple(map(component, NAMES))
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

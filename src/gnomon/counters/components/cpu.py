@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnomon import _core
@@ -25,10 +24,13 @@ from gnomon.counters.names import Modifiers, PmuTerms, modifiers, pmu_terms
 from gnomon.counters.perf import PerfSpec
 from gnomon.counters.perf_counting import availability, open_events
 from gnomon.counters.pmu import SYSFS, Encoding, Pmu, core_pmus
+from gnomon.counters.procfs import entries
 from gnomon.errors import EventUnavailableError
 from gnomon.model.value import Scope
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from gnomon.counters.cores import Core
 
 _HARDWARE = 0
@@ -68,9 +70,8 @@ _CACHE_OPS = {
     "prefetches": (2, 0, "prefetches"),
     "prefetch-misses": (2, 1, "prefetches that missed"),
 }
-_CACHE_NAME = re.compile(f"({'|'.join(_CACHES)})-({'|'.join(_CACHE_OPS)})")
-_RAW_NAME = re.compile(r"r([0-9a-fA-F]{1,16})")
-_PFM_NAME = re.compile(r"[A-Za-z][\w.\-]*(?:::?[\w.\-]+(?:=[\w.\-]+)?)*")
+_RAW_NAME = r"r([0-9a-fA-F]{1,16})"
+_PFM_NAME = r"[A-Za-z][\w.\-]*(?:::?[\w.\-]+(?:=[\w.\-]+)?)*"
 
 
 class CpuComponent:
@@ -82,7 +83,7 @@ class CpuComponent:
     scope = Scope.THREAD
     overflow = Overflow.INTERRUPT
 
-    def __init__(self, sysfs: Path = SYSFS, models: Mapping[str, str] | None = None) -> None:
+    def __init__(self, sysfs: Path | str = SYSFS, models: Mapping[str, str] | None = None) -> None:
         """Make the component of a machine.
 
         Args:
@@ -174,18 +175,19 @@ class CpuComponent:
         known = _GENERIC.get(_CANONICAL.get(base, base))
         if known is not None:
             return Encoding(_HARDWARE, known[0])
-        cache = _CACHE_NAME.fullmatch(base)
-        if cache is not None:
-            op, result, _ = _CACHE_OPS[cache[2]]
-            return Encoding(_HW_CACHE, list(_CACHES).index(cache[1]) | op << 8 | result << 16)
-        raw = _RAW_NAME.fullmatch(base)
+        for number, cache in enumerate(_CACHES):
+            op = _CACHE_OPS.get(base[len(cache) + 1 :]) if base.startswith(f"{cache}-") else None
+            if op is not None:
+                return Encoding(_HW_CACHE, number | op[0] << 8 | op[1] << 16)
+        raw = re.fullmatch(_RAW_NAME, base) if base.startswith("r") else None
         return Encoding(_RAW, int(raw[1], 16)) if raw else None
 
     def _generic_term(self, terms: PmuTerms, pmu: Pmu, *, is_alone: bool) -> Encoding | None:
         """Return what `pmu/cycles/` means where the PMU has no event of its own by that name."""
         key, value = terms.terms[0]
         encoding = self._generic(key) if len(terms.terms) == 1 and value is None else None
-        if encoding is None or any((pmu.path / d / key).exists() for d in ("events", "format")):
+        own = (*entries(f"{pmu.folder}/events"), *entries(f"{pmu.folder}/format"))
+        if encoding is None or key in own:
             return None
         return encoding if is_alone and encoding.type != _RAW else _on(pmu, encoding)
 
@@ -203,7 +205,7 @@ class CpuComponent:
         )
 
     def _from_libpfm(self, name: str, base: str, mods: Modifiers) -> tuple[Event, ...]:
-        if not _PFM_NAME.fullmatch(base) or ":::" in base:
+        if not re.fullmatch(_PFM_NAME, base) or ":::" in base:
             return ()
         try:
             pmus = libpfm_pmus()
@@ -229,6 +231,9 @@ class CpuComponent:
         info = EventInfo(base, self.name, description, "", Scope.THREAD)
         encoding = encoding._replace(exclude=encoding.exclude | mods.exclude)
         return Event(name, info, mods.domain, PerfSpec.of(encoding, hardware=True))
+
+
+COMPONENT = CpuComponent()
 
 
 def _on(pmu: Pmu, encoding: Encoding) -> Encoding:

@@ -61,3 +61,6 @@ class EmulatedComponent:
         reason = "only a program that is run on the emulated PMU can be counted there"
         remedy = "gnomon count --pmu emulated -- program"
         return Opened(None, (), tuple(Refusal(event, reason, remedy) for event in events))
+
+
+COMPONENT = EmulatedComponent()

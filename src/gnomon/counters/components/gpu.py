@@ -151,6 +151,9 @@ class GpuComponent(SensorComponent):
         return self._session
 
 
+COMPONENT = GpuComponent()
+
+
 def _sensor(quantity: Quantity, gpus: Sequence[Gpu], gpu: Gpu | None) -> Sensor:
     fields = tuple(f"{quantity.name}:{one.number}" for one in gpus)
     return Sensor(_info(quantity, gpu), fields, quantity.factor, quantity.peak)

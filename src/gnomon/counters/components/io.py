@@ -20,8 +20,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.counters.component import EventInfo
 from gnomon.counters.procfs import (
@@ -36,6 +35,9 @@ from gnomon.counters.procfs import (
 from gnomon.counters.snapshot import PROCESS, Snapshot, Tally, Unit
 from gnomon.counters.snapshot_component import Offer, Problem, SnapshotComponent
 from gnomon.model.value import Scope
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _COVERS = "the process, its threads and the children it has waited for"
 
@@ -87,9 +89,9 @@ _MOST_COLUMNS = 64
 _LONG_BITS = 64 if sys.maxsize > 1 << 32 else 32
 _WRAPS = {name: 1 << (_LONG_BITS if c.is_wide else 32) for name, c in _COLUMNS.items()}
 
-_NOT_A_DISK = re.compile(r"(?:loop|ram|zram)\d")
-_STACKED = re.compile(r"(?:dm-|md|md_d|drbd|bcache|zd)\d")
-_NVME_PATH = re.compile(r"(nvme\d+)c\d+(n\d+)")
+_NOT_A_DISK = r"(?:loop|ram|zram)\d"
+_STACKED = r"(?:dm-|md|md_d|drbd|bcache|zd)\d"
+_NVME_PATH = r"(nvme\d+)c\d+(n\d+)"
 
 
 class IoComponent(SnapshotComponent):
@@ -171,20 +173,20 @@ class IoComponent(SnapshotComponent):
         return known
 
     def _find_bottom(self, name: str) -> bool:
-        if _NOT_A_DISK.match(name) or _STACKED.match(name):
+        if re.match(_NOT_A_DISK, name) or re.match(_STACKED, name):
             return False
         devices = entries(self._block)
         if _sysfs_name(name) not in devices or entries(self._block / _sysfs_name(name) / "slaves"):
             return False
         # The paths of an NVMe multipath disk do the work; its head only passes requests on.
-        heads = (_NVME_PATH.fullmatch(device) for device in devices)
+        heads = (re.fullmatch(_NVME_PATH, device) for device in devices)
         return name not in {match[1] + match[2] for match in heads if match}
 
     def _is_listed(self, name: str, disks: dict[str, dict[str, int]]) -> bool:
         """Whether `gnomon events` shows it: whole disks, and loop and the like only if in use."""
         if not (self._block / _sysfs_name(name)).is_dir():
             return False
-        return not _NOT_A_DISK.match(name) or any(disks[name].values())
+        return not re.match(_NOT_A_DISK, name) or any(disks[name].values())
 
     def _numbers(self) -> dict[str, dict[str, int]]:
         """Return the numbers of every block device in /proc/diskstats."""
@@ -200,6 +202,9 @@ class IoComponent(SnapshotComponent):
                     numbers[field] = number
             found[words[2]] = numbers
         return found
+
+
+COMPONENT = IoComponent()
 
 
 def _disk_offer(component: str, disk: str | None, field: str, column: _Column) -> Offer:

@@ -7,8 +7,7 @@ Documentation/trace/events.rst.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from fnmatch import fnmatchcase
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gnomon.counters.component import (
     Availability,
@@ -22,12 +21,16 @@ from gnomon.counters.names import Modifiers, modifiers, nearest
 from gnomon.counters.perf import PerfSpec
 from gnomon.counters.perf_counting import availability, open_events
 from gnomon.counters.pmu import Encoding
+from gnomon.counters.procfs import entries
 from gnomon.errors import EventNameError, EventUnavailableError
 from gnomon.model.value import Domain, Scope
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 _SOFTWARE = 1
 _TRACEPOINT = 2
-_TRACEFS = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
+_TRACEFS = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
 _GLOB = frozenset("*?[")
 
 # name: config, aliases, unit, whether it only ever happens in the kernel, description
@@ -57,7 +60,7 @@ class KernelComponent:
     scope = Scope.THREAD
     overflow = Overflow.TIMER
 
-    def __init__(self, tracefs: Sequence[Path] = _TRACEFS) -> None:
+    def __init__(self, tracefs: Sequence[Path | str] = _TRACEFS) -> None:
         self._tracefs = tuple(tracefs)
 
     def availability(self) -> Availability:
@@ -75,8 +78,8 @@ class KernelComponent:
         root = self._readable_tracefs()
         if root is None:
             return
-        for system in _entries(root / "events"):
-            for point in _entries(root / "events" / system):
+        for system in entries(root / "events"):
+            for point in entries(root / "events" / system):
                 if (root / "events" / system / point / "id").exists():
                     yield _tracepoint_info(f"{system}:{point}")
 
@@ -110,7 +113,9 @@ class KernelComponent:
 
     def tracefs_problem(self) -> tuple[str, str, int] | None:
         """Return why tracepoints cannot be read here (reason, remedy, errno), None if they can."""
-        for root in self._tracefs:
+        from pathlib import Path
+
+        for root in map(Path, self._tracefs):
             try:
                 if any((root / "events").iterdir()):
                     return None
@@ -129,7 +134,9 @@ class KernelComponent:
         )
 
     def _readable_tracefs(self) -> Path | None:
-        for root in self._tracefs:
+        from pathlib import Path
+
+        for root in map(Path, self._tracefs):
             try:
                 if any((root / "events").iterdir()):
                     return root
@@ -152,7 +159,9 @@ class KernelComponent:
             return ()
         points = [point]
         if _GLOB & set(point):
-            points = [p for p in _entries(folder) if fnmatchcase(p, point)]
+            from fnmatch import fnmatchcase
+
+            points = [p for p in entries(folder) if fnmatchcase(p, point)]
             points = [p for p in points if (folder / p / "id").exists()]
         found = tuple(
             self._tracepoint(name if p == point else f"{system}:{p}", system, p, mods, root)
@@ -167,7 +176,7 @@ class KernelComponent:
         try:
             number = int((folder / point / "id").read_text())
         except (FileNotFoundError, NotADirectoryError):
-            close = tuple(f"{system}:{p}" for p in nearest(point, _entries(folder)))
+            close = tuple(f"{system}:{p}" for p in nearest(point, list(entries(folder))))
             raise EventNameError(
                 name, f"the kernel has no such tracepoint in '{system}'", close
             ) from None
@@ -186,6 +195,9 @@ class KernelComponent:
         return Event(name, _tracepoint_info(f"{system}:{point}"), mods.domain, spec)
 
 
+COMPONENT = KernelComponent()
+
+
 def _software_info(name: str) -> EventInfo:
     _, aliases, unit, _, description = _EVENTS[name]
     also = f" (also {', '.join(aliases)})" if aliases else ""
@@ -194,10 +206,3 @@ def _software_info(name: str) -> EventInfo:
 
 def _tracepoint_info(name: str) -> EventInfo:
     return EventInfo(name, "kernel", "tracepoint", "", Scope.THREAD)
-
-
-def _entries(folder: Path) -> list[str]:
-    try:
-        return sorted(entry.name for entry in folder.iterdir())
-    except OSError:
-        return []

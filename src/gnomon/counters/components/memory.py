@@ -150,6 +150,9 @@ class MemoryComponent(SnapshotComponent):
         return read_line(self.proc / "sys" / "vm" / "numa_stat") == "0"
 
 
+COMPONENT = MemoryComponent()
+
+
 def _pages_by_node(numa_maps: str, fields: frozenset[str]) -> dict[str, int | None]:
     """Return the base pages that a process has on each node, {} if it has no memory (any more).
 

@@ -136,3 +136,6 @@ class NetworkComponent(SnapshotComponent):
             return not any(name.startswith("lower_") for name in entries(folder)), False
         is_port = keyed(read_text(folder / "uevent") or "", "=").get("DEVTYPE") == "dsa"
         return not is_port and not (folder / "master" / "device").exists(), True
+
+
+COMPONENT = NetworkComponent()

@@ -387,6 +387,9 @@ class PowerComponent(SensorComponent):
         )
 
 
+COMPONENT = PowerComponent()
+
+
 def _slug(text: str) -> str:
     """Return text as a part of an event's name: without blanks, colons, commas and braces."""
     return re.sub(_UNNAMEABLE, "_", text).strip("_")

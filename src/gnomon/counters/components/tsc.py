@@ -46,8 +46,8 @@ class TscComponent:
     scope = Scope.THREAD
     overflow = Overflow.NONE
 
-    def __init__(self, sysfs: Path = SYSFS) -> None:
-        self._sysfs = sysfs
+    def __init__(self, sysfs: Path | str = SYSFS) -> None:
+        self._sysfs = Path(sysfs)
 
     def availability(self) -> Availability:
         """Return whether the processor has a time counter of constant rate."""
@@ -134,6 +134,9 @@ class TscComponent:
             pmu.unit(event),
             Scope.THREAD,
         )
+
+
+COMPONENT = TscComponent()
 
 
 class TickCounting:

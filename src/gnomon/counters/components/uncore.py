@@ -46,8 +46,8 @@ class UncoreComponent:
     scope = Scope.NODE
     overflow = Overflow.NONE
 
-    def __init__(self, sysfs: Path = SYSFS) -> None:
-        self._sysfs = sysfs
+    def __init__(self, sysfs: Path | str = SYSFS) -> None:
+        self._sysfs = Path(sysfs)
 
     def availability(self) -> Availability:
         """Return whether an event of some unit opens here."""
@@ -288,6 +288,9 @@ class UncoreComponent:
             "as root: modprobe intel_uncore (AMD: amd_uncore; Arm: arm-cmn, arm_dsu_pmu), or use "
             "a newer kernel",
         )
+
+
+COMPONENT = UncoreComponent()
 
 
 def _family(name: str) -> str:
