@@ -199,6 +199,12 @@ def test_a_temperature_below_zero(tmp_path: Path) -> None:
     assert list(got.values()) == pytest.approx([-3.85])
 
 
+def at_once(path: Path, text: str) -> None:
+    """Replace a file's text such that who looks meanwhile sees the old one or the new one."""
+    path.with_suffix(".new").write_text(text)
+    path.with_suffix(".new").replace(path)
+
+
 def test_gauges_of_a_command_are_sampled(tmp_path: Path) -> None:
     """Of power the mean over its time, of temperature the highest that was seen."""
     tree = trees.amd_server(tmp_path)
@@ -212,10 +218,10 @@ def test_gauges_of_a_command_are_sampled(tmp_path: Path) -> None:
     assert any("the highest of samples" in note for note in found.notes)
     found.counting.start(os.getpid())
     path = tree / trees.HWMON / "hwmon2"
-    (path / "temp1_input").write_text("90000\n")
+    at_once(path / "temp1_input", "90000\n")
     before = found.counting.read()
-    (path / "power1_input").write_text("30000000\n")
-    (path / "temp1_input").write_text("40000\n")
+    at_once(path / "power1_input", "30000000\n")
+    at_once(path / "temp1_input", "40000\n")
     after = found.counting.stop()
     found.counting.close()
     assert values(found, tuple(before))[names[0]] == pytest.approx(10.0)
