@@ -24,7 +24,7 @@ from gnomon.counters.component import (
     Sharing,
     Target,
 )
-from gnomon.counters.perf import NativeCounts, PerfSpec, join
+from gnomon.counters.perf import NativeCounts, PerfSpec, join, pmu_of
 from gnomon.counters.perf_counting import PerfCounting, are_braced, fit, refused_error
 from gnomon.counters.pmu import SYSFS, Encoding
 from gnomon.counters.procfs import read_number
@@ -200,7 +200,7 @@ class MultiplexCounting:
             for places in self._plan:
                 part = PerfCounting(self._target)
                 self._parts.append(part)
-                added = part.add([self._events[place] for place in places])
+                added = part.add(_braced([self._events[place] for place in places]))
                 if added.refused:
                     self._close_groups()
                     raise refused_error(added.refused[0])
@@ -259,6 +259,14 @@ class MultiplexCounting:
         if hardware and self._slice_ns <= 2 * interval and interval <= 2 * self._slice_ns:
             return interval
         return 0
+
+
+def _braced(events: Sequence[Event]) -> list[Event]:
+    """Put events that count at the same time into one kernel group for each PMU.
+
+    Inherited ones would be independent otherwise, and be enabled one after the other.
+    """
+    return [e._replace(group=max(pmu_of(term.encoding) for term in e.spec.terms)) for e in events]
 
 
 def _timed(natives: NativeCounts, enabled: int) -> NativeCounts:

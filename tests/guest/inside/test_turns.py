@@ -58,8 +58,10 @@ def test_19_multiplexed_equals_unmultiplexed(
     events = EventSet(",".join(NAMES[:n]), multiplex=True, slice_ms=SLICE_MS, inherit=inherit)
     before = tasks()
     events.start()
-    instructions = run_slices(100)
     threads = tasks()
+    events.stop()
+    events.start()
+    instructions = run_slices(100)
     final = events.stop()
     values = [final[at] for at in range(n)]
     errors = [(value.value or 0) / instructions - 1 for value in values]

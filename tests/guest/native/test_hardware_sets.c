@@ -298,7 +298,7 @@ static void test_more_events_than_counters_take_turns(void)
 {
 	for (int inherit = 0; inherit < 2; inherit++) {
 		check_turns(2 * COUNTERS, inherit, 0.01);
-		check_turns(10, inherit, 0.02);
+		check_turns(10, inherit, 0.025);
 	}
 }
 
