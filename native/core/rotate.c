@@ -115,8 +115,8 @@ static void turn(struct gn_rotation *r)
 	keep_error(r, each_of_turn(r, gn_group_enable));
 	begun = atomic_fetch_add(&r->turns, 1) + 1;
 	r->even_deadline += r->slice_ns;
-	/* Who was kept waiting for longer than a slice makes up for none of them. */
-	if (r->even_deadline <= now)
+	/* Who was kept waiting for long makes up for nothing: the next turn would be too short. */
+	if (r->even_deadline < now + r->slice_ns / 2)
 		r->even_deadline = now + r->slice_ns;
 	atomic_store(&r->deadline, moved(r, begun));
 }

@@ -350,11 +350,11 @@ def test_rotation_of_groups() -> None:
     rotation.start(turns, 1_000_000)
     with pytest.raises(OSError, match="already in progress"):
         rotation.start(turns, 1_000_000)
-    while rotation.turns < 7:
+    # Others may have the CPU in all turns of a group for a while.
+    while rotation.turns < 7 or not all(group.read().counts()[0][0] for (group,) in turns):
         planted.touch_pages(20)
     rotation.pause()
     counts = [group.read().counts()[0] for (group,) in turns]
-    assert all(count[0] > 0 for count in counts)
     planted.touch_pages(100)
     assert [group.read().counts()[0] for (group,) in turns] == counts
     rotation.close()
