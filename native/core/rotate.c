@@ -29,6 +29,7 @@ struct gn_rotation {
 	/* 0 in a child: this memory is wiped by a fork. */
 	_Atomic int32_t owner;
 	_Atomic uint64_t deadline;
+	uint64_t even_deadline; /* where it would be if all slices were equally long */
 	_Atomic uint64_t turns;
 	_Atomic int failed;
 	int has_thread;
@@ -88,21 +89,36 @@ static void keep_error(struct gn_rotation *r, int error)
 		atomic_compare_exchange_strong(&r->failed, &none, error);
 }
 
+/*
+ * A turn's end, moved by up to a quarter of a slice and by multiples of the golden ratio, which lie
+ * evenly: else the kernel's tick, or what a program does over and over again, could fall on the
+ * same group every time.
+ */
+static uint64_t moved(const struct gn_rotation *r, uint64_t turn)
+{
+	const uint32_t place = (uint32_t)turn * 2654435769u >> 16;
+	const uint64_t half = r->slice_ns / 2;
+
+	return r->even_deadline - half / 2 + (half >> 16) * place;
+}
+
 static void turn(struct gn_rotation *r)
 {
 	const uint64_t now = now_ns();
-	uint64_t deadline = atomic_load(&r->deadline);
+	uint64_t begun;
 
 	/* A pause and a new start may have come before we took the groups. */
-	if (now < deadline)
+	if (now < atomic_load(&r->deadline))
 		return;
 	keep_error(r, each_of_turn(r, gn_group_disable));
 	r->now = (r->now + 1) % r->n;
 	keep_error(r, each_of_turn(r, gn_group_enable));
-	atomic_fetch_add(&r->turns, 1);
-	deadline += r->slice_ns;
-	/* Who was kept waiting for longer than a slice makes up for none of them. */
-	atomic_store(&r->deadline, deadline > now ? deadline : now + r->slice_ns);
+	begun = atomic_fetch_add(&r->turns, 1) + 1;
+	r->even_deadline += r->slice_ns;
+	/* Who was kept waiting for long makes up for nothing: the next turn would be too short. */
+	if (r->even_deadline < now + r->slice_ns / 2)
+		r->even_deadline = now + r->slice_ns;
+	atomic_store(&r->deadline, moved(r, begun));
 }
 
 static void *rotate(void *argument)
@@ -227,7 +243,8 @@ int gn_rotation_start_wide(struct gn_rotation **rotation, struct gn_group *const
 	}
 	atomic_store(&r->failed, 0);
 	atomic_store(&r->turns, 1);
-	atomic_store(&r->deadline, n > 1 ? now_ns() + slice_ns : UINT64_MAX);
+	r->even_deadline = now_ns() + slice_ns;
+	atomic_store(&r->deadline, n > 1 ? moved(r, 1) : UINT64_MAX);
 	enter(r, WAITING);
 	*rotation = r;
 	return 0;

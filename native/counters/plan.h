@@ -38,13 +38,14 @@ struct gn_target {
 };
 
 struct gn_plan {
-	uint32_t flags;	    /* of gn_group_begin() */
-	uint32_t exclude;   /* the domain of the set */
-	int is_multiplexed; /* more groups are made where one does not hold all */
-	int may_narrow;	    /* to user mode, where the kernel allows no more */
-	int limit;	    /* native events a group, 0 for no limit */
-	int has_clock;	    /* native 0 is a dummy, always enabled: the time of counting */
-	int needs_dummies;  /* no hardware event may lead a group */
+	uint32_t flags;	     /* of gn_group_begin() */
+	uint32_t exclude;    /* the domain of the set */
+	int is_multiplexed;  /* more groups are made where one does not hold all */
+	int may_narrow;	     /* to user mode, where the kernel allows no more */
+	int limit;	     /* native events a group, 0 for no limit */
+	int has_clock;	     /* native 0 is a dummy, always enabled: the time of counting */
+	int clock_is_shared; /* with the groups that take turns: it is in their context */
+	int needs_dummies;   /* no hardware event may lead a group */
 	int n_targets;
 	struct gn_target *target;
 	int n_packs;

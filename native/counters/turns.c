@@ -80,6 +80,33 @@ int gn_plan_rotates(const struct gn_plan *plan, uint64_t slice_ns)
 	return 0;
 }
 
+/* The first native event that a PMU counts in turns; NULL: there is none. */
+static const struct gn_native *first_in_turns(const struct gn_plan *plan)
+{
+	for (int i = 0; i < plan->n_natives; i++) {
+		if (plan->native[i].pmu && gn_pack_takes_turns(plan, plan->native[i].group))
+			return &plan->native[i];
+	}
+	return NULL;
+}
+
+/*
+ * Bring the clock into the context of what takes turns, as rotate.h says. Where that fails, values
+ * are too small by what programming the PMU takes.
+ */
+static void share_context(struct gn_plan *plan)
+{
+	const struct gn_native *native = first_in_turns(plan);
+
+	for (int t = 0; native && !plan->clock_is_shared && t < plan->n_targets; t++) {
+		const struct gn_target *target = &plan->target[t];
+
+		if (!gn_group_add(target->group[0], &native->spec, target->pid, target->cpu))
+			gn_group_remove(target->group[0], 1);
+	}
+	plan->clock_is_shared = !!native;
+}
+
 /*
  * Turn k has group k of every PMU, in every target; a PMU with fewer groups than turns begins
  * again with its first.
@@ -137,8 +164,17 @@ static int steady(struct gn_plan *plan, int rotates, each *apply)
 
 int gn_plan_start(struct gn_plan *plan, int rotates, uint64_t slice_ns)
 {
-	int error = steady(plan, rotates, gn_group_enable);
+	int error = 0;
 
+	if (rotates) {
+		/* Making a thread is no part of what is counted. */
+		if (!plan->rotation)
+			error = gn_rotation_prepare(&plan->rotation);
+		if (error)
+			return error;
+		share_context(plan);
+	}
+	error = steady(plan, rotates, gn_group_enable);
 	if (!error && rotates)
 		error = start_rotation(plan, slice_ns);
 	if (error)

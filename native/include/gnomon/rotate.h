@@ -4,9 +4,14 @@
  *
  * The kernel rotates by itself, but at an interval that only root can set. Here a thread of our
  * own does it. That thread has every signal blocked, and all it does is to sleep, disable one group
- * and enable the next. Each group's own running time says how much of the time it had; how long
- * counting lasted must come from an event that is always enabled (PERF_COUNT_SW_DUMMY) on the same
- * thread, process or CPU, read after the groups.
+ * and enable the next. Slices are uneven, by up to a third of a slice, so that nothing that repeats
+ * itself stays in step with them; their mean is what was asked for.
+ *
+ * Each group's own running time says how much of the time it had; how long counting lasted must
+ * come from an event that is always enabled (PERF_COUNT_SW_DUMMY) on the same thread, process or
+ * CPU, read after the groups. Before Linux 6.2 it must also be in the groups' context: an event of
+ * a PMU that joins it and leaves again brings it there. The clock of software events stands still
+ * while a PMU is programmed, at every change of context, and that of the groups does not.
  *
  * Every function returns 0 or a negative errno. A rotation is used by one thread at a time. After a
  * fork it belongs to the parent: in the child nothing turns, and gn_rotation_stop() only gives the

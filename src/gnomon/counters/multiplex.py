@@ -24,11 +24,10 @@ from gnomon.counters.component import (
     Sharing,
     Target,
 )
-from gnomon.counters.perf import NativeCounts, PerfSpec, join
+from gnomon.counters.perf import NativeCounts, PerfSpec, join, pmu_of
 from gnomon.counters.perf_counting import PerfCounting, are_braced, fit, refused_error
 from gnomon.counters.pmu import SYSFS, Encoding
 from gnomon.counters.procfs import read_number
-from gnomon.counters.spots import inheritance
 from gnomon.errors import KernelError
 from gnomon.model.value import Domain, Scope, Value
 
@@ -41,6 +40,7 @@ _DUMMY = Event(
     Domain.ALL,
     # It counts nothing; leaving the kernel out is what everybody may do.
     PerfSpec.of(Encoding(1, 9, exclude=_core.EXCLUDE_KERNEL | _core.EXCLUDE_HYPERVISOR)),
+    group=0,
 )
 # Threads come and go while the events of several groups are opened on all of them.
 _ATTEMPTS = 5
@@ -113,10 +113,7 @@ class MultiplexCounting:
             self._rotation.start(turns, self._slice_ns)
         except OSError as error:
             self._clock.stop()
-            raise KernelError(
-                f"multiplexing: no thread that rotates the events ({error.strerror}); "
-                "raise the limit of processes (ulimit -u), or count without multiplexing"
-            ) from None
+            raise _turn_refused(error) from None
 
     def read(self) -> tuple[RawCount, ...]:
         """Return the counts since the start."""
@@ -143,10 +140,7 @@ class MultiplexCounting:
             try:
                 self._rotation.pause()
             except OSError as error:
-                raise KernelError(
-                    f"multiplexing: the kernel refused a turn ({error.strerror}); close the set "
-                    "and open a new one"
-                ) from None
+                raise _turn_refused(error) from None
         self._clock.stop()
         return self.read()
 
@@ -187,10 +181,9 @@ class MultiplexCounting:
         self._close_groups()
 
     def _joined(self, parts: Sequence[NativeCounts], clock: NativeCounts) -> tuple[RawCount, ...]:
-        enabled = clock[0][1]
         counts = [RawCount(0, 0, 0)] * len(self._events)
         for natives, places in zip(parts, self._plan, strict=True):
-            timed = tuple((raw, max(enabled, running), running) for raw, _, running in natives)
+            timed = natives if self._by_kernel_ns else _timed(natives, clock[0][1])
             specs = [self._events[place].spec for place in places]
             for place, count in zip(places, join(specs, timed), strict=True):
                 counts[place] = count
@@ -200,21 +193,20 @@ class MultiplexCounting:
         if self._parts:
             return
         self._plan = form_groups(self._events, self._limit)
-        if len(self._plan) > 1 and inheritance(self._target):
-            # Made now, the thread is no child of what is opened next.
-            self._rotation.prepare()
+        self._by_kernel_ns = 0 if self._limit else self._kernel_interval_ns()
+        if len(self._plan) > 1 and not self._by_kernel_ns:
+            self._make_thread()
         for _ in range(_ATTEMPTS):
             for places in self._plan:
                 part = PerfCounting(self._target)
                 self._parts.append(part)
-                added = part.add([self._events[place] for place in places])
+                added = part.add(_braced([self._events[place] for place in places]))
                 if added.refused:
                     self._close_groups()
                     raise refused_error(added.refused[0])
             if len(self._plan) == 1:
                 return
-            self._clock = PerfCounting(self._target)
-            self._clock.add([_DUMMY])
+            self._clock = self._open_clock()
             if len({len(part.groups()) for part in (*self._parts, self._clock)}) == 1:
                 break
             self._close_groups()
@@ -223,7 +215,32 @@ class MultiplexCounting:
                 "multiplexing: the threads to be counted end faster than events are opened on "
                 "them; count them with `inherit`, from before they begin"
             )
-        self._by_kernel_ns = 0 if self._limit else self._kernel_interval_ns()
+
+    def _make_thread(self) -> None:
+        """Make the thread that changes turns before anything is open that it would inherit.
+
+        Nor is the time that this takes part of what is counted then.
+        """
+        try:
+            self._rotation.prepare()
+        except OSError as error:
+            raise KernelError(
+                f"multiplexing: no thread that rotates the events ({error.strerror}); "
+                "raise the limit of processes (ulimit -u), or count without multiplexing"
+            ) from None
+
+    def _open_clock(self) -> PerfCounting:
+        """Open the event that is enabled all the time, in the context of those that take turns.
+
+        `gnomon/rotate.h` says why. Where that fails, values are too small by what programming the
+        PMU takes.
+        """
+        clock = PerfCounting(self._target)
+        clock.add([_DUMMY])
+        guides = [event for event in self._events if event.spec.hardware and not self._by_kernel_ns]
+        if guides and clock.add([guides[0]._replace(group=_DUMMY.group)]).events:
+            clock.remove(1)
+        return clock
 
     def _close_groups(self) -> None:
         for part in self._parts:
@@ -242,6 +259,25 @@ class MultiplexCounting:
         if hardware and self._slice_ns <= 2 * interval and interval <= 2 * self._slice_ns:
             return interval
         return 0
+
+
+def _braced(events: Sequence[Event]) -> list[Event]:
+    """Put events that count at the same time into one kernel group for each PMU.
+
+    Inherited ones would be independent otherwise, and be enabled one after the other.
+    """
+    return [e._replace(group=max(pmu_of(term.encoding) for term in e.spec.terms)) for e in events]
+
+
+def _timed(natives: NativeCounts, enabled: int) -> NativeCounts:
+    return tuple((raw, max(enabled, running), running) for raw, _, running in natives)
+
+
+def _turn_refused(error: OSError) -> KernelError:
+    return KernelError(
+        f"multiplexing: the kernel refused a turn ({error.strerror}); close the set and open a "
+        "new one"
+    )
 
 
 def form_groups(events: Sequence[Event], limit: int = 0) -> tuple[tuple[int, ...], ...]:

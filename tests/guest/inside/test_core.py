@@ -47,8 +47,8 @@ def test_hardware_sets(figure: FigureOf) -> None:
         "libgnomon: tests of sets of hardware events (test_hardware_sets.c)",
         f"{len(re.findall('^test_', done.stdout, re.MULTILINE))} passed",
     )
-    for found in re.findall(r"^  (\d+ turns, .+)$", done.stdout, re.MULTILINE):
-        figure("libgnomon: 10 events in turns of 10 ms", found)
+    for what, found in re.findall(r"^  (\d+ events.*): (.+)$", done.stdout, re.MULTILINE):
+        figure(f"libgnomon: {what} of 10 ms", found)
 
 
 @pytest.mark.parametrize("test", CORE)

@@ -45,21 +45,31 @@ def run_slices(slices: int) -> int:
     return PER_ROUND * rounds
 
 
-@pytest.mark.parametrize("inherit", [False, True], ids=["alone", "inherit"])
-def test_19_multiplexed_equals_unmultiplexed(inherit: bool, figure: FigureOf) -> None:
-    events = EventSet(",".join(NAMES[:10]), multiplex=True, slice_ms=SLICE_MS, inherit=inherit)
+@pytest.mark.parametrize(
+    ("n", "inherit", "tolerated"),
+    # Enabling and disabling a group takes instructions of the kernel, in that group's time: where
+    # one group is larger, it sees less of the user's.
+    [(12, False, 0.01), (12, True, 0.01), (10, False, 0.025), (10, True, 0.025)],
+    ids=["even", "even, inherited", "uneven", "uneven, inherited"],
+)
+def test_19_multiplexed_equals_unmultiplexed(
+    n: int, inherit: bool, tolerated: float, figure: FigureOf
+) -> None:
+    events = EventSet(",".join(NAMES[:n]), multiplex=True, slice_ms=SLICE_MS, inherit=inherit)
     before = tasks()
     events.start()
-    instructions = run_slices(100)
     threads = tasks()
+    events.stop()
+    events.start()
+    instructions = run_slices(100)
     final = events.stop()
-    values = [final[at] for at in range(10)]
+    values = [final[at] for at in range(n)]
     errors = [(value.value or 0) / instructions - 1 for value in values]
     fractions = [value.fraction or 0 for value in values]
     notes = events.notes
     events.close()
     figure(
-        f"10 events on {COUNTERS} counters in turns of {SLICE_MS} ms"
+        f"{n} events on {COUNTERS} counters in turns of {SLICE_MS} ms"
         f"{', inherited' if inherit else ''}: scaled values against the true count",
         f"{100 * min(errors):+.2f} % to {100 * max(errors):+.2f} %; "
         f"counted {min(fractions):.3f} to {max(fractions):.3f} of the time",
@@ -68,9 +78,12 @@ def test_19_multiplexed_equals_unmultiplexed(inherit: bool, figure: FigureOf) ->
     assert threads == before + 1
     assert {value.how for value in values} == {How.SCALED}
     assert len({value.enabled_ns for value in values}) == 1
-    assert max(map(abs, errors)) < 0.1
+    assert max(map(abs, errors)) < tolerated
     # The fewest groups: two, of which one counts at a time.
-    assert sorted(round(10 * fraction) for fraction in fractions) == [5] * 10
+    assert sorted(round(10 * fraction) for fraction in fractions) == [5] * n
+    groups = {value.running_ns for value in values}
+    assert len(groups) == 2
+    assert 0.99 < sum(groups) / values[0].enabled_ns <= 1
 
 
 def test_19_what_fits_is_not_rotated() -> None:
@@ -137,7 +150,7 @@ def test_19_the_kernel_rotates_where_its_interval_serves(figure: FigureOf) -> No
         f"10 events on {COUNTERS} counters, rotated by the kernel every 15 ms",
         f"{100 * min(errors):+.2f} % to {100 * max(errors):+.2f} %",
     )
-    assert max(map(abs, errors)) < 0.15
+    assert max(map(abs, errors)) < 0.05
     assert all(0 < (final[at].fraction or 0) < 1 for at in range(10))
 
 
@@ -166,7 +179,7 @@ def test_20_spread_under_multiplexing(figure: FigureOf) -> None:
     events.close()
     spread = statistics.pstdev(rates) / statistics.mean(rates)
     figure("12 events in turns, 8 times 40 slices: spread of the values", f"{100 * spread:.2f} %")
-    assert spread < 0.2
+    assert spread < 0.02
 
 
 def test_21_as_many_events_as_there_may_be() -> None:
