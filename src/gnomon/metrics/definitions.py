@@ -41,7 +41,7 @@ from gnomon.metrics.document import SHIPPED, Document, Entry
 from gnomon.metrics.formula import Formula, identifier, parse, trusted
 from gnomon.metrics.groups import SECTIONS
 
-FILES = ("metrics.toml", "hpm.toml")
+FILES = ("metrics.toml", "hpm.toml", "machine.toml")
 """The shipped files, in the order in which their definitions are tried."""
 
 VARIABLES = {
@@ -216,7 +216,7 @@ def load_metrics(path: Path | None = None) -> Metrics:
 
 def peaks() -> dict[str, float]:
     """Return the double-precision operations that a core can do in a cycle, by libpfm4's names."""
-    table = Document(SHIPPED / "machines.toml").table("peak_flops_per_cycle")
+    table = Document(SHIPPED / "peaks.toml").table("peak_flops_per_cycle")
     return {name: float(value) for name, value in table.fields.items()}
 
 

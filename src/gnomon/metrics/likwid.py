@@ -53,11 +53,7 @@ _FIXED = {
     "INSTR_RETIRED_ANY": "instructions",
     "CPU_CLK_UNHALTED_CORE": "cycles",
     "CPU_CLK_UNHALTED_REF": "ref-cycles",
-    "TOPDOWN_SLOTS": "slots",
-    "RETIRING": "topdown-retiring",
-    "BAD_SPECULATION": "topdown-bad-spec",
-    "FRONTEND_BOUND": "topdown-fe-bound",
-    "BACKEND_BOUND": "topdown-be-bound",
+    "TOPDOWN_SLOTS": "cpu/slots/",
     "RETIRED_INSTRUCTIONS": "instructions",
     "CPU_CLOCKS_UNHALTED": "cycles",
 }
@@ -155,7 +151,7 @@ def spellings(counter: str, event: str) -> tuple[str, ...]:
     box = re.fullmatch(r"MBOX([0-9]+)C[0-9]+", register)
     if box and event in _MEMORY:
         return tuple(f"uncore_imc_{number}/{_MEMORY[event]}/" for number in (box[1],))
-    if kind not in ("PMC", "FIXC", "TMA"):
+    if kind not in ("PMC", "FIXC"):
         return (f"{event}@{counter}",)
     edge = ":e" if options else ""
     if event in _FIXED and not edge:
