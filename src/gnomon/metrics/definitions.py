@@ -38,7 +38,7 @@ from typing import Any, NamedTuple, Protocol
 
 from gnomon.errors import FormulaError
 from gnomon.metrics.document import SHIPPED, Document, Entry
-from gnomon.metrics.formula import Formula, identifier, parse, trusted
+from gnomon.metrics.formula import Formula, identifier, parse, plain_name, trusted
 from gnomon.metrics.groups import SECTIONS
 
 FILES = ("metrics.toml", "hpm.toml", "machine.toml")
@@ -175,7 +175,10 @@ class Metrics(NamedTuple):
                 there, and what users may say in the environment not to be.
             cpus: libpfm4's names of the core PMUs; None for any CPU.
         """
+        names = tuple(names)
         known = {identifier(name) for name in names}
+        # Which PMU is a core's the name does not tell; other PMUs' events have other names.
+        known.update(identifier(plain_name(name, is_core=True)[0]) for name in names)
         events = frozenset(known)
         known.update(VARIABLES, CONSTANTS, self.variables)
         known.update(name for name, others in self.aliases.items() if known.intersection(others))

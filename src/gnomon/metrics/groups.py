@@ -30,6 +30,8 @@ SECTIONS = ("group", "metric", "quantity", "aliases", "variables")
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 """What a group may be called."""
 
+_LISTED = 12
+
 
 class Group(NamedTuple):
     """Events to count together.
@@ -106,10 +108,11 @@ def find_group(
             f"({', '.join(there)}); this machine's is {here}; gnomon groups lists the others"
         )
     hint = nearest(text, [group.name for group in known])
-    listed = ", ".join(
-        dict.fromkeys(f"{group.number} {group.name}" for group in known if group.number >= 0)
+    names = dict.fromkeys(f"{one.number} {one.name}" for one in known if one.number >= 0)
+    listed = ", ".join(list(names)[:_LISTED]) + (" and others" if len(names) > _LISTED else "")
+    raise UsageError(
+        f"no group '{shown(text)[1:-1]}'{hint or f'; there are {listed}'}; gnomon groups lists them"
     )
-    raise UsageError(f"no group '{shown(text)[1:-1]}'{hint or f'; there are {listed}'}")
 
 
 def _first(groups: Sequence[Group], cpus: Callable[[], Collection[str]]) -> Group | None:
