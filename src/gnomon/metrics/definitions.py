@@ -322,12 +322,14 @@ def _variables(table: Entry) -> dict[str, float]:
     found = {}
     for name, value in table.fields.items():
         _own_name(table, name, name)
-        if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value):
+        if not isinstance(value, int | float) or isinstance(value, bool):
             table.refuse(name, f"'{name}' must be a number")
         try:
             found[name] = float(value)
         except OverflowError:
             table.refuse(name, f"'{name}' is beyond the range of a double")
+        if not isfinite(found[name]):
+            table.refuse(name, f"'{name}' must be a number, neither infinite nor nan")
     return found
 
 
