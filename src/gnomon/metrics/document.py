@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -96,14 +96,21 @@ class Entry:
 
     def words(self, key: str) -> tuple[str, ...]:
         """Return a required list of different words: printable, without blanks, at least one."""
+        return self._strings(key, "words without blanks", lambda text: text.split() == [text])
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """Return a required list of different strings: printable, not empty, at least one."""
+        return self._strings(key, "strings of printable characters", bool)
+
+    def _strings(self, key: str, what: str, is_right: Callable[[str], bool]) -> tuple[str, ...]:
         if key not in self.fields:
             self.refuse(key, f"'{key}' is missing")
         values = self.fields[key]
         if not isinstance(values, list) or not values:
             self.refuse(key, f"'{key}' must be a list of strings with at least one in it")
         for value in values:
-            if not isinstance(value, str) or not value.isprintable() or value.split() != [value]:
-                self.refuse(key, f"'{key}' must hold words without blanks, not {shown(value)}")
+            if not isinstance(value, str) or not value.isprintable() or not is_right(value):
+                self.refuse(key, f"'{key}' must hold {what}, not {shown(value)}")
         if len(set(values)) != len(values):
             twice = next(value for value in values if values.count(value) > 1)
             self.refuse(key, f"'{key}' has {shown(twice)} twice")
