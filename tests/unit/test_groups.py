@@ -11,8 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gnomon.errors import FormulaError, UsageError
-from gnomon.metrics import derived, document, groups
-from gnomon.metrics.derived import load_metrics
+from gnomon.metrics import document, groups
+from gnomon.metrics.definitions import load_metrics
 from gnomon.metrics.groups import find_group, load_groups
 
 unhurried = settings(deadline=None)
@@ -23,12 +23,21 @@ SHIPPED = load_metrics()
 
 def test_shipped_groups_have_their_numbers_and_names() -> None:
     shipped = load_groups()
-    assert [group.number for group in shipped] == list(range(len(shipped)))
-    names = "DEFAULT CPU BRANCH CACHE TLB SCHED PAGEFAULTS SYSCALLS IO NET MEM FLOPS"
-    assert [group.name for group in shipped] == names.split()
+    names = {group.number: group.name for group in shipped}
+    assert {group.name: group.number for group in shipped} == {
+        name: number for number, name in names.items()
+    }
+    wanted = """DEFAULT CPU BRANCH CACHE TLB SCHED PAGEFAULTS SYSCALLS IO NET MEM FLOPS FLOPS_DP
+        FLOPS_SP L1 L2 L3 L2_MISSES L3_MISSES DATA ENERGY TOPDOWN TOPDOWN2 TLB_INSTR"""
+    assert [names[number] for number in range(24)] == wanted.split()
+    for number, name in names.items():
+        last = [group for group in shipped if group.number == number][-1]
+        assert not last.cpus or number in (21, 22) or number >= 30, name  # the one for all is last
 
 
-@pytest.mark.parametrize("group", load_groups(), ids=lambda group: group.name)
+@pytest.mark.parametrize(
+    "group", load_groups(), ids=lambda group: "-".join((group.name, *group.cpus[:1]))
+)
 def test_shipped_groups_yield_metrics(group: groups.Group) -> None:
     without_events = {metric.name for metric in SHIPPED.obtainable([])}
     assert {metric.name for metric in SHIPPED.obtainable(group.events)} > without_events
@@ -85,6 +94,16 @@ name = "Bytes per cycle [B/c]"
 unit = "bytes/cycle"
 formula = "io___rchar / cycles"
 description = "how fast it eats"
+"""
+QUANTITY = """\
+[[quantity]]
+name = "bytes"
+formula = "sum(io___*)"
+condition = "io___rchar > 10 and cycles >= 1 or x"
+cpus = ["skx", "clx"]
+description = "all of them"
+[variables]
+watts = 65.5
 """
 
 
@@ -226,12 +245,23 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
 
 # --- hostile files --------------------------------------------------------------------------------
 
-SEEDS = [Path(groups.SHIPPED).read_text(), Path(derived.SHIPPED).read_text()[:6000], GROUP, METRIC]
+SEEDS = [
+    Path(groups.SHIPPED).read_text(),
+    Path(document.SHIPPED, "metrics.toml").read_text()[:6000],
+    Path(document.SHIPPED, "hpm.toml").read_text()[-6000:].partition("\n\n")[2],
+    GROUP,
+    METRIC,
+    QUANTITY,
+]
 scraps = st.text(max_size=6) | st.sampled_from(
     [
         "[[group]]\n",
         "[[metric]]\n",
         "[aliases]\n",
+        "[[quantity]]\n",
+        "[variables]\n",
+        " and ",
+        "sum(a*)",
         '"""',
         "'''",
         '"',
@@ -247,7 +277,21 @@ words = st.sampled_from(["cycles", "a b", "", "[[group]]", "1/0", "(" * 99, "\x1
 scalars = words | st.integers() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False)
 fields = st.dictionaries(
     st.sampled_from(
-        ["number", "name", "description", "events", "unit", "formula", "condition", "domain"]
+        [
+            "number",
+            "name",
+            "description",
+            "events",
+            "unit",
+            "formula",
+            "condition",
+            "domain",
+            "cpus",
+            "metrics",
+            "title",
+            "guide",
+            "differs",
+        ]
     ),
     scalars | st.lists(scalars, max_size=3),
 )
@@ -302,7 +346,7 @@ def test_random_files_give_gnomon_errors(folder: Path, text: str) -> None:
 
 
 @settings(unhurried, max_examples=150)
-@given(st.lists(st.tuples(st.sampled_from(["group", "metric"]), fields), max_size=3))
+@given(st.lists(st.tuples(st.sampled_from(["group", "metric", "quantity"]), fields), max_size=3))
 def test_fields_of_any_type_give_gnomon_errors(
     folder: Path, entries: list[tuple[str, dict[str, Any]]]
 ) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from gnomon.errors import UsageError
@@ -11,7 +12,7 @@ from gnomon.errors import UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
-SHIPPED = f"{__file__.rpartition('/')[0]}/data"
+SHIPPED = f"{os.path.dirname(__file__)}/data"
 """Folder of the definitions that come with Gnomon."""
 
 MAX_BYTES = 256 * 1024
@@ -20,7 +21,7 @@ MAX_BYTES = 256 * 1024
 MAX_LINE = 8192
 """Longest line read: TOML's dotted keys cost the square of their length."""
 
-# Patterns are compiled when a file is read, which the start of `gnomon count` need not do.
+# Patterns that only users' files need: compiled then, not at every start.
 # Strings and comments, longest delimiters first. The text has been through tomllib, so they close.
 _QUOTED = (
     r'"""(?:\\.|[^\\])*?"{3,5}'
@@ -67,7 +68,7 @@ class Entry:
         for key in self.fields:
             if key not in known:
                 hint = nearest(key, known) or f"; known are {', '.join(known)}"
-                self.refuse(key, f"unknown key {_shown(key)}{hint}")
+                self.refuse(key, f"unknown key {shown(key)}{hint}")
 
     def text(self, key: str, default: str | None = None) -> str:
         """Return a string of printable characters; required unless there is a default."""
@@ -98,17 +99,24 @@ class Entry:
 
     def words(self, key: str) -> tuple[str, ...]:
         """Return a required list of different words: printable, without blanks, at least one."""
+        return self._strings(key, "words without blanks", lambda text: text.split() == [text])
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """Return a required list of different strings: printable, not empty, at least one."""
+        return self._strings(key, "strings of printable characters", bool)
+
+    def _strings(self, key: str, what: str, is_right: Callable[[str], bool]) -> tuple[str, ...]:
         if key not in self.fields:
             self.refuse(key, f"'{key}' is missing")
         values = self.fields[key]
         if not isinstance(values, list) or not values:
             self.refuse(key, f"'{key}' must be a list of strings with at least one in it")
         for value in values:
-            if not isinstance(value, str) or not value.isprintable() or value.split() != [value]:
-                self.refuse(key, f"'{key}' must hold words without blanks, not {_shown(value)}")
+            if not isinstance(value, str) or not value.isprintable() or not is_right(value):
+                self.refuse(key, f"'{key}' must hold {what}, not {shown(value)}")
         if len(set(values)) != len(values):
             twice = next(value for value in values if values.count(value) > 1)
-            self.refuse(key, f"'{key}' has {_shown(twice)} twice")
+            self.refuse(key, f"'{key}' has {shown(twice)} twice")
         return tuple(values)
 
 
@@ -118,7 +126,7 @@ class Document:
     Attributes:
         source: the file's name as errors give it.
         sections: the document as TOML gives it.
-        is_compiled: it is a shipped one, which the build has read.
+        is_compiled: the build has read it before.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -128,7 +136,7 @@ class Document:
             UsageError: the file cannot be read, is too large, or is not TOML; names file and line.
         """
         self.source = str(path)
-        compiled = _compiled(self.source)
+        compiled = _compiled(path)
         self.is_compiled = compiled is not None
         if compiled is not None:
             self.sections = compiled
@@ -136,7 +144,7 @@ class Document:
             return
         import tomllib
 
-        text = self._read(self.source)
+        text = read_text(path)
         try:
             self.sections = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
@@ -184,24 +192,6 @@ class Document:
         keys = next((keys for name, _, keys in self._headers if name == section), {})
         return Entry(fields, self.source, line, keys)
 
-    def _read(self, path: str) -> str:
-        try:
-            with open(path, "rb") as file:
-                content = file.read(MAX_BYTES + 1)
-        except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-            reason = getattr(error, "strerror", None) or str(error)
-            raise UsageError(f"{path}: {reason}") from None
-        if len(content) > MAX_BYTES:
-            raise UsageError(f"{path}: larger than {MAX_BYTES} bytes; not a file of definitions")
-        try:
-            text = content.decode("utf-8")
-        except UnicodeDecodeError as error:
-            self._refuse(content.count(b"\n", 0, error.start) + 1, "not UTF-8 text")
-        for line, row in enumerate(text.split("\n"), 1):
-            if len(row) > MAX_LINE:
-                self._refuse(line, f"longer than {MAX_LINE} characters")
-        return text
-
     def _section_lines(self) -> dict[str, int]:
         lines: dict[str, int] = {}
         for name, line, keys in self._headers:
@@ -215,6 +205,32 @@ class Document:
         raise UsageError(f"{self.source}:{line}: {problem}") from None
 
 
+def read_text(path: Path | str) -> str:
+    """Return the text of a file of definitions.
+
+    Raises:
+        UsageError: it cannot be read, is too large, has a line that is too long or is not UTF-8;
+            names the file and, where there is one, the line.
+    """
+    try:
+        with open(path, "rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UsageError(f"{path}: {reason}") from None
+    if len(content) > MAX_BYTES:
+        raise UsageError(f"{path}: larger than {MAX_BYTES} bytes; not a file of definitions")
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise UsageError(f"{path}:{line}: not UTF-8 text") from None
+    for line, row in enumerate(text.split("\n"), 1):
+        if len(row) > MAX_LINE:
+            raise UsageError(f"{path}:{line}: longer than {MAX_LINE} characters")
+    return text
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return "; did you mean A or B?" for the known names nearest to one; "" if none is near."""
     from difflib import get_close_matches
@@ -226,16 +242,16 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {' or '.join(folded[match] for match in matches)}?" if matches else ""
 
 
-def _compiled(path: str) -> dict[str, Any] | None:
+def _compiled(path: Path | str) -> dict[str, Any] | None:
     """Return the content of a shipped file as the build compiled it, None for other files."""
-    folder, _, file = path.rpartition("/")
+    folder, _, name = str(path).rpartition("/")
     if folder != SHIPPED:
         return None
     try:
         from gnomon.metrics._shipped import SECTIONS
     except ImportError:
         return None
-    return SECTIONS.get(file.removesuffix(".toml"))
+    return SECTIONS.get(name.removesuffix(".toml"))
 
 
 def _headers(text: str) -> list[tuple[str, int, dict[str, int]]]:
@@ -257,7 +273,7 @@ def _headers(text: str) -> list[tuple[str, int, dict[str, int]]]:
     return headers
 
 
-def _shown(value: object) -> str:
-    """Return a value as an error message names it: one short printable line."""
+def shown(value: object) -> str:
+    """Return a value as an error message names it: one short printable line in quotes."""
     text = ascii(value)
     return text if len(text) <= 60 else f"{text[:60]}..."

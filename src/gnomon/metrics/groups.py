@@ -5,29 +5,35 @@
     name = "BRANCH"
     description = "branches and their prediction"
     events = ["PAPI_TOT_INS", "PAPI_BR_INS", "PAPI_BR_MSP"]
+    metrics = ["branch_share"]          # optional: what it is for, shown first
+    cpus = ["skx", "clx"]               # optional: libpfm4's names of the core PMUs it is for
 
-Groups carry no metrics of their own: whatever can be computed from the events is
-(`gnomon.metrics.derived`).
+Whatever can be computed from the events is, whether it is named here or not
+(`gnomon.metrics.derived`). Where several groups share a number or name, the first is meant that is
+for the machine's CPU or for all.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.errors import UsageError
 from gnomon.metrics import document
-from gnomon.metrics.document import Document, Entry, nearest
+from gnomon.metrics.document import Document, Entry, nearest, shown
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 SHIPPED = f"{document.SHIPPED}/groups.toml"
-SECTIONS = ("group", "metric", "aliases")
+SECTIONS = ("group", "metric", "quantity", "aliases", "variables")
 """What a file of definitions may hold: a user's file may have groups and metrics together."""
 
-_NAME = r"[A-Za-z][A-Za-z0-9_-]{0,63}"
+NAME = r"[A-Za-z][A-Za-z0-9_-]{0,63}"
+"""What a group may be called."""
+
+_LISTED = 12
 
 
 class Group(NamedTuple):
@@ -38,15 +44,19 @@ class Group(NamedTuple):
         name: letters, digits, `_` and `-`, beginning with a letter; case does not matter.
         description: one line.
         events: event names as people type them, each once.
+        metrics: names of metrics that the group is for.
+        cpus: libpfm4's names of the core PMUs that it is for, () for all.
     """
 
     number: int
     name: str
     description: str
     events: tuple[str, ...]
+    metrics: tuple[str, ...] = ()
+    cpus: tuple[str, ...] = ()
 
 
-def load_groups(path: Path | None = None) -> tuple[Group, ...]:
+def load_groups(path: Path | str | None = None) -> tuple[Group, ...]:
     """Return the groups of a TOML file, in its order; by default the shipped ones.
 
     Raises:
@@ -55,55 +65,81 @@ def load_groups(path: Path | None = None) -> tuple[Group, ...]:
     read = Document(path or SHIPPED)
     read.only(SECTIONS)
     groups: list[Group] = []
-    taken: dict[str, int] = {}
+    taken: dict[tuple[str, str], int] = {}
     for entry in read.entries("group"):
         group = _group(entry)
         for key, word in (("number", str(group.number)), ("name", group.name.lower())):
-            if word in taken:
-                entry.refuse(key, f"{key} {word!r} is taken by the group on line {taken[word]}")
-            taken[word] = entry.line
+            for cpu in group.cpus or ("",):
+                if (word, cpu) in taken:
+                    line = taken[word, cpu]
+                    entry.refuse(key, f"{key} {word!r} is taken by the group on line {line}")
+                taken[word, cpu] = entry.line
         groups.append(group)
     return tuple(groups)
 
 
-def find_group(groups: Iterable[Group], wanted: str | int) -> Group:
-    """Return the first group of a number or a name.
+def find_group(
+    groups: Iterable[Group],
+    wanted: str | int,
+    cpus: Callable[[], Collection[str]] = tuple,
+) -> Group:
+    """Return the first group of a number or a name that is for the machine's CPU.
 
     Args:
         groups: where to look; put a user's groups in front of the shipped ones.
         wanted: a number (3, "3") or a name, in any case.
+        cpus: gives libpfm4's names of the machine's core PMUs; called only if that matters.
 
     Raises:
         UsageError: no group answers to it; names the nearest ones.
     """
     known = tuple(groups)
     text = str(wanted).strip()
+    matching: list[Group] = []
     if text.isascii() and text.isdigit():
         digits = text.lstrip("0") or "0"
-        for group in known:
-            if str(group.number) == digits:
-                return group
-    for group in known:
-        if group.name.lower() == text.lower():
-            return group
+        matching = [group for group in known if str(group.number) == digits]
+    matching = matching or [group for group in known if group.name.lower() == text.lower()]
+    found = _first(matching, cpus)
+    if found is not None:
+        return found
+    if matching:
+        there = sorted({cpu for group in matching for cpu in group.cpus})
+        here = ", ".join(cpus()) or "none that the kernel shows"
+        raise UsageError(
+            f"group '{shown(text)[1:-1]}' is for core PMUs that have its events "
+            f"({', '.join(there)}); this machine's is {here}; gnomon groups lists the others"
+        )
     hint = nearest(text, [group.name for group in known])
-    listed = ", ".join(f"{group.number} {group.name}" for group in known)
-    raise UsageError(f"no group '{_short(text)}'{hint or f'; there are {listed}'}")
+    names = dict.fromkeys(f"{one.number} {one.name}" for one in known if one.number >= 0)
+    listed = ", ".join(list(names)[:_LISTED]) + (" and others" if len(names) > _LISTED else "")
+    raise UsageError(
+        f"no group '{shown(text)[1:-1]}'{hint or f'; there are {listed}'}; gnomon groups lists them"
+    )
+
+
+def _first(groups: Sequence[Group], cpus: Callable[[], Collection[str]]) -> Group | None:
+    """Return the first group that is for the CPU or for all."""
+    here: frozenset[str] | None = None
+    for group in groups:
+        if not group.cpus:
+            return group
+        here = frozenset(cpus()) if here is None else here
+        if here.intersection(group.cpus):
+            return group
+    return None
 
 
 def _group(entry: Entry) -> Group:
-    entry.only(("number", "name", "description", "events"))
+    entry.only(Group._fields)
     name = entry.text("name")
-    if not re.fullmatch(_NAME, name):
+    if not re.fullmatch(NAME, name):
         entry.refuse("name", "a group's name is a letter, then up to 63 letters, digits, _ or -")
     return Group(
         number=entry.whole_number("number"),
         name=name,
         description=entry.text("description"),
         events=entry.words("events"),
+        metrics=entry.texts("metrics") if "metrics" in entry.fields else (),
+        cpus=entry.words("cpus") if "cpus" in entry.fields else (),
     )
-
-
-def _short(text: str) -> str:
-    shown = ascii(text)[1:-1]
-    return shown if len(shown) <= 60 else f"{shown[:60]}..."
