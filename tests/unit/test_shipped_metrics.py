@@ -14,9 +14,9 @@ from stated import StatedMachine
 
 import gnomon.metrics.definitions as shipped_definitions
 from gnomon.counters import presets
+from gnomon.metrics import document
 from gnomon.metrics.definitions import CONSTANTS, GIVEN, VARIABLES, Metric, Metrics, load_metrics
 from gnomon.metrics.derived import Quantity, computable
-from gnomon.metrics import document
 from gnomon.metrics.formula import identifier, parse
 from gnomon.metrics.groups import load_groups
 

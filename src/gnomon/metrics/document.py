@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -12,7 +11,7 @@ from gnomon.errors import UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
-SHIPPED = f"{os.path.dirname(__file__)}/data"
+SHIPPED = f"{__file__.rpartition('/')[0]}/data"
 """Folder of the definitions that come with Gnomon."""
 
 MAX_BYTES = 256 * 1024
