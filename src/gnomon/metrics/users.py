@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.errors import UsageError
 from gnomon.metrics.definitions import Metrics, load_metrics
 from gnomon.metrics.groups import Group, find_group, load_groups
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 VARIABLE = "GNOMON_GROUPS"
 SUFFIXES = (".toml", ".txt")
@@ -43,7 +45,7 @@ _of_files: dict[str, Library] = {}
 _all: list[Library] = []
 
 
-def read(path: Path, is_known: Known = lambda _: False) -> Library:
+def read(path: Path | str, is_known: Known = lambda _: False) -> Library:
     """Return what a file defines, without making it known.
 
     Args:
@@ -54,17 +56,19 @@ def read(path: Path, is_known: Known = lambda _: False) -> Library:
         UsageError: the file cannot be read or is wrong; names file and line.
         FormulaError: a formula is wrong; names file, line and column.
     """
-    if path.suffix != ".txt":
+    if not str(path).endswith(".txt"):
         return Library(load_groups(path), load_metrics(path), (), str(path))
+    from pathlib import Path
+
     from gnomon.metrics import likwid
 
-    found = likwid.load(path, is_known)
+    found = likwid.load(Path(path), is_known)
     return Library((found.group,), found.metrics, found.notes, str(path))
 
 
 def load(path: Path | str, is_known: Known = lambda _: False) -> Library:
     """Return what a file defines, which holds from now on in this process; errors as `read`."""
-    library = read(Path(path), is_known)
+    library = read(path, is_known)
     _loaded[:] = [one for one in _loaded if one.path != library.path]
     _loaded.append(library)
     _all.clear()
@@ -83,7 +87,7 @@ def libraries(is_known: Known = lambda _: False) -> tuple[Library, ...]:
     if not _all:
         for name in filter(None, os.environ.get(VARIABLE, "").split(":")):
             if name not in _of_files:
-                _of_files[name] = read(Path(name), is_known)
+                _of_files[name] = read(name, is_known)
         _all.extend((*reversed(_loaded), *_of_files.values()))
         _all.append(Library(load_groups(), load_metrics()))
     return tuple(_all)
