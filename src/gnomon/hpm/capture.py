@@ -1,4 +1,4 @@
-"""Run a program, or watch one that runs, and count.
+"""Run a program and count.
 
 The program must not notice: it gets the environment, signals, descriptors, limits and terminal
 that it would have got without us, and what it does to itself (exec, fork, daemonise, die) is
@@ -7,14 +7,10 @@ followed by the kernel's own inheritance of counters, not by us.
 
 from __future__ import annotations
 
-import errno
 import os
-import select
-import signal
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from gnomon import _core
@@ -150,87 +146,6 @@ def _without_detached(
     return tuple(v for v in values if v not in ours), gone
 
 
-def attach(
-    pid: int, wanted: Resolved, *, seconds: float | None = None, command: Sequence[str] = ()
-) -> Measurement:
-    """Return the measurement of a running process and all its threads.
-
-    It ends when the process does, after `seconds`, when `command` has ended, or by Ctrl-C,
-    whichever is first.
-
-    Raises:
-        GnomonError: there is no such process.
-        ProgramError: the command cannot be executed.
-    """
-    if not Path(f"/proc/{pid}").exists():
-        raise GnomonError(f"process {pid}: it does not exist; see ps for those that do")
-    events = EventSet(target=Target(pid=pid, inherit=True), strict=False, multiplex="kernel")
-    events.add_events(wanted.events)
-    timer = 0
-    with closing(events), closing(_Watch(pid)) as watch, Signals() as signals:
-        started = time.time()
-        begin_ns = raw_clock_ns()
-        if wanted.events:
-            events.start(pid)
-        if command:
-            timer, gate = spawn(command, signals)
-            release(command, timer, gate)
-        watch.wait(signals, seconds)
-        final = events.stop() if wanted.events else ()
-        end_ns = raw_clock_ns()
-        if timer:
-            _end(timer)
-    return Measurement(
-        command=(),
-        pid=pid,
-        attached=True,
-        exit_status=None,
-        signal=0,
-        started=started,
-        wall_ns=end_ns - begin_ns,
-        user_ns=None,
-        system_ns=None,
-        values=tuple(final[i] for i in range(len(final))),
-        unavailable=wanted.unavailable + events.unavailable,
-        notes=events.notes,
-        rusage=(),
-        interrupted=signals.interrupted,
-    )
-
-
-class _Watch:
-    """Waits for the end of a process that is not our child."""
-
-    def __init__(self, pid: int) -> None:
-        self._process = Path(f"/proc/{pid}")
-        try:
-            self._fd = os.pidfd_open(pid)
-        except OSError as error:
-            if error.errno != errno.ENOSYS:
-                raise GnomonError(
-                    f"process {pid}: it cannot be watched: {error.strerror}"
-                ) from None
-            self._fd = -1
-
-    def wait(self, signals: Signals, seconds: float | None) -> None:
-        """Return when it has ended, after `seconds`, or when a signal comes (Ctrl-C, SIGCHLD)."""
-        poll = select.poll()
-        poll.register(signals.wakeup, select.POLLIN)
-        if self._fd >= 0:
-            poll.register(self._fd, select.POLLIN)
-            poll.poll(None if seconds is None else 1000 * seconds)
-            return
-        # Linux before 5.3 does not tell the end of another's process: look for it.
-        deadline = float("inf") if seconds is None else time.monotonic() + seconds
-        while self._process.exists() and time.monotonic() < deadline:
-            if poll.poll(50):
-                return
-
-    def close(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-
-
 class _CommandCounts:
     """The counters of one command: an event set, and one that tells threads apart."""
 
@@ -343,10 +258,3 @@ def _raise_nofile(needed: int) -> int:
     wanted = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
     resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     return soft
-
-
-def _end(pid: int) -> None:
-    """End the command that timed an attachment, if it has not ended by itself."""
-    if os.waitpid(pid, os.WNOHANG)[0] == 0:
-        os.kill(pid, signal.SIGTERM)
-        os.waitpid(pid, 0)

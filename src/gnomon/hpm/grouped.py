@@ -1,0 +1,356 @@
+"""Several groups of events: in turns during one execution, or each in executions of its own.
+
+Source: HPM Toolkit User's Guide 3.2.2, sections 2.4 (turns) and 2.7.4 (what joins them).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from typing import NamedTuple
+
+from gnomon import _core
+from gnomon.counters.component import Event, Sharing, Target, make_value
+from gnomon.counters.multiplex import ALWAYS_ENABLED
+from gnomon.counters.parts import Parts
+from gnomon.counters.perf import NativeCounts, PerfSpec, join
+from gnomon.counters.perf_counting import PerfCounting
+from gnomon.counters.resolve import Resolved, resolve
+from gnomon.errors import UsageError
+from gnomon.hpm import capture
+from gnomon.hpm.measurement import GroupPart, Measurement, raw_clock_ns
+from gnomon.hpm.program import Signals
+from gnomon.hpm.schedule import Schedule
+from gnomon.metrics.groups import Group, find_group, load_groups
+from gnomon.model.value import Unavailable, Value
+from gnomon.units import duration
+
+SLICE_MS = 100
+"""How long a turn is where nobody says. Source: the guide, 2.4."""
+
+SHORTEST_SLICE_MS = 10
+LONGEST_SLICE_MS = 30_000
+
+
+class WantedGroup(NamedTuple):
+    """A group that was asked for, and its events as they are counted here."""
+
+    number: int
+    name: str
+    description: str
+    wanted: Resolved
+
+
+def wanted_groups(words: Iterable[str], extra: Sequence[str] = ()) -> tuple[WantedGroup, ...]:
+    """Return the groups of numbers or names, each once, in the order asked for.
+
+    Args:
+        words: numbers or names.
+        extra: event lists that are counted with every group.
+
+    Raises:
+        UsageError: there is no such group, or a name of an event is wrong.
+    """
+    known = load_groups()
+    found: dict[int, Group] = {}
+    for word in words:
+        group = find_group(known, word)
+        found.setdefault(group.number, group)
+    return tuple(
+        WantedGroup(g.number, g.name, g.description, resolve([*extra, *g.events]))
+        for g in found.values()
+    )
+
+
+# --- each group in executions of its own ------------------------------------------------------
+
+
+def run_apart(
+    groups: Sequence[WantedGroup],
+    times: int,
+    measure: Callable[[Resolved], Measurement],
+) -> list[Measurement]:
+    """Return `times` measurements, each joined from one execution for each group.
+
+    Fewer where the user interrupts them; what was not measured then is missing.
+    """
+    joined: list[Measurement] = []
+    for _ in range(times):
+        executions: list[Measurement] = []
+        for group in groups:
+            executions.append(measure(group.wanted))
+            if executions[-1].interrupted:
+                break
+        joined.append(_joined(groups[: len(executions)], executions))
+        if joined[-1].interrupted:
+            break
+    made = sum(len(one.parts) for one in joined)
+    note = (
+        f"one group an execution: {len(groups)} groups, {times} repetitions, {made} executions in "
+        "all; times are the mean over a repetition's"
+    )
+    last = joined[-1]
+    joined[-1] = last._replace(notes=(note, *last.notes))
+    return joined
+
+
+def _joined(groups: Sequence[WantedGroup], executions: Sequence[Measurement]) -> Measurement:
+    values: dict[str, Value] = {}
+    missing: dict[str, Unavailable] = {}
+    for one in executions:
+        for value in one.values:
+            values.setdefault(value.event, value)
+        for lacking in one.unavailable:
+            missing.setdefault(lacking.event, lacking)
+    failed = next((one for one in executions if one.exit_status), executions[-1])
+    return failed._replace(
+        wall_ns=_mean([one.wall_ns for one in executions]) or 0,
+        user_ns=_mean([one.user_ns for one in executions]),
+        system_ns=_mean([one.system_ns for one in executions]),
+        values=tuple(values.values()),
+        unavailable=tuple(one for name, one in missing.items() if name not in values),
+        notes=tuple(dict.fromkeys(note for one in executions for note in one.notes)),
+        interrupted=any(one.interrupted for one in executions),
+        parts=tuple(
+            GroupPart(
+                group.number, group.name, group.description, one.values, one.wall_ns, one.user_ns,
+                one.system_ns,
+            )
+            for group, one in zip(groups, executions, strict=True)
+        ),
+    )  # fmt: skip
+
+
+def _mean(numbers: Sequence[int | None]) -> int | None:
+    known = [number for number in numbers if number is not None]
+    return round(sum(known) / len(known)) if len(known) == len(numbers) else None
+
+
+# --- in turns -----------------------------------------------------------------------------------
+
+
+def run_in_turns(
+    command: Sequence[str], groups: Sequence[WantedGroup], slice_ms: int = SLICE_MS
+) -> Measurement:
+    """Return the measurement of one execution in which the groups take turns.
+
+    Args:
+        command: program and arguments.
+        groups: in the order of their turns; the first begins when the program is executed.
+        slice_ms: how long a turn is.
+
+    Raises:
+        UsageError: turns are too short or too long.
+        ProgramError: the program cannot be executed; has the shell's status for that.
+    """
+    if not SHORTEST_SLICE_MS <= slice_ms <= LONGEST_SLICE_MS:
+        raise UsageError(
+            f"a turn of {slice_ms} ms: groups take turns of {SHORTEST_SLICE_MS} to "
+            f"{LONGEST_SLICE_MS} ms"
+        )
+    with closing(_TurnCounts(groups, slice_ms)) as counts:
+        return counts.finished(capture.execute(command, counts))
+
+
+class _Turns:
+    """The perf-backed events of one group, on and off."""
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self._asked = events
+        self._counting: PerfCounting | None = None
+        self.events: tuple[Event, ...] = ()
+        self.natives: list[list[int]] = []
+        self.wall_ns = 0
+        self.turns = 0
+
+    def open(self, pid: int, *, begins: bool) -> tuple[tuple[Unavailable, ...], tuple[str, ...]]:
+        """Open them on a process, on from its execve or off; return what did not, and notes."""
+        target = Target(pid=pid, inherit=True, command=begins, sharing=Sharing.KERNEL)
+        self._counting = PerfCounting(target)
+        added = self._counting.add(self._asked)
+        self.events = added.events
+        self.natives = [[0, 0, 0] for event in self.events for _ in event.spec.terms]
+        refused = tuple(
+            Unavailable(one.event.name, one.reason, one.remedy, one.errno) for one in added.refused
+        )
+        return refused, added.notes
+
+    def start(self) -> None:
+        """Begin a turn."""
+        for group in self._groups():
+            group.start()
+
+    def stop(self) -> None:
+        """End a turn and add up what it counted."""
+        at = 0
+        for group in self._groups():
+            for count in group.stop().counts():
+                for field, number in enumerate(count):
+                    self.natives[at][field] += number
+                at += 1
+
+    def values(self, enabled_ns: int | None = None) -> tuple[Value, ...]:
+        """Return the counts of the turns; of the whole if its time is given, extrapolated."""
+        natives: NativeCounts = tuple(
+            (raw, on if enabled_ns is None else max(enabled_ns, ran), ran)
+            for raw, on, ran in self.natives
+        )
+        counts = join([event.spec for event in self.events], natives)
+        return tuple(
+            make_value(event, *count) for event, count in zip(self.events, counts, strict=True)
+        )
+
+    @property
+    def on_ns(self) -> int:
+        """For how long the program's threads ran in these turns."""
+        return max((on for _, on, _ in self.natives), default=0)
+
+    def close(self) -> None:
+        """Give back every descriptor."""
+        if self._counting is not None:
+            self._counting.close()
+
+    def _groups(self) -> tuple[_core.Group[Value], ...]:
+        return self._counting.groups() if self._counting is not None else ()
+
+
+class _TurnCounts:
+    """Groups that take turns on one command; meets `capture.CommandCounts`.
+
+    What is no perf event (bytes of files, of the network) is counted all the time.
+    """
+
+    nofile = -1
+    environment: Mapping[str, str] = {}
+    task_values: tuple[str, ...] = ()
+
+    def __init__(self, groups: Sequence[WantedGroup], slice_ms: int) -> None:
+        self._groups = tuple(groups)
+        self._slice_ns = slice_ms * 1_000_000
+        self._turns = [
+            _Turns([e for e in group.wanted.events if isinstance(e.spec, PerfSpec)])
+            for group in groups
+        ]
+        self._clock = PerfCounting(Target())
+        self._at = 0
+        self._since_ns = 0
+        self._whole_ns = 0
+        self._notes: list[str] = []
+        rest: dict[str, Event] = {}
+        for group in groups:
+            rest.update(
+                (e.name, e) for e in group.wanted.events if not isinstance(e.spec, PerfSpec)
+            )
+        self._rest = Parts(Target(inherit=True, command=True))
+        refused = self._rest.add(tuple(rest.values()), strict=False) if rest else ()
+        self._rest_values: dict[str, Value] = {}
+        unavailable = [one for group in groups for one in group.wanted.unavailable]
+        unavailable += [
+            Unavailable(one.event.name, one.reason, one.remedy, one.errno) for one in refused
+        ]
+        self.unavailable = tuple({one.event: one for one in unavailable}.values())
+
+    def start(self, pid: int) -> None:
+        """Open everything on the process, which has not executed the command yet."""
+        missing: dict[str, Unavailable] = {}
+        for at, turns in enumerate(self._turns):
+            refused, notes = turns.open(pid, begins=at == 0)
+            missing.update((one.event, one) for one in refused)
+            self._notes.extend(notes)
+        self.unavailable += tuple(missing.values())
+        self._clock = PerfCounting(Target(pid=pid, inherit=True, command=True))
+        self._clock.add([ALWAYS_ENABLED])
+        self._rest.counting().start(pid)
+
+    def wait(self, pid: int, signals: Signals) -> None:
+        """Return when the process has ended, leaving it to be waited for."""
+        self._since_ns = raw_clock_ns()
+        self._turns[0].turns = 1
+        schedule = Schedule()
+        schedule.every(self._slice_ns, self._next)
+        signals.await_child(pid, (), schedule.look, schedule.due_ms)
+
+    def stop(self) -> tuple[Value, ...]:
+        """Return the counts of the process, which has ended, extrapolated to all of it."""
+        self._end_turn()
+        clock = self._clock.stop()
+        self._whole_ns = clock[0].enabled_ns if clock else 0
+        final = self._rest.counting().stop()
+        self._rest_values = {
+            event.name: make_value(event, *count)
+            for event, count in zip(self._rest.events, final, strict=True)
+        }
+        found: dict[str, Value] = dict(self._rest_values)
+        for value in (value for turns in self._turns for value in turns.values(self._whole_ns)):
+            # An event of several groups is known best from the one that had most of the time.
+            known = found.get(value.event)
+            if known is None or known.running_ns < value.running_ns:
+                found[value.event] = value
+        order = [event.name for group in self._groups for event in group.wanted.events]
+        return tuple(found[name] for name in dict.fromkeys(order) if name in found)
+
+    def rows(self) -> None:
+        """Return nothing: threads are not told apart in turns."""
+
+    def notes(self) -> tuple[str, ...]:
+        """Return sentences that belong beside the counts."""
+        each = f"{len(self._groups)} groups take turns of {duration(self._slice_ns)}"
+        said = [f"{each}: counts of the whole are extrapolated from each group's share of it"]
+        never = [
+            group.name
+            for group, turns in zip(self._groups, self._turns, strict=True)
+            if not turns.turns
+        ]
+        if never:
+            said.append(
+                f"not measured: {', '.join(never)}: {each}, and theirs did not come; run it "
+                "longer, in shorter turns (HPM_SLICE_DURATION), or once for each group (-r 1)"
+            )
+        return tuple(dict.fromkeys([*said, *self._notes, *self._rest.notes]))
+
+    def close(self) -> None:
+        """Give back every descriptor."""
+        for turns in self._turns:
+            turns.close()
+        self._clock.close()
+        self._rest.close()
+
+    def finished(self, one: Measurement) -> Measurement:
+        """Return a measurement with what each group counted in its turns."""
+        turns = self._turns
+        # The first turn began when the program was executed, which only the whole time tells.
+        turns[0].wall_ns = max(one.wall_ns - sum(other.wall_ns for other in turns[1:]), 0)
+        parts = []
+        for group, own in zip(self._groups, turns, strict=True):
+            share = own.wall_ns / one.wall_ns if one.wall_ns else 0.0
+            if self._whole_ns and own.events:
+                share = min(own.on_ns / self._whole_ns, 1.0)
+            parts.append(
+                GroupPart(
+                    group.number,
+                    group.name,
+                    group.description,
+                    own.values() if own.turns else (),
+                    own.wall_ns,
+                    None if one.user_ns is None else round(share * one.user_ns),
+                    None if one.system_ns is None else round(share * one.system_ns),
+                    own.turns,
+                )
+            )
+        return one._replace(parts=tuple(parts))
+
+    def _next(self) -> bool:
+        self._end_turn()
+        self._at = (self._at + 1) % len(self._turns)
+        turns = self._turns[self._at]
+        turns.turns += 1
+        self._since_ns = raw_clock_ns()
+        turns.start()
+        return True
+
+    def _end_turn(self) -> None:
+        turns = self._turns[self._at]
+        turns.stop()
+        now = raw_clock_ns()
+        turns.wall_ns += now - self._since_ns
+        self._since_ns = now
