@@ -17,7 +17,8 @@
 struct hpm_constant {
 	char name[40];
 	double value;
-	int how; /* HPM_COUNTED: measured or read from the machine; HPM_ESTIMATED: somebody said so */
+	int how; /* HPM_COUNTED: measured or read from the machine; HPM_ESTIMATED: somebody said so
+		  */
 };
 
 struct hpm_constants {
