@@ -9,7 +9,7 @@ from operator import add
 from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.counters.component import RawCount
-from gnomon.hpm.measurement import Emulation, Measurement
+from gnomon.hpm.measurement import Emulation, GroupPart, Measurement
 from gnomon.metrics.definitions import Metrics, load_metrics
 from gnomon.metrics.derived import MetricValue, computable, quantities
 from gnomon.metrics.groups import find_group, load_groups
@@ -83,17 +83,45 @@ def variables(measurement: Measurement) -> dict[str, float | None]:
         # The times are the emulator's: nothing of the program follows from them.
         return {"wall_seconds": None, "user_seconds": None, "system_seconds": None,
                 "cpus": os.cpu_count() or 1}  # fmt: skip
+    # CPU time is the program's from its beginning: of nothing else that may have been counted.
+    whole = not measurement.covers and not measurement.delay_ns
     return {
         "wall_seconds": measurement.wall_ns / 1e9,
-        "user_seconds": seconds(measurement.user_ns),
-        "system_seconds": seconds(measurement.system_ns),
+        "user_seconds": seconds(measurement.user_ns) if whole else None,
+        "system_seconds": seconds(measurement.system_ns) if whole else None,
         "cpus": os.cpu_count() or 1,
     }
 
 
 def metrics(measurement: Measurement) -> tuple[MetricValue, ...]:
     """Return the derived metrics that follow from what was counted."""
-    return computable(_shipped(), quantities(measurement.values, variables(measurement)))
+    refused = [one.event for one in measurement.unavailable]
+    found = quantities(measurement.values, variables(measurement), given(), refused)
+    return computable(_shipped(), found)
+
+
+def of_part(measurement: Measurement, part: GroupPart) -> Measurement:
+    """Return what one of several groups counted as a measurement of its own."""
+    return measurement._replace(
+        values=part.values,
+        wall_ns=part.wall_ns,
+        user_ns=part.user_ns,
+        system_ns=part.system_ns,
+        parts=(),
+    )
+
+
+def given() -> dict[str, float]:
+    """Return what the HPM_* variables give formulas: latencies and the weight of a division.
+
+    Raises:
+        UsageError: one of them makes no sense.
+    """
+    if not any(name.startswith("HPM_") for name in os.environ):
+        return {}
+    from gnomon.hpm.settings import given_values
+
+    return given_values()
 
 
 @cache

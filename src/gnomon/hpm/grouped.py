@@ -21,15 +21,10 @@ from gnomon.hpm import capture
 from gnomon.hpm.measurement import GroupPart, Measurement, raw_clock_ns
 from gnomon.hpm.program import Signals
 from gnomon.hpm.schedule import Schedule
+from gnomon.hpm.settings import LONGEST_SLICE_MS, SHORTEST_SLICE_MS, SLICE_MS
 from gnomon.metrics.groups import Group, find_group, load_groups
 from gnomon.model.value import Unavailable, Value
 from gnomon.units import duration
-
-SLICE_MS = 100
-"""How long a turn is where nobody says. Source: the guide, 2.4."""
-
-SHORTEST_SLICE_MS = 10
-LONGEST_SLICE_MS = 30_000
 
 
 class WantedGroup(NamedTuple):

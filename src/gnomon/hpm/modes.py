@@ -170,10 +170,7 @@ class LiveCounts:
             for note in (*parts.notes, *parts.remarks())
         ]  # fmt: skip
         if self._mode.covers:
-            said.append(
-                f"counted: {self._mode.covers} on {len(self._cpus)} CPUs; times and resource usage "
-                "are the program's"
-            )
+            said.append(f"counted: {self._mode.covers}, on {len(self._cpus)} CPUs")
         return tuple(dict.fromkeys([*self._notes, *said]))
 
     def close(self) -> None:
@@ -189,6 +186,8 @@ class LiveCounts:
         begun = self._begun_ns
         delay_ns = self._mode.delay_ns if begun else 0
         notes = measurement.notes
+        if self._mode.covers and measurement.command:
+            notes += ("times and resource usage are the program's",)
         wall_ns = measurement.wall_ns
         if self._mode.delay_ns and begun:
             wall_ns = max(self._ended_ns - begun, 0)
@@ -236,9 +235,7 @@ class LiveCounts:
                 )
             opened.update((event.name, event) for event in self._rest.events)
         self._events = tuple(opened[e.name] for e in self._wanted if e.name in opened)
-        self.unavailable += tuple(
-            one for name, one in refused.items() if name not in opened
-        )
+        self.unavailable += tuple(one for name, one in refused.items() if name not in opened)
         self._countings = [parts.counting() for parts in self._parts]
         if self._rest is not None:
             self._countings.append(self._rest.counting())
@@ -250,9 +247,7 @@ class LiveCounts:
         if self._elsewhere:
             return Target(pid=-1, cpu=cpu, cgroup=self._cgroup, sharing=Sharing.KERNEL)
         begins = not self._pid
-        return Target(
-            pid=self._pid, cpu=cpu, inherit=True, command=begins, sharing=Sharing.KERNEL
-        )
+        return Target(pid=self._pid, cpu=cpu, inherit=True, command=begins, sharing=Sharing.KERNEL)
 
     def _scoped(self, event: Event) -> Event:
         if not self._elsewhere:
@@ -269,9 +264,7 @@ class LiveCounts:
 
     # --- reading ------------------------------------------------------------------------------
 
-    def _read(
-        self, reading: Callable[[Counting], Sequence[RawCount]]
-    ) -> list[dict[str, RawCount]]:
+    def _read(self, reading: Callable[[Counting], Sequence[RawCount]]) -> list[dict[str, RawCount]]:
         """Return for each CPU, and then for what belongs to none, the counts by event."""
         found = []
         everything = [*self._parts, *([self._rest] if self._rest is not None else [])]

@@ -17,6 +17,7 @@ _RANKS = (
     "MV2_COMM_WORLD_RANK",
     "SLURM_PROCID",
 )
+_RANK_DIGITS = 9
 
 
 def unique(name: str, *, host: str | None = None, process: int | None = None,
@@ -50,8 +51,15 @@ def unique(name: str, *, host: str | None = None, process: int | None = None,
 
 def rank() -> int:
     """Return this process's MPI rank where a launcher gives one, else its process number."""
+    task = mpi_task()
+    return os.getpid() if task is None else task
+
+
+def mpi_task() -> int | None:
+    """Return this process's rank in MPI_COMM_WORLD, None where no launcher gave it one."""
     for variable in _RANKS:
         value = os.environ.get(variable, "")
-        if value.isdecimal():
+        # More digits than any job has tasks are no rank.
+        if value.isascii() and value.isdecimal() and len(value) <= _RANK_DIGITS:
             return int(value)
-    return os.getpid()
+    return None
