@@ -119,6 +119,12 @@ def parser() -> argparse.ArgumentParser:
     )
     when = p.add_argument_group("when")
     when.add_argument(
+        "--turns",
+        metavar="MS",
+        type=int,
+        help="several groups (-g) take turns of MS milliseconds, 10 to 30000",
+    )
+    when.add_argument(
         "-D",
         "--delay",
         metavar="MS",
@@ -213,6 +219,8 @@ def _check(arguments: argparse.Namespace, command: Sequence[str]) -> None:
         raise UsageError("-u goes with -o NAME or --run NAME")
     if arguments.no_terminal and not arguments.output:
         raise UsageError("-n goes with -o NAME")
+    if arguments.turns is not None and len(_group_words(arguments)) < 2:
+        raise UsageError("--turns goes with several groups: -g GROUP,GROUP")
     if arguments.cache and arguments.pmu != "emulated":
         raise UsageError("--cache goes with --pmu emulated")
     if _is_live(arguments):
@@ -249,8 +257,9 @@ def _count(arguments: argparse.Namespace, command: Sequence[str]) -> int:
 
     analyse.given()  # a variable that makes no sense is told before the program runs
     apart: tuple[WantedGroup, ...] = ()
+    in_turns = arguments.turns is not None
     groups = _group_words(arguments)
-    if arguments.repeat is not None and len(groups) > 1:
+    if (in_turns or arguments.repeat is not None) and len(groups) > 1:
         from gnomon.hpm.grouped import wanted_groups
 
         apart = wanted_groups(groups, arguments.event)
@@ -260,7 +269,12 @@ def _count(arguments: argparse.Namespace, command: Sequence[str]) -> int:
     with Delivery(arguments, options, sys.stderr) as delivery:
         measure = _measure(arguments, command, delivery)
         times = arguments.repeat or 1
-        if apart:
+        if apart and in_turns:
+            from gnomon.hpm.grouped import run_in_turns
+
+            turns = arguments.turns
+            measurements = _repeated(times, lambda: run_in_turns(command, apart, turns))
+        elif apart:
             from gnomon.hpm.grouped import run_apart
 
             measurements = run_apart(apart, times, measure)

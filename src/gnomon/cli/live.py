@@ -40,6 +40,8 @@ def check(arguments: argparse.Namespace) -> None:
                 f"--per {arguments.per}: the kernel tells a thread's counts at its end, and only "
                 "the program's; leave -a, -G, -D and -I out, or use --per cpu"
             )
+    if arguments.turns is not None:
+        raise UsageError("--turns counts one program whole: leave -p, -a, -A, -G, -D and -I out")
     if not 0 <= arguments.delay <= _LONGEST_MS:
         raise UsageError(f"-D {arguments.delay}: a delay is 0 milliseconds or more")
     if arguments.interval_print and not _SHORTEST_MS <= arguments.interval_print <= _LONGEST_MS:

@@ -107,8 +107,23 @@ def of_part(measurement: Measurement, part: GroupPart) -> Measurement:
         wall_ns=part.wall_ns,
         user_ns=part.user_ns,
         system_ns=part.system_ns,
+        unavailable=part.unavailable,
         parts=(),
     )
+
+
+def beside_parts(measurement: Measurement) -> Measurement:
+    """Return what was counted through the whole of a run in which groups took turns."""
+    counted = {value.event for part in measurement.parts for value in part.values}
+    values = tuple(value for value in measurement.values if value.event not in counted)
+    missing = {one.event for part in measurement.parts for one in part.unavailable}
+    rest = tuple(one for one in measurement.unavailable if one.event not in missing)
+    return measurement._replace(values=values, unavailable=rest, parts=())
+
+
+def metrics_of_counts(measurement: Measurement) -> tuple[MetricValue, ...]:
+    """Return the metrics that follow from counts, and not from times alone."""
+    return tuple(metric for metric in metrics(measurement) if metric.scope is not None)
 
 
 def given() -> dict[str, float]:

@@ -19,6 +19,7 @@ from gnomon.counters.eventset import EventSet
 from gnomon.counters.perf import PerfSpec
 from gnomon.counters.resolve import Resolved
 from gnomon.errors import EventSetError, GnomonError
+from gnomon.hpm.left_behind import NOTE, LeftBehind
 from gnomon.hpm.measurement import Measurement, own_usage, raw_clock_ns, usage_rows
 from gnomon.hpm.program import Signals, release, resident_kib, spawn
 from gnomon.model.value import Scope, Unavailable, Value
@@ -55,8 +56,10 @@ class CommandCounts(Protocol):
         nofile: soft limit of open files that the command must find; -1 for ours.
         environment: variables that are set for it beside ours.
         unavailable: what cannot be counted.
+        inherits: processes that the command leaves behind are counted.
     """
 
+    inherits: bool
     nofile: int
     environment: Mapping[str, str]
     unavailable: tuple[Unavailable, ...]
@@ -92,12 +95,17 @@ def execute(command: Sequence[str], counts: CommandCounts) -> Measurement:
         own_rss_kib = resident_kib()
         pid, gate = spawn(command, signals, counts.nofile, counts.environment)
         signals.forward_to(pid)
+        left = LeftBehind(pid) if counts.inherits else None
         counts.start(pid)
         before = release(command, pid, gate)
         counts.wait(pid, signals)
         end_ns = raw_clock_ns()
         # The process is a zombie: its own files in /proc can still be read.
         values = counts.stop()
+        has_left = False
+        if left is not None:
+            has_left = left.any()
+            left.close()
         signals.forward_to(None)
         _, status, usage = os.wait4(pid, 0)
     killed = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
@@ -116,7 +124,7 @@ def execute(command: Sequence[str], counts: CommandCounts) -> Measurement:
         system_ns=system_ns,
         values=values,
         unavailable=counts.unavailable + detached,
-        notes=counts.notes(),
+        notes=(*counts.notes(), NOTE) if has_left else counts.notes(),
         rusage=usage_rows(usage, before.used, own_rss_kib),
         tasks=counts.rows(),
         task_values=counts.task_values,
@@ -155,6 +163,7 @@ class _CommandCounts:
         self._task_events: tuple[Event, ...] = ()
         self._rows: tuple[TaskRow, ...] | None = None
         self._notes: list[str] = []
+        self.inherits = True
         self.unavailable = wanted.unavailable
         self.environment: Mapping[str, str] = {}
         self.nofile = -1

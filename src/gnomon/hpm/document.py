@@ -159,6 +159,7 @@ def _part(one: Measurement, part: GroupPart) -> dict[str, Any]:
         "system_seconds": None if part.system_ns is None else part.system_ns / 1e9,
         "counters": [_counter(value) for value in part.values],
         "metrics": _metrics(analyse.of_part(one, part)) if part.wall_ns else [],
+        "unavailable": [missing.event for missing in part.unavailable],
     }
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from gnomon import _core
 from gnomon.counters.component import Event, Sharing, Target, make_value
-from gnomon.counters.multiplex import ALWAYS_ENABLED
+from gnomon.counters.multiplex import ALWAYS_ENABLED, FEW_TURNS
 from gnomon.counters.parts import Parts
 from gnomon.counters.perf import NativeCounts, PerfSpec, join
 from gnomon.counters.perf_counting import PerfCounting
@@ -23,7 +23,7 @@ from gnomon.hpm.program import Signals
 from gnomon.hpm.schedule import Schedule
 from gnomon.hpm.settings import LONGEST_SLICE_MS, SHORTEST_SLICE_MS, SLICE_MS
 from gnomon.metrics.groups import Group, find_group, load_groups
-from gnomon.model.value import Unavailable, Value
+from gnomon.model.value import How, Unavailable, Value
 from gnomon.units import duration
 
 
@@ -109,7 +109,7 @@ def _joined(groups: Sequence[WantedGroup], executions: Sequence[Measurement]) ->
         parts=tuple(
             GroupPart(
                 group.number, group.name, group.description, one.values, one.wall_ns, one.user_ns,
-                one.system_ns,
+                one.system_ns, 0, one.unavailable,
             )
             for group, one in zip(groups, executions, strict=True)
         ),
@@ -150,25 +150,28 @@ def run_in_turns(
 class _Turns:
     """The perf-backed events of one group, on and off."""
 
-    def __init__(self, events: Sequence[Event]) -> None:
-        self._asked = events
+    def __init__(self, group: WantedGroup) -> None:
+        self.group = group
         self._counting: PerfCounting | None = None
         self.events: tuple[Event, ...] = ()
         self.natives: list[list[int]] = []
+        self.refused: tuple[Unavailable, ...] = ()
+        self.notes: tuple[str, ...] = ()
         self.wall_ns = 0
         self.turns = 0
 
-    def open(self, pid: int, *, begins: bool) -> tuple[tuple[Unavailable, ...], tuple[str, ...]]:
-        """Open them on a process, on from its execve or off; return what did not, and notes."""
+    def open(self, pid: int, *, begins: bool) -> None:
+        """Open them on a process: on from its execve, or off."""
         target = Target(pid=pid, inherit=True, command=begins, sharing=Sharing.KERNEL)
         self._counting = PerfCounting(target)
-        added = self._counting.add(self._asked)
+        wanted = self.group.wanted.events
+        added = self._counting.add([e for e in wanted if isinstance(e.spec, PerfSpec)])
         self.events = added.events
         self.natives = [[0, 0, 0] for event in self.events for _ in event.spec.terms]
-        refused = tuple(
+        self.refused = tuple(
             Unavailable(one.event.name, one.reason, one.remedy, one.errno) for one in added.refused
         )
-        return refused, added.notes
+        self.notes = added.notes
 
     def start(self) -> None:
         """Begin a turn."""
@@ -215,6 +218,7 @@ class _TurnCounts:
     What is no perf event (bytes of files, of the network) is counted all the time.
     """
 
+    inherits = True
     nofile = -1
     environment: Mapping[str, str] = {}
     task_values: tuple[str, ...] = ()
@@ -222,15 +226,12 @@ class _TurnCounts:
     def __init__(self, groups: Sequence[WantedGroup], slice_ms: int) -> None:
         self._groups = tuple(groups)
         self._slice_ns = slice_ms * 1_000_000
-        self._turns = [
-            _Turns([e for e in group.wanted.events if isinstance(e.spec, PerfSpec)])
-            for group in groups
-        ]
+        self._turns = [_Turns(group) for group in groups]
+        self._takers: list[_Turns] = []
         self._clock = PerfCounting(Target())
         self._at = 0
         self._since_ns = 0
         self._whole_ns = 0
-        self._notes: list[str] = []
         rest: dict[str, Event] = {}
         for group in groups:
             rest.update(
@@ -247,11 +248,11 @@ class _TurnCounts:
 
     def start(self, pid: int) -> None:
         """Open everything on the process, which has not executed the command yet."""
-        missing: dict[str, Unavailable] = {}
-        for at, turns in enumerate(self._turns):
-            refused, notes = turns.open(pid, begins=at == 0)
-            missing.update((one.event, one) for one in refused)
-            self._notes.extend(notes)
+        for turns in self._turns:
+            turns.open(pid, begins=not self._takers)
+            if turns.events:
+                self._takers.append(turns)
+        missing = {one.event: one for turns in self._turns for one in turns.refused}
         self.unavailable += tuple(missing.values())
         self._clock = PerfCounting(Target(pid=pid, inherit=True, command=True))
         self._clock.add([ALWAYS_ENABLED])
@@ -260,14 +261,16 @@ class _TurnCounts:
     def wait(self, pid: int, signals: Signals) -> None:
         """Return when the process has ended, leaving it to be waited for."""
         self._since_ns = raw_clock_ns()
-        self._turns[0].turns = 1
         schedule = Schedule()
-        schedule.every(self._slice_ns, self._next)
+        if self._takes_turns:
+            self._takers[0].turns = 1
+            schedule.every(self._slice_ns, self._next)
         signals.await_child(pid, (), schedule.look, schedule.due_ms)
 
     def stop(self) -> tuple[Value, ...]:
         """Return the counts of the process, which has ended, extrapolated to all of it."""
-        self._end_turn()
+        if self._takers:
+            self._end_turn()
         clock = self._clock.stop()
         self._whole_ns = clock[0].enabled_ns if clock else 0
         final = self._rest.counting().stop()
@@ -276,11 +279,9 @@ class _TurnCounts:
             for event, count in zip(self._rest.events, final, strict=True)
         }
         found: dict[str, Value] = dict(self._rest_values)
-        for value in (value for turns in self._turns for value in turns.values(self._whole_ns)):
-            # An event of several groups is known best from the one that had most of the time.
+        for value in (value for turns in self._takers for value in turns.values(self._whole_ns)):
             known = found.get(value.event)
-            if known is None or known.running_ns < value.running_ns:
-                found[value.event] = value
+            found[value.event] = value if known is None else _of_both(known, value)
         order = [event.name for group in self._groups for event in group.wanted.events]
         return tuple(found[name] for name in dict.fromkeys(order) if name in found)
 
@@ -289,19 +290,19 @@ class _TurnCounts:
 
     def notes(self) -> tuple[str, ...]:
         """Return sentences that belong beside the counts."""
-        each = f"{len(self._groups)} groups take turns of {duration(self._slice_ns)}"
-        said = [f"{each}: counts of the whole are extrapolated from each group's share of it"]
-        never = [
-            group.name
-            for group, turns in zip(self._groups, self._turns, strict=True)
-            if not turns.turns
-        ]
-        if never:
-            said.append(
-                f"not measured: {', '.join(never)}: {each}, and theirs did not come; run it "
-                "longer, in shorter turns (HPM_SLICE_DURATION), or once for each group (-r 1)"
-            )
-        return tuple(dict.fromkeys([*said, *self._notes, *self._rest.notes]))
+        said: list[str] = []
+        if self._takes_turns:
+            each = f"{len(self._takers)} groups take turns of {duration(self._slice_ns)}"
+            said.append(f"{each}: counts of the whole are extrapolated from each group's share")
+            never = [turns.group.name for turns in self._takers if not turns.turns]
+            few = [turns.group.name for turns in self._takers if 0 < turns.turns < FEW_TURNS]
+            advice = "run it longer, in shorter turns, or each group by itself (-r 1)"
+            if never:
+                said.append(f"not measured: {', '.join(never)}: their turn did not come; {advice}")
+            if few:
+                said.append(f"few turns: {', '.join(few)}: fewer than {FEW_TURNS}; {advice}")
+        notes = [note for turns in self._turns for note in turns.notes]
+        return tuple(dict.fromkeys([*said, *notes, *self._rest.notes]))
 
     def close(self) -> None:
         """Give back every descriptor."""
@@ -312,40 +313,65 @@ class _TurnCounts:
 
     def finished(self, one: Measurement) -> Measurement:
         """Return a measurement with what each group counted in its turns."""
-        turns = self._turns
-        # The first turn began when the program was executed, which only the whole time tells.
-        turns[0].wall_ns = max(one.wall_ns - sum(other.wall_ns for other in turns[1:]), 0)
-        parts = []
-        for group, own in zip(self._groups, turns, strict=True):
-            share = own.wall_ns / one.wall_ns if one.wall_ns else 0.0
-            if self._whole_ns and own.events:
-                share = min(own.on_ns / self._whole_ns, 1.0)
-            parts.append(
-                GroupPart(
-                    group.number,
-                    group.name,
-                    group.description,
-                    own.values() if own.turns else (),
-                    own.wall_ns,
-                    None if one.user_ns is None else round(share * one.user_ns),
-                    None if one.system_ns is None else round(share * one.system_ns),
-                    own.turns,
-                )
-            )
-        return one._replace(parts=tuple(parts))
+        if self._takers:
+            # The first turn began when the program was executed, which only the whole time tells.
+            others = sum(turns.wall_ns for turns in self._takers[1:])
+            self._takers[0].wall_ns = max(one.wall_ns - others, 0)
+        return one._replace(parts=tuple(self._part(turns, one) for turns in self._turns))
+
+    def _part(self, turns: _Turns, one: Measurement) -> GroupPart:
+        group = turns.group
+        names = [event.name for event in group.wanted.events]
+        if turns in self._takers and self._takes_turns:
+            # What counts all the time is left out: beside it every ratio would be wrong.
+            values = {value.event: value for value in turns.values()} if turns.turns else {}
+            share = min(turns.on_ns / self._whole_ns, 1.0) if self._whole_ns else 0.0
+            wall_ns = turns.wall_ns
+        else:
+            values = {value.event: value for value in one.values}
+            share, wall_ns = 1.0, one.wall_ns
+        return GroupPart(
+            group.number,
+            group.name,
+            group.description,
+            tuple(values[name] for name in names if name in values),
+            wall_ns,
+            None if one.user_ns is None else round(share * one.user_ns),
+            None if one.system_ns is None else round(share * one.system_ns),
+            turns.turns,
+            tuple(
+                missing
+                for missing in one.unavailable
+                if missing.event in names or missing in group.wanted.unavailable
+            ),
+        )
+
+    @property
+    def _takes_turns(self) -> bool:
+        return len(self._takers) > 1
 
     def _next(self) -> bool:
         self._end_turn()
-        self._at = (self._at + 1) % len(self._turns)
-        turns = self._turns[self._at]
+        self._at = (self._at + 1) % len(self._takers)
+        turns = self._takers[self._at]
         turns.turns += 1
         self._since_ns = raw_clock_ns()
         turns.start()
         return True
 
     def _end_turn(self) -> None:
-        turns = self._turns[self._at]
+        turns = self._takers[self._at]
         turns.stop()
         now = raw_clock_ns()
         turns.wall_ns += now - self._since_ns
         self._since_ns = now
+
+
+def _of_both(one: Value, other: Value) -> Value:
+    """Return the count of an event that two groups counted, each in its turns."""
+    if one.is_derived:
+        # What formulas come to does not add up: the one that saw more of the program counts.
+        return max(one, other, key=lambda value: value.running_ns)
+    running_ns = min(one.running_ns + other.running_ns, one.enabled_ns)
+    how = How.COUNTED if running_ns == one.enabled_ns else one.how
+    return one._replace(raw=one.raw + other.raw, running_ns=running_ns, how=how)

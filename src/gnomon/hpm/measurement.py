@@ -72,7 +72,8 @@ class GroupPart(NamedTuple):
         wall_ns: for how long it counted.
         user_ns, system_ns: CPU time in that time; with turns, its share of the whole; None if
             not known.
-        turns: how many turns it had; 0 if an execution was its own.
+        turns: how many turns it had; 0 if it counted through the whole of an execution.
+        unavailable: what of it could not be counted.
     """
 
     number: int
@@ -83,6 +84,7 @@ class GroupPart(NamedTuple):
     user_ns: int | None
     system_ns: int | None
     turns: int = 0
+    unavailable: tuple[Unavailable, ...] = ()
 
 
 class PlaceRow(NamedTuple):

@@ -89,6 +89,7 @@ class LiveCounts:
         Raises:
             GnomonError: nothing of what was asked for may be counted so.
         """
+        self.inherits = not mode.machine and not mode.cgroup
         self.unavailable = wanted.unavailable
         self._wanted = wanted.events
         self._mode = mode

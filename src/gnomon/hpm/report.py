@@ -124,9 +124,9 @@ def _measured_lines(one: Measurement, options: Options, style: _Style) -> list[s
         lines = []
         for part in one.parts:
             lines += _part_lines(one, part, options, style)
-        rest = {value.event for part in one.parts for value in part.values}
-        others = one._replace(values=tuple(v for v in one.values if v.event not in rest))
-        return lines + _counter_lines(others, style, "counters of the whole run")
+        rest = analyse.beside_parts(one)
+        lines += _counter_lines(rest, style, "counters of the whole run")
+        return lines + _metric_lines(analyse.metrics_of_counts(rest), options, style)
     lines = _counter_lines(one, style)
     return lines + _metric_lines(analyse.metrics(one), options, style)
 
@@ -136,7 +136,7 @@ def _part_lines(one: Measurement, part: GroupPart, options: Options, style: _Sty
     own = analyse.of_part(one, part)
     if not part.wall_ns:
         return [style.bold(title), "  not measured: its turn did not come", ""]
-    how = "an execution of its own"
+    how = ""
     if part.turns:
         turns = "1 turn" if part.turns == 1 else f"{number(part.turns)} turns"
         share = 100 * part.wall_ns / one.wall_ns if one.wall_ns else 0

@@ -40,12 +40,16 @@ class Block(NamedTuple):
         repetition: from 1.
         continues: it shared an execution with the group before it.
         one: the measurement, with the values and times of this group only.
+        when: beginning and end of the execution, in seconds since the epoch; None if not known.
+        metrics: what follows.
     """
 
     group: str
     repetition: int
     continues: bool
     one: Measurement
+    when: tuple[float, float] | None
+    metrics: tuple[MetricValue, ...]
 
 
 def blocks(measurements: Sequence[Measurement], group: str, *, apart: bool) -> tuple[Block, ...]:
@@ -58,17 +62,21 @@ def blocks(measurements: Sequence[Measurement], group: str, *, apart: bool) -> t
     """
     found = []
     for repetition, one in enumerate(measurements, 1):
+        whole = (one.started, one.started + one.wall_ns / 1e9)
         if not apart or not one.parts:
-            found.append(Block(group, repetition, False, one))
+            found.append(Block(group, repetition, False, one, whole, analyse.metrics(one)))
             continue
         for at, part in enumerate(one.parts):
             own = analyse.of_part(one, part)
             name = f"{part.number} {part.name}"
-            found.append(Block(name, repetition, at > 0 and part.turns > 0, own))
-        rest = {value.event for part in one.parts for value in part.values}
-        others = tuple(value for value in one.values if value.event not in rest)
-        if others:
-            found.append(Block("", repetition, False, one._replace(values=others, parts=())))
+            continues = at > 0 and part.turns > 0
+            metrics = analyse.metrics(own) if own.wall_ns else ()
+            # Of executions of their own only the last one's beginning is known.
+            when = whole if part.turns else None
+            found.append(Block(name, repetition, continues, own, when, metrics))
+        rest = analyse.beside_parts(one)
+        if rest.values or rest.unavailable:
+            found.append(Block("", repetition, False, rest, whole, analyse.metrics_of_counts(rest)))
     return tuple(found)
 
 
@@ -136,7 +144,7 @@ def csv(host: Host, measurements: Sequence[Measurement], of: Sequence[Block]) ->
             "section": _PROGRAM_SECTION, "label": program_of(first), "group": block.group,
             "exclusive": "no", "calls": 1,
         }  # fmt: skip
-        for fields in _quantities(block.one):
+        for fields in _quantities(block):
             add(block.one.pid, block.repetition, **whose, **fields)
     return "".join(",".join(map(_quoted, row)) + "\r\n" for row in rows)
 
@@ -156,14 +164,15 @@ def _asked_for(one: Measurement) -> Iterator[str]:
     yield from (missing.event for missing in one.unavailable)
 
 
-def _quantities(one: Measurement) -> Iterator[dict[str, str | int | float | None]]:
-    for name, seconds in _times(one):
+def _quantities(block: Block) -> Iterator[dict[str, str | int | float | None]]:
+    one = block.one
+    for name, seconds in _times(block):
         yield {"kind": "time", "name": name, "value": seconds, "unit": "s"}
     for value in one.values:
         yield {"kind": "event", **_of_value(value)}
     for missing in one.unavailable:
         yield {"kind": "event", "name": missing.event, "reason": _reason(missing)}
-    for metric in analyse.metrics(one):
+    for metric in block.metrics:
         yield {"kind": "metric", **_of_metric(metric)}
 
 
@@ -173,7 +182,7 @@ def _values(block: Block, repetition: int | None) -> list[str]:
         "exclusive": "false", "continues": "true" if block.continues else "false",
         "group": block.group, "calls": 1, "repetition": repetition,
     })]  # fmt: skip
-    lines += ("      " + _empty("time", {"name": n, "seconds": s}) for n, s in _times(one))
+    lines += ("      " + _empty("time", {"name": n, "seconds": s}) for n, s in _times(block))
     for value in one.values:
         fields = _of_value(value)
         fields = {"name": fields.pop("name"), "component": value.component, **fields}
@@ -183,22 +192,24 @@ def _values(block: Block, repetition: int | None) -> list[str]:
     for missing in one.unavailable:
         fields = {"name": missing.event, "reason": _reason(missing)}
         lines.append("      " + _empty("event", fields))
-    for metric in analyse.metrics(one):
+    for metric in block.metrics:
         fields = _of_metric(metric)
         fields["scope"] = metric.scope.value if metric.scope else None
         lines.append("      " + _empty("metric", fields))
     return [*lines, "    </values>"]
 
 
-def _times(one: Measurement) -> Iterator[tuple[str, float]]:
-    """Yield the times of a measurement in seconds; `start` and `stop` are since the epoch."""
+def _times(block: Block) -> Iterator[tuple[str, float]]:
+    """Yield the times of a block in seconds; `start` and `stop` are since the epoch."""
+    one = block.one
     yield "wall", one.wall_ns / 1e9
     if one.user_ns is not None:
         yield "user", one.user_ns / 1e9
     if one.system_ns is not None:
         yield "system", one.system_ns / 1e9
-    yield "start", one.started
-    yield "stop", one.started + one.wall_ns / 1e9
+    if block.when is not None:
+        yield "start", block.when[0]
+        yield "stop", block.when[1]
 
 
 def _of_value(value: Value) -> dict[str, str | int | float | None]:
