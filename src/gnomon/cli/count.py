@@ -255,7 +255,7 @@ def _count(arguments: argparse.Namespace, command: Sequence[str]) -> int:
     from gnomon.hpm import analyse
     from gnomon.hpm.report import Options
 
-    analyse.given()  # a variable that makes no sense is told before the program runs
+    analyse.check_given()
     apart: tuple[WantedGroup, ...] = ()
     in_turns = arguments.turns is not None
     groups = _group_words(arguments)

@@ -9,14 +9,18 @@ from operator import add
 from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.counters.component import RawCount
+from gnomon.counters.pmu import core_pmus
+from gnomon.errors import GnomonError
 from gnomon.hpm.measurement import Emulation, GroupPart, Measurement
-from gnomon.metrics.definitions import Metrics, load_metrics
+from gnomon.metrics import users
 from gnomon.metrics.derived import MetricValue, computable, quantities
-from gnomon.metrics.groups import find_group, load_groups
+from gnomon.metrics.given import given
 from gnomon.model.value import Domain, How, Scope, Value
 from gnomon.units import quantity
 
 if TYPE_CHECKING:
+    from gnomon.counters.hardware.constants import Constants
+    from gnomon.metrics.groups import Group
     from gnomon.metrics.statistics import Summary
 
 DEFAULT_GROUP = 0
@@ -61,16 +65,63 @@ class FunctionRow(NamedTuple):
 
 
 def events_of_groups(wanted: Iterable[str]) -> tuple[str, ...]:
-    """Return the event names of groups given by number or name, each once.
+    """Return the event names of groups given by number, name or file, each once.
 
     Raises:
-        UsageError: there is no such group.
+        UsageError: there is no such group, a file of groups is wrong, or a number that the
+            environment states is none.
     """
-    groups = load_groups()
-    names: dict[str, None] = {}
-    for word in wanted:
-        names.update(dict.fromkeys(find_group(groups, word).events))
-    return tuple(names)
+    return tuple(dict.fromkeys(event for group in chosen(wanted) for event in group.events))
+
+
+def chosen(wanted: Iterable[str]) -> tuple[Group, ...]:
+    """Return the groups of numbers, names or files.
+
+    Raises:
+        UsageError: as `events_of_groups`.
+    """
+    check_given()
+    return users.chosen(wanted, core_models, _is_known)
+
+
+def check_given() -> None:
+    """Check the numbers that the environment states, before the program runs and not after.
+
+    Raises:
+        UsageError: one of them is none.
+    """
+    given(os.environ)
+
+
+def core_models() -> tuple[str, ...]:
+    """Return libpfm4's names of the core PMUs that the kernel shows, () without any."""
+    return _constants().cpus() if core_pmus() else ()
+
+
+class _Machine:
+    """What formulas may ask of this machine, looked up when one does."""
+
+    def constant(self, name: str) -> float | None:
+        return _constants().constant(name)
+
+    def cpus(self) -> tuple[str, ...]:
+        return _constants().cpus()
+
+
+@cache
+def _constants() -> Constants:
+    from gnomon.counters.hardware.constants import Constants
+
+    return Constants()
+
+
+def _is_known(event: str) -> bool:
+    from gnomon.counters.resolve import one
+
+    try:
+        return bool(one(event))
+    except GnomonError:
+        return False
 
 
 def variables(measurement: Measurement) -> dict[str, float | None]:
@@ -96,8 +147,8 @@ def variables(measurement: Measurement) -> dict[str, float | None]:
 def metrics(measurement: Measurement) -> tuple[MetricValue, ...]:
     """Return the derived metrics that follow from what was counted."""
     refused = [one.event for one in measurement.unavailable]
-    found = quantities(measurement.values, variables(measurement), given(), refused)
-    return computable(_shipped(), found)
+    known = quantities(measurement.values, variables(measurement), given(os.environ), refused)
+    return computable(users.metrics(), known, _Machine())
 
 
 def of_part(measurement: Measurement, part: GroupPart) -> Measurement:
@@ -124,24 +175,6 @@ def beside_parts(measurement: Measurement) -> Measurement:
 def metrics_of_counts(measurement: Measurement) -> tuple[MetricValue, ...]:
     """Return the metrics that follow from counts, and not from times alone."""
     return tuple(metric for metric in metrics(measurement) if metric.scope is not None)
-
-
-def given() -> dict[str, float]:
-    """Return what the HPM_* variables give formulas: latencies and the weight of a division.
-
-    Raises:
-        UsageError: one of them makes no sense.
-    """
-    if not any(name.startswith("HPM_") for name in os.environ):
-        return {}
-    from gnomon.hpm.settings import given_values
-
-    return given_values()
-
-
-@cache
-def _shipped() -> Metrics:
-    return load_metrics()
 
 
 def spreads(measurements: Sequence[Measurement]) -> tuple[Spread, ...]:

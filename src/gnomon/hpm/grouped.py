@@ -17,12 +17,11 @@ from gnomon.counters.perf import NativeCounts, PerfSpec, join
 from gnomon.counters.perf_counting import PerfCounting
 from gnomon.counters.resolve import Resolved, resolve
 from gnomon.errors import UsageError
-from gnomon.hpm import capture
+from gnomon.hpm import analyse, capture
 from gnomon.hpm.measurement import GroupPart, Measurement, raw_clock_ns
 from gnomon.hpm.program import Signals
 from gnomon.hpm.schedule import Schedule
 from gnomon.hpm.settings import LONGEST_SLICE_MS, SHORTEST_SLICE_MS, SLICE_MS
-from gnomon.metrics.groups import Group, find_group, load_groups
 from gnomon.model.value import How, Unavailable, Value
 from gnomon.units import duration
 
@@ -37,23 +36,18 @@ class WantedGroup(NamedTuple):
 
 
 def wanted_groups(words: Iterable[str], extra: Sequence[str] = ()) -> tuple[WantedGroup, ...]:
-    """Return the groups of numbers or names, each once, in the order asked for.
+    """Return the groups of numbers, names or files, each once, in the order asked for.
 
     Args:
-        words: numbers or names.
+        words: numbers, names or files.
         extra: event lists that are counted with every group.
 
     Raises:
         UsageError: there is no such group, or a name of an event is wrong.
     """
-    known = load_groups()
-    found: dict[int, Group] = {}
-    for word in words:
-        group = find_group(known, word)
-        found.setdefault(group.number, group)
     return tuple(
         WantedGroup(g.number, g.name, g.description, resolve([*extra, *g.events]))
-        for g in found.values()
+        for g in dict.fromkeys(analyse.chosen(words))
     )
 
 

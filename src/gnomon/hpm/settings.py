@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from gnomon.errors import UsageError
-from gnomon.metrics.definitions import GIVEN
+from gnomon.metrics.document import shown
+from gnomon.metrics.given import given
 
 SLICE_MS = 100
 """How long a turn of multiplexing is where nobody says."""
@@ -22,7 +23,6 @@ LONGEST_SLICE_MS = 30_000
 """What AIX takes, which the guide hands the variable to."""
 
 _DIGITS = re.compile(r"[0-9]{1,9}")
-_NUMBER = re.compile(r"[0-9]{1,15}(\.[0-9]{1,15})?([eE][-+]?[0-9]{1,2})?")
 _FORMATS = ("ASC", "VIZ", "CSV")
 
 
@@ -58,7 +58,7 @@ def settings(environment: Mapping[str, str] = os.environ) -> Settings:
     Raises:
         UsageError: one of them says what cannot be.
     """
-    given_values(environment)
+    given(environment)
     return Settings(
         name=environment.get("HPM_OUTPUT_NAME", ""),
         formats=_formats(environment),
@@ -84,36 +84,10 @@ def slice_ms(environment: Mapping[str, str] = os.environ) -> int:
     number = int(text) if _DIGITS.fullmatch(text.strip()) else -1
     if not SHORTEST_SLICE_MS <= number <= LONGEST_SLICE_MS:
         raise UsageError(
-            f"HPM_SLICE_DURATION={_short(text)}: a turn lasts {SHORTEST_SLICE_MS} to "
+            f"HPM_SLICE_DURATION: {shown(text)}: a turn lasts {SHORTEST_SLICE_MS} to "
             f"{LONGEST_SLICE_MS} ms (10 ms to 30 s); set it to a whole number of milliseconds"
         )
     return number
-
-
-def given_values(environment: Mapping[str, str] = os.environ) -> dict[str, float]:
-    """Return HPM_DIV_WEIGHT and the HPM_*_LATENCY variables that are set.
-
-    Raises:
-        UsageError: a weight is no whole number above 0, or a latency no number of cycles.
-    """
-    found: dict[str, float] = {}
-    for name in GIVEN:
-        text = environment.get(name, "").strip()
-        if not text:
-            continue
-        if name == "HPM_DIV_WEIGHT":
-            if not _DIGITS.fullmatch(text) or int(text) < 1:
-                raise UsageError(
-                    f"{name}={_short(text)}: what a division counts as is a whole number from 1 "
-                    "on; set it to one, or unset it"
-                )
-        elif not _NUMBER.fullmatch(text):
-            raise UsageError(
-                f"{name}={_short(text)}: a latency is a number of cycles; set it to one, or "
-                "unset it"
-            )
-        found[name] = float(text)
-    return found
 
 
 def _formats(environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -143,9 +117,4 @@ def _yes(name: str, otherwise: bool, environment: Mapping[str, str]) -> bool:
         return True
     if value == "0" or value.lower() == "no":
         return False
-    raise UsageError(f"{name}={_short(value)}: it takes yes or no; set it to one, or unset it")
-
-
-def _short(text: str) -> str:
-    shown = ascii(text)[1:-1]
-    return shown if len(shown) <= 60 else f"{shown[:60]}..."
+    raise UsageError(f"{name}: {shown(value)}: it takes yes or no; set it to one, or unset it")
