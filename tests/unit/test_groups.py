@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gnomon.errors import FormulaError, UsageError
-from gnomon.metrics import definitions, document, groups
+from gnomon.metrics import document, groups
 from gnomon.metrics.definitions import load_metrics
 from gnomon.metrics.groups import find_group, load_groups
 
