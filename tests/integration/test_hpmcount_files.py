@@ -255,7 +255,8 @@ def test_odd_arguments_leave_whole_files(word: str, tmp_path: Path) -> None:
 def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     formats = dict.fromkeys(FORMATS, "Y")
     environment = {k: v for k, v in os.environ.items() if not k.startswith("HPM_")} | formats
-    done = run(HPMCOUNT, "-n", "-o", "o", *EVENTS, "true", b"\xff\xfe".decode(errors="surrogateescape"),
+    odd = b"\xff\xfe".decode(errors="surrogateescape")
+    done = run(HPMCOUNT, "-n", "-o", "o", *EVENTS, "true", odd,
                cwd=tmp_path, env=environment)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert viz_problems(tmp_path / "o.viz") == []

@@ -47,7 +47,13 @@ def text(measurements: Sequence[Measurement], host: Host, options: Options) -> s
     first = measurements[0]
     style = _Style(options.styled)
     lines = [_headline(measurements, options, style), f"  {_place(host)}", ""]
-    if len(measurements) > 1:
+    if len(measurements) > 1 and options.parts and first.parts:
+        for at, part in enumerate(first.parts):
+            own = [
+                analyse.of_part(one, one.parts[at]) for one in measurements if at < len(one.parts)
+            ]
+            lines += [style.bold(_group_title(part)), *_spread_lines(own, options, style)]
+    elif len(measurements) > 1:
         lines += _spread_lines(measurements, options, style)
     else:
         lines += _time_lines(first, style)
@@ -131,8 +137,12 @@ def _measured_lines(one: Measurement, options: Options, style: _Style) -> list[s
     return lines + _metric_lines(analyse.metrics(one), options, style)
 
 
+def _group_title(part: GroupPart) -> str:
+    return f"group {part.number} {part.name}: {part.description}"
+
+
 def _part_lines(one: Measurement, part: GroupPart, options: Options, style: _Style) -> list[str]:
-    title = f"group {part.number} {part.name}: {part.description}"
+    title = _group_title(part)
     own = analyse.of_part(one, part)
     if not part.wall_ns:
         return [style.bold(title), "  not measured: its turn did not come", ""]
