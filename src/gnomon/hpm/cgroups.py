@@ -11,6 +11,7 @@ import re
 from pathlib import Path
 
 from gnomon.errors import GnomonError, UsageError
+from gnomon.units import printable
 
 _ROOT = Path("/")
 _OCTAL = re.compile(r"\\([0-7]{3})")
@@ -41,10 +42,10 @@ def open_cgroup(name: str, root: Path = _ROOT) -> int:
             beside = []
         close = nearest(path.name, beside)
         hint = f"did you mean {' or '.join(close)}?" if close else f"they are folders of {mount}"
-        raise UsageError(f"-G {name}: there is no cgroup of that name; {hint}") from None
+        raise UsageError(f"-G {printable(name)}: there is no cgroup of that name; {hint}") from None
     except OSError as error:
         raise GnomonError(
-            f"-G {name}: {path} cannot be opened: {error.strerror}; count it as root"
+            f"-G {printable(name)}: it cannot be opened: {error.strerror}; count it as root"
         ) from None
 
 
@@ -83,7 +84,7 @@ def hierarchy(root: Path = _ROOT) -> Path:
 def problem(number: int, name: str) -> str:
     """Return why the kernel does not count a cgroup, and the remedy; "" for other errors."""
     if number == errno.EBADF:
-        return f"-G {name}: not a cgroup that the kernel counts by; name one below {hierarchy()}"
+        return f"-G {printable(name)}: not a cgroup that the kernel counts by; name one below {hierarchy()}"
     if number == errno.EINVAL:
         return "-G: this kernel does not count by cgroups; use one built with CONFIG_CGROUP_PERF"
     return ""
