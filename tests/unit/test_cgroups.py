@@ -48,10 +48,12 @@ def test_names_below_and_from_the_root(tmp_path: Path) -> None:
         open_cgroup("a/bb", root)
 
 
-@given(st.text(alphabet=st.sampled_from(" -/\\01cgroup2perf_event,\n")) | st.text())
+@given(st.text(alphabet=" -/\\01cgroup2perf_event,\n", max_size=200))
 def test_any_mountinfo(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
-    root = machine(tmp_path_factory.getbasetemp() / "any", text.replace("\x00", ""))
+    root = machine(tmp_path_factory.getbasetemp() / "any", text)
+    problem = ""
     try:
-        assert isinstance(hierarchy(root), Path)
+        found = hierarchy(root)
     except GnomonError as error:
-        assert "mount -t cgroup2" in str(error)
+        problem = str(error)
+    assert "mount -t cgroup2" in problem or found

@@ -90,22 +90,20 @@ def execute(command: Sequence[str], counts: CommandCounts) -> Measurement:
     Raises:
         ProgramError: the program cannot be executed; has the shell's status for that.
     """
-    with Signals() as signals:
+    with Signals() as signals, closing(LeftBehind()) as left:
         started = time.time()
         own_rss_kib = resident_kib()
         pid, gate = spawn(command, signals, counts.nofile, counts.environment)
         signals.forward_to(pid)
-        left = LeftBehind(pid) if counts.inherits else None
+        if counts.inherits:
+            left.watch(pid)
         counts.start(pid)
         before = release(command, pid, gate)
         counts.wait(pid, signals)
         end_ns = raw_clock_ns()
         # The process is a zombie: its own files in /proc can still be read.
         values = counts.stop()
-        has_left = False
-        if left is not None:
-            has_left = left.any()
-            left.close()
+        has_left = left.any()
         signals.forward_to(None)
         _, status, usage = os.wait4(pid, 0)
     killed = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0

@@ -24,11 +24,14 @@ NOTE = (
 
 
 class LeftBehind:
-    """Watches the descendants of a process that has not executed its program yet."""
+    """Watches the descendants of a process."""
 
-    def __init__(self, pid: int) -> None:
+    def __init__(self) -> None:
         self._group: _core.Group[None] | None = None
         self._ring: _core.Ring | None = None
+
+    def watch(self, pid: int) -> None:
+        """Begin with a process that has not executed its program yet."""
         try:
             self._group = _core.Group([_DUMMY], pid, _CPU, _core.INHERIT, ((),), _nothing)
             self._ring = _core.Ring(self._group.fds, 1)
