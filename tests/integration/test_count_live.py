@@ -38,7 +38,7 @@ def told(text: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
 
 def total(intervals: list[dict[str, Any]], event: str) -> float:
     return sum(
-        counter["value"]
+        float(counter["value"])
         for interval in intervals
         for counter in interval["counters"]
         if counter["event"] == event
@@ -168,9 +168,10 @@ def test_delay_and_intervals(programs: Programs) -> None:
 def test_cpus_add_up_to_the_program(
     programs: Programs, same_layout: tuple[str, ...], tmp_path: Path
 ) -> None:
-    program = (*same_layout, programs("pages"), "3000")
+    program = (*same_layout, str(programs("pages")), "3000")
     plain = values(counted(tmp_path, *FAULTS, "--", *program))["page-faults"]
-    for option in (("--per", "cpu"), ("-A",), ("--per", "core")):
+    options: tuple[tuple[str, ...], ...] = (("--per", "cpu"), ("-A",), ("--per", "core"))
+    for option in options:
         document = counted(tmp_path, "-e", "page-faults,task-clock", *option, "--", *program)
         check_schema(document)
         places = document["places"]

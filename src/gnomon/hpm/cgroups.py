@@ -84,7 +84,10 @@ def hierarchy(root: Path = _ROOT) -> Path:
 def problem(number: int, name: str) -> str:
     """Return why the kernel does not count a cgroup, and the remedy; "" for other errors."""
     if number == errno.EBADF:
-        return f"-G {printable(name)}: not a cgroup that the kernel counts by; name one below {hierarchy()}"
+        return (
+            f"-G {printable(name)}: not a cgroup that the kernel counts by; name one below "
+            f"{hierarchy()}"
+        )
     if number == errno.EINVAL:
         return "-G: this kernel does not count by cgroups; use one built with CONFIG_CGROUP_PERF"
     return ""
