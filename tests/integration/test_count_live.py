@@ -205,6 +205,33 @@ def test_repetitions_by_cpu(tmp_path: Path) -> None:
     assert all(len(one["places"]) == len(CPUS) for one in document["repetitions"])
 
 
+def test_run_directory_has_the_cpus(tmp_path: Path) -> None:
+    """Both kinds of rows can be read back, and are not counted twice."""
+    for per in ("cpu", "core"):
+        name = tmp_path / per
+        document = counted(tmp_path, "--run", name, "--per", per, *FAULTS, "--", "true")
+        told = json.loads(gnomon("report", name, "--per", per, "--json").stdout)
+        seen = [row["value"] for row in told["values"] if row["metric"] == "page-faults"]
+        assert seen == [values(row)["page-faults"] for row in document["places"]]
+        text = gnomon("report", name, "--per", per).stdout
+        assert re.search(r"^socket \d+, core \d+, CPU \d+", text, re.M)
+        whole = json.loads(gnomon("report", name, "--json").stdout)
+        (one,) = (row["value"] for row in whole["values"] if row["metric"] == "page-faults")
+        assert one == values(document)["page-faults"]
+
+
+def test_more_descriptors_than_the_limit_allows(tmp_path: Path) -> None:
+    """The limit is raised for the counters, and the program finds it as it was."""
+    script = (
+        f"ulimit -Sn 24; exec {GNOMON} count -n -o out.json -A "
+        "-e page-faults,minor-faults,major-faults,task-clock,cpu-clock -- sh -c 'ulimit -Sn'"
+    )
+    done = run("sh", "-c", script, cwd=tmp_path)
+    assert done.stdout == "24\n", done.stderr
+    document = json.loads((tmp_path / "out.json").read_text())
+    assert document["unavailable"] == []
+
+
 # --- the whole machine ----------------------------------------------------------------------------
 
 

@@ -56,7 +56,7 @@ class CommandCounts(Protocol):
         nofile: soft limit of open files that the command must find; -1 for ours.
         environment: variables that are set for it beside ours.
         unavailable: what cannot be counted.
-        inherits: processes that the command leaves behind are counted.
+        inherits: whether to find out if the command leaves processes behind, which are counted.
     """
 
     inherits: bool
@@ -161,7 +161,9 @@ class _CommandCounts:
         self._task_events: tuple[Event, ...] = ()
         self._rows: tuple[TaskRow, ...] | None = None
         self._notes: list[str] = []
-        self.inherits = True
+        # With events of `inherit_stat` no other may be in the context: the kernel exchanges the
+        # counts of two threads' events one by one in the order of their lists.
+        self.inherits = not by_task
         self.unavailable = wanted.unavailable
         self.environment: Mapping[str, str] = {}
         self.nofile = -1
@@ -219,6 +221,8 @@ class _CommandCounts:
                 "the kernel lost records of threads that exited at the same time on several CPUs: "
                 "the rows below are incomplete, the totals are not (run it again)"
             )
+        if any(row.running for row in self.rows() or ()):
+            notes.append(NOTE)
         return tuple(notes)
 
     def close(self) -> None:
@@ -232,7 +236,7 @@ class _CommandCounts:
         from gnomon.counters.refusal import explain
         from gnomon.counters.tasks import TaskCounting, open_tasks
 
-        self.nofile = _raise_nofile((len(events) * 4 + 1) * (os.cpu_count() or 1) + 64)
+        self.nofile = raise_nofile((len(events) * 4 + 1) * (os.cpu_count() or 1) + 64)
         try:
             opened = open_tasks(events)
         except EventSetError as error:
@@ -255,7 +259,7 @@ class _CommandCounts:
             self._task_events = opened.events
 
 
-def _raise_nofile(needed: int) -> int:
+def raise_nofile(needed: int) -> int:
     """Raise our limit of open files if needed; return the limit the program must get, or -1."""
     import resource
 

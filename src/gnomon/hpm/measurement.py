@@ -94,12 +94,14 @@ class PlaceRow(NamedTuple):
         socket, core: numbers of the kernel's topology; -1 where it tells none.
         cpus: the CPUs.
         values: by event, in the order of the measurement's events that count on CPUs.
+        is_core: the row is of a core, and not of one CPU.
     """
 
     socket: int
     core: int
     cpus: tuple[int, ...]
     values: Mapping[str, Value]
+    is_core: bool = False
 
 
 class Measurement(NamedTuple):

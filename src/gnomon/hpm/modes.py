@@ -74,7 +74,6 @@ class LiveCounts:
     cores) are open once.
     """
 
-    nofile = -1
     environment: Mapping[str, str] = {}
     task_values: tuple[str, ...] = ()
 
@@ -98,6 +97,10 @@ class LiveCounts:
         self._elsewhere = mode.machine or self._cgroup >= 0
         apart = self._elsewhere or bool(mode.per)
         self._cpus: tuple[int, ...] = online_cpus() if apart else (_ANYWHERE,)
+        self.nofile = -1
+        if apart:
+            natives = sum(len(e.spec.terms) for e in wanted.events if isinstance(e.spec, PerfSpec))
+            self.nofile = capture.raise_nofile((natives + 1) * len(self._cpus) + 64)
         self._parts: list[Parts] = []
         self._countings: list[Counting] = []
         self._rest: Parts | None = None
@@ -194,7 +197,9 @@ class LiveCounts:
             wall_ns = max(self._ended_ns - begun, 0)
             notes += (
                 f"counting began {duration(delay_ns)} after the program: the wall time is that of "
-                "the rest, and CPU time and resource usage are of the whole",
+                "the rest, and CPU time and resource usage are of the whole"
+                if measurement.command
+                else f"counting began {duration(delay_ns)} late: the wall time is that of the rest",
             )
         return measurement._replace(
             covers=self._mode.covers,
@@ -311,7 +316,9 @@ class LiveCounts:
             key = (socket, core, -1 if per_core and core >= 0 else cpu)
             rows.setdefault(key, []).append(at)
         return tuple(
-            PlaceRow(socket, core, tuple(self._cpus[at] for at in places), self._of(places))
+            PlaceRow(
+                socket, core, tuple(self._cpus[at] for at in places), self._of(places), per_core
+            )
             for (socket, core, _), places in rows.items()
         )
 
