@@ -263,20 +263,22 @@ def test_whole_machine_by_cpu_and_alone(tmp_path: Path) -> None:
     assert failed.returncode == 5
 
 
-@pytest.mark.parametrize("option", [("-a",), ("-a", "-A")], ids=" ".join)
+@pytest.mark.parametrize("level", [1, 2])
+@pytest.mark.parametrize("option", [("-a",), ("-a", "-A"), ("-G", "/")], ids=" ".join)
 def test_whole_machine_without_rights(
     option: tuple[str, ...],
+    level: int,
     paranoid: Callable[[int], None],  # noqa: F811
     tmp_path: Path,
 ) -> None:
     """The reason and the remedy, before the program runs; and the remedy is true."""
-    paranoid(1)
+    paranoid(level)
     done = run(*WITHOUT_RIGHTS, GNOMON, "count", *option, "-e", "cpu-clock", "--", "touch", "ran",
                cwd=tmp_path)  # fmt: skip
     assert done.returncode == 1
     assert re.fullmatch(
-        r"gnomon: -a: kernel\.perf_event_paranoid is 1: .*whole CPU.*sysctl "
-        r"kernel\.perf_event_paranoid=0.*\n",
+        rf"gnomon: {re.escape(option[0])}( /)?: kernel\.perf_event_paranoid is {level}: .*whole "
+        r"CPU.*sysctl kernel\.perf_event_paranoid=0.*\n",
         done.stderr,
     )
     assert list(tmp_path.iterdir()) == []

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import NamedTuple
 
 from gnomon.counters.component import Event, Granularity, RawCount, Sharing, Target, make_value
@@ -16,17 +15,17 @@ from gnomon.counters.component import Resettable as Counting
 from gnomon.counters.multiplex import ALWAYS_ENABLED
 from gnomon.counters.parts import Parts
 from gnomon.counters.perf import PerfSpec
-from gnomon.counters.pmu import SYSFS, online_cpus
-from gnomon.counters.procfs import read_number
+from gnomon.counters.pmu import online_cpus
 from gnomon.counters.resolve import Resolved
 from gnomon.errors import GnomonError
 from gnomon.hpm import capture, cgroups
+from gnomon.hpm.cpus import core_of, total, why_forbidden
 from gnomon.hpm.intervals import Interval, Intervals
 from gnomon.hpm.measurement import Measurement, PlaceRow, raw_clock_ns
 from gnomon.hpm.program import Signals
 from gnomon.hpm.schedule import Schedule
 from gnomon.model.value import Scope, Unavailable, Value
-from gnomon.units import duration
+from gnomon.units import duration, printable
 
 _ANYWHERE = -1
 
@@ -229,10 +228,9 @@ class LiveCounts:
             opened.update((event.name, event) for event in parts.events)
             self._parts.append(parts)
         if perf and not opened and self._elsewhere:
-            first = next(iter(refused.values()))
-            what = f"-G {self._mode.cgroup}" if self._mode.cgroup else "-a"
+            what = f"-G {printable(self._mode.cgroup)}" if self._mode.cgroup else "-a"
             self.close()
-            raise GnomonError(f"{what}: {first.reason}; {first.remedy}")
+            raise GnomonError(f"{what}: {why_forbidden(next(iter(refused.values())))}")
         if rest:
             self._rest = Parts(self._target(_ANYWHERE))
             for one in self._rest.add(rest, strict=False):
@@ -295,7 +293,7 @@ class LiveCounts:
             if len(here) > 1 and event.is_derived:
                 self._leave_out(event)
                 continue
-            values.append(make_value(event, *_sum(here)))
+            values.append(make_value(event, *total(here)))
         return tuple(values)
 
     def _leave_out(self, event: Event) -> None:
@@ -312,7 +310,7 @@ class LiveCounts:
         per_core = self._mode.per == "core"
         rows: dict[tuple[int, int, int], list[int]] = {}
         for at, cpu in enumerate(self._cpus):
-            socket, core = _core_of(cpu)
+            socket, core = core_of(cpu)
             key = (socket, core, -1 if per_core and core >= 0 else cpu)
             rows.setdefault(key, []).append(at)
         return tuple(
@@ -333,7 +331,7 @@ class LiveCounts:
                 if at < len(self._final) and event.name in self._final[at]
             ]
             if here and not (event.is_derived and len(here) > 1):
-                found[event.name] = make_value(event, *_sum(here))
+                found[event.name] = make_value(event, *total(here))
         return found
 
     # --- while it runs ------------------------------------------------------------------------
@@ -385,20 +383,6 @@ class LiveCounts:
         self._last_ns = at_ns
 
 
-def _sum(counts: Sequence[RawCount]) -> RawCount:
-    """Return the sum over CPUs, each scaled by its own times where it was multiplexed."""
-    if len(counts) == 1:
-        return counts[0]
-    on = [count for count in counts if count.enabled_ns]
-    enabled, running = sum(c.enabled_ns for c in on), sum(c.running_ns for c in on)
-    if enabled == running:
-        return RawCount(sum(c.raw for c in on), enabled, running)
-    if not all(c.running_ns for c in on):
-        return RawCount(0, enabled, 0)
-    scaled = sum(c.raw * (c.enabled_ns / c.running_ns) for c in on)
-    return RawCount(round(scaled * running / enabled), enabled, running)
-
-
 def _grown(before: RawCount | None, now: RawCount) -> RawCount:
     if before is None:
         return now
@@ -408,9 +392,3 @@ def _grown(before: RawCount | None, now: RawCount) -> RawCount:
         max(now.running_ns - before.running_ns, 0),
         None,
     )
-
-
-def _core_of(cpu: int, sysfs: Path = SYSFS) -> tuple[int, int]:
-    folder = sysfs / f"devices/system/cpu/cpu{cpu}/topology"
-    socket, core = (read_number(folder / name) for name in ("physical_package_id", "core_id"))
-    return (-1 if socket is None else socket, -1 if core is None else core)
