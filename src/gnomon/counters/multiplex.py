@@ -34,7 +34,7 @@ from gnomon.model.value import Domain, Scope, Value
 FEW_TURNS = 10
 """With fewer turns than these, one more or less is a tenth of what a group saw of the run."""
 
-_DUMMY = Event(
+ALWAYS_ENABLED = Event(
     "time enabled",
     EventInfo("time enabled", "kernel", "", "", Scope.THREAD),
     Domain.ALL,
@@ -236,9 +236,9 @@ class MultiplexCounting:
         PMU takes.
         """
         clock = PerfCounting(self._target)
-        clock.add([_DUMMY])
+        clock.add([ALWAYS_ENABLED])
         guides = [event for event in self._events if event.spec.hardware and not self._by_kernel_ns]
-        if guides and clock.add([guides[0]._replace(group=_DUMMY.group)]).events:
+        if guides and clock.add([guides[0]._replace(group=ALWAYS_ENABLED.group)]).events:
             clock.remove(1)
         return clock
 
