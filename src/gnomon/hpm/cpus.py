@@ -50,6 +50,6 @@ def why_forbidden(first: Unavailable) -> str:
 
 def core_of(cpu: int, sysfs: Path | str = SYSFS) -> tuple[int, int]:
     """Return the numbers of a CPU's socket and core, -1 where the kernel tells none."""
-    folder = sysfs / f"devices/system/cpu/cpu{cpu}/topology"
-    socket, core = (read_number(folder / name) for name in ("physical_package_id", "core_id"))
+    folder = f"{sysfs}/devices/system/cpu/cpu{cpu}/topology"
+    socket, core = (read_number(f"{folder}/{name}") for name in ("physical_package_id", "core_id"))
     return (-1 if socket is None else socket, -1 if core is None else core)
