@@ -18,12 +18,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 sys.modules["gnomon.metrics._shipped"] = None  # type: ignore[assignment]
 
 from compile_presets_c import Texts  # noqa: E402
-from gnomon.metrics import definitions  # noqa: E402
 from gnomon.metrics.definitions import (  # noqa: E402
     CONSTANTS,
     DomainRule,
     Metric,
     load_metrics,
+    peaks,
 )
 from gnomon.metrics.groups import Group, load_groups  # noqa: E402
 
@@ -119,7 +119,7 @@ def main(out: str) -> None:
             f"{int(name.endswith('*'))}}},"
         )
     order = sorted(range(len(table.names)), key=lambda at: table.names[at].encode())
-    highest = [f"\t{{{table.texts.at(cpu)}, {flops!r}}}," for cpu, flops in getattr(definitions, "peaks", dict)().items()]
+    highest = [f"\t{{{table.texts.at(cpu)}, {flops!r}}}," for cpu, flops in peaks().items()]
     kinds = {
         "hpm_names": ("struct hpm_name_row", names),
         "hpm_names_sorted": ("unsigned short", _numbers(order)),

@@ -35,6 +35,8 @@ void hpm_constant_set(struct hpm_constants *constants, const char *name, double 
 		return;
 	if (one == constants->one + constants->n)
 		constants->n++;
+	else if (one->how == HPM_ESTIMATED && how != HPM_ESTIMATED)
+		return;
 	snprintf(one->name, sizeof(one->name), "%s", name);
 	one->value = value;
 	one->how = how;

@@ -36,7 +36,9 @@ def print_hpm(tmp_path_factory: pytest.TempPathFactory) -> Path:
         min_size=1,
     )
 )
-@example([(".x", "host.domain", 3, 0), ("a.b.c", "h", 1, 1), ("./a", "h", 1, 1), ("a/.b", "h", 1, 1)])
+@example(
+    [(".x", "host.domain", 3, 0), ("a.b.c", "h", 1, 1), ("./a", "h", 1, 1), ("a/.b", "h", 1, 1)]
+)
 def test_unique_names_are_those_of_python(
     print_hpm: Path, cases: list[tuple[str, str, int, int]]
 ) -> None:
