@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 sys.modules["gnomon.metrics._shipped"] = None  # type: ignore[assignment]
 
 from compile_presets_c import Texts  # noqa: E402
+
 from gnomon.metrics.definitions import (  # noqa: E402
     CONSTANTS,
     DomainRule,

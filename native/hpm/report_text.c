@@ -104,7 +104,7 @@ static char *quantity(double value, const char *unit)
 	char shown[HPM_QUANTITY_SIZE];
 
 	hpm_quantity(value, unit, shown);
-	return strdup(shown);
+	return hpm_printable(shown);
 }
 
 /* "a; b" of what is not empty; takes both. */
