@@ -6,16 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnomon.metrics.derived import (
-    DomainRule,
-    Metric,
-    Metrics,
-    MetricValue,
-    Quantity,
-    computable,
-    load_metrics,
-    quantities,
-)
+from gnomon.metrics.definitions import DomainRule, Metric, Metrics, load_metrics
+from gnomon.metrics.derived import MetricValue, Quantity, computable, quantities
 from gnomon.metrics.formula import identifier, parse
 from gnomon.model.value import Domain, How, Scope, Value
 

@@ -11,8 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gnomon.errors import FormulaError, UsageError
-from gnomon.metrics import derived, document, groups
-from gnomon.metrics.derived import load_metrics
+from gnomon.metrics import definitions, document, groups
+from gnomon.metrics.definitions import load_metrics
 from gnomon.metrics.groups import find_group, load_groups
 
 unhurried = settings(deadline=None)
@@ -226,7 +226,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
 
 # --- hostile files --------------------------------------------------------------------------------
 
-SEEDS = [groups.SHIPPED.read_text(), derived.SHIPPED.read_text()[:6000], GROUP, METRIC]
+SEEDS = [groups.SHIPPED.read_text(), (document.SHIPPED / "metrics.toml").read_text()[:6000], GROUP, METRIC]
 scraps = st.text(max_size=6) | st.sampled_from(
     [
         "[[group]]\n",

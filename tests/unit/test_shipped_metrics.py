@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gnomon.metrics.derived import VARIABLES, Metrics, Quantity, computable, load_metrics
+from gnomon.metrics.definitions import VARIABLES, Metrics, load_metrics
+from gnomon.metrics.derived import Quantity, computable
 from gnomon.metrics.formula import identifier
 from gnomon.metrics.groups import load_groups
 

@@ -43,7 +43,7 @@ extern "C" {
 #define HPM_IS_DERIVED 1   /* a formula's value: does not add up over threads or cores */
 #define HPM_IS_NODE_WIDE 2 /* covers the whole machine, not only the program */
 
-/* One event, or one field of getrusage(2). No text is NULL. */
+/* One event, or one field of getrusage(2). NULL is as good as "". */
 typedef struct {
 	char *name;	   /* as the user gave it, ru_utime ... for resource usage */
 	char *component;   /* what counted it: "cpu", "kernel", ...; "" for resource usage */
@@ -63,13 +63,13 @@ typedef struct {
 	hpm_event_info *data;
 	double times[HPM_NTIM];
 	int is_mplex_cont;
-	int is_rusage; /* data: the fields of getrusage(2) in its order */
-	int mpi_task_id;
-	int instr_id;
-	int count; /* of calls */
+	int is_rusage;	 /* data: the fields of getrusage(2) in its order */
+	int mpi_task_id; /* -1: not an MPI program */
+	int instr_id;	 /* the section; 0 for the whole program */
+	int count;	 /* of calls */
 	int is_exclusive;
 	int xml_element_id; /* the same for everything of one section; 0: none */
-	char *description;  /* printed before the item as it is; may have several lines; or NULL */
+	char *description;  /* printed before the item; may have several lines; or NULL */
 	char *xml_descr;    /* the same for the XML output */
 
 	/* Gnomon's own; zero or NULL where an aggregator does not know better. */

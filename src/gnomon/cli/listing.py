@@ -14,7 +14,7 @@ def print_groups(*, as_json: bool = False) -> int:
     """Print every event group and the metrics that follow from it."""
     import json
 
-    from gnomon.metrics.derived import load_metrics
+    from gnomon.metrics.definitions import load_metrics
     from gnomon.metrics.groups import load_groups
 
     metrics = load_metrics()

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.counters.component import RawCount
 from gnomon.hpm.measurement import Emulation, Measurement
-from gnomon.metrics.derived import Metrics, MetricValue, computable, load_metrics, quantities
+from gnomon.metrics.definitions import Metrics, load_metrics
+from gnomon.metrics.derived import MetricValue, computable, quantities
 from gnomon.metrics.groups import find_group, load_groups
 from gnomon.model.value import Domain, How, Scope, Value
 from gnomon.units import quantity

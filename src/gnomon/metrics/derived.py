@@ -1,43 +1,14 @@
-"""Derived metrics: definitions as TOML data, and their values from what was counted.
-
-    [[metric]]
-    name = "ipc"
-    unit = "instructions/cycle"
-    formula = "PAPI_TOT_INS / PAPI_TOT_CYC"
-    description = "instructions per cycle"
-    domain = "same"                 # optional: see DomainRule
-    condition = "PAPI_TOT_CYC"      # optional: computed only where this is above zero
-
-    [aliases]                       # what else stands for an event, best first
-    PAPI_TOT_CYC = ["cycles", "cpu-cycles"]
-
-Several definitions may share a name (and then a unit): the first that can be computed counts.
-"""
+"""Derived metrics: their values from what was counted."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from enum import StrEnum
-from pathlib import Path
-from types import MappingProxyType
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from gnomon.errors import FormulaError
-from gnomon.metrics.document import Document, Entry
-from gnomon.metrics.formula import Formula, identifier, parse
-from gnomon.metrics.groups import SECTIONS
+from gnomon.metrics.definitions import CONSTANTS, DomainRule, Machine, Metric, Metrics
+from gnomon.metrics.formula import identifier
 from gnomon.model.value import Domain, How, Scope, Value
-
-SHIPPED = Path(__file__).parent / "data" / "metrics.toml"
-
-VARIABLES = {
-    "wall_seconds": "elapsed time",
-    "user_seconds": "CPU time in user mode",
-    "system_seconds": "CPU time in the kernel",
-    "cpus": "CPUs that the program may run on",
-}
-"""Identifiers that are not events, and what they mean; in seconds where the name says so."""
 
 # From what is known best to what is known least: a metric is as good as its worst input.
 _HOWS = (How.COUNTED, How.SCALED, How.SAMPLED, How.EMULATED, How.MODELLED, How.ESTIMATED)
@@ -48,19 +19,6 @@ _ON_PMU = re.compile(r"[\w.-]+/(?P<event>[\w.-]+)/(?P<modifiers>[ukhGHI]*)")
 _MODIFIED = re.compile(r"(?P<event>.+):(?P<modifiers>[ukhGHI]+)")
 
 
-class DomainRule(StrEnum):
-    """Which privilege levels a metric's events must have been counted in.
-
-    ANY: no matter. SAME: all in the same ones, so that a ratio compares like with like. ALL,
-    USER: in all of them, in user mode only. Times and variables have no privilege level.
-    """
-
-    ANY = "any"
-    SAME = "same"
-    ALL = "all"
-    USER = "user"
-
-
 class Quantity(NamedTuple):
     """A number that formulas may use.
 
@@ -69,65 +27,14 @@ class Quantity(NamedTuple):
         how: how it came to be.
         domain: privilege levels it was counted in; None for what has none.
         scope: what it covers; None for variables.
+        is_event: it is the count of an event under its plain name: patterns find it.
     """
 
     value: float | None
     how: How = How.COUNTED
     domain: Domain | None = None
     scope: Scope | None = None
-
-
-class Metric(NamedTuple):
-    """One definition of a derived metric.
-
-    Attributes:
-        name: what it is called; several definitions may share it.
-        unit: unit of the formula's value; "" for a plain ratio.
-        formula: over event identifiers and variables.
-        description: one line.
-        condition: where given, the metric holds only where this is above zero.
-        domain: privilege levels that its events must have been counted in.
-    """
-
-    name: str
-    unit: str
-    formula: Formula
-    description: str = ""
-    condition: Formula | None = None
-    domain: DomainRule = DomainRule.ANY
-
-    @property
-    def names(self) -> frozenset[str]:
-        """Every identifier that the formula and the condition need."""
-        return self.formula.names | (self.condition.names if self.condition else frozenset())
-
-
-class Metrics(NamedTuple):
-    """Definitions in the order in which they are tried and shown, and aliases of identifiers."""
-
-    definitions: tuple[Metric, ...]
-    aliases: Mapping[str, tuple[str, ...]] = MappingProxyType({})
-
-    def preceded_by(self, others: Metrics) -> Metrics:
-        """Return these metrics with others in front, which are tried first."""
-        aliases = dict(self.aliases)
-        for name, stand_ins in others.aliases.items():
-            aliases[name] = tuple(dict.fromkeys(stand_ins + aliases.get(name, ())))
-        return Metrics(others.definitions + self.definitions, aliases)
-
-    def obtainable(self, names: Iterable[str]) -> tuple[Metric, ...]:
-        """Return the metrics that counts of these events could give, one for each name.
-
-        Args:
-            names: event names as people type them; `VARIABLES` are taken to be there.
-        """
-        known = {identifier(name) for name in names}.union(VARIABLES)
-        known.update(name for name, others in self.aliases.items() if known.intersection(others))
-        found: dict[str, Metric] = {}
-        for metric in self.definitions:
-            if metric.names <= known:
-                found.setdefault(metric.name, metric)
-        return tuple(found.values())
+    is_event: bool = False
 
 
 class MetricValue(NamedTuple):
@@ -144,6 +51,7 @@ class MetricValue(NamedTuple):
             different ones.
         scope: the widest of its inputs'; None if it comes from variables only. What covers a
             node must not be added up over its processes.
+        title: as IBM's HPM prints it, "" for what it does not have.
     """
 
     name: str
@@ -154,37 +62,14 @@ class MetricValue(NamedTuple):
     description: str = ""
     domain: Domain | None = None
     scope: Scope | None = None
-
-
-def load_metrics(path: Path | None = None) -> Metrics:
-    """Return the metrics and aliases of a TOML file; by default the shipped ones.
-
-    Raises:
-        UsageError: the file cannot be read or an entry is wrong; names file and line.
-        FormulaError: a formula is wrong; names file, line, and column within the formula.
-    """
-    document = Document(path or SHIPPED)
-    document.only(SECTIONS)
-    definitions: list[Metric] = []
-    units: dict[str, str] = {}
-    for entry in document.entries("metric"):
-        metric = _metric(entry)
-        if units.setdefault(metric.name, metric.unit) != metric.unit:
-            unit = units[metric.name]
-            entry.refuse("unit", f"another definition of '{metric.name}' has the unit '{unit}'")
-        definitions.append(metric)
-    table = document.table("aliases")
-    aliases = {
-        identifier(name): tuple(identifier(word) for word in table.words(name))
-        for name in table.fields
-    }
-    return Metrics(tuple(definitions), aliases)
+    title: str = ""
 
 
 def quantities(
     values: Iterable[Value],
     variables: Mapping[str, float | None] | None = None,
     given: Mapping[str, float | None] | None = None,
+    refused: Iterable[str] = (),
 ) -> dict[str, Quantity]:
     """Return what formulas may use, by identifier.
 
@@ -198,18 +83,24 @@ def quantities(
         variables: measured numbers that are not events: those of `VARIABLES`.
         given: numbers that somebody stated, such as latencies; what is computed from them is
             an estimate.
+        refused: events that were asked for and could not be counted; a pattern that matches one
+            of them has no value.
     """
     found: dict[str, Quantity] = {}
     variants: dict[str, dict[str, list[Value]]] = {}
     for value in values:
-        found.setdefault(identifier(value.event), _quantity([value]))
         plain, modifiers = _plain_name(value)
-        if plain != value.event:
+        is_plain = plain == value.event
+        found.setdefault(identifier(value.event), _quantity([value])._replace(is_event=is_plain))
+        if not is_plain:
             by_modifiers = variants.setdefault(identifier(plain), {})
             by_modifiers.setdefault("".join(sorted(modifiers)), []).append(value)
     for name, by_modifiers in variants.items():
-        if len(by_modifiers) == 1:
-            found.setdefault(name, _quantity(*by_modifiers.values()))
+        is_clear = len(by_modifiers) == 1
+        joined = _quantity(*by_modifiers.values()) if is_clear else Quantity(None)
+        found.setdefault(name, joined._replace(is_event=True))
+    for event in refused:
+        found.setdefault(identifier(event), Quantity(None, is_event=True))
     for name, number in (variables or {}).items():
         found[name] = Quantity(number)
     for name, number in (given or {}).items():
@@ -217,75 +108,151 @@ def quantities(
     return found
 
 
-def computable(metrics: Metrics, values: Mapping[str, Quantity]) -> tuple[MetricValue, ...]:
+def computable(
+    metrics: Metrics, values: Mapping[str, Quantity], machine: Machine | None = None
+) -> tuple[MetricValue, ...]:
     """Return every metric that follows from what was counted, one value for each name.
 
     A metric is left out where an input is missing or was not measured, the condition or the
     rule on domains does not hold, or the formula has no finite value: nothing is invented.
 
     Args:
-        metrics: definitions, the first that can be computed counts; and aliases.
+        metrics: definitions, the first that can be computed counts; quantities; and aliases.
         values: what `quantities` returns.
+        machine: knows the constants and the CPUs; without one nothing holds that needs them.
     """
-    known = {name: name for name, quantity in values.items() if quantity.value is not None}
-    for name, others in metrics.aliases.items():
-        if name not in known:
-            counted = next((other for other in others if known.get(other) == other), None)
-            if counted is not None:
-                known[name] = counted
-    numbers = {name: values[counted].value for name, counted in known.items()}
+    inputs = _Inputs(metrics, values, machine)
+    for quantity in metrics.quantities:
+        if quantity.name not in inputs.known:
+            computed = _computed(quantity, inputs)
+            if computed is not None:
+                inputs.add(quantity, computed)
     found: dict[str, MetricValue] = {}
     for metric in metrics.definitions:
-        if metric.name in found or not metric.names <= known.keys():
-            continue
-        inputs = [values[known[name]] for name in metric.formula.names]
-        domains = {_levels(quantity.domain) for quantity in inputs} - {None}
-        if not _holds(metric.domain, domains):
-            continue
-        if metric.condition is not None and not (metric.condition.evaluate(numbers) or 0) > 0:
-            continue
-        number = metric.formula.evaluate(numbers)
-        if number is None:
-            continue
-        spelled = {name: known[name] for name in metric.formula.names if known[name] != name}
-        found[metric.name] = MetricValue(
-            name=metric.name,
-            unit=metric.unit,
-            value=number,
-            formula=" ".join(metric.formula.spelled(spelled).split()),
-            how=max((quantity.how for quantity in inputs), key=_HOWS.index, default=How.ESTIMATED),
-            description=metric.description,
-            domain=domains.pop() if len(domains) == 1 else None,
-            scope=max(
-                (quantity.scope for quantity in inputs if quantity.scope is not None),
-                key=_SCOPES.index,
-                default=None,
-            ),
-        )
+        if metric.name not in found:
+            computed = _computed(metric, inputs)
+            if computed is not None:
+                found[metric.name] = computed
     return tuple(found.values())
 
 
-def _metric(entry: Entry) -> Metric:
-    entry.only(("name", "unit", "formula", "description", "condition", "domain"))
-    rules = [rule.value for rule in DomainRule]
-    rule = entry.text("domain", DomainRule.ANY.value)
-    if rule not in rules:
-        entry.refuse("domain", f"'domain' must be one of {', '.join(rules)}")
-    formula = parse(entry.raw_text("formula"), entry.source, entry.line_of("formula"))
-    if not formula.names:
-        raise FormulaError(formula.source, formula.line, 1, "measures nothing: it names no event")
-    condition = None
-    if "condition" in entry.fields:
-        text = entry.raw_text("condition")
-        condition = parse(text, entry.source, entry.line_of("condition"))
-    return Metric(
-        name=entry.text("name"),
-        unit=entry.text("unit", ""),
-        formula=formula,
-        description=entry.text("description"),
-        condition=condition,
-        domain=DomainRule(rule),
+class _Inputs:
+    """What is known, by the names that formulas use, and how each is spelled."""
+
+    def __init__(
+        self, metrics: Metrics, values: Mapping[str, Quantity], machine: Machine | None
+    ) -> None:
+        self._values = values
+        self._machine = machine
+        self._aliases = metrics.aliases
+        self._cpus: frozenset[str] | None = None
+        self.known = {name: one for name, one in values.items() if one.value is not None}
+        self.numbers = {name: one.value for name, one in self.known.items()}
+        self.spellings: dict[str, str] = {}
+        for name, number in metrics.variables.items():
+            self._set(name, Quantity(number, How.ESTIMATED), name)
+        counted = frozenset(self.known)
+        for name, others in metrics.aliases.items():
+            if name not in counted:
+                other = next((other for other in others if other in counted), None)
+                if other is not None:
+                    self._set(name, self.known[other], other)
+
+    def add(self, quantity: Metric, computed: MetricValue) -> None:
+        text = computed.formula
+        spelling = text if identifier(text) == text else f"({text})"
+        value = Quantity(computed.value, computed.how, computed.domain, computed.scope)
+        self._set(quantity.name, value, spelling)
+
+    def has(self, metric: Metric) -> bool:
+        """Whether all that a definition needs is known; asks the machine only if it is the last."""
+        missing = [name for name in metric.names if name not in self.known]
+        constants = {name: self._constant_of(name) for name in missing if name[-1] != "*"}
+        if not all(constants.values()):
+            return False
+        if metric.cpus and not self._is_on(metric.cpus):
+            return False
+        patterns = all(self._has_pattern(name) for name in missing if name[-1] == "*")
+        return patterns and all(self._ask(name, word) for name, word in constants.items())
+
+    def _is_on(self, cpus: Iterable[str]) -> bool:
+        if self._cpus is None:
+            self._cpus = frozenset(self._machine.cpus()) if self._machine else frozenset()
+        return not self._cpus.isdisjoint(cpus)
+
+    def _constant_of(self, name: str) -> str:
+        """Return the constant that a name stands for, "" if none."""
+        words = (name, *self._aliases.get(name, ()))
+        return next((word for word in words if word in CONSTANTS), "")
+
+    def _ask(self, name: str, constant: str) -> bool:
+        value = self._machine.constant(constant) if self._machine else None
+        if value is not None:
+            self._set(name, Quantity(value), constant)
+        return value is not None
+
+    def _has_pattern(self, pattern: str) -> bool:
+        """Add up what a pattern matches, if there is any and all of it has a value."""
+        matching = {
+            name: one
+            for name, one in self._values.items()
+            if one.is_event and name.startswith(pattern[:-1])
+        }
+        values = [one.value for one in matching.values() if one.value is not None]
+        if not values or len(values) < len(matching):
+            return False
+        domains = {_levels(one.domain) for one in matching.values()}
+        if len(domains) > 1:
+            return False
+        total = 0.0
+        for value in values:
+            total += value
+        joined = next(iter(matching.values()))._replace(
+            value=total,
+            how=_worst(matching.values()),
+            scope=_widest(matching.values()),
+        )
+        self._set(pattern, joined, ", ".join(matching))
+        return True
+
+    def _set(self, name: str, value: Quantity, spelling: str) -> None:
+        self.known[name] = value
+        self.numbers[name] = value.value
+        self.spellings[name] = spelling
+
+
+def _computed(metric: Metric, inputs: _Inputs) -> MetricValue | None:
+    if not inputs.has(metric):
+        return None
+    used = [inputs.known[name] for name in metric.formula.names]
+    domains = {_levels(quantity.domain) for quantity in used} - {None}
+    if not _holds(metric.domain, domains):
+        return None
+    if metric.condition is not None and not (metric.condition.evaluate(inputs.numbers) or 0) > 0:
+        return None
+    number = metric.formula.evaluate(inputs.numbers)
+    if number is None:
+        return None
+    return MetricValue(
+        name=metric.name,
+        unit=metric.unit,
+        value=number,
+        formula=" ".join(metric.formula.spelled(inputs.spellings).split()),
+        how=_worst(used),
+        description=metric.description,
+        domain=domains.pop() if len(domains) == 1 else None,
+        scope=_widest(used),
+        title=metric.title,
     )
+
+
+def _worst(used: Collection[Quantity]) -> How:
+    return max((one.how for one in used), key=_HOWS.index, default=How.ESTIMATED)
+
+
+def _widest(used: Collection[Quantity]) -> Scope | None:
+    scopes = (one.scope for one in used if one.scope is not None)
+    return max(scopes, key=_SCOPES.index, default=None)
 
 
 def _plain_name(value: Value) -> tuple[str, str]:

@@ -116,6 +116,7 @@ class Document:
     Attributes:
         source: the file's name as errors give it.
         sections: the document as TOML gives it.
+        is_compiled: the build has read it before.
     """
 
     def __init__(self, path: Path) -> None:
@@ -126,6 +127,7 @@ class Document:
         """
         self.source = str(path)
         compiled = _compiled(path)
+        self.is_compiled = compiled is not None
         if compiled is not None:
             self.sections = compiled
             self._headers: list[tuple[str, int, dict[str, int]]] = []

@@ -3,23 +3,43 @@
     formula  = term   { ("+" | "-") term }
     term     = signed { ("*" | "/") signed }
     signed   = { "-" } primary
-    primary  = number | name | function "(" formula { "," formula } ")" | "(" formula ")"
+    primary  = number | name | function "(" argument { "," argument } ")" | "(" formula ")"
     function = "abs" | "max" | "min" | "sqrt" | "sum"
+    argument = formula | pattern, and a pattern only of "sum"
+    pattern  = name "*"
 
-Names are events (see `identifier`) and variables such as `wall_seconds`; case matters. Operators
-bind and associate as in C. Evaluation is in double precision and never invents: a missing input,
-a division by zero, a root of a negative number or a result (even an intermediate one) beyond the
-range of a double make the whole formula None.
+    condition  = both { "or" both }
+    both       = comparison { "and" comparison }
+    comparison = formula [ ("<" | "<=" | ">" | ">=" | "==" | "!=") formula ]
+
+Names are events (see `identifier`), variables such as `wall_seconds` and constants such as
+`L1_line_bytes`; case matters. Operators bind and associate as in C. `sum(PM_DATA_FROM_L2*)` adds up
+every event that was asked for and begins so, and has a value only if each of them has one.
+
+Evaluation is in double precision and never invents: a missing input, a division by zero, a root of
+a negative number or a result (even an intermediate one) beyond the range of a double make the whole
+formula None. A condition comes to 1 or 0; a number in it holds if it is above zero.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from math import isfinite, sqrt
-from typing import NoReturn, Protocol
+from collections.abc import Callable, Mapping
+from math import isfinite
+from typing import NoReturn
 
 from gnomon.errors import FormulaError
+from gnomon.metrics.expression import (
+    FUNCTIONS,
+    Call,
+    Chain,
+    Name,
+    Negation,
+    Node,
+    Number,
+    Step,
+    Values,
+)
 
 MAX_LENGTH = 16_384
 """Longest formula accepted, in characters."""
@@ -30,12 +50,14 @@ MAX_DEPTH = 40
 _TOKEN = re.compile(
     r"(?P<space>[ \t\r\n]+)"
     r"|(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
+    r"|(?P<pattern>[A-Za-z_][A-Za-z0-9_]*\*)(?=[ \t\r\n]*[,)])"
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
+    r"|(?P<comparison>[<>=!]=|[<>])"
     r"|(?P<symbol>[-+*/(),])"
 )
+_WORDS = ("and", "or")
+_NAMES = re.compile(r"(?<![A-Za-z0-9_.])([A-Za-z_][A-Za-z0-9_]*)(?![A-Za-z0-9_]|[ ]*\()")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
-
-Values = Mapping[str, float | None]
 
 
 def identifier(name: str) -> str:
@@ -49,141 +71,35 @@ def identifier(name: str) -> str:
     return f"_{plain}" if plain[:1].isdigit() else plain
 
 
-class _Node(Protocol):
-    def evaluate(self, values: Values) -> float | None: ...
-
-
-class _Number:
-    __slots__ = ("value",)
-
-    def __init__(self, value: float) -> None:
-        self.value = value
-
-    def evaluate(self, values: Values) -> float | None:  # noqa: ARG002
-        return self.value
-
-
-class _Name:
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def evaluate(self, values: Values) -> float | None:
-        value = values.get(self.name)
-        if value is None:
-            return None
-        try:
-            return _finite(float(value))
-        except OverflowError:  # an int beyond the range of a double
-            return None
-
-
-class _Negation:
-    __slots__ = ("operand",)
-
-    def __init__(self, operand: _Node) -> None:
-        self.operand = operand
-
-    def evaluate(self, values: Values) -> float | None:
-        value = self.operand.evaluate(values)
-        return None if value is None else -value
-
-
-class _Chain:
-    """Operators of one precedence, applied from left to right: as long as one likes, never deep."""
-
-    __slots__ = ("first", "rest")
-
-    def __init__(self, first: _Node, rest: Sequence[tuple[str, _Node]]) -> None:
-        self.first = first
-        self.rest = tuple((_OPERATORS[symbol], operand) for symbol, operand in rest)
-
-    def evaluate(self, values: Values) -> float | None:
-        result = self.first.evaluate(values)
-        for operate, operand in self.rest:
-            right = operand.evaluate(values)
-            if result is None or right is None:
-                return None
-            result = operate(result, right)
-        return result
-
-
-class _Call:
-    __slots__ = ("arguments", "function")
-
-    def __init__(self, function: _Function, arguments: Sequence[_Node]) -> None:
-        self.function = function
-        self.arguments = tuple(arguments)
-
-    def evaluate(self, values: Values) -> float | None:
-        numbers = []
-        for argument in self.arguments:
-            number = argument.evaluate(values)
-            if number is None:
-                return None
-            numbers.append(number)
-        return self.function(numbers)
-
-
-def _finite(value: float) -> float | None:
-    return value if isfinite(value) else None
-
-
-def _divided(left: float, right: float) -> float | None:
-    return _finite(left / right) if right else None
-
-
-def _sum(numbers: Sequence[float]) -> float | None:
-    total = 0.0
-    for number in numbers:
-        total += number
-    return _finite(total)
-
-
-def _root(numbers: Sequence[float]) -> float | None:
-    return sqrt(numbers[0]) if numbers[0] >= 0 else None
-
-
-_Function = Callable[[Sequence[float]], float | None]
-
-_OPERATORS: dict[str, Callable[[float, float], float | None]] = {
-    "+": lambda left, right: _finite(left + right),
-    "-": lambda left, right: _finite(left - right),
-    "*": lambda left, right: _finite(left * right),
-    "/": _divided,
-}
-
-# Each function with the number of arguments it takes; None for one or more.
-_FUNCTIONS: dict[str, tuple[_Function, int | None]] = {
-    "abs": (lambda numbers: abs(numbers[0]), 1),
-    "max": (max, None),
-    "min": (min, None),
-    "sqrt": (_root, 1),
-    "sum": (_sum, None),
-}
-
-
 class Formula:
     """A parsed formula.
 
     Attributes:
         text: the formula as it was written.
-        names: every identifier that it needs a value for.
+        names: every identifier that it needs a value for; a pattern stands among them with its
+            star.
         source: the file or option that it comes from.
         line: line in that file.
     """
 
-    __slots__ = ("_root", "line", "names", "source", "text")
+    __slots__ = ("_is_condition", "_root", "line", "names", "source", "text")
 
     def __init__(
-        self, text: str, names: frozenset[str], source: str, line: int, root: _Node
+        self,
+        text: str,
+        names: frozenset[str],
+        source: str,
+        line: int,
+        root: Node | None,
+        *,
+        is_condition: bool = False,
     ) -> None:
         self.text = text
         self.names = names
         self.source = source
         self.line = line
         self._root = root
+        self._is_condition = is_condition
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Formula):
@@ -203,7 +119,17 @@ class Formula:
             values: a number for each of `names`, in the unit that the formula expects; a name
                 that is absent, None, infinite or not a number makes the result None.
         """
-        return self._root.evaluate(values)
+        return self._tree().evaluate(values)
+
+    def program(self) -> tuple[Step, ...]:
+        """Return the formula as a postfix program, from which C code is made."""
+        return tuple(self._tree().steps())
+
+    def _tree(self) -> Node:
+        if self._root is None:
+            parsed = parse(self.text, self.source, self.line, is_condition=self._is_condition)
+            self._root = parsed._root
+        return self._root  # type: ignore[return-value]
 
     def spelled(self, names: Mapping[str, str]) -> str:
         """Return the text with identifiers replaced: a formula as the user's own events put it.
@@ -215,18 +141,23 @@ class Formula:
         if not replaceable:
             return self.text
         return "".join(
-            names[token.text] if token.kind == "name" and token.text in replaceable else token.text
+            names[token.text]
+            if token.kind in ("name", "pattern") and token.text in replaceable
+            else token.text
             for token in _tokens(self.text, self.source, self.line, spaces=True)
         )
 
 
-def parse(text: str, source: str = "formula", line: int = 1) -> Formula:
+def parse(
+    text: str, source: str = "formula", line: int = 1, *, is_condition: bool = False
+) -> Formula:
     """Return the parsed formula.
 
     Args:
         text: the formula.
         source: the file or option that it comes from, named in errors.
         line: line in that file, named in errors.
+        is_condition: comparisons, `and` and `or` are taken as well.
 
     Raises:
         FormulaError: not a formula, or one of hostile length or depth; with source, line and
@@ -240,9 +171,18 @@ def parse(text: str, source: str = "formula", line: int = 1) -> Formula:
             f"the formula has {len(text)} characters; at most {MAX_LENGTH} are read",
         )
     parser = _Parser(_tokens(text, source, line), source, line)
-    root = parser.formula()
+    root = parser.condition() if is_condition else parser.formula()
     parser.end()
     return Formula(text, frozenset(parser.names), source, line, root)
+
+
+def trusted(text: str, source: str, *, is_condition: bool = False) -> Formula:
+    """Return a formula that is known to be right, as the shipped ones are; parsed when evaluated.
+
+    Most of the shipped formulas need events that were not counted, and are never evaluated.
+    """
+    names = frozenset(_NAMES.findall(text)).difference(_WORDS if is_condition else ())
+    return Formula(text, names, source, 1, None, is_condition=is_condition)
 
 
 class _Token:
@@ -282,44 +222,63 @@ class _Parser:
         self._line = line
         self._position = 0
         self._depth = 0
+        self._is_condition = False
 
-    def formula(self) -> _Node:
-        return self._chain("+-", self._term)
+    def condition(self) -> Node:
+        self._is_condition = True
+        return self._chain(("or",), self._both)
+
+    def formula(self) -> Node:
+        return self._chain(("+", "-"), self._term)
 
     def end(self) -> None:
         if self._token.kind != "end":
             self._refuse(self._token, f"expected an operator, found {_shown(self._token)}")
 
-    def _term(self) -> _Node:
-        return self._chain("*/", self._signed)
+    def _both(self) -> Node:
+        return self._chain(("and",), self._comparison)
 
-    def _chain(self, symbols: str, operand: Callable[[], _Node]) -> _Node:
+    def _comparison(self) -> Node:
+        left = self.formula()
+        if self._token.kind != "comparison":
+            return left
+        symbol = self._take().text
+        return Chain(left, [(symbol, self.formula())])
+
+    def _term(self) -> Node:
+        return self._chain(("*", "/"), self._signed)
+
+    def _chain(self, symbols: tuple[str, ...], operand: Callable[[], Node]) -> Node:
         first = operand()
         rest = []
-        while self._token.kind == "symbol" and self._token.text in symbols:
+        while self._token.text in symbols:
             symbol = self._take().text
             rest.append((symbol, operand()))
-        return _Chain(first, rest) if rest else first
+        return Chain(first, rest) if rest else first
 
-    def _signed(self) -> _Node:
+    def _signed(self) -> Node:
         negative = False
         while self._token.text == "-":
             self._take()
             negative = not negative
         primary = self._primary()
-        return _Negation(primary) if negative else primary
+        return Negation(primary) if negative else primary
 
-    def _primary(self) -> _Node:
+    def _primary(self) -> Node:
         token = self._take()
         if token.kind == "number":
             return self._number(token)
         if token.kind == "name":
             if self._token.text == "(":
                 return self._call(token)
-            if token.text in _FUNCTIONS:
+            if token.text in FUNCTIONS:
                 self._refuse(self._token, f"expected '(' after the function '{token.text}'")
-            self.names.add(token.text)
-            return _Name(token.text)
+            if self._is_condition and token.text in _WORDS:
+                self._refuse(token, f"expected a number, a name or '(', found {_shown(token)}")
+            return self._named(token)
+        if token.kind == "pattern":
+            problem = "stands for many events: write it as an argument of sum, as in sum("
+            self._refuse(token, f"the pattern {_shown(token)} {problem}{token.text[:40]})")
         if token.text != "(":
             self._refuse(token, f"expected a number, a name or '(', found {_shown(token)}")
         self._deeper(token)
@@ -327,27 +286,36 @@ class _Parser:
         self._close(token)
         return inner
 
-    def _number(self, token: _Token) -> _Node:
+    def _named(self, token: _Token) -> Node:
+        self.names.add(token.text)
+        return Name(token.text)
+
+    def _number(self, token: _Token) -> Node:
         value = float(token.text)
         if not isfinite(value):
             self._refuse(token, f"the number {_shown(token)} is too large")
-        return _Number(value)
+        return Number(value)
 
-    def _call(self, name: _Token) -> _Node:
-        if name.text not in _FUNCTIONS:
-            known = ", ".join(_FUNCTIONS)
+    def _call(self, name: _Token) -> Node:
+        if name.text not in FUNCTIONS:
+            known = ", ".join(FUNCTIONS)
             self._refuse(name, f"there is no function {_shown(name)}; there are {known}")
-        function, arity = _FUNCTIONS[name.text]
+        arity = FUNCTIONS[name.text][1]
         opening = self._take()
         self._deeper(opening)
-        arguments = [self.formula()]
+        arguments = [self._argument(name)]
         while self._token.text == ",":
             self._take()
-            arguments.append(self.formula())
+            arguments.append(self._argument(name))
         self._close(opening)
         if arity is not None and len(arguments) != arity:
             self._refuse(name, f"'{name.text}' takes {arity} argument, not {len(arguments)}")
-        return _Call(function, arguments)
+        return Call(name.text, arguments)
+
+    def _argument(self, function: _Token) -> Node:
+        if self._token.kind == "pattern" and function.text == "sum":
+            return self._named(self._take())
+        return self.formula()
 
     def _deeper(self, opening: _Token) -> None:
         self._depth += 1

@@ -5,15 +5,18 @@
     name = "BRANCH"
     description = "branches and their prediction"
     events = ["PAPI_TOT_INS", "PAPI_BR_INS", "PAPI_BR_MSP"]
+    metrics = ["branch_share"]          # optional: what it is for, shown first
+    cpus = ["skx", "clx"]               # optional: libpfm4's names of the core PMUs it is for
 
-Groups carry no metrics of their own: whatever can be computed from the events is
-(`gnomon.metrics.derived`).
+Whatever can be computed from the events is, whether it is named here or not
+(`gnomon.metrics.derived`). Where several groups share a number or name, the first that is for the
+machine's CPU is meant; such a group of one's own for a CPU stands in front of the one for all.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +24,7 @@ from gnomon.errors import UsageError
 from gnomon.metrics.document import Document, Entry, nearest
 
 SHIPPED = Path(__file__).parent / "data" / "groups.toml"
-SECTIONS = ("group", "metric", "aliases")
+SECTIONS = ("group", "metric", "quantity", "aliases", "variables")
 """What a file of definitions may hold: a user's file may have groups and metrics together."""
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
@@ -35,12 +38,16 @@ class Group(NamedTuple):
         name: letters, digits, `_` and `-`, beginning with a letter; case does not matter.
         description: one line.
         events: event names as people type them, each once.
+        metrics: names of metrics that the group is for.
+        cpus: libpfm4's names of the core PMUs that it is for, () for all.
     """
 
     number: int
     name: str
     description: str
     events: tuple[str, ...]
+    metrics: tuple[str, ...] = ()
+    cpus: tuple[str, ...] = ()
 
 
 def load_groups(path: Path | None = None) -> tuple[Group, ...]:
@@ -52,23 +59,30 @@ def load_groups(path: Path | None = None) -> tuple[Group, ...]:
     document = Document(path or SHIPPED)
     document.only(SECTIONS)
     groups: list[Group] = []
-    taken: dict[str, int] = {}
+    taken: dict[tuple[str, str], int] = {}
     for entry in document.entries("group"):
         group = _group(entry)
         for key, word in (("number", str(group.number)), ("name", group.name.lower())):
-            if word in taken:
-                entry.refuse(key, f"{key} {word!r} is taken by the group on line {taken[word]}")
-            taken[word] = entry.line
+            for cpu in group.cpus or ("",):
+                if (word, cpu) in taken:
+                    line = taken[word, cpu]
+                    entry.refuse(key, f"{key} {word!r} is taken by the group on line {line}")
+                taken[word, cpu] = entry.line
         groups.append(group)
     return tuple(groups)
 
 
-def find_group(groups: Iterable[Group], wanted: str | int) -> Group:
-    """Return the first group of a number or a name.
+def find_group(
+    groups: Iterable[Group],
+    wanted: str | int,
+    cpus: Callable[[], Collection[str]] = tuple,
+) -> Group:
+    """Return the first group of a number or a name that is for the machine's CPU.
 
     Args:
         groups: where to look; put a user's groups in front of the shipped ones.
         wanted: a number (3, "3") or a name, in any case.
+        cpus: gives libpfm4's names of the machine's core PMUs; called only if that matters.
 
     Raises:
         UsageError: no group answers to it; names the nearest ones.
@@ -77,19 +91,29 @@ def find_group(groups: Iterable[Group], wanted: str | int) -> Group:
     text = str(wanted).strip()
     if text.isascii() and text.isdigit():
         digits = text.lstrip("0") or "0"
-        for group in known:
-            if str(group.number) == digits:
-                return group
-    for group in known:
-        if group.name.lower() == text.lower():
-            return group
+        found = _first([group for group in known if str(group.number) == digits], cpus)
+        if found is not None:
+            return found
+    found = _first([group for group in known if group.name.lower() == text.lower()], cpus)
+    if found is not None:
+        return found
     hint = nearest(text, [group.name for group in known])
-    listed = ", ".join(f"{group.number} {group.name}" for group in known)
+    listed = ", ".join(dict.fromkeys(f"{group.number} {group.name}" for group in known))
     raise UsageError(f"no group '{_short(text)}'{hint or f'; there are {listed}'}")
 
 
+def _first(groups: Sequence[Group], cpus: Callable[[], Collection[str]]) -> Group | None:
+    """Return the first group that is for the CPU; a group for all is the last resort."""
+    bound = [group for group in groups if group.cpus]
+    here = frozenset(cpus()) if bound else frozenset()
+    for group in bound:
+        if here.intersection(group.cpus):
+            return group
+    return next((group for group in groups if not group.cpus), None)
+
+
 def _group(entry: Entry) -> Group:
-    entry.only(("number", "name", "description", "events"))
+    entry.only(Group._fields)
     name = entry.text("name")
     if not _NAME.fullmatch(name):
         entry.refuse("name", "a group's name is a letter, then up to 63 letters, digits, _ or -")
@@ -98,6 +122,8 @@ def _group(entry: Entry) -> Group:
         name=name,
         description=entry.text("description"),
         events=entry.words("events"),
+        metrics=entry.words("metrics") if "metrics" in entry.fields else (),
+        cpus=entry.words("cpus") if "cpus" in entry.fields else (),
     )
 
 
