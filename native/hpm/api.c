@@ -1,14 +1,7 @@
 /* What programs call; C. Source: HPM Toolkit users guide 3.2.2, section 3.7. */
 #include "gnomon/libhpm.h"
 
-#include <string.h>
-
 #include "engine.h"
-
-static size_t length_of(const char *label)
-{
-	return label ? strlen(label) : 0;
-}
 
 void hpmInit(int taskID, const char *progName)
 {
@@ -24,12 +17,12 @@ void hpmTerminate(int taskID)
 
 void hpmStart(int instID, const char *label)
 {
-	hpm_start("hpmStart", HPM_PROCESS, instID, HPM_AUTO_PARENT, label, length_of(label));
+	hpm_start("hpmStart", HPM_PROCESS, instID, HPM_AUTO_PARENT, label, HPM_TO_ZERO);
 }
 
 void hpmStartx(int instID, int par_ID, const char *label)
 {
-	hpm_start("hpmStartx", HPM_PROCESS, instID, par_ID, label, length_of(label));
+	hpm_start("hpmStartx", HPM_PROCESS, instID, par_ID, label, HPM_TO_ZERO);
 }
 
 void hpmStop(int instID)
@@ -39,12 +32,12 @@ void hpmStop(int instID)
 
 void hpmTstart(int instID, const char *label)
 {
-	hpm_start("hpmTstart", HPM_THREAD, instID, HPM_AUTO_PARENT, label, length_of(label));
+	hpm_start("hpmTstart", HPM_THREAD, instID, HPM_AUTO_PARENT, label, HPM_TO_ZERO);
 }
 
 void hpmTstartx(int instID, int par_ID, const char *label)
 {
-	hpm_start("hpmTstartx", HPM_THREAD, instID, par_ID, label, length_of(label));
+	hpm_start("hpmTstartx", HPM_THREAD, instID, par_ID, label, HPM_TO_ZERO);
 }
 
 void hpmTstop(int instID)

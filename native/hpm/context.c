@@ -3,14 +3,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/membarrier.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "engine.h"
+#include "quick.h"
 
 #define ARENA_BYTES (256 * 1024)
 #define TASKS_MAX 65536
@@ -43,18 +46,44 @@ void *hpm_take(struct hpm_engine *engine, size_t bytes)
 
 /* --- waiting ---------------------------------------------------------------------------------- */
 
-void hpm_wait_for(struct hpm_context *context)
-{
-	static const struct timespec moment = {.tv_nsec = 20000};
+static const struct timespec moment = {.tv_nsec = 20000};
 
-	/* Another thread needs it for a read at most; who spins could keep it from ever running. */
-	for (int tries = 0;; tries++) {
-		if (!atomic_load_explicit(&context->lock, memory_order_relaxed) &&
-		    !atomic_exchange_explicit(&context->lock, 1, memory_order_acquire))
-			return;
-		if (tries > 100)
-			nanosleep(&moment, NULL);
+void hpm_wait_for(const struct hpm_engine *engine, struct hpm_context *context)
+{
+	(void)engine;
+	pthread_mutex_lock(&context->claim);
+}
+
+void hpm_wait_for_claim(struct hpm_context *context)
+{
+	while (atomic_load(&context->is_claimed)) {
+		atomic_store(&context->is_held, 0);
+		/* Who claims it has it until then. */
+		pthread_mutex_lock(&context->claim);
+		atomic_store(&context->is_held, 1);
+		pthread_mutex_unlock(&context->claim);
 	}
+}
+
+void hpm_lock(const struct hpm_engine *engine, struct hpm_context *context)
+{
+	if (!engine->uses_locks)
+		return;
+	pthread_mutex_lock(&context->claim);
+	if (!engine->has_barrier || !context->thread)
+		return;
+	atomic_store(&context->is_claimed, 1);
+	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+	while (atomic_load(&context->is_held))
+		nanosleep(&moment, NULL);
+}
+
+void hpm_unlock(const struct hpm_engine *engine, struct hpm_context *context)
+{
+	if (!engine->uses_locks)
+		return;
+	atomic_store(&context->is_claimed, 0);
+	pthread_mutex_unlock(&context->claim);
 }
 
 /* --- which tasks ------------------------------------------------------------------------------ */
@@ -65,12 +94,12 @@ struct tasks {
 };
 
 /* Threads that only change the turns of groups are no part of the program. */
-static int is_ours(const char *folder, const char *name)
+static int is_ours(const char *folder, int tid)
 {
-	char path[300], comm[32] = "";
+	char path[128], comm[32] = "";
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/%s/comm", folder, name);
+	snprintf(path, sizeof(path), "%s/%d/comm", folder, tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		if (read(fd, comm, sizeof(comm) - 1) < 0)
@@ -81,13 +110,13 @@ static int is_ours(const char *folder, const char *name)
 }
 
 /* Adds the children that the kernel lists of a task, where it was built to list them. */
-static void add_children(const char *folder, const char *name, int *pids, int *n_pids)
+static void add_children(const char *folder, int tid, int *pids, int *n_pids)
 {
-	char path[300];
+	char path[128];
 	FILE *file;
 	int pid;
 
-	snprintf(path, sizeof(path), "%s/%s/children", folder, name);
+	snprintf(path, sizeof(path), "%s/%d/children", folder, tid);
 	file = fopen(path, "re");
 	while (file && *n_pids < TASKS_MAX && fscanf(file, "%d", &pid) == 1)
 		pids[(*n_pids)++] = pid;
@@ -119,10 +148,10 @@ static int find_tasks(struct tasks *tasks)
 		while (open && tasks->n < TASKS_MAX && (entry = readdir(open))) {
 			const int tid = atoi(entry->d_name);
 
-			if (tid <= 0 || (i == 0 && is_ours(folder, entry->d_name)))
+			if (tid <= 0 || (i == 0 && is_ours(folder, tid)))
 				continue;
 			tasks->tid[tasks->n++] = tid;
-			add_children(folder, entry->d_name, pids, &n_pids);
+			add_children(folder, tid, pids, &n_pids);
 		}
 		if (open)
 			closedir(open);
@@ -243,13 +272,12 @@ static int open_on(const struct hpm_engine *engine, const struct hpm_context *co
 	for (int p = 0; p < layout->n_packs; p++) {
 		const struct hpm_pack *pack = &layout->pack[p];
 		struct gn_group *group = context->group[target * layout->n_packs + p];
-		uint32_t flags = context->kind == HPM_PROCESS ? GN_INHERIT : GN_USER_READ;
 
-		if (!layout->rotates || !pack->is_turning)
-			flags |= GN_STARTED;
-		gn_group_begin(group, flags);
+		gn_group_begin(group, context->kind == HPM_PROCESS ? GN_INHERIT : GN_USER_READ);
 		for (int i = 0; !error && i < pack->n; i++)
 			error = gn_group_add(group, &pack->spec[i], tid, -1);
+		if (!error && !(layout->rotates && pack->is_turning))
+			error = gn_group_enable(group);
 	}
 	return error;
 }
@@ -317,6 +345,8 @@ int hpm_context_make(struct hpm_engine *engine, struct hpm_context *context, enu
 
 	context->kind = kind;
 	context->thread = thread;
+	context->quick_fd = -1;
+	pthread_mutex_init(&context->claim, NULL);
 	context->zero = hpm_take(engine, words + 1);
 	context->scratch = hpm_take(engine, words + 1);
 	return context->zero && context->scratch ? 0 : -ENOMEM;
@@ -334,11 +364,15 @@ void hpm_context_open(struct hpm_engine *engine, struct hpm_context *context)
 		context->is_open = 1;
 		error = turn_all(engine);
 	}
+	if (!error && is_thread && engine->layout.n_packs == 1 && !context->group[0]->mapped)
+		context->quick_fd = context->group[0]->fd[0];
+	context->quick_bytes = engine->layout.n_words * (int)sizeof(uint64_t);
 	if (!error)
 		error = hpm_context_read(engine, context, is_thread, context->zero);
 	if (!error)
 		return;
 	context->error = error;
+	context->quick_fd = -1;
 	if (context->group)
 		close_groups(engine, context);
 	context->is_open = 0;
@@ -346,7 +380,8 @@ void hpm_context_open(struct hpm_engine *engine, struct hpm_context *context)
 	hpm_error(NULL, HPM_NO_COUNTERS,
 		  "the counters of %s cannot be opened (%s), its sections have times alone; %s",
 		  is_thread ? "a thread" : "all threads", strerror(-error),
-		  error == -EMFILE ? "raise `ulimit -n`" : "`gnomon doctor` says what is in the way");
+		  error == -EMFILE ? "raise `ulimit -n`"
+				   : "`gnomon doctor` says what is in the way");
 }
 
 void hpm_context_close(struct hpm_engine *engine, struct hpm_context *context)
@@ -354,6 +389,7 @@ void hpm_context_close(struct hpm_engine *engine, struct hpm_context *context)
 	if (!context->is_open)
 		return;
 	context->is_open = 0;
+	context->quick_fd = -1;
 	turn_all(engine);
 	close_groups(engine, context);
 }
@@ -375,15 +411,15 @@ void hpm_context_forget(struct hpm_engine *engine, struct hpm_context *context)
 
 static int read_group(const struct gn_group *group, int is_own, uint64_t *words)
 {
-	const ssize_t size = (ssize_t)gn_reading_size(group->n);
-	ssize_t got;
+	const long size = (long)gn_reading_size(group->n);
+	long got;
 
-	if (is_own || !group->mapped)
+	if (is_own && group->mapped)
 		return gn_group_read(group, (struct gn_reading *)words);
-	got = read(group->fd[0], words, (size_t)size);
+	got = hpm_read(group->fd[0], words, (size_t)size);
 	if (got == size)
 		return 0;
-	return got < 0 ? -errno : -EBUSY;
+	return got < 0 ? (int)got : -EBUSY;
 }
 
 /* Inherited events are read one by one; the times are their leader's. */
@@ -398,10 +434,10 @@ static int read_inherited(const struct hpm_engine *engine, const struct hpm_cont
 
 		for (int i = 0; i < group->n; i++) {
 			uint64_t word[3];
-			const ssize_t got = read(group->fd[i], word, sizeof(word));
+			const long got = hpm_read(group->fd[i], word, sizeof(word));
 
-			if (got != (ssize_t)sizeof(word))
-				return got < 0 ? -errno : -EBUSY;
+			if (got != (long)sizeof(word))
+				return got < 0 ? (int)got : -EBUSY;
 			at[1] += i ? 0 : word[1];
 			at[2] += i ? 0 : word[2];
 			at[3 + i] += word[0];
@@ -410,8 +446,8 @@ static int read_inherited(const struct hpm_engine *engine, const struct hpm_cont
 	return 0;
 }
 
-int hpm_context_read(const struct hpm_engine *engine, const struct hpm_context *context, int is_own,
-		     uint64_t *words)
+int hpm_context_read_all(const struct hpm_engine *engine, const struct hpm_context *context,
+			 int is_own, uint64_t *words)
 {
 	const struct hpm_layout *layout = &engine->layout;
 	int error = 0;
@@ -419,8 +455,7 @@ int hpm_context_read(const struct hpm_engine *engine, const struct hpm_context *
 	if (context->kind == HPM_THREAD) {
 		/* The clock comes last, so that no group can have run for longer. */
 		for (int p = layout->n_packs - 1; !error && p >= 0; p--)
-			error = read_group(context->group[p], is_own,
-					   words + layout->pack[p].word);
+			error = read_group(context->group[p], is_own, words + layout->pack[p].word);
 		return error;
 	}
 	memset(words, 0, (size_t)layout->n_words * sizeof(*words));

@@ -14,6 +14,7 @@
 #include <gnomon/perf.h>
 #include <gnomon/rotate.h>
 
+#include "quick.h"
 #include "raw.h"
 #include "report.h"
 
@@ -41,8 +42,17 @@ struct hpm_layout {
 
 /* Counters that are open: a thread's own, or those of all threads and processes. */
 struct hpm_context {
-	_Atomic uint32_t lock; /* of its sections, too */
+	/*
+	 * Of a thread's context: the thread has it, or another one wants it; see hpm_lock(). Of all
+	 * threads' context: locked. That is the lock of the context's sections, too.
+	 */
+	_Atomic int is_held;
+	_Atomic int is_claimed;
+	pthread_mutex_t claim; /* of those who claim it */
 	enum hpm_kind kind;
+	int quick_fd; /* one read(2) of so many bytes of it gives the snapshot; -1: more is needed
+		       */
+	int quick_bytes;
 	int is_open;
 	int error; /* the errno, where it could not be opened */
 	int n_targets;
@@ -83,10 +93,10 @@ struct hpm_section {
 	struct hpm_thread *starter;
 	struct hpm_section *parent;
 	struct hpm_raw_slot *slot;
-	uint64_t begin_ns;
-	uint64_t cover_ns;   /* since when a child has been active, too */
-	uint64_t covered_ns; /* total since the start */
-	uint64_t *begin;     /* snapshots of those moments */
+	uint64_t begin_ticks;
+	uint64_t cover_ticks;	/* since when a child has been active, too */
+	uint64_t covered_ticks; /* total since the start */
+	uint64_t *begin;	/* snapshots of those moments */
 	uint64_t *cover;
 	uint64_t *covered;
 };
@@ -100,10 +110,12 @@ enum hpm_state {
 struct hpm_engine {
 	_Atomic int state;
 	int uses_locks;
+	int has_barrier; /* membarrier(2) */
 	int is_exclusive;
 	int is_child;
 	int id_limit; /* ids are less than it */
-	uint64_t init_ns;
+	uint64_t init_ticks;
+	uint64_t init_ns; /* of gn_clock_ns() */
 	struct hpm_settings settings;
 	struct hpm_layout layout;
 	struct hpm_raw_file file;
@@ -143,8 +155,8 @@ enum hpm_error {
  * Counts an error and says so on stderr, once for each kind of error and section (NULL: none).
  * errno stays as it is.
  */
-__attribute__((format(printf, 3, 4))) void
-hpm_error(struct hpm_section *section, enum hpm_error error, const char *format, ...);
+__attribute__((format(printf, 3, 4))) void hpm_error(struct hpm_section *section,
+						     enum hpm_error error, const char *format, ...);
 
 /* --- setup.c -----------------------------------------------------------------------------------*/
 
@@ -157,7 +169,8 @@ int hpm_setup(struct hpm_engine *engine, struct hpm_raw_plan *plan);
 
 /* --- context.c ---------------------------------------------------------------------------------*/
 
-/* Memory that stays for as long as the process; zero. NULL: there is none. engine->mutex is held. */
+/* Memory that stays for as long as the process; zero. NULL: there is none. engine->mutex is held.
+ */
 void *hpm_take(struct hpm_engine *engine, size_t bytes);
 
 /* Counters to be opened later; zero before. 0 or -ENOMEM. engine->mutex is held. */
@@ -171,35 +184,92 @@ void hpm_context_close(struct hpm_engine *engine, struct hpm_context *context);
 /* In a child: gives back what it got of its parent's descriptors, which go on counting there. */
 void hpm_context_forget(struct hpm_engine *engine, struct hpm_context *context);
 
-/* The snapshot now. 0 or a negative errno. is_own: the calling thread's. */
-int hpm_context_read(const struct hpm_engine *engine, const struct hpm_context *context, int is_own,
-		     uint64_t *words);
+/* The snapshot now. 0 or a negative errno. is_own: the calling thread's. errno stays. */
+int hpm_context_read_all(const struct hpm_engine *engine, const struct hpm_context *context,
+			 int is_own, uint64_t *words);
 
-void hpm_wait_for(struct hpm_context *context);
-
-static inline void hpm_lock(const struct hpm_engine *engine, struct hpm_context *context)
+static inline int hpm_context_read(const struct hpm_engine *engine,
+				   const struct hpm_context *context, int is_own, uint64_t *words)
 {
-	if (engine->uses_locks &&
-	    atomic_exchange_explicit(&context->lock, 1, memory_order_acquire))
-		hpm_wait_for(context);
+	if (context->quick_fd >= 0 &&
+	    hpm_read(context->quick_fd, words, (size_t)context->quick_bytes) ==
+		    context->quick_bytes)
+		return 0;
+	return hpm_context_read_all(engine, context, is_own, words);
 }
 
-static inline void hpm_unlock(const struct hpm_engine *engine, struct hpm_context *context)
+void hpm_wait_for(const struct hpm_engine *engine, struct hpm_context *context);
+void hpm_wait_for_claim(struct hpm_context *context);
+
+/*
+ * A context is nearly always locked by the thread whose it is, which then costs two plain stores:
+ * whoever else wants it says so and makes the kernel order the memory of all threads
+ * (membarrier(2)) before it looks whether the thread has it.
+ */
+static inline void hpm_lock_own(const struct hpm_engine *engine, struct hpm_context *context)
 {
-	if (engine->uses_locks)
-		atomic_store_explicit(&context->lock, 0, memory_order_release);
+	if (!engine->uses_locks)
+		return;
+	if (!engine->has_barrier || !context->thread) {
+		hpm_wait_for(engine, context);
+		return;
+	}
+	atomic_store_explicit(&context->is_held, 1, memory_order_relaxed);
+	atomic_signal_fence(memory_order_seq_cst);
+	if (atomic_load_explicit(&context->is_claimed, memory_order_acquire))
+		hpm_wait_for_claim(context);
 }
+
+static inline void hpm_unlock_own(const struct hpm_engine *engine, struct hpm_context *context)
+{
+	if (!engine->uses_locks)
+		return;
+	if (!engine->has_barrier || !context->thread)
+		pthread_mutex_unlock(&context->claim);
+	else
+		atomic_store_explicit(&context->is_held, 0, memory_order_release);
+}
+
+/* The same by another thread than the context's. */
+void hpm_lock(const struct hpm_engine *engine, struct hpm_context *context);
+void hpm_unlock(const struct hpm_engine *engine, struct hpm_context *context);
 
 /* --- life.c ------------------------------------------------------------------------------------*/
+
+/* For hpm_ticks(). */
+extern int hpm_uses_counter;
 
 void hpm_init(const char *program);
 void hpm_terminate(const char *caller);
 
+/* On a page that the kernel clears in a forked child, which so begins afresh. */
+struct hpm_process {
+	struct hpm_engine *_Atomic engine;
+	pthread_mutex_t mutex; /* of making it */
+};
+
+extern struct hpm_process *_Atomic hpm_process_page;
+extern __thread struct hpm_thread *hpm_self __attribute__((tls_model("initial-exec")));
+
+struct hpm_thread *hpm_enter_slowly(const char *caller, int id);
+
 /*
- * The running engine of this process, and the calling thread, marked busy; NULL after an error that
- * was reported.
+ * The calling thread, marked busy, with the running engine of this process; NULL after an error
+ * that was reported.
  */
-struct hpm_thread *hpm_enter(const char *caller, int id);
+static inline struct hpm_thread *hpm_enter(const char *caller, int id)
+{
+	struct hpm_process *here = atomic_load_explicit(&hpm_process_page, memory_order_acquire);
+	struct hpm_thread *thread = hpm_self;
+
+	if (!thread || thread->is_busy ||
+	    thread->engine != atomic_load_explicit(&here->engine, memory_order_relaxed) ||
+	    atomic_load_explicit(&thread->engine->state, memory_order_relaxed) != HPM_RUNNING)
+		return hpm_enter_slowly(caller, id);
+	thread->is_busy = 1;
+	atomic_signal_fence(memory_order_seq_cst);
+	return thread;
+}
 
 static inline void hpm_leave(struct hpm_thread *thread)
 {
@@ -208,6 +278,9 @@ static inline void hpm_leave(struct hpm_thread *thread)
 }
 
 /* --- sections.c --------------------------------------------------------------------------------*/
+
+/* The length of a label that ends with a zero byte. */
+#define HPM_TO_ZERO ((size_t)-1)
 
 void hpm_start(const char *caller, enum hpm_kind kind, int id, int parent, const char *label,
 	       size_t length);

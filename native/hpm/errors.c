@@ -61,7 +61,8 @@ void hpm_error(struct hpm_section *section, enum hpm_error error, const char *fo
 	__atomic_fetch_add(&hpm_error_count_, 1, __ATOMIC_RELAXED);
 	if (is_first(section, error)) {
 		/* Plug-ins have a line of their own in the guide (2.8). */
-		snprintf(line, sizeof(line), error == HPM_PLUGIN ? "HPM ERROR - " : "hpmcount ERROR - %s: ",
+		snprintf(line, sizeof(line),
+			 error == HPM_PLUGIN ? "HPM ERROR - " : "hpmcount ERROR - %s: ",
 			 beginnings[error]);
 		length = strlen(line);
 		va_start(arguments, format);

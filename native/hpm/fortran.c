@@ -1,7 +1,7 @@
 /*
  * The same for Fortran. A character argument's length comes last, by value: as size_t in gfortran
- * from version 8 on, as int in older compilers, so that only 32 bits of it hold. Compilers differ in
- * what they append to a name; there is one for each.
+ * from version 8 on, as int in older compilers, so that only 32 bits of it hold. Compilers differ
+ * in what they append to a name; there is one for each.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -85,8 +85,7 @@ static int evaluate(const struct hpm_raw_event *raw, const double *counts, doubl
 		    double *value)
 {
 	struct gn_op op[HPM_RAW_OPS_MAX];
-	const struct gn_event event = {
-		.n = (int)raw->n_natives, .ops = (int)raw->n_ops, .op = op};
+	const struct gn_event event = {.n = (int)raw->n_natives, .ops = (int)raw->n_ops, .op = op};
 
 	for (uint32_t i = 0; i < raw->n_ops; i++)
 		op[i] = (struct gn_op){(enum gn_op_kind)raw->op[i].kind, (int)raw->op[i].native,
@@ -162,18 +161,18 @@ struct list {
 	int n;
 };
 
-static double seconds(uint64_t ns)
+static double seconds(const struct hpm_raw_header *header, uint64_t ticks)
 {
-	return (double)ns / NS_PER_S;
+	return (double)ticks / header->ticks_hz;
 }
 
-/* Seconds since the epoch of a moment of the raw file's clock. */
-static double epoch_s(const struct hpm_raw_header *header, uint64_t ns)
+/* Seconds since the epoch of a moment of the sections' clock. */
+static double epoch_s(const struct hpm_raw_header *header, uint64_t ticks)
 {
-	const double since = ns >= header->raw_ns ? seconds(ns - header->raw_ns)
-						  : -seconds(header->raw_ns - ns);
+	const double since = ticks >= header->ticks ? seconds(header, ticks - header->ticks)
+						    : -seconds(header, header->ticks - ticks);
 
-	return seconds(header->realtime_ns) + since;
+	return (double)header->realtime_ns / NS_PER_S + since;
 }
 
 static hpm_data_item *add_item(struct list *list, int n_data)
@@ -189,7 +188,7 @@ static hpm_data_item *add_item(struct list *list, int n_data)
 	item->process_id = (int)list->raw->header->pid;
 	for (int t = 0; t < HPM_NTIM; t++)
 		item->times[t] = NAN;
-	item->times[HPM_TIME_INIT] = epoch_s(list->raw->header, list->raw->header->raw_ns);
+	item->times[HPM_TIME_INIT] = epoch_s(list->raw->header, list->raw->header->ticks);
 	list->n++;
 	return item;
 }
@@ -248,7 +247,8 @@ static int add_group(struct list *list, struct hpm_raw_slot *slot, uint32_t g, i
 	struct hpm_raw_copy *copy =
 		hpm_raw_copy_of(slot, header->n_words, atomic_load(&slot->sequence));
 	const uint64_t *words = copy->word + (is_exclusive ? header->n_words : 0);
-	const double wall = seconds(is_exclusive ? copy->exclusive_ns : copy->wall_ns);
+	const double wall =
+		seconds(header, is_exclusive ? copy->exclusive_ticks : copy->wall_ticks);
 	const struct hpm_raw_slot *parent = slot_of(raw, slot->parent);
 	hpm_data_item *item = add_item(list, (int)group->n);
 
@@ -256,9 +256,9 @@ static int add_group(struct list *list, struct hpm_raw_slot *slot, uint32_t g, i
 		return -ENOMEM;
 	item->times[HPM_TIME_WALLCLOCK] = wall;
 	item->times[HPM_TIME_CYCLE] = wall;
-	item->times[HPM_TIME_START] = epoch_s(header, copy->first_ns);
-	item->times[HPM_TIME_STOP] = epoch_s(header, copy->last_ns);
-	item->times[HPM_TIME_OVERHEAD] = seconds(slot->overhead_ns);
+	item->times[HPM_TIME_START] = epoch_s(header, copy->first_ticks);
+	item->times[HPM_TIME_STOP] = epoch_s(header, copy->last_ticks);
+	item->times[HPM_TIME_OVERHEAD] = seconds(header, slot->overhead_ticks);
 	item->is_mplex_cont = g > 0;
 	item->instr_id = slot->id;
 	item->count = clamped(is_exclusive ? copy->exclusive_count : copy->count);

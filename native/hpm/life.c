@@ -1,15 +1,16 @@
 /* From hpmInit to hpmTerminate, in this process and in those that it forks. */
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <gnomon/clock.h>
-
 #include "engine.h"
+#include "quick.h"
 
 /* In Linux since 4.14; the C library's headers may be older than the kernel. */
 #ifndef MADV_WIPEONFORK
@@ -18,31 +19,27 @@
 
 #define SECTIONS_DEFAULT 1000
 
-/* On a page that the kernel clears in a forked child, which so begins afresh. */
-struct process {
-	struct hpm_engine *_Atomic engine;
-	pthread_mutex_t mutex; /* of making it */
-};
+int hpm_uses_counter;
 
-static struct process *_Atomic process_page;
+struct hpm_process *_Atomic hpm_process_page;
 static struct hpm_engine *last_engine; /* of this process or, in a child, of its parent */
 static char program_name[1024];
 static pthread_key_t thread_end;
 
-static __thread struct hpm_thread *self __attribute__((tls_model("initial-exec")));
+__thread struct hpm_thread *hpm_self __attribute__((tls_model("initial-exec")));
 
 /* --- the process ------------------------------------------------------------------------------ */
 
 static void wipe(void)
 {
-	memset(process_page, 0, sizeof(*process_page));
+	memset(hpm_process_page, 0, sizeof(*hpm_process_page));
 }
 
 static void end_thread(void *argument);
 
 static void at_exit(void)
 {
-	struct process *process = process_page;
+	struct hpm_process *process = hpm_process_page;
 	struct hpm_engine *engine = process ? process->engine : NULL;
 
 	if (engine && engine->state == HPM_RUNNING)
@@ -52,7 +49,7 @@ static void at_exit(void)
 static void make_page(void)
 {
 	const size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
-	struct process *made =
+	struct hpm_process *made =
 		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (made == MAP_FAILED)
@@ -61,17 +58,17 @@ static void make_page(void)
 		munmap(made, bytes);
 		return;
 	}
-	process_page = made;
+	hpm_process_page = made;
 	if (madvise(made, bytes, MADV_WIPEONFORK))
 		pthread_atfork(NULL, NULL, wipe);
 }
 
-static struct process *process(void)
+static struct hpm_process *process(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 	pthread_once(&once, make_page);
-	return process_page;
+	return hpm_process_page;
 }
 
 /* --- making an engine ------------------------------------------------------------------------- */
@@ -120,14 +117,16 @@ static void describe_run(struct hpm_engine *engine, struct hpm_raw_header *heade
 	header->task = (int32_t)hpm_mpi_task();
 	header->is_child = (uint32_t)engine->is_child;
 	header->flags |= engine->is_exclusive ? HPM_RAW_EXCLUSIVE : 0;
-	header->raw_ns = gn_clock_ns();
+	engine->init_ns = gn_clock_ns();
+	engine->init_ticks = hpm_ticks(hpm_uses_counter);
+	header->ticks = engine->init_ticks;
+	header->ticks_hz = hpm_uses_counter ? gn_clock_hz() : 1e9;
 	header->realtime_ns = epoch_ns();
 	hpm_rusage(header->rusage);
 	hpm_instance_now(&instance, header->host);
 	snprintf(header->program, sizeof(header->program), "%s", program_name);
 	length = readlink("/proc/self/exe", header->command, sizeof(header->command) - 1);
 	header->command[length > 0 ? length : 0] = '\0';
-	engine->init_ns = header->raw_ns;
 }
 
 static int make_tables(struct hpm_engine *engine, struct hpm_raw_plan *plan)
@@ -177,8 +176,10 @@ static struct hpm_engine *make_engine(int is_child)
 	hpm_settings_read(&engine->settings, program_name);
 	engine->is_exclusive = hpm_says_yes("HPM_EXCLUSIVE_VALUES");
 	engine->uses_locks = hpm_says("HPM_USE_PTHREAD_MUTEX", 1);
-	engine->id_limit = (int)hpm_number("HPM_NUM_INST_PTS", 2, HPM_RAW_SECTIONS_MAX,
-					   SECTIONS_DEFAULT + 1);
+	engine->has_barrier =
+		!syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+	engine->id_limit =
+		(int)hpm_number("HPM_NUM_INST_PTS", 2, HPM_RAW_SECTIONS_MAX, SECTIONS_DEFAULT + 1);
 	engine->section = hpm_take(engine, (size_t)engine->id_limit * sizeof(*engine->section));
 	if (engine->section)
 		error = make_tables(engine, plan);
@@ -197,7 +198,7 @@ out:
 }
 
 /* The engine of this process, made if there is none. */
-static struct hpm_engine *begin(struct process *here)
+static struct hpm_engine *begin(struct hpm_process *here)
 {
 	struct hpm_engine *engine;
 
@@ -206,10 +207,10 @@ static struct hpm_engine *begin(struct process *here)
 	if (!engine) {
 		if (last_engine)
 			forget_parent(last_engine);
-		if (gn_clock_init())
-			engine = NULL;
-		else
+		if (!gn_clock_init()) {
+			hpm_uses_counter = gn_clock_source() != GN_CLOCK_VDSO;
 			engine = make_engine(last_engine != NULL);
+		}
 		if (engine)
 			last_engine = engine;
 		here->engine = engine;
@@ -223,7 +224,7 @@ static struct hpm_engine *begin(struct process *here)
 void hpm_init(const char *program)
 {
 	const int before = errno;
-	struct process *here = process();
+	struct hpm_process *here = process();
 
 	if (!here) {
 		hpm_error(NULL, HPM_NO_MEMORY, "hpmInit: nothing is measured; free some memory");
@@ -249,16 +250,16 @@ void hpm_init(const char *program)
 static void end_thread(void *argument)
 {
 	struct hpm_thread *thread = argument;
-	struct hpm_engine *engine = process_page->engine;
+	struct hpm_engine *engine = hpm_process_page->engine;
 
 	if (!engine || thread->engine != engine)
 		return;
 	pthread_mutex_lock(&engine->mutex);
-	hpm_lock(engine, &thread->context);
+	hpm_lock_own(engine, &thread->context);
 	thread->has_ended = 1;
 	if (!thread->active)
 		hpm_context_close(engine, &thread->context);
-	hpm_unlock(engine, &thread->context);
+	hpm_unlock_own(engine, &thread->context);
 	pthread_mutex_unlock(&engine->mutex);
 }
 
@@ -282,11 +283,11 @@ static struct hpm_thread *enter_first(struct hpm_engine *engine)
 		return NULL;
 	}
 	pthread_setspecific(thread_end, thread);
-	self = thread;
+	hpm_self = thread;
 	return thread;
 }
 
-static struct hpm_engine *no_engine(struct process *here, const char *caller, int id)
+static struct hpm_engine *no_engine(struct hpm_process *here, const char *caller, int id)
 {
 	if (here && last_engine && last_engine->state == HPM_RUNNING)
 		return begin(here);
@@ -297,36 +298,40 @@ static struct hpm_engine *no_engine(struct process *here, const char *caller, in
 	return NULL;
 }
 
-struct hpm_thread *hpm_enter(const char *caller, int id)
+struct hpm_thread *hpm_enter_slowly(const char *caller, int id)
 {
-	struct process *here = atomic_load_explicit(&process_page, memory_order_acquire);
-	struct hpm_engine *engine =
-		here ? atomic_load_explicit(&here->engine, memory_order_acquire) : NULL;
-	struct hpm_thread *thread = self;
+	struct hpm_process *here = hpm_process_page;
+	struct hpm_engine *engine = here ? here->engine : NULL;
+	struct hpm_thread *thread = hpm_self;
+	const int before = errno;
 
 	if (!engine)
 		engine = no_engine(here, caller, id);
 	if (!engine)
-		return NULL;
-	if (atomic_load_explicit(&engine->state, memory_order_relaxed) != HPM_RUNNING) {
+		goto fail;
+	if (engine->state != HPM_RUNNING) {
 		hpm_error(NULL, HPM_TERMINATED,
 			  "%s(%d): it comes after hpmTerminate; call that last", caller, id);
-		return NULL;
+		goto fail;
 	}
 	if (!thread || thread->engine != engine)
 		thread = enter_first(engine);
 	if (!thread)
-		return NULL;
+		goto fail;
 	if (thread->is_busy) {
 		hpm_error(NULL, HPM_IN_SIGNAL,
 			  "%s(%d): its signal came in the middle of another call of libhpm; block "
 			  "the signal around those calls",
 			  caller, id);
-		return NULL;
+		goto fail;
 	}
 	thread->is_busy = 1;
 	atomic_signal_fence(memory_order_seq_cst);
+	errno = before;
 	return thread;
+fail:
+	errno = before;
+	return NULL;
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */
@@ -349,15 +354,35 @@ static void close_all(struct hpm_engine *engine)
 	pthread_mutex_unlock(&engine->mutex);
 }
 
+/* The rate of the counter over the whole run; returns the run's seconds. */
+static double measure_hz(const struct hpm_engine *engine)
+{
+	const double seconds = (double)(gn_clock_ns() - engine->init_ns) / 1e9;
+	const double ticks = (double)(hpm_ticks(hpm_uses_counter) - engine->init_ticks);
+
+	/* Shorter than that, reading both clocks takes too much of the time. */
+	if (hpm_uses_counter && seconds > 0.1 && ticks > 0)
+		engine->file.raw.header->ticks_hz = ticks / seconds;
+	return seconds;
+}
+
 void hpm_terminate(const char *caller)
 {
 	const int before = errno;
-	struct process *here = process_page;
+	struct hpm_process *here = hpm_process_page;
 	struct hpm_engine *engine = here ? here->engine : NULL;
 	int running = HPM_RUNNING;
 	double rusage[HPM_RAW_RUSAGE];
 	double stopped, wall_s;
 
+	if (hpm_self && hpm_self->engine == engine && engine && hpm_self->is_busy) {
+		hpm_error(NULL, HPM_IN_SIGNAL,
+			  "%s: its signal came in the middle of another call of libhpm, nothing is "
+			  "written; `gnomon repair` %s",
+			  caller, engine->file.path);
+		errno = before;
+		return;
+	}
 	if (!engine) {
 		/* A child that started no section has nothing to write. */
 		if (!last_engine)
@@ -366,14 +391,14 @@ void hpm_terminate(const char *caller)
 		return;
 	}
 	if (!atomic_compare_exchange_strong(&engine->state, &running, HPM_ENDING)) {
-		hpm_error(NULL, HPM_TERMINATED,
-			  "%s: the output has been written; call it once", caller);
+		hpm_error(NULL, HPM_TERMINATED, "%s: the output has been written; call it once",
+			  caller);
 		errno = before;
 		return;
 	}
 	hpm_stop_all(engine);
 	hpm_rusage(rusage);
-	wall_s = (double)(gn_clock_ns() - engine->init_ns) / 1e9;
+	wall_s = measure_hz(engine);
 	stopped = (double)epoch_ns() / 1e9;
 	close_all(engine);
 	if (!hpm_conclude(&engine->file.raw, &engine->settings, rusage, stopped, wall_s,

@@ -61,8 +61,9 @@ struct hpm_raw_header {
 	uint32_t pid;
 	int32_t task;	      /* of MPI, -1: none */
 	uint32_t is_child;    /* forked from a process that called hpmInit */
-	uint64_t raw_ns;      /* CLOCK_MONOTONIC_RAW at hpmInit */
+	uint64_t ticks;	      /* of the clock of all sections, at hpmInit */
 	uint64_t realtime_ns; /* CLOCK_REALTIME at the same moment */
+	double ticks_hz;
 	double rusage[HPM_RAW_RUSAGE]; /* at hpmInit */
 	char host[256];
 	char program[1024]; /* hpmInit's */
@@ -89,7 +90,7 @@ struct hpm_raw_event {
 	char name[256];
 	char component[32];
 	char unit[16];
-	char description[512];
+	char description[1024];
 	char reason[512]; /* why it is not counted; "" if it is */
 	double scale;
 	uint32_t modes;
@@ -127,19 +128,19 @@ struct hpm_raw_slot {
 	int32_t thread;
 	_Atomic uint32_t sequence;
 	uint32_t zero;
-	uint64_t overhead_ns; /* in the calls that start and stop it */
+	uint64_t overhead_ticks; /* in the calls that start and stop it */
 	char label[HPM_LABEL_MAX];
 };
 
-/* One set of totals and, from `exclusive_ns` on, those of exclusive values. */
+/* One set of totals and, from `exclusive_count` on, those of exclusive values. */
 struct hpm_raw_copy {
-	uint64_t count;	   /* stops */
-	uint64_t wall_ns;
-	uint64_t first_ns; /* first start and last stop, by the clock of raw_ns */
-	uint64_t last_ns;
+	uint64_t count; /* stops */
+	uint64_t wall_ticks;
+	uint64_t first_ticks; /* first start and last stop */
+	uint64_t last_ticks;
 	uint64_t lost; /* starts or stops whose counters could not be read */
 	uint64_t exclusive_count;
-	uint64_t exclusive_ns;
+	uint64_t exclusive_ticks;
 	uint64_t word[]; /* n_words, and as many of exclusive values */
 };
 
@@ -206,7 +207,8 @@ int hpm_raw_create(struct hpm_raw_file *file, const struct hpm_raw_plan *plan, u
 /* Another slot, zero but for its id; NULL if there is no more room. */
 struct hpm_raw_slot *hpm_raw_add(struct hpm_raw_file *file, int id);
 
-/* The output has been written: the file goes. The mapping stays, as threads may still look at it. */
+/* The output has been written: the file goes. The mapping stays, as threads may still look at it.
+ */
 void hpm_raw_remove(struct hpm_raw_file *file);
 
 /* --- reading: raw_read.c -----------------------------------------------------------------------*/

@@ -10,10 +10,14 @@
 #include <errno.h>
 #include <string.h>
 
-#include <gnomon/clock.h>
-
 #include "engine.h"
 #include "gnomon/libhpm.h"
+#include "quick.h"
+
+static inline uint64_t now(void)
+{
+	return hpm_ticks(hpm_uses_counter);
+}
 
 /* --- finding ---------------------------------------------------------------------------------- */
 
@@ -36,6 +40,10 @@ static struct hpm_section *bad_id(const struct hpm_engine *engine, const char *c
 /* At most HPM_LABEL_MAX - 1 bytes, no character cut in two; Fortran's blanks at the end go. */
 static void set_label(char *to, const char *label, size_t length)
 {
+	if (!label)
+		label = "";
+	if (length == HPM_TO_ZERO)
+		length = strlen(label);
 	while (length && label[length - 1] == ' ')
 		length--;
 	if (length >= HPM_LABEL_MAX) {
@@ -51,6 +59,7 @@ static struct hpm_section *make(struct hpm_engine *engine, struct hpm_thread *th
 				enum hpm_kind kind, int id, const char *label, size_t length)
 {
 	const size_t words = (size_t)engine->layout.n_words * sizeof(uint64_t);
+	const int before = errno;
 	struct hpm_section *section;
 	uint64_t *snapshots;
 
@@ -84,6 +93,7 @@ static struct hpm_section *make(struct hpm_engine *engine, struct hpm_thread *th
 	atomic_store_explicit(&engine->section[id], section, memory_order_release);
 out:
 	pthread_mutex_unlock(&engine->mutex);
+	errno = before;
 	return section;
 }
 
@@ -143,8 +153,9 @@ static int pop(struct hpm_frames *frames, const struct hpm_section *section)
 	if (at < 0)
 		return 0;
 	frames->n--;
-	memmove(&frames->section[at], &frames->section[at + 1],
-		(size_t)(frames->n - at) * sizeof(struct hpm_section *));
+	if (at < frames->n)
+		memmove(&frames->section[at], &frames->section[at + 1],
+			(size_t)(frames->n - at) * sizeof(struct hpm_section *));
 	return 1;
 }
 
@@ -172,7 +183,7 @@ static struct hpm_section *parent_of(const struct hpm_engine *engine,
 	found = find(engine, parent);
 	if (found && found->kind == section->kind && found != section)
 		return found;
-	what = !found			? "which was never started"
+	what = !found		  ? "which was never started"
 	       : found == section ? "which is itself"
 				  : "which counts the other kind of threads";
 	hpm_error(section, HPM_BAD_PARENT,
@@ -185,42 +196,44 @@ static struct hpm_section *parent_of(const struct hpm_engine *engine,
 /* --- covering --------------------------------------------------------------------------------- */
 
 static void begin_cover(struct hpm_section *section, int n_words, const uint64_t *words,
-			uint64_t ns)
+			uint64_t ticks)
 {
 	memcpy(section->cover, words, (size_t)n_words * sizeof(*words));
-	section->cover_ns = ns;
+	section->cover_ticks = ticks;
 	section->is_covered = 1;
 }
 
-static void end_cover(struct hpm_section *section, int n_words, const uint64_t *words, uint64_t ns)
+static void end_cover(struct hpm_section *section, int n_words, const uint64_t *words,
+		      uint64_t ticks)
 {
 	for (int w = 0; w < n_words; w++)
 		section->covered[w] += words[w] - section->cover[w];
 	/* A stop that waited for the lock has an older time. */
-	section->covered_ns += ns > section->cover_ns ? ns - section->cover_ns : 0;
+	section->covered_ticks += ticks > section->cover_ticks ? ticks - section->cover_ticks : 0;
 	section->is_covered = 0;
 }
 
 static void child_begins(struct hpm_section *parent, int n_words, const uint64_t *words,
-			 uint64_t ns)
+			 uint64_t ticks)
 {
 	parent->children++;
 	if (parent->depth && parent->is_tracked && !parent->is_covered)
-		begin_cover(parent, n_words, words, ns);
+		begin_cover(parent, n_words, words, ticks);
 }
 
-static void child_ends(struct hpm_section *parent, int n_words, const uint64_t *words, uint64_t ns)
+static void child_ends(struct hpm_section *parent, int n_words, const uint64_t *words,
+		       uint64_t ticks)
 {
 	parent->children--;
 	if (!parent->children && parent->is_covered)
-		end_cover(parent, n_words, words, ns);
+		end_cover(parent, n_words, words, ticks);
 }
 
-typedef void relate(struct hpm_section *parent, int n_words, const uint64_t *words, uint64_t ns);
+typedef void relate(struct hpm_section *parent, int n_words, const uint64_t *words, uint64_t ticks);
 
 /* The same where the parent's counters are another thread's, which are read for it. */
 static void tell_other_thread(const struct hpm_engine *engine, struct hpm_section *parent,
-			      relate *tell, uint64_t ns)
+			      relate *tell, uint64_t ticks)
 {
 	struct hpm_context *context = parent->context;
 
@@ -228,69 +241,84 @@ static void tell_other_thread(const struct hpm_engine *engine, struct hpm_sectio
 	if (parent->depth && parent->is_tracked && context->is_open) {
 		if (hpm_context_read(engine, context, 0, context->scratch))
 			parent->was_lost = 1;
-		ns = gn_clock_ns();
+		ticks = now();
 	}
-	tell(parent, engine->layout.n_words, context->scratch, ns);
+	tell(parent, engine->layout.n_words, context->scratch, ticks);
 	hpm_unlock(engine, context);
 }
 
 /* --- adding up -------------------------------------------------------------------------------- */
 
+/* to = from + end - begin */
+static inline void add_difference(uint64_t *restrict to, const uint64_t *restrict from,
+				  const uint64_t *restrict end, const uint64_t *restrict begin,
+				  int n)
+{
+	for (int w = 0; w < n; w++)
+		to[w] = from[w] + end[w] - begin[w];
+}
+
+static void add_exclusive(const struct hpm_section *section, struct hpm_raw_copy *to,
+			  const struct hpm_raw_copy *from, const uint64_t *words, uint64_t wall,
+			  int n, int is_lost)
+{
+	to->exclusive_count = from->exclusive_count;
+	to->exclusive_ticks = from->exclusive_ticks;
+	memcpy(to->word + n, from->word + n, (size_t)n * sizeof(*words));
+	if (!section->is_tracked)
+		return;
+	to->exclusive_count++;
+	if (wall > section->covered_ticks)
+		to->exclusive_ticks += wall - section->covered_ticks;
+	for (int w = 0; !is_lost && w < n; w++)
+		to->word[n + w] += words[w] - section->begin[w] - section->covered[w];
+}
+
 /* Into the copy that does not hold; then it does. */
-static void add_up(const struct hpm_engine *engine, struct hpm_section *section,
-		   const uint64_t *words, uint64_t ns, int failed)
+static inline void add_up(const struct hpm_engine *engine, struct hpm_section *section,
+			  const uint64_t *words, uint64_t ticks, int failed)
 {
 	const int n = engine->layout.n_words;
 	struct hpm_raw_slot *slot = section->slot;
 	const uint32_t sequence = atomic_load_explicit(&slot->sequence, memory_order_relaxed);
 	const struct hpm_raw_copy *old = hpm_raw_copy_of(slot, (uint32_t)n, sequence);
 	struct hpm_raw_copy *new = hpm_raw_copy_of(slot, (uint32_t)n, sequence + 1);
-	const uint64_t begin = section->begin_ns;
-	const uint64_t wall = ns > begin ? ns - begin : 0;
+	const uint64_t begin = section->begin_ticks;
+	const uint64_t wall = ticks > begin ? ticks - begin : 0;
 	const int is_lost = failed || section->was_lost;
 
 	new->count = old->count + 1;
-	new->wall_ns = old->wall_ns + wall;
-	new->first_ns = old->count ? old->first_ns : begin;
-	new->last_ns = ns;
+	new->wall_ticks = old->wall_ticks + wall;
+	new->first_ticks = old->count ? old->first_ticks : begin;
+	new->last_ticks = ticks;
 	new->lost = old->lost + (uint64_t)is_lost;
-	for (int w = 0; w < n; w++)
-		new->word[w] = old->word[w] + (is_lost ? 0 : words[w] - section->begin[w]);
-	if (section->is_tracked) {
-		new->exclusive_count = old->exclusive_count + 1;
-		new->exclusive_ns = old->exclusive_ns +
-				    (wall > section->covered_ns ? wall - section->covered_ns : 0);
-		for (int w = 0; w < n; w++)
-			new->word[n + w] = old->word[n + w] +
-					   (is_lost ? 0
-						    : words[w] - section->begin[w] -
-							      section->covered[w]);
-	} else {
-		new->exclusive_count = old->exclusive_count;
-		new->exclusive_ns = old->exclusive_ns;
-		memcpy(new->word + n, old->word + n, (size_t)n * sizeof(*words));
-	}
+	if (!is_lost)
+		add_difference(new->word, old->word, words, section->begin, n);
+	else
+		memcpy(new->word, old->word, (size_t)n * sizeof(*words));
+	if (slot->is_exclusive)
+		add_exclusive(section, new, old, words, wall, n, is_lost);
 	atomic_store_explicit(&slot->sequence, sequence + 1, memory_order_release);
 }
 
 static void forget_cover(struct hpm_section *section, int n_words)
 {
 	memset(section->covered, 0, (size_t)n_words * sizeof(*section->covered));
-	section->covered_ns = 0;
+	section->covered_ticks = 0;
 }
 
 /* --- start and stop --------------------------------------------------------------------------- */
 
 /* The parent's part of a start or stop on `words`, unless that is of another thread. */
 static void tell_parent(const struct hpm_engine *engine, struct hpm_section *section, relate *tell,
-			const uint64_t *words, uint64_t ns, int failed)
+			const uint64_t *words, uint64_t ticks, int failed)
 {
 	struct hpm_section *parent = section->parent;
 
 	if (!parent || parent->context != section->context)
 		return;
 	parent->was_lost |= failed && parent->is_tracked;
-	tell(parent, engine->layout.n_words, words, ns);
+	tell(parent, engine->layout.n_words, words, ticks);
 }
 
 /* Says it to a parent on another thread; without any lock held. */
@@ -298,7 +326,7 @@ static void tell_far_parent(const struct hpm_engine *engine, struct hpm_section 
 			    struct hpm_section *parent, relate *tell)
 {
 	if (parent && parent->context != section->context)
-		tell_other_thread(engine, parent, tell, gn_clock_ns());
+		tell_other_thread(engine, parent, tell, now());
 }
 
 static void begin(const struct hpm_engine *engine, struct hpm_thread *thread,
@@ -312,22 +340,21 @@ static void begin(const struct hpm_engine *engine, struct hpm_thread *thread,
 	section->slot->is_active = 1;
 	if (context->thread)
 		context->thread->active++;
-	section->was_lost = !context->is_open ||
-			    hpm_context_read(engine, context, context->thread == thread,
-					     section->begin);
-	section->begin_ns = gn_clock_ns();
+	section->was_lost =
+		!context->is_open ||
+		hpm_context_read(engine, context, context->thread == thread, section->begin);
+	section->begin_ticks = now();
 	section->depth = 1;
 	if (section->children && section->is_tracked)
-		begin_cover(section, engine->layout.n_words, section->begin, section->begin_ns);
-	tell_parent(engine, section, child_begins, section->begin, section->begin_ns,
+		begin_cover(section, engine->layout.n_words, section->begin, section->begin_ticks);
+	tell_parent(engine, section, child_begins, section->begin, section->begin_ticks,
 		    section->was_lost);
 }
 
 void hpm_start(const char *caller, enum hpm_kind kind, int id, int parent, const char *label,
 	       size_t length)
 {
-	const int before = errno;
-	const uint64_t entry = gn_clock_ns();
+	const uint64_t entry = now();
 	struct hpm_thread *thread = hpm_enter(caller, id);
 	struct hpm_section *section, *far = NULL;
 	struct hpm_engine *engine;
@@ -341,21 +368,22 @@ void hpm_start(const char *caller, enum hpm_kind kind, int id, int parent, const
 	if (!section && (id < 1 || id >= engine->id_limit))
 		section = bad_id(engine, caller, id);
 	else if (!section)
-		section = make(engine, thread, kind, id, label ? label : "", label ? length : 0);
+		section = make(engine, thread, kind, id, label, length);
 	if (!section || !is_usable(section, thread, caller, kind))
 		goto out;
 	context = section->context;
 	frames = &thread->frames[kind];
-	hpm_lock(engine, context);
-	if (engine->state != HPM_RUNNING || push(engine, frames, section)) {
-		hpm_unlock(engine, context);
+	hpm_lock_own(engine, context);
+	if (atomic_load_explicit(&engine->state, memory_order_relaxed) != HPM_RUNNING ||
+	    push(engine, frames, section)) {
+		hpm_unlock_own(engine, context);
 		goto out;
 	}
 	if (section->depth) {
 		/* In its own set of time already: only the matching stop ends it. */
 		section->depth++;
-		section->slot->overhead_ns += gn_clock_ns() - entry;
-		hpm_unlock(engine, context);
+		section->slot->overhead_ticks += now() - entry;
+		hpm_unlock_own(engine, context);
 		goto out;
 	}
 	section->parent = parent_of(engine, frames, section, caller, parent);
@@ -363,18 +391,17 @@ void hpm_start(const char *caller, enum hpm_kind kind, int id, int parent, const
 		section->slot->is_exclusive = 1;
 	far = section->parent;
 	begin(engine, thread, section);
-	/* begin_ns is the end of this call but for this addition. */
-	section->slot->overhead_ns += section->begin_ns - entry;
-	hpm_unlock(engine, context);
+	/* begin_ticks is the end of this call but for this addition. */
+	section->slot->overhead_ticks += section->begin_ticks - entry;
+	hpm_unlock_own(engine, context);
 	tell_far_parent(engine, section, far, child_begins);
 out:
 	hpm_leave(thread);
-	errno = before;
 }
 
 /* Ends what is active by a snapshot. Its context is locked. */
 static void end(const struct hpm_engine *engine, struct hpm_section *section, const uint64_t *words,
-		uint64_t ns, int failed)
+		uint64_t ticks, int failed)
 {
 	const int n = engine->layout.n_words;
 
@@ -383,11 +410,11 @@ static void end(const struct hpm_engine *engine, struct hpm_section *section, co
 	if (section->context->thread)
 		section->context->thread->active--;
 	if (section->is_covered)
-		end_cover(section, n, words, ns);
-	add_up(engine, section, words, ns, failed);
+		end_cover(section, n, words, ticks);
+	add_up(engine, section, words, ticks, failed);
 	if (section->is_tracked)
 		forget_cover(section, n);
-	tell_parent(engine, section, child_ends, words, ns, failed);
+	tell_parent(engine, section, child_ends, words, ticks, failed);
 }
 
 static void not_started(struct hpm_section *section, const char *caller, int id)
@@ -400,8 +427,7 @@ static void not_started(struct hpm_section *section, const char *caller, int id)
 
 void hpm_stop(const char *caller, enum hpm_kind kind, int id)
 {
-	const int before = errno;
-	const uint64_t entry = gn_clock_ns();
+	const uint64_t entry = now();
 	struct hpm_thread *thread = hpm_enter(caller, id);
 	struct hpm_section *section, *far = NULL;
 	struct hpm_engine *engine;
@@ -422,9 +448,9 @@ void hpm_stop(const char *caller, enum hpm_kind kind, int id)
 	if (!is_usable(section, thread, caller, kind))
 		goto out;
 	context = section->context;
-	hpm_lock(engine, context);
+	hpm_lock_own(engine, context);
 	if (!section->depth) {
-		hpm_unlock(engine, context);
+		hpm_unlock_own(engine, context);
 		not_started(section, caller, id);
 		goto out;
 	}
@@ -432,20 +458,19 @@ void hpm_stop(const char *caller, enum hpm_kind kind, int id)
 		pop(&section->starter->frames[kind], section);
 	if (section->depth > 1) {
 		section->depth--;
-		section->slot->overhead_ns += gn_clock_ns() - entry;
-		hpm_unlock(engine, context);
+		section->slot->overhead_ticks += now() - entry;
+		hpm_unlock_own(engine, context);
 		goto out;
 	}
 	failed = !context->is_open ||
 		 hpm_context_read(engine, context, context->thread == thread, context->scratch);
 	far = section->parent;
 	end(engine, section, context->scratch, entry, failed);
-	section->slot->overhead_ns += gn_clock_ns() - entry;
-	hpm_unlock(engine, context);
+	section->slot->overhead_ticks += now() - entry;
+	hpm_unlock_own(engine, context);
 	tell_far_parent(engine, section, far, child_ends);
 out:
 	hpm_leave(thread);
-	errno = before;
 }
 
 void hpm_stop_all(struct hpm_engine *engine)
@@ -455,7 +480,7 @@ void hpm_stop_all(struct hpm_engine *engine)
 		struct hpm_section *section = engine->section[id];
 		struct hpm_section *far;
 		struct hpm_context *context;
-		uint64_t *words, now;
+		uint64_t *words, ticks;
 		int failed;
 
 		if (!section || !section->depth)
@@ -467,10 +492,10 @@ void hpm_stop_all(struct hpm_engine *engine)
 			continue;
 		}
 		words = context->scratch;
-		now = gn_clock_ns();
+		ticks = now();
 		failed = !context->is_open || hpm_context_read(engine, context, 0, words);
 		far = section->parent;
-		end(engine, section, words, now, failed);
+		end(engine, section, words, ticks, failed);
 		hpm_unlock(engine, context);
 		tell_far_parent(engine, section, far, child_ends);
 	}
@@ -499,7 +524,7 @@ void hpm_get(const char *caller, int n, double *seconds, long long *values)
 		hpm_context_open(engine, context);
 		pthread_mutex_unlock(&engine->mutex);
 	}
-	hpm_lock(engine, context);
+	hpm_lock_own(engine, context);
 	if (!context->is_open || hpm_context_read(engine, context, 1, context->scratch))
 		events = 0;
 	for (int w = 0; events && w < engine->layout.n_words; w++)
@@ -518,7 +543,7 @@ void hpm_get(const char *caller, int n, double *seconds, long long *values)
 	}
 	if (seconds)
 		*seconds = (double)(gn_clock_ns() - engine->init_ns) / 1e9;
-	hpm_unlock(engine, context);
+	hpm_unlock_own(engine, context);
 	hpm_leave(thread);
 	errno = before;
 }

@@ -33,7 +33,10 @@ struct setup {
 
 static void copy_text(char *to, size_t size, const char *from)
 {
-	snprintf(to, size, "%s", from ? from : "");
+	const size_t length = from ? strnlen(from, size - 1) : 0;
+
+	memcpy(to, from ? from : "", length);
+	to[length] = '\0';
 }
 
 /* --- names ------------------------------------------------------------------------------------ */
@@ -83,8 +86,10 @@ static int add_name(struct setup *setup, const char *name)
 	int n = 0, error = 0;
 
 	if (setup->plan->header.n_events + RESOLVED_MAX > HPM_RAW_EVENTS_MAX) {
-		hpm_error(NULL, HPM_BAD_EVENT, "event '%s': more than %d events are asked for; ask "
-			  "for fewer", name, HPM_RAW_EVENTS_MAX);
+		hpm_error(NULL, HPM_BAD_EVENT,
+			  "event '%s': more than %d events are asked for; ask "
+			  "for fewer",
+			  name, HPM_RAW_EVENTS_MAX);
 		return 0;
 	}
 	if (gn_resolve(name, event, RESOLVED_MAX, &n, &why)) {
@@ -352,9 +357,9 @@ static void fill_in(struct setup *setup, uint32_t e)
 		raw->native[i].factor = event->factor ? event->factor[i] : 1;
 	}
 	for (int i = 0; i < event->ops; i++)
-		raw->op[i] = (struct hpm_raw_op){(uint32_t)event->op[i].kind,
-						 (uint32_t)event->op[i].native,
-						 event->op[i].constant};
+		raw->op[i] =
+			(struct hpm_raw_op){(uint32_t)event->op[i].kind,
+					    (uint32_t)event->op[i].native, event->op[i].constant};
 }
 
 /* HPM_* and what else the output depends on, so that a repair knows it. */
