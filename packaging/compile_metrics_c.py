@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "src"))
 sys.modules["gnomon.metrics._shipped"] = None  # type: ignore[assignment]
 
 from compile_presets_c import Texts  # noqa: E402
+from gnomon.metrics import definitions  # noqa: E402
 from gnomon.metrics.definitions import (  # noqa: E402
     CONSTANTS,
     DomainRule,
@@ -118,6 +119,7 @@ def main(out: str) -> None:
             f"{int(name.endswith('*'))}}},"
         )
     order = sorted(range(len(table.names)), key=lambda at: table.names[at].encode())
+    highest = [f"\t{{{table.texts.at(cpu)}, {flops!r}}}," for cpu, flops in getattr(definitions, "peaks", dict)().items()]
     kinds = {
         "hpm_names": ("struct hpm_name_row", names),
         "hpm_names_sorted": ("unsigned short", _numbers(order)),
@@ -127,6 +129,7 @@ def main(out: str) -> None:
         "hpm_quantities": ("struct hpm_definition", rows["hpm_quantities"]),
         "hpm_metric_definitions": ("struct hpm_definition", rows["hpm_metric_definitions"]),
         "hpm_group_rows": ("struct hpm_group_row", rows["hpm_group_rows"]),
+        "hpm_peaks": ("struct hpm_peak_row", highest),
     }
     lines = [
         "/* Made from src/gnomon/metrics/data by packaging/compile_metrics_c.py. */",
@@ -135,6 +138,7 @@ def main(out: str) -> None:
         f"const int hpm_quantity_count = {len(metrics.quantities)};",
         f"const int hpm_definition_count = {len(metrics.definitions)};",
         f"const int hpm_group_count = {len(groups)};",
+        f"const int hpm_peak_count = {len(highest)};",
     ]
     for array, (kind, entries) in kinds.items():
         lines += [f"const {kind} {array}[{max(len(entries), 1)}] = {{", *(entries or ["0"]), "};"]
@@ -172,7 +176,9 @@ def _group(table: Table, group: Group) -> str:
         texts.at(group.name),
         texts.at(group.description),
         texts.at(*group.events),
+        texts.at(*group.cpus, "") if group.cpus else 0,
         len(group.events),
+        len(group.cpus),
     )
     return f"\t{{{', '.join(map(str, fields))}}},"
 

@@ -83,7 +83,15 @@ struct hpm_group_row {
 	uint32_t name;
 	uint32_t description;
 	uint32_t events;
+	uint32_t cpus;
 	int n;
+	int n_cpus;
+};
+
+/* Double-precision operations that a core can do in a cycle, by libpfm4's name of its PMU. */
+struct hpm_peak_row {
+	uint32_t cpu;
+	double flops;
 };
 
 extern const char hpm_texts[];
@@ -95,6 +103,8 @@ extern const struct hpm_op hpm_ops[];
 extern const struct hpm_definition hpm_quantities[];
 extern const struct hpm_definition hpm_metric_definitions[];
 extern const struct hpm_group_row hpm_group_rows[];
+extern const struct hpm_peak_row hpm_peaks[];
+extern const int hpm_peak_count;
 extern const int hpm_name_count;
 extern const int hpm_quantity_count;
 extern const int hpm_definition_count;

@@ -77,7 +77,7 @@ int hpm_report_metrics(struct hpm_output *output, const struct hpm_report *repor
 	int n;
 
 	*metrics = calloc(HPM_METRICS_MAX, sizeof(**metrics));
-	n = *metrics ? hpm_metrics_of(item, &report->settings->constants, *metrics, HPM_METRICS_MAX)
+	n = *metrics ? hpm_metrics_of(item, &report->constants, *metrics, HPM_METRICS_MAX)
 		     : -ENOMEM;
 	if (n >= 0)
 		return n;
@@ -136,7 +136,7 @@ static int write_all(struct hpm_output *output, const struct hpm_report *report)
 int hpm_report_write(const struct hpm_settings *settings, const struct hpm_header *header, int n,
 		     hpm_event_vector items)
 {
-	const struct hpm_report report = {settings, header, items, n};
+	struct hpm_report report = {settings, header, items, n, settings->constants};
 	struct hpm_output *output = malloc(sizeof(*output));
 	struct hpm_signals signals;
 	locale_t before;
@@ -146,6 +146,7 @@ int hpm_report_write(const struct hpm_settings *settings, const struct hpm_heade
 		hpm_warn("%.600s was not written: no memory", settings->name);
 		return -1;
 	}
+	hpm_machine_name(&report.constants);
 	before = uselocale(hpm_locale());
 	hpm_signals_hold(&signals);
 	failed = write_all(output, &report);

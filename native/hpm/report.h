@@ -12,6 +12,7 @@
 /* --- settings.c --------------------------------------------------------------------------------*/
 
 #define HPM_CONSTANTS_MAX 64
+#define HPM_CPUS_MAX 16
 
 /* A number that formulas may use beside counts and times. */
 struct hpm_constant {
@@ -24,6 +25,9 @@ struct hpm_constant {
 struct hpm_constants {
 	int n;
 	struct hpm_constant one[HPM_CONSTANTS_MAX];
+	int is_named; /* hpm_machine_name() has been called */
+	int n_cpus;   /* libpfm4's names of the core PMUs, which definitions may ask for */
+	char cpu[HPM_CPUS_MAX][32];
 };
 
 struct hpm_settings {
@@ -44,6 +48,12 @@ struct hpm_settings {
  * and is as if it were not set. program: hpmInit's name. Always 0.
  */
 int hpm_settings_read(struct hpm_settings *settings, const char *program);
+
+/*
+ * Adds libpfm4's names of the core PMUs and what is known by them, unless that has been done: takes
+ * milliseconds where nobody has asked libpfm4 yet. hpm_report_write() does it, on a copy.
+ */
+void hpm_machine_name(struct hpm_constants *constants);
 
 /* Whether a variable begins with Y or y or is 1: HPM_{ASC,VIZ,CSV}_OUTPUT, HPM_EXCLUSIVE_VALUES. */
 int hpm_says_yes(const char *variable);
@@ -85,11 +95,13 @@ int hpm_unique_name(const char *name, const struct hpm_instance *instance, char 
 struct hpm_metric {
 	const char *name;
 	const char *unit;
+	const char *title; /* as IBM's HPM prints it, "" for what it does not have */
 	const char *description;
-	const char *formula; /* in the names that were counted; the caller's to free */
-	double value;	     /* finite */
-	int how;	     /* the worst of its inputs' */
-	int modes;	     /* that its events were counted in, 0 if none or different ones */
+	char *formula; /* in the names that were counted */
+	double value;  /* finite */
+	int how;       /* the worst of its inputs' */
+	int modes;     /* that its events were counted in, 0 if none or different ones */
+	int flags;     /* HPM_IS_NODE_WIDE */
 };
 
 /*
@@ -114,9 +126,11 @@ struct hpm_group {
 
 /*
  * The groups of HPM_EVENT_SET: numbers or names in any case, separated by commas; the default group
- * for NULL or "". Returns their number, or -1: no such group or too many, `why` has the sentence.
+ * for NULL or "". Where groups are for particular CPUs, the machine's is asked. Returns their
+ * number, or -1: no such group or too many, `why` has the sentence.
  */
-int hpm_groups_find(const char *set, struct hpm_group *out, int max, char *why, size_t size);
+int hpm_groups_find(const char *set, struct hpm_constants *constants, struct hpm_group *out,
+		    int max, char *why, size_t size);
 
 /* --- report.c ----------------------------------------------------------------------------------*/
 

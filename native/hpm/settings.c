@@ -7,6 +7,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "machine.h"
 #include "numbers.h"
 #include "output.h"
 #include "report.h"
@@ -92,18 +93,6 @@ long hpm_number(const char *variable, long least, long most, long otherwise)
 	return number;
 }
 
-static void add(struct hpm_constants *constants, const char *name, double value, int how)
-{
-	struct hpm_constant *one = &constants->one[constants->n];
-
-	if (constants->n == HPM_CONSTANTS_MAX)
-		return;
-	snprintf(one->name, sizeof(one->name), "%s", name);
-	one->value = value;
-	one->how = how;
-	constants->n++;
-}
-
 static void read_constants(struct hpm_constants *constants)
 {
 	static const char *const latencies[] = {
@@ -123,10 +112,10 @@ static void read_constants(struct hpm_constants *constants)
 			hpm_warn("%s=%.60s is not heeded; set it to a number of cycles",
 				 latencies[i], value);
 		else
-			add(constants, latencies[i], cycles, HPM_ESTIMATED);
+			hpm_constant_set(constants, latencies[i], cycles, HPM_ESTIMATED);
 	}
 	if (weight)
-		add(constants, "HPM_DIV_WEIGHT", (double)weight, HPM_ESTIMATED);
+		hpm_constant_set(constants, "HPM_DIV_WEIGHT", (double)weight, HPM_ESTIMATED);
 }
 
 int hpm_settings_read(struct hpm_settings *settings, const char *program)
@@ -151,5 +140,6 @@ int hpm_settings_read(struct hpm_settings *settings, const char *program)
 	settings->formulas = hpm_says("HPM_PRINT_FORMULA", 0);
 	settings->unique = hpm_says_yes("HPM_UNIQUE_FILE_NAME");
 	read_constants(&settings->constants);
+	hpm_machine_read(&settings->constants, "");
 	return 0;
 }

@@ -169,6 +169,7 @@ static int add_list(struct setup *setup, const char *list)
 static int find_names(struct setup *setup)
 {
 	const char *set = getenv("HPM_EVENT_SET"), *events = getenv("GNOMON_EVENTS");
+	struct hpm_constants *constants = &setup->engine->settings.constants;
 	struct hpm_group *found;
 	char why[1024] = "";
 	int n = 0, error = 0;
@@ -181,10 +182,11 @@ static int find_names(struct setup *setup)
 	if (!found)
 		return -ENOMEM;
 	if (set || !events)
-		n = hpm_groups_find(set, found, ASKED_MAX, why, sizeof(why));
+		n = hpm_groups_find(set, constants, found, ASKED_MAX, why, sizeof(why));
 	if (n < 0) {
 		hpm_error(NULL, HPM_BAD_GROUP, "HPM_EVENT_SET: %s", why);
-		n = events ? 0 : hpm_groups_find(NULL, found, ASKED_MAX, why, sizeof(why));
+		n = events ? 0
+			   : hpm_groups_find(NULL, constants, found, ASKED_MAX, why, sizeof(why));
 	}
 	for (int i = 0; !error && i < n; i++)
 		error = add_group(setup, &found[i]);

@@ -11,6 +11,7 @@ struct hpm_report {
 	const struct hpm_header *header;
 	const hpm_data_item *items;
 	int n;
+	struct hpm_constants constants; /* the settings', with what the machine is named */
 };
 
 void hpm_text_write(struct hpm_output *output, const struct hpm_report *report);

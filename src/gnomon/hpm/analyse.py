@@ -9,14 +9,17 @@ from operator import add
 from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.counters.component import RawCount
+from gnomon.counters.pmu import core_pmus
+from gnomon.errors import GnomonError
 from gnomon.hpm.measurement import Emulation, Measurement
-from gnomon.metrics.definitions import Metrics, load_metrics
+from gnomon.metrics import users
 from gnomon.metrics.derived import MetricValue, computable, quantities
-from gnomon.metrics.groups import find_group, load_groups
+from gnomon.metrics.given import given
 from gnomon.model.value import Domain, How, Scope, Value
 from gnomon.units import quantity
 
 if TYPE_CHECKING:
+    from gnomon.counters.hardware.constants import Constants
     from gnomon.metrics.statistics import Summary
 
 DEFAULT_GROUP = 0
@@ -61,16 +64,46 @@ class FunctionRow(NamedTuple):
 
 
 def events_of_groups(wanted: Iterable[str]) -> tuple[str, ...]:
-    """Return the event names of groups given by number or name, each once.
+    """Return the event names of groups given by number, name or file, each once.
 
     Raises:
-        UsageError: there is no such group.
+        UsageError: there is no such group, a file of groups is wrong, or a number that the
+            environment states is none.
     """
-    groups = load_groups()
-    names: dict[str, None] = {}
-    for word in wanted:
-        names.update(dict.fromkeys(find_group(groups, word).events))
-    return tuple(names)
+    given(os.environ)  # refused before the program runs, not after
+    groups = users.chosen(wanted, core_models, _is_known)
+    return tuple(dict.fromkeys(event for group in groups for event in group.events))
+
+
+def core_models() -> tuple[str, ...]:
+    """Return libpfm4's names of the core PMUs that the kernel shows, () without any."""
+    return _constants().cpus() if core_pmus() else ()
+
+
+class _Machine:
+    """What formulas may ask of this machine, looked up when one does."""
+
+    def constant(self, name: str) -> float | None:
+        return _constants().constant(name)
+
+    def cpus(self) -> tuple[str, ...]:
+        return _constants().cpus()
+
+
+@cache
+def _constants() -> Constants:
+    from gnomon.counters.hardware.constants import Constants
+
+    return Constants()
+
+
+def _is_known(event: str) -> bool:
+    from gnomon.counters.resolve import one
+
+    try:
+        return bool(one(event))
+    except GnomonError:
+        return False
 
 
 def variables(measurement: Measurement) -> dict[str, float | None]:
@@ -93,12 +126,9 @@ def variables(measurement: Measurement) -> dict[str, float | None]:
 
 def metrics(measurement: Measurement) -> tuple[MetricValue, ...]:
     """Return the derived metrics that follow from what was counted."""
-    return computable(_shipped(), quantities(measurement.values, variables(measurement)))
-
-
-@cache
-def _shipped() -> Metrics:
-    return load_metrics()
+    refused = [one.event for one in measurement.unavailable]
+    known = quantities(measurement.values, variables(measurement), given(os.environ), refused)
+    return computable(users.metrics(), known, _Machine())
 
 
 def spreads(measurements: Sequence[Measurement]) -> tuple[Spread, ...]:

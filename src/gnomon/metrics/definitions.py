@@ -19,8 +19,9 @@
     [aliases]                           # what else stands for an event, best first
     PAPI_TOT_CYC = ["cycles", "cpu-cycles"]
 
-    [variables]                         # numbers of the user's own, for formulas
-    watts = 65
+    [variables]                         # numbers of the user's own, for formulas; what is
+    watts = 65                          # computed from one is an estimate. It may be one of
+    peak_flops_per_cycle = 16           # `CONSTANTS`, where the machine's is not known or wrong
 
 Several definitions may share a name (and then a unit): the first that can be computed counts.
 Quantities are computed before metrics, in their order: one may use those in front of it.
@@ -59,6 +60,7 @@ CONSTANTS = {
     "peak_flops_per_cycle": "double-precision operations that a core can do in a cycle",
     "cores": "cores of the machine",
     "sockets": "sockets of the machine",
+    "numa_nodes": "NUMA nodes of the machine",
 }
 """What the hardware description knows; without a value where the machine does not tell."""
 
@@ -212,6 +214,12 @@ def load_metrics(path: Path | None = None) -> Metrics:
     return found
 
 
+def peaks() -> dict[str, float]:
+    """Return the double-precision operations that a core can do in a cycle, by libpfm4's names."""
+    table = Document(SHIPPED / "machines.toml").table("peak_flops_per_cycle")
+    return {name: float(value) for name, value in table.fields.items()}
+
+
 def _load(path: Path) -> Metrics:
     document = Document(path)
     if document.is_compiled:
@@ -324,5 +332,5 @@ def _own_name(entry: Entry, key: str, name: str) -> None:
     """Refuse a name that a formula cannot use or that already means something else."""
     if not name.isascii() or identifier(name) != name:
         entry.refuse(key, f"{name!a} must be letters, digits and _, as formulas write it")
-    if name in VARIABLES or name in CONSTANTS or name in GIVEN:
+    if name in VARIABLES or name in GIVEN or (name in CONSTANTS and key == "name"):
         entry.refuse(key, f"'{name}' is taken: Gnomon gives it its value")

@@ -65,7 +65,7 @@ class Entry:
         for key in self.fields:
             if key not in known:
                 hint = nearest(key, known) or f"; known are {', '.join(known)}"
-                self.refuse(key, f"unknown key {_shown(key)}{hint}")
+                self.refuse(key, f"unknown key {shown(key)}{hint}")
 
     def text(self, key: str, default: str | None = None) -> str:
         """Return a string of printable characters; required unless there is a default."""
@@ -103,10 +103,10 @@ class Entry:
             self.refuse(key, f"'{key}' must be a list of strings with at least one in it")
         for value in values:
             if not isinstance(value, str) or not value.isprintable() or value.split() != [value]:
-                self.refuse(key, f"'{key}' must hold words without blanks, not {_shown(value)}")
+                self.refuse(key, f"'{key}' must hold words without blanks, not {shown(value)}")
         if len(set(values)) != len(values):
             twice = next(value for value in values if values.count(value) > 1)
-            self.refuse(key, f"'{key}' has {_shown(twice)} twice")
+            self.refuse(key, f"'{key}' has {shown(twice)} twice")
         return tuple(values)
 
 
@@ -134,7 +134,7 @@ class Document:
             return
         import tomllib
 
-        text = self._read(path)
+        text = read_text(path)
         try:
             self.sections = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
@@ -182,24 +182,6 @@ class Document:
         keys = next((keys for name, _, keys in self._headers if name == section), {})
         return Entry(fields, self.source, line, keys)
 
-    def _read(self, path: Path) -> str:
-        try:
-            with path.open("rb") as file:
-                content = file.read(MAX_BYTES + 1)
-        except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-            reason = getattr(error, "strerror", None) or str(error)
-            raise UsageError(f"{path}: {reason}") from None
-        if len(content) > MAX_BYTES:
-            raise UsageError(f"{path}: larger than {MAX_BYTES} bytes; not a file of definitions")
-        try:
-            text = content.decode("utf-8")
-        except UnicodeDecodeError as error:
-            self._refuse(content.count(b"\n", 0, error.start) + 1, "not UTF-8 text")
-        for line, row in enumerate(text.split("\n"), 1):
-            if len(row) > MAX_LINE:
-                self._refuse(line, f"longer than {MAX_LINE} characters")
-        return text
-
     def _section_lines(self) -> dict[str, int]:
         lines: dict[str, int] = {}
         for name, line, keys in self._headers:
@@ -211,6 +193,32 @@ class Document:
 
     def _refuse(self, line: int, problem: str) -> NoReturn:
         raise UsageError(f"{self.source}:{line}: {problem}") from None
+
+
+def read_text(path: Path) -> str:
+    """Return the text of a file of definitions.
+
+    Raises:
+        UsageError: it cannot be read, is too large, has a line that is too long or is not UTF-8;
+            names the file and, where there is one, the line.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UsageError(f"{path}: {reason}") from None
+    if len(content) > MAX_BYTES:
+        raise UsageError(f"{path}: larger than {MAX_BYTES} bytes; not a file of definitions")
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise UsageError(f"{path}:{line}: not UTF-8 text") from None
+    for line, row in enumerate(text.split("\n"), 1):
+        if len(row) > MAX_LINE:
+            raise UsageError(f"{path}:{line}: longer than {MAX_LINE} characters")
+    return text
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -252,7 +260,7 @@ def _headers(text: str) -> list[tuple[str, int, dict[str, int]]]:
     return headers
 
 
-def _shown(value: object) -> str:
-    """Return a value as an error message names it: one short printable line."""
+def shown(value: object) -> str:
+    """Return a value as an error message names it: one short printable line in quotes."""
     text = ascii(value)
     return text if len(text) <= 60 else f"{text[:60]}..."

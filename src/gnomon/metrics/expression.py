@@ -1,4 +1,4 @@
-"""What a parsed formula consists of: numbers, names, operators and functions, each evaluated safely.
+"""What a parsed formula consists of: numbers, names, operators, functions; evaluated safely.
 
 Every part can also be written as a step of a postfix program (`Step`), which is how formulas are
 compiled for C: that and `evaluate` must come to the same number, bit by bit.

@@ -27,7 +27,8 @@ SHIPPED = Path(__file__).parent / "data" / "groups.toml"
 SECTIONS = ("group", "metric", "quantity", "aliases", "variables")
 """What a file of definitions may hold: a user's file may have groups and metrics together."""
 
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+"""What a group may be called."""
 
 
 class Group(NamedTuple):
@@ -115,7 +116,7 @@ def _first(groups: Sequence[Group], cpus: Callable[[], Collection[str]]) -> Grou
 def _group(entry: Entry) -> Group:
     entry.only(Group._fields)
     name = entry.text("name")
-    if not _NAME.fullmatch(name):
+    if not NAME.fullmatch(name):
         entry.refuse("name", "a group's name is a letter, then up to 63 letters, digits, _ or -")
     return Group(
         number=entry.whole_number("number"),
