@@ -31,7 +31,7 @@ static void *symbol(const char *name)
 	void *found = dlsym(plugin.library, name);
 
 	if (!found)
-		hpm_error(NULL, HPM_PLUGIN,
+		hpm_error(NULL, HPM_BAD_PLUGIN,
 			  "Dynamic link error at dlsym(): %s; HPM_AGGREGATE names a plug-in with "
 			  "the functions distributor and aggregator",
 			  dlerror());
@@ -44,7 +44,7 @@ static void load(const char *name)
 
 	plugin.library = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
 	if (!plugin.library) {
-		hpm_error(NULL, HPM_PLUGIN, "Dynamic link error at dlopen():\n%s", dlerror());
+		hpm_error(NULL, HPM_BAD_PLUGIN, "Dynamic link error at dlopen():\n%s", dlerror());
 		return;
 	}
 	found = symbol("aggregator");
@@ -69,7 +69,7 @@ void hpm_distribute(void)
 		return;
 	failed = function();
 	if (failed)
-		hpm_error(NULL, HPM_PLUGIN, "the distributor failed: %s; measuring goes on",
+		hpm_error(NULL, HPM_BAD_PLUGIN, "the distributor failed: %s; measuring goes on",
 			  said(failed));
 }
 
@@ -84,7 +84,7 @@ int hpm_aggregate(int n, hpm_event_vector items, int *n_out, hpm_event_vector *o
 		return 1;
 	failed = function(n, items, n_out, out, &is_print_task);
 	if (failed || *n_out < 0 || (*n_out && !*out)) {
-		hpm_error(NULL, HPM_PLUGIN,
+		hpm_error(NULL, HPM_BAD_PLUGIN,
 			  "the aggregator failed: %s; what was measured is written as it is",
 			  failed ? said(failed) : "it gave no items");
 		*n_out = n;

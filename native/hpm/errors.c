@@ -36,7 +36,7 @@ static const char *const beginnings[HPM_ERRORS] = {
 	[HPM_BAD_GROUP] = "event group ID is invalid",
 	[HPM_BAD_EVENT] = "event cannot be counted",
 	[HPM_NO_RAW_FILE] = "no raw file",
-	[HPM_PLUGIN] = "plug-in failed",
+	[HPM_BAD_PLUGIN] = "plug-in failed",
 	[HPM_NOT_WRITTEN] = "output not written",
 };
 
@@ -62,7 +62,7 @@ void hpm_error(struct hpm_section *section, enum hpm_error error, const char *fo
 	if (is_first(section, error)) {
 		/* Plug-ins have a line of their own in the guide (2.8). */
 		snprintf(line, sizeof(line),
-			 error == HPM_PLUGIN ? "HPM ERROR - " : "hpmcount ERROR - %s: ",
+			 error == HPM_BAD_PLUGIN ? "HPM ERROR - " : "hpmcount ERROR - %s: ",
 			 beginnings[error]);
 		length = strlen(line);
 		va_start(arguments, format);

@@ -157,6 +157,8 @@ void hpm_event_value(const struct hpm_raw *raw, uint32_t e, const uint64_t *word
 
 struct list {
 	const struct hpm_raw *raw;
+	struct hpm_raw_slot **sorted; /* by number */
+	uint32_t n_slots;
 	hpm_event_vector items;
 	int n;
 };
@@ -222,15 +224,21 @@ static int add_usage(struct list *list, const double *now)
 	return 0;
 }
 
-static struct hpm_raw_slot *slot_of(const struct hpm_raw *raw, int32_t id)
+static int by_id(const void *one, const void *other)
 {
-	const uint32_t n = atomic_load(&raw->header->n_slots);
+	const struct hpm_raw_slot *const *a = one, *const *b = other;
 
-	for (uint32_t i = 0; id && i < n; i++) {
-		if (hpm_raw_slot_at(raw, i)->id == id)
-			return hpm_raw_slot_at(raw, i);
-	}
-	return NULL;
+	return ((*a)->id > (*b)->id) - ((*a)->id < (*b)->id);
+}
+
+static const struct hpm_raw_slot *slot_of(const struct list *list, int32_t id)
+{
+	const struct hpm_raw_slot wanted = {.id = id};
+	const struct hpm_raw_slot *key = &wanted;
+	struct hpm_raw_slot **found =
+		bsearch(&key, list->sorted, list->n_slots, sizeof(*list->sorted), by_id);
+
+	return found ? *found : NULL;
 }
 
 static int clamped(uint64_t count)
@@ -249,7 +257,7 @@ static int add_group(struct list *list, struct hpm_raw_slot *slot, uint32_t g, i
 	const uint64_t *words = copy->word + (is_exclusive ? header->n_words : 0);
 	const double wall =
 		seconds(header, is_exclusive ? copy->exclusive_ticks : copy->wall_ticks);
-	const struct hpm_raw_slot *parent = slot_of(raw, slot->parent);
+	const struct hpm_raw_slot *parent = slot_of(list, slot->parent);
 	hpm_data_item *item = add_item(list, (int)group->n);
 
 	if (!item)
@@ -261,7 +269,9 @@ static int add_group(struct list *list, struct hpm_raw_slot *slot, uint32_t g, i
 	item->times[HPM_TIME_OVERHEAD] = seconds(header, slot->overhead_ticks);
 	item->is_mplex_cont = g > 0;
 	item->instr_id = slot->id;
-	item->count = clamped(is_exclusive ? copy->exclusive_count : copy->count);
+	item->count = clamped(is_exclusive && copy->exclusive_count < copy->count
+				      ? copy->exclusive_count
+				      : copy->count + slot->nested);
 	item->is_exclusive = is_exclusive;
 	item->xml_element_id = slot->id;
 	item->label = slot->label;
@@ -278,13 +288,6 @@ static int add_group(struct list *list, struct hpm_raw_slot *slot, uint32_t g, i
 					  "`gnomon doctor` says what is in the way");
 	}
 	return 0;
-}
-
-static int by_id(const void *one, const void *other)
-{
-	const struct hpm_raw_slot *const *a = one, *const *b = other;
-
-	return ((*a)->id > (*b)->id) - ((*a)->id < (*b)->id);
 }
 
 static int add_section(struct list *list, struct hpm_raw_slot *slot)
@@ -305,22 +308,22 @@ static int add_section(struct list *list, struct hpm_raw_slot *slot)
 
 int hpm_items_of(const struct hpm_raw *raw, const double *rusage, int *n, hpm_event_vector *items)
 {
-	const uint32_t slots = atomic_load(&raw->header->n_slots);
-	struct hpm_raw_slot **sorted = calloc(slots + 1, sizeof(*sorted));
-	struct list list = {.raw = raw};
+	struct list list = {.raw = raw, .n_slots = atomic_load(&raw->header->n_slots)};
 	int error = -ENOMEM;
 
-	list.items = calloc(1 + 2 * (size_t)slots * raw->header->n_groups, sizeof(*list.items));
-	if (!sorted || !list.items)
+	list.sorted = calloc(list.n_slots + 1, sizeof(*list.sorted));
+	list.items =
+		calloc(1 + 2 * (size_t)list.n_slots * raw->header->n_groups, sizeof(*list.items));
+	if (!list.sorted || !list.items)
 		goto out;
-	for (uint32_t i = 0; i < slots; i++)
-		sorted[i] = hpm_raw_slot_at(raw, i);
-	qsort(sorted, slots, sizeof(*sorted), by_id);
+	for (uint32_t i = 0; i < list.n_slots; i++)
+		list.sorted[i] = hpm_raw_slot_at(raw, i);
+	qsort(list.sorted, list.n_slots, sizeof(*list.sorted), by_id);
 	error = add_usage(&list, rusage);
-	for (uint32_t i = 0; !error && i < slots; i++)
-		error = add_section(&list, sorted[i]);
+	for (uint32_t i = 0; !error && i < list.n_slots; i++)
+		error = add_section(&list, list.sorted[i]);
 out:
-	free(sorted);
+	free(list.sorted);
 	if (error) {
 		hpm_items_free(list.n, list.items);
 		return error;

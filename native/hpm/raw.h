@@ -129,6 +129,7 @@ struct hpm_raw_slot {
 	_Atomic uint32_t sequence;
 	uint32_t zero;
 	uint64_t overhead_ticks; /* in the calls that start and stop it */
+	uint64_t nested;	 /* stops of starts within it, which measure nothing */
 	char label[HPM_LABEL_MAX];
 };
 

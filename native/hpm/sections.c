@@ -458,6 +458,7 @@ void hpm_stop(const char *caller, enum hpm_kind kind, int id)
 		pop(&section->starter->frames[kind], section);
 	if (section->depth > 1) {
 		section->depth--;
+		section->slot->nested++;
 		section->slot->overhead_ticks += now() - entry;
 		hpm_unlock_own(engine, context);
 		goto out;

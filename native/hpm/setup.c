@@ -20,6 +20,7 @@ extern char **environ;
 struct wanted {
 	struct gn_event *event; /* NULL: it cannot be counted */
 	int at[GN_NATIVES_MAX]; /* its native events in the plan */
+	int is_named;
 	char reason[512];
 };
 
@@ -28,6 +29,7 @@ struct setup {
 	struct hpm_raw_plan *plan;
 	struct gn_plan native;
 	int room;
+	int is_named; /* these events were asked for by name: what cannot be counted is an error */
 	struct wanted *wanted; /* [header.n_events] */
 };
 
@@ -66,6 +68,7 @@ static int add_event(struct setup *setup, const char *name, struct gn_event *eve
 	copy_text(raw->name, sizeof(raw->name), event ? event->name : name);
 	memset(&setup->wanted[header->n_events], 0, sizeof(*setup->wanted));
 	setup->wanted[header->n_events].event = event;
+	setup->wanted[header->n_events].is_named = setup->is_named;
 	copy_text(setup->wanted[header->n_events].reason, sizeof(setup->wanted->reason), reason);
 	header->n_events++;
 	return 0;
@@ -93,7 +96,8 @@ static int add_name(struct setup *setup, const char *name)
 		return 0;
 	}
 	if (gn_resolve(name, event, RESOLVED_MAX, &n, &why)) {
-		hpm_error(NULL, HPM_BAD_EVENT, "%s", why.text);
+		if (setup->is_named)
+			hpm_error(NULL, HPM_BAD_EVENT, "%s", why.text);
 		return add_event(setup, name, NULL, without_name(why.text));
 	}
 	for (int i = 0; i < n; i++) {
@@ -132,6 +136,7 @@ static int add_group(struct setup *setup, const struct hpm_group *asked)
 
 	snprintf(name, sizeof(name), "%d %s", asked->number, asked->name);
 	group = begin_group(setup, name);
+	setup->is_named = 0;
 	for (int i = 0; !error && i < asked->n; i++)
 		error = add_name(setup, asked->events[i]);
 	group->n = setup->plan->header.n_events - group->first;
@@ -145,6 +150,7 @@ static int add_list(struct setup *setup, const char *list)
 	char *copy = strdup(list), *word = copy;
 	int error = copy ? 0 : -ENOMEM, in_slashes = 0;
 
+	setup->is_named = 1;
 	for (char *at = copy; !error && at; at++) {
 		const char here = *at;
 
@@ -207,7 +213,8 @@ static void refuse(struct setup *setup, int e, const char *sentence)
 {
 	struct wanted *wanted = &setup->wanted[e];
 
-	hpm_error(NULL, HPM_BAD_EVENT, "%s", sentence);
+	if (wanted->is_named)
+		hpm_error(NULL, HPM_BAD_EVENT, "%s", sentence);
 	copy_text(wanted->reason, sizeof(wanted->reason), without_name(sentence));
 	gn_event_free(wanted->event);
 	wanted->event = NULL;
