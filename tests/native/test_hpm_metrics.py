@@ -277,30 +277,41 @@ def test_an_unknown_number_is_none(print_hpm: Path) -> None:
     assert number(None) == "nan"
 
 
-def test_groups_are_those_of_python(print_hpm: Path) -> None:
+def shown(word: str, cpu: str = "") -> str:
+    group = find_group(load_groups(), word, lambda: (cpu,) if cpu else ())
+    return f"{group.number} {group.name}:{','.join(group.events)}"
+
+
+def known(word: str, cpu: str) -> str:
+    try:
+        return shown(word, cpu)
+    except UsageError as error:
+        return f"refused: {error}"
+
+
+@pytest.mark.parametrize("cpu", ["", *sorted({cpu for one in load_groups() for cpu in one.cpus})])
+def test_groups_are_those_of_python(print_hpm: Path, cpu: str) -> None:
     groups = load_groups()
     words = [str(group.number) for group in groups] + [group.name for group in groups]
     words += ["007", " 2 ", "branch", "Branch", "nope", "-1", "1.5", "99999999999999999999", "²"]
-    lines = ran(print_hpm, "groups", words)
+    lines = ran(print_hpm, "groups", words, cpu)
+    expected = {word: known(word, cpu) for word in words}
     for word, line in zip(words, lines, strict=True):
-        try:
-            group = find_group(groups, word)
-        except UsageError:
-            assert line.startswith("refused: no group '")
-            assert f"{groups[0].number} {groups[0].name}" in line
-        else:
-            assert line == f"{group.number} {group.name}:{','.join(group.events)}"
+        kind, _, rest = expected[word].partition("'")
+        assert line == expected[word] or (rest and line.startswith(f"{kind}'")), word
+        assert not rest or "; gnomon groups lists" in line
+    assert sum(one.startswith("refused: ") for one in expected.values()) >= 5
 
 
 def test_several_groups_and_the_default(print_hpm: Path) -> None:
-    groups = load_groups()
-
-    def shown(word: str) -> str:
-        group = find_group(groups, word)
-        return f"{group.number} {group.name}:{','.join(group.events)}"
-
     lines = ran(print_hpm, "groups", ["", "1, branch ,3", "1,", "," * 3, ",".join("1" * 17)])
     assert lines[:2] == [shown("0"), ";".join(map(shown, ("1", "BRANCH", "3")))]
-    assert lines[2].startswith("refused: no group ''; there are")
+    assert lines[2].startswith("refused: no group ''; there are 0 DEFAULT, 1 CPU")
     assert lines[3].startswith("refused: no group ''")
     assert lines[4] == "refused: more than 16 groups; ask for fewer"
+
+
+def test_a_group_that_is_near(print_hpm: Path) -> None:
+    assert ran(print_hpm, "groups", ["BRNCH"]) == [
+        "refused: no group 'BRNCH'; did you mean BRANCH?; gnomon groups lists them"
+    ]
