@@ -14,7 +14,7 @@
 #include "report.h"
 
 #define FIELDS 24
-#define ITEMS 256
+#define ITEMS 4096
 #define EVENTS 256
 
 static char *field[FIELDS];
