@@ -16,6 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
+import gnomon
+
 GOLDEN = ROOT / "tests" / "golden"
 XSD = ROOT / "src" / "gnomon" / "hpm" / "viz.xsd"
 STARTED = 1795284411.25  # 21.11.2026 18:06:51 UTC
@@ -162,7 +164,7 @@ def test_the_overhead_warning(print_hpm: Path, tmp_path: Path) -> None:
 
 def test_the_xml(files: Path) -> None:
     root = viz(files / "result.viz")
-    assert root.get("producer") == "libhpm"
+    assert (root.get("producer"), root.get("release")) == ("libhpm", gnomon.__version__)
     run = root.find("run")
     assert (run.get("program"), run.get("process"), run.get("events")) == (
         "my program", "4711", "2 BRANCH, 9 NET")  # fmt: skip
