@@ -1,6 +1,6 @@
 """Write the shipped metrics and groups as a table in C; the build of libhpm calls it.
 
-    compile_metrics_c.py OUT.c
+    compile_metrics_c.py OUT.c [DEFINITIONS.toml]
 
 The definitions are read, and checked, by the reader that Gnomon itself uses; formulas become its
 postfix programs. The table holds no pointers, so that loading the library relocates nothing: texts
@@ -94,9 +94,12 @@ class Table:
         return f"0, HPM_OP_{_KINDS[step.name]}, {step.operands}, 0"
 
 
-def main(out: str) -> None:
-    """Write the table `out`."""
-    metrics, groups = load_metrics(), load_groups()
+def main(out: str, definitions: str = "") -> None:
+    """Write the table `out` of the shipped definitions, or of other ones for a test."""
+    metrics = load_metrics(Path(definitions)) if definitions else load_metrics()
+    if metrics.variables:
+        raise ValueError("the table has no room for [variables]")
+    groups = load_groups()
     table = Table()
     rows = {
         "hpm_quantities": [_definition(table, one, is_shared=True) for one in metrics.quantities],

@@ -13,7 +13,7 @@ from c_hpm import HOWS, MODES, constants, counted, item, number, ran, refused, t
 from c_names import built
 
 from gnomon.errors import UsageError
-from gnomon.metrics.definitions import CONSTANTS, GIVEN, VARIABLES, Metric, load_metrics
+from gnomon.metrics.definitions import CONSTANTS, GIVEN, VARIABLES, Metric, Metrics, load_metrics
 from gnomon.metrics.derived import Quantity, computable, quantities
 from gnomon.metrics.groups import find_group, load_groups
 from gnomon.model.value import Domain, How, Scope, Value
@@ -59,9 +59,9 @@ def print_hpm(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built(tmp_path_factory.getbasetemp(), "print_hpm")
 
 
-def in_python(case: Case) -> list[tuple[str, ...]]:
+def in_python(case: Case, metrics: Metrics = METRICS) -> list[tuple[str, ...]]:
     found = computable(
-        METRICS,
+        metrics,
         quantities(case.values, case.variables, case.given, case.refused),
         Known(case),
     )
@@ -107,11 +107,11 @@ def in_c(program: Path, cases: Sequence[Case]) -> list[list[tuple[str, ...]]]:
     return found[:-1]
 
 
-def same(program: Path, cases: Sequence[Case]) -> int:
+def same(program: Path, cases: Sequence[Case], metrics: Metrics = METRICS) -> int:
     """Assert that both come to the same; return how many values that were."""
     values = 0
     for case, ours in zip(cases, in_c(program, cases), strict=True):
-        expected = in_python(case)
+        expected = in_python(case, metrics)
         assert ours == expected, case
         values += len(expected)
     return values
@@ -267,6 +267,46 @@ def test_the_parts_of_a_hybrid_cpu_are_joined(print_hpm: Path) -> None:
         ]
         cases.append(Case(tuple(values), (), {"wall_seconds": 1.0}))
     assert same(print_hpm, cases) > 200
+
+
+@pytest.fixture(scope="module")
+def print_hpm_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the same program with the definitions of made_metrics.toml."""
+    return built(tmp_path_factory.getbasetemp(), "print_hpm_made")
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_all_of_the_formula_language(print_hpm_made: Path, seed: int) -> None:
+    made = load_metrics(Path(__file__).parent / "made_metrics.toml")
+    rng = random.Random(f"made {seed}")
+    names = ("A", "B", "C", "D", "E", "PM_DATA", "PM_DATA_X", "PM_Y", "PM_*", "total", "plain",
+             "A:u", "B:k", "PM_Z:u", "cpu/PM_DATA_W/", "HPM_L2_LATENCY", "line")  # fmt: skip
+    cases = []
+    for _ in range(150):
+        domains = rng.choice([[Domain.ALL], [Domain.USER], [Domain.ALL, Domain.USER_KERNEL],
+                              list(Domain)])  # fmt: skip
+        values = [
+            value(rng, name, rng.choice(domains))
+            for name in rng.sample(names, rng.randrange(2, len(names)))
+        ]
+        if rng.random() < 0.5:
+            few = rng.randrange(1, 12)
+            values = [one._replace(raw=one.raw % few) for one in values]
+        cases.append(
+            Case(
+                tuple(values),
+                tuple(rng.sample(names, 2)) if rng.random() < 0.3 else (),
+                variables(rng),
+                {name: float(rng.randrange(500)) for name in (*GIVEN, "L2_line_bytes")
+                 if rng.random() < 0.5},
+                machine(rng),
+                tuple(rng.sample(["icl", "power9", "x"], rng.randrange(3))),
+            )
+        )  # fmt: skip
+    assert same(print_hpm_made, cases, made) > 300
+    if not seed:
+        reached = {row[0] for case in cases for row in in_python(case, made)}
+        assert reached == {one.name for one in made.definitions}
 
 
 def test_an_unknown_number_is_none(print_hpm: Path) -> None:
