@@ -182,6 +182,9 @@ int hpm_settings_read(struct hpm_settings *settings, const char *program)
 	settings->unique = hpm_says_yes("HPM_UNIQUE_FILE_NAME");
 	read_constants(&settings->constants);
 	read_defined(&settings->constants);
+	if (set("GNOMON_GROUPS"))
+		hpm_warn("GNOMON_GROUPS is not heeded: libhpm has Gnomon's own groups and metrics "
+			 "only; name events with GNOMON_EVENTS, or count with hpmcount");
 	hpm_machine_read(&settings->constants, "");
 	return 0;
 }

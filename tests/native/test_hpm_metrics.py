@@ -250,11 +250,13 @@ def test_names_with_modifiers_and_pmus(print_hpm: Path, seed: int) -> None:
 
 
 def test_the_parts_of_a_hybrid_cpu_are_joined(print_hpm: Path) -> None:
+    rng = random.Random(1)
+
     def part(name: str, raw: int, enabled: int, running: int) -> Value:
         how = How.COUNTED if enabled == running else How.SCALED
+        how = rng.choice([how, how, how, How.ESTIMATED, How.EMULATED])
         return Value(name, "cpu", raw, enabled, running, "", 1, Domain.ALL, Scope.PROCESS, how)
 
-    rng = random.Random(1)
     cases = []
     for _ in range(200):
         enabled = rng.randrange(1000, 10**11)

@@ -188,6 +188,32 @@ def test_the_xml(files: Path) -> None:
     assert [n.text for n in root.findall("note")] == ["counted in turns"]
 
 
+@pytest.mark.parametrize(
+    ("zone", "started"),
+    [
+        ("IST-5:30", "2026-11-21T23:36:51.250+05:30"),
+        ("EST5", "2026-11-21T13:06:51.250-05:00"),
+    ],
+)
+def test_times_are_local(print_hpm: Path, tmp_path: Path, zone: str, started: str) -> None:
+    written(print_hpm, tmp_path, [header()], TZ=zone)
+    assert viz(tmp_path / "result.viz").find("run").get("started") == started
+    assert f"from 21.11.2026 {started[11:19]} to" in (tmp_path / "result.hpm").read_text()
+
+
+def test_what_an_aggregator_makes_up(print_hpm: Path, tmp_path: Path) -> None:
+    lines = [
+        header(), item(section=-3, calls=-1, task=-7, thread=-1, parent=-9, line=-5), times(wall=-1),
+        event("PAPI_TOT_INS", 5, how=99, modes=88, flags=-1, enabled_s=-1, running_s=-2),
+        event("PAPI_TOT_CYC", 5, how=-99, modes=-1),
+        event("page-faults", 7, how=0, modes=0, unit="s"),
+    ]  # fmt: skip
+    assert written(print_hpm, tmp_path, lines).returncode == 0
+    first = viz(tmp_path / "result.viz").find("section").find("values").find("event")
+    assert first.get("how") == "estimated"
+    assert len(rows(tmp_path / "result.csv")) >= 4
+
+
 def test_the_csv(files: Path) -> None:
     found = rows(files / "result.csv")
     assert {row["kind"] for row in found} == {"usage", "time", "event", "metric"}
