@@ -85,8 +85,10 @@ struct hpm_section {
 	enum hpm_kind kind;
 	int depth; /* starts that were not stopped */
 	int is_tracked;
-	int was_lost; /* the counters could not be read at the start */
-	int children; /* active sections whose parent this is */
+	unsigned int activations;
+	unsigned int weight; /* of this activation's overhead; 0: it is not measured */
+	int was_lost;	     /* the counters could not be read at the start */
+	int children;	     /* active sections whose parent this is */
 	int is_covered;
 	unsigned int told; /* errors that were reported, by enum hpm_error */
 	struct hpm_context *context;
@@ -145,7 +147,6 @@ enum hpm_error {
 	HPM_NO_COUNTERS,
 	HPM_BAD_GROUP,
 	HPM_BAD_EVENT,
-	HPM_NO_RAW_FILE,
 	HPM_BAD_PLUGIN,
 	HPM_NOT_WRITTEN,
 	HPM_ERRORS,
@@ -155,8 +156,8 @@ enum hpm_error {
  * Counts an error and says so on stderr, once for each kind of error and section (NULL: none).
  * errno stays as it is.
  */
-__attribute__((format(printf, 3, 4))) void hpm_error(struct hpm_section *section,
-						     enum hpm_error error, const char *format, ...);
+__attribute__((cold, format(printf, 3, 4))) void
+hpm_error(struct hpm_section *section, enum hpm_error error, const char *format, ...);
 
 /* --- setup.c -----------------------------------------------------------------------------------*/
 
@@ -198,8 +199,9 @@ static inline int hpm_context_read(const struct hpm_engine *engine,
 	return hpm_context_read_all(engine, context, is_own, words);
 }
 
-void hpm_wait_for(const struct hpm_engine *engine, struct hpm_context *context);
-void hpm_wait_for_claim(struct hpm_context *context);
+__attribute__((cold)) void hpm_wait_for(const struct hpm_engine *engine,
+					struct hpm_context *context);
+__attribute__((cold)) void hpm_wait_for_claim(struct hpm_context *context);
 
 /*
  * A context is nearly always locked by the thread whose it is, which then costs two plain stores:
@@ -251,7 +253,7 @@ struct hpm_process {
 extern struct hpm_process *_Atomic hpm_process_page;
 extern __thread struct hpm_thread *hpm_self __attribute__((tls_model("initial-exec")));
 
-struct hpm_thread *hpm_enter_slowly(const char *caller, int id);
+__attribute__((cold)) struct hpm_thread *hpm_enter_slowly(const char *caller, int id);
 
 /*
  * The calling thread, marked busy, with the running engine of this process; NULL after an error

@@ -35,7 +35,6 @@ static const char *const beginnings[HPM_ERRORS] = {
 	[HPM_NO_COUNTERS] = "no counters",
 	[HPM_BAD_GROUP] = "event group ID is invalid",
 	[HPM_BAD_EVENT] = "event cannot be counted",
-	[HPM_NO_RAW_FILE] = "no raw file",
 	[HPM_BAD_PLUGIN] = "plug-in failed",
 	[HPM_NOT_WRITTEN] = "output not written",
 };

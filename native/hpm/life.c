@@ -153,10 +153,9 @@ static int make_tables(struct hpm_engine *engine, struct hpm_raw_plan *plan)
 	if (error == -ENOMEM)
 		return error;
 	if (error)
-		hpm_error(NULL, HPM_NO_RAW_FILE,
-			  "%s cannot be made (%s), so that nothing could be recovered after a "
-			  "kill; set HPM_OUTPUT_NAME to where there is room",
-			  path, strerror(-error));
+		hpm_warn("%s cannot be made (%s): nothing could be recovered after a kill; set "
+			 "HPM_OUTPUT_NAME to where there is room",
+			 path, strerror(-error));
 	return hpm_context_make(engine, &engine->process, HPM_PROCESS, NULL);
 }
 
@@ -406,7 +405,10 @@ void hpm_terminate(const char *caller)
 		hpm_raw_remove(&engine->file);
 	else
 		hpm_error(NULL, HPM_NOT_WRITTEN,
-			  "%s holds what was measured; free some space, then `gnomon repair` it",
+			  engine->file.path[0] ? "%s holds what was measured; make room, then "
+						 "`gnomon repair` it"
+					       : "%swhat was measured is lost; set HPM_OUTPUT_NAME "
+						 "to where there is room",
 			  engine->file.path);
 	engine->state = HPM_ENDED;
 	errno = before;

@@ -74,6 +74,17 @@ static double expected(int id, int is_exclusive)
 	return total;
 }
 
+static void check_value(int id, int is_exclusive)
+{
+	const double value = value_of(item_of(id, is_exclusive), EVENT);
+	const double wanted = expected(id, is_exclusive);
+
+	if (value < wanted || value > wanted + own_pages()) {
+		fprintf(stderr, "section %d: %g instead of %g\n", id, value, wanted);
+		CHECK(0);
+	}
+}
+
 static void check_all(int is_exclusive)
 {
 	for (int s = 1; s <= SECTIONS; s++) {
@@ -81,9 +92,9 @@ static void check_all(int is_exclusive)
 			CHECK(!item_of(s, 0));
 			continue;
 		}
-		CHECK_EQ(value_of(item_of(s, 0), EVENT), expected(s, 0));
+		check_value(s, 0);
 		if (is_exclusive)
-			CHECK_EQ(value_of(item_of(s, 1), EVENT), expected(s, 1));
+			check_value(s, 1);
 		else
 			CHECK(!item_of(s, 1));
 	}
