@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from test_formula import NAMES, trees, unhurried, written
 
 from gnomon.errors import FormulaError
-from gnomon.metrics.expression import Step
 from gnomon.metrics.formula import parse, trusted
+from gnomon.metrics.program import Step
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 

@@ -34,7 +34,7 @@ from enum import StrEnum
 from math import isfinite
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from gnomon.errors import FormulaError
 from gnomon.metrics.document import SHIPPED, Document, Entry
@@ -93,16 +93,6 @@ class DomainRule(StrEnum):
 
 
 _RULES = {rule.value: rule for rule in DomainRule}
-
-
-class Machine(Protocol):
-    """What definitions may ask of the machine that was measured; asked only if needed."""
-
-    def constant(self, name: str) -> float | None:
-        """Return the value of one of `CONSTANTS`, None if the machine does not tell."""
-
-    def cpus(self) -> Collection[str]:
-        """Return libpfm4's names of the core PMUs, none if it has none or they have no name."""
 
 
 class Metric(NamedTuple):

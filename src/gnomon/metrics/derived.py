@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from gnomon.metrics.definitions import CONSTANTS, DomainRule, Machine, Metric, Metrics
+from gnomon.metrics.definitions import CONSTANTS, DomainRule, Metric, Metrics
 from gnomon.metrics.formula import identifier, plain_name
 from gnomon.model.value import Domain, How, Scope, Value
+
+if TYPE_CHECKING:
+    from gnomon.metrics.machine import Machine
 
 # From what is known best to what is known least: a metric is as good as its worst input.
 _HOWS = (How.COUNTED, How.SCALED, How.SAMPLED, How.EMULATED, How.MODELLED, How.ESTIMATED)

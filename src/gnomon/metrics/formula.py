@@ -26,7 +26,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from math import isfinite
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from gnomon.errors import FormulaError
 from gnomon.metrics.expression import (
@@ -37,9 +37,11 @@ from gnomon.metrics.expression import (
     Negation,
     Node,
     Number,
-    Step,
     Values,
 )
+
+if TYPE_CHECKING:
+    from gnomon.metrics.program import Step
 
 MAX_LENGTH = 16_384
 """Longest formula accepted, in characters."""
@@ -145,7 +147,9 @@ class Formula:
 
     def program(self) -> tuple[Step, ...]:
         """Return the formula as a postfix program, from which C code is made."""
-        return tuple(self._tree().steps())
+        from gnomon.metrics.program import steps
+
+        return tuple(steps(self._tree()))
 
     def _tree(self) -> Node:
         if self._root is None:

@@ -137,6 +137,6 @@ def _group(entry: Entry) -> Group:
         name=name,
         description=entry.text("description"),
         events=entry.words("events"),
-        metrics=entry.words("metrics") if "metrics" in entry.fields else (),
+        metrics=entry.texts("metrics") if "metrics" in entry.fields else (),
         cpus=entry.words("cpus") if "cpus" in entry.fields else (),
     )
