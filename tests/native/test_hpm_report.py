@@ -203,7 +203,9 @@ def test_times_are_local(print_hpm: Path, tmp_path: Path, zone: str, started: st
 
 def test_what_an_aggregator_makes_up(print_hpm: Path, tmp_path: Path) -> None:
     lines = [
-        header(), item(section=-3, calls=-1, task=-7, thread=-1, parent=-9, line=-5), times(wall=-1),
+        header(),
+        item(section=-3, calls=-1, task=-7, thread=-1, parent=-9, line=-5),
+        times(wall=-1),
         event("PAPI_TOT_INS", 5, how=99, modes=88, flags=-1, enabled_s=-1, running_s=-2),
         event("PAPI_TOT_CYC", 5, how=-99, modes=-1),
         event("page-faults", 7, how=0, modes=0, unit="s"),
