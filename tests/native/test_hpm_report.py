@@ -230,6 +230,19 @@ def test_the_csv(files: Path) -> None:
     assert {row["program"] for row in found} == {"my program"}
 
 
+def test_large_numbers_are_whole(print_hpm: Path, tmp_path: Path) -> None:
+    most = 2**31 - 1
+    lines = [
+        header(), item(section=most, calls=most, task=most, thread=most, line=most), times(wall=1.0)
+    ]  # fmt: skip
+    written(print_hpm, tmp_path, lines)
+    row = rows(tmp_path / "result.csv")[0]
+    names = ("section", "calls", "task", "thread", "line")
+    assert {row[name] for name in names} == {str(most)}
+    section = viz(tmp_path / "result.viz").find("section")
+    assert {section.get(name) for name in ("id", "task", "thread", "line")} == {str(most)}
+
+
 def test_an_mpi_task_and_a_unique_name(print_hpm: Path, tmp_path: Path) -> None:
     lines = [header(task=3), item(section=1, task=3, label="x"), times(wall=1.0)]
     done = written(
