@@ -48,8 +48,8 @@ class Machine(NamedTuple):
 
 
 @cache
-def built(base: Path) -> Path:
-    """Return the C program that says what names resolve to, built once below `base`.
+def built(base: Path, target: str = "print_events") -> Path:
+    """Return the C program that says what names resolve to, or another one, built below `base`.
 
     The sanitizers watch it, as hostile input is given to it.
     """
@@ -57,13 +57,13 @@ def built(base: Path) -> Path:
     options = ["-DGNOMON_PYTHON=OFF", "-DGNOMON_TESTS=ON", "-DGNOMON_SANITIZE=ON"]
     for command in (
         ["cmake", "-S", str(ROOT), "-B", str(folder), "-G", "Ninja", *options],
-        ["cmake", "--build", str(folder), "--target", "print_events"],
+        ["cmake", "--build", str(folder), "--target", target],
     ):
         if shutil.which(command[0]) is None:
             pytest.fail("cmake is not installed: run `make setup`, or install the package cmake")
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
-    return folder / "native" / "tests" / "print_events"
+    return folder / "native" / "tests" / target
 
 
 def in_c(program: Path, machine: Machine, names: Iterable[str], **variables: str) -> list[Resolved]:

@@ -6,6 +6,7 @@ Source: HPM Toolkit User's Guide 3.2.2, section 2.2, options -o and -u.
 from __future__ import annotations
 
 import os
+import re
 import time
 
 # What MPI launchers tell a process of its rank: Open MPI and PRRTE, MPICH and Intel MPI
@@ -17,6 +18,9 @@ _RANKS = (
     "MV2_COMM_WORLD_RANK",
     "SLURM_PROCID",
 )
+
+# More digits than any job has tasks are no rank.
+_RANK = re.compile("[0-9]{1,9}")
 
 
 def unique(name: str, *, host: str | None = None, process: int | None = None,
@@ -52,6 +56,6 @@ def rank() -> int:
     """Return this process's MPI rank where a launcher gives one, else its process number."""
     for variable in _RANKS:
         value = os.environ.get(variable, "")
-        if value.isdecimal():
+        if _RANK.fullmatch(value):
             return int(value)
     return os.getpid()

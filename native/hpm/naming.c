@@ -1,0 +1,61 @@
+/* Names of result files. Source: HPM Toolkit User's Guide 3.2.2, sections 2.2 and 3.9. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report.h"
+
+/* More digits than any job has tasks are no rank. */
+#define RANK_DIGITS 9
+
+long hpm_mpi_task(void)
+{
+	/* Open MPI and PRRTE, MPICH and Intel MPI (Hydra), MVAPICH2, Slurm. */
+	static const char *const variables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+						"MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
+
+	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
+		const char *value = getenv(variables[i]);
+		size_t digits = value ? strspn(value, "0123456789") : 0;
+
+		if (digits > 0 && digits <= RANK_DIGITS && !value[digits])
+			return strtol(value, NULL, 10);
+	}
+	return -1;
+}
+
+void hpm_instance_now(struct hpm_instance *instance, char host[256])
+{
+	time_t now = time(NULL);
+
+	if (gethostname(host, 256) || !host[0])
+		snprintf(host, 256, "localhost");
+	host[255] = 0;
+	instance->host = host;
+	instance->task = hpm_mpi_task();
+	if (instance->task < 0)
+		instance->task = getpid();
+	if (!localtime_r(&now, &instance->moment))
+		memset(&instance->moment, 0, sizeof(instance->moment));
+}
+
+int hpm_unique_name(const char *name, const struct hpm_instance *instance, char *out, size_t size)
+{
+	const struct tm *when = &instance->moment;
+	const char *slash = strrchr(name, '/');
+	const char *base = slash ? slash + 1 : name;
+	const char *dot = strrchr(base, '.');
+	int is_first = dot == base;
+	int length = snprintf(out, size, "%.*s%s%.*s_%ld_%02d.%02d.%04d_%02d.%02d.%02d%s",
+			      !dot	 ? (int)strlen(name)
+			      : is_first ? (int)(base - name)
+					 : (int)(dot - name),
+			      name, is_first ? "" : "_", (int)strcspn(instance->host, "."),
+			      instance->host, instance->task, when->tm_mday, when->tm_mon + 1,
+			      when->tm_year + 1900, when->tm_hour, when->tm_min, when->tm_sec,
+			      dot ? dot : "");
+
+	return length < 0 || (size_t)length >= size ? -ENAMETOOLONG : 0;
+}

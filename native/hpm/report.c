@@ -1,0 +1,158 @@
+/* Every file that was asked for, each whole or not at all. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "numbers.h"
+#include "writers.h"
+
+const char *const hpm_time_names[HPM_NTIM] = {"wall",  "cycle", "user",	    "system",
+					      "start", "stop",	"overhead", "init"};
+
+const char *hpm_text(const char *text)
+{
+	return text ? text : "";
+}
+
+double hpm_value(const hpm_event_info *event)
+{
+	return event->how == HPM_UNAVAILABLE || !isfinite(event->value) ? NAN : event->value;
+}
+
+const char *hpm_how_name(int how)
+{
+	static const char *const names[] = {"counted",	"scaled",   "sampled",
+					    "emulated", "modelled", "estimated"};
+
+	/* What an aggregator made up is known no better than an estimate. */
+	return how < 0 ? "" : names[how < HPM_ESTIMATED ? how : HPM_ESTIMATED];
+}
+
+const char *hpm_modes_name(int modes)
+{
+	switch (modes) {
+	case HPM_MODE_ALL:
+		return "all";
+	case HPM_MODE_USER:
+		return "user";
+	case HPM_MODE_KERNEL:
+		return "kernel";
+	case HPM_MODE_HYPERVISOR:
+		return "hypervisor";
+	case HPM_MODE_USER | HPM_MODE_KERNEL:
+		return "user+kernel";
+	}
+	return "";
+}
+
+void hpm_moment(double seconds, int is_xml, char text[HPM_MOMENT_SIZE])
+{
+	char offset[8] = "";
+	time_t whole;
+	struct tm when;
+	int milliseconds;
+
+	snprintf(text, HPM_MOMENT_SIZE, is_xml ? "1970-01-01T00:00:00Z" : "n/a");
+	if (!isfinite(seconds) || fabs(seconds) > 1e11)
+		return;
+	whole = (time_t)floor(seconds);
+	milliseconds = (int)((seconds - floor(seconds)) * 1000);
+	if (!localtime_r(&whole, &when))
+		return;
+	if (!is_xml) {
+		strftime(text, HPM_MOMENT_SIZE, "%d.%m.%Y %H:%M:%S", &when);
+		return;
+	}
+	strftime(offset, sizeof(offset), "%z", &when);
+	snprintf(text, HPM_MOMENT_SIZE, "%04d-%02d-%02dT%02d:%02d:%02d.%03d%.3s:%.2s",
+		 when.tm_year + 1900, when.tm_mon + 1, when.tm_mday, when.tm_hour, when.tm_min,
+		 when.tm_sec, milliseconds, offset, offset + 3);
+}
+
+int hpm_report_metrics(struct hpm_output *output, const struct hpm_report *report,
+		       const hpm_data_item *item, struct hpm_metric **metrics)
+{
+	int n;
+
+	*metrics = calloc(HPM_METRICS_MAX, sizeof(**metrics));
+	n = *metrics ? hpm_metrics_of(item, &report->constants, *metrics, HPM_METRICS_MAX)
+		     : -ENOMEM;
+	if (n >= 0)
+		return n;
+	if (!output->error)
+		output->error = ENOMEM;
+	return 0;
+}
+
+typedef void writer(struct hpm_output *output, const struct hpm_report *report);
+
+static int write_file(struct hpm_output *output, const struct hpm_report *report, const char *name,
+		      const char *ending, writer *write_it)
+{
+	char path[PATH_MAX + 8];
+
+	snprintf(path, sizeof(path), "%s%s", name, ending);
+	hpm_output_open(output, path);
+	if (!output->error)
+		write_it(output, report);
+	return hpm_output_close(output);
+}
+
+static int write_all(struct hpm_output *output, const struct hpm_report *report)
+{
+	const struct hpm_settings *settings = report->settings;
+	char host[256], name[PATH_MAX];
+	struct hpm_instance instance;
+	int failed = 0;
+
+	snprintf(name, sizeof(name), "%s", settings->name);
+	hpm_instance_now(&instance, host);
+	if (settings->unique &&
+	    hpm_unique_name(settings->name, &instance, name, sizeof(name) - 8)) {
+		hpm_warn("%.600s is too long to be made unique; set HPM_OUTPUT_NAME to a shorter "
+			 "name",
+			 settings->name);
+		snprintf(name, sizeof(name), "%s", settings->name);
+		failed = -1;
+	}
+	if (settings->asc)
+		failed |= write_file(output, report, name, ".hpm", hpm_text_write);
+	if (settings->viz)
+		failed |= write_file(output, report, name, ".viz", hpm_viz_write);
+	if (settings->csv)
+		failed |= write_file(output, report, name, ".csv", hpm_csv_write);
+	if (settings->to_stdout) {
+		/* What the program printed so far comes first. */
+		fflush(stdout);
+		hpm_output_to(output, STDOUT_FILENO, "standard output");
+		hpm_text_write(output, report);
+		failed |= hpm_output_close(output);
+	}
+	return failed;
+}
+
+int hpm_report_write(const struct hpm_settings *settings, const struct hpm_header *header, int n,
+		     hpm_event_vector items)
+{
+	struct hpm_report report = {settings, header, items, n, settings->constants};
+	struct hpm_output *output = malloc(sizeof(*output));
+	struct hpm_signals signals;
+	locale_t before;
+	int failed;
+
+	if (!output) {
+		hpm_warn("%.600s was not written: no memory", settings->name);
+		return -1;
+	}
+	hpm_machine_name(&report.constants);
+	before = uselocale(hpm_locale());
+	hpm_signals_hold(&signals);
+	failed = write_all(output, &report);
+	hpm_signals_release(&signals);
+	uselocale(before);
+	free(output);
+	return failed;
+}

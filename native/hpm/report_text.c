@@ -1,0 +1,457 @@
+/* The text of NAME.hpm: blocks of tables, one for each section and group of events. */
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "numbers.h"
+#include "printable.h"
+#include "writers.h"
+
+/* Source: HPM Toolkit User's Guide 3.2.2, section 3.8. */
+#define WORRYING_OVERHEAD 0.2
+
+#define CELLS 3
+#define WIDTH 100
+
+/* Why events could not be counted: each reason is printed once, at the end. */
+struct reason {
+	const char *text;
+	const char **event; /* names, each once */
+	int n;
+	int room;
+};
+
+struct reasons {
+	struct reason *one;
+	int n;
+	int room;
+};
+
+/* Rows that are printed once the widths of their columns are known. */
+struct table {
+	char *(*row)[CELLS];
+	int n;
+	int room;
+	int error;
+};
+
+/* Takes the cells: what malloc(3) gave, or NULL for want of memory. */
+static void add(struct table *table, char *name, char *value, char *remark)
+{
+	if (table->n == table->room) {
+		int room = table->room ? 2 * table->room : 32;
+		char *(*row)[CELLS] = realloc(table->row, (size_t)room * sizeof(*row));
+
+		if (row) {
+			table->row = row;
+			table->room = room;
+		}
+	}
+	if (!name || !value || !remark || table->n == table->room) {
+		table->error = ENOMEM;
+		free(name);
+		free(value);
+		free(remark);
+		return;
+	}
+	table->row[table->n][0] = name;
+	table->row[table->n][1] = value;
+	table->row[table->n][2] = remark;
+	table->n++;
+}
+
+static void pad(struct hpm_output *output, const char *text, size_t width)
+{
+	for (size_t i = hpm_width(text); i < width; i++)
+		hpm_puts(output, " ");
+}
+
+/* Prints the table, under its heading if it has any rows, and empties it. */
+static void print(struct hpm_output *output, struct table *table, const char *heading)
+{
+	size_t width[2] = {0, 0};
+
+	for (int i = 0; i < table->n; i++)
+		for (int at = 0; at < 2; at++)
+			if (hpm_width(table->row[i][at]) > width[at])
+				width[at] = hpm_width(table->row[i][at]);
+	if (heading && table->n)
+		hpm_print(output, "%s\n", heading);
+	for (int i = 0; i < table->n; i++) {
+		char **row = table->row[i];
+
+		hpm_print(output, "  ");
+		hpm_puts(output, row[0]);
+		pad(output, row[0], width[0] + 2);
+		pad(output, row[1], width[1]);
+		hpm_puts(output, row[1]);
+		if (row[2][0]) {
+			hpm_puts(output, "  ");
+			hpm_puts(output, row[2]);
+		}
+		hpm_puts(output, "\n");
+		for (int at = 0; at < CELLS; at++)
+			free(row[at]);
+	}
+	if (table->error && !output->error)
+		output->error = table->error;
+	free(table->row);
+	memset(table, 0, sizeof(*table));
+}
+
+__attribute__((format(printf, 1, 2))) static char *text(const char *format, ...)
+{
+	va_list arguments;
+	char *result = NULL;
+	int length;
+
+	va_start(arguments, format);
+	length = vasprintf(&result, format, arguments);
+	va_end(arguments);
+	return length < 0 ? NULL : result;
+}
+
+static char *quantity(double value, const char *unit)
+{
+	char shown[HPM_QUANTITY_SIZE];
+
+	hpm_quantity(value, unit, shown);
+	return hpm_printable(shown);
+}
+
+/* "a; b" of what is not empty; takes both. */
+static char *joined(char *one, char *other)
+{
+	char *both;
+
+	if (!one || !other || !one[0] || !other[0]) {
+		int first = one && other && one[0];
+
+		both = one && other ? strdup(first ? one : other) : NULL;
+	} else {
+		both = text("%s; %s", one, other);
+	}
+	free(one);
+	free(other);
+	return both;
+}
+
+static char *modes_of(int modes)
+{
+	if (!modes || modes == HPM_MODE_ALL || modes == (HPM_MODE_USER | HPM_MODE_KERNEL))
+		return strdup("");
+	return text("%s mode only", hpm_modes_name(modes));
+}
+
+/* Room for one more in an array: the array, or NULL for want of memory. */
+static void *grown(void *array, size_t size, int n, int *room)
+{
+	int more = *room ? 2 * *room : 8;
+
+	if (n < *room)
+		return array;
+	array = realloc(array, (size_t)more * size);
+	if (array)
+		*room = more;
+	return array;
+}
+
+/* The number of an event's reason, from 1; 0: no memory. */
+static int reason_number(struct reasons *reasons, const hpm_event_info *event)
+{
+	const char *text = hpm_text(event->reason), *name = hpm_text(event->name);
+	struct reason *one;
+	void *array;
+	int at = 0;
+
+	while (at < reasons->n && strcmp(reasons->one[at].text, text) != 0)
+		at++;
+	if (at == reasons->n) {
+		array = grown(reasons->one, sizeof(*one), reasons->n, &reasons->room);
+		if (!array)
+			return 0;
+		reasons->one = array;
+		memset(&reasons->one[reasons->n++], 0, sizeof(*one));
+		reasons->one[at].text = text;
+	}
+	one = &reasons->one[at];
+	for (int i = 0; i < one->n; i++)
+		if (!strcmp(one->event[i], name))
+			return at + 1;
+	array = grown(one->event, sizeof(*one->event), one->n, &one->room);
+	if (!array)
+		return 0;
+	one->event = array;
+	one->event[one->n++] = name;
+	return at + 1;
+}
+
+/* A text in lines of at most WIDTH columns behind `indent` blanks, after `used` of the first. */
+static void put_filled(struct hpm_output *output, const char *text, size_t indent, size_t used)
+{
+	char *printable = hpm_printable(text), *rest = printable, *word;
+
+	if (!printable && !output->error)
+		output->error = ENOMEM;
+	while ((word = strsep(&rest, " "))) {
+		size_t width = hpm_width(word);
+
+		if (used + 1 + width > WIDTH && used > indent) {
+			hpm_print(output, "\n%*s", (int)indent, "");
+			used = indent;
+		} else if (word > printable) {
+			hpm_puts(output, " ");
+			used++;
+		}
+		hpm_puts(output, word);
+		used += width;
+	}
+	hpm_puts(output, "\n");
+	free(printable);
+}
+
+static void put_reasons(struct hpm_output *output, struct reasons *reasons)
+{
+	if (reasons->n)
+		hpm_puts(output, "not counted\n");
+	for (int i = 0; i < reasons->n; i++) {
+		struct reason *one = &reasons->one[i];
+
+		hpm_print(output, "%5d  ", i + 1);
+		for (int at = 0; at < one->n; at++) {
+			hpm_puts(output, at ? ", " : "");
+			hpm_put_printable(output, one->event[at]);
+		}
+		hpm_puts(output, "\n       ");
+		put_filled(output, one->text, 7, 7);
+		free(one->event);
+	}
+	free(reasons->one);
+}
+
+static void put_header(struct hpm_output *output, const struct hpm_header *header)
+{
+	char started[HPM_MOMENT_SIZE], stopped[HPM_MOMENT_SIZE], wall[HPM_QUANTITY_SIZE];
+	const char *notes = header->notes;
+
+	hpm_puts(output, "libhpm: ");
+	hpm_put_printable(output, header->program);
+	if (header->task >= 0)
+		hpm_print(output, "  [MPI task %ld, process %ld]\n", header->task, header->process);
+	else
+		hpm_print(output, "  [process %ld]\n", header->process);
+	hpm_moment(header->started, 0, started);
+	hpm_moment(header->stopped, 0, stopped);
+	hpm_quantity(header->wall_s, "s", wall);
+	hpm_puts(output, "  ");
+	hpm_put_printable(output, header->host);
+	hpm_print(output, ": from %s to %s, %s\n", started, stopped, wall);
+	if (header->command[0]) {
+		hpm_puts(output, "  program: ");
+		hpm_put_printable(output, header->command);
+		hpm_puts(output, "\n");
+	}
+	if (header->events[0]) {
+		hpm_puts(output, "  counted: ");
+		hpm_put_printable(output, header->events);
+		hpm_puts(output, "\n");
+	}
+	while (*notes) {
+		size_t length = strcspn(notes, "\n");
+		char *note = strndup(notes, length);
+
+		hpm_puts(output, "  note: ");
+		hpm_put_printable(output, note ? note : "");
+		hpm_puts(output, "\n");
+		free(note);
+		notes += length + (notes[length] == '\n');
+	}
+	hpm_puts(output, "\n");
+}
+
+/* Each line of a description, which may have several. */
+static void put_description(struct hpm_output *output, const hpm_data_item *item)
+{
+	const char *description = hpm_text(item->description);
+
+	if (!strcmp(description, hpm_text(item->label)))
+		return;
+	while (*description) {
+		size_t length = strcspn(description, "\n");
+		char *line = strndup(description, length);
+
+		hpm_puts(output, "  ");
+		hpm_put_printable(output, line ? line : "");
+		hpm_puts(output, "\n");
+		free(line);
+		description += length + (description[length] == '\n');
+	}
+}
+
+static void put_usage(struct hpm_output *output, const hpm_data_item *item)
+{
+	struct table table = {0};
+
+	for (int i = 0; i < item->num_data; i++) {
+		const hpm_event_info *field = &item->data[i];
+		const char *name = hpm_text(field->name), *unit = hpm_text(field->unit);
+		const char *description = hpm_text(field->description);
+		int is_kib = !strcmp(unit, "KiB");
+		char *reason = hpm_printable(hpm_text(field->reason));
+
+		add(&table, hpm_printable(description[0] ? description : name),
+		    quantity(hpm_value(field) * (is_kib ? 1024 : 1), is_kib ? "bytes" : unit),
+		    joined(hpm_printable(description[0] ? name : ""), reason));
+	}
+	put_description(output, item);
+	print(output, &table, "resource usage (getrusage)");
+	hpm_puts(output, "\n");
+}
+
+static char *share(double part, double whole)
+{
+	if (!isfinite(part) || !(whole > 0))
+		return strdup("");
+	return text("%.1f %% of the wall time", 100 * part / whole);
+}
+
+static void put_times(struct hpm_output *output, const hpm_data_item *item)
+{
+	const double *times = item->times;
+	double wall = times[HPM_TIME_WALLCLOCK], overhead = times[HPM_TIME_OVERHEAD];
+	struct table table = {0};
+
+	add(&table, strdup("calls"), quantity(item->count, ""), strdup(""));
+	add(&table, strdup("wall time"), quantity(wall, "s"), strdup(""));
+	if (isfinite(times[HPM_TIME_USER]))
+		add(&table, strdup("user time"), quantity(times[HPM_TIME_USER], "s"),
+		    share(times[HPM_TIME_USER], wall));
+	if (isfinite(times[HPM_TIME_SYSTEM]))
+		add(&table, strdup("system time"), quantity(times[HPM_TIME_SYSTEM], "s"),
+		    share(times[HPM_TIME_SYSTEM], wall));
+	add(&table, strdup("overhead"), quantity(overhead, "s"), share(overhead, wall));
+	print(output, &table, NULL);
+	if (isfinite(overhead) && overhead > 0 && !(overhead < WORRYING_OVERHEAD * wall))
+		hpm_print(output,
+			  "  WARNING: the overhead of measuring is not small beside the wall "
+			  "time; let the section do more per call\n");
+}
+
+static char *remark(const hpm_event_info *event, struct reasons *reasons)
+{
+	char *said;
+
+	if (isnan(hpm_value(event))) {
+		int number = hpm_text(event->reason)[0] ? reason_number(reasons, event) : -1;
+
+		return number < 0 ? strdup("") : number ? text("not counted: %d", number) : NULL;
+	}
+	said = joined(strdup(hpm_how_name(event->how)), modes_of(event->modes));
+	if (event->flags & HPM_IS_NODE_WIDE)
+		said = joined(said, strdup("whole machine, not only the program"));
+	if (event->how == HPM_SCALED && event->enabled_s > 0)
+		said = joined(said, text("counted %.1f %% of the time",
+					 100 * event->running_s / event->enabled_s));
+	if (event->value < 0)
+		said = joined(said, strdup("negative: less was counted of what is added than of "
+					   "what is taken away"));
+	return said;
+}
+
+static void put_counters(struct hpm_output *output, const hpm_data_item *item,
+			 struct reasons *reasons)
+{
+	struct table table = {0};
+
+	for (int i = 0; i < item->num_data; i++) {
+		const hpm_event_info *event = &item->data[i];
+
+		add(&table, hpm_printable(hpm_text(event->name)),
+		    quantity(hpm_value(event), hpm_text(event->unit)), remark(event, reasons));
+	}
+	print(output, &table, "counters");
+}
+
+static void put_metrics(struct hpm_output *output, const struct hpm_settings *settings,
+			const struct hpm_metric *metric, int n)
+{
+	struct table table = {0};
+
+	for (int i = 0; i < n; i++) {
+		char *said =
+			strdup(metric[i].how == HPM_COUNTED ? "" : hpm_how_name(metric[i].how));
+
+		said = joined(said, modes_of(metric[i].modes));
+		if (settings->formulas)
+			said = joined(said, text("= %s", metric[i].formula));
+		add(&table, strdup(metric[i].name), quantity(metric[i].value, metric[i].unit),
+		    said);
+	}
+	print(output, &table, "metrics");
+}
+
+static void put_heading(struct hpm_output *output, const hpm_data_item *item)
+{
+	if (item->instr_id)
+		hpm_print(output, "section %d", item->instr_id);
+	else
+		hpm_puts(output, "program");
+	if (hpm_text(item->label)[0]) {
+		hpm_puts(output, "  ");
+		hpm_put_printable(output, item->label);
+	}
+	hpm_print(output, "  [%s values]\n", item->is_exclusive ? "exclusive" : "inclusive");
+	put_description(output, item);
+	if (hpm_text(item->group)[0]) {
+		hpm_puts(output, "  group: ");
+		hpm_put_printable(output, item->group);
+		hpm_puts(output,
+			 item->is_mplex_cont ? "  (shares the time with the one before)\n" : "\n");
+	}
+	if (item->parent_id > 0) {
+		hpm_print(output, "  parent: section %d", item->parent_id);
+		if (hpm_text(item->parent_label)[0]) {
+			hpm_puts(output, "  ");
+			hpm_put_printable(output, item->parent_label);
+		}
+		hpm_puts(output, "\n");
+	}
+	if (hpm_text(item->file)[0]) {
+		hpm_puts(output, "  place: ");
+		hpm_put_printable(output, item->file);
+		hpm_print(output, item->line > 0 ? ":%d\n" : "\n", item->line);
+	}
+	if (item->mpi_task_id >= 0)
+		hpm_print(output, "  MPI task: %d\n", item->mpi_task_id);
+	if (item->thread_id > 0)
+		hpm_print(output, "  thread: %d\n", item->thread_id);
+}
+
+void hpm_text_write(struct hpm_output *output, const struct hpm_report *report)
+{
+	struct reasons reasons = {0};
+
+	put_header(output, report->header);
+	for (int i = 0; i < report->n; i++) {
+		const hpm_data_item *item = &report->items[i];
+		struct hpm_metric *metrics;
+		int n;
+
+		if (item->is_rusage) {
+			put_usage(output, item);
+			continue;
+		}
+		n = hpm_report_metrics(output, report, item, &metrics);
+		put_heading(output, item);
+		put_times(output, item);
+		put_counters(output, item, &reasons);
+		put_metrics(output, report->settings, metrics, n);
+		hpm_puts(output, "\n");
+		hpm_metrics_free(metrics, n);
+		free(metrics);
+	}
+	put_reasons(output, &reasons);
+}

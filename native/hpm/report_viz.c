@@ -1,0 +1,212 @@
+/* NAME.viz: XML that meets src/gnomon/hpm/viz.xsd. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "numbers.h"
+#include "printable.h"
+#include "writers.h"
+
+/* Attributes that say nothing are left out. */
+static void put_attribute(struct hpm_output *output, const char *name, const char *value)
+{
+	if (!value || !value[0])
+		return;
+	hpm_print(output, " %s=\"", name);
+	hpm_put_xml(output, value);
+	hpm_puts(output, "\"");
+}
+
+static void put_number(struct hpm_output *output, const char *name, double value)
+{
+	char text[HPM_EXACT_SIZE];
+
+	if (!isfinite(value))
+		return;
+	hpm_exact(value, text);
+	put_attribute(output, name, text);
+}
+
+/* A number of something, which is above zero. */
+static void put_positive(struct hpm_output *output, const char *name, long value)
+{
+	if (value > 0)
+		hpm_print(output, " %s=\"%ld\"", name, value);
+}
+
+static void put_task(struct hpm_output *output, long task)
+{
+	if (task >= 0)
+		hpm_print(output, " task=\"%ld\"", task);
+}
+
+static void put_run(struct hpm_output *output, const struct hpm_header *header)
+{
+	char moment[HPM_MOMENT_SIZE];
+
+	hpm_puts(output, "  <run program=\"");
+	hpm_put_xml(output, header->program);
+	hpm_puts(output, "\" host=\"");
+	hpm_put_xml(output, header->host);
+	hpm_puts(output, "\"");
+	put_positive(output, "process", header->process);
+	put_task(output, header->task);
+	hpm_moment(header->started, 1, moment);
+	put_attribute(output, "started", moment);
+	hpm_moment(header->stopped, 1, moment);
+	put_attribute(output, "stopped", moment);
+	put_number(output, "wall_seconds", header->wall_s >= 0 ? header->wall_s : NAN);
+	put_attribute(output, "events", header->events);
+	if (header->command[0]) {
+		hpm_puts(output, ">\n    <argument>");
+		hpm_put_xml(output, header->command);
+		hpm_puts(output, "</argument>\n  </run>\n");
+	} else {
+		hpm_puts(output, "/>\n");
+	}
+}
+
+static void put_usage(struct hpm_output *output, const hpm_data_item *item)
+{
+	if (item->num_data <= 0)
+		return;
+	hpm_puts(output, "  <usage");
+	put_task(output, item->mpi_task_id);
+	hpm_puts(output, ">\n");
+	for (int i = 0; i < item->num_data; i++) {
+		const hpm_event_info *field = &item->data[i];
+
+		hpm_puts(output, "    <field");
+		put_attribute(output, "name", field->name);
+		put_number(output, "value", hpm_value(field));
+		put_attribute(output, "unit", field->unit);
+		put_attribute(output, "description", field->description);
+		put_attribute(output, "reason", field->reason);
+		hpm_puts(output, "/>\n");
+	}
+	hpm_puts(output, "  </usage>\n");
+}
+
+static void put_event(struct hpm_output *output, const hpm_event_info *event)
+{
+	double value = hpm_value(event);
+
+	hpm_puts(output, "      <event name=\"");
+	hpm_put_xml(output, hpm_text(event->name));
+	hpm_puts(output, "\"");
+	put_attribute(output, "component", event->component);
+	put_number(output, "value", value);
+	put_attribute(output, "unit", event->unit);
+	if (isfinite(value)) {
+		put_attribute(output, "how", hpm_how_name(event->how));
+		put_number(output, "enabled_seconds",
+			   event->enabled_s >= 0 ? event->enabled_s : NAN);
+		put_number(output, "running_seconds",
+			   event->running_s >= 0 ? event->running_s : NAN);
+		put_attribute(output, "modes", hpm_modes_name(event->modes));
+		if (event->flags & HPM_IS_NODE_WIDE)
+			put_attribute(output, "scope", "node");
+	}
+	put_attribute(output, "description", event->description);
+	put_attribute(output, "reason", event->reason);
+	hpm_puts(output, "/>\n");
+}
+
+static void put_values(struct hpm_output *output, const struct hpm_report *report,
+		       const hpm_data_item *item)
+{
+	struct hpm_metric *metrics;
+	int n = hpm_report_metrics(output, report, item, &metrics);
+
+	hpm_print(output, "    <values exclusive=\"%s\" continues=\"%s\"",
+		  item->is_exclusive ? "true" : "false", item->is_mplex_cont ? "true" : "false");
+	put_attribute(output, "group", item->group);
+	hpm_print(output, " calls=\"%d\">\n", item->count > 0 ? item->count : 0);
+	for (int i = 0; i < HPM_NTIM; i++) {
+		if (!isfinite(item->times[i]))
+			continue;
+		hpm_print(output, "      <time name=\"%s\"", hpm_time_names[i]);
+		put_number(output, "seconds", item->times[i]);
+		hpm_puts(output, "/>\n");
+	}
+	for (int i = 0; i < item->num_data; i++)
+		put_event(output, &item->data[i]);
+	for (int i = 0; i < n; i++) {
+		hpm_puts(output, "      <metric");
+		put_attribute(output, "name", metrics[i].name);
+		put_number(output, "value", metrics[i].value);
+		put_attribute(output, "unit", metrics[i].unit);
+		put_attribute(output, "how", hpm_how_name(metrics[i].how));
+		put_attribute(output, "modes", hpm_modes_name(metrics[i].modes));
+		put_attribute(output, "formula", metrics[i].formula);
+		put_attribute(output, "description", metrics[i].description);
+		hpm_puts(output, "/>\n");
+	}
+	hpm_puts(output, "    </values>\n");
+	hpm_metrics_free(metrics, n);
+	free(metrics);
+}
+
+static int is_same_section(const hpm_data_item *one, const hpm_data_item *other)
+{
+	return !one->is_rusage && !other->is_rusage && one->instr_id == other->instr_id &&
+	       one->thread_id == other->thread_id && one->process_id == other->process_id &&
+	       one->mpi_task_id == other->mpi_task_id && one->parent_id == other->parent_id &&
+	       !strcmp(hpm_text(one->label), hpm_text(other->label));
+}
+
+static void put_section(struct hpm_output *output, const hpm_data_item *item, int element)
+{
+	hpm_print(output, "  <section kind=\"%s\" id=\"%d\" element=\"%d\" label=\"",
+		  item->instr_id > 0 ? "region" : "program",
+		  item->instr_id > 0 ? item->instr_id : 0, element);
+	hpm_put_xml(output, hpm_text(item->label));
+	hpm_puts(output, "\"");
+	put_attribute(output, "file", item->file);
+	put_positive(output, "line", item->line);
+	put_positive(output, "parent", item->parent_id);
+	put_positive(output, "thread", item->thread_id);
+	put_positive(output, "process", item->process_id);
+	put_task(output, item->mpi_task_id);
+	put_attribute(output, "description", item->xml_descr);
+	hpm_puts(output, ">\n");
+}
+
+static void put_notes(struct hpm_output *output, const char *notes)
+{
+	while (*notes) {
+		size_t length = strcspn(notes, "\n");
+		char *note = strndup(notes, length);
+
+		hpm_puts(output, "  <note>");
+		hpm_put_xml(output, hpm_text(note));
+		hpm_puts(output, "</note>\n");
+		free(note);
+		notes += length + (notes[length] == '\n');
+	}
+}
+
+void hpm_viz_write(struct hpm_output *output, const struct hpm_report *report)
+{
+	const hpm_data_item *items = report->items;
+	int element = 0;
+
+	hpm_puts(output,
+		 "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		 "<hpm version=\"1\" producer=\"libhpm\" release=\"" GNOMON_RELEASE "\">\n");
+	put_run(output, report->header);
+	for (int i = 0; i < report->n; i++)
+		if (items[i].is_rusage)
+			put_usage(output, &items[i]);
+	for (int i = 0; i < report->n; i++) {
+		if (items[i].is_rusage)
+			continue;
+		if (!i || !is_same_section(&items[i - 1], &items[i]))
+			put_section(output, &items[i], ++element);
+		put_values(output, report, &items[i]);
+		if (i + 1 == report->n || !is_same_section(&items[i], &items[i + 1]))
+			hpm_puts(output, "  </section>\n");
+	}
+	put_notes(output, report->header->notes);
+	hpm_puts(output, "</hpm>\n");
+}
