@@ -262,20 +262,40 @@ static void close_groups(struct hpm_engine *engine, struct hpm_context *context)
 		gn_group_close(context->group[g]);
 }
 
+/*
+ * Opens one pack on one task. A group that is inherited can be read as a whole, too: the kernel
+ * adds up the groups of all children (Linux 6.18; older ones may refuse it, and are asked event by
+ * event).
+ */
+static int open_pack(struct gn_group *group, const struct hpm_pack *pack, uint32_t flags, int tid,
+		     int is_whole)
+{
+	int error = 0;
+
+	gn_group_begin(group, flags);
+	group->whole = is_whole;
+	for (int i = 0; !error && i < pack->n; i++)
+		error = gn_group_add(group, &pack->spec[i], tid, -1);
+	return error;
+}
+
 /* Opens all packs on one task. */
 static int open_on(const struct hpm_engine *engine, const struct hpm_context *context, int target,
 		   int tid)
 {
+	const uint32_t flags = context->kind == HPM_PROCESS ? GN_INHERIT : GN_USER_READ;
 	const struct hpm_layout *layout = &engine->layout;
 	int error = 0;
 
-	for (int p = 0; p < layout->n_packs; p++) {
+	for (int p = 0; !error && p < layout->n_packs; p++) {
 		const struct hpm_pack *pack = &layout->pack[p];
 		struct gn_group *group = context->group[target * layout->n_packs + p];
 
-		gn_group_begin(group, context->kind == HPM_PROCESS ? GN_INHERIT : GN_USER_READ);
-		for (int i = 0; !error && i < pack->n; i++)
-			error = gn_group_add(group, &pack->spec[i], tid, -1);
+		error = open_pack(group, pack, flags, tid, 1);
+		if (error == -EINVAL && context->kind == HPM_PROCESS) {
+			gn_group_close(group);
+			error = open_pack(group, pack, flags, tid, 0);
+		}
 		if (!error && !(layout->rotates && pack->is_turning))
 			error = gn_group_enable(group);
 	}
@@ -364,7 +384,8 @@ void hpm_context_open(struct hpm_engine *engine, struct hpm_context *context)
 		context->is_open = 1;
 		error = turn_all(engine);
 	}
-	if (!error && is_thread && engine->layout.n_packs == 1 && !context->group[0]->mapped)
+	if (!error && context->n_targets == 1 && engine->layout.n_packs == 1 &&
+	    context->group[0]->whole && !context->group[0]->mapped)
 		context->quick_fd = context->group[0]->fd[0];
 	context->quick_bytes = engine->layout.n_words * (int)sizeof(uint64_t);
 	if (!error)
@@ -422,7 +443,20 @@ static int read_group(const struct gn_group *group, int is_own, uint64_t *words)
 	return got < 0 ? (int)got : -EBUSY;
 }
 
-/* Inherited events are read one by one; the times are their leader's. */
+static int add_group(const struct gn_group *group, uint64_t *at)
+{
+	uint64_t words[3 + GN_EVENTS_MAX];
+	const long size = (long)gn_reading_size(group->n);
+	const long got = hpm_read(group->fd[0], words, (size_t)size);
+
+	if (got != size)
+		return got < 0 ? (int)got : -EBUSY;
+	for (int w = 1; w < 3 + group->n; w++)
+		at[w] += words[w];
+	return 0;
+}
+
+/* Events that are read one by one have their leader's times. */
 static int read_inherited(const struct hpm_engine *engine, const struct hpm_context *context,
 			  int target, uint64_t *words)
 {
@@ -431,8 +465,11 @@ static int read_inherited(const struct hpm_engine *engine, const struct hpm_cont
 	for (int p = layout->n_packs - 1; p >= 0; p--) {
 		const struct gn_group *group = context->group[target * layout->n_packs + p];
 		uint64_t *at = words + layout->pack[p].word;
+		const int error = group->whole ? add_group(group, at) : 0;
 
-		for (int i = 0; i < group->n; i++) {
+		if (error)
+			return error;
+		for (int i = 0; !group->whole && i < group->n; i++) {
 			uint64_t word[3];
 			const long got = hpm_read(group->fd[i], word, sizeof(word));
 
