@@ -385,12 +385,13 @@ void hpm_start(const char *caller, enum hpm_kind kind, int id, int parent, const
 		return;
 	engine = thread->engine;
 	section = find(engine, id);
-	if (!section || weight_of(section->activations))
-		entry = now();
 	if (!section && (id < 1 || id >= engine->id_limit))
 		section = bad_id(engine, caller, id);
 	else if (!section)
 		section = make(engine, thread, kind, id, label, length);
+	/* To make a section, and to open counters, is no part of what its calls cost. */
+	if (section && weight_of(section->activations))
+		entry = now();
 	if (!section || !is_usable(section, thread, caller, kind))
 		goto out;
 	context = section->context;

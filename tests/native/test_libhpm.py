@@ -168,3 +168,19 @@ def test_gnomon_config_compiles_and_links(tmp_path: Path) -> None:
     run("./sets", folder=tmp_path)
     refused = run(GNOMON, "config", "hpm", folder=tmp_path, status=2)
     assert "nothing is asked for; give --cflags" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("example", "program", "section"),
+    [
+        ("hpm-c", "relax", "section 30"),
+        pytest.param("hpm-fortran", "heat", "one step", marks=GFORTRAN),
+    ],
+)
+def test_the_examples_build_and_run(
+    tmp_path: Path, example: str, program: str, section: str
+) -> None:
+    folder = shutil.copytree(ROOT / "examples" / example, tmp_path / "example")
+    run("make", f"PKG_CONFIG_PATH={PACKAGE / 'lib' / 'pkgconfig'}", folder=folder)
+    assert run(folder / program, folder=folder).stderr == ""
+    assert section in (folder / f"{program}.hpm").read_text()
