@@ -134,6 +134,14 @@ static void read_defined(struct hpm_constants *constants)
 	free(copy);
 }
 
+/* A number with blanks around it: 0, or -1. */
+static int stated(const char *text, double *number)
+{
+	char word[64], more[2];
+
+	return sscanf(text, " %63s %1s", word, more) == 1 ? hpm_signed(word, number) : -1;
+}
+
 static void read_constants(struct hpm_constants *constants)
 {
 	static const char *const latencies[] = {
@@ -141,22 +149,26 @@ static void read_constants(struct hpm_constants *constants)
 		"HPM_L35_LATENCY", "HPM_AVG_L2_LATENCY", "HPM_L2_LATENCY",
 		"HPM_L25_LATENCY", "HPM_L275_LATENCY",	 "HPM_TLB_LATENCY",
 	};
-	long weight = hpm_number("HPM_DIV_WEIGHT", 1, 1000000000, 0);
+	const char *text = set("HPM_DIV_WEIGHT");
+	double number;
 
 	for (size_t i = 0; i < sizeof(latencies) / sizeof(*latencies); i++) {
 		const char *value = set(latencies[i]);
-		double cycles;
 
 		if (!value)
 			continue;
-		if (hpm_real(value, &cycles) || cycles < 0)
+		if (stated(value, &number) || number < 0)
 			hpm_warn("%s=%.60s is not heeded; set it to a number of cycles",
 				 latencies[i], value);
 		else
-			hpm_constant_set(constants, latencies[i], cycles, HPM_ESTIMATED);
+			hpm_constant_set(constants, latencies[i], number, HPM_ESTIMATED);
 	}
-	if (weight)
-		hpm_constant_set(constants, "HPM_DIV_WEIGHT", (double)weight, HPM_ESTIMATED);
+	if (text && (stated(text, &number) || strspn(text, "0123456789 \t") != strlen(text) ||
+		     !(number >= 1 && number < 1e15)))
+		hpm_warn("HPM_DIV_WEIGHT=%.60s is not heeded; set it to a whole number from 1 on",
+			 text);
+	else if (text)
+		hpm_constant_set(constants, "HPM_DIV_WEIGHT", number, HPM_ESTIMATED);
 }
 
 int hpm_settings_read(struct hpm_settings *settings, const char *program)

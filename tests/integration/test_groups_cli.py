@@ -109,8 +109,9 @@ def test_a_wrong_file_is_refused_before_the_program_runs(
 ) -> None:
     path = tmp_path / name
     path.write_text(text)
-    for command in (["groups", "--file", path], ["count", "-g", path, "--", "touch", "ran"]):
-        done = gnomon(*command, cwd=tmp_path)
+    commands = (f"groups --file {path}", f"count -g {path} -- touch ran")
+    for command in commands:
+        done = gnomon(*command.split(), cwd=tmp_path)
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.startswith(f"gnomon: {path}:{line}: ")
         assert done.stderr.count("\n") == 1

@@ -276,3 +276,18 @@ def test_what_is_no_number_of_ones_own(print_hpm: Path, text: str) -> None:
     (line,) = done.stderr.splitlines()
     assert "GNOMON_DEFINE" in line
     assert "give NAME=NUMBER" in line
+
+
+@pytest.mark.parametrize("name", ["HPM_L2_LATENCY", "HPM_DIV_WEIGHT"])
+@pytest.mark.parametrize(
+    "text",
+    ["12", " 12 ", "+12", "1e2", ".5", "5.", "0", "-0", "-1", "1 2", "1_000", "0x10", "inf", "nan",
+     "", " ", "12x", "999999999999999", "9999999999999999", "1e999", "--5", "+-5", "0001"],
+)  # fmt: skip
+def test_stated_numbers_are_those_of_python(print_hpm: Path, name: str, text: str) -> None:
+    try:
+        expected = given_numbers({name: text})
+    except UsageError:
+        expected = {}
+    told = asked(print_hpm, **{name: text})
+    assert ({name: float.fromhex(told[name])} if name in told else {}) == expected

@@ -203,7 +203,9 @@ def test_times_are_local(print_hpm: Path, tmp_path: Path, zone: str, started: st
 
 def test_what_an_aggregator_makes_up(print_hpm: Path, tmp_path: Path) -> None:
     lines = [
-        header(), item(section=-3, calls=-1, task=-7, thread=-1, parent=-9, line=-5), times(wall=-1),
+        header(),
+        item(section=-3, calls=-1, task=-7, thread=-1, parent=-9, line=-5),
+        times(wall=-1),
         event("PAPI_TOT_INS", 5, how=99, modes=88, flags=-1, enabled_s=-1, running_s=-2),
         event("PAPI_TOT_CYC", 5, how=-99, modes=-1),
         event("page-faults", 7, how=0, modes=0, unit="s"),
@@ -226,6 +228,19 @@ def test_the_csv(files: Path) -> None:
     ipc = next(r for r in found if r["name"] == "ipc" and r["exclusive"] == "yes")
     assert float(ipc["value"]) == 1000 / 3000
     assert {row["program"] for row in found} == {"my program"}
+
+
+def test_large_numbers_are_whole(print_hpm: Path, tmp_path: Path) -> None:
+    most = 2**31 - 1
+    lines = [
+        header(), item(section=most, calls=most, task=most, thread=most, line=most), times(wall=1.0)
+    ]  # fmt: skip
+    written(print_hpm, tmp_path, lines)
+    row = rows(tmp_path / "result.csv")[0]
+    names = ("section", "calls", "task", "thread", "line")
+    assert {row[name] for name in names} == {str(most)}
+    section = viz(tmp_path / "result.viz").find("section")
+    assert {section.get(name) for name in ("id", "task", "thread", "line")} == {str(most)}
 
 
 def test_an_mpi_task_and_a_unique_name(print_hpm: Path, tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def test_the_default_group_has_flops_wherever_they_fit(cpu: str) -> None:
 @pytest.mark.parametrize("name", ["FLOPS", "FLOPS_DP"])
 def test_flops_of_todays_cpus_count_at_once(name: str) -> None:
     for cpu in ("skx", "icx", "spr", "amd64_fam19h_zen3"):
-        group = find_group(GROUPS, name, lambda cpu=cpu: (cpu,))
+        group = find_group(GROUPS, name, [cpu].copy)
         events, missing = resolved(cpu, hardware(group))
         assert missing in ([], ["PAPI_DP_OPS"])
         assert fit.fits(events, [pmus.named(cpu)]).fits

@@ -264,10 +264,14 @@ def test_any_environment_is_numbers_or_one_error(environment: Mapping[str, str])
     try:
         found = given(environment)
     except UsageError as error:
-        assert str(error).isprintable()
-        assert any(name in str(error) for name in environment)
+        found = {}
+        problem = str(error)
+        named = any(name in problem for name in environment)
     else:
-        assert all(isinstance(number, float) for number in found.values())
+        problem, named = "", True
+    assert named
+    assert problem.isprintable()
+    assert all(isinstance(number, float) for number in found.values())
 
 
 # --- a program's own numbers, in the end ----------------------------------------------------------

@@ -312,11 +312,11 @@ def test_cpus_are_names_of_libpfm4() -> None:
 
 def test_what_the_build_compiled_is_what_the_files_say(tmp_path: Path) -> None:
     def plain(metrics: Metrics) -> list[tuple[object, ...]]:
-        texts = []
+        texts: list[tuple[object, ...]] = []
         for metric in (*metrics.quantities, *metrics.definitions):
-            condition = metric.condition and (metric.condition.text, metric.condition.names)
-            formula = (metric.formula.text, metric.formula.names, metric.formula.program())
-            texts.append((*metric._replace(formula=formula, condition=condition),))  # type: ignore[arg-type]
+            formulas = [one for one in (metric.formula, metric.condition) if one is not None]
+            parsed = [(one.text, one.names, one.program()) for one in formulas]
+            texts.append((*metric._replace(formula=parse("0"), condition=None), *parsed))
         return texts
 
     for name, compiled in FILES.items():

@@ -115,7 +115,7 @@ def test_wrong_files(tmp_path: Path, text: str, name: str, problem: str) -> None
 
 def test_files_of_the_variable_that_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(users.VARIABLE, "/nonexistent/groups.toml")
-    with pytest.raises(UsageError, match="/nonexistent/groups.toml: No such file"):
+    with pytest.raises(UsageError, match=r"/nonexistent/groups\.toml: No such file"):
         users.chosen(["3"])
 
 

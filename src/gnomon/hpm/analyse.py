@@ -71,7 +71,7 @@ def events_of_groups(wanted: Iterable[str]) -> tuple[str, ...]:
             environment states is none.
     """
     given(os.environ)  # refused before the program runs, not after
-    groups = users.chosen(wanted, core_models, is_known)
+    groups = users.chosen(wanted, core_models, _is_known)
     return tuple(dict.fromkeys(event for group in groups for event in group.events))
 
 
@@ -97,8 +97,7 @@ def _constants() -> Constants:
     return Constants()
 
 
-def is_known(event: str) -> bool:
-    """Return whether there is an event of such a name on this machine."""
+def _is_known(event: str) -> bool:
     from gnomon.counters.resolve import one
 
     try:
