@@ -73,30 +73,16 @@ static void find_papi(void)
 		papi.begin = NULL;
 }
 
-static void bare(void)
-{
-	uint64_t words[3 + EVENTS];
-
-	check(read(fd, words, sizeof(words)) == (ssize_t)sizeof(words), "read");
-}
-
-static void thread_section(void)
-{
-	hpmTstart(1, "thread");
-	hpmTstop(1);
-}
-
-static void process_section(void)
-{
-	hpmStart(2, "process");
-	hpmStop(2);
-}
-
-static void papi_region(void)
-{
-	papi.begin("region");
-	papi.end("region");
-}
+/* Nanoseconds of one of CALLS. No function in between, whose return would cost more after a system call.
+ */
+#define TIME(what)                                                                                 \
+	__extension__({                                                                            \
+		const double time_begin = now_ns();                                                \
+		for (int call = 0; call < CALLS; call++) {                                         \
+			what;                                                                      \
+		}                                                                                  \
+		(now_ns() - time_begin) / CALLS;                                                   \
+	})
 
 static int by_value(const void *one, const void *other)
 {
@@ -107,8 +93,8 @@ static int by_value(const void *one, const void *other)
 
 int main(int argc, char **argv)
 {
-	void (*const subjects[])(void) = {bare, thread_section, process_section, papi_region};
 	const int rounds = argc > 1 ? atoi(argv[1]) : 20;
+	uint64_t words[3 + EVENTS];
 
 	open_group();
 	find_papi();
@@ -117,13 +103,12 @@ int main(int argc, char **argv)
 		double ns[4][BATCHES] = {{0}};
 
 		for (int batch = 0; batch < BATCHES; batch++) {
-			for (int s = 0; s < (papi.begin ? 4 : 3); s++) {
-				const double begin = now_ns();
-
-				for (int i = 0; i < CALLS; i++)
-					subjects[s]();
-				ns[s][batch] = (now_ns() - begin) / CALLS;
-			}
+			ns[0][batch] = TIME(check(
+				read(fd, words, sizeof(words)) == (ssize_t)sizeof(words), "read"));
+			ns[1][batch] = TIME(hpmTstart(1, "thread"); hpmTstop(1));
+			ns[2][batch] = TIME(hpmStart(2, "process"); hpmStop(2));
+			if (papi.begin)
+				ns[3][batch] = TIME(papi.begin("region"); papi.end("region"));
 		}
 		for (int s = 0; s < 4; s++) {
 			qsort(ns[s], BATCHES, sizeof(ns[s][0]), by_value);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,6 +18,13 @@
 
 #define ARENA_BYTES (256 * 1024)
 #define TASKS_MAX 65536
+
+/*
+ * The kernel itself accounts user and system time by its ticks of a few milliseconds; to ask more
+ * often tells little more.
+ */
+#define EVERY_MS 10
+#define MAPPED_EVERY_MS 100
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
@@ -387,7 +395,10 @@ void hpm_context_open(struct hpm_engine *engine, struct hpm_context *context)
 	if (!error && context->n_targets == 1 && engine->layout.n_packs == 1 &&
 	    context->group[0]->whole && !context->group[0]->mapped)
 		context->quick_fd = context->group[0]->fd[0];
-	context->quick_bytes = engine->layout.n_words * (int)sizeof(uint64_t);
+	context->quick_bytes = (engine->layout.n_words - HPM_USAGE_WORDS) * (int)sizeof(uint64_t);
+	/* Where counts take no system call, times are to take few. */
+	context->usage_every =
+		engine->ticks_per_ms * (context->group[0]->mapped ? MAPPED_EVERY_MS : EVERY_MS);
 	if (!error)
 		error = hpm_context_read(engine, context, is_thread, context->zero);
 	if (!error)
@@ -426,6 +437,28 @@ void hpm_context_forget(struct hpm_engine *engine, struct hpm_context *context)
 	}
 	close_groups(engine, context);
 	context->is_open = 0;
+}
+
+/* --- CPU time --------------------------------------------------------------------------------- */
+
+static uint64_t microseconds(const struct timeval *time)
+{
+	return (uint64_t)time->tv_sec * 1000000u + (uint64_t)time->tv_usec;
+}
+
+void hpm_context_ask_usage(struct hpm_context *context, uint64_t ticks)
+{
+	struct rusage own, children = {0};
+
+	if (context->kind == HPM_THREAD)
+		getrusage(RUSAGE_THREAD, &own);
+	else
+		getrusage(RUSAGE_SELF, &own);
+	if (context->kind == HPM_PROCESS)
+		getrusage(RUSAGE_CHILDREN, &children);
+	context->usage[0] = microseconds(&own.ru_utime) + microseconds(&children.ru_utime);
+	context->usage[1] = microseconds(&own.ru_stime) + microseconds(&children.ru_stime);
+	context->usage_ticks = ticks;
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */

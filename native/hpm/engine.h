@@ -33,7 +33,7 @@ struct hpm_pack {
 
 struct hpm_layout {
 	int n_packs;
-	int n_words;
+	int n_words;   /* of a snapshot: what is read of all packs, then HPM_USAGE_WORDS */
 	int has_clock; /* pack 0 */
 	int rotates;   /* our own thread lets packs take turns */
 	uint64_t slice_ns;
@@ -56,8 +56,11 @@ struct hpm_context {
 	int is_open;
 	int error; /* the errno, where it could not be opened */
 	int n_targets;
-	struct gn_group **group; /* [n_targets * n_packs], target after target */
-	uint64_t *zero;		 /* the snapshot when it was opened */
+	struct gn_group **group;	 /* [n_targets * n_packs], target after target */
+	uint64_t usage[HPM_USAGE_WORDS]; /* as getrusage(2) said last, */
+	uint64_t usage_ticks;		 /* and when */
+	uint64_t usage_every;		 /* so long it holds */
+	uint64_t *zero;			 /* the snapshot when it was opened */
 	uint64_t *scratch;
 	struct hpm_thread *thread; /* whose; NULL: everybody's */
 };
@@ -116,6 +119,7 @@ struct hpm_engine {
 	int is_exclusive;
 	int is_child;
 	int id_limit; /* ids are less than it */
+	uint64_t ticks_per_ms;
 	uint64_t init_ticks;
 	uint64_t init_ns; /* of gn_clock_ns() */
 	struct hpm_settings settings;
@@ -185,7 +189,10 @@ void hpm_context_close(struct hpm_engine *engine, struct hpm_context *context);
 /* In a child: gives back what it got of its parent's descriptors, which go on counting there. */
 void hpm_context_forget(struct hpm_engine *engine, struct hpm_context *context);
 
-/* The snapshot now. 0 or a negative errno. is_own: the calling thread's. errno stays. */
+/* Asks for the CPU times; those of a thread's context only by that thread. */
+__attribute__((cold)) void hpm_context_ask_usage(struct hpm_context *context, uint64_t ticks);
+
+/* The counts now. 0 or a negative errno. is_own: the calling thread's. errno stays. */
 int hpm_context_read_all(const struct hpm_engine *engine, const struct hpm_context *context,
 			 int is_own, uint64_t *words);
 

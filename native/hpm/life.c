@@ -117,6 +117,7 @@ static void describe_run(struct hpm_engine *engine, struct hpm_raw_header *heade
 	header->task = (int32_t)hpm_mpi_task();
 	header->is_child = (uint32_t)engine->is_child;
 	header->flags |= engine->is_exclusive ? HPM_RAW_EXCLUSIVE : 0;
+	engine->ticks_per_ms = hpm_uses_counter ? (uint64_t)(gn_clock_hz() / 1e3) : 1000000u;
 	engine->init_ns = gn_clock_ns();
 	engine->init_ticks = hpm_ticks(hpm_uses_counter);
 	header->ticks = engine->init_ticks;

@@ -34,6 +34,25 @@ static inline unsigned int weight_of(unsigned int activation)
 	return activation % MEASURED_EVERY ? 0 : MEASURED_EVERY;
 }
 
+/*
+ * CPU times are asked for at every start and stop of a section's first activations, so that those
+ * of a long section are exact, and then when the last answer is old: over many short activations
+ * what is missed at starts and at stops evens out.
+ */
+#define ASKED_ALWAYS 16
+
+static inline void put_usage(const struct hpm_section *section, int is_own, int n_words,
+			     uint64_t *words, uint64_t ticks)
+{
+	struct hpm_context *context = section->context;
+
+	if (is_own && (section->activations <= ASKED_ALWAYS ||
+		       ticks - context->usage_ticks > context->usage_every))
+		hpm_context_ask_usage(context, ticks);
+	words[n_words - 2] = context->usage[0];
+	words[n_words - 1] = context->usage[1];
+}
+
 /* --- finding ---------------------------------------------------------------------------------- */
 
 static struct hpm_section *find(const struct hpm_engine *engine, int id)
@@ -259,6 +278,7 @@ __attribute__((cold, noinline)) static void tell_other_thread(const struct hpm_e
 	if (parent->depth && parent->is_tracked && context->is_open) {
 		if (hpm_context_read(engine, context, 0, context->scratch))
 			parent->was_lost = 1;
+		put_usage(parent, 0, engine->layout.n_words, context->scratch, 0);
 		ticks = now();
 	}
 	tell(parent, engine->layout.n_words, context->scratch, ticks);
@@ -353,6 +373,7 @@ static void begin(const struct hpm_engine *engine, struct hpm_thread *thread,
 		  struct hpm_section *section)
 {
 	struct hpm_context *context = section->context;
+	const int is_own = !context->thread || context->thread == thread;
 
 	section->starter = thread;
 	section->is_tracked = engine->is_exclusive || section->slot->is_exclusive;
@@ -361,9 +382,9 @@ static void begin(const struct hpm_engine *engine, struct hpm_thread *thread,
 	if (context->thread)
 		context->thread->active++;
 	section->was_lost =
-		!context->is_open ||
-		hpm_context_read(engine, context, context->thread == thread, section->begin);
+		!context->is_open || hpm_context_read(engine, context, is_own, section->begin);
 	section->begin_ticks = now();
+	put_usage(section, is_own, engine->layout.n_words, section->begin, section->begin_ticks);
 	section->depth = 1;
 	if (section->children && section->is_tracked)
 		begin_cover(section, engine->layout.n_words, section->begin, section->begin_ticks);
@@ -459,7 +480,7 @@ void hpm_stop(const char *caller, enum hpm_kind kind, int id)
 	struct hpm_section *section, *far = NULL;
 	struct hpm_engine *engine;
 	struct hpm_context *context;
-	int failed;
+	int failed, is_own;
 
 	if (!thread)
 		return;
@@ -491,8 +512,9 @@ void hpm_stop(const char *caller, enum hpm_kind kind, int id)
 		hpm_unlock_own(engine, context);
 		goto out;
 	}
-	failed = !context->is_open ||
-		 hpm_context_read(engine, context, context->thread == thread, context->scratch);
+	is_own = !context->thread || context->thread == thread;
+	failed = !context->is_open || hpm_context_read(engine, context, is_own, context->scratch);
+	put_usage(section, is_own, engine->layout.n_words, context->scratch, entry);
 	far = section->parent;
 	end(engine, section, context->scratch, entry, failed);
 	if (section->weight)
@@ -524,6 +546,8 @@ void hpm_stop_all(struct hpm_engine *engine)
 		words = context->scratch;
 		ticks = now();
 		failed = !context->is_open || hpm_context_read(engine, context, 0, words);
+		put_usage(section, !context->thread || context->thread == hpm_self,
+			  engine->layout.n_words, words, ticks);
 		far = section->parent;
 		end(engine, section, words, ticks, failed);
 		hpm_unlock(engine, context);

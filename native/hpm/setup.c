@@ -308,6 +308,7 @@ static int lay_out(struct setup *setup)
 		setup->plan->pack[p] = (struct hpm_raw_pack){
 			(uint32_t)pack->n, (uint32_t)pack->word, (uint32_t)pack->is_turning, 0};
 	}
+	layout->n_words += HPM_USAGE_WORDS;
 	if (layout->n_words > HPM_RAW_WORDS_MAX)
 		return -ENOMEM;
 	header->n_packs = (uint32_t)layout->n_packs;
