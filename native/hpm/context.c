@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,6 +18,13 @@
 
 #define ARENA_BYTES (256 * 1024)
 #define TASKS_MAX 65536
+
+/*
+ * The kernel itself accounts user and system time by its ticks of a few milliseconds; to ask more
+ * often tells little more.
+ */
+#define EVERY_MS 10
+#define MAPPED_EVERY_MS 100
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
@@ -48,10 +56,16 @@ void *hpm_take(struct hpm_engine *engine, size_t bytes)
 
 static const struct timespec moment = {.tv_nsec = 20000};
 
-void hpm_wait_for(const struct hpm_engine *engine, struct hpm_context *context)
+void hpm_lock_by_mutex(struct hpm_context *context)
 {
-	(void)engine;
-	pthread_mutex_lock(&context->claim);
+	if (context->locking == HPM_BY_MUTEX)
+		pthread_mutex_lock(&context->claim);
+}
+
+void hpm_unlock_by_mutex(struct hpm_context *context)
+{
+	if (context->locking == HPM_BY_MUTEX)
+		pthread_mutex_unlock(&context->claim);
 }
 
 void hpm_wait_for_claim(struct hpm_context *context)
@@ -65,23 +79,25 @@ void hpm_wait_for_claim(struct hpm_context *context)
 	}
 }
 
-void hpm_lock(const struct hpm_engine *engine, struct hpm_context *context)
+void hpm_lock(struct hpm_context *context)
 {
-	if (!engine->uses_locks)
+	if (context->locking != HPM_BY_STORES) {
+		hpm_lock_by_mutex(context);
 		return;
+	}
 	pthread_mutex_lock(&context->claim);
-	if (!engine->has_barrier || !context->thread)
-		return;
 	atomic_store(&context->is_claimed, 1);
 	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 	while (atomic_load(&context->is_held))
 		nanosleep(&moment, NULL);
 }
 
-void hpm_unlock(const struct hpm_engine *engine, struct hpm_context *context)
+void hpm_unlock(struct hpm_context *context)
 {
-	if (!engine->uses_locks)
+	if (context->locking != HPM_BY_STORES) {
+		hpm_unlock_by_mutex(context);
 		return;
+	}
 	atomic_store(&context->is_claimed, 0);
 	pthread_mutex_unlock(&context->claim);
 }
@@ -262,20 +278,40 @@ static void close_groups(struct hpm_engine *engine, struct hpm_context *context)
 		gn_group_close(context->group[g]);
 }
 
+/*
+ * Opens one pack on one task. A group that is inherited can be read as a whole, too: the kernel
+ * adds up the groups of all children (Linux 6.18; older ones may refuse it, and are asked event by
+ * event).
+ */
+static int open_pack(struct gn_group *group, const struct hpm_pack *pack, uint32_t flags, int tid,
+		     int is_whole)
+{
+	int error = 0;
+
+	gn_group_begin(group, flags);
+	group->whole = is_whole;
+	for (int i = 0; !error && i < pack->n; i++)
+		error = gn_group_add(group, &pack->spec[i], tid, -1);
+	return error;
+}
+
 /* Opens all packs on one task. */
 static int open_on(const struct hpm_engine *engine, const struct hpm_context *context, int target,
 		   int tid)
 {
+	const uint32_t flags = context->kind == HPM_PROCESS ? GN_INHERIT : GN_USER_READ;
 	const struct hpm_layout *layout = &engine->layout;
 	int error = 0;
 
-	for (int p = 0; p < layout->n_packs; p++) {
+	for (int p = 0; !error && p < layout->n_packs; p++) {
 		const struct hpm_pack *pack = &layout->pack[p];
 		struct gn_group *group = context->group[target * layout->n_packs + p];
 
-		gn_group_begin(group, context->kind == HPM_PROCESS ? GN_INHERIT : GN_USER_READ);
-		for (int i = 0; !error && i < pack->n; i++)
-			error = gn_group_add(group, &pack->spec[i], tid, -1);
+		error = open_pack(group, pack, flags, tid, 1);
+		if (error == -EINVAL && context->kind == HPM_PROCESS) {
+			gn_group_close(group);
+			error = open_pack(group, pack, flags, tid, 0);
+		}
 		if (!error && !(layout->rotates && pack->is_turning))
 			error = gn_group_enable(group);
 	}
@@ -346,6 +382,9 @@ int hpm_context_make(struct hpm_engine *engine, struct hpm_context *context, enu
 	context->kind = kind;
 	context->thread = thread;
 	context->quick_fd = -1;
+	context->locking = !engine->uses_locks		   ? HPM_NOT_AT_ALL
+			   : thread && engine->has_barrier ? HPM_BY_STORES
+							   : HPM_BY_MUTEX;
 	pthread_mutex_init(&context->claim, NULL);
 	context->zero = hpm_take(engine, words + 1);
 	context->scratch = hpm_take(engine, words + 1);
@@ -364,9 +403,13 @@ void hpm_context_open(struct hpm_engine *engine, struct hpm_context *context)
 		context->is_open = 1;
 		error = turn_all(engine);
 	}
-	if (!error && is_thread && engine->layout.n_packs == 1 && !context->group[0]->mapped)
+	if (!error && context->n_targets == 1 && engine->layout.n_packs == 1 &&
+	    context->group[0]->whole && !context->group[0]->mapped)
 		context->quick_fd = context->group[0]->fd[0];
-	context->quick_bytes = engine->layout.n_words * (int)sizeof(uint64_t);
+	context->quick_bytes = (engine->layout.n_words - HPM_USAGE_WORDS) * (int)sizeof(uint64_t);
+	/* Where counts take no system call, times are to take few. */
+	context->usage_every =
+		engine->ticks_per_ms * (context->group[0]->mapped ? MAPPED_EVERY_MS : EVERY_MS);
 	if (!error)
 		error = hpm_context_read(engine, context, is_thread, context->zero);
 	if (!error)
@@ -407,6 +450,28 @@ void hpm_context_forget(struct hpm_engine *engine, struct hpm_context *context)
 	context->is_open = 0;
 }
 
+/* --- CPU time --------------------------------------------------------------------------------- */
+
+static uint64_t microseconds(const struct timeval *time)
+{
+	return (uint64_t)time->tv_sec * 1000000u + (uint64_t)time->tv_usec;
+}
+
+void hpm_context_ask_usage(struct hpm_context *context, uint64_t ticks)
+{
+	struct rusage own, children = {0};
+
+	if (context->kind == HPM_THREAD)
+		getrusage(RUSAGE_THREAD, &own);
+	else
+		getrusage(RUSAGE_SELF, &own);
+	if (context->kind == HPM_PROCESS)
+		getrusage(RUSAGE_CHILDREN, &children);
+	context->usage[0] = microseconds(&own.ru_utime) + microseconds(&children.ru_utime);
+	context->usage[1] = microseconds(&own.ru_stime) + microseconds(&children.ru_stime);
+	context->usage_ticks = ticks;
+}
+
 /* --- reading ---------------------------------------------------------------------------------- */
 
 static int read_group(const struct gn_group *group, int is_own, uint64_t *words)
@@ -422,7 +487,20 @@ static int read_group(const struct gn_group *group, int is_own, uint64_t *words)
 	return got < 0 ? (int)got : -EBUSY;
 }
 
-/* Inherited events are read one by one; the times are their leader's. */
+static int add_group(const struct gn_group *group, uint64_t *at)
+{
+	uint64_t words[3 + GN_EVENTS_MAX];
+	const long size = (long)gn_reading_size(group->n);
+	const long got = hpm_read(group->fd[0], words, (size_t)size);
+
+	if (got != size)
+		return got < 0 ? (int)got : -EBUSY;
+	for (int w = 1; w < 3 + group->n; w++)
+		at[w] += words[w];
+	return 0;
+}
+
+/* Events that are read one by one have their leader's times. */
 static int read_inherited(const struct hpm_engine *engine, const struct hpm_context *context,
 			  int target, uint64_t *words)
 {
@@ -431,8 +509,11 @@ static int read_inherited(const struct hpm_engine *engine, const struct hpm_cont
 	for (int p = layout->n_packs - 1; p >= 0; p--) {
 		const struct gn_group *group = context->group[target * layout->n_packs + p];
 		uint64_t *at = words + layout->pack[p].word;
+		const int error = group->whole ? add_group(group, at) : 0;
 
-		for (int i = 0; i < group->n; i++) {
+		if (error)
+			return error;
+		for (int i = 0; !group->whole && i < group->n; i++) {
 			uint64_t word[3];
 			const long got = hpm_read(group->fd[i], word, sizeof(word));
 

@@ -33,11 +33,18 @@ struct hpm_pack {
 
 struct hpm_layout {
 	int n_packs;
-	int n_words;
+	int n_words;   /* of a snapshot: what is read of all packs, then HPM_USAGE_WORDS */
 	int has_clock; /* pack 0 */
 	int rotates;   /* our own thread lets packs take turns */
 	uint64_t slice_ns;
 	struct hpm_pack *pack;
+};
+
+/* How a context is locked by those who mostly do. */
+enum hpm_locking {
+	HPM_BY_STORES, /* a thread's own */
+	HPM_BY_MUTEX,
+	HPM_NOT_AT_ALL, /* HPM_USE_PTHREAD_MUTEX=no */
 };
 
 /* Counters that are open: a thread's own, or those of all threads and processes. */
@@ -49,6 +56,7 @@ struct hpm_context {
 	_Atomic int is_held;
 	_Atomic int is_claimed;
 	pthread_mutex_t claim; /* of those who claim it */
+	enum hpm_locking locking;
 	enum hpm_kind kind;
 	int quick_fd; /* one read(2) of so many bytes of it gives the snapshot; -1: more is needed
 		       */
@@ -56,8 +64,11 @@ struct hpm_context {
 	int is_open;
 	int error; /* the errno, where it could not be opened */
 	int n_targets;
-	struct gn_group **group; /* [n_targets * n_packs], target after target */
-	uint64_t *zero;		 /* the snapshot when it was opened */
+	struct gn_group **group;	 /* [n_targets * n_packs], target after target */
+	uint64_t usage[HPM_USAGE_WORDS]; /* as getrusage(2) said last, */
+	uint64_t usage_ticks;		 /* and when */
+	uint64_t usage_every;		 /* so long it holds */
+	uint64_t *zero;			 /* the snapshot when it was opened */
 	uint64_t *scratch;
 	struct hpm_thread *thread; /* whose; NULL: everybody's */
 };
@@ -116,6 +127,7 @@ struct hpm_engine {
 	int is_exclusive;
 	int is_child;
 	int id_limit; /* ids are less than it */
+	uint64_t ticks_per_ms;
 	uint64_t init_ticks;
 	uint64_t init_ns; /* of gn_clock_ns() */
 	struct hpm_settings settings;
@@ -185,7 +197,10 @@ void hpm_context_close(struct hpm_engine *engine, struct hpm_context *context);
 /* In a child: gives back what it got of its parent's descriptors, which go on counting there. */
 void hpm_context_forget(struct hpm_engine *engine, struct hpm_context *context);
 
-/* The snapshot now. 0 or a negative errno. is_own: the calling thread's. errno stays. */
+/* Asks for the CPU times; those of a thread's context only by that thread. */
+__attribute__((cold)) void hpm_context_ask_usage(struct hpm_context *context, uint64_t ticks);
+
+/* The counts now. 0 or a negative errno. is_own: the calling thread's. errno stays. */
 int hpm_context_read_all(const struct hpm_engine *engine, const struct hpm_context *context,
 			 int is_own, uint64_t *words);
 
@@ -199,8 +214,8 @@ static inline int hpm_context_read(const struct hpm_engine *engine,
 	return hpm_context_read_all(engine, context, is_own, words);
 }
 
-__attribute__((cold)) void hpm_wait_for(const struct hpm_engine *engine,
-					struct hpm_context *context);
+__attribute__((cold)) void hpm_lock_by_mutex(struct hpm_context *context);
+__attribute__((cold)) void hpm_unlock_by_mutex(struct hpm_context *context);
 __attribute__((cold)) void hpm_wait_for_claim(struct hpm_context *context);
 
 /*
@@ -208,33 +223,29 @@ __attribute__((cold)) void hpm_wait_for_claim(struct hpm_context *context);
  * whoever else wants it says so and makes the kernel order the memory of all threads
  * (membarrier(2)) before it looks whether the thread has it.
  */
-static inline void hpm_lock_own(const struct hpm_engine *engine, struct hpm_context *context)
+static inline void hpm_lock_own(struct hpm_context *context)
 {
-	if (!engine->uses_locks)
-		return;
-	if (!engine->has_barrier || !context->thread) {
-		hpm_wait_for(engine, context);
+	if (__builtin_expect(context->locking != HPM_BY_STORES, 0)) {
+		hpm_lock_by_mutex(context);
 		return;
 	}
 	atomic_store_explicit(&context->is_held, 1, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
-	if (atomic_load_explicit(&context->is_claimed, memory_order_acquire))
+	if (__builtin_expect(atomic_load_explicit(&context->is_claimed, memory_order_acquire), 0))
 		hpm_wait_for_claim(context);
 }
 
-static inline void hpm_unlock_own(const struct hpm_engine *engine, struct hpm_context *context)
+static inline void hpm_unlock_own(struct hpm_context *context)
 {
-	if (!engine->uses_locks)
-		return;
-	if (!engine->has_barrier || !context->thread)
-		pthread_mutex_unlock(&context->claim);
+	if (__builtin_expect(context->locking != HPM_BY_STORES, 0))
+		hpm_unlock_by_mutex(context);
 	else
 		atomic_store_explicit(&context->is_held, 0, memory_order_release);
 }
 
 /* The same by another thread than the context's. */
-void hpm_lock(const struct hpm_engine *engine, struct hpm_context *context);
-void hpm_unlock(const struct hpm_engine *engine, struct hpm_context *context);
+void hpm_lock(struct hpm_context *context);
+void hpm_unlock(struct hpm_context *context);
 
 /* --- life.c ------------------------------------------------------------------------------------*/
 

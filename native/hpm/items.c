@@ -267,6 +267,10 @@ static int add_group(struct list *list, struct hpm_raw_slot *slot, uint32_t g, i
 	item->times[HPM_TIME_START] = epoch_s(header, copy->first_ticks);
 	item->times[HPM_TIME_STOP] = epoch_s(header, copy->last_ticks);
 	item->times[HPM_TIME_OVERHEAD] = seconds(header, slot->overhead_ticks);
+	if (!copy->lost) {
+		item->times[HPM_TIME_USER] = (double)words[header->n_words - 2] / 1e6;
+		item->times[HPM_TIME_SYSTEM] = (double)words[header->n_words - 1] / 1e6;
+	}
 	item->is_mplex_cont = g > 0;
 	item->instr_id = slot->id;
 	item->count = clamped(is_exclusive && copy->exclusive_count < copy->count

@@ -117,6 +117,7 @@ static void describe_run(struct hpm_engine *engine, struct hpm_raw_header *heade
 	header->task = (int32_t)hpm_mpi_task();
 	header->is_child = (uint32_t)engine->is_child;
 	header->flags |= engine->is_exclusive ? HPM_RAW_EXCLUSIVE : 0;
+	engine->ticks_per_ms = hpm_uses_counter ? (uint64_t)(gn_clock_hz() / 1e3) : 1000000u;
 	engine->init_ns = gn_clock_ns();
 	engine->init_ticks = hpm_ticks(hpm_uses_counter);
 	header->ticks = engine->init_ticks;
@@ -254,11 +255,11 @@ static void end_thread(void *argument)
 	if (!engine || thread->engine != engine)
 		return;
 	pthread_mutex_lock(&engine->mutex);
-	hpm_lock_own(engine, &thread->context);
+	hpm_lock_own(&thread->context);
 	thread->has_ended = 1;
 	if (!thread->active)
 		hpm_context_close(engine, &thread->context);
-	hpm_unlock_own(engine, &thread->context);
+	hpm_unlock_own(&thread->context);
 	pthread_mutex_unlock(&engine->mutex);
 }
 
@@ -342,13 +343,13 @@ static void close_all(struct hpm_engine *engine)
 		gn_rotation_stop(engine->rotation);
 	engine->rotation = NULL;
 	engine->layout.rotates = 0;
-	hpm_lock(engine, &engine->process);
+	hpm_lock(&engine->process);
 	hpm_context_close(engine, &engine->process);
-	hpm_unlock(engine, &engine->process);
+	hpm_unlock(&engine->process);
 	for (struct hpm_thread *thread = engine->threads; thread; thread = thread->next) {
-		hpm_lock(engine, &thread->context);
+		hpm_lock(&thread->context);
 		hpm_context_close(engine, &thread->context);
-		hpm_unlock(engine, &thread->context);
+		hpm_unlock(&thread->context);
 	}
 	pthread_mutex_unlock(&engine->mutex);
 }

@@ -36,6 +36,7 @@
 #define HPM_RAW_OPS_MAX 192
 #define HPM_RAW_STACK_MAX 64
 #define HPM_RAW_RUSAGE 16
+#define HPM_USAGE_WORDS 2
 
 /* Bits of hpm_raw_header.flags. */
 #define HPM_RAW_EXCLUSIVE 1u /* exclusive values of all sections were asked for */
@@ -47,7 +48,8 @@ struct hpm_raw_header {
 	uint32_t version;
 	uint32_t flags;
 	uint32_t slot_bytes;
-	uint32_t n_words; /* of a snapshot: of every pack {number, enabled, running, counts} */
+	uint32_t n_words; /* of a snapshot: of every pack {number, enabled, running, counts}, then
+			     CPU time in user mode and in the kernel, in microseconds */
 	uint32_t n_packs;
 	uint32_t n_events;
 	uint32_t n_groups;

@@ -131,6 +131,11 @@ static int check_header(struct reader *reader)
 	    header->n_groups > HPM_RAW_GROUPS_MAX || header->n_words > HPM_RAW_WORDS_MAX ||
 	    slots > HPM_RAW_SECTIONS_MAX || header->environment_bytes > HPM_RAW_ENVIRONMENT_MAX)
 		return refuse(reader, "the header counts more than can be; the file is damaged");
+	if (header->n_words < HPM_USAGE_WORDS)
+		return refuse(reader,
+			      "byte 24: a snapshot of %u words has no times; the file is "
+			      "damaged",
+			      header->n_words);
 	if (header->slot_bytes < hpm_raw_slot_bytes(header->n_words) ||
 	    header->slot_bytes > hpm_raw_slot_bytes(header->n_words) + 64 || header->slot_bytes % 8)
 		return refuse(reader,
@@ -174,7 +179,8 @@ static int check_packs(struct reader *reader, const struct hpm_raw *raw)
 		const struct hpm_raw_pack *pack = &raw->pack[p];
 
 		if (pack->word != word || pack->n > raw->header->n_words ||
-		    word + 3 + pack->n > raw->header->n_words || pack->is_turning > 1)
+		    word + 3 + pack->n > raw->header->n_words - HPM_USAGE_WORDS ||
+		    pack->is_turning > 1)
 			return refuse(reader,
 				      "byte %llu: pack %u is not where it should be; the "
 				      "file is damaged",

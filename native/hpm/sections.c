@@ -34,6 +34,25 @@ static inline unsigned int weight_of(unsigned int activation)
 	return activation % MEASURED_EVERY ? 0 : MEASURED_EVERY;
 }
 
+/*
+ * CPU times are asked for at every start and stop of a section's first activations, so that those
+ * of a long section are exact, and then when the last answer is old: over many short activations
+ * what is missed at starts and at stops evens out.
+ */
+#define ASKED_ALWAYS 16
+
+static inline void put_usage(const struct hpm_section *section, int is_own, int n_words,
+			     uint64_t *words, uint64_t ticks)
+{
+	struct hpm_context *context = section->context;
+
+	if (is_own && (section->activations <= ASKED_ALWAYS ||
+		       ticks - context->usage_ticks > context->usage_every))
+		hpm_context_ask_usage(context, ticks);
+	words[n_words - 2] = context->usage[0];
+	words[n_words - 1] = context->usage[1];
+}
+
 /* --- finding ---------------------------------------------------------------------------------- */
 
 static struct hpm_section *find(const struct hpm_engine *engine, int id)
@@ -255,14 +274,15 @@ __attribute__((cold, noinline)) static void tell_other_thread(const struct hpm_e
 {
 	struct hpm_context *context = parent->context;
 
-	hpm_lock(engine, context);
+	hpm_lock(context);
 	if (parent->depth && parent->is_tracked && context->is_open) {
 		if (hpm_context_read(engine, context, 0, context->scratch))
 			parent->was_lost = 1;
+		put_usage(parent, 0, engine->layout.n_words, context->scratch, 0);
 		ticks = now();
 	}
 	tell(parent, engine->layout.n_words, context->scratch, ticks);
-	hpm_unlock(engine, context);
+	hpm_unlock(context);
 }
 
 /* --- adding up -------------------------------------------------------------------------------- */
@@ -353,6 +373,7 @@ static void begin(const struct hpm_engine *engine, struct hpm_thread *thread,
 		  struct hpm_section *section)
 {
 	struct hpm_context *context = section->context;
+	const int is_own = !context->thread || context->thread == thread;
 
 	section->starter = thread;
 	section->is_tracked = engine->is_exclusive || section->slot->is_exclusive;
@@ -361,9 +382,9 @@ static void begin(const struct hpm_engine *engine, struct hpm_thread *thread,
 	if (context->thread)
 		context->thread->active++;
 	section->was_lost =
-		!context->is_open ||
-		hpm_context_read(engine, context, context->thread == thread, section->begin);
+		!context->is_open || hpm_context_read(engine, context, is_own, section->begin);
 	section->begin_ticks = now();
+	put_usage(section, is_own, engine->layout.n_words, section->begin, section->begin_ticks);
 	section->depth = 1;
 	if (section->children && section->is_tracked)
 		begin_cover(section, engine->layout.n_words, section->begin, section->begin_ticks);
@@ -385,20 +406,21 @@ void hpm_start(const char *caller, enum hpm_kind kind, int id, int parent, const
 		return;
 	engine = thread->engine;
 	section = find(engine, id);
-	if (!section || weight_of(section->activations))
-		entry = now();
 	if (!section && (id < 1 || id >= engine->id_limit))
 		section = bad_id(engine, caller, id);
 	else if (!section)
 		section = make(engine, thread, kind, id, label, length);
+	/* To make a section, and to open counters, is no part of what its calls cost. */
+	if (section && weight_of(section->activations))
+		entry = now();
 	if (!section || !is_usable(section, thread, caller, kind))
 		goto out;
 	context = section->context;
 	frames = &thread->frames[kind];
-	hpm_lock_own(engine, context);
+	hpm_lock_own(context);
 	if (atomic_load_explicit(&engine->state, memory_order_relaxed) != HPM_RUNNING ||
 	    push(engine, frames, section)) {
-		hpm_unlock_own(engine, context);
+		hpm_unlock_own(context);
 		goto out;
 	}
 	if (section->depth) {
@@ -406,7 +428,7 @@ void hpm_start(const char *caller, enum hpm_kind kind, int id, int parent, const
 		section->depth++;
 		if (section->weight && entry)
 			section->slot->overhead_ticks += section->weight * (now() - entry);
-		hpm_unlock_own(engine, context);
+		hpm_unlock_own(context);
 		goto out;
 	}
 	section->parent = parent_of(engine, frames, section, caller, parent);
@@ -418,7 +440,7 @@ void hpm_start(const char *caller, enum hpm_kind kind, int id, int parent, const
 	/* begin_ticks is the end of this call but for this addition. */
 	if (entry)
 		section->slot->overhead_ticks += section->weight * (section->begin_ticks - entry);
-	hpm_unlock_own(engine, context);
+	hpm_unlock_own(context);
 	tell_far_parent(engine, section, far, child_begins);
 out:
 	hpm_leave(thread);
@@ -458,7 +480,7 @@ void hpm_stop(const char *caller, enum hpm_kind kind, int id)
 	struct hpm_section *section, *far = NULL;
 	struct hpm_engine *engine;
 	struct hpm_context *context;
-	int failed;
+	int failed, is_own;
 
 	if (!thread)
 		return;
@@ -474,9 +496,9 @@ void hpm_stop(const char *caller, enum hpm_kind kind, int id)
 	if (!is_usable(section, thread, caller, kind))
 		goto out;
 	context = section->context;
-	hpm_lock_own(engine, context);
+	hpm_lock_own(context);
 	if (!section->depth) {
-		hpm_unlock_own(engine, context);
+		hpm_unlock_own(context);
 		not_started(section, caller, id);
 		goto out;
 	}
@@ -487,16 +509,17 @@ void hpm_stop(const char *caller, enum hpm_kind kind, int id)
 		section->slot->nested++;
 		if (section->weight)
 			section->slot->overhead_ticks += section->weight * (now() - entry);
-		hpm_unlock_own(engine, context);
+		hpm_unlock_own(context);
 		goto out;
 	}
-	failed = !context->is_open ||
-		 hpm_context_read(engine, context, context->thread == thread, context->scratch);
+	is_own = !context->thread || context->thread == thread;
+	failed = !context->is_open || hpm_context_read(engine, context, is_own, context->scratch);
+	put_usage(section, is_own, engine->layout.n_words, context->scratch, entry);
 	far = section->parent;
 	end(engine, section, context->scratch, entry, failed);
 	if (section->weight)
 		section->slot->overhead_ticks += section->weight * (now() - entry);
-	hpm_unlock_own(engine, context);
+	hpm_unlock_own(context);
 	tell_far_parent(engine, section, far, child_ends);
 out:
 	hpm_leave(thread);
@@ -515,17 +538,19 @@ void hpm_stop_all(struct hpm_engine *engine)
 		if (!section || !section->depth)
 			continue;
 		context = section->context;
-		hpm_lock(engine, context);
+		hpm_lock(context);
 		if (!section->depth) {
-			hpm_unlock(engine, context);
+			hpm_unlock(context);
 			continue;
 		}
 		words = context->scratch;
 		ticks = now();
 		failed = !context->is_open || hpm_context_read(engine, context, 0, words);
+		put_usage(section, !context->thread || context->thread == hpm_self,
+			  engine->layout.n_words, words, ticks);
 		far = section->parent;
 		end(engine, section, words, ticks, failed);
-		hpm_unlock(engine, context);
+		hpm_unlock(context);
 		tell_far_parent(engine, section, far, child_ends);
 	}
 	errno = before;
@@ -553,7 +578,7 @@ void hpm_get(const char *caller, int n, double *seconds, long long *values)
 		hpm_context_open(engine, context);
 		pthread_mutex_unlock(&engine->mutex);
 	}
-	hpm_lock_own(engine, context);
+	hpm_lock_own(context);
 	if (!context->is_open || hpm_context_read(engine, context, 1, context->scratch))
 		events = 0;
 	for (int w = 0; events && w < engine->layout.n_words; w++)
@@ -572,7 +597,7 @@ void hpm_get(const char *caller, int n, double *seconds, long long *values)
 	}
 	if (seconds)
 		*seconds = (double)(gn_clock_ns() - engine->init_ns) / 1e9;
-	hpm_unlock_own(engine, context);
+	hpm_unlock_own(context);
 	hpm_leave(thread);
 	errno = before;
 }

@@ -16,6 +16,10 @@
 
 extern char **environ;
 
+/* At most so many events a turn, 0 for no limit: tests let software events take turns by it. */
+extern int hpm_group_limit;
+int hpm_group_limit;
+
 /* An event on its way from its name to the raw file's table. */
 struct wanted {
 	struct gn_event *event; /* NULL: it cannot be counted */
@@ -266,6 +270,7 @@ static int open_natives(struct setup *setup)
 	if (!gn_self())
 		return -ENOMEM;
 	options.multiplex = header->n_groups > 1;
+	options.limit = hpm_group_limit;
 	options.slice_ns = setup->engine->layout.slice_ns;
 	if (gn_plan_begin(&setup->native, &options, &self, 1, 1))
 		return -ENOMEM;
@@ -308,6 +313,7 @@ static int lay_out(struct setup *setup)
 		setup->plan->pack[p] = (struct hpm_raw_pack){
 			(uint32_t)pack->n, (uint32_t)pack->word, (uint32_t)pack->is_turning, 0};
 	}
+	layout->n_words += HPM_USAGE_WORDS;
 	if (layout->n_words > HPM_RAW_WORDS_MAX)
 		return -ENOMEM;
 	header->n_packs = (uint32_t)layout->n_packs;

@@ -9,7 +9,7 @@
 
 static void begin(const char *exclusive)
 {
-	setenv("GNOMON_EVENTS", EVENT ",context-switches", 1);
+	setenv("GNOMON_EVENTS", EVENT ",task-clock", 1);
 	setenv("HPM_EXCLUSIVE_VALUES", exclusive, 1);
 	enter_folder();
 	hpmInit(0, "threads");
@@ -316,6 +316,52 @@ static void test_another_thread_stops(void)
 	clean();
 }
 
+/* User and system time of a long section, and of short ones, beside the CPU time counted. */
+static void burn_ms(int64_t ms)
+{
+	struct timespec now;
+	int64_t end;
+
+	CHECK_EQ(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now), 0);
+	end = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 + ms;
+	while ((int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 < end)
+		CHECK_EQ(clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now), 0);
+}
+
+/* The kernel's accounting, less what the clock of its scheduler says. */
+static double cpu_time_off_s(const hpm_data_item *item)
+{
+	return item->times[HPM_TIME_USER] + item->times[HPM_TIME_SYSTEM] -
+	       value_of(item, "task-clock") / 1e9;
+}
+
+static void test_cpu_times(void)
+{
+	begin("yes");
+	hpmStart(3, "all");
+	hpmTstart(1, "long");
+	burn_ms(60);
+	hpmTstart(2, "inner");
+	burn_ms(60);
+	hpmTstop(2);
+	hpmTstop(1);
+	for (int i = 0; i < 300; i++) {
+		hpmTstart(4, "short");
+		burn_ms(2);
+		hpmTstop(4);
+	}
+	hpmStop(3);
+	finish();
+	/* Its ticks are 10 ms at most; short sections are asked about that often. */
+	CHECK(value_of(item_of(1, 0), "task-clock") > 1e8);
+	CHECK(fabs(cpu_time_off_s(item_of(1, 0))) < 0.03);
+	CHECK(fabs(cpu_time_off_s(item_of(1, 1))) < 0.03);
+	CHECK(fabs(cpu_time_off_s(item_of(2, 0))) < 0.03);
+	CHECK(fabs(cpu_time_off_s(item_of(4, 0))) < 0.3);
+	CHECK(fabs(cpu_time_off_s(item_of(3, 0))) < 0.05);
+	clean();
+}
+
 int main(void)
 {
 	RUN(test_each_counts_its_own);
@@ -325,5 +371,6 @@ int main(void)
 	RUN(test_a_thread_that_ends_in_its_section);
 	RUN(test_many_short_threads);
 	RUN(test_another_thread_stops);
+	RUN(test_cpu_times);
 	return check_result;
 }

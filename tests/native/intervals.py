@@ -75,7 +75,8 @@ class Model:
     def expected(self, number: int, *, exclusive: bool) -> Expected:
         """Return what a section must have measured."""
         section = self._sections[number]
-        return Expected(*section.totals[exclusive], section.starts)
+        pages, least_ns, most_ns = section.totals[exclusive]
+        return Expected(pages, least_ns, most_ns, section.starts)
 
     def numbers(self) -> list[int]:
         """Return the sections that were started."""
