@@ -9,7 +9,7 @@ import platform
 import time
 from pathlib import Path
 
-from benchmarks import clocks, emulated, leaks, reads, sets, startup, throughput
+from benchmarks import clocks, emulated, leaks, reads, sections, sets, startup, throughput
 from benchmarks.table import Table
 
 # name: what it measures, function from the number of rounds to a table
@@ -17,6 +17,7 @@ BENCHMARKS = {
     "startup": ("gnomon count true beside perf stat true, and gnomon -h", startup.run),
     "reads": ("reading a group of events from C and from Python", reads.run),
     "sets": ("event sets in C beside the bare system calls and PAPI", sets.run),
+    "sections": ("a section's start and stop beside PAPI's regions", sections.run),
     "leaks": ("event sets that come and go, 100,000 times", leaks.run),
     "clocks": ("reading the clock", clocks.run),
     "emulated": ("CPU time of emulated counting, beside Valgrind", emulated.run),

@@ -73,6 +73,10 @@ has_ip() {
 	PATH="$PATH:/usr/sbin:/sbin" command -v ip >/dev/null
 }
 
+has_likwid() {
+	[ -d /usr/share/likwid/perfgroups ] || command -v likwid-perfctr >/dev/null
+}
+
 has_git() {
 	command -v git >/dev/null
 }
@@ -105,7 +109,7 @@ has_apt() {
 needs() {
 	case $1 in
 	build) echo "compiler cmake ninja python libpfm xz valgrind" ;;
-	test) echo "perf fortran setpriv ps ip git" ;;
+	test) echo "perf fortran setpriv ps ip git likwid" ;;
 	guest) echo "apt arm64_compiler arm64_emulator ppc64el_compiler ppc64el_emulator" ;;
 	*) fail "packages: 'build', 'test' or 'guest', not '$1'" ;;
 	esac
@@ -137,6 +141,7 @@ packages_for() {
 	ps) echo procps ;;
 	ip) echo iproute2 ;;
 	git) echo git ;;
+	likwid) echo likwid ;;
 	arm64_compiler) echo gcc-aarch64-linux-gnu libc6-dev-arm64-cross ;;
 	arm64_emulator) echo qemu-system-arm ;;
 	ppc64el_compiler) echo gcc-powerpc64le-linux-gnu libc6-dev-ppc64el-cross ;;
@@ -159,6 +164,7 @@ tool_for() {
 	setpriv) echo "setpriv (util-linux)" ;;
 	ps) echo "ps (procps)" ;;
 	ip) echo "ip (iproute2)" ;;
+	likwid) echo "LIKWID with its group files (/usr/share/likwid/perfgroups)" ;;
 	arm64_compiler) echo "aarch64-linux-gnu-gcc with a C library for it" ;;
 	arm64_emulator) echo "qemu-system-aarch64 (QEMU 7.2 or newer)" ;;
 	ppc64el_compiler) echo "powerpc64le-linux-gnu-gcc with a C library for it" ;;

@@ -1,5 +1,4 @@
 /* The kinds of CPU cores: what the kernel and libpfm4 call their PMUs. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,30 +133,4 @@ int gn_core_encode(const struct gn_core *core, const char *event, struct gn_even
 			return 1;
 	}
 	return 0;
-}
-
-int gn_core_pmu_at(int index, char *name, size_t size)
-{
-	struct gn_core *cores = calloc(GN_CORES_MAX, sizeof(*cores));
-	int n = cores ? gn_cores(&gn_this_machine, cores) : -ENOMEM;
-	int error = gn_fail(GN_EINVAL,
-			    "core PMU %d: libpfm4 knows no such one here; "
-			    "ask for one less",
-			    index);
-
-	if (n < 0)
-		error = gn_fail(GN_ENOMEM, "core PMU %d: no memory", index);
-	for (int i = 0; i < n && index >= 0; index -= cores[i++].n_models) {
-		if (index >= cores[i].n_models)
-			continue;
-		error = strlen(cores[i].model[index]) < size
-				? GN_OK
-				: gn_fail(GN_EBUF, "core PMU '%s': the name needs %zu bytes",
-					  cores[i].model[index], strlen(cores[i].model[index]) + 1);
-		if (!error)
-			strcpy(name, cores[i].model[index]);
-		break;
-	}
-	free(cores);
-	return error;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "grammar.h"
 #include "metric_table.h"
 #include "report.h"
 
@@ -41,47 +42,106 @@ static int is_here(const struct hpm_group_row *row, const struct hpm_constants *
 	return 0;
 }
 
-/* The first that is for the CPU; one for all is the last resort. */
-static const struct hpm_group_row *first(int (*answers)(const struct hpm_group_row *, const char *),
-					 const char *word, struct hpm_constants *constants)
-{
-	const struct hpm_group_row *for_all = NULL;
+typedef int answers(const struct hpm_group_row *row, const char *word);
 
+/* Whether any group answers to the word. */
+static int is_any(answers *answers_to, const char *word)
+{
+	for (int i = 0; i < hpm_group_count; i++)
+		if (answers_to(&hpm_group_rows[i], word))
+			return 1;
+	return 0;
+}
+
+/* The first that is for the machine's CPU or for all. */
+static const struct hpm_group_row *first(answers *answers_to, const char *word,
+					 struct hpm_constants *constants)
+{
 	for (int i = 0; i < hpm_group_count; i++) {
 		const struct hpm_group_row *row = &hpm_group_rows[i];
 
-		if (!answers(row, word))
+		if (!answers_to(row, word))
 			continue;
-		if (!row->n_cpus) {
-			for_all = for_all ? for_all : row;
-			continue;
-		}
+		if (!row->n_cpus)
+			return row;
 		hpm_machine_name(constants);
 		if (is_here(row, constants))
 			return row;
 	}
-	return for_all;
+	return NULL;
 }
 
-static void refuse(const char *word, char *why, size_t size)
+static int is_repeated(int at)
 {
-	int length = snprintf(why, size, "no group '%s'; there are", word);
+	for (int i = 0; i < at; i++)
+		if (hpm_group_rows[i].name == hpm_group_rows[at].name)
+			return 1;
+	return 0;
+}
 
-	for (int i = 0; i < hpm_group_count && length > 0 && (size_t)length < size; i++)
-		length += snprintf(why + length, size - (size_t)length, "%s %d %s", i ? "," : "",
-				   hpm_group_rows[i].number, text(hpm_group_rows[i].name));
+/* There is no such group: those that are nearest, or those that there are. */
+static void refuse_unknown(const char *word, char *why, size_t size)
+{
+	struct gn_nearest nearest;
+	char hint[512];
+	int length;
+
+	gn_nearest_begin(&nearest, word);
+	for (int i = 0; i < hpm_group_count; i++)
+		if (!is_repeated(i))
+			gn_nearest_try(&nearest, text(hpm_group_rows[i].name));
+	gn_nearest_text(&nearest, hint, sizeof(hint));
+	length = snprintf(why, size, "no group '%s'%s", word, hint[0] ? hint : "; there are");
+	for (int i = 0, n = 0; i < hpm_group_count && !hint[0] && length >= 0; i++)
+		if ((size_t)length < size && hpm_group_rows[i].number >= 0 && !is_repeated(i))
+			length += snprintf(why + length, size - (size_t)length, "%s %d %s",
+					   n++ ? "," : "", hpm_group_rows[i].number,
+					   text(hpm_group_rows[i].name));
+	if (length >= 0 && (size_t)length < size)
+		snprintf(why + length, size - (size_t)length, "; gnomon groups lists them");
+}
+
+/* There is one, but for other CPUs. */
+static void refuse_elsewhere(answers *answers_to, const char *word,
+			     const struct hpm_constants *constants, char *why, size_t size)
+{
+	int length =
+		snprintf(why, size, "group '%s' is for core PMUs that have its events (", word);
+	int n = 0;
+
+	for (int i = 0; i < hpm_group_count; i++) {
+		const struct hpm_group_row *row = &hpm_group_rows[i];
+		const char *cpu = text(row->cpus);
+
+		for (int at = 0; answers_to(row, word) && at < row->n_cpus; at++) {
+			if (length >= 0 && (size_t)length < size)
+				length += snprintf(why + length, size - (size_t)length, "%s%s",
+						   n++ ? ", " : "", cpu);
+			cpu += strlen(cpu) + 1;
+		}
+	}
+	if (length >= 0 && (size_t)length < size)
+		length += snprintf(why + length, size - (size_t)length, "); this machine's is %s",
+				   constants->n_cpus ? "" : "none that the kernel shows");
+	for (int i = 0; i < constants->n_cpus && length >= 0 && (size_t)length < size; i++)
+		length += snprintf(why + length, size - (size_t)length, "%s%s", i ? ", " : "",
+				   constants->cpu[i]);
+	if (length >= 0 && (size_t)length < size)
+		snprintf(why + length, size - (size_t)length, "; gnomon groups lists the others");
 }
 
 static int find(const char *word, struct hpm_constants *constants, struct hpm_group *group,
 		char *why, size_t size)
 {
-	const struct hpm_group_row *row = first(is_numbered, word, constants);
+	answers *answers_to = is_any(is_numbered, word) ? is_numbered : is_named;
+	const struct hpm_group_row *row = first(answers_to, word, constants);
 	const char *event;
 
-	if (!row)
-		row = first(is_named, word, constants);
 	if (!row) {
-		refuse(word, why, size);
+		if (is_any(answers_to, word))
+			refuse_elsewhere(answers_to, word, constants, why, size);
+		else
+			refuse_unknown(word, why, size);
 		return -1;
 	}
 	group->number = row->number;
@@ -115,6 +175,9 @@ int hpm_groups_find(const char *set, struct hpm_constants *constants, struct hpm
 			length--;
 		snprintf(copy, sizeof(copy), "%.*s", (int)(length < WORD_SIZE ? length : WORD_SIZE),
 			 word);
+		for (char *at = copy; *at; at++)
+			if (iscntrl((unsigned char)*at))
+				*at = '?';
 		if (n == max) {
 			snprintf(why, size, "more than %d groups; ask for fewer", max);
 			return -1;

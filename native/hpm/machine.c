@@ -15,9 +15,9 @@
 #include <cpuid.h>
 #endif
 
-#include "gnomon/gnomon.h"
 #include "metric_table.h"
 #include "numbers.h"
+#include "presets.h"
 
 #define MOST_HZ 1e12
 #define MOST_CACHES 64
@@ -35,6 +35,8 @@ void hpm_constant_set(struct hpm_constants *constants, const char *name, double 
 		return;
 	if (one == constants->one + constants->n)
 		constants->n++;
+	else if (one->how == HPM_ESTIMATED && how != HPM_ESTIMATED)
+		return;
 	snprintf(one->name, sizeof(one->name), "%s", name);
 	one->value = value;
 	one->how = how;
@@ -247,15 +249,21 @@ double hpm_peak(const struct hpm_constants *constants)
 
 void hpm_machine_name(struct hpm_constants *constants)
 {
+	struct gn_core *cores;
 	double peak;
+	int n;
 
 	if (constants->is_named)
 		return;
 	constants->is_named = 1;
-	while (constants->n_cpus < HPM_CPUS_MAX &&
-	       gn_core_pmu_at(constants->n_cpus, constants->cpu[constants->n_cpus],
-			      sizeof(constants->cpu[0])) == GN_OK)
-		constants->n_cpus++;
+	cores = calloc(GN_CORES_MAX, sizeof(*cores));
+	n = cores ? gn_cores(&gn_this_machine, cores) : 0;
+	for (int i = 0; i < n; i++)
+		for (int at = 0; at < cores[i].n_models; at++)
+			if (constants->n_cpus < HPM_CPUS_MAX &&
+			    strlen(cores[i].model[at]) < sizeof(constants->cpu[0]))
+				strcpy(constants->cpu[constants->n_cpus++], cores[i].model[at]);
+	free(cores);
 	peak = hpm_peak(constants);
 	if (!isnan(peak))
 		hpm_constant_set(constants, "peak_flops_per_cycle", peak, HPM_COUNTED);

@@ -13,7 +13,7 @@ void hpm_machine_read(struct hpm_constants *constants, const char *root);
 /* What a core of these PMUs can do in a cycle, which depends on the names; NaN if not known. */
 double hpm_peak(const struct hpm_constants *constants);
 
-/* Adds a constant, or changes what it is. */
+/* Adds a constant, or changes what it is; what the user stated goes before what is found. */
 void hpm_constant_set(struct hpm_constants *constants, const char *name, double value, int how);
 
 #endif

@@ -120,11 +120,14 @@ static void know_constants(struct inputs *inputs, int of_machine)
 	for (int i = 0; i < inputs->constants->n; i++) {
 		const struct hpm_constant *one = &inputs->constants->one[i];
 		int number = name_number(one->name);
+		int is_machines;
 
-		if (number < 0 || hpm_names[number].is_constant != of_machine)
+		if (number < 0)
 			continue;
-		if (!of_machine || !inputs->name[number].is_known)
-			know(inputs, number, one->value, one->how);
+		is_machines = hpm_names[number].is_constant && one->how != HPM_ESTIMATED;
+		if (is_machines != of_machine || (is_machines && inputs->name[number].is_known))
+			continue;
+		know(inputs, number, one->value, one->how);
 	}
 }
 

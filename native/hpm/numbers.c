@@ -38,6 +38,15 @@ int hpm_real(const char *text, double *number)
 	return *end || !isfinite(*number) ? -1 : 0;
 }
 
+int hpm_signed(const char *text, double *number)
+{
+	int is_negative = *text == '-';
+	int error = hpm_real(text + (is_negative || *text == '+'), number);
+
+	*number = is_negative && !error ? -*number : *number;
+	return error;
+}
+
 void hpm_exact(double value, char text[HPM_EXACT_SIZE])
 {
 	locale_t before = uselocale(hpm_locale());

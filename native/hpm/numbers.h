@@ -11,6 +11,9 @@ locale_t hpm_locale(void);
 /* The text is a finite number as in C's sources and nothing else: 0, or -1. */
 int hpm_real(const char *text, double *number);
 
+/* The same with a sign in front of it, if it has one. */
+int hpm_signed(const char *text, double *number);
+
 /* The shortest text that reads as the same double; "n/a" for what is not finite. */
 #define HPM_EXACT_SIZE 32
 void hpm_exact(double value, char text[HPM_EXACT_SIZE]);

@@ -27,7 +27,8 @@ const char *hpm_how_name(int how)
 	static const char *const names[] = {"counted",	"scaled",   "sampled",
 					    "emulated", "modelled", "estimated"};
 
-	return how >= 0 && how < (int)(sizeof(names) / sizeof(*names)) ? names[how] : "";
+	/* What an aggregator made up is known no better than an estimate. */
+	return how < 0 ? "" : names[how < HPM_ESTIMATED ? how : HPM_ESTIMATED];
 }
 
 const char *hpm_modes_name(int modes)

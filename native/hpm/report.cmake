@@ -18,4 +18,6 @@ set(HPM_REPORT_SOURCES counts.c groups.c machine.c metrics.c naming.c numbers.c 
 list(TRANSFORM HPM_REPORT_SOURCES PREPEND ${HPM_REPORT}/)
 add_library(gnomon-hpm-report OBJECT ${HPM_REPORT_SOURCES} ${HPM_METRIC_TABLE})
 target_include_directories(gnomon-hpm-report PUBLIC ${HPM_REPORT}
-                                                    ${PROJECT_SOURCE_DIR}/native/include)
+                                                    ${PROJECT_SOURCE_DIR}/native/include
+                           PRIVATE ${PROJECT_SOURCE_DIR}/native/counters)
+target_compile_definitions(gnomon-hpm-report PRIVATE GNOMON_RELEASE="${PROJECT_VERSION}")

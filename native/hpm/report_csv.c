@@ -48,7 +48,7 @@ static void put_number(struct hpm_output *output, double value)
 
 static void put_positive(struct hpm_output *output, long value)
 {
-	put_number(output, value > 0 ? (double)value : NAN);
+	put_number(output, value > 0 ? (double)value : (double)NAN);
 }
 
 static void put_row(struct hpm_output *output, const struct hpm_report *report,
@@ -60,8 +60,8 @@ static void put_row(struct hpm_output *output, const struct hpm_report *report,
 	put_text(output, header->program);
 	put_text(output, header->host);
 	put_positive(output, item->process_id > 0 ? item->process_id : header->process);
-	put_number(output, item->mpi_task_id >= 0 ? item->mpi_task_id : NAN);
-	put_number(output, is_section ? item->instr_id : NAN);
+	put_number(output, item->mpi_task_id >= 0 ? (double)item->mpi_task_id : (double)NAN);
+	put_number(output, is_section ? (double)item->instr_id : (double)NAN);
 	put_text(output, item->label);
 	put_positive(output, item->parent_id);
 	put_positive(output, item->thread_id);
@@ -69,7 +69,7 @@ static void put_row(struct hpm_output *output, const struct hpm_report *report,
 	put_positive(output, item->line);
 	put_text(output, item->group);
 	put_text(output, !is_section ? "" : item->is_exclusive ? "yes" : "no");
-	put_number(output, is_section ? item->count : NAN);
+	put_number(output, is_section ? (double)item->count : (double)NAN);
 	put_text(output, row->kind);
 	put_text(output, row->name);
 	put_number(output, row->value);

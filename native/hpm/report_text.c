@@ -14,6 +14,21 @@
 #define WORRYING_OVERHEAD 0.2
 
 #define CELLS 3
+#define WIDTH 100
+
+/* Why events could not be counted: each reason is printed once, at the end. */
+struct reason {
+	const char *text;
+	const char **event; /* names, each once */
+	int n;
+	int room;
+};
+
+struct reasons {
+	struct reason *one;
+	int n;
+	int room;
+};
 
 /* Rows that are printed once the widths of their columns are known. */
 struct table {
@@ -104,7 +119,7 @@ static char *quantity(double value, const char *unit)
 	char shown[HPM_QUANTITY_SIZE];
 
 	hpm_quantity(value, unit, shown);
-	return strdup(shown);
+	return hpm_printable(shown);
 }
 
 /* "a; b" of what is not empty; takes both. */
@@ -129,6 +144,92 @@ static char *modes_of(int modes)
 	if (!modes || modes == HPM_MODE_ALL || modes == (HPM_MODE_USER | HPM_MODE_KERNEL))
 		return strdup("");
 	return text("%s mode only", hpm_modes_name(modes));
+}
+
+/* Room for one more in an array: the array, or NULL for want of memory. */
+static void *grown(void *array, size_t size, int n, int *room)
+{
+	int more = *room ? 2 * *room : 8;
+
+	if (n < *room)
+		return array;
+	array = realloc(array, (size_t)more * size);
+	if (array)
+		*room = more;
+	return array;
+}
+
+/* The number of an event's reason, from 1; 0: no memory. */
+static int reason_number(struct reasons *reasons, const hpm_event_info *event)
+{
+	const char *text = hpm_text(event->reason), *name = hpm_text(event->name);
+	struct reason *one;
+	void *array;
+	int at = 0;
+
+	while (at < reasons->n && strcmp(reasons->one[at].text, text) != 0)
+		at++;
+	if (at == reasons->n) {
+		array = grown(reasons->one, sizeof(*one), reasons->n, &reasons->room);
+		if (!array)
+			return 0;
+		reasons->one = array;
+		memset(&reasons->one[reasons->n++], 0, sizeof(*one));
+		reasons->one[at].text = text;
+	}
+	one = &reasons->one[at];
+	for (int i = 0; i < one->n; i++)
+		if (!strcmp(one->event[i], name))
+			return at + 1;
+	array = grown(one->event, sizeof(*one->event), one->n, &one->room);
+	if (!array)
+		return 0;
+	one->event = array;
+	one->event[one->n++] = name;
+	return at + 1;
+}
+
+/* A text in lines of at most WIDTH columns behind `indent` blanks, after `used` of the first. */
+static void put_filled(struct hpm_output *output, const char *text, size_t indent, size_t used)
+{
+	char *printable = hpm_printable(text), *rest = printable, *word;
+
+	if (!printable && !output->error)
+		output->error = ENOMEM;
+	while ((word = strsep(&rest, " "))) {
+		size_t width = hpm_width(word);
+
+		if (used + 1 + width > WIDTH && used > indent) {
+			hpm_print(output, "\n%*s", (int)indent, "");
+			used = indent;
+		} else if (word > printable) {
+			hpm_puts(output, " ");
+			used++;
+		}
+		hpm_puts(output, word);
+		used += width;
+	}
+	hpm_puts(output, "\n");
+	free(printable);
+}
+
+static void put_reasons(struct hpm_output *output, struct reasons *reasons)
+{
+	if (reasons->n)
+		hpm_puts(output, "not counted\n");
+	for (int i = 0; i < reasons->n; i++) {
+		struct reason *one = &reasons->one[i];
+
+		hpm_print(output, "%5d  ", i + 1);
+		for (int at = 0; at < one->n; at++) {
+			hpm_puts(output, at ? ", " : "");
+			hpm_put_printable(output, one->event[at]);
+		}
+		hpm_puts(output, "\n       ");
+		put_filled(output, one->text, 7, 7);
+		free(one->event);
+	}
+	free(reasons->one);
 }
 
 static void put_header(struct hpm_output *output, const struct hpm_header *header)
@@ -225,10 +326,12 @@ static void put_times(struct hpm_output *output, const hpm_data_item *item)
 
 	add(&table, strdup("calls"), quantity(item->count, ""), strdup(""));
 	add(&table, strdup("wall time"), quantity(wall, "s"), strdup(""));
-	add(&table, strdup("user time"), quantity(times[HPM_TIME_USER], "s"),
-	    share(times[HPM_TIME_USER], wall));
-	add(&table, strdup("system time"), quantity(times[HPM_TIME_SYSTEM], "s"),
-	    share(times[HPM_TIME_SYSTEM], wall));
+	if (isfinite(times[HPM_TIME_USER]))
+		add(&table, strdup("user time"), quantity(times[HPM_TIME_USER], "s"),
+		    share(times[HPM_TIME_USER], wall));
+	if (isfinite(times[HPM_TIME_SYSTEM]))
+		add(&table, strdup("system time"), quantity(times[HPM_TIME_SYSTEM], "s"),
+		    share(times[HPM_TIME_SYSTEM], wall));
 	add(&table, strdup("overhead"), quantity(overhead, "s"), share(overhead, wall));
 	print(output, &table, NULL);
 	if (isfinite(overhead) && overhead > 0 && !(overhead < WORRYING_OVERHEAD * wall))
@@ -237,12 +340,15 @@ static void put_times(struct hpm_output *output, const hpm_data_item *item)
 			  "time; let the section do more per call\n");
 }
 
-static char *remark(const hpm_event_info *event)
+static char *remark(const hpm_event_info *event, struct reasons *reasons)
 {
 	char *said;
 
-	if (event->how == HPM_UNAVAILABLE || !isfinite(event->value))
-		return hpm_printable(hpm_text(event->reason));
+	if (isnan(hpm_value(event))) {
+		int number = hpm_text(event->reason)[0] ? reason_number(reasons, event) : -1;
+
+		return number < 0 ? strdup("") : number ? text("not counted: %d", number) : NULL;
+	}
 	said = joined(strdup(hpm_how_name(event->how)), modes_of(event->modes));
 	if (event->flags & HPM_IS_NODE_WIDE)
 		said = joined(said, strdup("whole machine, not only the program"));
@@ -255,7 +361,8 @@ static char *remark(const hpm_event_info *event)
 	return said;
 }
 
-static void put_counters(struct hpm_output *output, const hpm_data_item *item)
+static void put_counters(struct hpm_output *output, const hpm_data_item *item,
+			 struct reasons *reasons)
 {
 	struct table table = {0};
 
@@ -263,7 +370,7 @@ static void put_counters(struct hpm_output *output, const hpm_data_item *item)
 		const hpm_event_info *event = &item->data[i];
 
 		add(&table, hpm_printable(hpm_text(event->name)),
-		    quantity(hpm_value(event), hpm_text(event->unit)), remark(event));
+		    quantity(hpm_value(event), hpm_text(event->unit)), remark(event, reasons));
 	}
 	print(output, &table, "counters");
 }
@@ -325,6 +432,8 @@ static void put_heading(struct hpm_output *output, const hpm_data_item *item)
 
 void hpm_text_write(struct hpm_output *output, const struct hpm_report *report)
 {
+	struct reasons reasons = {0};
+
 	put_header(output, report->header);
 	for (int i = 0; i < report->n; i++) {
 		const hpm_data_item *item = &report->items[i];
@@ -338,10 +447,11 @@ void hpm_text_write(struct hpm_output *output, const struct hpm_report *report)
 		n = hpm_report_metrics(output, report, item, &metrics);
 		put_heading(output, item);
 		put_times(output, item);
-		put_counters(output, item);
+		put_counters(output, item, &reasons);
 		put_metrics(output, report->settings, metrics, n);
 		hpm_puts(output, "\n");
 		hpm_metrics_free(metrics, n);
 		free(metrics);
 	}
+	put_reasons(output, &reasons);
 }

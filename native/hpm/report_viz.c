@@ -191,8 +191,9 @@ void hpm_viz_write(struct hpm_output *output, const struct hpm_report *report)
 	const hpm_data_item *items = report->items;
 	int element = 0;
 
-	hpm_puts(output, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-			 "<hpm version=\"1\" producer=\"libhpm\">\n");
+	hpm_puts(output,
+		 "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		 "<hpm version=\"1\" producer=\"libhpm\" release=\"" GNOMON_RELEASE "\">\n");
 	put_run(output, report->header);
 	for (int i = 0; i < report->n; i++)
 		if (items[i].is_rusage)

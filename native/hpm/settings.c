@@ -1,4 +1,5 @@
 /* What the HPM_* variables say. Source: HPM Toolkit User's Guide 3.2.2, sections 2.5.3 and 3.9. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -93,6 +94,54 @@ long hpm_number(const char *variable, long least, long most, long otherwise)
 	return number;
 }
 
+/* The name is one that formulas can use and that is the user's to give. */
+static int is_free(const char *name)
+{
+	static const char *const taken[] = {"wall_seconds", "user_seconds", "system_seconds",
+					    "cpus"};
+	size_t length = strlen(name);
+
+	for (size_t i = 0; i < sizeof(taken) / sizeof(*taken); i++)
+		if (!strcmp(name, taken[i]))
+			return 0;
+	return length && length < sizeof(((struct hpm_constant *)0)->name) &&
+	       strncmp(name, "HPM_", 4) != 0 && !isdigit((unsigned char)name[0]) &&
+	       strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") ==
+		       length;
+}
+
+/* GNOMON_DEFINE: NAME=NUMBER[,NAME=NUMBER...]. */
+static void read_defined(struct hpm_constants *constants)
+{
+	const char *value = set("GNOMON_DEFINE");
+	char *copy = value ? strdup(value) : NULL, *rest = copy, *part;
+
+	while ((part = strsep(&rest, ","))) {
+		char name[64] = "", number[64] = "", more[2];
+		double found;
+
+		if (!part[strspn(part, " \t")])
+			continue;
+		if (sscanf(part, " %63[^= ] = %63s %1s", name, number, more) != 2 ||
+		    !is_free(name) || hpm_signed(number, &found))
+			hpm_warn(
+				"GNOMON_DEFINE: %.60s is not heeded; give NAME=NUMBER, with a name "
+				"of letters, digits and _ such as peak_flops_per_cycle=16",
+				part);
+		else
+			hpm_constant_set(constants, name, found, HPM_ESTIMATED);
+	}
+	free(copy);
+}
+
+/* A number with blanks around it: 0, or -1. */
+static int stated(const char *text, double *number)
+{
+	char word[64], more[2];
+
+	return sscanf(text, " %63s %1s", word, more) == 1 ? hpm_signed(word, number) : -1;
+}
+
 static void read_constants(struct hpm_constants *constants)
 {
 	static const char *const latencies[] = {
@@ -100,22 +149,26 @@ static void read_constants(struct hpm_constants *constants)
 		"HPM_L35_LATENCY", "HPM_AVG_L2_LATENCY", "HPM_L2_LATENCY",
 		"HPM_L25_LATENCY", "HPM_L275_LATENCY",	 "HPM_TLB_LATENCY",
 	};
-	long weight = hpm_number("HPM_DIV_WEIGHT", 1, 1000000000, 0);
+	const char *text = set("HPM_DIV_WEIGHT");
+	double number;
 
 	for (size_t i = 0; i < sizeof(latencies) / sizeof(*latencies); i++) {
 		const char *value = set(latencies[i]);
-		double cycles;
 
 		if (!value)
 			continue;
-		if (hpm_real(value, &cycles) || cycles < 0)
+		if (stated(value, &number) || number < 0)
 			hpm_warn("%s=%.60s is not heeded; set it to a number of cycles",
 				 latencies[i], value);
 		else
-			hpm_constant_set(constants, latencies[i], cycles, HPM_ESTIMATED);
+			hpm_constant_set(constants, latencies[i], number, HPM_ESTIMATED);
 	}
-	if (weight)
-		hpm_constant_set(constants, "HPM_DIV_WEIGHT", (double)weight, HPM_ESTIMATED);
+	if (text && (stated(text, &number) || strspn(text, "0123456789 \t") != strlen(text) ||
+		     !(number >= 1 && number < 1e15)))
+		hpm_warn("HPM_DIV_WEIGHT=%.60s is not heeded; set it to a whole number from 1 on",
+			 text);
+	else if (text)
+		hpm_constant_set(constants, "HPM_DIV_WEIGHT", number, HPM_ESTIMATED);
 }
 
 int hpm_settings_read(struct hpm_settings *settings, const char *program)
@@ -140,6 +193,10 @@ int hpm_settings_read(struct hpm_settings *settings, const char *program)
 	settings->formulas = hpm_says("HPM_PRINT_FORMULA", 0);
 	settings->unique = hpm_says_yes("HPM_UNIQUE_FILE_NAME");
 	read_constants(&settings->constants);
+	read_defined(&settings->constants);
+	if (set("GNOMON_GROUPS"))
+		hpm_warn("GNOMON_GROUPS is not heeded: libhpm has Gnomon's own groups and metrics "
+			 "only; name events with GNOMON_EVENTS, or count with hpmcount");
 	hpm_machine_read(&settings->constants, "");
 	return 0;
 }

@@ -14,7 +14,7 @@
 #include "report.h"
 
 #define FIELDS 24
-#define ITEMS 256
+#define ITEMS 4096
 #define EVENTS 256
 
 static char *field[FIELDS];
@@ -129,9 +129,12 @@ static void machine(const char *root)
 		printf("cpu\t%s\n", constants.cpu[i]);
 }
 
-static void groups(void)
+/* cpu: libpfm4's name of the only core PMU, or "". */
+static void groups(const char *cpu)
 {
-	struct hpm_constants constants = {.is_named = 1};
+	struct hpm_constants constants = {.is_named = 1, .n_cpus = cpu[0] != 0};
+
+	snprintf(constants.cpu[0], sizeof(constants.cpu[0]), "%s", cpu);
 
 	while (next_line()) {
 		struct hpm_group found[16];
@@ -314,7 +317,7 @@ int main(int argc, char **argv)
 	else if (!strcmp(mode, "machine"))
 		machine(argument);
 	else if (!strcmp(mode, "groups"))
-		groups();
+		groups(argument);
 	else if (!strcmp(mode, "items"))
 		return read_items(argument);
 	else

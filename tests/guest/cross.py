@@ -48,8 +48,8 @@ def fill(share: Path, architecture: Architecture, image: Image, build: Path) -> 
     command.chmod(0o755)
     for name in _C_TESTS:
         shutil.copy(build / "native" / "tests" / name, programs)
-    # The static one has the core in it, too.
-    libraries: list[str | Path] = [build / "native" / "counters" / "libgnomon.a", "-ldl", "-lm"]
+    # The static one has libgnomon and the core in it, too.
+    libraries: list[str | Path] = [build / "native" / "hpm" / "libhpm.a", "-ldl", "-lm"]
     include = ("-I", _ROOT / "native" / "include", "-I", _ROOT / "native" / "tests")
     for test in sorted((HERE / "native").glob("*.c")):
         _compile(architecture, test, programs / test.stem, *include, "-pthread", after=libraries)

@@ -1,4 +1,4 @@
-"""What is measured given to the C that libhpm has and to Python, in the form that print_hpm reads."""
+"""What is measured, in the form that print_hpm reads: libhpm's C is compared with Python."""
 
 from __future__ import annotations
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import time
 from pathlib import Path
 
 import pytest
 from c_hpm import hexed, ran
-from c_names import built
+from c_names import GOLDEN, built
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from gnomon.counters.hardware.constants import Constants
+from gnomon.errors import UsageError
 from gnomon.hpm import naming
+from gnomon.metrics.given import given as given_numbers
 from gnomon.units import quantity
 
 SLOW = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -36,7 +41,9 @@ def print_hpm(tmp_path_factory: pytest.TempPathFactory) -> Path:
         min_size=1,
     )
 )
-@example([(".x", "host.domain", 3, 0), ("a.b.c", "h", 1, 1), ("./a", "h", 1, 1), ("a/.b", "h", 1, 1)])
+@example(
+    [(".x", "host.domain", 3, 0), ("a.b.c", "h", 1, 1), ("./a", "h", 1, 1), ("a/.b", "h", 1, 1)]
+)
 def test_unique_names_are_those_of_python(
     print_hpm: Path, cases: list[tuple[str, str, int, int]]
 ) -> None:
@@ -125,12 +132,10 @@ def test_the_settings_of_the_guide(print_hpm: Path) -> None:
         ("HPM_DIV_WEIGHT", "2.5"),
         ("HPM_OUTPUT_NAME", "x" * 5000),
         ("HPM_PRINT_FORMULA", "Yes"),
+        ("GNOMON_GROUPS", "mine.toml"),
     ],
 )
 def test_odd_values_are_said_once_with_a_remedy(print_hpm: Path, name: str, value: str) -> None:
-    import os
-    import subprocess
-
     done = subprocess.run(
         [print_hpm, "settings", "p"],
         env={**os.environ, name: value},
@@ -141,7 +146,7 @@ def test_odd_values_are_said_once_with_a_remedy(print_hpm: Path, name: str, valu
     (line,) = done.stderr.splitlines()
     assert line.startswith("HPM WARNING - ")
     assert name in line
-    assert "set it to" in line or "at most" in line
+    assert any(remedy in line for remedy in ("set it to", "at most", "count with hpmcount"))
     assert line.isprintable()
     assert name not in done.stdout
 
@@ -192,3 +197,97 @@ def test_hostile_text_is_shown_as_python_shows_it(print_hpm: Path) -> None:
 
     text = "a\x1b[2Jb\nc\td\u202e\x9b\U000e0001"
     assert ran(print_hpm, "texts", [hexed(text)]) == [printable(text)]
+
+
+CONSTANTS = ("L1_line_bytes", "L2_line_bytes", "L3_line_bytes", "cycle_seconds")
+
+
+@pytest.mark.parametrize("tree", ["", *sorted(path.name for path in GOLDEN.glob("sysfs-*"))])
+def test_the_machine_tells_c_what_it_tells_python(
+    print_hpm: Path, tmp_path: Path, tree: str
+) -> None:
+    root = Path("/")
+    if tree:
+        root = tmp_path
+        (root / "sys").symlink_to(GOLDEN / tree)
+    machine = Constants(root, {} if tree else None)
+    found = ran(print_hpm, "machine", argument=str(root) if tree else "")
+    told = {line.split("\t")[0]: line.split("\t")[1] for line in found}
+    names = (*CONSTANTS, "peak_flops_per_cycle") if not tree else CONSTANTS
+    for name in names:
+        expected = machine.constant(name)
+        assert (float.fromhex(told[name]) if name in told else None) == expected, name
+    if not tree:
+        assert float.fromhex(told["cpus"]) == os.cpu_count()
+        cpus = [line.split("\t")[1] for line in found if line.startswith("cpu\t")]
+        assert cpus == list(machine.cpus())
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"sys/devices/system/cpu/cpu0/cpufreq/base_frequency": "2100000"},
+        {"sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq": "3900000\n"},
+        {"sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq": "0"},
+        {"sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq": "9" * 30},
+        {"proc/cpuinfo": "processor\t: 0\nmodel name\t: Some CPU @ 2.20GHz\n\n"},
+        {"proc/cpuinfo": "processor\t: 0\nmodel name\t: Some CPU @ 2.2x0GHz\n\n"},
+        {"sys/devices/system/cpu/cpu0/cache/index0/level": "1",
+         "sys/devices/system/cpu/cpu0/cache/index0/type": "Data",
+         "sys/devices/system/cpu/cpu0/cache/index0/coherency_line_size": "128",
+         "sys/devices/system/cpu/cpu0/cache/index1/level": "1",
+         "sys/devices/system/cpu/cpu0/cache/index1/type": "Instruction",
+         "sys/devices/system/cpu/cpu0/cache/index1/coherency_line_size": "32"},
+        {"sys/devices/system/cpu/online": "2-3",
+         "sys/devices/system/cpu/cpu2/cpufreq/base_frequency": "1000000"},
+    ],
+)  # fmt: skip
+def test_made_machines(print_hpm: Path, tmp_path: Path, files: dict[str, str]) -> None:
+    files = {"sys/devices/system/cpu/online": "0", **files}
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    machine = Constants(tmp_path, {})
+    told = {line.split("\t")[0]: line.split("\t")[1]
+            for line in ran(print_hpm, "machine", argument=str(tmp_path))}  # fmt: skip
+    for name in CONSTANTS:
+        expected = machine.constant(name)
+        assert (float.fromhex(told[name]) if name in told else None) == expected, name
+
+
+def test_numbers_of_ones_own(print_hpm: Path) -> None:
+    found = asked(print_hpm, GNOMON_DEFINE="watts=65, L1_line_bytes = 32,x=-1.5e3,")
+    assert float.fromhex(found["watts"]) == 65
+    assert float.fromhex(found["L1_line_bytes"]) == 32
+    assert float.fromhex(found["x"]) == -1500
+
+
+@pytest.mark.parametrize("text", ["x", "=1", "x=", "x=1=2", "x=nan", "1x=2", "cpus=3", "a b=1"])
+def test_what_is_no_number_of_ones_own(print_hpm: Path, text: str) -> None:
+    with pytest.raises(UsageError):
+        given_numbers({"GNOMON_DEFINE": text})
+    done = subprocess.run(
+        [print_hpm, "settings", "p"],
+        env={**os.environ, "GNOMON_DEFINE": text},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    (line,) = done.stderr.splitlines()
+    assert "GNOMON_DEFINE" in line
+    assert "give NAME=NUMBER" in line
+
+
+@pytest.mark.parametrize("name", ["HPM_L2_LATENCY", "HPM_DIV_WEIGHT"])
+@pytest.mark.parametrize(
+    "text",
+    ["12", " 12 ", "+12", "1e2", ".5", "5.", "0", "-0", "-1", "1 2", "1_000", "0x10", "inf", "nan",
+     "", " ", "12x", "999999999999999", "9999999999999999", "1e999", "--5", "+-5", "0001"],
+)  # fmt: skip
+def test_stated_numbers_are_those_of_python(print_hpm: Path, name: str, text: str) -> None:
+    try:
+        expected = given_numbers({name: text})
+    except UsageError:
+        expected = {}
+    told = asked(print_hpm, **{name: text})
+    assert ({name: float.fromhex(told[name])} if name in told else {}) == expected

@@ -46,20 +46,6 @@ def run(*command: str | Path, **more: str) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder that `cmake --install` filled."""
-    folder = tmp_path_factory.mktemp("libgnomon")
-    options = ["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_INSTALL_LIBDIR=lib"]
-    run("cmake", "-S", ROOT, "-B", folder / "build", "-G", "Ninja", *options)
-    run("cmake", "--build", folder / "build")
-    run("cmake", "--install", folder / "build", "--prefix", folder / "prefix")
-    # Nothing may be looked for where it was built.
-    (folder / "prefix").rename(folder / "moved")
-    shutil.rmtree(folder / "build")
-    return folder / "moved"
-
-
 # The functions of PAPI 7's low-level interface. Source: its manual pages, names only.
 PAPI_CALLS = (
     "PAPI_accum", "PAPI_add_event", "PAPI_add_events", "PAPI_add_named_event",

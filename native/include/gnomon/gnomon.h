@@ -342,12 +342,6 @@ GN_API int gn_component_count(void);
 GN_API int gn_component_describe(int component, struct gn_component_info *info);
 GN_API int gn_component_index(const char *name, int *component);
 
-/*
- * libpfm4's names of the core PMUs by index from 0, the most particular of a kind of core first.
- * GN_EINVAL: there is none at this index, or libpfm4 knows none; GN_EBUF: name too small.
- */
-GN_API int gn_core_pmu_at(int index, char *name, size_t size);
-
 /* Leaves a component out; only before anything else is called: GN_ENOINIT. GN_ENOCMP. */
 GN_API int gn_component_disable(const char *name);
 

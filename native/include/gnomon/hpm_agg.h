@@ -13,8 +13,15 @@ extern "C" {
 
 /* Both return 0, an errno, or something negative for another error. */
 
+/* libhpm and hpmcount look for them by name, also in a program that hides what it can. */
+#if defined(__GNUC__)
+#define HPM_PLUGIN __attribute__((visibility("default")))
+#else
+#define HPM_PLUGIN
+#endif
+
 /* Called before any HPM_* variable is read; sets them by setenv(3). */
-int distributor(void);
+HPM_PLUGIN int distributor(void);
 
 /*
  * Called with everything measured, resource usage first, before metrics are computed and anything
@@ -22,8 +29,8 @@ int distributor(void);
  * malloc(3); what they point to may be in's. HPM frees nothing of it. is_print_task: set to 0 if
  * this task writes nothing.
  */
-int aggregator(int num_in, hpm_event_vector in, int *num_out, hpm_event_vector *out,
-	       int *is_print_task);
+HPM_PLUGIN int aggregator(int num_in, hpm_event_vector in, int *num_out, hpm_event_vector *out,
+			  int *is_print_task);
 
 #ifdef __cplusplus
 }

@@ -1,11 +1,36 @@
-"""`gnomon groups`: the event groups."""
+"""`gnomon groups`: the event groups, and the metrics that follow from them."""
 
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from gnomon.cli import listing
+from gnomon.cli.output import width_of, write
 from gnomon.cli.parsing import HelpFormatter
+from gnomon.layout import filled
+
+if TYPE_CHECKING:
+    from gnomon.metrics.definitions import Metric
+    from gnomon.metrics.groups import Group
+    from gnomon.metrics.users import Library
+
+_INDENT = "      "
+
+
+class Listed(NamedTuple):
+    """A group with the metrics that follow from it, those first that it is for.
+
+    Attributes:
+        group: the group.
+        metrics: what its events give.
+        library: the file that it is from.
+    """
+
+    group: Group
+    metrics: tuple[Metric, ...]
+    library: Library
 
 
 def parser() -> argparse.ArgumentParser:
@@ -13,14 +38,155 @@ def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(
         prog="gnomon groups",
         description="List the event groups for `gnomon count -g`, their events, and the metrics "
-        "that follow from them.",
+        "that follow from them: those for this machine's CPU. With GROUP, also each metric's "
+        "formula.",
+        epilog="examples:\n"
+        "  gnomon groups FLOPS 2\n"
+        "  gnomon groups --file mine.toml\n"
+        "  gnomon groups --file /usr/share/likwid/perfgroups/skylakeX/MEM.txt",
         formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
+    p.add_argument("group", nargs="*", metavar="GROUP", help="only these: numbers or names")
+    p.add_argument(
+        "--file", action="append", default=[], metavar="FILE",
+        help="groups of a file, TOML or one of LIKWID's (may be repeated)",
+    )  # fmt: skip
+    p.add_argument("--all", action="store_true", help="those for other CPUs as well")
     p.add_argument("--json", action="store_true", help="as JSON, with the metrics' formulas")
     return p
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the groups and return 0."""
-    return listing.print_groups(as_json=arguments.json)
+    return print_groups(
+        arguments.group, arguments.file, with_others=arguments.all, as_json=arguments.json
+    )
+
+
+def print_groups(
+    wanted: Sequence[str] = (),
+    files: Sequence[str] = (),
+    *,
+    with_others: bool = False,
+    as_json: bool = False,
+) -> int:
+    """Print event groups and the metrics that follow from them; return 0.
+
+    Args:
+        wanted: numbers or names, with details; () for all.
+        files: files of groups, whose groups are meant if there are any.
+        with_others: those for other CPUs as well.
+        as_json: as JSON.
+
+    Raises:
+        UsageError: a file is wrong, or there is no such group.
+    """
+    from gnomon.hpm.analyse import core_models
+    from gnomon.metrics import users
+    from gnomon.metrics.groups import find_group
+
+    loaded = [users.load(name, _is_known) for name in files]
+    libraries = tuple(loaded) or users.libraries(_is_known)
+    known = [(group, one) for one in libraries for group in one.groups]
+    metrics = users.metrics()
+    if wanted:
+        groups = [group for group, _ in known]
+        found = [find_group(groups, word, core_models) for word in wanted]
+        known = [known[groups.index(group)] for group in found]
+    elif not with_others:
+        known = _for_this_machine(known, core_models())
+    rows = []
+    for group, library in known:
+        obtainable = metrics.obtainable(group.events, group.cpus or None)
+        rows.append(Listed(group, _sorted(obtainable, group.metrics), library))
+    if as_json:
+        _print_json(rows)
+        return 0
+    width = width_of(sys.stdout)
+    always = tuple(metric.name for metric in metrics.obtainable(()))
+    in_detail = bool(wanted or files)
+    lines = [line for row in rows for line in _text(row, width, always, in_detail=in_detail)]
+    lines += filled(f"With every group: {', '.join(always)}.", width)
+    write(sys.stdout, "\n".join(lines) + "\n")
+    return 0
+
+
+def _is_known(event: str) -> bool:
+    """Return whether there is an event of such a name on this machine."""
+    from gnomon.counters.resolve import one
+    from gnomon.errors import GnomonError
+
+    try:
+        return bool(one(event))
+    except GnomonError:
+        return False
+
+
+def _for_this_machine(
+    known: Iterable[tuple[Group, Library]], cpus: Collection[str]
+) -> list[tuple[Group, Library]]:
+    """Return of the groups that share a name the first that is for the CPU or for all."""
+    found: dict[str, tuple[Group, Library]] = {}
+    for group, library in known:
+        if not group.cpus or set(group.cpus) & set(cpus):
+            found.setdefault(group.name.lower(), (group, library))
+    return sorted(found.values(), key=lambda one: (one[0].number < 0, one[0].number))
+
+
+def _sorted(metrics: Sequence[Metric], first: Sequence[str]) -> tuple[Metric, ...]:
+    place = {name: at for at, name in enumerate(first)}
+    return tuple(sorted(metrics, key=lambda metric: place.get(metric.name, len(place))))
+
+
+def _text(row: Listed, width: int, always: Collection[str], *, in_detail: bool) -> Iterator[str]:
+    group = row.group
+    # Those of every group would hide its own.
+    common = set(always) - set(group.metrics)
+    own = [metric for metric in row.metrics if metric.name not in common]
+    number = "  -" if group.number < 0 else f"{group.number:3}"
+    yield from filled(group.description, width, f"{number}  {group.name}: ", _INDENT)
+    if group.cpus:
+        yield from filled(", ".join(group.cpus), width, f"{_INDENT}CPUs: ", f"{_INDENT}  ")
+    yield from filled(", ".join(group.events), width, f"{_INDENT}events: ", f"{_INDENT}  ")
+    if not in_detail:
+        names = ", ".join(metric.name for metric in own) or "none"
+        yield from filled(names, width, f"{_INDENT}metrics: ", f"{_INDENT}  ")
+        return
+    yield f"{_INDENT}metrics:" if own else f"{_INDENT}metrics: none"
+    for metric in own:
+        unit = f" [{metric.unit}]" if metric.unit and f"[{metric.unit}]" not in metric.name else ""
+        formula = " ".join(metric.formula.text.split())
+        lead = f"{_INDENT}  "
+        yield from filled(f"{metric.name}{unit} = {formula}", width, lead, f"{lead}  ")
+    for note in row.library.notes:
+        yield from filled(f"left out: {note}", width, _INDENT, f"{_INDENT}  ")
+    yield ""
+
+
+def _print_json(rows: Sequence[Listed]) -> None:
+    import json
+
+    listed = [
+        {
+            "number": None if row.group.number < 0 else row.group.number,
+            "name": row.group.name,
+            "description": row.group.description,
+            "file": row.library.path or None,
+            "cpus": list(row.group.cpus),
+            "events": list(row.group.events),
+            "metrics": [
+                {
+                    "name": metric.name,
+                    "title": metric.title or None,
+                    "unit": metric.unit,
+                    "formula": " ".join(metric.formula.text.split()),
+                    "description": metric.description,
+                }
+                for metric in row.metrics
+            ],
+            "left_out": list(row.library.notes),
+        }
+        for row in rows
+    ]
+    print(json.dumps({"groups": listed}, indent=2))

@@ -10,52 +10,11 @@ if TYPE_CHECKING:
     from gnomon.counters.presets import Preset
 
 
-def print_groups(*, as_json: bool = False) -> int:
-    """Print every event group and the metrics that follow from it."""
-    import json
+def print_groups() -> int:
+    """Print every event group for this machine and the metrics that follow from it."""
+    from gnomon.cli import groups
 
-    from gnomon.metrics.definitions import load_metrics
-    from gnomon.metrics.groups import load_groups
-
-    metrics = load_metrics()
-    groups = load_groups()
-    if as_json:
-        rows = [
-            {
-                "number": group.number,
-                "name": group.name,
-                "description": group.description,
-                "events": list(group.events),
-                "metrics": [
-                    {"name": m.name, "unit": m.unit, "formula": m.formula.text}
-                    for m in metrics.obtainable(group.events)
-                ],
-            }
-            for group in groups
-        ]
-        print(json.dumps({"groups": rows}, indent=2))
-        return 0
-    for group in groups:
-        print(f"{group.number:3}  {group.name:<10}  {group.description}")
-        _print_list("events", group.events)
-        _print_list("metrics", [metric.name for metric in metrics.obtainable(group.events)])
-    return 0
-
-
-def _print_list(title: str, words: Sequence[str]) -> None:
-    import textwrap
-
-    lead = " " * 17
-    print(
-        textwrap.fill(
-            ", ".join(words) or "none",
-            100,
-            initial_indent=f"{lead}{title}: ",
-            subsequent_indent=lead + "  ",
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-    )
+    return groups.print_groups()
 
 
 def print_counters() -> int:

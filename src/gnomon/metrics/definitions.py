@@ -34,14 +34,14 @@ from enum import StrEnum
 from math import isfinite
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from gnomon.errors import FormulaError
 from gnomon.metrics.document import SHIPPED, Document, Entry
-from gnomon.metrics.formula import Formula, identifier, parse, trusted
+from gnomon.metrics.formula import Formula, identifier, parse, plain_name, trusted
 from gnomon.metrics.groups import SECTIONS
 
-FILES = ("metrics.toml", "hpm.toml")
+FILES = ("metrics.toml", "hpm.toml", "machine.toml")
 """The shipped files, in the order in which their definitions are tried."""
 
 VARIABLES = {
@@ -93,16 +93,6 @@ class DomainRule(StrEnum):
 
 
 _RULES = {rule.value: rule for rule in DomainRule}
-
-
-class Machine(Protocol):
-    """What definitions may ask of the machine that was measured; asked only if needed."""
-
-    def constant(self, name: str) -> float | None:
-        """Return the value of one of `CONSTANTS`, None if the machine does not tell."""
-
-    def cpus(self) -> Collection[str]:
-        """Return libpfm4's names of the core PMUs, none if it has none or they have no name."""
 
 
 class Metric(NamedTuple):
@@ -175,7 +165,10 @@ class Metrics(NamedTuple):
                 there, and what users may say in the environment not to be.
             cpus: libpfm4's names of the core PMUs; None for any CPU.
         """
+        names = tuple(names)
         known = {identifier(name) for name in names}
+        # Which PMU is a core's the name does not tell; other PMUs' events have other names.
+        known.update(identifier(plain_name(name, is_core=True)[0]) for name in names)
         events = frozenset(known)
         known.update(VARIABLES, CONSTANTS, self.variables)
         known.update(name for name, others in self.aliases.items() if known.intersection(others))
@@ -216,7 +209,7 @@ def load_metrics(path: Path | None = None) -> Metrics:
 
 def peaks() -> dict[str, float]:
     """Return the double-precision operations that a core can do in a cycle, by libpfm4's names."""
-    table = Document(SHIPPED / "machines.toml").table("peak_flops_per_cycle")
+    table = Document(SHIPPED / "peaks.toml").table("peak_flops_per_cycle")
     return {name: float(value) for name, value in table.fields.items()}
 
 
@@ -319,12 +312,14 @@ def _variables(table: Entry) -> dict[str, float]:
     found = {}
     for name, value in table.fields.items():
         _own_name(table, name, name)
-        if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value):
+        if not isinstance(value, int | float) or isinstance(value, bool):
             table.refuse(name, f"'{name}' must be a number")
         try:
             found[name] = float(value)
         except OverflowError:
             table.refuse(name, f"'{name}' is beyond the range of a double")
+        if not isfinite(found[name]):
+            table.refuse(name, f"'{name}' must be a number, neither infinite nor nan")
     return found
 
 

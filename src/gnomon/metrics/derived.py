@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from gnomon.metrics.definitions import CONSTANTS, DomainRule, Machine, Metric, Metrics
-from gnomon.metrics.formula import identifier
+from gnomon.metrics.definitions import CONSTANTS, DomainRule, Metric, Metrics
+from gnomon.metrics.formula import identifier, plain_name
 from gnomon.model.value import Domain, How, Scope, Value
+
+if TYPE_CHECKING:
+    from gnomon.metrics.machine import Machine
 
 # From what is known best to what is known least: a metric is as good as its worst input.
 _HOWS = (How.COUNTED, How.SCALED, How.SAMPLED, How.EMULATED, How.MODELLED, How.ESTIMATED)
 _SCOPES = (Scope.THREAD, Scope.PROCESS, Scope.CPU, Scope.NODE)
-
-# A core PMU's event as typed or as hybrid CPUs give it: pmu/event/mods, PRESET:mods@pmu.
-_ON_PMU = re.compile(r"[\w.-]+/(?P<event>[\w.-]+)/(?P<modifiers>[ukhGHI]*)")
-_MODIFIED = re.compile(r"(?P<event>.+):(?P<modifiers>[ukhGHI]+)")
 
 
 class Quantity(NamedTuple):
@@ -89,7 +87,7 @@ def quantities(
     found: dict[str, Quantity] = {}
     variants: dict[str, dict[str, list[Value]]] = {}
     for value in values:
-        plain, modifiers = _plain_name(value)
+        plain, modifiers = plain_name(value.event, is_core=value.component == "cpu")
         is_plain = plain == value.event
         found.setdefault(identifier(value.event), _quantity([value])._replace(is_event=is_plain))
         if not is_plain:
@@ -253,20 +251,6 @@ def _worst(used: Collection[Quantity]) -> How:
 def _widest(used: Collection[Quantity]) -> Scope | None:
     scopes = (one.scope for one in used if one.scope is not None)
     return max(scopes, key=_SCOPES.index, default=None)
-
-
-def _plain_name(value: Value) -> tuple[str, str]:
-    """Return an event's name without PMU and modifiers, and the modifiers."""
-    name, modifiers = value.event, ""
-    on_pmu = None
-    if value.component == "cpu":
-        name = name.partition("@")[0]
-        on_pmu = _ON_PMU.fullmatch(name)
-    matched = on_pmu or _MODIFIED.fullmatch(name)
-    if matched:
-        name, modifiers = matched["event"], matched["modifiers"]
-    # Presets may be typed in any case.
-    return (name.upper() if name[:5].upper() == "PAPI_" else name), modifiers
 
 
 def _quantity(parts: list[Value]) -> Quantity:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,18 +18,18 @@ MAX_BYTES = 256 * 1024
 MAX_LINE = 8192
 """Longest line read: TOML's dotted keys cost the square of their length."""
 
+# Patterns that only users' files need: compiled then, not at every start.
 # Strings and comments, longest delimiters first. The text has been through tomllib, so they close.
-_QUOTED = re.compile(
+_QUOTED = (
     r'"""(?:\\.|[^\\])*?"{3,5}'
     r"|'''.*?'{3,5}"
     r'|"(?:\\.|[^"\\\n])*"'
     r"|'[^'\n]*'"
-    r"|#[^\n]*",
-    re.DOTALL,
+    r"|#[^\n]*"
 )
-_HEADER = re.compile(r"[ \t]*\[\[?[ \t]*[\"']?([A-Za-z0-9_-]+)[\"']?[ \t]*\]")
-_KEY = re.compile(r"[ \t]*[\"']?([A-Za-z0-9_-]+)[\"']?[ \t]*=")
-_PLACE = re.compile(r" \(at line ([0-9]+), column [0-9]+\)$")
+_HEADER = r"[ \t]*\[\[?[ \t]*[\"']?([A-Za-z0-9_-]+)[\"']?[ \t]*\]"
+_KEY = r"[ \t]*[\"']?([A-Za-z0-9_-]+)[\"']?[ \t]*="
+_PLACE = r" \(at line ([0-9]+), column [0-9]+\)$"
 
 
 class Entry:
@@ -96,14 +96,21 @@ class Entry:
 
     def words(self, key: str) -> tuple[str, ...]:
         """Return a required list of different words: printable, without blanks, at least one."""
+        return self._strings(key, "words without blanks", lambda text: text.split() == [text])
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """Return a required list of different strings: printable, not empty, at least one."""
+        return self._strings(key, "strings of printable characters", bool)
+
+    def _strings(self, key: str, what: str, is_right: Callable[[str], bool]) -> tuple[str, ...]:
         if key not in self.fields:
             self.refuse(key, f"'{key}' is missing")
         values = self.fields[key]
         if not isinstance(values, list) or not values:
             self.refuse(key, f"'{key}' must be a list of strings with at least one in it")
         for value in values:
-            if not isinstance(value, str) or not value.isprintable() or value.split() != [value]:
-                self.refuse(key, f"'{key}' must hold words without blanks, not {shown(value)}")
+            if not isinstance(value, str) or not value.isprintable() or not is_right(value):
+                self.refuse(key, f"'{key}' must hold {what}, not {shown(value)}")
         if len(set(values)) != len(values):
             twice = next(value for value in values if values.count(value) > 1)
             self.refuse(key, f"'{key}' has {shown(twice)} twice")
@@ -138,9 +145,9 @@ class Document:
         try:
             self.sections = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            place = _PLACE.search(str(error))
+            place = re.search(_PLACE, str(error))
             line = int(place[1]) if place else text.count("\n") + 1
-            self._refuse(line, f"not TOML: {_PLACE.sub('', str(error))}")
+            self._refuse(line, f"not TOML: {re.sub(_PLACE, '', str(error))}")
         except ValueError:
             self._refuse(1, "not TOML that can be read: a number has too many digits")
         except RecursionError:
@@ -252,10 +259,12 @@ def _headers(text: str) -> list[tuple[str, int, dict[str, int]]]:
         return '""' + "\n" * lines if lines or quoted.startswith(("'''", '"""')) else quoted
 
     headers: list[tuple[str, int, dict[str, int]]] = [("", 1, {})]
-    for line, row in enumerate(_QUOTED.sub(without_lines, text).split("\n"), 1):
-        if header := _HEADER.match(row):
+    for line, row in enumerate(
+        re.sub(_QUOTED, without_lines, text, flags=re.DOTALL).split("\n"), 1
+    ):
+        if header := re.match(_HEADER, row):
             headers.append((header[1], line, {}))
-        elif key := _KEY.match(row):
+        elif key := re.match(_KEY, row):
             headers[-1][2].setdefault(key[1], line)
     return headers
 

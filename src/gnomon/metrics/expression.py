@@ -1,45 +1,12 @@
-"""What a parsed formula consists of: numbers, names, operators, functions; evaluated safely.
-
-Every part can also be written as a step of a postfix program (`Step`), which is how formulas are
-compiled for C: that and `evaluate` must come to the same number, bit by bit.
-"""
+"""What a parsed formula consists of: numbers, names, operators, functions; evaluated safely."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite, sqrt
-from typing import NamedTuple, Protocol
+from typing import TypeAlias
 
 Values = Mapping[str, float | None]
-
-
-class Step(NamedTuple):
-    """One step of a postfix program on a stack of doubles.
-
-    A name that has no value, an operation whose result is not finite, a division by zero and a
-    root of a negative number end the program: it has no value.
-
-    Attributes:
-        kind: "number", "name", "negate", "operator" or "call".
-        name: the name, the operator or comparison, or the function; "" otherwise.
-        number: the number, for "number".
-        operands: how many values it takes from the stack.
-    """
-
-    kind: str
-    name: str
-    number: float
-    operands: int
-
-
-class Node(Protocol):
-    """A part of a formula."""
-
-    def evaluate(self, values: Values) -> float | None:
-        """Return the part's value, finite; None where it cannot be known."""
-
-    def steps(self) -> Iterator[Step]:
-        """Yield the part as steps of a postfix program."""
 
 
 class Number:
@@ -53,10 +20,6 @@ class Number:
     def evaluate(self, values: Values) -> float | None:  # noqa: ARG002
         """Return the number."""
         return self.value
-
-    def steps(self) -> Iterator[Step]:
-        """Yield one step."""
-        yield Step("number", "", self.value, 0)
 
 
 class Name:
@@ -77,10 +40,6 @@ class Name:
         except OverflowError:  # an int beyond the range of a double
             return None
 
-    def steps(self) -> Iterator[Step]:
-        """Yield one step."""
-        yield Step("name", self.name, 0.0, 0)
-
 
 class Negation:
     """A minus sign in front of something."""
@@ -94,11 +53,6 @@ class Negation:
         """Return the negative."""
         value = self.operand.evaluate(values)
         return None if value is None else -value
-
-    def steps(self) -> Iterator[Step]:
-        """Yield the operand's steps and one more."""
-        yield from self.operand.steps()
-        yield Step("negate", "", 0.0, 1)
 
 
 class Chain:
@@ -120,13 +74,6 @@ class Chain:
             result = _OPERATORS[symbol](result, right)
         return result
 
-    def steps(self) -> Iterator[Step]:
-        """Yield each operand's steps, and the operator behind the second of its operands."""
-        yield from self.first.steps()
-        for symbol, operand in self.rest:
-            yield from operand.steps()
-            yield Step("operator", symbol, 0.0, 2)
-
 
 class Call:
     """A function of one or more arguments."""
@@ -147,11 +94,9 @@ class Call:
             numbers.append(number)
         return FUNCTIONS[self.function][0](numbers)
 
-    def steps(self) -> Iterator[Step]:
-        """Yield the arguments' steps and one for the call."""
-        for argument in self.arguments:
-            yield from argument.steps()
-        yield Step("call", self.function, 0.0, len(self.arguments))
+
+Node: TypeAlias = Number | Name | Negation | Chain | Call
+"""A part of a formula. `evaluate` returns its value, always finite; None where it is not known."""
 
 
 def _finite(value: float) -> float | None:

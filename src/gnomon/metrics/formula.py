@@ -26,7 +26,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from math import isfinite
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from gnomon.errors import FormulaError
 from gnomon.metrics.expression import (
@@ -37,9 +37,11 @@ from gnomon.metrics.expression import (
     Negation,
     Node,
     Number,
-    Step,
     Values,
 )
+
+if TYPE_CHECKING:
+    from gnomon.metrics.program import Step
 
 MAX_LENGTH = 16_384
 """Longest formula accepted, in characters."""
@@ -57,6 +59,9 @@ _TOKEN = re.compile(
 )
 _WORDS = ("and", "or")
 _NAMES = re.compile(r"(?<![A-Za-z0-9_.])([A-Za-z_][A-Za-z0-9_]*)(?![A-Za-z0-9_]|[ ]*\()")
+# A core PMU's event as typed or as hybrid CPUs give it: pmu/event/mods, PRESET:mods@pmu.
+_ON_PMU = re.compile(r"[\w.-]+/(?P<event>[\w.-]+)/(?P<modifiers>[ukhGHI]*)")
+_MODIFIED = re.compile(r"(?P<event>.+):(?P<modifiers>[ukhGHI]+)")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
 
 
@@ -69,6 +74,25 @@ def identifier(name: str) -> str:
     """
     plain = _NOT_IN_NAMES.sub("_", name)
     return f"_{plain}" if plain[:1].isdigit() else plain
+
+
+def plain_name(event: str, *, is_core: bool) -> tuple[str, str]:
+    """Return an event's name without PMU and modifiers, and the modifiers.
+
+    Args:
+        event: as typed (`cycles:u`, `cpu/cycles/`) or as hybrid CPUs give it (`NAME@cpu_core`).
+        is_core: it is of a core PMU.
+    """
+    name, modifiers = event, ""
+    on_pmu = None
+    if is_core:
+        name = name.partition("@")[0]
+        on_pmu = _ON_PMU.fullmatch(name)
+    matched = on_pmu or _MODIFIED.fullmatch(name)
+    if matched:
+        name, modifiers = matched["event"], matched["modifiers"]
+    # Presets may be typed in any case.
+    return (name.upper() if name[:5].upper() == "PAPI_" else name), modifiers
 
 
 class Formula:
@@ -123,7 +147,9 @@ class Formula:
 
     def program(self) -> tuple[Step, ...]:
         """Return the formula as a postfix program, from which C code is made."""
-        return tuple(self._tree().steps())
+        from gnomon.metrics.program import steps
+
+        return tuple(steps(self._tree()))
 
     def _tree(self) -> Node:
         if self._root is None:

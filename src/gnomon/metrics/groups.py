@@ -9,8 +9,8 @@
     cpus = ["skx", "clx"]               # optional: libpfm4's names of the core PMUs it is for
 
 Whatever can be computed from the events is, whether it is named here or not
-(`gnomon.metrics.derived`). Where several groups share a number or name, the first that is for the
-machine's CPU is meant; such a group of one's own for a CPU stands in front of the one for all.
+(`gnomon.metrics.derived`). Where several groups share a number or name, the first is meant that is
+for the machine's CPU or for all.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gnomon.errors import UsageError
-from gnomon.metrics.document import Document, Entry, nearest
+from gnomon.metrics.document import Document, Entry, nearest, shown
 
 SHIPPED = Path(__file__).parent / "data" / "groups.toml"
 SECTIONS = ("group", "metric", "quantity", "aliases", "variables")
@@ -29,6 +29,8 @@ SECTIONS = ("group", "metric", "quantity", "aliases", "variables")
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 """What a group may be called."""
+
+_LISTED = 12
 
 
 class Group(NamedTuple):
@@ -90,27 +92,39 @@ def find_group(
     """
     known = tuple(groups)
     text = str(wanted).strip()
+    matching: list[Group] = []
     if text.isascii() and text.isdigit():
         digits = text.lstrip("0") or "0"
-        found = _first([group for group in known if str(group.number) == digits], cpus)
-        if found is not None:
-            return found
-    found = _first([group for group in known if group.name.lower() == text.lower()], cpus)
+        matching = [group for group in known if str(group.number) == digits]
+    matching = matching or [group for group in known if group.name.lower() == text.lower()]
+    found = _first(matching, cpus)
     if found is not None:
         return found
+    if matching:
+        there = sorted({cpu for group in matching for cpu in group.cpus})
+        here = ", ".join(cpus()) or "none that the kernel shows"
+        raise UsageError(
+            f"group '{shown(text)[1:-1]}' is for core PMUs that have its events "
+            f"({', '.join(there)}); this machine's is {here}; gnomon groups lists the others"
+        )
     hint = nearest(text, [group.name for group in known])
-    listed = ", ".join(dict.fromkeys(f"{group.number} {group.name}" for group in known))
-    raise UsageError(f"no group '{_short(text)}'{hint or f'; there are {listed}'}")
+    names = dict.fromkeys(f"{one.number} {one.name}" for one in known if one.number >= 0)
+    listed = ", ".join(list(names)[:_LISTED]) + (" and others" if len(names) > _LISTED else "")
+    raise UsageError(
+        f"no group '{shown(text)[1:-1]}'{hint or f'; there are {listed}'}; gnomon groups lists them"
+    )
 
 
 def _first(groups: Sequence[Group], cpus: Callable[[], Collection[str]]) -> Group | None:
-    """Return the first group that is for the CPU; a group for all is the last resort."""
-    bound = [group for group in groups if group.cpus]
-    here = frozenset(cpus()) if bound else frozenset()
-    for group in bound:
+    """Return the first group that is for the CPU or for all."""
+    here: frozenset[str] | None = None
+    for group in groups:
+        if not group.cpus:
+            return group
+        here = frozenset(cpus()) if here is None else here
         if here.intersection(group.cpus):
             return group
-    return next((group for group in groups if not group.cpus), None)
+    return None
 
 
 def _group(entry: Entry) -> Group:
@@ -123,11 +137,6 @@ def _group(entry: Entry) -> Group:
         name=name,
         description=entry.text("description"),
         events=entry.words("events"),
-        metrics=entry.words("metrics") if "metrics" in entry.fields else (),
+        metrics=entry.texts("metrics") if "metrics" in entry.fields else (),
         cpus=entry.words("cpus") if "cpus" in entry.fields else (),
     )
-
-
-def _short(text: str) -> str:
-    shown = ascii(text)[1:-1]
-    return shown if len(shown) <= 60 else f"{shown[:60]}..."

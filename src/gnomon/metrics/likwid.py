@@ -53,11 +53,7 @@ _FIXED = {
     "INSTR_RETIRED_ANY": "instructions",
     "CPU_CLK_UNHALTED_CORE": "cycles",
     "CPU_CLK_UNHALTED_REF": "ref-cycles",
-    "TOPDOWN_SLOTS": "slots",
-    "RETIRING": "topdown-retiring",
-    "BAD_SPECULATION": "topdown-bad-spec",
-    "FRONTEND_BOUND": "topdown-fe-bound",
-    "BACKEND_BOUND": "topdown-be-bound",
+    "TOPDOWN_SLOTS": "cpu/slots/",
     "RETIRED_INSTRUCTIONS": "instructions",
     "CPU_CLOCKS_UNHALTED": "cycles",
 }
@@ -155,7 +151,7 @@ def spellings(counter: str, event: str) -> tuple[str, ...]:
     box = re.fullmatch(r"MBOX([0-9]+)C[0-9]+", register)
     if box and event in _MEMORY:
         return tuple(f"uncore_imc_{number}/{_MEMORY[event]}/" for number in (box[1],))
-    if kind not in ("PMC", "FIXC", "TMA"):
+    if kind not in ("PMC", "FIXC"):
         return (f"{event}@{counter}",)
     edge = ":e" if options else ""
     if event in _FIXED and not edge:
@@ -186,7 +182,7 @@ def _rows(text: str, source: str) -> Iterator[tuple[str, int, str]]:
             _refuse(
                 source, line, f"expected SHORT, the first word of a group file, not {shown(row)}"
             )
-        yield section, line, row
+        yield section, line, row if section == "SHORT" else whole.rstrip()
         if section == "SHORT":
             section = " "  # one line only
         elif section == " ":
@@ -196,7 +192,7 @@ def _rows(text: str, source: str) -> Iterator[tuple[str, int, str]]:
 def _counted(source: str, line: int, row: str, before: list[Counted]) -> Counted:
     words = row.split()
     if len(words) != 2:
-        _refuse(source, line, f"expected a counter and an event, not {shown(row)}")
+        _refuse(source, line, f"expected a counter and an event, not {shown(row.strip())}")
     counter, event = words
     if not _COUNTER.fullmatch(counter):
         _refuse(source, line, f"{shown(counter)} is no counter, such as PMC0 or CBOX0C0:STATE=0x1")
@@ -212,7 +208,7 @@ def _metric(source: str, line: int, row: str, names: Mapping[str, str]) -> Metri
     name, _, formula = row.replace("\t", " ").rpartition(" ")
     name = " ".join(name.split())
     if not name:
-        _refuse(source, line, f"expected a metric's name and its formula, not {shown(row)}")
+        _refuse(source, line, f"expected a metric's name and its formula, not {shown(row.strip())}")
     title, _, unit = name.rpartition("[")
     start = len(row) - len(formula)
     text, columns = _translated(source, line, start, formula, names)
@@ -220,6 +216,7 @@ def _metric(source: str, line: int, row: str, names: Mapping[str, str]) -> Metri
         parsed = parse(text, source, line)
     except FormulaError as error:
         problem = str(error).removeprefix(f"{source}:{error.line}:{error.column}: ")
+        problem = re.sub(r" at column [0-9]+", "", problem)
         column = start + columns[min(error.column, len(columns)) - 1]
         raise FormulaError(source, line, column, problem) from None
     is_united = bool(title.strip()) and unit.endswith("]")

@@ -126,5 +126,7 @@ def chosen(
         in_file = load(word, is_known).groups
         if not in_file:
             raise UsageError(f"{word}: has no group; add one, headed [[group]]")
-        found += [group for group in in_file if find_group(in_file, group.name, cpus) is group]
+        for_here = [group for group in in_file if not group.cpus or set(group.cpus) & set(cpus())]
+        # Its groups are all for other CPUs: say so as for one of them.
+        found += for_here or [find_group(in_file, in_file[0].name, cpus)]
     return tuple(found)

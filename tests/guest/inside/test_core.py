@@ -51,6 +51,19 @@ def test_hardware_sets(figure: FigureOf) -> None:
         figure("libgnomon: 10 events in turns of 10 ms", found)
 
 
+def test_hardware_sections(figure: FigureOf) -> None:
+    if not IS_POWER:
+        user_access(True)
+    done = run(BIN / "test_hardware_sections")
+    assert done.returncode == 0, done.stdout + done.stderr
+    figure(
+        "libhpm: tests of sections of hardware events (test_hardware_sections.c)",
+        f"{len(re.findall('^test_', done.stdout, re.MULTILINE))} passed",
+    )
+    for found in re.findall(r"^  (.+: no system call)$", done.stdout, re.MULTILINE):
+        figure("libhpm: sections on counters that the program reads", found)
+
+
 @pytest.mark.parametrize("test", CORE)
 def test_core(test: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GNOMON_TEST_WORK", "2")

@@ -1,0 +1,57 @@
+"""Sections: floor is one bare read of the group, peer PAPI's high-level regions."""
+
+from __future__ import annotations
+
+import subprocess
+import tempfile
+from os import environ
+from pathlib import Path
+from statistics import median
+
+from benchmarks.build import program
+from benchmarks.table import Row, Table, verdict
+
+_EVENTS = "task-clock,context-switches,page-faults,minor-faults"
+_PAPI_EVENTS = "perf::TASK-CLOCK,perf::CONTEXT-SWITCHES,perf::PAGE-FAULTS,perf::MINOR-FAULTS"
+# hpmTstart and hpmTstop together, in bare reads of their group
+_LIMIT = 2.2
+
+
+def run(rounds: int) -> Table:
+    """Return nanoseconds for a start and a stop on 4 software events."""
+    lines = _measured(program("bench_sections"), rounds)
+    bare, thread, process, papi = zip(*lines, strict=True)
+    rows = [
+        Row("read(2) of the group of 4 events", "floor", median(bare)),
+        Row("hpmTstart and hpmTstop", "", median(thread)),
+        Row("hpmStart and hpmStop", "", median(process)),
+    ]
+    ratio = median(one / other for one, other in zip(thread, bare, strict=True))
+    limits = [verdict("hpmTstart and hpmTstop ÷ read", ratio, _LIMIT, "×")]
+    if any(papi):
+        rows.append(Row("PAPI_hl_region_begin and _end", "peer", median(papi)))
+    else:
+        limits.append("PAPI's high-level regions: not measured, as libpapi is not installed")
+    limits.append("LIKWID's markers: not measured, as LIKWID counts hardware events only")
+    return Table("sections", "ns", rows, limits)
+
+
+def _measured(bench: str, rounds: int) -> list[list[float]]:
+    with tempfile.TemporaryDirectory() as folder:
+        printed = subprocess.run(
+            [bench, str(rounds)],
+            cwd=folder,
+            env={
+                **environ,
+                "GNOMON_EVENTS": _EVENTS,
+                "PAPI_EVENTS": _PAPI_EVENTS,
+                "PAPI_REPORT": "0",
+                "PAPI_OUTPUT_DIRECTORY": str(Path(folder) / "papi"),
+            },
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+    # PAPI prints what it thinks, too.
+    figures = [line for line in printed.splitlines() if line[:1].isdigit()]
+    return [[float(word) for word in line.split()] for line in figures]

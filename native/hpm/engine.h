@@ -1,0 +1,336 @@
+/*
+ * The section engine: what libhpm keeps of a process, its threads and its sections.
+ *
+ * Counters count all the time. A start or stop reads those of the calling thread, or of all threads
+ * and processes, by one system call for each kernel group or by none, and adds up differences.
+ */
+#ifndef GNOMON_HPM_ENGINE_H
+#define GNOMON_HPM_ENGINE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include <gnomon/perf.h>
+#include <gnomon/rotate.h>
+
+#include "quick.h"
+#include "raw.h"
+#include "report.h"
+
+struct hpm_engine;
+struct hpm_thread;
+struct hpm_section;
+
+/* The native events of one kernel group. */
+struct hpm_pack {
+	int n;
+	int word; /* where it begins in a snapshot, which is what read(2) gives of every pack */
+	int is_turning;
+	uint32_t pmu;
+	struct gn_event_spec *spec;
+};
+
+struct hpm_layout {
+	int n_packs;
+	int n_words;   /* of a snapshot: what is read of all packs, then HPM_USAGE_WORDS */
+	int has_clock; /* pack 0 */
+	int rotates;   /* our own thread lets packs take turns */
+	uint64_t slice_ns;
+	struct hpm_pack *pack;
+};
+
+/* Counters that are open: a thread's own, or those of all threads and processes. */
+struct hpm_context {
+	/*
+	 * Of a thread's context: the thread has it, or another one wants it; see hpm_lock(). Of all
+	 * threads' context: locked. That is the lock of the context's sections, too.
+	 */
+	_Atomic int is_held;
+	_Atomic int is_claimed;
+	pthread_mutex_t claim; /* of those who claim it */
+	enum hpm_kind kind;
+	int quick_fd; /* one read(2) of so many bytes of it gives the snapshot; -1: more is needed
+		       */
+	int quick_bytes;
+	int is_open;
+	int error; /* the errno, where it could not be opened */
+	int n_targets;
+	struct gn_group **group;	 /* [n_targets * n_packs], target after target */
+	uint64_t usage[HPM_USAGE_WORDS]; /* as getrusage(2) said last, */
+	uint64_t usage_ticks;		 /* and when */
+	uint64_t usage_every;		 /* so long it holds */
+	uint64_t *zero;			 /* the snapshot when it was opened */
+	uint64_t *scratch;
+	struct hpm_thread *thread; /* whose; NULL: everybody's */
+};
+
+/* Starts that were not stopped yet, the last one at the end. */
+struct hpm_frames {
+	int n;
+	int room;
+	struct hpm_section **section;
+};
+
+struct hpm_thread {
+	struct hpm_engine *engine;
+	struct hpm_thread *next;
+	int tid;
+	int is_busy; /* in one of libhpm's functions: a signal handler must wait */
+	int has_ended;
+	int active; /* sections of its context */
+	struct hpm_context context;
+	struct hpm_frames frames[2]; /* by enum hpm_kind */
+};
+
+struct hpm_section {
+	int id;
+	enum hpm_kind kind;
+	int depth; /* starts that were not stopped */
+	int is_tracked;
+	unsigned int activations;
+	unsigned int weight; /* of this activation's overhead; 0: it is not measured */
+	int was_lost;	     /* the counters could not be read at the start */
+	int children;	     /* active sections whose parent this is */
+	int is_covered;
+	unsigned int told; /* errors that were reported, by enum hpm_error */
+	struct hpm_context *context;
+	struct hpm_thread *starter;
+	struct hpm_section *parent;
+	struct hpm_raw_slot *slot;
+	uint64_t begin_ticks;
+	uint64_t cover_ticks;	/* since when a child has been active, too */
+	uint64_t covered_ticks; /* total since the start */
+	uint64_t *begin;	/* snapshots of those moments */
+	uint64_t *cover;
+	uint64_t *covered;
+};
+
+enum hpm_state {
+	HPM_RUNNING = 1,
+	HPM_ENDING,
+	HPM_ENDED,
+};
+
+struct hpm_engine {
+	_Atomic int state;
+	int uses_locks;
+	int has_barrier; /* membarrier(2) */
+	int is_exclusive;
+	int is_child;
+	int id_limit; /* ids are less than it */
+	uint64_t ticks_per_ms;
+	uint64_t init_ticks;
+	uint64_t init_ns; /* of gn_clock_ns() */
+	struct hpm_settings settings;
+	struct hpm_layout layout;
+	struct hpm_raw_file file;
+	struct hpm_context process;
+	struct hpm_section *_Atomic *section; /* [id_limit] */
+	struct gn_rotation *rotation;
+	pthread_mutex_t mutex; /* of what follows, and of opening and closing counters */
+	struct hpm_thread *threads;
+	char *arena;
+	size_t arena_left;
+	char notes[2048]; /* for the report */
+};
+
+/* --- errors.c ----------------------------------------------------------------------------------*/
+
+enum hpm_error {
+	HPM_BAD_ID,
+	HPM_BAD_PARENT,
+	HPM_WRONG_THREAD,
+	HPM_WRONG_KIND,
+	HPM_NOT_STARTED,
+	HPM_NOT_INITIALISED,
+	HPM_TWICE,
+	HPM_TERMINATED,
+	HPM_IN_SIGNAL,
+	HPM_NO_MEMORY,
+	HPM_NO_COUNTERS,
+	HPM_BAD_GROUP,
+	HPM_BAD_EVENT,
+	HPM_BAD_PLUGIN,
+	HPM_NOT_WRITTEN,
+	HPM_ERRORS,
+};
+
+/*
+ * Counts an error and says so on stderr, once for each kind of error and section (NULL: none).
+ * errno stays as it is.
+ */
+__attribute__((cold, format(printf, 3, 4))) void
+hpm_error(struct hpm_section *section, enum hpm_error error, const char *format, ...);
+
+/* --- setup.c -----------------------------------------------------------------------------------*/
+
+/*
+ * Finds what HPM_EVENT_SET and GNOMON_EVENTS ask for and how it can be counted. plan->event and
+ * plan->environment are for free(); the layout stays. Events that cannot be counted are in the plan
+ * with their reason. 0, or -ENOMEM.
+ */
+int hpm_setup(struct hpm_engine *engine, struct hpm_raw_plan *plan);
+
+/* --- context.c ---------------------------------------------------------------------------------*/
+
+/* Memory that stays for as long as the process; zero. NULL: there is none. engine->mutex is held.
+ */
+void *hpm_take(struct hpm_engine *engine, size_t bytes);
+
+/* Counters to be opened later; zero before. 0 or -ENOMEM. engine->mutex is held. */
+int hpm_context_make(struct hpm_engine *engine, struct hpm_context *context, enum hpm_kind kind,
+		     struct hpm_thread *thread);
+
+/* Opens the counters, which count from then on. A failure is reported. engine->mutex is held. */
+void hpm_context_open(struct hpm_engine *engine, struct hpm_context *context);
+void hpm_context_close(struct hpm_engine *engine, struct hpm_context *context);
+
+/* In a child: gives back what it got of its parent's descriptors, which go on counting there. */
+void hpm_context_forget(struct hpm_engine *engine, struct hpm_context *context);
+
+/* Asks for the CPU times; those of a thread's context only by that thread. */
+__attribute__((cold)) void hpm_context_ask_usage(struct hpm_context *context, uint64_t ticks);
+
+/* The counts now. 0 or a negative errno. is_own: the calling thread's. errno stays. */
+int hpm_context_read_all(const struct hpm_engine *engine, const struct hpm_context *context,
+			 int is_own, uint64_t *words);
+
+static inline int hpm_context_read(const struct hpm_engine *engine,
+				   const struct hpm_context *context, int is_own, uint64_t *words)
+{
+	if (context->quick_fd >= 0 &&
+	    hpm_read(context->quick_fd, words, (size_t)context->quick_bytes) ==
+		    context->quick_bytes)
+		return 0;
+	return hpm_context_read_all(engine, context, is_own, words);
+}
+
+__attribute__((cold)) void hpm_wait_for(const struct hpm_engine *engine,
+					struct hpm_context *context);
+__attribute__((cold)) void hpm_wait_for_claim(struct hpm_context *context);
+
+/*
+ * A context is nearly always locked by the thread whose it is, which then costs two plain stores:
+ * whoever else wants it says so and makes the kernel order the memory of all threads
+ * (membarrier(2)) before it looks whether the thread has it.
+ */
+static inline void hpm_lock_own(const struct hpm_engine *engine, struct hpm_context *context)
+{
+	if (!engine->uses_locks)
+		return;
+	if (!engine->has_barrier || !context->thread) {
+		hpm_wait_for(engine, context);
+		return;
+	}
+	atomic_store_explicit(&context->is_held, 1, memory_order_relaxed);
+	atomic_signal_fence(memory_order_seq_cst);
+	if (atomic_load_explicit(&context->is_claimed, memory_order_acquire))
+		hpm_wait_for_claim(context);
+}
+
+static inline void hpm_unlock_own(const struct hpm_engine *engine, struct hpm_context *context)
+{
+	if (!engine->uses_locks)
+		return;
+	if (!engine->has_barrier || !context->thread)
+		pthread_mutex_unlock(&context->claim);
+	else
+		atomic_store_explicit(&context->is_held, 0, memory_order_release);
+}
+
+/* The same by another thread than the context's. */
+void hpm_lock(const struct hpm_engine *engine, struct hpm_context *context);
+void hpm_unlock(const struct hpm_engine *engine, struct hpm_context *context);
+
+/* --- life.c ------------------------------------------------------------------------------------*/
+
+/* For hpm_ticks(). */
+extern int hpm_uses_counter;
+
+void hpm_init(const char *program);
+void hpm_terminate(const char *caller);
+
+/* On a page that the kernel clears in a forked child, which so begins afresh. */
+struct hpm_process {
+	struct hpm_engine *_Atomic engine;
+	pthread_mutex_t mutex; /* of making it */
+};
+
+extern struct hpm_process *_Atomic hpm_process_page;
+extern __thread struct hpm_thread *hpm_self __attribute__((tls_model("initial-exec")));
+
+__attribute__((cold)) struct hpm_thread *hpm_enter_slowly(const char *caller, int id);
+
+/*
+ * The calling thread, marked busy, with the running engine of this process; NULL after an error
+ * that was reported.
+ */
+static inline struct hpm_thread *hpm_enter(const char *caller, int id)
+{
+	struct hpm_process *here = atomic_load_explicit(&hpm_process_page, memory_order_acquire);
+	struct hpm_thread *thread = hpm_self;
+
+	if (!thread || thread->is_busy ||
+	    thread->engine != atomic_load_explicit(&here->engine, memory_order_relaxed) ||
+	    atomic_load_explicit(&thread->engine->state, memory_order_relaxed) != HPM_RUNNING)
+		return hpm_enter_slowly(caller, id);
+	thread->is_busy = 1;
+	atomic_signal_fence(memory_order_seq_cst);
+	return thread;
+}
+
+static inline void hpm_leave(struct hpm_thread *thread)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	thread->is_busy = 0;
+}
+
+/* --- sections.c --------------------------------------------------------------------------------*/
+
+/* The length of a label that ends with a zero byte. */
+#define HPM_TO_ZERO ((size_t)-1)
+
+void hpm_start(const char *caller, enum hpm_kind kind, int id, int parent, const char *label,
+	       size_t length);
+void hpm_stop(const char *caller, enum hpm_kind kind, int id);
+
+/* Stops everything that is active, with one snapshot of each context. */
+void hpm_stop_all(struct hpm_engine *engine);
+
+/* Seconds and counts since the thread's counters were opened; n < 0: all events. */
+void hpm_get(const char *caller, int n, double *seconds, long long *values);
+
+/* --- items.c -----------------------------------------------------------------------------------*/
+
+/* getrusage(2) of this process as numbers in the order of its fields. */
+void hpm_rusage(double value[HPM_RAW_RUSAGE]);
+
+/*
+ * What was measured, resource usage first. rusage: now, or NULL where the process is gone.
+ * *items is for hpm_items_free(). 0 or -ENOMEM.
+ */
+int hpm_items_of(const struct hpm_raw *raw, const double *rusage, int *n, hpm_event_vector *items);
+void hpm_items_free(int n, hpm_event_vector items);
+
+/* The value of event e for these words; NaN if there is none. */
+void hpm_event_value(const struct hpm_raw *raw, uint32_t e, const uint64_t *words,
+		     hpm_event_info *info);
+
+/* --- aggregate.c -------------------------------------------------------------------------------*/
+
+void hpm_distribute(void);
+
+/*
+ * The plug-in's aggregator, or none: the items go out as they are. Returns whether this process
+ * writes. *out is never to be freed.
+ */
+int hpm_aggregate(int n, hpm_event_vector items, int *n_out, hpm_event_vector *out);
+
+/* --- conclude.c --------------------------------------------------------------------------------*/
+
+/* Items, aggregator, report. seconds: epoch of the end. 0, or -1: not written, which was said. */
+int hpm_conclude(const struct hpm_raw *raw, const struct hpm_settings *settings,
+		 const double *rusage, double stopped, double wall_s, const char *notes);
+
+#endif

@@ -1,0 +1,77 @@
+/*
+ * What goes wrong is counted and said once. The first words are those of the guide (3.6.2, 3.11),
+ * by which scripts may look for them.
+ */
+#include "engine.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "gnomon/libhpm.h"
+#include "output.h"
+
+int hpm_error_count;
+
+/* The same for Fortran: the common block of f_hpm.h. */
+extern HPM_API int hpm_error_count_;
+int hpm_error_count_;
+
+static _Atomic unsigned int told;
+
+static const char *const beginnings[HPM_ERRORS] = {
+	[HPM_BAD_ID] = "Illegal instance id specified",
+	[HPM_BAD_PARENT] = "Illegal instance id specified",
+	[HPM_WRONG_THREAD] = "Instance ID on wrong thread",
+	[HPM_WRONG_KIND] = "Illegal instance id specified",
+	[HPM_NOT_STARTED] = "Illegal instance id specified",
+	[HPM_NOT_INITIALISED] = "not initialised",
+	[HPM_TWICE] = "initialised twice",
+	[HPM_TERMINATED] = "already terminated",
+	[HPM_IN_SIGNAL] = "called in a signal handler",
+	[HPM_NO_MEMORY] = "out of memory",
+	[HPM_NO_COUNTERS] = "no counters",
+	[HPM_BAD_GROUP] = "event group ID is invalid",
+	[HPM_BAD_EVENT] = "event cannot be counted",
+	[HPM_BAD_PLUGIN] = "plug-in failed",
+	[HPM_NOT_WRITTEN] = "output not written",
+};
+
+static int is_first(struct hpm_section *section, enum hpm_error error)
+{
+	const unsigned int bit = 1u << error;
+
+	if (section)
+		return !(__atomic_fetch_or(&section->told, bit, __ATOMIC_RELAXED) & bit);
+	return !(atomic_fetch_or(&told, bit) & bit);
+}
+
+void hpm_error(struct hpm_section *section, enum hpm_error error, const char *format, ...)
+{
+	const int before = errno;
+	struct hpm_signals signals;
+	char line[2048];
+	size_t length;
+	va_list arguments;
+
+	__atomic_fetch_add(&hpm_error_count, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&hpm_error_count_, 1, __ATOMIC_RELAXED);
+	if (is_first(section, error)) {
+		/* Plug-ins have a line of their own in the guide (2.8). */
+		snprintf(line, sizeof(line),
+			 error == HPM_BAD_PLUGIN ? "HPM ERROR - " : "hpmcount ERROR - %s: ",
+			 beginnings[error]);
+		length = strlen(line);
+		va_start(arguments, format);
+		vsnprintf(line + length, sizeof(line) - length - 1, format, arguments);
+		va_end(arguments);
+		length = strlen(line);
+		line[length++] = '\n';
+		hpm_signals_hold(&signals);
+		hpm_write(STDERR_FILENO, line, length);
+		hpm_signals_release(&signals);
+	}
+	errno = before;
+}

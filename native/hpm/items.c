@@ -1,0 +1,345 @@
+/* From the raw file's words to the vector of items that aggregators and reports get. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "engine.h"
+#include "resolve.h"
+
+#define NS_PER_S 1e9
+
+/* --- resource usage --------------------------------------------------------------------------- */
+
+/* Linux keeps no count of those that are 0 here: getrusage(2). */
+static const struct {
+	const char *name;
+	const char *unit;
+	const char *description;
+	int is_kept;
+	int is_peak;
+} usage[HPM_RAW_RUSAGE] = {
+	{"ru_utime", "s", "user time", 1, 0},
+	{"ru_stime", "s", "system time", 1, 0},
+	{"ru_maxrss", "KiB", "peak resident set", 1, 1},
+	{"ru_ixrss", "KiB s", "shared text memory", 0, 0},
+	{"ru_idrss", "KiB s", "unshared data", 0, 0},
+	{"ru_isrss", "KiB s", "unshared stack", 0, 0},
+	{"ru_minflt", "", "page faults without I/O", 1, 0},
+	{"ru_majflt", "", "page faults with I/O", 1, 0},
+	{"ru_nswap", "", "swaps", 0, 0},
+	{"ru_inblock", "", "block input operations", 1, 0},
+	{"ru_oublock", "", "block output operations", 1, 0},
+	{"ru_msgsnd", "", "IPC messages sent", 0, 0},
+	{"ru_msgrcv", "", "IPC messages received", 0, 0},
+	{"ru_nsignals", "", "signals received", 0, 0},
+	{"ru_nvcsw", "", "voluntary context switches", 1, 0},
+	{"ru_nivcsw", "", "involuntary context switches", 1, 0},
+};
+
+void hpm_rusage(double value[HPM_RAW_RUSAGE])
+{
+	struct rusage used;
+
+	memset(value, 0, HPM_RAW_RUSAGE * sizeof(*value));
+	if (getrusage(RUSAGE_SELF, &used))
+		return;
+	value[0] = (double)used.ru_utime.tv_sec + (double)used.ru_utime.tv_usec / 1e6;
+	value[1] = (double)used.ru_stime.tv_sec + (double)used.ru_stime.tv_usec / 1e6;
+	value[2] = (double)used.ru_maxrss;
+	value[6] = (double)used.ru_minflt;
+	value[7] = (double)used.ru_majflt;
+	value[9] = (double)used.ru_inblock;
+	value[10] = (double)used.ru_oublock;
+	value[14] = (double)used.ru_nvcsw;
+	value[15] = (double)used.ru_nivcsw;
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+
+struct count {
+	uint64_t value;
+	uint64_t enabled;
+	uint64_t running;
+};
+
+static struct count count_of(const struct hpm_raw *raw, const struct hpm_raw_event *event,
+			     uint32_t i, const uint64_t *words)
+{
+	const struct hpm_raw_pack *pack = &raw->pack[event->native[i].pack];
+	struct count count = {words[event->native[i].word], words[pack->word + 1],
+			      words[pack->word + 2]};
+
+	/* While others have their turn a pack's own time stands still. */
+	if (pack->is_turning && raw->header->flags & HPM_RAW_TURNS)
+		count.enabled = words[raw->pack[0].word + 1];
+	if (count.running > count.enabled)
+		count.enabled = count.running;
+	return count;
+}
+
+/* What `ops` leave on the stack, on scaled counts. The program was checked when it was made. */
+static int evaluate(const struct hpm_raw_event *raw, const double *counts, double seconds,
+		    double *value)
+{
+	struct gn_op op[HPM_RAW_OPS_MAX];
+	const struct gn_event event = {.n = (int)raw->n_natives, .ops = (int)raw->n_ops, .op = op};
+
+	for (uint32_t i = 0; i < raw->n_ops; i++)
+		op[i] = (struct gn_op){(enum gn_op_kind)raw->op[i].kind, (int)raw->op[i].native,
+				       raw->op[i].constant};
+	return gn_event_evaluate_timed(&event, counts, seconds, value);
+}
+
+static void unavailable(hpm_event_info *info, const char *reason)
+{
+	info->value = NAN;
+	info->how = HPM_UNAVAILABLE;
+	info->reason = (char *)reason;
+}
+
+void hpm_event_value(const struct hpm_raw *raw, uint32_t e, const uint64_t *words,
+		     hpm_event_info *info)
+{
+	struct hpm_raw_event *event = &raw->event[e];
+	double scaled[HPM_RAW_NATIVES_MAX], sum = 0;
+	struct count least = {0, 0, UINT64_MAX};
+	int is_scaled = 0, is_missing = 0;
+
+	memset(info, 0, sizeof(*info));
+	info->name = event->name;
+	info->component = event->component;
+	info->unit = event->unit;
+	info->description = event->description;
+	info->reason = event->reason;
+	info->modes = (int)event->modes;
+	info->flags = (int)event->flags;
+	if (!event->n_natives) {
+		unavailable(info, event->reason);
+		return;
+	}
+	for (uint32_t i = 0; i < event->n_natives; i++) {
+		const struct count count = count_of(raw, event, i, words);
+
+		scaled[i] = (double)count.value;
+		if (count.running != count.enabled) {
+			is_scaled = 1;
+			is_missing |= !count.running;
+			if (count.running)
+				scaled[i] *= (double)count.enabled / (double)count.running;
+		}
+		sum += (double)event->native[i].factor * scaled[i];
+		if (count.running <= least.running)
+			least = count;
+	}
+	info->enabled_s = (double)least.enabled / NS_PER_S;
+	info->running_s = (double)least.running / NS_PER_S;
+	info->how = is_scaled ? HPM_SCALED : HPM_COUNTED;
+	if (is_missing) {
+		unavailable(info, "it was never on the counters in the section, as others had "
+				  "their turn; make the section longer, or HPM_SLICE_DURATION "
+				  "smaller");
+		return;
+	}
+	if (event->n_ops && evaluate(event, scaled, info->enabled_s, &sum)) {
+		unavailable(info, "its formula divides by a count that is 0; measure for longer");
+		return;
+	}
+	info->value = sum * event->scale;
+	if (!isfinite(info->value))
+		unavailable(info, "its value is beyond all numbers; reset the program's counts by "
+				  "more sections");
+}
+
+/* --- items ------------------------------------------------------------------------------------ */
+
+struct list {
+	const struct hpm_raw *raw;
+	struct hpm_raw_slot **sorted; /* by number */
+	uint32_t n_slots;
+	hpm_event_vector items;
+	int n;
+};
+
+static double seconds(const struct hpm_raw_header *header, uint64_t ticks)
+{
+	return (double)ticks / header->ticks_hz;
+}
+
+/* Seconds since the epoch of a moment of the sections' clock. */
+static double epoch_s(const struct hpm_raw_header *header, uint64_t ticks)
+{
+	const double since = ticks >= header->ticks ? seconds(header, ticks - header->ticks)
+						    : -seconds(header, header->ticks - ticks);
+
+	return (double)header->realtime_ns / NS_PER_S + since;
+}
+
+static hpm_data_item *add_item(struct list *list, int n_data)
+{
+	hpm_data_item *item = &list->items[list->n];
+
+	memset(item, 0, sizeof(*item));
+	item->data = calloc((size_t)n_data + 1, sizeof(*item->data));
+	if (!item->data)
+		return NULL;
+	item->num_data = n_data;
+	item->mpi_task_id = list->raw->header->task;
+	item->process_id = (int)list->raw->header->pid;
+	for (int t = 0; t < HPM_NTIM; t++)
+		item->times[t] = NAN;
+	item->times[HPM_TIME_INIT] = epoch_s(list->raw->header, list->raw->header->ticks);
+	list->n++;
+	return item;
+}
+
+static int add_usage(struct list *list, const double *now)
+{
+	hpm_data_item *item = add_item(list, HPM_RAW_RUSAGE);
+
+	if (!item)
+		return -ENOMEM;
+	item->is_rusage = 1;
+	for (int i = 0; i < HPM_RAW_RUSAGE; i++) {
+		hpm_event_info *info = &item->data[i];
+		const double then = usage[i].is_peak ? 0 : list->raw->header->rusage[i];
+
+		info->name = (char *)usage[i].name;
+		info->component = (char *)"";
+		info->unit = (char *)usage[i].unit;
+		info->description = (char *)usage[i].description;
+		info->reason = (char *)"";
+		info->value = now ? now[i] - then : NAN;
+		if (!usage[i].is_kept)
+			unavailable(info, "Linux does not keep it");
+		else if (!now)
+			unavailable(info, "the process ended before it could be asked");
+	}
+	if (now) {
+		item->times[HPM_TIME_USER] = item->data[0].value;
+		item->times[HPM_TIME_SYSTEM] = item->data[1].value;
+	}
+	return 0;
+}
+
+static int by_id(const void *one, const void *other)
+{
+	const struct hpm_raw_slot *const *a = one, *const *b = other;
+
+	return ((*a)->id > (*b)->id) - ((*a)->id < (*b)->id);
+}
+
+static const struct hpm_raw_slot *slot_of(const struct list *list, int32_t id)
+{
+	const struct hpm_raw_slot wanted = {.id = id};
+	const struct hpm_raw_slot *key = &wanted;
+	struct hpm_raw_slot **found =
+		bsearch(&key, list->sorted, list->n_slots, sizeof(*list->sorted), by_id);
+
+	return found ? *found : NULL;
+}
+
+static int clamped(uint64_t count)
+{
+	return count > INT32_MAX ? INT32_MAX : (int)count;
+}
+
+/* One group of a section, inclusive or exclusive. */
+static int add_group(struct list *list, struct hpm_raw_slot *slot, uint32_t g, int is_exclusive)
+{
+	const struct hpm_raw *raw = list->raw;
+	const struct hpm_raw_header *header = raw->header;
+	struct hpm_raw_group *group = &raw->group[g];
+	struct hpm_raw_copy *copy =
+		hpm_raw_copy_of(slot, header->n_words, atomic_load(&slot->sequence));
+	const uint64_t *words = copy->word + (is_exclusive ? header->n_words : 0);
+	const double wall =
+		seconds(header, is_exclusive ? copy->exclusive_ticks : copy->wall_ticks);
+	const struct hpm_raw_slot *parent = slot_of(list, slot->parent);
+	hpm_data_item *item = add_item(list, (int)group->n);
+
+	if (!item)
+		return -ENOMEM;
+	item->times[HPM_TIME_WALLCLOCK] = wall;
+	item->times[HPM_TIME_CYCLE] = wall;
+	item->times[HPM_TIME_START] = epoch_s(header, copy->first_ticks);
+	item->times[HPM_TIME_STOP] = epoch_s(header, copy->last_ticks);
+	item->times[HPM_TIME_OVERHEAD] = seconds(header, slot->overhead_ticks);
+	if (!copy->lost) {
+		item->times[HPM_TIME_USER] = (double)words[header->n_words - 2] / 1e6;
+		item->times[HPM_TIME_SYSTEM] = (double)words[header->n_words - 1] / 1e6;
+	}
+	item->is_mplex_cont = g > 0;
+	item->instr_id = slot->id;
+	item->count = clamped(is_exclusive && copy->exclusive_count < copy->count
+				      ? copy->exclusive_count
+				      : copy->count + slot->nested);
+	item->is_exclusive = is_exclusive;
+	item->xml_element_id = slot->id;
+	item->label = slot->label;
+	item->group = group->name;
+	item->parent_id = slot->parent;
+	item->parent_label = parent ? (char *)parent->label : NULL;
+	item->thread_id = slot->kind == HPM_THREAD ? slot->thread : 0;
+	for (uint32_t i = 0; i < group->n; i++) {
+		hpm_event_info *info = &item->data[i];
+
+		hpm_event_value(raw, group->first + i, words, info);
+		if (copy->lost && info->how != HPM_UNAVAILABLE)
+			unavailable(info, "its counters could not be read at every start and stop; "
+					  "`gnomon doctor` says what is in the way");
+	}
+	return 0;
+}
+
+static int add_section(struct list *list, struct hpm_raw_slot *slot)
+{
+	const struct hpm_raw_header *header = list->raw->header;
+	const struct hpm_raw_copy *copy =
+		hpm_raw_copy_of(slot, header->n_words, atomic_load(&slot->sequence));
+	int error = 0;
+
+	if (!copy->count)
+		return 0;
+	for (uint32_t g = 0; !error && g < header->n_groups; g++)
+		error = add_group(list, slot, g, 0);
+	for (uint32_t g = 0; !error && slot->is_exclusive && g < header->n_groups; g++)
+		error = add_group(list, slot, g, 1);
+	return error;
+}
+
+int hpm_items_of(const struct hpm_raw *raw, const double *rusage, int *n, hpm_event_vector *items)
+{
+	struct list list = {.raw = raw, .n_slots = atomic_load(&raw->header->n_slots)};
+	int error = -ENOMEM;
+
+	list.sorted = calloc(list.n_slots + 1, sizeof(*list.sorted));
+	list.items =
+		calloc(1 + 2 * (size_t)list.n_slots * raw->header->n_groups, sizeof(*list.items));
+	if (!list.sorted || !list.items)
+		goto out;
+	for (uint32_t i = 0; i < list.n_slots; i++)
+		list.sorted[i] = hpm_raw_slot_at(raw, i);
+	qsort(list.sorted, list.n_slots, sizeof(*list.sorted), by_id);
+	error = add_usage(&list, rusage);
+	for (uint32_t i = 0; !error && i < list.n_slots; i++)
+		error = add_section(&list, list.sorted[i]);
+out:
+	free(list.sorted);
+	if (error) {
+		hpm_items_free(list.n, list.items);
+		return error;
+	}
+	*n = list.n;
+	*items = list.items;
+	return 0;
+}
+
+void hpm_items_free(int n, hpm_event_vector items)
+{
+	for (int i = 0; items && i < n; i++)
+		free(items[i].data);
+	free(items);
+}

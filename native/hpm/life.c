@@ -1,0 +1,416 @@
+/* From hpmInit to hpmTerminate, in this process and in those that it forks. */
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine.h"
+#include "quick.h"
+
+/* In Linux since 4.14; the C library's headers may be older than the kernel. */
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+#define SECTIONS_DEFAULT 1000
+
+int hpm_uses_counter;
+
+struct hpm_process *_Atomic hpm_process_page;
+static struct hpm_engine *last_engine; /* of this process or, in a child, of its parent */
+static char program_name[1024];
+static pthread_key_t thread_end;
+
+__thread struct hpm_thread *hpm_self __attribute__((tls_model("initial-exec")));
+
+/* --- the process ------------------------------------------------------------------------------ */
+
+static void wipe(void)
+{
+	memset(hpm_process_page, 0, sizeof(*hpm_process_page));
+}
+
+static void end_thread(void *argument);
+
+static void at_exit(void)
+{
+	struct hpm_process *process = hpm_process_page;
+	struct hpm_engine *engine = process ? process->engine : NULL;
+
+	if (engine && engine->state == HPM_RUNNING)
+		hpm_terminate("exit");
+}
+
+static void make_page(void)
+{
+	const size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+	struct hpm_process *made =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (made == MAP_FAILED)
+		return;
+	if (pthread_key_create(&thread_end, end_thread) || atexit(at_exit)) {
+		munmap(made, bytes);
+		return;
+	}
+	hpm_process_page = made;
+	if (madvise(made, bytes, MADV_WIPEONFORK))
+		pthread_atfork(NULL, NULL, wipe);
+}
+
+static struct hpm_process *process(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, make_page);
+	return hpm_process_page;
+}
+
+/* --- making an engine ------------------------------------------------------------------------- */
+
+static uint64_t epoch_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* What a child got of its parent's descriptors; the parent keeps its own. */
+static void forget_parent(struct hpm_engine *parent)
+{
+	hpm_context_forget(parent, &parent->process);
+	for (struct hpm_thread *thread = parent->threads; thread; thread = thread->next)
+		hpm_context_forget(parent, &thread->context);
+	if (parent->file.fd >= 0)
+		close(parent->file.fd);
+	parent->file.fd = -1;
+}
+
+/* A child's files are its own: its number goes into their name. */
+static void set_names(struct hpm_engine *engine, struct hpm_raw_header *header, char *path,
+		      char *other, size_t size)
+{
+	struct hpm_settings *settings = &engine->settings;
+	const size_t length = strlen(settings->name);
+
+	if (engine->is_child && !(settings->unique && header->task < 0))
+		snprintf(settings->name + length, sizeof(settings->name) - length, "_%d",
+			 (int)getpid());
+	snprintf(path, size, "%s.hpmraw", settings->name);
+	snprintf(other, size, "%s_%s_%d.hpmraw", settings->name, header->host, (int)getpid());
+}
+
+static void describe_run(struct hpm_engine *engine, struct hpm_raw_header *header)
+{
+	struct hpm_instance instance;
+	ssize_t length;
+
+	header->byte_order = HPM_RAW_BYTE_ORDER;
+	header->version = HPM_RAW_VERSION;
+	header->pid = (uint32_t)getpid();
+	header->task = (int32_t)hpm_mpi_task();
+	header->is_child = (uint32_t)engine->is_child;
+	header->flags |= engine->is_exclusive ? HPM_RAW_EXCLUSIVE : 0;
+	engine->ticks_per_ms = hpm_uses_counter ? (uint64_t)(gn_clock_hz() / 1e3) : 1000000u;
+	engine->init_ns = gn_clock_ns();
+	engine->init_ticks = hpm_ticks(hpm_uses_counter);
+	header->ticks = engine->init_ticks;
+	header->ticks_hz = hpm_uses_counter ? gn_clock_hz() : 1e9;
+	header->realtime_ns = epoch_ns();
+	hpm_rusage(header->rusage);
+	hpm_instance_now(&instance, header->host);
+	snprintf(header->program, sizeof(header->program), "%s", program_name);
+	length = readlink("/proc/self/exe", header->command, sizeof(header->command) - 1);
+	header->command[length > 0 ? length : 0] = '\0';
+}
+
+static int make_tables(struct hpm_engine *engine, struct hpm_raw_plan *plan)
+{
+	char path[PATH_MAX + 600], other[PATH_MAX + 600];
+	int error = hpm_setup(engine, plan);
+
+	if (error)
+		return error;
+	/* The thread that changes turns is made before any counter is opened, which it would
+	 * inherit. */
+	if (engine->layout.rotates)
+		error = gn_rotation_prepare(&engine->rotation);
+	if (error) {
+		hpm_error(NULL, HPM_NO_COUNTERS,
+			  "no thread can be made that lets groups take turns (%s); end threads, or "
+			  "ask for one group",
+			  strerror(-error));
+		engine->rotation = NULL;
+	}
+	describe_run(engine, &plan->header);
+	set_names(engine, &plan->header, path, other, sizeof(path));
+	error = hpm_raw_create(&engine->file, plan, (uint32_t)engine->id_limit - 1, path, other);
+	if (error == -ENOMEM)
+		return error;
+	if (error)
+		hpm_warn("%s cannot be made (%s): nothing could be recovered after a kill; set "
+			 "HPM_OUTPUT_NAME to where there is room",
+			 path, strerror(-error));
+	return hpm_context_make(engine, &engine->process, HPM_PROCESS, NULL);
+}
+
+/* NULL: there is no memory. */
+static struct hpm_engine *make_engine(int is_child)
+{
+	struct hpm_engine *engine = mmap(NULL, sizeof(*engine), PROT_READ | PROT_WRITE,
+					 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct hpm_raw_plan *plan = calloc(1, sizeof(*plan));
+	int error = -ENOMEM;
+
+	if (engine == MAP_FAILED || !plan)
+		goto out;
+	pthread_mutex_init(&engine->mutex, NULL);
+	engine->file.fd = -1;
+	engine->is_child = is_child;
+	hpm_settings_read(&engine->settings, program_name);
+	engine->is_exclusive = hpm_says_yes("HPM_EXCLUSIVE_VALUES");
+	engine->uses_locks = hpm_says("HPM_USE_PTHREAD_MUTEX", 1);
+	engine->has_barrier =
+		!syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+	engine->id_limit =
+		(int)hpm_number("HPM_NUM_INST_PTS", 2, HPM_RAW_SECTIONS_MAX, SECTIONS_DEFAULT + 1);
+	engine->section = hpm_take(engine, (size_t)engine->id_limit * sizeof(*engine->section));
+	if (engine->section)
+		error = make_tables(engine, plan);
+	engine->state = HPM_RUNNING;
+out:
+	if (plan) {
+		free(plan->event);
+		free(plan->environment);
+		free(plan);
+	}
+	if (!error)
+		return engine;
+	if (engine != MAP_FAILED)
+		munmap(engine, sizeof(*engine));
+	return NULL;
+}
+
+/* The engine of this process, made if there is none. */
+static struct hpm_engine *begin(struct hpm_process *here)
+{
+	struct hpm_engine *engine;
+
+	pthread_mutex_lock(&here->mutex);
+	engine = here->engine;
+	if (!engine) {
+		if (last_engine)
+			forget_parent(last_engine);
+		if (!gn_clock_init()) {
+			hpm_uses_counter = gn_clock_source() != GN_CLOCK_VDSO;
+			engine = make_engine(last_engine != NULL);
+		}
+		if (engine)
+			last_engine = engine;
+		here->engine = engine;
+	}
+	pthread_mutex_unlock(&here->mutex);
+	if (!engine)
+		hpm_error(NULL, HPM_NO_MEMORY, "hpmInit: nothing is measured; free some memory");
+	return engine;
+}
+
+void hpm_init(const char *program)
+{
+	const int before = errno;
+	struct hpm_process *here = process();
+
+	if (!here) {
+		hpm_error(NULL, HPM_NO_MEMORY, "hpmInit: nothing is measured; free some memory");
+	} else if (here->engine) {
+		const int is_over = here->engine->state != HPM_RUNNING;
+
+		hpm_error(NULL, is_over ? HPM_TERMINATED : HPM_TWICE,
+			  is_over ? "hpmInit: the output has been written; call hpmInit and "
+				    "hpmTerminate once in a program"
+				  : "hpmInit: the first call holds; call it once");
+	} else {
+		snprintf(program_name, sizeof(program_name), "%s",
+			 program && *program ? program : program_invocation_short_name);
+		hpm_distribute();
+		begin(here);
+	}
+	errno = before;
+}
+
+/* --- threads ---------------------------------------------------------------------------------- */
+
+/* What a thread's last section needs of its counters is read when that is stopped. */
+static void end_thread(void *argument)
+{
+	struct hpm_thread *thread = argument;
+	struct hpm_engine *engine = hpm_process_page->engine;
+
+	if (!engine || thread->engine != engine)
+		return;
+	pthread_mutex_lock(&engine->mutex);
+	hpm_lock_own(engine, &thread->context);
+	thread->has_ended = 1;
+	if (!thread->active)
+		hpm_context_close(engine, &thread->context);
+	hpm_unlock_own(engine, &thread->context);
+	pthread_mutex_unlock(&engine->mutex);
+}
+
+static struct hpm_thread *enter_first(struct hpm_engine *engine)
+{
+	struct hpm_thread *thread;
+
+	pthread_mutex_lock(&engine->mutex);
+	thread = hpm_take(engine, sizeof(*thread));
+	if (thread && hpm_context_make(engine, &thread->context, HPM_THREAD, thread))
+		thread = NULL;
+	if (thread) {
+		thread->engine = engine;
+		thread->tid = (int)gettid();
+		thread->next = engine->threads;
+		engine->threads = thread;
+	}
+	pthread_mutex_unlock(&engine->mutex);
+	if (!thread) {
+		hpm_error(NULL, HPM_NO_MEMORY, "no memory for a thread's counters; free some");
+		return NULL;
+	}
+	pthread_setspecific(thread_end, thread);
+	hpm_self = thread;
+	return thread;
+}
+
+static struct hpm_engine *no_engine(struct hpm_process *here, const char *caller, int id)
+{
+	if (here && last_engine && last_engine->state == HPM_RUNNING)
+		return begin(here);
+	hpm_error(NULL, last_engine ? HPM_TERMINATED : HPM_NOT_INITIALISED,
+		  last_engine ? "%s(%d): it comes after hpmTerminate; call that last"
+			      : "%s(%d): it comes before hpmInit; call that first",
+		  caller, id);
+	return NULL;
+}
+
+struct hpm_thread *hpm_enter_slowly(const char *caller, int id)
+{
+	struct hpm_process *here = hpm_process_page;
+	struct hpm_engine *engine = here ? here->engine : NULL;
+	struct hpm_thread *thread = hpm_self;
+	const int before = errno;
+
+	if (!engine)
+		engine = no_engine(here, caller, id);
+	if (!engine)
+		goto fail;
+	if (engine->state != HPM_RUNNING) {
+		hpm_error(NULL, HPM_TERMINATED,
+			  "%s(%d): it comes after hpmTerminate; call that last", caller, id);
+		goto fail;
+	}
+	if (!thread || thread->engine != engine)
+		thread = enter_first(engine);
+	if (!thread)
+		goto fail;
+	if (thread->is_busy) {
+		hpm_error(NULL, HPM_IN_SIGNAL,
+			  "%s(%d): its signal came in the middle of another call of libhpm; block "
+			  "the signal around those calls",
+			  caller, id);
+		goto fail;
+	}
+	thread->is_busy = 1;
+	atomic_signal_fence(memory_order_seq_cst);
+	errno = before;
+	return thread;
+fail:
+	errno = before;
+	return NULL;
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
+static void close_all(struct hpm_engine *engine)
+{
+	pthread_mutex_lock(&engine->mutex);
+	if (engine->rotation)
+		gn_rotation_stop(engine->rotation);
+	engine->rotation = NULL;
+	engine->layout.rotates = 0;
+	hpm_lock(engine, &engine->process);
+	hpm_context_close(engine, &engine->process);
+	hpm_unlock(engine, &engine->process);
+	for (struct hpm_thread *thread = engine->threads; thread; thread = thread->next) {
+		hpm_lock(engine, &thread->context);
+		hpm_context_close(engine, &thread->context);
+		hpm_unlock(engine, &thread->context);
+	}
+	pthread_mutex_unlock(&engine->mutex);
+}
+
+/* The rate of the counter over the whole run; returns the run's seconds. */
+static double measure_hz(const struct hpm_engine *engine)
+{
+	const double seconds = (double)(gn_clock_ns() - engine->init_ns) / 1e9;
+	const double ticks = (double)(hpm_ticks(hpm_uses_counter) - engine->init_ticks);
+
+	/* Shorter than that, reading both clocks takes too much of the time. */
+	if (hpm_uses_counter && seconds > 0.1 && ticks > 0)
+		engine->file.raw.header->ticks_hz = ticks / seconds;
+	return seconds;
+}
+
+void hpm_terminate(const char *caller)
+{
+	const int before = errno;
+	struct hpm_process *here = hpm_process_page;
+	struct hpm_engine *engine = here ? here->engine : NULL;
+	int running = HPM_RUNNING;
+	double rusage[HPM_RAW_RUSAGE];
+	double stopped, wall_s;
+
+	if (hpm_self && hpm_self->engine == engine && engine && hpm_self->is_busy) {
+		hpm_error(NULL, HPM_IN_SIGNAL,
+			  "%s: its signal came in the middle of another call of libhpm, nothing is "
+			  "written; `gnomon repair` %s",
+			  caller, engine->file.path);
+		errno = before;
+		return;
+	}
+	if (!engine) {
+		/* A child that started no section has nothing to write. */
+		if (!last_engine)
+			no_engine(NULL, caller, 0);
+		errno = before;
+		return;
+	}
+	if (!atomic_compare_exchange_strong(&engine->state, &running, HPM_ENDING)) {
+		hpm_error(NULL, HPM_TERMINATED, "%s: the output has been written; call it once",
+			  caller);
+		errno = before;
+		return;
+	}
+	hpm_stop_all(engine);
+	hpm_rusage(rusage);
+	wall_s = measure_hz(engine);
+	stopped = (double)epoch_ns() / 1e9;
+	close_all(engine);
+	if (!hpm_conclude(&engine->file.raw, &engine->settings, rusage, stopped, wall_s,
+			  engine->notes))
+		hpm_raw_remove(&engine->file);
+	else
+		hpm_error(NULL, HPM_NOT_WRITTEN,
+			  engine->file.path[0] ? "%s holds what was measured; make room, then "
+						 "`gnomon repair` it"
+					       : "%swhat was measured is lost; set HPM_OUTPUT_NAME "
+						 "to where there is room",
+			  engine->file.path);
+	engine->state = HPM_ENDED;
+	errno = before;
+}

@@ -1,0 +1,129 @@
+/*
+ * What `gnomon repair` runs: writes what hpmTerminate would have written, from the raw file that a
+ * killed program left.
+ *
+ *	hpm-repair FILE.hpmraw [NAME]
+ *
+ * The output goes beside the raw file, under the name that the program would have used, or is
+ * NAME.hpm, NAME.viz, NAME.csv. Nothing in the file makes it write elsewhere or load a plug-in.
+ * Exit status: 0; 1 for a file that cannot be read or an output that cannot be written.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine.h"
+
+static int fail(const char *path, const char *why)
+{
+	fprintf(stderr, "%s: %s\n", path, why);
+	return 1;
+}
+
+/* HPM_* as they were in the program; where they say where to write or what to load, as they are
+ * here. */
+static void set_environment(const struct hpm_raw *raw)
+{
+	static const char *const ours[] = {"HPM_OUTPUT_NAME=", "HPM_AGGREGATE="};
+	const char *at = raw->environment;
+	const char *end = at + raw->header->environment_bytes;
+
+	for (; at < end; at += strlen(at) + 1) {
+		char name[256];
+		const char *equals = strchr(at, '=');
+		int is_ours = strncmp(at, "HPM_", 4) != 0 || !equals ||
+			      (size_t)(equals - at) >= sizeof(name);
+
+		for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+			is_ours |= !strncmp(at, ours[i], strlen(ours[i]));
+		if (is_ours)
+			continue;
+		memcpy(name, at, (size_t)(equals - at));
+		name[equals - at] = '\0';
+		setenv(name, equals + 1, 1);
+	}
+}
+
+/* "folder/NAME" of "folder/NAME.hpmraw". */
+static void set_name(struct hpm_settings *settings, const char *path, const char *name)
+{
+	static const char ending[] = ".hpmraw";
+	const size_t room = sizeof(settings->name) - 320;
+	size_t length = strlen(path);
+
+	if (name) {
+		snprintf(settings->name, room, "%s", name);
+		return;
+	}
+	if (length > strlen(ending) && !strcmp(path + length - strlen(ending), ending))
+		length -= strlen(ending);
+	snprintf(settings->name, room, "%.*s", (int)length, path);
+}
+
+/* What is lost: sections that were not stopped. */
+static void note_active(const struct hpm_raw *raw, char *notes, size_t size)
+{
+	size_t used =
+		(size_t)snprintf(notes, size,
+				 "the program ended without hpmTerminate; this is what had been "
+				 "measured, put together by gnomon repair\n");
+
+	for (uint32_t i = 0; i < atomic_load(&raw->header->n_slots); i++) {
+		const struct hpm_raw_slot *slot = hpm_raw_slot_at(raw, i);
+
+		if (!slot->is_active || used + 400 > size)
+			continue;
+		used += (size_t)snprintf(
+			notes + used, size - used,
+			"section %d %s was active at the end: what it measured since "
+			"its last start is lost\n",
+			slot->id, slot->label);
+	}
+}
+
+/* The moment of the last stop of all. */
+static double last_stop(const struct hpm_raw *raw, double *wall_s)
+{
+	const struct hpm_raw_header *header = raw->header;
+	uint64_t last = header->ticks;
+
+	for (uint32_t i = 0; i < atomic_load(&header->n_slots); i++) {
+		struct hpm_raw_slot *slot = hpm_raw_slot_at(raw, i);
+		const struct hpm_raw_copy *copy =
+			hpm_raw_copy_of(slot, header->n_words, atomic_load(&slot->sequence));
+
+		if (copy->count && copy->last_ticks > last)
+			last = copy->last_ticks;
+	}
+	*wall_s = (double)(last - header->ticks) / header->ticks_hz;
+	return (double)header->realtime_ns / 1e9 + *wall_s;
+}
+
+int main(int argc, char **argv)
+{
+	static struct hpm_settings settings;
+	static char notes[65536];
+	char why[1024] = "";
+	struct hpm_raw raw;
+	double wall_s, stopped;
+	int failed;
+
+	if (argc < 2 || argc > 3) {
+		fprintf(stderr, "usage: hpm-repair FILE.hpmraw [NAME]\n");
+		return 2;
+	}
+	if (hpm_raw_read(argv[1], &raw, why, sizeof(why)))
+		return fail(argv[1], why);
+	set_environment(&raw);
+	hpm_settings_read(&settings, raw.header->program);
+	set_name(&settings, argv[1], argc > 2 ? argv[2] : NULL);
+	settings.unique = 0;
+	note_active(&raw, notes, sizeof(notes));
+	stopped = last_stop(&raw, &wall_s);
+	failed = hpm_conclude(&raw, &settings, NULL, stopped, wall_s, notes);
+	if (!failed)
+		printf("%s\n", settings.name);
+	hpm_raw_free(&raw);
+	return failed ? 1 : 0;
+}

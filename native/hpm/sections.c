@@ -1,0 +1,603 @@
+/*
+ * Starting and stopping sections. Source of the rules: HPM Toolkit users guide 3.2.2, sections 3.6
+ * and 3.7.
+ *
+ * A section's time begins when its start returns and ends when its stop is called; counts are those
+ * between the two reads. Exclusive values are those of the section's set of time less the union of
+ * its children's (3.6.3). They are kept as one goes: a section is *covered* while it and at least
+ * one child are active, and what is counted while it is covered is subtracted at its stop.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "engine.h"
+#include "gnomon/libhpm.h"
+#include "quick.h"
+
+static inline uint64_t now(void)
+{
+	return hpm_ticks(hpm_uses_counter);
+}
+
+/*
+ * Which activations' overhead is measured: the first ones, then every eighth, which stands for
+ * eight. Reading the clock twice more at each would cost a thirtieth of all that a start and a stop
+ * do.
+ */
+#define MEASURED_ALL 64
+#define MEASURED_EVERY 8
+
+static inline unsigned int weight_of(unsigned int activation)
+{
+	if (activation < MEASURED_ALL)
+		return 1;
+	return activation % MEASURED_EVERY ? 0 : MEASURED_EVERY;
+}
+
+/*
+ * CPU times are asked for at every start and stop of a section's first activations, so that those
+ * of a long section are exact, and then when the last answer is old: over many short activations
+ * what is missed at starts and at stops evens out.
+ */
+#define ASKED_ALWAYS 16
+
+static inline void put_usage(const struct hpm_section *section, int is_own, int n_words,
+			     uint64_t *words, uint64_t ticks)
+{
+	struct hpm_context *context = section->context;
+
+	if (is_own && (section->activations <= ASKED_ALWAYS ||
+		       ticks - context->usage_ticks > context->usage_every))
+		hpm_context_ask_usage(context, ticks);
+	words[n_words - 2] = context->usage[0];
+	words[n_words - 1] = context->usage[1];
+}
+
+/* --- finding ---------------------------------------------------------------------------------- */
+
+static struct hpm_section *find(const struct hpm_engine *engine, int id)
+{
+	if (id < 1 || id >= engine->id_limit)
+		return NULL;
+	return atomic_load_explicit(&engine->section[id], memory_order_acquire);
+}
+
+__attribute__((cold)) static struct hpm_section *bad_id(const struct hpm_engine *engine,
+							const char *caller, int id)
+{
+	hpm_error(NULL, HPM_BAD_ID,
+		  "%s(%d): sections are numbered from 1 to %d; take such a number, or set "
+		  "HPM_NUM_INST_PTS to more than the largest",
+		  caller, id, engine->id_limit - 1);
+	return NULL;
+}
+
+/* At most HPM_LABEL_MAX - 1 bytes, no character cut in two; Fortran's blanks at the end go. */
+static void set_label(char *to, const char *label, size_t length)
+{
+	if (!label)
+		label = "";
+	if (length == HPM_TO_ZERO)
+		length = strlen(label);
+	while (length && label[length - 1] == ' ')
+		length--;
+	if (length >= HPM_LABEL_MAX) {
+		length = HPM_LABEL_MAX - 1;
+		while (length && ((unsigned char)label[length] & 0xc0) == 0x80)
+			length--;
+	}
+	memcpy(to, label, length);
+	to[length] = '\0';
+}
+
+__attribute__((cold)) static struct hpm_section *make(struct hpm_engine *engine,
+						      struct hpm_thread *thread, enum hpm_kind kind,
+						      int id, const char *label, size_t length)
+{
+	const size_t words = (size_t)engine->layout.n_words * sizeof(uint64_t);
+	const int before = errno;
+	struct hpm_section *section;
+	uint64_t *snapshots;
+
+	pthread_mutex_lock(&engine->mutex);
+	section = engine->section[id];
+	if (section)
+		goto out;
+	section = hpm_take(engine, sizeof(*section));
+	snapshots = hpm_take(engine, 3 * words + 1);
+	if (section && snapshots)
+		section->slot = hpm_raw_add(&engine->file, id);
+	if (!section || !snapshots || !section->slot) {
+		hpm_error(NULL, HPM_NO_MEMORY,
+			  "section %d: there is no room for it in memory or on the disk; free some",
+			  id);
+		section = NULL;
+		goto out;
+	}
+	section->id = id;
+	section->kind = kind;
+	section->begin = snapshots;
+	section->cover = snapshots + engine->layout.n_words;
+	section->covered = section->cover + engine->layout.n_words;
+	section->context = kind == HPM_THREAD ? &thread->context : &engine->process;
+	section->slot->kind = kind;
+	section->slot->thread = kind == HPM_THREAD ? thread->tid : 0;
+	section->slot->is_exclusive = (uint32_t)engine->is_exclusive;
+	set_label(section->slot->label, label, length);
+	if (!section->context->is_open)
+		hpm_context_open(engine, section->context);
+	atomic_store_explicit(&engine->section[id], section, memory_order_release);
+out:
+	pthread_mutex_unlock(&engine->mutex);
+	errno = before;
+	return section;
+}
+
+/* Whether this thread may use a section so; says why not. */
+static inline int is_usable(struct hpm_section *section, const struct hpm_thread *thread,
+			    const char *caller, enum hpm_kind kind)
+{
+	if (section->kind != kind) {
+		hpm_error(section, HPM_WRONG_KIND,
+			  "%s(%d): section %d was started by %s, which counts %s; give each kind "
+			  "its own numbers",
+			  caller, section->id, section->id,
+			  kind == HPM_THREAD ? "hpmStart" : "hpmTstart",
+			  kind == HPM_THREAD ? "all threads" : "one thread");
+		return 0;
+	}
+	if (kind == HPM_THREAD && section->context != &thread->context) {
+		hpm_error(section, HPM_WRONG_THREAD,
+			  "%s(%d): thread %d started it first, and this is thread %d; give each "
+			  "thread its own numbers",
+			  caller, section->id, section->context->thread->tid, thread->tid);
+		return 0;
+	}
+	return 1;
+}
+
+/* --- who is whose child ----------------------------------------------------------------------- */
+
+static int push(struct hpm_engine *engine, struct hpm_frames *frames, struct hpm_section *section)
+{
+	if (frames->n == frames->room) {
+		const int room = frames->room ? 2 * frames->room : 256;
+		struct hpm_section **grown;
+
+		pthread_mutex_lock(&engine->mutex);
+		grown = hpm_take(engine, (size_t)room * sizeof(struct hpm_section *));
+		pthread_mutex_unlock(&engine->mutex);
+		if (!grown)
+			return -ENOMEM;
+		if (frames->n)
+			memcpy(grown, frames->section,
+			       (size_t)frames->n * sizeof(struct hpm_section *));
+		frames->section = grown;
+		frames->room = room;
+	}
+	frames->section[frames->n++] = section;
+	return 0;
+}
+
+/* Takes out the last start of a section, which mostly is the last of all; 0 if there is none. */
+static int pop(struct hpm_frames *frames, const struct hpm_section *section)
+{
+	int at = frames->n - 1;
+
+	while (at >= 0 && frames->section[at] != section)
+		at--;
+	if (at < 0)
+		return 0;
+	frames->n--;
+	if (at < frames->n)
+		memmove(&frames->section[at], &frames->section[at + 1],
+			(size_t)(frames->n - at) * sizeof(struct hpm_section *));
+	return 1;
+}
+
+/* The last start that was not stopped, of those before number n. */
+static struct hpm_section *last_of(const struct hpm_frames *frames, int n)
+{
+	/* What another thread stopped is still here. */
+	while (n > 0 && !frames->section[n - 1]->depth)
+		n--;
+	return n > 0 ? frames->section[n - 1] : NULL;
+}
+
+/* The parent that a start names; NULL: it has none, or names none that it could be. */
+static struct hpm_section *parent_of(const struct hpm_engine *engine,
+				     const struct hpm_frames *frames, struct hpm_section *section,
+				     const char *caller, int parent)
+{
+	struct hpm_section *found;
+	const char *what;
+
+	if (parent == HPM_NO_PARENT)
+		return NULL;
+	if (parent == HPM_AUTO_PARENT || parent == HPM_ONLY_EXCLUSIVE)
+		return last_of(frames, frames->n - 1);
+	found = find(engine, parent);
+	if (found && found->kind == section->kind && found != section)
+		return found;
+	what = !found		  ? "which was never started"
+	       : found == section ? "which is itself"
+				  : "which counts the other kind of threads";
+	hpm_error(section, HPM_BAD_PARENT,
+		  "%s(%d, %d): it is to be a child of section %d, %s; start a parent before, of "
+		  "the same kind, or give HPM_AUTO_PARENT or HPM_NO_PARENT",
+		  caller, section->id, parent, parent, what);
+	return NULL;
+}
+
+/* --- covering --------------------------------------------------------------------------------- */
+
+static void begin_cover(struct hpm_section *section, int n_words, const uint64_t *words,
+			uint64_t ticks)
+{
+	memcpy(section->cover, words, (size_t)n_words * sizeof(*words));
+	section->cover_ticks = ticks;
+	section->is_covered = 1;
+}
+
+static void end_cover(struct hpm_section *section, int n_words, const uint64_t *words,
+		      uint64_t ticks)
+{
+	for (int w = 0; w < n_words; w++)
+		section->covered[w] += words[w] - section->cover[w];
+	/* A stop that waited for the lock has an older time. */
+	section->covered_ticks += ticks > section->cover_ticks ? ticks - section->cover_ticks : 0;
+	section->is_covered = 0;
+}
+
+static void child_begins(struct hpm_section *parent, int n_words, const uint64_t *words,
+			 uint64_t ticks)
+{
+	parent->children++;
+	if (parent->depth && parent->is_tracked && !parent->is_covered)
+		begin_cover(parent, n_words, words, ticks);
+}
+
+static void child_ends(struct hpm_section *parent, int n_words, const uint64_t *words,
+		       uint64_t ticks)
+{
+	parent->children--;
+	if (!parent->children && parent->is_covered)
+		end_cover(parent, n_words, words, ticks);
+}
+
+typedef void relate(struct hpm_section *parent, int n_words, const uint64_t *words, uint64_t ticks);
+
+/* The same where the parent's counters are another thread's, which are read for it. */
+__attribute__((cold, noinline)) static void tell_other_thread(const struct hpm_engine *engine,
+							      struct hpm_section *parent,
+							      relate *tell, uint64_t ticks)
+{
+	struct hpm_context *context = parent->context;
+
+	hpm_lock(engine, context);
+	if (parent->depth && parent->is_tracked && context->is_open) {
+		if (hpm_context_read(engine, context, 0, context->scratch))
+			parent->was_lost = 1;
+		put_usage(parent, 0, engine->layout.n_words, context->scratch, 0);
+		ticks = now();
+	}
+	tell(parent, engine->layout.n_words, context->scratch, ticks);
+	hpm_unlock(engine, context);
+}
+
+/* --- adding up -------------------------------------------------------------------------------- */
+
+/* to = from + end - begin */
+static inline void add_difference(uint64_t *restrict to, const uint64_t *restrict from,
+				  const uint64_t *restrict end, const uint64_t *restrict begin,
+				  int n)
+{
+	for (int w = 0; w < n; w++)
+		to[w] = from[w] + end[w] - begin[w];
+}
+
+__attribute__((noinline)) static void add_exclusive(const struct hpm_section *section,
+						    struct hpm_raw_copy *to,
+						    const struct hpm_raw_copy *from,
+						    const uint64_t *words, uint64_t wall, int n,
+						    int is_lost)
+{
+	to->exclusive_count = from->exclusive_count;
+	to->exclusive_ticks = from->exclusive_ticks;
+	memcpy(to->word + n, from->word + n, (size_t)n * sizeof(*words));
+	if (!section->is_tracked)
+		return;
+	to->exclusive_count++;
+	if (wall > section->covered_ticks)
+		to->exclusive_ticks += wall - section->covered_ticks;
+	for (int w = 0; !is_lost && w < n; w++)
+		to->word[n + w] += words[w] - section->begin[w] - section->covered[w];
+}
+
+/* Into the copy that does not hold; then it does. */
+static inline void add_up(const struct hpm_engine *engine, struct hpm_section *section,
+			  const uint64_t *words, uint64_t ticks, int failed)
+{
+	const int n = engine->layout.n_words;
+	struct hpm_raw_slot *slot = section->slot;
+	const uint32_t sequence = atomic_load_explicit(&slot->sequence, memory_order_relaxed);
+	const struct hpm_raw_copy *old = hpm_raw_copy_of(slot, (uint32_t)n, sequence);
+	struct hpm_raw_copy *new = hpm_raw_copy_of(slot, (uint32_t)n, sequence + 1);
+	const uint64_t begin = section->begin_ticks;
+	const uint64_t wall = ticks > begin ? ticks - begin : 0;
+	const int is_lost = failed || section->was_lost;
+
+	new->count = old->count + 1;
+	new->wall_ticks = old->wall_ticks + wall;
+	new->first_ticks = old->count ? old->first_ticks : begin;
+	new->last_ticks = ticks;
+	new->lost = old->lost + (uint64_t)is_lost;
+	if (!is_lost)
+		add_difference(new->word, old->word, words, section->begin, n);
+	else
+		memcpy(new->word, old->word, (size_t)n * sizeof(*words));
+	if (slot->is_exclusive)
+		add_exclusive(section, new, old, words, wall, n, is_lost);
+	atomic_store_explicit(&slot->sequence, sequence + 1, memory_order_release);
+}
+
+static void forget_cover(struct hpm_section *section, int n_words)
+{
+	memset(section->covered, 0, (size_t)n_words * sizeof(*section->covered));
+	section->covered_ticks = 0;
+}
+
+/* --- start and stop --------------------------------------------------------------------------- */
+
+/* The parent's part of a start or stop on `words`, unless that is of another thread. */
+static void tell_parent(const struct hpm_engine *engine, struct hpm_section *section, relate *tell,
+			const uint64_t *words, uint64_t ticks, int failed)
+{
+	struct hpm_section *parent = section->parent;
+
+	if (!parent || parent->context != section->context)
+		return;
+	parent->was_lost |= failed && parent->is_tracked;
+	tell(parent, engine->layout.n_words, words, ticks);
+}
+
+/* Says it to a parent on another thread; without any lock held. */
+static void tell_far_parent(const struct hpm_engine *engine, struct hpm_section *section,
+			    struct hpm_section *parent, relate *tell)
+{
+	if (parent && parent->context != section->context)
+		tell_other_thread(engine, parent, tell, now());
+}
+
+static void begin(const struct hpm_engine *engine, struct hpm_thread *thread,
+		  struct hpm_section *section)
+{
+	struct hpm_context *context = section->context;
+	const int is_own = !context->thread || context->thread == thread;
+
+	section->starter = thread;
+	section->is_tracked = engine->is_exclusive || section->slot->is_exclusive;
+	section->slot->parent = section->parent ? section->parent->id : 0;
+	section->slot->is_active = 1;
+	if (context->thread)
+		context->thread->active++;
+	section->was_lost =
+		!context->is_open || hpm_context_read(engine, context, is_own, section->begin);
+	section->begin_ticks = now();
+	put_usage(section, is_own, engine->layout.n_words, section->begin, section->begin_ticks);
+	section->depth = 1;
+	if (section->children && section->is_tracked)
+		begin_cover(section, engine->layout.n_words, section->begin, section->begin_ticks);
+	tell_parent(engine, section, child_begins, section->begin, section->begin_ticks,
+		    section->was_lost);
+}
+
+void hpm_start(const char *caller, enum hpm_kind kind, int id, int parent, const char *label,
+	       size_t length)
+{
+	struct hpm_thread *thread = hpm_enter(caller, id);
+	struct hpm_section *section, *far = NULL;
+	struct hpm_engine *engine;
+	struct hpm_context *context;
+	struct hpm_frames *frames;
+	uint64_t entry = 0;
+
+	if (!thread)
+		return;
+	engine = thread->engine;
+	section = find(engine, id);
+	if (!section && (id < 1 || id >= engine->id_limit))
+		section = bad_id(engine, caller, id);
+	else if (!section)
+		section = make(engine, thread, kind, id, label, length);
+	/* To make a section, and to open counters, is no part of what its calls cost. */
+	if (section && weight_of(section->activations))
+		entry = now();
+	if (!section || !is_usable(section, thread, caller, kind))
+		goto out;
+	context = section->context;
+	frames = &thread->frames[kind];
+	hpm_lock_own(engine, context);
+	if (atomic_load_explicit(&engine->state, memory_order_relaxed) != HPM_RUNNING ||
+	    push(engine, frames, section)) {
+		hpm_unlock_own(engine, context);
+		goto out;
+	}
+	if (section->depth) {
+		/* In its own set of time already: only the matching stop ends it. */
+		section->depth++;
+		if (section->weight && entry)
+			section->slot->overhead_ticks += section->weight * (now() - entry);
+		hpm_unlock_own(engine, context);
+		goto out;
+	}
+	section->parent = parent_of(engine, frames, section, caller, parent);
+	if (parent == HPM_ONLY_EXCLUSIVE)
+		section->slot->is_exclusive = 1;
+	far = section->parent;
+	section->weight = weight_of(section->activations++);
+	begin(engine, thread, section);
+	/* begin_ticks is the end of this call but for this addition. */
+	if (entry)
+		section->slot->overhead_ticks += section->weight * (section->begin_ticks - entry);
+	hpm_unlock_own(engine, context);
+	tell_far_parent(engine, section, far, child_begins);
+out:
+	hpm_leave(thread);
+}
+
+/* Ends what is active by a snapshot. Its context is locked. */
+static void end(const struct hpm_engine *engine, struct hpm_section *section, const uint64_t *words,
+		uint64_t ticks, int failed)
+{
+	const int n = engine->layout.n_words;
+
+	section->depth = 0;
+	section->slot->is_active = 0;
+	if (section->context->thread)
+		section->context->thread->active--;
+	if (section->is_covered)
+		end_cover(section, n, words, ticks);
+	add_up(engine, section, words, ticks, failed);
+	if (section->is_tracked)
+		forget_cover(section, n);
+	tell_parent(engine, section, child_ends, words, ticks, failed);
+}
+
+__attribute__((cold)) static void not_started(struct hpm_section *section, const char *caller,
+					      int id)
+{
+	hpm_error(section, HPM_NOT_STARTED,
+		  "%s(%d): the section is not active; start it before, and stop it once for every "
+		  "start",
+		  caller, id);
+}
+
+void hpm_stop(const char *caller, enum hpm_kind kind, int id)
+{
+	const uint64_t entry = now();
+	struct hpm_thread *thread = hpm_enter(caller, id);
+	struct hpm_section *section, *far = NULL;
+	struct hpm_engine *engine;
+	struct hpm_context *context;
+	int failed, is_own;
+
+	if (!thread)
+		return;
+	engine = thread->engine;
+	section = find(engine, id);
+	if (!section) {
+		if (id < 1 || id >= engine->id_limit)
+			bad_id(engine, caller, id);
+		else
+			not_started(NULL, caller, id);
+		goto out;
+	}
+	if (!is_usable(section, thread, caller, kind))
+		goto out;
+	context = section->context;
+	hpm_lock_own(engine, context);
+	if (!section->depth) {
+		hpm_unlock_own(engine, context);
+		not_started(section, caller, id);
+		goto out;
+	}
+	if (!pop(&thread->frames[kind], section))
+		pop(&section->starter->frames[kind], section);
+	if (section->depth > 1) {
+		section->depth--;
+		section->slot->nested++;
+		if (section->weight)
+			section->slot->overhead_ticks += section->weight * (now() - entry);
+		hpm_unlock_own(engine, context);
+		goto out;
+	}
+	is_own = !context->thread || context->thread == thread;
+	failed = !context->is_open || hpm_context_read(engine, context, is_own, context->scratch);
+	put_usage(section, is_own, engine->layout.n_words, context->scratch, entry);
+	far = section->parent;
+	end(engine, section, context->scratch, entry, failed);
+	if (section->weight)
+		section->slot->overhead_ticks += section->weight * (now() - entry);
+	hpm_unlock_own(engine, context);
+	tell_far_parent(engine, section, far, child_ends);
+out:
+	hpm_leave(thread);
+}
+
+void hpm_stop_all(struct hpm_engine *engine)
+{
+	const int before = errno;
+	for (int id = 1; id < engine->id_limit; id++) {
+		struct hpm_section *section = engine->section[id];
+		struct hpm_section *far;
+		struct hpm_context *context;
+		uint64_t *words, ticks;
+		int failed;
+
+		if (!section || !section->depth)
+			continue;
+		context = section->context;
+		hpm_lock(engine, context);
+		if (!section->depth) {
+			hpm_unlock(engine, context);
+			continue;
+		}
+		words = context->scratch;
+		ticks = now();
+		failed = !context->is_open || hpm_context_read(engine, context, 0, words);
+		put_usage(section, !context->thread || context->thread == hpm_self,
+			  engine->layout.n_words, words, ticks);
+		far = section->parent;
+		end(engine, section, words, ticks, failed);
+		hpm_unlock(engine, context);
+		tell_far_parent(engine, section, far, child_ends);
+	}
+	errno = before;
+}
+
+/* --- looking ---------------------------------------------------------------------------------- */
+
+void hpm_get(const char *caller, int n, double *seconds, long long *values)
+{
+	const int before = errno;
+	struct hpm_thread *thread = hpm_enter(caller, 0);
+	const struct hpm_raw *raw;
+	struct hpm_context *context;
+	struct hpm_engine *engine;
+	int events;
+
+	if (!thread)
+		return;
+	engine = thread->engine;
+	context = &thread->context;
+	raw = &engine->file.raw;
+	events = (int)raw->header->n_events;
+	if (!context->is_open && !context->error) {
+		pthread_mutex_lock(&engine->mutex);
+		hpm_context_open(engine, context);
+		pthread_mutex_unlock(&engine->mutex);
+	}
+	hpm_lock_own(engine, context);
+	if (!context->is_open || hpm_context_read(engine, context, 1, context->scratch))
+		events = 0;
+	for (int w = 0; events && w < engine->layout.n_words; w++)
+		context->scratch[w] -= context->zero[w];
+	if (n < 0)
+		n = (int)raw->header->n_events;
+	for (int e = 0; values && e < n; e++) {
+		hpm_event_info info;
+
+		values[e] = -1;
+		if (e >= events)
+			continue;
+		hpm_event_value(raw, (uint32_t)e, context->scratch, &info);
+		if (info.how != HPM_UNAVAILABLE && info.value > -0x1p63 && info.value < 0x1p63)
+			values[e] = (long long)info.value;
+	}
+	if (seconds)
+		*seconds = (double)(gn_clock_ns() - engine->init_ns) / 1e9;
+	hpm_unlock_own(engine, context);
+	hpm_leave(thread);
+	errno = before;
+}

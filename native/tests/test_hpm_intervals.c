@@ -1,0 +1,212 @@
+/*
+ * Inclusive and exclusive values against an independent computation: the test keeps a list of what
+ * it did (which sections were active, who was whose child, how many pages it touched) and works out
+ * from that list alone what every section must have counted, by the guide's definition (3.6.3).
+ */
+#include "hpm.h"
+
+#include "random.h"
+
+#define SECTIONS 8
+#define STEPS_MAX 4000
+#define EVENT "page-faults"
+
+/* What was so between one call and the next. */
+struct step {
+	int pages;
+	int active[SECTIONS + 1];
+	int parent[SECTIONS + 1]; /* of the present activation */
+};
+
+static struct step step[STEPS_MAX];
+static int steps;
+
+/* The model: starts that were not stopped, last one at the end. */
+static int stack[STEPS_MAX], depth[SECTIONS + 1], parent[SECTIONS + 1], starts[SECTIONS + 1];
+static int frames;
+
+static void note(int pages)
+{
+	CHECK(steps < STEPS_MAX);
+	step[steps].pages = pages;
+	for (int s = 1; s <= SECTIONS; s++) {
+		step[steps].active[s] = depth[s] > 0;
+		step[steps].parent[s] = parent[s];
+	}
+	steps++;
+}
+
+static void model_start(int id, int par)
+{
+	if (!depth[id]++) {
+		if (par == HPM_AUTO_PARENT || par == HPM_ONLY_EXCLUSIVE)
+			parent[id] = frames ? stack[frames - 1] : 0;
+		else
+			parent[id] = par == HPM_NO_PARENT ? 0 : par;
+	}
+	stack[frames++] = id;
+	starts[id]++;
+}
+
+static void model_stop(int id)
+{
+	int at = frames - 1;
+
+	while (stack[at] != id)
+		at--;
+	for (frames--; at < frames; at++)
+		stack[at] = stack[at + 1];
+	depth[id]--;
+}
+
+static double expected(int id, int is_exclusive)
+{
+	double total = 0;
+
+	for (int i = 0; i < steps; i++) {
+		int is_covered = 0;
+
+		for (int s = 1; s <= SECTIONS; s++)
+			is_covered |= s != id && step[i].active[s] && step[i].parent[s] == id;
+		if (step[i].active[id] && !(is_exclusive && is_covered))
+			total += step[i].pages;
+	}
+	return total;
+}
+
+static void check_value(int id, int is_exclusive)
+{
+	const double value = value_of(item_of(id, is_exclusive), EVENT);
+	const double wanted = expected(id, is_exclusive);
+
+	if (value < wanted || value > wanted + own_pages()) {
+		fprintf(stderr, "section %d: %g instead of %g\n", id, value, wanted);
+		CHECK(0);
+	}
+}
+
+static void check_all(int is_exclusive)
+{
+	for (int s = 1; s <= SECTIONS; s++) {
+		if (!starts[s]) {
+			CHECK(!item_of(s, 0));
+			continue;
+		}
+		check_value(s, 0);
+		if (is_exclusive)
+			check_value(s, 1);
+		else
+			CHECK(!item_of(s, 1));
+	}
+}
+
+typedef void start_function(int id, int par, const char *label);
+typedef void stop_function(int id);
+
+/* Every section once, so that no first call faults in what it needs while another one counts. */
+static void warm(start_function *start, stop_function *stop)
+{
+	memset(step, 1, sizeof(step));
+	memset(stack, 1, sizeof(stack));
+	for (int round = 0; round < 2; round++) {
+		start(101, HPM_AUTO_PARENT, "warm");
+		start(102, 101, "child");
+		start(102, 101, "");
+		stop(101);
+		start(101, HPM_ONLY_EXCLUSIVE, "");
+		stop(102);
+		stop(102);
+		stop(101);
+	}
+	touch_pages(1);
+	for (int s = 1; s <= SECTIONS; s++) {
+		start(s, HPM_AUTO_PARENT, "section");
+		stop(s);
+	}
+}
+
+static void play(int n, start_function *start, stop_function *stop)
+{
+	for (int i = 0; i < n; i++) {
+		const int id = 1 + (int)random_below(SECTIONS);
+		const int pages = (int)random_below(4);
+
+		if (random_below(2) && frames < 40) {
+			static const int kinds[] = {HPM_AUTO_PARENT, HPM_AUTO_PARENT, HPM_NO_PARENT,
+						    HPM_ONLY_EXCLUSIVE, 0};
+			int par = kinds[random_below(5)];
+
+			if (!par)
+				par = 1 + (int)random_below(SECTIONS);
+			if (par == id)
+				par = HPM_AUTO_PARENT;
+			start(id, par, "again");
+			model_start(id, par);
+		} else if (depth[id]) {
+			stop(id);
+			model_stop(id);
+		}
+		if (pages)
+			touch_pages((size_t)pages);
+		note(pages);
+	}
+	for (int s = 1; s <= SECTIONS; s++) {
+		while (depth[s]) {
+			stop(s);
+			model_stop(s);
+		}
+	}
+}
+
+static void intervals(start_function *start, stop_function *stop, uint32_t seed)
+{
+	random_state = seed;
+	setenv("HPM_EXCLUSIVE_VALUES", "yes", 1);
+	setenv("GNOMON_EVENTS", EVENT ",task-clock", 1);
+	enter_folder();
+	hpmInit(0, "intervals");
+	warm(start, stop);
+	play((int)check_work(1500), start, stop);
+	hpmTerminate(0);
+	CHECK_EQ(hpm_error_count, 0);
+	for (int s = 1; s <= SECTIONS; s++)
+		CHECK_EQ(item_of(s, 0)->count, starts[s] + 1);
+	check_all(1);
+	free_measured();
+	leave_folder(NULL);
+}
+
+static void test_thread_sections(void)
+{
+	intervals(hpmTstartx, hpmTstop, 1);
+}
+
+static void test_process_sections(void)
+{
+	intervals(hpmStartx, hpmStop, 2);
+}
+
+static void test_many_random_sequences(void)
+{
+	for (unsigned int seed = 3; seed < 3 + check_work(10); seed++) {
+		const pid_t child = fork();
+		int status;
+
+		CHECK(child >= 0);
+		if (!child) {
+			intervals(seed % 2 ? hpmTstartx : hpmStartx, seed % 2 ? hpmTstop : hpmStop,
+				  seed);
+			_exit(0);
+		}
+		CHECK_EQ(waitpid(child, &status, 0), child);
+		CHECK_EQ(status, 0);
+	}
+}
+
+int main(void)
+{
+	RUN(test_thread_sections);
+	RUN(test_process_sections);
+	RUN(test_many_random_sequences);
+	return check_result;
+}

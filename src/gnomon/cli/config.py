@@ -1,0 +1,72 @@
+"""`gnomon config`: how to compile and link with Gnomon's libraries, without pkg-config or CMake."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from gnomon.cli.parsing import HelpFormatter
+from gnomon.errors import UsageError
+
+_LIBRARIES = ("hpm", "gnomon")
+_FORTRAN = {"hpm": "f_hpm.F90", "gnomon": "gnomon.F90"}
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of `gnomon config`."""
+    p = argparse.ArgumentParser(
+        prog="gnomon config",
+        description="Print what a compiler needs to use libhpm (sections, as IBM's HPM has them) "
+        "or libgnomon (event sets): cc $(gnomon config --cflags --libs hpm) prog.c",
+        formatter_class=HelpFormatter,
+        allow_abbrev=False,
+    )
+    p.add_argument("library", choices=_LIBRARIES, help="which library")
+    p.add_argument("--cflags", action="store_true", help="options of the compiler")
+    p.add_argument("--libs", action="store_true", help="options of the linker")
+    p.add_argument("--static", action="store_true", help="with --libs: of the static library")
+    p.add_argument("--fortran", action="store_true", help="the path of the Fortran module's source")
+    p.add_argument("--libdir", action="store_true", help="the folder of the libraries")
+    p.add_argument("--includedir", action="store_true", help="the folder of the headers")
+    return p
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the options that were asked for on one line and return 0.
+
+    Raises:
+        UsageError: nothing was asked for, or a path holds what a shell would take apart.
+    """
+    import gnomon
+
+    package = Path(gnomon.__path__[0])
+    words = _words(package, arguments)
+    if not words:
+        raise UsageError("config: nothing is asked for; give --cflags, --libs or both")
+    if any(" " in word or "'" in word for word in words):
+        raise UsageError(
+            f"config: {package} has a blank in its path, which shells take apart; "
+            "install Gnomon elsewhere, or use pkg-config"
+        )
+    print(" ".join(words))
+    return 0
+
+
+def _words(package: Path, arguments: argparse.Namespace) -> list[str]:
+    name = arguments.library
+    lib, include = package / "lib", package / "include"
+    words: list[str] = []
+    if arguments.cflags:
+        words += [f"-I{include / 'gnomon'}"] if name == "hpm" else []
+        words.append(f"-I{include}")
+    if arguments.libs and arguments.static:
+        words += [str(lib / f"lib{name}.a"), "-lpthread", "-ldl", "-lm"]
+    elif arguments.libs:
+        words += [f"-L{lib}", f"-l{name}", f"-Wl,-rpath,{lib}"]
+    if arguments.fortran:
+        words.append(str(package / "fortran" / _FORTRAN[name]))
+    if arguments.libdir:
+        words.append(str(lib))
+    if arguments.includedir:
+        words.append(str(include))
+    return words

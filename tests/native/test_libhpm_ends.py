@@ -1,0 +1,196 @@
+"""What libhpm leaves when programs fork, exit, execute others and are killed."""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from hpm_programs import CLEAN, GNOMON, compile_c, rows, run, value
+
+ENDS = """
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "libhpm.h"
+#include "../pages.h"
+
+int main(int argc, char **argv)
+{
+	const char *end = argc > 1 ? argv[1] : "";
+	pid_t child = 0;
+
+	hpmInit(0, "ends");
+	hpmStart(1, "all");
+	hpmTstart(2, "thread");
+	touch(50);
+	hpmTstop(2);
+	if (!strcmp(end, "fork") || !strcmp(end, "fork-init") || !strcmp(end, "fork-silent"))
+		child = fork();
+	else
+		child = -1;
+	if (!child) {
+		if (!strcmp(end, "fork-silent"))
+			return 0;
+		if (!strcmp(end, "fork-init"))
+			hpmInit(0, "mine");
+		hpmTstart(2, "child's");
+		touch(7);
+		hpmTstop(2);
+		hpmStart(3, "child's");
+		hpmStop(3);
+		return hpm_error_count;
+	}
+	if (child > 0) {
+		int status;
+
+		if (waitpid(child, &status, 0) != child || status)
+			return 9;
+		touch(20);
+	}
+	hpmStop(1);
+	hpmTstart(4, "open at the end");
+	touch(30);
+	fflush(NULL);
+	if (!strcmp(end, "kill"))
+		kill(getpid(), SIGKILL);
+	if (!strcmp(end, "_exit"))
+		_exit(0);
+	if (!strcmp(end, "exec"))
+		execlp("true", "true", (char *)NULL);
+	return hpm_error_count;
+}
+"""
+
+PAGES = """
+#include <sys/mman.h>
+static void touch(int n)
+{
+	volatile char *pages = mmap(0, (size_t)n * 4096, 3, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	madvise((void *)pages, (size_t)n * 4096, MADV_NOHUGEPAGE);
+	for (int i = 0; i < n; i++)
+		pages[i * 4096] = 1;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def ends(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a program that ends as it is told to."""
+    folder = tmp_path_factory.mktemp("ends")
+    (folder / "pages.h").write_text(PAGES)
+    return compile_c(folder, ENDS.replace("../pages.h", "pages.h"), name="ends")
+
+
+WANTED = {"GNOMON_EVENTS": "page-faults", "HPM_CSV_OUTPUT": "yes"}
+
+
+def check_complete(table: list[dict[str, str]]) -> None:
+    assert 50 <= value(table, 2, "page-faults") <= 60
+    assert value(table, 1, "page-faults") >= 50
+
+
+def test_exit_writes_what_hpm_terminate_would_have(ends: Path, tmp_path: Path) -> None:
+    assert run(ends, folder=tmp_path, **WANTED).stderr == ""
+    table = rows(tmp_path / "ends.csv")
+    check_complete(table)
+    # What is active at the end is stopped then.
+    assert value(table, 4, "page-faults") >= 30
+    assert [file.name for file in tmp_path.iterdir()] == ["ends.csv"]
+
+
+@pytest.mark.parametrize("end", ["kill", "_exit", "exec"])
+def test_repair_writes_it_where_nobody_could(ends: Path, tmp_path: Path, end: str) -> None:
+    run(ends, end, folder=tmp_path, status=-signal.SIGKILL if end == "kill" else 0, **WANTED)
+    assert [file.name for file in tmp_path.iterdir()] == ["ends.hpmraw"]
+    # The variables are those of the program, not those of now.
+    assert run(GNOMON, "repair", "ends.hpmraw", folder=tmp_path).stdout == "./ends\n"
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["ends.csv", "ends.hpmraw"]
+    table = rows(tmp_path / "ends.csv")
+    check_complete(table)
+    assert "4" not in {row["section"] for row in table}
+    run(GNOMON, "repair", "-o", "other", "ends.hpmraw", folder=tmp_path)
+    assert rows(tmp_path / "other.csv") == table
+
+
+def test_repair_tells_what_is_lost(ends: Path, tmp_path: Path) -> None:
+    run(ends, "kill", folder=tmp_path, status=-signal.SIGKILL, GNOMON_EVENTS="page-faults")
+    run(GNOMON, "repair", "ends.hpmraw", folder=tmp_path)
+    text = (tmp_path / "ends.hpm").read_text()
+    assert "the program ended without hpmTerminate" in text
+    assert "section 4 open at the end was active at the end" in text
+    assert (tmp_path / "ends.viz").exists()
+
+
+@pytest.mark.parametrize("end", ["fork", "fork-init", "fork-silent"])
+def test_a_forked_child_begins_afresh(ends: Path, tmp_path: Path, end: str) -> None:
+    done = run(ends, end, folder=tmp_path, **WANTED)
+    assert done.stderr == ""
+    names = {file.name for file in tmp_path.iterdir()}
+    assert "ends.csv" in names
+    table = rows(tmp_path / "ends.csv")
+    check_complete(table)
+    assert "3" not in {row["section"] for row in table}
+    # The parent's section of all processes counts its child, too.
+    assert value(table, 1, "page-faults") >= 70 + (0 if end == "fork-silent" else 7)
+    if end == "fork-silent":
+        assert names == {"ends.csv"}
+        return
+    mine = [name for name in names if re.fullmatch(r"(ends|mine)_\d+\.csv", name)]
+    assert len(mine) == 1
+    assert len(names) == 2
+    theirs = rows(tmp_path / mine[0])
+    assert 7 <= value(theirs, 2, "page-faults") <= 30
+    assert {row["process"] for row in theirs} == {mine[0][5:-4]}
+
+
+def test_a_raw_file_that_is_there_stays(ends: Path, tmp_path: Path) -> None:
+    run(ends, "kill", folder=tmp_path, status=-signal.SIGKILL, **WANTED)
+    before = (tmp_path / "ends.hpmraw").read_bytes()
+    run(ends, "kill", folder=tmp_path, status=-signal.SIGKILL, **WANTED)
+    assert (tmp_path / "ends.hpmraw").read_bytes() == before
+    names = [file.name for file in tmp_path.iterdir() if file.name != "ends.hpmraw"]
+    assert len(names) == 1
+    assert re.fullmatch(r"ends_.+_\d+\.hpmraw", names[0])
+
+
+LONG = """
+#include <stdio.h>
+#include "libhpm.h"
+int main(void)
+{
+	hpmInit(0, "long");
+	puts("ready");
+	fflush(stdout);
+	for (;;) {
+		hpmTstart(1, "loop");
+		hpmTstop(1);
+	}
+}
+"""
+
+
+def test_kills_at_any_moment_leave_a_whole_file(tmp_path: Path) -> None:
+    program = compile_c(tmp_path, LONG)
+    for turn in range(20):
+        process = subprocess.Popen(
+            [program], cwd=tmp_path, env=CLEAN | WANTED, stdout=subprocess.PIPE
+        )
+        assert process.stdout
+        process.stdout.readline()
+        if not turn:
+            refused = run(GNOMON, "repair", "long.hpmraw", folder=tmp_path, status=1)
+            assert f"process {process.pid} still writes it; wait for its end" in refused.stderr
+        process.kill()
+        process.communicate()
+        run(GNOMON, "repair", "long.hpmraw", folder=tmp_path)
+        if (tmp_path / "long.csv").exists():
+            table = rows(tmp_path / "long.csv")
+            if any(row["section"] == "1" for row in table):
+                assert value(table, 1, "page-faults") >= 0
+        (tmp_path / "long.hpmraw").unlink()
