@@ -77,8 +77,8 @@ def test_one_group_in_detail() -> None:
 
 def test_groups_of_other_cpus_are_listed_when_asked_for() -> None:
     rows = json.loads(gnomon("groups", "--json", "--all").stdout)["groups"]
-    bound = {row["name"]: row["cpus"] for row in rows if row["cpus"]}
-    assert bound["TOPDOWN2"] == ["spr", "emr", "gnr"]
+    bound = [row["cpus"] for row in rows if row["name"] == "TOPDOWN2"]
+    assert ["spr", "emr", "gnr"] in bound
     text = gnomon("groups", "--all").stdout
     assert "CPUs: spr, emr, gnr\n" in text
 

@@ -65,7 +65,7 @@ def test_counters_become_their_events(tmp_path: Path) -> None:
         "FP_ARITH_INST_RETIRED_128B_PACKED_DOUBLE",
         "L1D_PEND_MISS_PENDING:e",
         "LLC_LOOKUP_ANY@CBOX0C0:STATE=0x1",
-        "power/energy-pkg/",
+        "power:::energy-pkg",
         "uncore_imc_3/cas_count_write/",
     )
     assert found.notes == ()
@@ -77,7 +77,7 @@ def test_counters_become_their_events(tmp_path: Path) -> None:
         "DP [MFLOP/s]": "1.0E-06*(FP_ARITH_INST_RETIRED_128B_PACKED_DOUBLE*2.0)/wall_seconds",
         "Misses": "L1D_PEND_MISS_PENDING_e",
         "Lookups": "LLC_LOOKUP_ANY_CBOX0C0_STATE_0x1+LLC_LOOKUP_ANY_CBOX0C0_STATE_0x1",
-        "Power [W]": "power_energy_pkg_/wall_seconds",
+        "Power [W]": "power___energy_pkg/wall_seconds",
         "Memory write [MBytes/s]": "1.E-06*(uncore_imc_3_cas_count_write_)*64.0/wall_seconds",
     }
     units = {metric.name: metric.unit for metric in found.metrics.definitions}

@@ -147,7 +147,7 @@ def spellings(counter: str, event: str) -> tuple[str, ...]:
     if options and options != "EDGEDETECT":
         return (f"{event}@{counter}",)
     if kind == "PWR" and event in _ENERGY:
-        return (f"power/{_ENERGY[event]}/",)
+        return (f"power:::{_ENERGY[event]}",)
     box = re.fullmatch(r"MBOX([0-9]+)C[0-9]+", register)
     if box and event in _MEMORY:
         return tuple(f"uncore_imc_{number}/{_MEMORY[event]}/" for number in (box[1],))
