@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from commands import HPMCOUNT, run
-from lxml import etree  # type: ignore[import-untyped]
+from lxml import etree
 
 import gnomon.hpm
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import GNOMON, counted, gnomon, perf_program, run, values
+from commands import GNOMON, HPMCOUNT, counted, gnomon, perf_program, run, values
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from test_restricted_rights import WITHOUT_RIGHTS, paranoid  # noqa: F401
 
@@ -360,6 +360,31 @@ def test_cgroups_that_are_none(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "not a cgroup that the kernel counts by" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+# --- what the program finds -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [(GNOMON, "count", "-A", "-I", "20"), (GNOMON, "count", "-a", "-D", "1"),
+     (GNOMON, "count", "-g", "5,6", "--turns", "10"), (GNOMON, "count", "-g", "5,6", "-r", "1"),
+     (HPMCOUNT, "-g", "5,6"), (HPMCOUNT, "-o", "out", "-r", "1")],
+    ids=lambda tool: " ".join(map(str, tool)).rpartition("/")[2],
+)  # fmt: skip
+def test_program_finds_the_world_as_it_was(
+    tool: tuple[str, ...], programs: Programs, tmp_path: Path
+) -> None:
+    """Descriptors, limits, environment and signals are those without us."""
+    watch = "grep -E '^(Sig|Shd)(Blk|Ign|Cgt)' /proc/self/status; ulimit -Sa; env | sort"
+    script = f"{programs('descriptors')} fds; {watch}"
+    plain = run("sh", "-c", script, cwd=tmp_path)
+    fds = [line.split()[:3] for line in (tmp_path / "fds").read_text().splitlines()]
+    seen = run(*tool, "sh", "-c", script, cwd=tmp_path)
+    assert seen.returncode == 0
+    assert seen.stdout.startswith(plain.stdout)
+    # The pipes are others.
+    assert [line.split()[:3] for line in (tmp_path / "fds").read_text().splitlines()] == fds
 
 
 # --- options that do not go together --------------------------------------------------------------

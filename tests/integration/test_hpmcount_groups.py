@@ -92,7 +92,7 @@ def test_formulas(options: tuple[str, ...], tmp_path: Path) -> None:
 def test_lists(tmp_path: Path) -> None:
     groups = hpmcount("-l", cwd=tmp_path)
     assert groups.returncode == 0
-    assert re.search(r"^  6  PAGEFAULTS ", groups.stdout, re.M)
+    assert re.search(r"^  6  PAGEFAULTS\b", groups.stdout, re.M)
     found = hpmcount("-c", cwd=tmp_path)
     assert found.returncode == 0
     counters, _, listed = found.stdout.partition("\nevents\n")

@@ -10,7 +10,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from lxml import etree  # type: ignore[import-untyped]
+from lxml import etree
 
 import gnomon.hpm
 from gnomon.hpm import sheets
