@@ -17,6 +17,7 @@ from test_restricted_rights import WITHOUT_RIGHTS, paranoid  # noqa: F401
 from gnomon.errors import GnomonError
 from gnomon.hpm.cgroups import hierarchy
 from gnomon.hpm.document import SCHEMA
+from gnomon.hpm.intervals import SCHEMA as INTERVAL_SCHEMA
 
 Programs = Callable[[str], Path]
 FAULTS = ("-e", "page-faults")
@@ -31,7 +32,11 @@ def check_schema(document: dict[str, Any]) -> None:
 def told(text: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Return the intervals and the document of JSON lines."""
     *intervals, document = (json.loads(line) for line in text.splitlines())
-    assert {one["schema"] for one in intervals} <= {"gnomon/interval"}
+    schema = json.loads(INTERVAL_SCHEMA.read_text())
+    Draft202012Validator.check_schema(schema)
+    for one in intervals:
+        problems = Draft202012Validator(schema).iter_errors(one)
+        assert [error.message for error in problems] == []
     check_schema(document)
     return intervals, document
 
@@ -261,6 +266,23 @@ def test_whole_machine_by_cpu_and_alone(tmp_path: Path) -> None:
     assert done.stderr.startswith("\ngnomon count: the whole machine\n")
     failed = gnomon("count", "-a", "-e", "cpu-clock", "--", "sh", "-c", "exit 5")
     assert failed.returncode == 5
+
+
+def test_whole_machine_by_cpu_as_perf_counts_it(programs: Programs, tmp_path: Path) -> None:
+    """Work on one CPU is in that CPU's row; the machine's other work is in both tools' counts."""
+    perf = perf_program()
+    assert perf is not None
+    at = CPUS[-1]
+    program = ("taskset", "-c", str(at), programs("pages"), "60000")
+    document = counted(tmp_path, "-a", "-A", *FAULTS, "--", *program)
+    ours = {row["cpus"][0]: values(row)["page-faults"] for row in document["places"]}
+    file = tmp_path / "perf.csv"
+    run(perf, "stat", "-a", "-A", "-x;", "-o", file, *FAULTS, "--", *program)
+    lines = [ln.split(";") for ln in file.read_text().splitlines() if ln.startswith("CPU")]
+    theirs = {int(fields[0][3:]): float(fields[1]) for fields in lines}
+    assert set(ours) == set(theirs) == set(CPUS)
+    for counts in (ours, theirs):
+        assert counts[at] >= 60000
 
 
 @pytest.mark.parametrize("level", [1, 2])

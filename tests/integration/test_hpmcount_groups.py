@@ -218,7 +218,7 @@ def test_one_group_an_execution(tmp_path: Path) -> None:
     script = "echo ran >> log"
     done = hpmcount("-o", "o", "-g", "5,6", "-r", "1", "sh", "-c", script, cwd=tmp_path, **FILES)
     assert (tmp_path / "log").read_text() == "ran\n" * 2
-    assert "2 groups, 1 repetitions, 2 executions" in done.stdout
+    assert "2 groups × 1 = 2 executions" in done.stdout
     table = rows(tmp_path / "o.csv")
     assert {r["how"] for r in table if r["kind"] == "event" and r["value"]} == {"counted"}
     assert {r["group"] for r in table if r["kind"] == "event"} == {"5 SCHED", "6 PAGEFAULTS"}

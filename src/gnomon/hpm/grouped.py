@@ -73,13 +73,15 @@ def run_apart(
         joined.append(_joined(groups[: len(executions)], executions))
         if joined[-1].interrupted:
             break
-    made = sum(len(one.parts) for one in joined)
-    note = (
-        f"one group an execution: {len(groups)} groups, {times} repetitions, {made} executions in "
-        "all; times are the mean over a repetition's"
-    )
+    made, meant = sum(len(one.parts) for one in joined), len(groups) * times
+    notes = [
+        f"one group an execution: {len(groups)} groups × {times} = {meant} executions; times are "
+        "the mean over the groups"
+    ]
+    if made < meant:
+        notes.append(f"interrupted: {made} of {meant} executions")
     last = joined[-1]
-    joined[-1] = last._replace(notes=(note, *last.notes))
+    joined[-1] = last._replace(notes=(*notes, *last.notes))
     return joined
 
 
