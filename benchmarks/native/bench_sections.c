@@ -73,7 +73,8 @@ static void find_papi(void)
 		papi.begin = NULL;
 }
 
-/* Nanoseconds of one of CALLS. No function in between, whose return would cost more after a system call.
+/* Nanoseconds of one of CALLS. No function in between, whose return would cost more after a system
+ * call.
  */
 #define TIME(what)                                                                                 \
 	__extension__({                                                                            \

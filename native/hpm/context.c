@@ -56,10 +56,16 @@ void *hpm_take(struct hpm_engine *engine, size_t bytes)
 
 static const struct timespec moment = {.tv_nsec = 20000};
 
-void hpm_wait_for(const struct hpm_engine *engine, struct hpm_context *context)
+void hpm_lock_by_mutex(struct hpm_context *context)
 {
-	(void)engine;
-	pthread_mutex_lock(&context->claim);
+	if (context->locking == HPM_BY_MUTEX)
+		pthread_mutex_lock(&context->claim);
+}
+
+void hpm_unlock_by_mutex(struct hpm_context *context)
+{
+	if (context->locking == HPM_BY_MUTEX)
+		pthread_mutex_unlock(&context->claim);
 }
 
 void hpm_wait_for_claim(struct hpm_context *context)
@@ -73,23 +79,25 @@ void hpm_wait_for_claim(struct hpm_context *context)
 	}
 }
 
-void hpm_lock(const struct hpm_engine *engine, struct hpm_context *context)
+void hpm_lock(struct hpm_context *context)
 {
-	if (!engine->uses_locks)
+	if (context->locking != HPM_BY_STORES) {
+		hpm_lock_by_mutex(context);
 		return;
+	}
 	pthread_mutex_lock(&context->claim);
-	if (!engine->has_barrier || !context->thread)
-		return;
 	atomic_store(&context->is_claimed, 1);
 	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 	while (atomic_load(&context->is_held))
 		nanosleep(&moment, NULL);
 }
 
-void hpm_unlock(const struct hpm_engine *engine, struct hpm_context *context)
+void hpm_unlock(struct hpm_context *context)
 {
-	if (!engine->uses_locks)
+	if (context->locking != HPM_BY_STORES) {
+		hpm_unlock_by_mutex(context);
 		return;
+	}
 	atomic_store(&context->is_claimed, 0);
 	pthread_mutex_unlock(&context->claim);
 }
@@ -374,6 +382,9 @@ int hpm_context_make(struct hpm_engine *engine, struct hpm_context *context, enu
 	context->kind = kind;
 	context->thread = thread;
 	context->quick_fd = -1;
+	context->locking = !engine->uses_locks		   ? HPM_NOT_AT_ALL
+			   : thread && engine->has_barrier ? HPM_BY_STORES
+							   : HPM_BY_MUTEX;
 	pthread_mutex_init(&context->claim, NULL);
 	context->zero = hpm_take(engine, words + 1);
 	context->scratch = hpm_take(engine, words + 1);

@@ -40,6 +40,13 @@ struct hpm_layout {
 	struct hpm_pack *pack;
 };
 
+/* How a context is locked by those who mostly do. */
+enum hpm_locking {
+	HPM_BY_STORES, /* a thread's own */
+	HPM_BY_MUTEX,
+	HPM_NOT_AT_ALL, /* HPM_USE_PTHREAD_MUTEX=no */
+};
+
 /* Counters that are open: a thread's own, or those of all threads and processes. */
 struct hpm_context {
 	/*
@@ -49,6 +56,7 @@ struct hpm_context {
 	_Atomic int is_held;
 	_Atomic int is_claimed;
 	pthread_mutex_t claim; /* of those who claim it */
+	enum hpm_locking locking;
 	enum hpm_kind kind;
 	int quick_fd; /* one read(2) of so many bytes of it gives the snapshot; -1: more is needed
 		       */
@@ -206,8 +214,8 @@ static inline int hpm_context_read(const struct hpm_engine *engine,
 	return hpm_context_read_all(engine, context, is_own, words);
 }
 
-__attribute__((cold)) void hpm_wait_for(const struct hpm_engine *engine,
-					struct hpm_context *context);
+__attribute__((cold)) void hpm_lock_by_mutex(struct hpm_context *context);
+__attribute__((cold)) void hpm_unlock_by_mutex(struct hpm_context *context);
 __attribute__((cold)) void hpm_wait_for_claim(struct hpm_context *context);
 
 /*
@@ -215,33 +223,29 @@ __attribute__((cold)) void hpm_wait_for_claim(struct hpm_context *context);
  * whoever else wants it says so and makes the kernel order the memory of all threads
  * (membarrier(2)) before it looks whether the thread has it.
  */
-static inline void hpm_lock_own(const struct hpm_engine *engine, struct hpm_context *context)
+static inline void hpm_lock_own(struct hpm_context *context)
 {
-	if (!engine->uses_locks)
-		return;
-	if (!engine->has_barrier || !context->thread) {
-		hpm_wait_for(engine, context);
+	if (__builtin_expect(context->locking != HPM_BY_STORES, 0)) {
+		hpm_lock_by_mutex(context);
 		return;
 	}
 	atomic_store_explicit(&context->is_held, 1, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
-	if (atomic_load_explicit(&context->is_claimed, memory_order_acquire))
+	if (__builtin_expect(atomic_load_explicit(&context->is_claimed, memory_order_acquire), 0))
 		hpm_wait_for_claim(context);
 }
 
-static inline void hpm_unlock_own(const struct hpm_engine *engine, struct hpm_context *context)
+static inline void hpm_unlock_own(struct hpm_context *context)
 {
-	if (!engine->uses_locks)
-		return;
-	if (!engine->has_barrier || !context->thread)
-		pthread_mutex_unlock(&context->claim);
+	if (__builtin_expect(context->locking != HPM_BY_STORES, 0))
+		hpm_unlock_by_mutex(context);
 	else
 		atomic_store_explicit(&context->is_held, 0, memory_order_release);
 }
 
 /* The same by another thread than the context's. */
-void hpm_lock(const struct hpm_engine *engine, struct hpm_context *context);
-void hpm_unlock(const struct hpm_engine *engine, struct hpm_context *context);
+void hpm_lock(struct hpm_context *context);
+void hpm_unlock(struct hpm_context *context);
 
 /* --- life.c ------------------------------------------------------------------------------------*/
 

@@ -255,11 +255,11 @@ static void end_thread(void *argument)
 	if (!engine || thread->engine != engine)
 		return;
 	pthread_mutex_lock(&engine->mutex);
-	hpm_lock_own(engine, &thread->context);
+	hpm_lock_own(&thread->context);
 	thread->has_ended = 1;
 	if (!thread->active)
 		hpm_context_close(engine, &thread->context);
-	hpm_unlock_own(engine, &thread->context);
+	hpm_unlock_own(&thread->context);
 	pthread_mutex_unlock(&engine->mutex);
 }
 
@@ -343,13 +343,13 @@ static void close_all(struct hpm_engine *engine)
 		gn_rotation_stop(engine->rotation);
 	engine->rotation = NULL;
 	engine->layout.rotates = 0;
-	hpm_lock(engine, &engine->process);
+	hpm_lock(&engine->process);
 	hpm_context_close(engine, &engine->process);
-	hpm_unlock(engine, &engine->process);
+	hpm_unlock(&engine->process);
 	for (struct hpm_thread *thread = engine->threads; thread; thread = thread->next) {
-		hpm_lock(engine, &thread->context);
+		hpm_lock(&thread->context);
 		hpm_context_close(engine, &thread->context);
-		hpm_unlock(engine, &thread->context);
+		hpm_unlock(&thread->context);
 	}
 	pthread_mutex_unlock(&engine->mutex);
 }

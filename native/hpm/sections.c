@@ -274,7 +274,7 @@ __attribute__((cold, noinline)) static void tell_other_thread(const struct hpm_e
 {
 	struct hpm_context *context = parent->context;
 
-	hpm_lock(engine, context);
+	hpm_lock(context);
 	if (parent->depth && parent->is_tracked && context->is_open) {
 		if (hpm_context_read(engine, context, 0, context->scratch))
 			parent->was_lost = 1;
@@ -282,7 +282,7 @@ __attribute__((cold, noinline)) static void tell_other_thread(const struct hpm_e
 		ticks = now();
 	}
 	tell(parent, engine->layout.n_words, context->scratch, ticks);
-	hpm_unlock(engine, context);
+	hpm_unlock(context);
 }
 
 /* --- adding up -------------------------------------------------------------------------------- */
@@ -417,10 +417,10 @@ void hpm_start(const char *caller, enum hpm_kind kind, int id, int parent, const
 		goto out;
 	context = section->context;
 	frames = &thread->frames[kind];
-	hpm_lock_own(engine, context);
+	hpm_lock_own(context);
 	if (atomic_load_explicit(&engine->state, memory_order_relaxed) != HPM_RUNNING ||
 	    push(engine, frames, section)) {
-		hpm_unlock_own(engine, context);
+		hpm_unlock_own(context);
 		goto out;
 	}
 	if (section->depth) {
@@ -428,7 +428,7 @@ void hpm_start(const char *caller, enum hpm_kind kind, int id, int parent, const
 		section->depth++;
 		if (section->weight && entry)
 			section->slot->overhead_ticks += section->weight * (now() - entry);
-		hpm_unlock_own(engine, context);
+		hpm_unlock_own(context);
 		goto out;
 	}
 	section->parent = parent_of(engine, frames, section, caller, parent);
@@ -440,7 +440,7 @@ void hpm_start(const char *caller, enum hpm_kind kind, int id, int parent, const
 	/* begin_ticks is the end of this call but for this addition. */
 	if (entry)
 		section->slot->overhead_ticks += section->weight * (section->begin_ticks - entry);
-	hpm_unlock_own(engine, context);
+	hpm_unlock_own(context);
 	tell_far_parent(engine, section, far, child_begins);
 out:
 	hpm_leave(thread);
@@ -496,9 +496,9 @@ void hpm_stop(const char *caller, enum hpm_kind kind, int id)
 	if (!is_usable(section, thread, caller, kind))
 		goto out;
 	context = section->context;
-	hpm_lock_own(engine, context);
+	hpm_lock_own(context);
 	if (!section->depth) {
-		hpm_unlock_own(engine, context);
+		hpm_unlock_own(context);
 		not_started(section, caller, id);
 		goto out;
 	}
@@ -509,7 +509,7 @@ void hpm_stop(const char *caller, enum hpm_kind kind, int id)
 		section->slot->nested++;
 		if (section->weight)
 			section->slot->overhead_ticks += section->weight * (now() - entry);
-		hpm_unlock_own(engine, context);
+		hpm_unlock_own(context);
 		goto out;
 	}
 	is_own = !context->thread || context->thread == thread;
@@ -519,7 +519,7 @@ void hpm_stop(const char *caller, enum hpm_kind kind, int id)
 	end(engine, section, context->scratch, entry, failed);
 	if (section->weight)
 		section->slot->overhead_ticks += section->weight * (now() - entry);
-	hpm_unlock_own(engine, context);
+	hpm_unlock_own(context);
 	tell_far_parent(engine, section, far, child_ends);
 out:
 	hpm_leave(thread);
@@ -538,9 +538,9 @@ void hpm_stop_all(struct hpm_engine *engine)
 		if (!section || !section->depth)
 			continue;
 		context = section->context;
-		hpm_lock(engine, context);
+		hpm_lock(context);
 		if (!section->depth) {
-			hpm_unlock(engine, context);
+			hpm_unlock(context);
 			continue;
 		}
 		words = context->scratch;
@@ -550,7 +550,7 @@ void hpm_stop_all(struct hpm_engine *engine)
 			  engine->layout.n_words, words, ticks);
 		far = section->parent;
 		end(engine, section, words, ticks, failed);
-		hpm_unlock(engine, context);
+		hpm_unlock(context);
 		tell_far_parent(engine, section, far, child_ends);
 	}
 	errno = before;
@@ -578,7 +578,7 @@ void hpm_get(const char *caller, int n, double *seconds, long long *values)
 		hpm_context_open(engine, context);
 		pthread_mutex_unlock(&engine->mutex);
 	}
-	hpm_lock_own(engine, context);
+	hpm_lock_own(context);
 	if (!context->is_open || hpm_context_read(engine, context, 1, context->scratch))
 		events = 0;
 	for (int w = 0; events && w < engine->layout.n_words; w++)
@@ -597,7 +597,7 @@ void hpm_get(const char *caller, int n, double *seconds, long long *values)
 	}
 	if (seconds)
 		*seconds = (double)(gn_clock_ns() - engine->init_ns) / 1e9;
-	hpm_unlock_own(engine, context);
+	hpm_unlock_own(context);
 	hpm_leave(thread);
 	errno = before;
 }

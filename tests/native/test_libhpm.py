@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,17 @@ def test_an_openmp_program_measures_what_it_noted(tmp_path: Path, threads: str) 
     done = run("./program", threads, folder=tmp_path, **COUNTED)
     assert done.stderr == ""
     check_against_model(done.stdout, rows(tmp_path / "program.csv"))
+
+
+def test_a_python_program_measures_what_it_noted(tmp_path: Path) -> None:
+    run("cc", "-O1", "-D_GNU_SOURCE", "-fPIC", "-shared", SOURCES / "trace.c", "-o", "trace.so",
+        folder=tmp_path)  # fmt: skip
+    done = run(sys.executable, SOURCES / "program.py", "./trace.so", folder=tmp_path, **COUNTED)
+    assert done.stderr == ""
+    table = rows(tmp_path / "program.csv")
+    check_against_model(done.stdout, table)
+    assert 70 <= value(table, 900, "page-faults") <= 110
+    assert 70 <= value(table, 901, "page-faults") <= 110
 
 
 @GFORTRAN
