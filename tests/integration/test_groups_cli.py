@@ -129,6 +129,24 @@ def test_a_likwid_group_is_listed_with_what_is_left_out(tmp_path: Path) -> None:
     assert len(document["groups"][0]["left_out"]) == 1
 
 
+def test_what_is_known_of_a_likwid_group_is_counted(tmp_path: Path) -> None:
+    path = tmp_path / "LIKE.txt"
+    path.write_text(
+        "SHORT s\nEVENTSET\nPMC0 PAGE_FAULTS\nCBOX0C1:STATE=0x1 LOOKUP_ANY\nPWR0 PWR_PKG_ENERGY\n"
+        "METRICS\nRuntime [s] time\nLookups CBOX0C1:STATE=0x1/time\n"
+    )
+    document = counted(tmp_path, "-g", path, "-e", "task-clock", "--", "true")
+    assert document["counters"][0]["event"] == "task-clock"
+    missing = {row["event"]: row for row in document["unavailable"]}
+    lookups = missing["LOOKUP_ANY@CBOX0C1:STATE=0x1"]
+    assert "LIKWID's words for event and counter" in lookups["reason"]
+    assert lookups["remedy"]
+    assert "PAGE_FAULTS@PMC0" in missing
+    metrics = {row["name"] for row in document["metrics"]}
+    assert "Runtime [s]" in metrics
+    assert "Lookups" not in metrics
+
+
 @pytest.mark.parametrize(
     ("variable", "text", "problem"),
     [
