@@ -268,9 +268,26 @@ def test_gnomon_count_in_turns_and_apart(tmp_path: Path) -> None:
     assert len(document["repetitions"]) == 2
 
 
+@pytest.mark.usefixtures("tracepoints")
+def test_groups_apart_by_cpu_and_by_thread(tmp_path: Path) -> None:
+    """CPUs are the same in every execution; threads are not, so all groups count at once there."""
+    command = ("-g", "5,6", "-r", "1", "--", "sh", "-c", "echo ran >> log")
+    gnomon("count", "-n", "-o", "c.json", "-A", *command, cwd=tmp_path)
+    document = json.loads((tmp_path / "c.json").read_text())
+    assert (tmp_path / "log").read_text() == "ran\n" * 2
+    for row in document["places"]:
+        found = {counter["event"] for counter in row["counters"]}
+        assert {"page-faults", "sched:sched_switch"} <= found
+    gnomon("count", "-n", "-o", "t.json", "--per", "process", *command, cwd=tmp_path)
+    document = json.loads((tmp_path / "t.json").read_text())
+    assert (tmp_path / "log").read_text() == "ran\n" * 3
+    assert {"page-faults", "sched:sched_switch"} <= set(document["processes"][0]["values"])
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
+        (("-g", "5,6", "--turns", "10", "--per", "thread"), "counts that never stop"),
         (("-g", "6", "--turns", "10"), "--turns goes with several groups"),
         (("-g", "5,6", "--turns", "5"), "10 to 30000 ms"),
         (("-g", "5,6", "--turns", "10", "-I", "100"), "leave -p, -a"),

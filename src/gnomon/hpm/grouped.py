@@ -18,7 +18,7 @@ from gnomon.counters.perf_counting import PerfCounting
 from gnomon.counters.resolve import Resolved, resolve
 from gnomon.errors import UsageError
 from gnomon.hpm import analyse, capture
-from gnomon.hpm.measurement import GroupPart, Measurement, raw_clock_ns
+from gnomon.hpm.measurement import GroupPart, Measurement, PlaceRow, raw_clock_ns
 from gnomon.hpm.program import Signals
 from gnomon.hpm.schedule import Schedule
 from gnomon.hpm.settings import LONGEST_SLICE_MS, SHORTEST_SLICE_MS, SLICE_MS
@@ -102,6 +102,7 @@ def _joined(groups: Sequence[WantedGroup], executions: Sequence[Measurement]) ->
         unavailable=tuple(one for name, one in missing.items() if name not in values),
         notes=tuple(dict.fromkeys(note for one in executions for note in one.notes)),
         interrupted=any(one.interrupted for one in executions),
+        places=_joined_places(executions),
         parts=tuple(
             GroupPart(
                 group.number, group.name, group.description, one.values, one.wall_ns, one.user_ns,
@@ -110,6 +111,15 @@ def _joined(groups: Sequence[WantedGroup], executions: Sequence[Measurement]) ->
             for group, one in zip(groups, executions, strict=True)
         ),
     )  # fmt: skip
+
+
+def _joined_places(executions: Sequence[Measurement]) -> tuple[PlaceRow, ...] | None:
+    rows: dict[tuple[int, ...], PlaceRow] = {}
+    for row in (row for one in executions for row in one.places or ()):
+        known = rows.get(row.cpus)
+        values = row.values if known is None else {**row.values, **known.values}
+        rows[row.cpus] = row._replace(values=values)
+    return None if executions[0].places is None else tuple(rows.values())
 
 
 def _mean(numbers: Sequence[int | None]) -> int | None:
