@@ -470,6 +470,13 @@ void hpm_context_ask_usage(struct hpm_context *context, uint64_t ticks)
 	context->usage[0] = microseconds(&own.ru_utime) + microseconds(&children.ru_utime);
 	context->usage[1] = microseconds(&own.ru_stime) + microseconds(&children.ru_stime);
 	context->usage_ticks = ticks;
+	/*
+	 * Not always after the same time: sections that are as regular would always be asked at
+	 * their start, or at their stop. Multiples of the golden ratio spread evenly (Knuth 6.4).
+	 */
+	context->usage_asked += 0x9e3779b9u;
+	context->usage_for = context->usage_every / 2 +
+			     (context->usage_every * (context->usage_asked >> 16) >> 16);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */

@@ -47,7 +47,7 @@ static inline void put_usage(const struct hpm_section *section, int is_own, int 
 	struct hpm_context *context = section->context;
 
 	if (is_own && (section->activations <= ASKED_ALWAYS ||
-		       ticks - context->usage_ticks > context->usage_every))
+		       ticks - context->usage_ticks > context->usage_for))
 		hpm_context_ask_usage(context, ticks);
 	words[n_words - 2] = context->usage[0];
 	words[n_words - 1] = context->usage[1];
