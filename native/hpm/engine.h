@@ -80,6 +80,8 @@ struct hpm_frames {
 	int n;
 	int room;
 	struct hpm_section **section;
+	int next_room; /* a larger one, to be taken when the context is locked */
+	struct hpm_section **next;
 };
 
 struct hpm_thread {
