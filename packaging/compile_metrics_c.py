@@ -29,8 +29,8 @@ from gnomon.metrics.definitions import (  # noqa: E402
 from gnomon.metrics.groups import Group, load_groups  # noqa: E402
 
 if TYPE_CHECKING:
-    from gnomon.metrics.expression import Step
     from gnomon.metrics.formula import Formula
+    from gnomon.metrics.program import Step
 
 STACK = 32
 """The deepest that a program may stack: HPM_STACK_MAX of native/hpm/metric_table.h."""

@@ -79,6 +79,19 @@ int gn_perf_open(struct perf_event_attr *attr, pid_t pid, int cpu, int group_fd)
 	return fd < 0 ? -errno : (int)fd;
 }
 
+/* With GN_CGROUP `pid` is the descriptor of a cgroup's folder. */
+static int open_event(const struct gn_group *group, struct perf_event_attr *attr, pid_t pid,
+		      int cpu, int group_fd)
+{
+	const unsigned long flags = PERF_FLAG_FD_CLOEXEC | PERF_FLAG_PID_CGROUP;
+	long fd;
+
+	if (!(group->flags & GN_CGROUP))
+		return gn_perf_open(attr, pid, cpu, group_fd);
+	fd = syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, flags);
+	return fd < 0 ? -errno : (int)fd;
+}
+
 static void map_page(struct gn_group *group, int i)
 {
 	void *page =
@@ -126,7 +139,7 @@ static int open_one(struct gn_group *group, const struct gn_event_spec *spec, in
 				int fd;
 
 				attr.config1 = ways[way];
-				fd = gn_perf_open(&attr, pid, cpu, group_fd);
+				fd = open_event(group, &attr, pid, cpu, group_fd);
 				if (fd >= 0)
 					return fd;
 			}
@@ -134,7 +147,7 @@ static int open_one(struct gn_group *group, const struct gn_event_spec *spec, in
 		}
 	}
 #endif
-	return gn_perf_open(&attr, pid, cpu, group_fd);
+	return open_event(group, &attr, pid, cpu, group_fd);
 }
 
 /* 0, or -EINVAL if the leader of one of n further events is none. */

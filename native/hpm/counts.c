@@ -98,6 +98,16 @@ static void take_modifiers(const char *name, size_t *length, const char **modifi
 	}
 }
 
+/* How long libpfm4's name of a PMU with its two colons is at the front of a name, 0 without. */
+static size_t of_libpfm(const char *name)
+{
+	size_t n = 0;
+
+	while (isalnum((unsigned char)name[n]) || name[n] == '_')
+		n++;
+	return n && name[n] == ':' && name[n + 1] == ':' && name[n + 2] != ':' ? n + 2 : 0;
+}
+
 static int plain_name(struct variant *variant)
 {
 	const char *name = hpm_text(variant->event->name), *modifiers;
@@ -106,6 +116,12 @@ static int plain_name(struct variant *variant)
 	const char *end = name + length;
 	char *plain;
 
+	if (is_cpu) {
+		size_t pmu = of_libpfm(name);
+
+		name += pmu;
+		length -= pmu;
+	}
 	modifiers = end;
 	if (!is_cpu || !memchr(name, '/', length) || !on_pmu(&name, &length, &modifiers))
 		take_modifiers(name, &length, &modifiers);
@@ -113,8 +129,8 @@ static int plain_name(struct variant *variant)
 	plain = strndup(name, length);
 	if (!plain)
 		return -ENOMEM;
-	/* Presets may be typed in any case. */
-	if (!strncasecmp(plain, "PAPI_", 5))
+	/* Presets may be typed in any case; POWER's events the kernel has in small letters. */
+	if (!strncasecmp(plain, "PAPI_", 5) || (is_cpu && !strncasecmp(plain, "PM_", 3)))
 		for (char *at = plain; *at; at++)
 			*at = (char)toupper((unsigned char)*at);
 	variant->is_plain = !strcmp(plain, hpm_text(variant->event->name));

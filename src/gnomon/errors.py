@@ -309,6 +309,20 @@ class KernelError(EventSetError):
     papi_name = "PAPI_ESYS"
 
 
+class GuideError(UsageError):
+    """A mistake that HPM's guide has a message for: that message, then ours on a line of its own.
+
+    Attributes:
+        guide: the guide's message, as it has it.
+        remedy: the thing, the cause and the remedy.
+    """
+
+    def __init__(self, guide: str, remedy: str) -> None:
+        self.guide = guide
+        self.remedy = remedy
+        super().__init__(f"{guide}\n{remedy}")
+
+
 class EmulationError(GnomonError):
     """The emulated PMU cannot run the program here."""
 

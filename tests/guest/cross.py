@@ -58,7 +58,8 @@ def fill(share: Path, architecture: Architecture, image: Image, build: Path) -> 
         _compile(architecture, source, programs / name, *options)
     shutil.copytree(HERE / "inside", share / "guest" / "inside", ignore=_caches)
     shutil.copy(HERE / "__init__.py", share / "guest")
-    shutil.copy(_ROOT / "tests" / "unit" / "preset_encoding.py", site)
+    for shared in ("preset_encoding.py", "group_counters.py"):
+        shutil.copy(_ROOT / "tests" / "unit" / shared, site)
     shutil.copy(_ROOT / "packaging" / "libpfm4_unknown.toml", share / "guest" / "inside")
 
 

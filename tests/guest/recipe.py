@@ -84,6 +84,7 @@ _POWER_TESTS = (
     "test_power.py",
     "test_preset_encoding.py",
     "test_fit.py",
+    "test_group_counters.py",
 )
 
 MACHINES = (
@@ -105,6 +106,7 @@ MACHINES = (
             "test_behaviours.py",
             "test_turns.py",
             "test_preset_encoding.py",
+            "test_group_counters.py",
         ),
         # QEMU counts instructions only while it also makes the time from them: here 2^6 ns each,
         # whatever the host is doing meanwhile. With 1 ns each a tick of the kernel would be

@@ -222,11 +222,12 @@ def test_random_counts(print_hpm: Path, seed: int) -> None:
 SPELLINGS = (
     "{}", "{}:u", "{}:k", "{}:ku", "{}:uk", "cpu/{}/", "cpu/{}/u", "cpu_atom/{}/uG",
     "{}@cpu_core", "{}:u@cpu_core", "{}@cpu_atom", "{}:", ":{}", "a::{}:u:k", "cpu/{}",
-    "cpu//{}", "{}/cpu/x",
+    "cpu//{}", "{}/cpu/x", "skx::{}", "skx::{}:u", "skx:::{}", "::{}", "a b::{}",
 )  # fmt: skip
 PLAIN = (
     "PAPI_TOT_CYC", "papi_tot_ins", "Papi_Br_Ins", "cycles", "instructions", "branches",
-    "branch-misses", "PM_DATA_FROM_L3", "9lives", "a.b", "é", "page-faults", "task-clock",
+    "branch-misses", "PM_DATA_FROM_L3", "pm_cyc", "Pm_Inst_Cmpl", "9lives", "a.b", "é",
+    "page-faults", "task-clock",
 )  # fmt: skip
 
 

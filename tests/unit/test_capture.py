@@ -14,7 +14,7 @@ import pytest
 from gnomon import _core
 from gnomon.counters.resolve import Resolved, resolve
 from gnomon.errors import GnomonError, ProgramError
-from gnomon.hpm import capture
+from gnomon.hpm import capture, watch
 from gnomon.hpm.analyse import processes, spreads
 from gnomon.hpm.measurement import Measurement, usage_rows
 from gnomon.hpm.naming import unique
@@ -86,7 +86,7 @@ def test_nothing_is_left_behind_by_what_does_not_run() -> None:
             measured(["/no/such/program"], resolve(EVENTS), by_task=by_task)
         assert caught.value.exit_status == 127
     with pytest.raises(GnomonError):
-        capture.attach(int(Path("/proc/sys/kernel/pid_max").read_text()), resolve(EVENTS))
+        watch.watch(int(Path("/proc/sys/kernel/pid_max").read_text()), resolve(EVENTS))
     assert descriptors() == open_before
     assert [signal.getsignal(number) for number in HANDLED] == before
     with pytest.raises(ChildProcessError):

@@ -193,6 +193,11 @@ def test_modified_events_answer_to_their_plain_name() -> None:
         ("papi_tot_cyc", "PAPI_TOT_CYC"),
         ("papi_tot_cyc:uk", "PAPI_TOT_CYC"),
         ("sched:sched_switch:k", "sched_sched_switch"),
+        ("power9::PM_CYC", "PM_CYC"),
+        ("pm_cyc:u", "PM_CYC"),
+        ("cpu/pm_cyc/", "PM_CYC"),
+        ("skx::UOPS_ISSUED:ANY", "UOPS_ISSUED_ANY"),
+        ("skx::UOPS_ISSUED:ANY:u", "UOPS_ISSUED_ANY"),
     ],
 )
 def test_plain_names(event: str, plain: str) -> None:

@@ -95,6 +95,16 @@ unit = "bytes/cycle"
 formula = "io___rchar / cycles"
 description = "how fast it eats"
 """
+QUANTITY = """\
+[[quantity]]
+name = "bytes"
+formula = "sum(io___*)"
+condition = "io___rchar > 10 and cycles >= 1 or x"
+cpus = ["skx", "clx"]
+description = "all of them"
+[variables]
+watts = 65.5
+"""
 
 
 def test_a_users_file_may_hold_groups_and_metrics(tmp_path: Path) -> None:
@@ -238,14 +248,20 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
 SEEDS = [
     groups.SHIPPED.read_text(),
     (document.SHIPPED / "metrics.toml").read_text()[:6000],
+    (document.SHIPPED / "hpm.toml").read_text()[-6000:].partition("\n\n")[2],
     GROUP,
     METRIC,
+    QUANTITY,
 ]
 scraps = st.text(max_size=6) | st.sampled_from(
     [
         "[[group]]\n",
         "[[metric]]\n",
         "[aliases]\n",
+        "[[quantity]]\n",
+        "[variables]\n",
+        " and ",
+        "sum(a*)",
         '"""',
         "'''",
         '"',
@@ -261,7 +277,21 @@ words = st.sampled_from(["cycles", "a b", "", "[[group]]", "1/0", "(" * 99, "\x1
 scalars = words | st.integers() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False)
 fields = st.dictionaries(
     st.sampled_from(
-        ["number", "name", "description", "events", "unit", "formula", "condition", "domain"]
+        [
+            "number",
+            "name",
+            "description",
+            "events",
+            "unit",
+            "formula",
+            "condition",
+            "domain",
+            "cpus",
+            "metrics",
+            "title",
+            "guide",
+            "differs",
+        ]
     ),
     scalars | st.lists(scalars, max_size=3),
 )
@@ -316,7 +346,7 @@ def test_random_files_give_gnomon_errors(folder: Path, text: str) -> None:
 
 
 @settings(unhurried, max_examples=150)
-@given(st.lists(st.tuples(st.sampled_from(["group", "metric"]), fields), max_size=3))
+@given(st.lists(st.tuples(st.sampled_from(["group", "metric", "quantity"]), fields), max_size=3))
 def test_fields_of_any_type_give_gnomon_errors(
     folder: Path, entries: list[tuple[str, dict[str, Any]]]
 ) -> None:

@@ -123,7 +123,8 @@ def test_groups_for_other_cpus_are_named_as_such() -> None:
     with pytest.raises(UsageError) as caught:
         users.chosen(["topdown2"], lambda: ("skx",))
     assert str(caught.value) == (
-        "group 'topdown2' is for core PMUs that have its events (emr, gnr, spr); "
+        "group 'topdown2' is for core PMUs that have its events "
+        "(amd64_fam19h_zen4, amd64_fam1ah_zen5, emr, gnr, spr); "
         "this machine's is skx; gnomon groups lists the others"
     )
     with pytest.raises(UsageError, match="this machine's is none that the kernel shows"):

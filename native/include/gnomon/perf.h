@@ -50,6 +50,8 @@ enum gn_open_flags {
 	GN_INHERIT_THREADS = 1u << 8,
 	/* Events that lead themselves may be added, so that all are read one by one. */
 	GN_INDEPENDENT = 1u << 9,
+	/* The pid is a descriptor of a cgroup's folder: what runs in it, on the given CPU. */
+	GN_CGROUP = 1u << 10,
 };
 
 struct gn_event_spec {

@@ -44,6 +44,7 @@ def _words() -> dict[str, Sequence[str]]:
     from gnomon.counters.allocation import known_names
     from gnomon.counters.components import COMPONENTS
     from gnomon.counters.cost import KINDS
+    from gnomon.metrics.groups import load_groups
 
     return {
         "FAMILY|PMU": (*presets.names(), *presets.by_pmu(), "emulated"),
@@ -51,6 +52,7 @@ def _words() -> dict[str, Sequence[str]]:
         "COMPONENT": [source.name for source in COMPONENTS],
         "SECTION": list(SECTIONS),
         "KIND": KINDS,
+        "GROUP": tuple(dict.fromkeys(group.name for group in load_groups())),
     }
 
 

@@ -14,7 +14,11 @@ from gnomon.cli.parsing import HelpFormatter, add_presets_option, load_presets
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
+    from gnomon.counters.resolve import Resolved
+    from gnomon.hpm.grouped import WantedGroup
     from gnomon.hpm.measurement import Measurement
+
+_PER_TASK = ("thread", "process")
 
 _DESCRIPTION = """\
 Run a program and count, as `time` does and more: every counter that this machine has, the metrics
@@ -28,6 +32,8 @@ examples:
   gnomon count -g CACHE,BRANCH -x -r 5 -- ./app
   gnomon count --per thread --json -o app.json -- ./app
   gnomon count -p 4711 -d 10
+  gnomon count -I 500 -- ./app
+  gnomon count -a -A -- sleep 1
   gnomon count --pmu emulated --run app -- ./app -n 1
 
 The status is the program's own; 127 if it is not found, 126 if it cannot be executed."""
@@ -38,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(
         prog="gnomon count",
         usage="gnomon count [options] [--] program [arguments]\n"
-        "       gnomon count [options] -p PID [[--] command]",
+        "       gnomon count [options] {-p PID|-a|-G CGROUP} [[--] command]",
         description=_DESCRIPTION,
         epilog=_EPILOG,
         formatter_class=HelpFormatter,
@@ -81,25 +87,67 @@ def parser() -> argparse.ArgumentParser:
     )
     what.add_argument(
         "--per",
-        choices=("thread", "process"),
+        choices=("thread", "process", "core", "cpu"),
         default="",
-        help="also a table with a row for each thread or process, however short its life",
+        help="also a table with a row for each thread or process, however short its life, or for "
+        "each core or CPU: of the program, or with -a of all",
+    )
+    what.add_argument(
+        "-A", "--no-aggr", dest="per", action="store_const", const="cpu", help="as --per cpu"
     )
     what.add_argument(
         "-r",
         "--repeat",
         metavar="N",
         type=int,
-        default=1,
-        help="run N times: mean, deviation, 95 %% confidence",
+        help="run N times: mean, deviation, 95 %% confidence; with several groups (-g) each "
+        "repetition runs once for each group",
     )
     what.add_argument("-p", "--pid", metavar="PID", type=int, help="count a running process")
+    what.add_argument(
+        "-a", "--all-cpus", action="store_true", help="count all that runs on the machine"
+    )
+    what.add_argument(
+        "-G", "--cgroup", metavar="CGROUP", default="", help="count the processes of a cgroup"
+    )
     what.add_argument(
         "-d",
         "--duration",
         metavar="S",
         type=float,
-        help="with -p: stop after S seconds (else at its end, the command's, or Ctrl-C)",
+        help="with -p, -a, -G: stop after S seconds (else at its end, the command's, or Ctrl-C)",
+    )
+    when = p.add_argument_group("when")
+    when.add_argument(
+        "--turns",
+        metavar="MS",
+        type=int,
+        help="several groups (-g) take turns of MS milliseconds, 10 to 30000",
+    )
+    when.add_argument(
+        "-D",
+        "--delay",
+        metavar="MS",
+        type=int,
+        default=0,
+        help="begin MS milliseconds after the program",
+    )
+    when.add_argument(
+        "-I",
+        "--interval-print",
+        metavar="MS",
+        type=int,
+        default=0,
+        help="every MS milliseconds (10 at least) print what was counted in them; with --json one "
+        "object a line",
+    )
+    when.add_argument(
+        "--interval-count",
+        "--count",
+        metavar="N",
+        type=int,
+        default=0,
+        help="with -I: print so many intervals, then only the end",
     )
     add_output_options(p)
     p.add_argument("-l", "--list-groups", action="store_true", help="list event groups and exit")
@@ -148,28 +196,37 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace, command: Sequence[str]) -> None:
-    if not command and arguments.pid is None:
+    elsewhere = arguments.all_cpus or arguments.cgroup
+    if not command and arguments.pid is None and not elsewhere:
         raise UsageError("no program to count: gnomon count [options] -- program [arguments]")
-    if arguments.repeat < 1:
+    if arguments.repeat is not None and arguments.repeat < 1:
         raise UsageError(f"-r {arguments.repeat}: a program is run at least once")
     if arguments.pid is not None:
         if arguments.pid < 1:
             raise UsageError(f"-p {arguments.pid}: a process has a number above 0")
-        if arguments.repeat > 1:
+        if arguments.repeat is not None and arguments.repeat > 1:
             raise UsageError("-r and -p: a running process cannot be run again")
-        if arguments.per:
-            raise UsageError("--per and -p: threads can only be told apart from their start")
+        if arguments.per in _PER_TASK:
+            raise UsageError(
+                f"--per {arguments.per} and -p: threads can only be told apart from their start"
+            )
     if arguments.duration is not None:
-        if arguments.pid is None:
-            raise UsageError("-d goes with -p; to limit a program: timeout S program")
+        if arguments.pid is None and not elsewhere:
+            raise UsageError("-d goes with -p, -a and -G; to limit a program: timeout S program")
         if not 0 < arguments.duration < 1e9:
             raise UsageError(f"-d {arguments.duration}: a duration is above 0 seconds")
     if arguments.unique and not (arguments.output or arguments.run):
         raise UsageError("-u goes with -o NAME or --run NAME")
     if arguments.no_terminal and not arguments.output:
         raise UsageError("-n goes with -o NAME")
+    if arguments.turns is not None and len(_group_words(arguments)) < 2:
+        raise UsageError("--turns goes with several groups: -g GROUP,GROUP")
     if arguments.cache and arguments.pmu != "emulated":
         raise UsageError("--cache goes with --pmu emulated")
+    if _is_live(arguments):
+        from gnomon.cli.live import check
+
+        check(arguments)
     if arguments.pmu == "emulated":
         if arguments.pid is not None:
             raise UsageError("--pmu emulated and -p: a program must be started on it")
@@ -180,26 +237,65 @@ def _check(arguments: argparse.Namespace, command: Sequence[str]) -> None:
             )
 
 
+def _is_live(arguments: argparse.Namespace) -> bool:
+    """Return whether it takes more than the whole counts of one program."""
+    return bool(
+        arguments.all_cpus
+        or arguments.cgroup
+        or arguments.delay
+        or arguments.interval_print
+        or arguments.interval_count
+        or arguments.pid is not None
+        or arguments.per in ("core", "cpu")
+    )
+
+
 def _count(arguments: argparse.Namespace, command: Sequence[str]) -> int:
     from gnomon.counters.resolve import resolve
-    from gnomon.hpm import analyse, capture
+    from gnomon.hpm import analyse
     from gnomon.hpm.report import Options
 
+    analyse.check_given()
+    apart: tuple[WantedGroup, ...] = ()
+    in_turns = arguments.turns is not None
+    groups = _group_words(arguments)
+    if (in_turns or arguments.repeat is not None) and len(groups) > 1:
+        from gnomon.hpm.grouped import wanted_groups
+
+        apart = wanted_groups(groups, arguments.event)
     names = _names(arguments)
     wanted = resolve(names or analyse.events_of_groups([str(analyse.DEFAULT_GROUP)]))
     options = Options(formulas=arguments.formulas, per=arguments.per)
     with Delivery(arguments, options, sys.stderr) as delivery:
-        if arguments.pid is not None:
-            measurements = [
-                capture.attach(arguments.pid, wanted, seconds=arguments.duration, command=command)
-            ]
+        measure = _measure(arguments, command, delivery)
+        times = arguments.repeat or 1
+        if apart and in_turns:
+            from gnomon.hpm.grouped import run_in_turns
+
+            turns = arguments.turns
+            measurements = _repeated(times, lambda: run_in_turns(command, apart, turns))
+        elif apart:
+            from gnomon.hpm.grouped import run_apart
+
+            measurements = run_apart(apart, times, measure)
         else:
-            by_task = bool(arguments.per)
-            measurements = _repeated(
-                arguments.repeat, lambda: capture.run(command, wanted, by_task=by_task)
-            )
+            measurements = _repeated(times, lambda: measure(wanted))
         delivery.deliver(measurements)
     return _ended(measurements)
+
+
+def _measure(
+    arguments: argparse.Namespace, command: Sequence[str], delivery: Delivery
+) -> Callable[[Resolved], Measurement]:
+    """Return what makes one measurement of some events."""
+    if _is_live(arguments):
+        from gnomon.cli.live import measurer
+
+        return measurer(arguments, command, delivery)
+    from gnomon.hpm import capture
+
+    by_task = bool(arguments.per)
+    return lambda wanted: capture.run(command, wanted, by_task=by_task)
 
 
 def _emulate(arguments: argparse.Namespace, command: Sequence[str]) -> int:
@@ -219,7 +315,7 @@ def _emulate(arguments: argparse.Namespace, command: Sequence[str]) -> int:
             write(sys.stderr, f"gnomon: {emulate.announcement(engine)}\n")
             progress = Progress(sys.stderr, "emulated for") if is_styled(sys.stderr) else None
         measurements = _repeated(
-            arguments.repeat, lambda: emulate.run(command, wanted, engine, simulated, progress)
+            arguments.repeat or 1, lambda: emulate.run(command, wanted, engine, simulated, progress)
         )
         delivery.deliver(measurements)
     return _ended(measurements)
@@ -228,8 +324,12 @@ def _emulate(arguments: argparse.Namespace, command: Sequence[str]) -> int:
 def _names(arguments: argparse.Namespace) -> list[str]:
     from gnomon.hpm import analyse
 
-    groups = [word for words in arguments.group for word in words.split(",")]
+    groups = _group_words(arguments)
     return [*arguments.event, *(analyse.events_of_groups(groups) if groups else ())]
+
+
+def _group_words(arguments: argparse.Namespace) -> list[str]:
+    return [word for words in arguments.group for word in words.split(",")]
 
 
 def _repeated(times: int, measure: Callable[[], Measurement]) -> list[Measurement]:

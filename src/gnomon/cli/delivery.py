@@ -40,6 +40,7 @@ class Delivery:
         self._mute = arguments.no_terminal
         self._file: IO[str] | None = None
         self._is_whole = False
+        self._in_lines = False
         self._run: str | None = arguments.run
         if arguments.output == "":
             raise UsageError("-o '': a file has a name")
@@ -79,6 +80,20 @@ class Delivery:
         if is_file and not self._is_whole:
             Path(name).unlink()
 
+    def tell(self, rendered: Callable[[bool], str]) -> None:
+        """Write something while the program runs; JSON is one object a line from then on.
+
+        Args:
+            rendered: returns it as text, or as JSON for True.
+        """
+        self._in_lines = True
+        if self._terminal is not None and not (self._mute and self._file is not None):
+            terminal = self._terminal
+            guarded("the intervals", lambda: write(terminal, rendered(self._json)))
+        if self._file is not None:
+            file = self._file
+            guarded(file.name, lambda: write(file, rendered(self._file_json)))
+
     def deliver(self, measurements: Sequence[Measurement]) -> None:
         """Write the report to each destination."""
         from gnomon.hpm import report
@@ -92,7 +107,8 @@ class Delivery:
 
                 from gnomon.hpm.document import document
 
-                return json.dumps(document(measurements, host), indent=2) + "\n"
+                indent = None if self._in_lines else 2
+                return json.dumps(document(measurements, host), indent=indent) + "\n"
             options = self._options
             if stream is not None:
                 options = options._replace(styled=is_styled(stream), width=width_of(stream))
@@ -100,7 +116,7 @@ class Delivery:
 
         def to_terminal(stream: IO[str]) -> None:
             text = rendered(self._json, stream)
-            if stream is sys.stdout:
+            if stream is sys.stdout and not (self._json and self._in_lines):
                 write_alone(text)
             else:
                 write(stream, text if self._json else "\n" + text)
@@ -118,14 +134,14 @@ class Delivery:
 
         terminal, file, run = self._terminal, self._file, self._run
         if terminal is not None and not (self._mute and file is not None):
-            written = _guarded("the report", lambda: to_terminal(terminal))
+            written = guarded("the report", lambda: to_terminal(terminal))
             if not written and terminal is sys.stdout:
                 # What is left in its buffer must not fail again when the command ends.
                 os.dup2(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), terminal.fileno())
         if file is not None:
-            _guarded(file.name, lambda: to_file(file))
+            guarded(file.name, lambda: to_file(file))
         if run is not None:
-            _guarded(run, lambda: to_run(run))
+            guarded(run, lambda: to_run(run))
 
 
 def _unique(name: str) -> str:
@@ -134,7 +150,7 @@ def _unique(name: str) -> str:
     return unique(name)
 
 
-def _guarded(name: str, do: Callable[[], None]) -> bool:
+def guarded(name: str, do: Callable[[], None]) -> bool:
     """Do it and return whether it could be done; say so if not."""
     try:
         do()

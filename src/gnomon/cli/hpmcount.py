@@ -1,26 +1,49 @@
 """`hpmcount`: `gnomon count` under its classical name, with the guide's options.
 
-Source: HPM Toolkit User's Guide 3.2.2, section 2.2.
+Source: HPM Toolkit User's Guide 3.2.2, section 2.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from gnomon.cli import listing
-from gnomon.cli.delivery import Delivery, finish
-from gnomon.cli.parsing import HelpFormatter
-from gnomon.errors import UsageError
+from gnomon.cli.delivery import finish
+from gnomon.cli.parsing import HelpFormatter, add_presets_option, load_presets
+from gnomon.errors import GuideError, UsageError
+
+if TYPE_CHECKING:
+    from gnomon.counters.resolve import Resolved
+    from gnomon.hpm.grouped import WantedGroup
+    from gnomon.hpm.measurement import Measurement
+    from gnomon.hpm.settings import Settings
+
+_DESCRIPTION = """\
+Run a program and print resource usage, counters and derived metrics on standard output after it.
+Threads and child processes are included, also those that still run when the program ends."""
+
+_EPILOG = """\
+variables, which options take precedence over:
+  HPM_OUTPUT_NAME -o   HPM_UNIQUE_FILE_NAME -u   HPM_STDOUT=no -n     HPM_PRINT_FORMULA -x
+  HPM_EVENT_SET -g     HPM_AGGREGATE -a          GNOMON_EVENTS -e
+  HPM_ASC_OUTPUT, HPM_VIZ_OUTPUT, HPM_CSV_OUTPUT  which of <name>.hpm, .viz, .csv to write
+  HPM_SLICE_DURATION   milliseconds of a turn, 10 to 30000, where several groups take turns
+  HPM_DIV_WEIGHT, HPM_*_LATENCY                   numbers for derived metrics"""
+
+# The plug-ins of the guide that need no MPI; whether they keep groups apart.
+_AGGREGATORS = {"mirror": True, "loc_merge": False}
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of `hpmcount`."""
     p = argparse.ArgumentParser(
         prog="hpmcount",
-        usage="hpmcount [-o <name>] [-u] [-n] [-x] [-g <group>] [-e <events>] <program>\n"
+        usage="hpmcount [-o <name>] [-u] [-n] [-x] [-g <group>] [-a <plugin>] [-r <n>] <program>\n"
         "       hpmcount [-h] [-l] [-c]",
-        description="Run a program and print resource usage, counters and derived metrics.",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
         formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
@@ -33,39 +56,165 @@ def parser() -> argparse.ArgumentParser:
         "-x", dest="formulas", action="store_true", help="add formulas for derived metrics"
     )
     p.add_argument(
-        "-g", dest="group", metavar="<group>[,<group>]", default="", help="event group number(s)"
+        "-g",
+        dest="group",
+        metavar="<group>[,<group>]",
+        help="event groups by number or name; several take turns",
     )
-    p.add_argument("-e", dest="event", metavar="<events>", default="", help="events by name")
+    p.add_argument(
+        "-a",
+        dest="plugin",
+        metavar="<plugin>",
+        help="aggregate counters: mirror (each group by itself, the default) or loc_merge (groups "
+        "joined, extrapolated to the whole run)",
+    )
     p.add_argument("-l", dest="list_groups", action="store_true", help="list groups")
     p.add_argument("-c", dest="list_events", action="store_true", help="list counters and events")
+    ours = p.add_argument_group("beyond the guide")
+    ours.add_argument("-e", dest="event", metavar="<events>", help="events by name")
+    ours.add_argument(
+        "-r",
+        dest="repeat",
+        metavar="<n>",
+        type=int,
+        help="run n times: mean and spread; several groups have executions of their own, n each, "
+        "and no turns",
+    )
+    add_presets_option(ours)
     p.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
-    p.set_defaults(json=False, run=None)
     return p
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Count and report on stdout; return the program's status, or end as it did."""
+    try:
+        return _run(arguments)
+    except GuideError as error:
+        print(error.guide, file=sys.stderr)
+        raise UsageError(error.remedy) from None
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    load_presets(arguments.presets)
     if arguments.list_groups:
+        from gnomon.cli import listing
+
         return listing.print_groups()
     if arguments.list_events:
-        return listing.print_events([], as_json=False)
+        from gnomon.cli import listing
+
+        return listing.print_counters() or listing.print_events([], as_json=False)
     command = arguments.program[arguments.program[:1] == ["--"] :]
     if not command:
         raise UsageError("no program to count: hpmcount [options] <program>")
-    if (arguments.unique or arguments.no_terminal) and not arguments.output:
-        raise UsageError("-u and -n go with -o <name>")
+    if arguments.repeat is not None and arguments.repeat < 1:
+        raise UsageError(f"-r {arguments.repeat}: a program is run at least once")
+    return _count(arguments, command)
 
-    from gnomon.counters.resolve import resolve
-    from gnomon.hpm import analyse, capture
+
+def _count(arguments: argparse.Namespace, command: Sequence[str]) -> int:
+    from gnomon.cli.hpmfiles import Output
     from gnomon.hpm.report import Options
+    from gnomon.hpm.settings import settings
 
-    names = [arguments.event] if arguments.event else []
-    if arguments.group or not names:
-        groups = arguments.group.split(",") if arguments.group else [str(analyse.DEFAULT_GROUP)]
-        names += analyse.events_of_groups(groups)
-    wanted = resolve(names)
-    options = Options(tool="hpmcount", formulas=arguments.formulas, every_usage_row=True)
-    with Delivery(arguments, options, sys.stdout, suffix=".hpm") as delivery:
-        measurement = capture.run(command, wanted)
-        delivery.deliver([measurement])
-    return finish(measurement.exit_status, measurement.signal)
+    chosen = _chosen(arguments, settings())
+    apart = _keeps_groups_apart(chosen.aggregate)
+    groups, wanted = _wanted(arguments, chosen)
+    measure = _measure(command, groups, wanted, arguments.repeat, chosen.slice_ms)
+    options = Options(tool="hpmcount", formulas=chosen.formulas, every_usage_row=True, parts=apart)
+    group = f"{groups[0].number} {groups[0].name}" if len(groups) == 1 else ""
+    with Output(chosen, options, group) as output:
+        measurements = measure()
+        output.deliver(measurements)
+    last = next((one for one in measurements if one.exit_status), measurements[-1])
+    return finish(last.exit_status, last.signal)
+
+
+def _chosen(arguments: argparse.Namespace, chosen: Settings) -> Settings:
+    """Return the settings with the options in the place of variables."""
+    if arguments.output == "":
+        raise UsageError("-o '': a file has a name")
+    by_name = arguments.group is None and arguments.event is not None
+    return chosen._replace(
+        name=chosen.name if arguments.output is None else arguments.output,
+        unique=chosen.unique or arguments.unique,
+        silent=chosen.silent or arguments.no_terminal,
+        formulas=chosen.formulas or arguments.formulas,
+        groups="" if by_name else chosen.groups if arguments.group is None else arguments.group,
+        events=chosen.events if arguments.event is None else arguments.event,
+        aggregate=chosen.aggregate if arguments.plugin is None else arguments.plugin,
+    )
+
+
+def _keeps_groups_apart(plugin: str) -> bool:
+    """Return whether a plug-in shows each group by itself.
+
+    Raises:
+        GuideError: it is none of ours.
+    """
+    from pathlib import Path
+
+    if not plugin:
+        return True
+    known = _AGGREGATORS.get(plugin.removesuffix(".so"))
+    if known is not None:
+        return known
+    remedy = "the plug-ins of this version are mirror and loc_merge: hpmcount -a loc_merge ..."
+    if "/" in plugin and Path(plugin).exists():
+        raise UsageError(f"-a {plugin}: plug-ins in files cannot be used; {remedy}")
+    guide = (
+        f"HPM ERROR - Dynamic link error at dlopen():\n{plugin}: cannot open shared object file:\n"
+        "No such file or directory"
+    )
+    raise GuideError(guide, f"-a {plugin}: there is no such plug-in; {remedy}")
+
+
+def _wanted(
+    arguments: argparse.Namespace, chosen: Settings
+) -> tuple[tuple[WantedGroup, ...], Resolved]:
+    """Return the groups that were asked for, and the events of all of them.
+
+    Raises:
+        GuideError: there is no such group.
+        EventNameError: a name is wrong.
+    """
+    from gnomon.counters.resolve import resolve
+    from gnomon.hpm import analyse, grouped
+
+    extra = [chosen.events] if chosen.events and arguments.event is not None else []
+    if not chosen.groups and chosen.events:
+        return (), resolve([chosen.events])
+    words = [word.strip() for word in chosen.groups.split(",")] if chosen.groups else []
+    try:
+        groups = grouped.wanted_groups(words or [str(analyse.DEFAULT_GROUP)], extra)
+    except UsageError as error:
+        if "no group" not in str(error):
+            raise
+        guide = "hpmcount ERROR - pm_set_program_mygroup:\npm_api : event group ID is invalid"
+        raise GuideError(guide, f"{error}; hpmcount -l lists them") from None
+    return groups, groups[0].wanted
+
+
+def _measure(
+    command: Sequence[str],
+    groups: Sequence[WantedGroup],
+    wanted: Resolved,
+    repeat: int | None,
+    slice_ms: int,
+) -> Callable[[], list[Measurement]]:
+    from gnomon.hpm import capture, grouped
+
+    if len(groups) > 1 and repeat is not None:
+        return lambda: grouped.run_apart(groups, repeat, lambda own: capture.run(command, own))
+    if len(groups) > 1:
+        return lambda: [grouped.run_in_turns(command, groups, slice_ms)]
+
+    def repeated() -> list[Measurement]:
+        measurements: list[Measurement] = []
+        while len(measurements) < (repeat or 1):
+            measurements.append(capture.run(command, wanted))
+            if measurements[-1].interrupted:
+                break
+        return measurements
+
+    return repeated

@@ -17,6 +17,22 @@ def print_groups() -> int:
     return groups.print_groups()
 
 
+def print_counters() -> int:
+    """Print each component, how many of its events count at once, and why it does not work."""
+    from gnomon.counters.components import COMPONENTS
+
+    print("counters")
+    for source in COMPONENTS:
+        state = source.availability()
+        n = source.counters()
+        how_many = "any number of events at once" if n is None else f"{n} counters"
+        print(
+            f"  {source.name:<10}  {how_many if state.available else f'not here: {state.reason}'}"
+        )
+    print("\nevents")
+    return 0
+
+
 def print_events(words: Iterable[str], *, as_json: bool, components: Sequence[str] = ()) -> int:
     """Print the events of this machine that contain all the words, by component."""
     import json

@@ -27,7 +27,7 @@ def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(
         prog="gnomon report",
         description="Print the values that a run directory holds: for the whole command, for each "
-        "process or thread, or for each function, source file or line.",
+        "process, thread, core or CPU, or for each function, source file or line.",
         epilog=_EPILOG,
         formatter_class=HelpFormatter,
         allow_abbrev=False,
@@ -35,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("run", nargs="?", metavar="RUN", help="name or path (default: the latest here)")
     p.add_argument(
         "--per",
-        choices=("command", "process", "thread", "function", "file", "line"),
+        choices=("command", "process", "thread", "core", "cpu", "function", "file", "line"),
         default="command",
         help="what to print values of (default: command)",
     )

@@ -122,6 +122,8 @@ class Target(NamedTuple):
         inherit: threads and processes created later are counted too.
         command: counting begins when the next program is executed by a child of the calling
             thread (`gnomon count -- program`).
+        cgroup: descriptor of the folder of a cgroup, whose processes are counted on `cpu` in place
+            of `pid`; -1 for none.
         granularity: how much around `pid` is counted.
         pinned: the events are on the counters always, or counting ends with an error.
         exclusive: no other events are on the PMU while these are.
@@ -140,6 +142,7 @@ class Target(NamedTuple):
     sharing: Sharing = Sharing.NONE
     slice_ns: int = 0
     limit: int = 0
+    cgroup: int = -1
 
 
 class RawCount(NamedTuple):

@@ -35,7 +35,7 @@ from gnomon.model.value import Domain, Scope, Value
 FEW_TURNS = 10
 """With fewer turns than these, one more or less is a tenth of what a group saw of the run."""
 
-_DUMMY = Event(
+ALWAYS_ENABLED = Event(
     "time enabled",
     EventInfo("time enabled", "kernel", "", "", Scope.THREAD),
     Domain.ALL,
@@ -214,7 +214,7 @@ class MultiplexCounting:
             if len(self._plan) == 1:
                 return
             self._clock = PerfCounting(self._target)
-            self._clock.add([_DUMMY])
+            self._clock.add([ALWAYS_ENABLED])
             if len({len(part.groups()) for part in (*self._parts, self._clock)}) == 1:
                 break
             self._close_groups()

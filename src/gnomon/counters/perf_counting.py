@@ -59,6 +59,7 @@ class PerfCounting:
         self._flags |= _core.ENABLE_ON_EXEC if target.command else 0
         self._flags |= _core.PINNED if target.pinned else 0
         self._flags |= _core.EXCLUSIVE if target.exclusive else 0
+        self._flags |= _core.CGROUP if target.cgroup >= 0 else 0
         self._groups: list[_core.Group[Value]] = []
         self._events: list[Event] = []
         self._specs: list[PerfSpec] = []

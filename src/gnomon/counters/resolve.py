@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from gnomon.counters.sources import is_disabled, source, sources
 from gnomon.errors import ComponentNameError, EventNameError, EventUnavailableError
 from gnomon.model.value import Unavailable
 
+_COUNTER_OF_LIKWID = r"[A-Z]+[0-9]*[A-Z0-9]*(?::\S+)?"  # what `gnomon.metrics.likwid` leaves
 _PRESET = "PAPI_"
 _USERS = "GNOMON_PRESETS"
 
@@ -86,6 +88,12 @@ def _one(name: str) -> Resolved:
             return Resolved(*found)
     events = native_events(name)
     if not events:
+        if re.fullmatch(_COUNTER_OF_LIKWID, name.partition("@")[2]):
+            raise EventUnavailableError(
+                name,
+                "LIKWID's words for event and counter: no event here is known to be that",
+                "write a group of your own with events of this machine (gnomon events)",
+            )
         raise _unknown(name)
     return Resolved(events, ())
 

@@ -18,7 +18,10 @@ _PROC = Path("/proc")
 
 
 class Spot(NamedTuple):
-    """A thread (0 is the calling one, -1 is any) and a CPU (-1 is any) of perf_event_open(2)."""
+    """A thread (0 is the calling one, -1 is any) and a CPU (-1 is any) of perf_event_open(2).
+
+    In place of the thread there may be the descriptor of a cgroup (`Target.cgroup`).
+    """
 
     pid: int
     cpu: int
@@ -30,7 +33,9 @@ def spots(target: Target, proc: Path = _PROC) -> tuple[Spot, ...]:
     Threads that begin between this and the opening are children of those listed and inherit, or
     belong to one that is not open yet: such a thread is missed.
     """
-    pid = 0 if target.command or target.pid is None else target.pid
+    if target.cgroup >= 0:
+        return (Spot(target.cgroup, target.cpu),)
+    pid = target.pid or 0
     if target.granularity is Granularity.SYSTEM:
         return tuple(Spot(-1, cpu) for cpu in online_cpus())
     if target.granularity is Granularity.CPU:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gnomon.counters.component import RawCount
 from gnomon.counters.pmu import core_pmus
 from gnomon.errors import GnomonError
-from gnomon.hpm.measurement import Emulation, Measurement
+from gnomon.hpm.measurement import Emulation, GroupPart, Measurement
 from gnomon.metrics import users
 from gnomon.metrics.derived import MetricValue, computable, quantities
 from gnomon.metrics.given import given
@@ -20,6 +20,7 @@ from gnomon.units import quantity
 
 if TYPE_CHECKING:
     from gnomon.counters.hardware.constants import Constants
+    from gnomon.metrics.groups import Group
     from gnomon.metrics.statistics import Summary
 
 DEFAULT_GROUP = 0
@@ -70,9 +71,26 @@ def events_of_groups(wanted: Iterable[str]) -> tuple[str, ...]:
         UsageError: there is no such group, a file of groups is wrong, or a number that the
             environment states is none.
     """
-    given(os.environ)  # refused before the program runs, not after
-    groups = users.chosen(wanted, core_models, _is_known)
-    return tuple(dict.fromkeys(event for group in groups for event in group.events))
+    return tuple(dict.fromkeys(event for group in chosen(wanted) for event in group.events))
+
+
+def chosen(wanted: Iterable[str]) -> tuple[Group, ...]:
+    """Return the groups of numbers, names or files.
+
+    Raises:
+        UsageError: as `events_of_groups`.
+    """
+    check_given()
+    return users.chosen(wanted, core_models, _is_known)
+
+
+def check_given() -> None:
+    """Check the numbers that the environment states, before the program runs and not after.
+
+    Raises:
+        UsageError: one of them is none.
+    """
+    given(os.environ)
 
 
 def core_models() -> tuple[str, ...]:
@@ -116,10 +134,12 @@ def variables(measurement: Measurement) -> dict[str, float | None]:
         # The times are the emulator's: nothing of the program follows from them.
         return {"wall_seconds": None, "user_seconds": None, "system_seconds": None,
                 "cpus": os.cpu_count() or 1}  # fmt: skip
+    # CPU time is the program's from its beginning: of nothing else that may have been counted.
+    whole = not measurement.covers and not measurement.delay_ns
     return {
         "wall_seconds": measurement.wall_ns / 1e9,
-        "user_seconds": seconds(measurement.user_ns),
-        "system_seconds": seconds(measurement.system_ns),
+        "user_seconds": seconds(measurement.user_ns) if whole else None,
+        "system_seconds": seconds(measurement.system_ns) if whole else None,
         "cpus": os.cpu_count() or 1,
     }
 
@@ -129,6 +149,32 @@ def metrics(measurement: Measurement) -> tuple[MetricValue, ...]:
     refused = [one.event for one in measurement.unavailable]
     known = quantities(measurement.values, variables(measurement), given(os.environ), refused)
     return computable(users.metrics(), known, _Machine())
+
+
+def of_part(measurement: Measurement, part: GroupPart) -> Measurement:
+    """Return what one of several groups counted as a measurement of its own."""
+    return measurement._replace(
+        values=part.values,
+        wall_ns=part.wall_ns,
+        user_ns=part.user_ns,
+        system_ns=part.system_ns,
+        unavailable=part.unavailable,
+        parts=(),
+    )
+
+
+def beside_parts(measurement: Measurement) -> Measurement:
+    """Return what was counted through the whole of a run in which groups took turns."""
+    counted = {value.event for part in measurement.parts for value in part.values}
+    values = tuple(value for value in measurement.values if value.event not in counted)
+    missing = {one.event for part in measurement.parts for one in part.unavailable}
+    rest = tuple(one for one in measurement.unavailable if one.event not in missing)
+    return measurement._replace(values=values, unavailable=rest, parts=())
+
+
+def metrics_of_counts(measurement: Measurement) -> tuple[MetricValue, ...]:
+    """Return the metrics that follow from counts, and not from times alone."""
+    return tuple(metric for metric in metrics(measurement) if metric.scope is not None)
 
 
 def spreads(measurements: Sequence[Measurement]) -> tuple[Spread, ...]:

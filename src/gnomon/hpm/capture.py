@@ -1,4 +1,4 @@
-"""Run a program, or watch one that runs, and count.
+"""Run a program and count.
 
 The program must not notice: it gets the environment, signals, descriptors, limits and terminal
 that it would have got without us, and what it does to itself (exec, fork, daemonise, die) is
@@ -7,14 +7,10 @@ followed by the kernel's own inheritance of counters, not by us.
 
 from __future__ import annotations
 
-import errno
 import os
-import select
-import signal
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from gnomon import _core
@@ -23,6 +19,7 @@ from gnomon.counters.eventset import EventSet
 from gnomon.counters.perf import PerfSpec
 from gnomon.counters.resolve import Resolved
 from gnomon.errors import EventSetError, GnomonError
+from gnomon.hpm.left_behind import NOTE, LeftBehind
 from gnomon.hpm.measurement import Measurement, own_usage, raw_clock_ns, usage_rows
 from gnomon.hpm.program import Signals, release, resident_kib, spawn
 from gnomon.model.value import Scope, Unavailable, Value
@@ -59,8 +56,10 @@ class CommandCounts(Protocol):
         nofile: soft limit of open files that the command must find; -1 for ours.
         environment: variables that are set for it beside ours.
         unavailable: what cannot be counted.
+        inherits: whether to find out if the command leaves processes behind, which are counted.
     """
 
+    inherits: bool
     nofile: int
     environment: Mapping[str, str]
     unavailable: tuple[Unavailable, ...]
@@ -91,17 +90,20 @@ def execute(command: Sequence[str], counts: CommandCounts) -> Measurement:
     Raises:
         ProgramError: the program cannot be executed; has the shell's status for that.
     """
-    with Signals() as signals:
+    with Signals() as signals, closing(LeftBehind()) as left:
         started = time.time()
         own_rss_kib = resident_kib()
         pid, gate = spawn(command, signals, counts.nofile, counts.environment)
         signals.forward_to(pid)
+        if counts.inherits:
+            left.watch(pid)
         counts.start(pid)
         before = release(command, pid, gate)
         counts.wait(pid, signals)
         end_ns = raw_clock_ns()
         # The process is a zombie: its own files in /proc can still be read.
         values = counts.stop()
+        has_left = left.any()
         signals.forward_to(None)
         _, status, usage = os.wait4(pid, 0)
     killed = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
@@ -120,7 +122,7 @@ def execute(command: Sequence[str], counts: CommandCounts) -> Measurement:
         system_ns=system_ns,
         values=values,
         unavailable=counts.unavailable + detached,
-        notes=counts.notes(),
+        notes=(*counts.notes(), NOTE) if has_left else counts.notes(),
         rusage=usage_rows(usage, before.used, own_rss_kib),
         tasks=counts.rows(),
         task_values=counts.task_values,
@@ -150,87 +152,6 @@ def _without_detached(
     return tuple(v for v in values if v not in ours), gone
 
 
-def attach(
-    pid: int, wanted: Resolved, *, seconds: float | None = None, command: Sequence[str] = ()
-) -> Measurement:
-    """Return the measurement of a running process and all its threads.
-
-    It ends when the process does, after `seconds`, when `command` has ended, or by Ctrl-C,
-    whichever is first.
-
-    Raises:
-        GnomonError: there is no such process.
-        ProgramError: the command cannot be executed.
-    """
-    if not Path(f"/proc/{pid}").exists():
-        raise GnomonError(f"process {pid}: it does not exist; see ps for those that do")
-    events = EventSet(target=Target(pid=pid, inherit=True), strict=False, multiplex="kernel")
-    events.add_events(wanted.events)
-    timer = 0
-    with closing(events), closing(_Watch(pid)) as watch, Signals() as signals:
-        started = time.time()
-        begin_ns = raw_clock_ns()
-        if wanted.events:
-            events.start(pid)
-        if command:
-            timer, gate = spawn(command, signals)
-            release(command, timer, gate)
-        watch.wait(signals, seconds)
-        final = events.stop() if wanted.events else ()
-        end_ns = raw_clock_ns()
-        if timer:
-            _end(timer)
-    return Measurement(
-        command=(),
-        pid=pid,
-        attached=True,
-        exit_status=None,
-        signal=0,
-        started=started,
-        wall_ns=end_ns - begin_ns,
-        user_ns=None,
-        system_ns=None,
-        values=tuple(final[i] for i in range(len(final))),
-        unavailable=wanted.unavailable + events.unavailable,
-        notes=events.notes,
-        rusage=(),
-        interrupted=signals.interrupted,
-    )
-
-
-class _Watch:
-    """Waits for the end of a process that is not our child."""
-
-    def __init__(self, pid: int) -> None:
-        self._process = Path(f"/proc/{pid}")
-        try:
-            self._fd = os.pidfd_open(pid)
-        except OSError as error:
-            if error.errno != errno.ENOSYS:
-                raise GnomonError(
-                    f"process {pid}: it cannot be watched: {error.strerror}"
-                ) from None
-            self._fd = -1
-
-    def wait(self, signals: Signals, seconds: float | None) -> None:
-        """Return when it has ended, after `seconds`, or when a signal comes (Ctrl-C, SIGCHLD)."""
-        poll = select.poll()
-        poll.register(signals.wakeup, select.POLLIN)
-        if self._fd >= 0:
-            poll.register(self._fd, select.POLLIN)
-            poll.poll(None if seconds is None else 1000 * seconds)
-            return
-        # Linux before 5.3 does not tell the end of another's process: look for it.
-        deadline = float("inf") if seconds is None else time.monotonic() + seconds
-        while self._process.exists() and time.monotonic() < deadline:
-            if poll.poll(50):
-                return
-
-    def close(self) -> None:
-        if self._fd >= 0:
-            os.close(self._fd)
-
-
 class _CommandCounts:
     """The counters of one command: an event set, and one that tells threads apart."""
 
@@ -240,6 +161,9 @@ class _CommandCounts:
         self._task_events: tuple[Event, ...] = ()
         self._rows: tuple[TaskRow, ...] | None = None
         self._notes: list[str] = []
+        # With events of `inherit_stat` no other may be in the context: the kernel exchanges the
+        # counts of two threads' events one by one in the order of their lists.
+        self.inherits = not by_task
         self.unavailable = wanted.unavailable
         self.environment: Mapping[str, str] = {}
         self.nofile = -1
@@ -297,6 +221,8 @@ class _CommandCounts:
                 "the kernel lost records of threads that exited at the same time on several CPUs: "
                 "the rows below are incomplete, the totals are not (run it again)"
             )
+        if any(row.running for row in self.rows() or ()):
+            notes.append(NOTE)
         return tuple(notes)
 
     def close(self) -> None:
@@ -310,7 +236,7 @@ class _CommandCounts:
         from gnomon.counters.refusal import explain
         from gnomon.counters.tasks import TaskCounting, open_tasks
 
-        self.nofile = _raise_nofile((len(events) * 4 + 1) * (os.cpu_count() or 1) + 64)
+        self.nofile = raise_nofile((len(events) * 4 + 1) * (os.cpu_count() or 1) + 64)
         try:
             opened = open_tasks(events)
         except EventSetError as error:
@@ -333,7 +259,7 @@ class _CommandCounts:
             self._task_events = opened.events
 
 
-def _raise_nofile(needed: int) -> int:
+def raise_nofile(needed: int) -> int:
     """Raise our limit of open files if needed; return the limit the program must get, or -1."""
     import resource
 
@@ -343,10 +269,3 @@ def _raise_nofile(needed: int) -> int:
     wanted = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
     resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
     return soft
-
-
-def _end(pid: int) -> None:
-    """End the command that timed an attachment, if it has not ended by itself."""
-    if os.waitpid(pid, os.WNOHANG)[0] == 0:
-        os.kill(pid, signal.SIGTERM)
-        os.waitpid(pid, 0)

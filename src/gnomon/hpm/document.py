@@ -8,8 +8,9 @@ from typing import Any
 
 from gnomon import __version__
 from gnomon.hpm import analyse
-from gnomon.hpm.measurement import Host, Measurement
+from gnomon.hpm.measurement import GroupPart, Host, Measurement
 from gnomon.hpm.report import signal_name
+from gnomon.model.value import Value
 
 SCHEMA_VERSION = 1
 SCHEMA = Path(__file__).parent / "count.schema.json"
@@ -71,35 +72,8 @@ def _execution(one: Measurement) -> dict[str, Any]:
         "wall_seconds": one.wall_ns / 1e9,
         "user_seconds": None if one.user_ns is None else one.user_ns / 1e9,
         "system_seconds": None if one.system_ns is None else one.system_ns / 1e9,
-        "counters": [
-            {
-                "event": value.event,
-                "value": value.value,
-                "unit": value.unit,
-                "how": value.how.value,
-                "component": value.component,
-                "domain": value.domain.value,
-                "scope": value.scope.value,
-                "raw": None if value.is_derived else value.raw,
-                "derived": value.is_derived,
-                "negative": value.is_negative,
-                "scale": value.scale,
-                "enabled_ns": value.enabled_ns,
-                "running_ns": value.running_ns,
-            }
-            for value in one.values
-        ],
-        "metrics": [
-            {
-                "name": metric.name,
-                "value": metric.value,
-                "unit": metric.unit,
-                "how": metric.how.value,
-                "formula": metric.formula,
-                "description": metric.description,
-            }
-            for metric in analyse.metrics(one)
-        ],
+        "counters": [_counter(value) for value in one.values],
+        "metrics": _metrics(one),
         "rusage": [
             {
                 "field": row.field,
@@ -111,6 +85,22 @@ def _execution(one: Measurement) -> dict[str, Any]:
             for row in one.rusage
         ],
     }
+    if one.covers:
+        result["covers"] = one.covers
+    if one.delay_ns:
+        result["delay_seconds"] = one.delay_ns / 1e9
+    if one.parts:
+        result["groups"] = [_part(one, part) for part in one.parts]
+    if one.places is not None:
+        result["places"] = [
+            {
+                "socket": None if row.socket < 0 else row.socket,
+                "core": None if row.core < 0 else row.core,
+                "cpus": list(row.cpus),
+                "counters": [_counter(value) for value in row.values.values()],
+            }
+            for row in one.places
+        ]
     if one.tasks is not None:
         result["threads"] = [
             {
@@ -157,3 +147,49 @@ def _execution(one: Measurement) -> dict[str, Any]:
             ],
         }
     return result
+
+
+def _part(one: Measurement, part: GroupPart) -> dict[str, Any]:
+    return {
+        "number": part.number,
+        "name": part.name,
+        "turns": part.turns,
+        "wall_seconds": part.wall_ns / 1e9,
+        "user_seconds": None if part.user_ns is None else part.user_ns / 1e9,
+        "system_seconds": None if part.system_ns is None else part.system_ns / 1e9,
+        "counters": [_counter(value) for value in part.values],
+        "metrics": _metrics(analyse.of_part(one, part)) if part.wall_ns else [],
+        "unavailable": [missing.event for missing in part.unavailable],
+    }
+
+
+def _counter(value: Value) -> dict[str, Any]:
+    return {
+        "event": value.event,
+        "value": value.value,
+        "unit": value.unit,
+        "how": value.how.value,
+        "component": value.component,
+        "domain": value.domain.value,
+        "scope": value.scope.value,
+        "raw": None if value.is_derived else value.raw,
+        "derived": value.is_derived,
+        "negative": value.is_negative,
+        "scale": value.scale,
+        "enabled_ns": value.enabled_ns,
+        "running_ns": value.running_ns,
+    }
+
+
+def _metrics(one: Measurement) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": metric.name,
+            "value": metric.value,
+            "unit": metric.unit,
+            "how": metric.how.value,
+            "formula": metric.formula,
+            "description": metric.description,
+        }
+        for metric in analyse.metrics(one)
+    ]

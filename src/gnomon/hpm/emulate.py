@@ -121,6 +121,7 @@ def run(
 class _Counts:
     """The counts of one command, which the engine leaves in a folder."""
 
+    inherits = False
     nofile = -1
     task_values: tuple[str, ...] = ()
 

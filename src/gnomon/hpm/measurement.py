@@ -63,12 +63,53 @@ class Emulation(NamedTuple):
         return tuple(sum(counts[at] for at in places) for places in self.places)
 
 
+class GroupPart(NamedTuple):
+    """What one of several groups counted, in its turns or in an execution of its own.
+
+    Attributes:
+        number, name, description: the group's.
+        values: its events' counts of that time, not extrapolated.
+        wall_ns: for how long it counted.
+        user_ns, system_ns: CPU time in that time; with turns, its share of the whole; None if
+            not known.
+        turns: how many turns it had; 0 if it counted through the whole of an execution.
+        unavailable: what of it could not be counted.
+    """
+
+    number: int
+    name: str
+    description: str
+    values: tuple[Value, ...]
+    wall_ns: int
+    user_ns: int | None
+    system_ns: int | None
+    turns: int = 0
+    unavailable: tuple[Unavailable, ...] = ()
+
+
+class PlaceRow(NamedTuple):
+    """Counts of one CPU, or of the CPUs of one core.
+
+    Attributes:
+        socket, core: numbers of the kernel's topology; -1 where it tells none.
+        cpus: the CPUs.
+        values: by event, in the order of the measurement's events that count on CPUs.
+        is_core: the row is of a core, and not of one CPU.
+    """
+
+    socket: int
+    core: int
+    cpus: tuple[int, ...]
+    values: Mapping[str, Value]
+    is_core: bool = False
+
+
 class Measurement(NamedTuple):
     """One execution of a command, or one attachment to a process.
 
     Attributes:
         command: program and arguments; () for an attachment.
-        pid: the process.
+        pid: the process; 0 where there was none, only a machine or cgroup.
         attached: it was there before; its status and resource usage are not ours to know.
         exit_status: as the shell gives it (128 + signal if killed); None if it still runs.
         signal: the signal that killed it, 0 for none.
@@ -83,6 +124,11 @@ class Measurement(NamedTuple):
         task_values: names of the values that `tasks` has counts of, in their order.
         interrupted: the user pressed Ctrl-C.
         emulation: the program ran on an emulated PMU; the times are then the emulation's.
+        covers: what was counted if not the program: "the whole machine", "cgroup NAME".
+        delay_ns: so long the program had run when counting began.
+        parts: what each of several groups counted, where they took turns or had executions of
+            their own; `values` then is all of it, extrapolated to the whole where need be.
+        places: a row per CPU or core where asked for, else None.
     """
 
     command: tuple[str, ...]
@@ -102,6 +148,10 @@ class Measurement(NamedTuple):
     task_values: tuple[str, ...] = ()
     interrupted: bool = False
     emulation: Emulation | None = None
+    covers: str = ""
+    delay_ns: int = 0
+    parts: tuple[GroupPart, ...] = ()
+    places: tuple[PlaceRow, ...] | None = None
 
 
 def own_usage(

@@ -54,8 +54,14 @@ def unique(name: str, *, host: str | None = None, process: int | None = None,
 
 def rank() -> int:
     """Return this process's MPI rank where a launcher gives one, else its process number."""
+    task = mpi_task()
+    return os.getpid() if task is None else task
+
+
+def mpi_task() -> int | None:
+    """Return this process's rank in MPI_COMM_WORLD, None where no launcher gave it one."""
     for variable in _RANKS:
         value = os.environ.get(variable, "")
         if _RANK.fullmatch(value):
             return int(value)
-    return os.getpid()
+    return None

@@ -76,21 +76,26 @@ class Signals:
             self._pending.clear()
 
     def await_child(
-        self, pid: int, fds: Sequence[int] = (), look: Callable[[], None] | None = None
+        self,
+        pid: int,
+        fds: Sequence[int] = (),
+        look: Callable[[], None] | None = None,
+        due_ms: Callable[[], float | None] = lambda: 50,
     ) -> None:
         """Return when a child has ended, leaving it to be waited for.
 
         Args:
             pid: the child.
             fds: descriptors that call for a look when they are readable.
-            look: called then, and at least twenty times a second.
+            look: called then, and when it is due.
+            due_ms: in how many milliseconds a look is due, None for no time.
         """
         poll = select.poll()
         poll.register(self.wakeup, select.POLLIN)
         for fd in fds:
             poll.register(fd, select.POLLIN)
         while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
-            for fd, seen in poll.poll(None if look is None else 50):
+            for fd, seen in poll.poll(None if look is None else due_ms()):
                 if fd == self.wakeup:
                     with suppress(BlockingIOError):
                         os.read(self.wakeup, 4096)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from gnomon.hpm import analyse
-from gnomon.hpm.measurement import MEANINGLESS_USAGE, Emulation, Host, Measurement
+from gnomon.hpm.measurement import MEANINGLESS_USAGE, Emulation, GroupPart, Host, Measurement
 from gnomon.layout import WIDTH, filled, grid, short_path, suffixes, widths
 from gnomon.metrics.derived import MetricValue
 from gnomon.model.value import Domain, How, Unavailable
@@ -28,6 +28,7 @@ class Options(NamedTuple):
         every_usage_row: one line for each field of getrusage(2), those without meaning on
             Linux as n/a; otherwise only those with one.
         per: "thread" or "process" for a table of them, "" for totals only.
+        parts: what each of several groups counted apart, and not all of it as one.
         styled: use bold and dim, for a terminal.
         width: columns of the terminal.
     """
@@ -36,6 +37,7 @@ class Options(NamedTuple):
     formulas: bool = False
     every_usage_row: bool = False
     per: str = ""
+    parts: bool = False
     styled: bool = False
     width: int = WIDTH
 
@@ -45,12 +47,17 @@ def text(measurements: Sequence[Measurement], host: Host, options: Options) -> s
     first = measurements[0]
     style = _Style(options.styled)
     lines = [_headline(measurements, options, style), f"  {_place(host)}", ""]
-    if len(measurements) > 1:
+    if len(measurements) > 1 and options.parts and first.parts:
+        for at, part in enumerate(first.parts):
+            own = [
+                analyse.of_part(one, one.parts[at]) for one in measurements if at < len(one.parts)
+            ]
+            lines += [style.bold(_group_title(part)), *_spread_lines(own, options, style)]
+    elif len(measurements) > 1:
         lines += _spread_lines(measurements, options, style)
     else:
         lines += _time_lines(first, style)
-        lines += _counter_lines(first, style)
-        lines += _metric_lines(analyse.metrics(first), options, style)
+        lines += _measured_lines(first, options, style)
         lines += _usage_lines(first, options, style)
     if first.emulation is not None:
         lines += _function_lines(first.emulation, options.width, style)
@@ -58,6 +65,10 @@ def text(measurements: Sequence[Measurement], host: Host, options: Options) -> s
         for at, one in enumerate(measurements, 1):
             of = f" of repetition {at}" if len(measurements) > 1 else ""
             lines += _task_lines(one, options.per, of, style)
+    for at, one in enumerate(measurements, 1):
+        if one.places is not None:
+            of = f" of repetition {at}" if len(measurements) > 1 else ""
+            lines += _place_lines(one, of, style)
     lines += _unavailable_lines(first.unavailable, options.width, style)
     notes = dict.fromkeys(note for one in measurements for note in one.notes)
     lines += [
@@ -68,9 +79,10 @@ def text(measurements: Sequence[Measurement], host: Host, options: Options) -> s
 
 def _headline(measurements: Sequence[Measurement], options: Options, style: _Style) -> str:
     first, last = measurements[0], measurements[-1]
-    what = _quoted(first.command) if first.command else f"process {first.pid}"
+    what = _quoted(first.command) if first.command else first.covers or f"process {first.pid}"
     times = f" × {len(measurements)}" if len(measurements) > 1 else ""
-    return style.bold(f"{options.tool}: {what}{times}") + f"  [{_ending(last)}]"
+    ending = f"  [{_ending(last)}]" if first.command or first.pid else ""
+    return style.bold(f"{options.tool}: {what}{times}") + ending
 
 
 def _ending(measurement: Measurement) -> str:
@@ -108,11 +120,65 @@ def _time_lines(one: Measurement, style: _Style) -> list[str]:
     rows = [("wall time", duration(one.wall_ns), "")]
     for name, ns in (("user time", one.user_ns), ("system time", one.system_ns)):
         if ns is not None and one.wall_ns:
-            rows.append((name, duration(ns), f"{100 * ns / one.wall_ns:.1f} % of the wall time"))
+            share = f"{100 * ns / one.wall_ns:.1f} % of the wall time"
+            rows.append((name, duration(ns), "of the whole run" if one.delay_ns else share))
     return [*_table(rows, style), ""]
 
 
-def _counter_lines(one: Measurement, style: _Style) -> list[str]:
+def _measured_lines(one: Measurement, options: Options, style: _Style) -> list[str]:
+    if options.parts and one.parts:
+        lines = []
+        for part in one.parts:
+            lines += _part_lines(one, part, options, style)
+        rest = analyse.beside_parts(one)
+        lines += _counter_lines(rest, style, "counters of the whole run")
+        return lines + _metric_lines(analyse.metrics_of_counts(rest), options, style)
+    lines = _counter_lines(one, style)
+    return lines + _metric_lines(analyse.metrics(one), options, style)
+
+
+def _group_title(part: GroupPart) -> str:
+    return f"group {part.number} {part.name}: {part.description}"
+
+
+def _part_lines(one: Measurement, part: GroupPart, options: Options, style: _Style) -> list[str]:
+    title = _group_title(part)
+    own = analyse.of_part(one, part)
+    if not part.wall_ns:
+        return [style.bold(title), "  not measured: its turn did not come", ""]
+    how = ""
+    if part.turns:
+        turns = "1 turn" if part.turns == 1 else f"{number(part.turns)} turns"
+        share = 100 * part.wall_ns / one.wall_ns if one.wall_ns else 0
+        how = f"{turns}, {share:.1f} % of the wall time"
+    rows = [("wall time", duration(part.wall_ns), how)]
+    words = "its share, by the time that the program ran in its turns" if part.turns else ""
+    for name, ns in (("user time", part.user_ns), ("system time", part.system_ns)):
+        if ns is not None:
+            rows.append((name, duration(ns), words))
+    lines = [style.bold(title), *_table(rows, style), ""]
+    lines += _counter_lines(own, style)
+    return lines + _metric_lines(analyse.metrics(own), options, style)
+
+
+def _place_lines(one: Measurement, of: str, style: _Style) -> list[str]:
+    """Return the rows of CPUs or cores, all of them: they are few, and empty ones tell much."""
+    rows = one.places or ()
+    events = list(dict.fromkeys(event for row in rows for event in row.values))
+    several = any(len(row.cpus) > 1 for row in rows)
+    cells = []
+    for row in rows:
+        ids = [str(n) if n >= 0 else "?" for n in (row.socket, row.core)]
+        values = [row.values.get(event) for event in events]
+        shown = [analyse.shown(v) if v is not None else "n/a" for v in values]
+        cells.append((*ids, ",".join(map(str, row.cpus)), *shown))
+    head = ("socket", "core", "CPUs" if several else "CPU", *events)
+    whose = one.covers or "of the program"
+    return [style.bold(f"cores and CPUs{of}") + style.dim(f"  {whose}"),
+            *_grid(head, cells, set(), style), ""]  # fmt: skip
+
+
+def _counter_lines(one: Measurement, style: _Style, title: str = "counters") -> list[str]:
     if not one.values:
         return []
     doubt = one.emulation.doubt if one.emulation is not None else ""
@@ -120,7 +186,7 @@ def _counter_lines(one: Measurement, style: _Style) -> list[str]:
         (value.event, analyse.shown(value), _joined(value.how.value, analyse.remark(value, doubt)))
         for value in one.values
     ]
-    return [style.bold("counters"), *_table(rows, style), ""]
+    return [style.bold(title), *_table(rows, style), ""]
 
 
 def _metric_lines(metrics: Sequence[MetricValue], options: Options, style: _Style) -> list[str]:

@@ -130,7 +130,23 @@ class _Rows:
                 scope=derived.scope.value if derived.scope else "process",
             )  # fmt: skip
             self._value(repetition, whole, metric, derived.value)
+        self._add_places(repetition, one, whole)
         self._add_tasks(repetition, one, whole)
+
+    def _add_places(self, repetition: int, one: Measurement, whole: int) -> None:
+        for row in one.places or ():
+            kind = "core" if row.is_core else "cpu"
+            cpus = ", ".join(map(str, row.cpus))
+            name = f"socket {row.socket}, core {row.core}, CPU {cpus}"
+            place = self._location(whole, kind, one.pid, -1, name)
+            for event, value in row.values.items():
+                # An event that has a value on each CPU and none on all is no metric of the run.
+                if value.value is not None and event in self._numbers:
+                    self._value(
+                        repetition, place, self._numbers[event], value.value,
+                        raw=None if value.is_derived else value.raw,
+                        enabled_ns=value.enabled_ns, running_ns=value.running_ns,
+                    )  # fmt: skip
 
     def _add_tasks(self, repetition: int, one: Measurement, whole: int) -> None:
         of_pid: dict[int, int] = {}

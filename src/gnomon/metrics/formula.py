@@ -61,6 +61,7 @@ _WORDS = ("and", "or")
 _NAMES = re.compile(r"(?<![A-Za-z0-9_.])([A-Za-z_][A-Za-z0-9_]*)(?![A-Za-z0-9_]|[ ]*\()")
 # A core PMU's event as typed or as hybrid CPUs give it: pmu/event/mods, PRESET:mods@pmu.
 _ON_PMU = re.compile(r"[\w.-]+/(?P<event>[\w.-]+)/(?P<modifiers>[ukhGHI]*)")
+_OF_LIBPFM = re.compile(r"[A-Za-z0-9_]+::(?!:)")
 _MODIFIED = re.compile(r"(?P<event>.+):(?P<modifiers>[ukhGHI]+)")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_]")
 
@@ -80,19 +81,23 @@ def plain_name(event: str, *, is_core: bool) -> tuple[str, str]:
     """Return an event's name without PMU and modifiers, and the modifiers.
 
     Args:
-        event: as typed (`cycles:u`, `cpu/cycles/`) or as hybrid CPUs give it (`NAME@cpu_core`).
+        event: as typed (`cycles:u`, `cpu/cycles/`, `skx::UOPS_ISSUED:ANY`) or as hybrid CPUs give
+            it (`NAME@cpu_core`).
         is_core: it is of a core PMU.
     """
     name, modifiers = event, ""
     on_pmu = None
     if is_core:
         name = name.partition("@")[0]
+        of_libpfm = _OF_LIBPFM.match(name)
+        name = name[of_libpfm.end() :] if of_libpfm else name
         on_pmu = _ON_PMU.fullmatch(name)
     matched = on_pmu or _MODIFIED.fullmatch(name)
     if matched:
         name, modifiers = matched["event"], matched["modifiers"]
-    # Presets may be typed in any case.
-    return (name.upper() if name[:5].upper() == "PAPI_" else name), modifiers
+    # Presets may be typed in any case; POWER's events the kernel has in small letters.
+    is_upper = name[:5].upper() == "PAPI_" or (is_core and name[:3].upper() == "PM_")
+    return (name.upper() if is_upper else name), modifiers
 
 
 class Formula:

@@ -83,13 +83,14 @@ class LikwidGroup(NamedTuple):
     notes: tuple[str, ...]
 
 
-def load(path: Path, is_known: Callable[[str], bool] = lambda _: False) -> LikwidGroup:
+def load(path: Path, is_known: Callable[[str], bool] | None = None) -> LikwidGroup:
     """Return the group of a file and its metrics.
 
     Args:
         path: the file; the group has its name.
-        is_known: whether there is an event of such a name; of an event's spellings the first that
-            is known is taken, the first of all where none is.
+        is_known: whether there is an event of such a name. Of an event's spellings the first that
+            is known is taken; where none is, the event stays `EVENT@COUNTER`, which no event is
+            called. Without it the first spelling is taken.
 
     Raises:
         UsageError: the file cannot be read or is no group file; names file and line.
@@ -117,7 +118,10 @@ def load(path: Path, is_known: Callable[[str], bool] = lambda _: False) -> Likwi
     events: dict[str, None] = {}
     for one in counted:
         options = spellings(one.counter, one.event)
-        event = next((option for option in options if is_known(option)), options[0])
+        event = options[0]
+        if is_known is not None:
+            unknown = f"{one.event}@{one.counter}"
+            event = next((option for option in options if is_known(option)), unknown)
         events[event] = None
         names[one.counter] = identifier(event)
         names.setdefault(one.counter.partition(":")[0], identifier(event))
@@ -147,7 +151,7 @@ def spellings(counter: str, event: str) -> tuple[str, ...]:
     if options and options != "EDGEDETECT":
         return (f"{event}@{counter}",)
     if kind == "PWR" and event in _ENERGY:
-        return (f"power/{_ENERGY[event]}/",)
+        return (f"power:::{_ENERGY[event]}",)
     box = re.fullmatch(r"MBOX([0-9]+)C[0-9]+", register)
     if box and event in _MEMORY:
         return tuple(f"uncore_imc_{number}/{_MEMORY[event]}/" for number in (box[1],))

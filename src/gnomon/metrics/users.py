@@ -19,7 +19,7 @@ from gnomon.metrics.groups import Group, find_group, load_groups
 VARIABLE = "GNOMON_GROUPS"
 SUFFIXES = (".toml", ".txt")
 
-Known = Callable[[str], bool]
+Known = Callable[[str], bool] | None
 _NONE: Callable[[], Collection[str]] = tuple
 
 
@@ -43,7 +43,7 @@ _of_files: dict[str, Library] = {}
 _all: list[Library] = []
 
 
-def read(path: Path, is_known: Known = lambda _: False) -> Library:
+def read(path: Path, is_known: Known = None) -> Library:
     """Return what a file defines, without making it known.
 
     Args:
@@ -62,7 +62,7 @@ def read(path: Path, is_known: Known = lambda _: False) -> Library:
     return Library((found.group,), found.metrics, found.notes, str(path))
 
 
-def load(path: Path | str, is_known: Known = lambda _: False) -> Library:
+def load(path: Path | str, is_known: Known = None) -> Library:
     """Return what a file defines, which holds from now on in this process; errors as `read`."""
     library = read(Path(path), is_known)
     _loaded[:] = [one for one in _loaded if one.path != library.path]
@@ -78,7 +78,7 @@ def forget() -> None:
     _all.clear()
 
 
-def libraries(is_known: Known = lambda _: False) -> tuple[Library, ...]:
+def libraries(is_known: Known = None) -> tuple[Library, ...]:
     """Return the users' files and Gnomon's own definitions, the first to be asked first."""
     if not _all:
         for name in filter(None, os.environ.get(VARIABLE, "").split(":")):
@@ -105,7 +105,7 @@ def metrics() -> Metrics:
 def chosen(
     wanted: Iterable[str],
     cpus: Callable[[], Collection[str]] = _NONE,
-    is_known: Known = lambda _: False,
+    is_known: Known = None,
 ) -> tuple[Group, ...]:
     """Return the groups that were asked for.
 

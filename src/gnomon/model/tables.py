@@ -30,16 +30,16 @@ class Schema:
 
 LOCATIONS = Schema(
     "locations",
-    "a thread of a process of a rank on a host, or all of a process or command together",
+    "a thread of a process of a rank on a host, a core, or all of a process or command together",
     (
         Column("location", "INTEGER", "number of the location, from 0"),
         Column("parent", "INTEGER", "location that includes this one; -1 for none"),
-        Column("kind", "VARCHAR", "command, process or thread"),
+        Column("kind", "VARCHAR", "command, process, thread, core or cpu"),
         Column("host", "VARCHAR", "host name"),
         Column("rank", "INTEGER", "MPI rank; -1 outside MPI"),
         Column("pid", "INTEGER", "process number"),
         Column("tid", "INTEGER", "thread number; -1 for all threads of the process"),
-        Column("name", "VARCHAR", "name of the program or thread"),
+        Column("name", "VARCHAR", "name of the program or thread, which core or CPU"),
     ),
 )
 REGIONS = Schema(

@@ -134,7 +134,9 @@ def _place(row: ProfileRow, repetitions: int) -> list[str]:
     parts = []
     if repetitions > 1:
         parts.append(f"repetition {row.repetition + 1} of {repetitions}")
-    if row.kind != "command":
+    if row.kind in ("core", "cpu"):
+        parts.append(printable(row.name))
+    elif row.kind != "command":
         parts.append(f"process {row.pid}" + (f", thread {row.tid}" if row.tid >= 0 else ""))
         parts.append(printable(row.name))
     return [", ".join(parts)] if parts else []

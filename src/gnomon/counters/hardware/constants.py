@@ -6,11 +6,12 @@ Nothing is read before it is asked for: most metrics need no constant.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
 from gnomon.counters.hardware.cpuid import answers
+from gnomon.counters.hardware.memory import nodes
 from gnomon.counters.hardware.processor import frequencies, processor
 from gnomon.counters.hardware.topology import Cpu, Topology, caches, topology
 from gnomon.counters.pmu import core_pmus, online_cpus
@@ -58,7 +59,9 @@ class Constants:
             known = peaks()
             found = {known[cpu] for cpu in self.cpus() if cpu in known}
             return found.pop() if len(found) == 1 else None
-        return self._topology.cores if name == "cores" else self._topology.sockets
+        if name == "numa_nodes":
+            return len(nodes(self._root)) or None
+        return {"cores": self._topology.cores, "sockets": self._topology.sockets}[name]
 
     @cached_property
     def _cpus(self) -> tuple[str, ...]:
@@ -87,17 +90,21 @@ class Constants:
         """The frequency that is promised, else the highest, else the one that is told at all."""
         if len(core_pmus(self._root / "sys")) > 1:
             return None
-        first = [
-            Cpu(number, True, True, None, None, None, None, (), None, "")
-            for number in online_cpus(self._root / "sys")[:1]
-        ]
-        (told,) = frequencies(self._root, first, answers(self._root))
+        online = online_cpus(self._root / "sys")
+        known = answers(self._root)
+        (told,) = frequencies(self._root, _cpus_of(online[:1]), known)
         if told.base_hz or told.highest_hz:
             return told.base_hz or told.highest_hz
-        known = processor(self._root)
-        named = _IN_NAME.search(known.model)
+        which = processor(self._root)
+        named = _IN_NAME.search(which.model)
         if named:
             return float(named[1]) * 1e9 or None
-        # On POWER /proc/cpuinfo tells the frequency it was set to, on x86 that of the moment.
-        is_set = known.architecture.startswith("ppc") and told.now_hz is not None
-        return told.now_hz[1] if is_set and told.now_hz else None
+        if not which.architecture.startswith("ppc"):
+            return None  # what /proc/cpuinfo tells is the frequency of the moment
+        (told,) = frequencies(self._root, _cpus_of(online), known)
+        return told.now_hz[1] if told.now_hz else None
+
+
+def _cpus_of(numbers: Sequence[int]) -> list[Cpu]:
+    """Return CPUs of which nothing is known but that they are online."""
+    return [Cpu(one, True, True, None, None, None, None, (), None, "") for one in numbers]

@@ -1,0 +1,94 @@
+"""Where hpmcount's report goes: standard output, NAME.hpm, NAME.viz and NAME.csv."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from gnomon.cli.delivery import guarded
+from gnomon.cli.output import is_styled, width_of, write, write_alone
+from gnomon.cli.wholefile import WholeFile
+from gnomon.errors import GnomonError
+from gnomon.hpm import sheets
+from gnomon.hpm.measurement import this_host
+from gnomon.hpm.naming import unique
+from gnomon.hpm.report import text
+
+if TYPE_CHECKING:
+    from gnomon.hpm.measurement import Measurement
+    from gnomon.hpm.report import Options
+    from gnomon.hpm.settings import Settings
+
+
+class Output:
+    """The destinations; files are opened before the program runs, and are whole or not there.
+
+    Once the program has run its status is what counts: a destination that fails then costs a line
+    on stderr, and the others get their report.
+    """
+
+    def __init__(self, settings: Settings, options: Options, group: str) -> None:
+        """Open what is to be written.
+
+        Args:
+            settings: what to write, and where.
+            options: how the text is to look.
+            group: the group that is counted, as "2 BRANCH"; "" for several, or none.
+
+        Raises:
+            GnomonError: a file cannot be written.
+        """
+        self._options = options
+        self._group = group
+        self._files: dict[str, WholeFile] = {}
+        if settings.name:
+            # One moment for all of them, so that they belong together.
+            name = unique(settings.name) if settings.unique else settings.name
+            try:
+                for ending in settings.formats:
+                    self._files[ending] = WholeFile(f"{name}.{ending}")
+            except GnomonError:
+                self._close()
+                raise
+        # Without a file the report would be lost: the guide silences only what has a copy.
+        self._prints = not (settings.silent and self._files)
+
+    def __enter__(self) -> Output:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._close()
+
+    def deliver(self, measurements: Sequence[Measurement]) -> None:
+        """Write the report to each destination."""
+        host = this_host()
+        options = self._options
+        if self._prints:
+            options = options._replace(width=width_of(sys.stdout))
+            styled = options._replace(styled=is_styled(sys.stdout))
+            printed = guarded("the report", lambda: write_alone(text(measurements, host, styled)))
+            if not printed:
+                # What is left in its buffer must not fail again when the command ends.
+                os.dup2(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), sys.stdout.fileno())
+        apart = options.parts
+        of = sheets.blocks(measurements, self._group, apart=apart)
+        rendered = {
+            "hpm": lambda: text(measurements, host, options),
+            "viz": lambda: sheets.viz("hpmcount", host, measurements, of),
+            "csv": lambda: sheets.csv(host, measurements, of),
+        }
+        for ending, file in self._files.items():
+
+            def to_file(ending: str = ending, file: WholeFile = file) -> None:
+                write(file.text, rendered[ending]())
+                file.keep()
+
+            guarded(file.name, to_file)
+
+    def _close(self) -> None:
+        """Close the files; half a report is none, so it is removed."""
+        for file in self._files.values():
+            file.drop()
+        self._files = {}
