@@ -215,7 +215,7 @@ def test_completion(shell: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ("c", {"count", "components", "completion", "clockres", "cost"}),
+        ("c", {"count", "components", "completion", "clockres", "config", "cost"}),
         ("hardware t", {"topology", "tlbs"}),
         ("components n", {"network"}),
         ("cost m", {"multiplexed"}),
