@@ -14,8 +14,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Protocol
 
 from gnomon import _core
-from gnomon.counters.component import Event, Target, make_value
-from gnomon.counters.eventset import EventSet
+from gnomon.counters.component import Event, Sharing, Target, make_value
+from gnomon.counters.parts import Parts
 from gnomon.counters.perf import PerfSpec
 from gnomon.counters.resolve import Resolved
 from gnomon.errors import EventSetError, GnomonError
@@ -152,8 +152,33 @@ def _without_detached(
     return tuple(v for v in values if v not in ours), gone
 
 
+class _Opened:
+    """The counters of a process: those of its events that open, on one target."""
+
+    def __init__(self, events: Sequence[Event], target: Target) -> None:
+        self._parts = Parts(target)
+        self.unavailable = tuple(
+            Unavailable(one.event.name, one.reason, one.remedy, one.errno)
+            for one in self._parts.add(events, strict=False)
+        )
+        self._counting = self._parts.counting()
+
+    def start(self, pid: int) -> None:
+        self._counting.start(pid)
+
+    def stop(self) -> tuple[Value, ...]:
+        counts = zip(self._parts.events, self._counting.stop(), strict=True)
+        return tuple(make_value(event, *count) for event, count in counts)
+
+    def notes(self) -> tuple[str, ...]:
+        return tuple(self._parts.notes)
+
+    def close(self) -> None:
+        self._parts.close()
+
+
 class _CommandCounts:
-    """The counters of one command: an event set, and one that tells threads apart."""
+    """The counters of one command: those of the whole, and those that tell threads apart."""
 
     def __init__(self, wanted: Resolved, by_task: bool) -> None:
         self._order = [event.name for event in wanted.events]
@@ -172,17 +197,12 @@ class _CommandCounts:
             perf = [event for event in wanted.events if isinstance(event.spec, PerfSpec)]
             rest = tuple(event for event in wanted.events if event not in perf)
             self._open_tasks(perf)
-        self._set = EventSet(
-            target=Target(inherit=True, command=True), strict=False, multiplex="kernel"
-        )
-        self._set.add_events(rest)
-        if rest:
-            self._set.open()
-        self.unavailable += self._set.unavailable
+        target = Target(inherit=True, command=True, sharing=Sharing.KERNEL)
+        self._whole = _Opened(rest, target)
+        self.unavailable += self._whole.unavailable
 
     def start(self, pid: int) -> None:
-        if self._set.events:
-            self._set.start(pid)
+        self._whole.start(pid)
 
     def wait(self, pid: int, signals: Signals) -> None:
         if self._tasks is None:
@@ -191,10 +211,7 @@ class _CommandCounts:
             signals.await_child(pid, self._tasks.fds(), self._tasks.drain)
 
     def stop(self) -> tuple[Value, ...]:
-        values: dict[str, Value] = {}
-        if self._set.events:
-            final = self._set.stop()
-            values = {final[i].event: final[i] for i in range(len(final))}
+        values = {value.event: value for value in self._whole.stop()}
         if self._tasks is not None:
             for event, count in zip(self._task_events, self._tasks.stop(), strict=True):
                 values[event.name] = make_value(event, *count)
@@ -210,7 +227,7 @@ class _CommandCounts:
         return tuple(event.name for event in self._task_events)
 
     def notes(self) -> tuple[str, ...]:
-        notes = [*self._notes, *self._set.notes]
+        notes = [*self._notes, *self._whole.notes()]
         if self._tasks is not None and self._tasks.lost:
             notes.append(
                 f"{self._tasks.lost} records of exiting threads were lost: the rows below are "
@@ -226,7 +243,7 @@ class _CommandCounts:
         return tuple(notes)
 
     def close(self) -> None:
-        self._set.close()
+        self._whole.close()
         if self._tasks is not None:
             self._tasks.close()
 
