@@ -33,7 +33,7 @@ void *hpm_take(struct hpm_engine *engine, size_t bytes)
 {
 	void *taken;
 
-	bytes = (bytes + 63) / 64 * 64;
+	bytes = bytes ? (bytes + 63) / 64 * 64 : 64;
 	if (bytes > engine->arena_left) {
 		const size_t size = bytes > ARENA_BYTES ? bytes : ARENA_BYTES;
 		void *made = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -409,7 +409,8 @@ void hpm_context_open(struct hpm_engine *engine, struct hpm_context *context)
 	context->quick_bytes = (engine->layout.n_words - HPM_USAGE_WORDS) * (int)sizeof(uint64_t);
 	/* Where counts take no system call, times are to take few. */
 	context->usage_every =
-		engine->ticks_per_ms * (context->group[0]->mapped ? MAPPED_EVERY_MS : EVERY_MS);
+		engine->ticks_per_ms *
+		(engine->layout.n_packs && context->group[0]->mapped ? MAPPED_EVERY_MS : EVERY_MS);
 	if (!error)
 		error = hpm_context_read(engine, context, is_thread, context->zero);
 	if (!error)
@@ -470,6 +471,13 @@ void hpm_context_ask_usage(struct hpm_context *context, uint64_t ticks)
 	context->usage[0] = microseconds(&own.ru_utime) + microseconds(&children.ru_utime);
 	context->usage[1] = microseconds(&own.ru_stime) + microseconds(&children.ru_stime);
 	context->usage_ticks = ticks;
+	/*
+	 * Not always after the same time: sections that are as regular would always be asked at
+	 * their start, or at their stop. Multiples of the golden ratio spread evenly (Knuth 6.4).
+	 */
+	context->usage_asked += 0x9e3779b9u;
+	context->usage_for = context->usage_every / 2 +
+			     (context->usage_every * (context->usage_asked >> 16) >> 16);
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */

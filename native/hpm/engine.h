@@ -67,8 +67,10 @@ struct hpm_context {
 	struct gn_group **group;	 /* [n_targets * n_packs], target after target */
 	uint64_t usage[HPM_USAGE_WORDS]; /* as getrusage(2) said last, */
 	uint64_t usage_ticks;		 /* and when */
-	uint64_t usage_every;		 /* so long it holds */
-	uint64_t *zero;			 /* the snapshot when it was opened */
+	uint64_t usage_for;		 /* so long it holds; on average */
+	uint64_t usage_every;		 /* that long */
+	uint32_t usage_asked;
+	uint64_t *zero; /* the snapshot when it was opened */
 	uint64_t *scratch;
 	struct hpm_thread *thread; /* whose; NULL: everybody's */
 };
@@ -78,15 +80,17 @@ struct hpm_frames {
 	int n;
 	int room;
 	struct hpm_section **section;
+	int next_room; /* a larger one, to be taken when the context is locked */
+	struct hpm_section **next;
 };
 
 struct hpm_thread {
 	struct hpm_engine *engine;
 	struct hpm_thread *next;
+	struct hpm_thread *next_spare;
 	int tid;
 	int is_busy; /* in one of libhpm's functions: a signal handler must wait */
-	int has_ended;
-	int active; /* sections of its context */
+	int active;  /* sections of its context */
 	struct hpm_context context;
 	struct hpm_frames frames[2]; /* by enum hpm_kind */
 };
@@ -138,6 +142,7 @@ struct hpm_engine {
 	struct gn_rotation *rotation;
 	pthread_mutex_t mutex; /* of what follows, and of opening and closing counters */
 	struct hpm_thread *threads;
+	struct hpm_thread *spare; /* of threads that have ended */
 	char *arena;
 	size_t arena_left;
 	char notes[2048]; /* for the report */

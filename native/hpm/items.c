@@ -11,6 +11,9 @@
 
 #define NS_PER_S 1e9
 
+/* A tick is 1 to 10 ms. */
+#define TICKS_US 10000
+
 /* --- resource usage --------------------------------------------------------------------------- */
 
 /* Linux keeps no count of those that are 0 here: getrusage(2). */
@@ -267,7 +270,8 @@ static int add_group(struct list *list, struct hpm_raw_slot *slot, uint32_t g, i
 	item->times[HPM_TIME_START] = epoch_s(header, copy->first_ticks);
 	item->times[HPM_TIME_STOP] = epoch_s(header, copy->last_ticks);
 	item->times[HPM_TIME_OVERHEAD] = seconds(header, slot->overhead_ticks);
-	if (!copy->lost) {
+	/* The kernel tells the two apart at its ticks: of less than a few it knows nothing. */
+	if (!copy->lost && words[header->n_words - 2] + words[header->n_words - 1] >= TICKS_US) {
 		item->times[HPM_TIME_USER] = (double)words[header->n_words - 2] / 1e6;
 		item->times[HPM_TIME_SYSTEM] = (double)words[header->n_words - 1] / 1e6;
 	}

@@ -28,6 +28,9 @@ static pthread_key_t thread_end;
 
 __thread struct hpm_thread *hpm_self __attribute__((tls_model("initial-exec")));
 
+/* This thread takes locks to begin: a signal handler must not wait for them. */
+static __thread volatile int is_entering __attribute__((tls_model("initial-exec")));
+
 /* --- the process ------------------------------------------------------------------------------ */
 
 static void wipe(void)
@@ -180,8 +183,9 @@ static struct hpm_engine *make_engine(int is_child)
 		!syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
 	engine->id_limit =
 		(int)hpm_number("HPM_NUM_INST_PTS", 2, HPM_RAW_SECTIONS_MAX, SECTIONS_DEFAULT + 1);
-	engine->section = hpm_take(engine, (size_t)engine->id_limit * sizeof(*engine->section));
-	if (engine->section)
+	engine->section = mmap(NULL, (size_t)engine->id_limit * sizeof(*engine->section),
+			       PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (engine->section != MAP_FAILED)
 		error = make_tables(engine, plan);
 	engine->state = HPM_RUNNING;
 out:
@@ -239,7 +243,9 @@ void hpm_init(const char *program)
 		snprintf(program_name, sizeof(program_name), "%s",
 			 program && *program ? program : program_invocation_short_name);
 		hpm_distribute();
+		is_entering = 1;
 		begin(here);
+		is_entering = 0;
 	}
 	errno = before;
 }
@@ -256,11 +262,32 @@ static void end_thread(void *argument)
 		return;
 	pthread_mutex_lock(&engine->mutex);
 	hpm_lock_own(&thread->context);
-	thread->has_ended = 1;
 	if (!thread->active)
 		hpm_context_close(engine, &thread->context);
 	hpm_unlock_own(&thread->context);
+	/* Nothing refers to a thread that had only sections of all threads, and stopped them. */
+	if (!thread->context.group && !thread->frames[HPM_PROCESS].n) {
+		thread->next_spare = engine->spare;
+		engine->spare = thread;
+	}
 	pthread_mutex_unlock(&engine->mutex);
+}
+
+static struct hpm_thread *new_thread(struct hpm_engine *engine)
+{
+	struct hpm_thread *thread = engine->spare;
+
+	if (thread) {
+		engine->spare = thread->next_spare;
+		return thread;
+	}
+	thread = hpm_take(engine, sizeof(*thread));
+	if (!thread || hpm_context_make(engine, &thread->context, HPM_THREAD, thread))
+		return NULL;
+	thread->engine = engine;
+	thread->next = engine->threads;
+	engine->threads = thread;
+	return thread;
 }
 
 static struct hpm_thread *enter_first(struct hpm_engine *engine)
@@ -268,15 +295,9 @@ static struct hpm_thread *enter_first(struct hpm_engine *engine)
 	struct hpm_thread *thread;
 
 	pthread_mutex_lock(&engine->mutex);
-	thread = hpm_take(engine, sizeof(*thread));
-	if (thread && hpm_context_make(engine, &thread->context, HPM_THREAD, thread))
-		thread = NULL;
-	if (thread) {
-		thread->engine = engine;
+	thread = new_thread(engine);
+	if (thread)
 		thread->tid = (int)gettid();
-		thread->next = engine->threads;
-		engine->threads = thread;
-	}
 	pthread_mutex_unlock(&engine->mutex);
 	if (!thread) {
 		hpm_error(NULL, HPM_NO_MEMORY, "no memory for a thread's counters; free some");
@@ -298,40 +319,58 @@ static struct hpm_engine *no_engine(struct hpm_process *here, const char *caller
 	return NULL;
 }
 
-struct hpm_thread *hpm_enter_slowly(const char *caller, int id)
+static void in_a_handler(const char *caller, int id)
+{
+	hpm_error(NULL, HPM_IN_SIGNAL,
+		  "%s(%d): its signal came in the middle of another call of libhpm; block the "
+		  "signal around those calls",
+		  caller, id);
+}
+
+static struct hpm_thread *enter_slowly(const char *caller, int id)
 {
 	struct hpm_process *here = hpm_process_page;
 	struct hpm_engine *engine = here ? here->engine : NULL;
 	struct hpm_thread *thread = hpm_self;
-	const int before = errno;
 
 	if (!engine)
 		engine = no_engine(here, caller, id);
 	if (!engine)
-		goto fail;
+		return NULL;
 	if (engine->state != HPM_RUNNING) {
 		hpm_error(NULL, HPM_TERMINATED,
 			  "%s(%d): it comes after hpmTerminate; call that last", caller, id);
-		goto fail;
+		return NULL;
 	}
 	if (!thread || thread->engine != engine)
 		thread = enter_first(engine);
 	if (!thread)
-		goto fail;
+		return NULL;
 	if (thread->is_busy) {
-		hpm_error(NULL, HPM_IN_SIGNAL,
-			  "%s(%d): its signal came in the middle of another call of libhpm; block "
-			  "the signal around those calls",
-			  caller, id);
-		goto fail;
+		in_a_handler(caller, id);
+		return NULL;
 	}
 	thread->is_busy = 1;
 	atomic_signal_fence(memory_order_seq_cst);
+	return thread;
+}
+
+struct hpm_thread *hpm_enter_slowly(const char *caller, int id)
+{
+	const int before = errno;
+	struct hpm_thread *thread = NULL;
+
+	if (is_entering) {
+		in_a_handler(caller, id);
+	} else {
+		is_entering = 1;
+		atomic_signal_fence(memory_order_seq_cst);
+		thread = enter_slowly(caller, id);
+		atomic_signal_fence(memory_order_seq_cst);
+		is_entering = 0;
+	}
 	errno = before;
 	return thread;
-fail:
-	errno = before;
-	return NULL;
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */

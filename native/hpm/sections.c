@@ -47,7 +47,7 @@ static inline void put_usage(const struct hpm_section *section, int is_own, int 
 	struct hpm_context *context = section->context;
 
 	if (is_own && (section->activations <= ASKED_ALWAYS ||
-		       ticks - context->usage_ticks > context->usage_every))
+		       ticks - context->usage_ticks > context->usage_for))
 		hpm_context_ask_usage(context, ticks);
 	words[n_words - 2] = context->usage[0];
 	words[n_words - 1] = context->usage[1];
@@ -158,22 +158,27 @@ static inline int is_usable(struct hpm_section *section, const struct hpm_thread
 
 /* --- who is whose child ----------------------------------------------------------------------- */
 
-static int push(struct hpm_engine *engine, struct hpm_frames *frames, struct hpm_section *section)
+/* Room for another start. Before the context is locked: memory has a lock of its own. */
+__attribute__((cold)) static void make_room(struct hpm_engine *engine, struct hpm_frames *frames)
+{
+	const int room = frames->room ? 2 * frames->room : 256;
+
+	pthread_mutex_lock(&engine->mutex);
+	frames->next = hpm_take(engine, (size_t)room * sizeof(struct hpm_section *));
+	frames->next_room = frames->next ? room : 0;
+	pthread_mutex_unlock(&engine->mutex);
+}
+
+static int push(struct hpm_frames *frames, struct hpm_section *section)
 {
 	if (frames->n == frames->room) {
-		const int room = frames->room ? 2 * frames->room : 256;
-		struct hpm_section **grown;
-
-		pthread_mutex_lock(&engine->mutex);
-		grown = hpm_take(engine, (size_t)room * sizeof(struct hpm_section *));
-		pthread_mutex_unlock(&engine->mutex);
-		if (!grown)
+		if (frames->next_room <= frames->room)
 			return -ENOMEM;
 		if (frames->n)
-			memcpy(grown, frames->section,
+			memcpy(frames->next, frames->section,
 			       (size_t)frames->n * sizeof(struct hpm_section *));
-		frames->section = grown;
-		frames->room = room;
+		frames->section = frames->next;
+		frames->room = frames->next_room;
 	}
 	frames->section[frames->n++] = section;
 	return 0;
@@ -417,9 +422,12 @@ void hpm_start(const char *caller, enum hpm_kind kind, int id, int parent, const
 		goto out;
 	context = section->context;
 	frames = &thread->frames[kind];
+	/* Others only ever take starts out of it. */
+	if (__atomic_load_n(&frames->n, __ATOMIC_RELAXED) == frames->room)
+		make_room(engine, frames);
 	hpm_lock_own(context);
 	if (atomic_load_explicit(&engine->state, memory_order_relaxed) != HPM_RUNNING ||
-	    push(engine, frames, section)) {
+	    push(frames, section)) {
 		hpm_unlock_own(context);
 		goto out;
 	}
@@ -525,34 +533,51 @@ out:
 	hpm_leave(thread);
 }
 
-void hpm_stop_all(struct hpm_engine *engine)
+/* Stops what is active of a context, all by one snapshot. */
+static void stop_context(const struct hpm_engine *engine, struct hpm_context *context)
 {
-	const int before = errno;
+	uint64_t *words = context->scratch;
+	uint64_t ticks = 0;
+	int failed = 0;
+
+	hpm_lock(context);
 	for (int id = 1; id < engine->id_limit; id++) {
 		struct hpm_section *section = engine->section[id];
 		struct hpm_section *far;
-		struct hpm_context *context;
-		uint64_t *words, ticks;
-		int failed;
 
-		if (!section || !section->depth)
+		if (!section || section->context != context || !section->depth)
 			continue;
-		context = section->context;
-		hpm_lock(context);
-		if (!section->depth) {
-			hpm_unlock(context);
-			continue;
+		if (!ticks) {
+			ticks = now();
+			failed = !context->is_open || hpm_context_read(engine, context, 0, words);
+			put_usage(section, !context->thread || context->thread == hpm_self,
+				  engine->layout.n_words, words, ticks);
 		}
-		words = context->scratch;
-		ticks = now();
-		failed = !context->is_open || hpm_context_read(engine, context, 0, words);
-		put_usage(section, !context->thread || context->thread == hpm_self,
-			  engine->layout.n_words, words, ticks);
 		far = section->parent;
 		end(engine, section, words, ticks, failed);
+		if (!far || far->context == context)
+			continue;
 		hpm_unlock(context);
 		tell_far_parent(engine, section, far, child_ends);
+		hpm_lock(context);
+		/* It may have been this context's turn to be told, with the same memory. */
+		ticks = 0;
 	}
+	hpm_unlock(context);
+}
+
+void hpm_stop_all(struct hpm_engine *engine)
+{
+	const int before = errno;
+	struct hpm_thread *threads;
+
+	/* Who comes later finds that it is over. */
+	pthread_mutex_lock(&engine->mutex);
+	threads = engine->threads;
+	pthread_mutex_unlock(&engine->mutex);
+	stop_context(engine, &engine->process);
+	for (struct hpm_thread *thread = threads; thread; thread = thread->next)
+		stop_context(engine, &thread->context);
 	errno = before;
 }
 

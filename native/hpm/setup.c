@@ -266,14 +266,25 @@ static int open_natives(struct setup *setup)
 	const struct hpm_raw_header *header = &setup->plan->header;
 	struct gn_options options = GN_OPTIONS_INIT;
 	const struct gn_target self = {(int)gettid(), -1, NULL};
+	int failed;
 
 	if (!gn_self())
 		return -ENOMEM;
 	options.multiplex = header->n_groups > 1;
 	options.limit = hpm_group_limit;
 	options.slice_ns = setup->engine->layout.slice_ns;
-	if (gn_plan_begin(&setup->native, &options, &self, 1, 1))
-		return -ENOMEM;
+	failed = gn_plan_begin(&setup->native, &options, &self, 1, 1);
+	if (failed) {
+		struct gn_message why;
+
+		memset(&setup->native, 0, sizeof(setup->native));
+		gn_refusal(failed, 0, &why);
+		for (uint32_t e = 0; e < header->n_events; e++) {
+			if (setup->wanted[e].event)
+				refuse(setup, (int)e, why.text);
+		}
+		return 0;
+	}
 	for (uint32_t g = 0; g < header->n_groups; g++)
 		open_group(setup, &setup->plan->group[g], options.multiplex);
 	return 0;

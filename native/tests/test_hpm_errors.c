@@ -233,6 +233,34 @@ static void test_events_that_are_none(void)
 	leave_folder(NULL);
 }
 
+static void test_nothing_to_count(void)
+{
+	setenv("GNOMON_EVENTS", "no-such-event", 1);
+	setenv("HPM_EXCLUSIVE_VALUES", "yes", 1);
+	enter_folder();
+	listen();
+	hpmInit(0, "nothing");
+	for (int i = 0; i < 2; i++) {
+		hpmTstart(1, "thread");
+		hpmStart(2, "all");
+		hpmStop(2);
+		hpmTstop(1);
+	}
+	hpmTerminate(0);
+	CHECK_EQ(hpm_error_count, 1);
+	said();
+	/* Times are known all the same. */
+	for (int id = 1; id <= 2; id++) {
+		for (int is_exclusive = 0; is_exclusive < 2; is_exclusive++) {
+			CHECK_EQ(item_of(id, is_exclusive)->count, 2);
+			CHECK(item_of(id, is_exclusive)->times[HPM_TIME_WALLCLOCK] > 0);
+			CHECK_EQ(item_of(id, is_exclusive)->data[0].how, HPM_UNAVAILABLE);
+		}
+	}
+	free_measured();
+	leave_folder(NULL);
+}
+
 static void test_groups_that_are_none(void)
 {
 	setenv("HPM_EVENT_SET", "99999", 1);
@@ -370,6 +398,7 @@ int main(void)
 	RUN(test_a_thread_that_ended_keeps_its_sections);
 	RUN(test_too_early_and_too_late);
 	RUN(test_events_that_are_none);
+	RUN(test_nothing_to_count);
 	RUN(test_groups_that_are_none);
 	RUN(test_out_of_descriptors);
 	RUN(test_no_folder_to_write_to);

@@ -203,8 +203,74 @@ static void test_many_random_sequences(void)
 	}
 }
 
+/* Exclusive values of the section that asks, from that start on. */
+static void test_only_exclusive(void)
+{
+	unsetenv("HPM_EXCLUSIVE_VALUES");
+	setenv("GNOMON_EVENTS", EVENT, 1);
+	enter_folder();
+	hpmInit(0, "only");
+	warm(hpmTstartx, hpmTstop);
+	hpmTstart(1, "");
+	touch_pages(10);
+	hpmTstop(1);
+	hpmTstartx(1, HPM_ONLY_EXCLUSIVE, "");
+	touch_pages(20);
+	hpmTstart(2, "");
+	touch_pages(40);
+	hpmTstop(2);
+	hpmTstop(1);
+	/* It has asked, and need not ask again. */
+	hpmTstart(1, "");
+	hpmTstartx(3, 1, "");
+	touch_pages(80);
+	hpmTstop(1);
+	touch_pages(160);
+	hpmTstop(3);
+	hpmTerminate(0);
+	CHECK_EQ(hpm_error_count, 0);
+	CHECK(!item_of(2, 1));
+	CHECK(!item_of(3, 1));
+	CHECK_EQ(item_of(1, 0)->count, 4);
+	CHECK_EQ(item_of(1, 1)->count, 2);
+	CHECK(value_of(item_of(1, 0), EVENT) >= 150);
+	CHECK(value_of(item_of(1, 0), EVENT) <= 150 + own_pages());
+	CHECK(value_of(item_of(1, 1), EVENT) >= 20);
+	CHECK(value_of(item_of(1, 1), EVENT) <= 20 + own_pages());
+	CHECK(value_of(item_of(3, 0), EVENT) >= 240);
+	free_measured();
+	leave_folder(NULL);
+}
+
+/* Calls that call themselves, deeper than there is room for at first. */
+static void descend(int levels)
+{
+	hpmTstart(1, "");
+	if (levels > 1)
+		descend(levels - 1);
+	hpmTstop(1);
+}
+
+static void test_deep_recursion(void)
+{
+	setenv("GNOMON_EVENTS", EVENT, 1);
+	enter_folder();
+	hpmInit(0, "deep");
+	descend(5000);
+	hpmTstart(2, "after");
+	hpmTstop(2);
+	hpmTerminate(0);
+	CHECK_EQ(hpm_error_count, 0);
+	CHECK_EQ(item_of(1, 0)->count, 5000);
+	CHECK_EQ(item_of(2, 0)->parent_id, 0);
+	free_measured();
+	leave_folder(NULL);
+}
+
 int main(void)
 {
+	RUN(test_only_exclusive);
+	RUN(test_deep_recursion);
 	RUN(test_thread_sections);
 	RUN(test_process_sections);
 	RUN(test_many_random_sequences);

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import GNOMON, counted, gnomon, perf_program, run, values
+from commands import GNOMON, HPMCOUNT, counted, gnomon, perf_program, run, values
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from test_restricted_rights import WITHOUT_RIGHTS, paranoid  # noqa: F401
 
 from gnomon.errors import GnomonError
 from gnomon.hpm.cgroups import hierarchy
 from gnomon.hpm.document import SCHEMA
+from gnomon.hpm.intervals import SCHEMA as INTERVAL_SCHEMA
 
 Programs = Callable[[str], Path]
 FAULTS = ("-e", "page-faults")
@@ -31,7 +32,11 @@ def check_schema(document: dict[str, Any]) -> None:
 def told(text: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Return the intervals and the document of JSON lines."""
     *intervals, document = (json.loads(line) for line in text.splitlines())
-    assert {one["schema"] for one in intervals} <= {"gnomon/interval"}
+    schema = json.loads(INTERVAL_SCHEMA.read_text())
+    Draft202012Validator.check_schema(schema)
+    for one in intervals:
+        problems = Draft202012Validator(schema).iter_errors(one)
+        assert [error.message for error in problems] == []
     check_schema(document)
     return intervals, document
 
@@ -263,6 +268,23 @@ def test_whole_machine_by_cpu_and_alone(tmp_path: Path) -> None:
     assert failed.returncode == 5
 
 
+def test_whole_machine_by_cpu_as_perf_counts_it(programs: Programs, tmp_path: Path) -> None:
+    """Work on one CPU is in that CPU's row; the machine's other work is in both tools' counts."""
+    perf = perf_program()
+    assert perf is not None
+    at = CPUS[-1]
+    program = ("taskset", "-c", str(at), programs("pages"), "60000")
+    document = counted(tmp_path, "-a", "-A", *FAULTS, "--", *program)
+    ours = {row["cpus"][0]: values(row)["page-faults"] for row in document["places"]}
+    file = tmp_path / "perf.csv"
+    run(perf, "stat", "-a", "-A", "-x;", "-o", file, *FAULTS, "--", *program)
+    lines = [ln.split(";") for ln in file.read_text().splitlines() if ln.startswith("CPU")]
+    theirs = {int(fields[0][3:]): float(fields[1]) for fields in lines}
+    assert set(ours) == set(theirs) == set(CPUS)
+    for counts in (ours, theirs):
+        assert counts[at] >= 60000
+
+
 @pytest.mark.parametrize("level", [1, 2])
 @pytest.mark.parametrize("option", [("-a",), ("-a", "-A"), ("-G", "/")], ids=" ".join)
 def test_whole_machine_without_rights(
@@ -360,6 +382,31 @@ def test_cgroups_that_are_none(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "not a cgroup that the kernel counts by" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+# --- what the program finds -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [(GNOMON, "count", "-A", "-I", "20"), (GNOMON, "count", "-a", "-D", "1"),
+     (GNOMON, "count", "-g", "5,6", "--turns", "10"), (GNOMON, "count", "-g", "5,6", "-r", "1"),
+     (HPMCOUNT, "-g", "5,6"), (HPMCOUNT, "-o", "out", "-r", "1")],
+    ids=lambda tool: " ".join(map(str, tool)).rpartition("/")[2],
+)  # fmt: skip
+def test_program_finds_the_world_as_it_was(
+    tool: tuple[str, ...], programs: Programs, tmp_path: Path
+) -> None:
+    """Descriptors, limits, environment and signals are those without us."""
+    watch = "grep -E '^(Sig|Shd)(Blk|Ign|Cgt)' /proc/self/status; ulimit -Sa; env | sort"
+    script = f"{programs('descriptors')} fds; {watch}"
+    plain = run("sh", "-c", script, cwd=tmp_path)
+    fds = [line.split()[:3] for line in (tmp_path / "fds").read_text().splitlines()]
+    seen = run(*tool, "sh", "-c", script, cwd=tmp_path)
+    assert seen.returncode == 0
+    assert seen.stdout.startswith(plain.stdout)
+    # The pipes are others.
+    assert [line.split()[:3] for line in (tmp_path / "fds").read_text().splitlines()] == fds
 
 
 # --- options that do not go together --------------------------------------------------------------

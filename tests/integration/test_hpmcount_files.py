@@ -278,3 +278,42 @@ def test_full_disk_costs_a_line_and_the_status_stands(tmp_path: Path) -> None:
     assert done.returncode == 5
     assert "o.hpm: cannot be written: No space left on device" in done.stderr
     assert "hpmcount: sh" in done.stdout
+
+
+def test_an_earlier_file_stays_until_the_new_one_is_whole(tmp_path: Path) -> None:
+    """Also while the program runs, and where the new one does not fit."""
+    (tmp_path / "o.hpm").write_text("earlier\n")
+    (tmp_path / "o.hpm").chmod(0o640)
+    hpmcount("-n", "-o", "o", *EVENTS, "sh", "-c", "cp o.hpm seen", cwd=tmp_path)
+    assert (tmp_path / "seen").read_text() == "earlier\n"
+    assert "hpmcount: sh" in (tmp_path / "o.hpm").read_text()
+    assert (tmp_path / "o.hpm").stat().st_mode & 0o777 == 0o640
+    (tmp_path / "o.hpm").write_text("earlier\n")
+    script = f"ulimit -f 1; exec {HPMCOUNT} -o o -g 5,6,8 sh -c 'exit 6'"
+    done = run("sh", "-c", script, cwd=tmp_path)
+    assert done.returncode == 6
+    assert "o.hpm: cannot be written: File too large" in done.stderr
+    assert (tmp_path / "o.hpm").read_text() == "earlier\n"
+    assert names(tmp_path) == ["o.hpm", "seen"]
+
+
+def test_longest_name(tmp_path: Path) -> None:
+    name = "n" * 251
+    assert hpmcount("-n", "-o", name, *EVENTS, "true", cwd=tmp_path).returncode == 0
+    assert names(tmp_path) == [f"{name}.hpm"]
+    done = hpmcount("-n", "-o", f"{name}n", *EVENTS, "touch", "ran", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "cannot be written: File name too long" in done.stderr
+
+
+def test_files_that_are_no_files(tmp_path: Path) -> None:
+    """A link is followed, and what is no regular file is written in place."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "o.hpm").symlink_to("elsewhere/real")
+    (tmp_path / "n.hpm").symlink_to("/dev/null")
+    for name in ("o", "n"):
+        assert hpmcount("-n", "-o", name, *EVENTS, "true", cwd=tmp_path).returncode == 0
+    assert "hpmcount: true" in (tmp_path / "elsewhere/real").read_text()
+    assert (tmp_path / "o.hpm").is_symlink()
+    assert (tmp_path / "n.hpm").is_symlink()
+    assert names(tmp_path) == ["o.hpm", "real"]

@@ -92,7 +92,7 @@ def test_formulas(options: tuple[str, ...], tmp_path: Path) -> None:
 def test_lists(tmp_path: Path) -> None:
     groups = hpmcount("-l", cwd=tmp_path)
     assert groups.returncode == 0
-    assert re.search(r"^  6  PAGEFAULTS ", groups.stdout, re.M)
+    assert re.search(r"^  6  PAGEFAULTS\b", groups.stdout, re.M)
     found = hpmcount("-c", cwd=tmp_path)
     assert found.returncode == 0
     counters, _, listed = found.stdout.partition("\nevents\n")
@@ -218,7 +218,7 @@ def test_one_group_an_execution(tmp_path: Path) -> None:
     script = "echo ran >> log"
     done = hpmcount("-o", "o", "-g", "5,6", "-r", "1", "sh", "-c", script, cwd=tmp_path, **FILES)
     assert (tmp_path / "log").read_text() == "ran\n" * 2
-    assert "2 groups, 1 repetitions, 2 executions" in done.stdout
+    assert "2 groups × 1 = 2 executions" in done.stdout
     table = rows(tmp_path / "o.csv")
     assert {r["how"] for r in table if r["kind"] == "event" and r["value"]} == {"counted"}
     assert {r["group"] for r in table if r["kind"] == "event"} == {"5 SCHED", "6 PAGEFAULTS"}
@@ -268,9 +268,26 @@ def test_gnomon_count_in_turns_and_apart(tmp_path: Path) -> None:
     assert len(document["repetitions"]) == 2
 
 
+@pytest.mark.usefixtures("tracepoints")
+def test_groups_apart_by_cpu_and_by_thread(tmp_path: Path) -> None:
+    """CPUs are the same in every execution; threads are not, so all groups count at once there."""
+    command = ("-g", "5,6", "-r", "1", "--", "sh", "-c", "echo ran >> log")
+    gnomon("count", "-n", "-o", "c.json", "-A", *command, cwd=tmp_path)
+    document = json.loads((tmp_path / "c.json").read_text())
+    assert (tmp_path / "log").read_text() == "ran\n" * 2
+    for row in document["places"]:
+        found = {counter["event"] for counter in row["counters"]}
+        assert {"page-faults", "sched:sched_switch"} <= found
+    gnomon("count", "-n", "-o", "t.json", "--per", "process", *command, cwd=tmp_path)
+    document = json.loads((tmp_path / "t.json").read_text())
+    assert (tmp_path / "log").read_text() == "ran\n" * 3
+    assert {"page-faults", "sched:sched_switch"} <= set(document["processes"][0]["values"])
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
+        (("-g", "5,6", "--turns", "10", "--per", "thread"), "counts that never stop"),
         (("-g", "6", "--turns", "10"), "--turns goes with several groups"),
         (("-g", "5,6", "--turns", "5"), "10 to 30000 ms"),
         (("-g", "5,6", "--turns", "10", "-I", "100"), "leave -p, -a"),

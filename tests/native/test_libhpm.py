@@ -67,8 +67,9 @@ def test_a_python_program_measures_what_it_noted(tmp_path: Path) -> None:
 
 
 @GFORTRAN
+@pytest.mark.parametrize("linked", ["shared", "static"])
 @pytest.mark.parametrize("source", ["include", "module"])
-def test_a_fortran_program_measures_what_it_noted(tmp_path: Path, source: str) -> None:
+def test_a_fortran_program_measures_what_it_noted(tmp_path: Path, source: str, linked: str) -> None:
     text = (SOURCES / "program.F90").read_text()
     files = ["program.F90"]
     if source == "module":
@@ -78,8 +79,8 @@ def test_a_fortran_program_measures_what_it_noted(tmp_path: Path, source: str) -
         files.insert(0, options("--fortran")[0])
     (tmp_path / "program.F90").write_text(text)
     run("cc", "-O1", "-D_GNU_SOURCE", "-c", SOURCES / "trace.c", folder=tmp_path)
-    run("gfortran", "-O1", "-Wall", *files, "trace.o", "-o", "program",
-        *options("--cflags", "--libs"), folder=tmp_path)  # fmt: skip
+    flags = options("--cflags", "--libs", *(["--static"] if linked == "static" else []))
+    run("gfortran", "-O1", "-Wall", *files, "trace.o", "-o", "program", *flags, folder=tmp_path)
     done = run("./program", folder=tmp_path, **COUNTED)
     assert done.stderr == ""
     check_against_model(done.stdout, rows(tmp_path / "program.csv"))
@@ -163,6 +164,13 @@ def test_programs_are_compiled_and_linked(
         run("cc", "hello.c", "-o", "hello", *given.split(), folder=tmp_path)
         run("./hello", folder=tmp_path, LD_LIBRARY_PATH=str(lib))
     assert "section 1" in (tmp_path / "hello.hpm").read_text()
+
+
+def test_a_cpp_program_links(tmp_path: Path) -> None:
+    (tmp_path / "hello.cpp").write_text(HELLO)
+    run("c++", "hello.cpp", "-o", "hello", *options("--cflags", "--libs"), folder=tmp_path)
+    assert run("./hello", folder=tmp_path).stderr == ""
+    assert (tmp_path / "hello.viz").exists()
 
 
 def test_gnomon_config_compiles_and_links(tmp_path: Path) -> None:

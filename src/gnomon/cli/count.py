@@ -222,6 +222,10 @@ def _check(arguments: argparse.Namespace, command: Sequence[str]) -> None:
         raise UsageError("-n goes with -o NAME")
     if arguments.turns is not None and len(_group_words(arguments)) < 2:
         raise UsageError("--turns goes with several groups: -g GROUP,GROUP")
+    if arguments.turns is not None and arguments.per in _PER_TASK:
+        raise UsageError(
+            f"--turns and --per {arguments.per}: threads are told apart by counts that never stop"
+        )
     if arguments.cache and arguments.pmu != "emulated":
         raise UsageError("--cache goes with --pmu emulated")
     if _is_live(arguments):
@@ -260,7 +264,9 @@ def _count(arguments: argparse.Namespace, command: Sequence[str]) -> int:
     apart: tuple[WantedGroup, ...] = ()
     in_turns = arguments.turns is not None
     groups = _group_words(arguments)
-    if (in_turns or arguments.repeat is not None) and len(groups) > 1:
+    # Threads of several executions are not the same: there all groups are counted at once.
+    is_apart = arguments.repeat is not None and arguments.per not in _PER_TASK
+    if (in_turns or is_apart) and len(groups) > 1:
         from gnomon.hpm.grouped import wanted_groups
 
         apart = wanted_groups(groups, arguments.event)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
 from collections.abc import Sequence
-from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from gnomon.cli.delivery import guarded
-from gnomon.cli.output import is_styled, open_for_writing, width_of, write, write_alone
+from gnomon.cli.output import is_styled, width_of, write, write_alone
+from gnomon.cli.wholefile import WholeFile
 from gnomon.errors import GnomonError
 from gnomon.hpm import sheets
 from gnomon.hpm.measurement import this_host
@@ -43,14 +42,13 @@ class Output:
         """
         self._options = options
         self._group = group
-        self._files: dict[str, IO[str]] = {}
-        self._whole: set[str] = set()
+        self._files: dict[str, WholeFile] = {}
         if settings.name:
             # One moment for all of them, so that they belong together.
             name = unique(settings.name) if settings.unique else settings.name
             try:
                 for ending in settings.formats:
-                    self._files[ending] = open_for_writing(f"{name}.{ending}")
+                    self._files[ending] = WholeFile(f"{name}.{ending}")
             except GnomonError:
                 self._close()
                 raise
@@ -83,21 +81,14 @@ class Output:
         }
         for ending, file in self._files.items():
 
-            def to_file(ending: str = ending, file: IO[str] = file) -> None:
-                write(file, rendered[ending]())
-                self._whole.add(ending)
+            def to_file(ending: str = ending, file: WholeFile = file) -> None:
+                write(file.text, rendered[ending]())
+                file.keep()
 
             guarded(file.name, to_file)
 
     def _close(self) -> None:
         """Close the files; half a report is none, so it is removed."""
-        for ending, file in self._files.items():
-            name, is_file = file.name, stat.S_ISREG(os.fstat(file.fileno()).st_mode)
-            is_whole = ending in self._whole
-            try:
-                file.close()
-            except OSError:
-                is_whole = False
-            if is_file and not is_whole:
-                Path(name).unlink(missing_ok=True)
+        for file in self._files.values():
+            file.drop()
         self._files = {}

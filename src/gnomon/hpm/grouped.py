@@ -18,7 +18,7 @@ from gnomon.counters.perf_counting import PerfCounting
 from gnomon.counters.resolve import Resolved, resolve
 from gnomon.errors import UsageError
 from gnomon.hpm import analyse, capture
-from gnomon.hpm.measurement import GroupPart, Measurement, raw_clock_ns
+from gnomon.hpm.measurement import GroupPart, Measurement, PlaceRow, raw_clock_ns
 from gnomon.hpm.program import Signals
 from gnomon.hpm.schedule import Schedule
 from gnomon.hpm.settings import LONGEST_SLICE_MS, SHORTEST_SLICE_MS, SLICE_MS
@@ -73,13 +73,15 @@ def run_apart(
         joined.append(_joined(groups[: len(executions)], executions))
         if joined[-1].interrupted:
             break
-    made = sum(len(one.parts) for one in joined)
-    note = (
-        f"one group an execution: {len(groups)} groups, {times} repetitions, {made} executions in "
-        "all; times are the mean over a repetition's"
-    )
+    made, meant = sum(len(one.parts) for one in joined), len(groups) * times
+    notes = [
+        f"one group an execution: {len(groups)} groups × {times} = {meant} executions; times are "
+        "the mean over the groups"
+    ]
+    if made < meant:
+        notes.append(f"interrupted: {made} of {meant} executions")
     last = joined[-1]
-    joined[-1] = last._replace(notes=(note, *last.notes))
+    joined[-1] = last._replace(notes=(*notes, *last.notes))
     return joined
 
 
@@ -100,6 +102,7 @@ def _joined(groups: Sequence[WantedGroup], executions: Sequence[Measurement]) ->
         unavailable=tuple(one for name, one in missing.items() if name not in values),
         notes=tuple(dict.fromkeys(note for one in executions for note in one.notes)),
         interrupted=any(one.interrupted for one in executions),
+        places=_joined_places(executions),
         parts=tuple(
             GroupPart(
                 group.number, group.name, group.description, one.values, one.wall_ns, one.user_ns,
@@ -108,6 +111,15 @@ def _joined(groups: Sequence[WantedGroup], executions: Sequence[Measurement]) ->
             for group, one in zip(groups, executions, strict=True)
         ),
     )  # fmt: skip
+
+
+def _joined_places(executions: Sequence[Measurement]) -> tuple[PlaceRow, ...] | None:
+    rows: dict[tuple[int, ...], PlaceRow] = {}
+    for row in (row for one in executions for row in one.places or ()):
+        known = rows.get(row.cpus)
+        values = row.values if known is None else {**row.values, **known.values}
+        rows[row.cpus] = row._replace(values=values)
+    return None if executions[0].places is None else tuple(rows.values())
 
 
 def _mean(numbers: Sequence[int | None]) -> int | None:

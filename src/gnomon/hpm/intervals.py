@@ -1,14 +1,19 @@
-"""What was counted in each interval while a program runs: records, text and JSON lines."""
+"""What was counted in each interval while a program runs: records, text and JSON lines.
+
+`interval.schema.json` beside this file describes a line.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from gnomon.hpm import analyse
 from gnomon.model.value import Value
 
 SCHEMA_VERSION = 1
+SCHEMA = Path(__file__).parent / "interval.schema.json"
 
 
 class Interval(NamedTuple):
