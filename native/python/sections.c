@@ -333,21 +333,43 @@ static const char *to_text(PyObject *label, PyObject **kept)
 	return *kept ? PyBytes_AsString(*kept) : NULL;
 }
 
-static PyObject *call_start(PyObject *const *arguments, Py_ssize_t n, int has_parent,
-			    void (*start)(int, int, const char *))
+/* instID, par_ID where there is one, label. A label that is kept is for Py_DECREF(). */
+static const char *parse_start(PyObject *const *arguments, Py_ssize_t n, int *number, int *parent,
+			       PyObject **kept)
 {
-	int number, parent = HPM_AUTO_PARENT;
-	const char *label;
-	PyObject *kept;
+	const Py_ssize_t wanted = parent ? 3 : 2;
 
-	if (n != 2 + has_parent) {
-		PyErr_Format(PyExc_TypeError, "%d arguments are wanted: %s", 2 + has_parent,
-			     has_parent ? "instID, par_ID, label" : "instID, label");
+	if (n != wanted) {
+		PyErr_Format(PyExc_TypeError, "%zd arguments are wanted: %s", wanted,
+			     parent ? "instID, par_ID, label" : "instID, label");
 		return NULL;
 	}
-	if (to_number(arguments[0], &number) || (has_parent && to_number(arguments[1], &parent)))
+	if (to_number(arguments[0], number) || (parent && to_number(arguments[1], parent)))
 		return NULL;
-	label = to_text(arguments[1 + has_parent], &kept);
+	return to_text(arguments[wanted - 1], kept);
+}
+
+static PyObject *call_start(PyObject *const *arguments, Py_ssize_t n,
+			    void (*start)(int, const char *))
+{
+	PyObject *kept;
+	int number;
+	const char *label = parse_start(arguments, n, &number, NULL, &kept);
+
+	if (!label)
+		return NULL;
+	start(number, label);
+	Py_XDECREF(kept);
+	Py_RETURN_NONE;
+}
+
+static PyObject *call_start_of(PyObject *const *arguments, Py_ssize_t n,
+			       void (*start)(int, int, const char *))
+{
+	PyObject *kept;
+	int number, parent;
+	const char *label = parse_start(arguments, n, &number, &parent, &kept);
+
 	if (!label)
 		return NULL;
 	start(number, parent, label);
@@ -358,25 +380,25 @@ static PyObject *call_start(PyObject *const *arguments, Py_ssize_t n, int has_pa
 static PyObject *start_process(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
 {
 	(void)module;
-	return call_start(arguments, n, 0, hpmStartx);
+	return call_start(arguments, n, hpmStart);
 }
 
 static PyObject *start_process_of(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
 {
 	(void)module;
-	return call_start(arguments, n, 1, hpmStartx);
+	return call_start_of(arguments, n, hpmStartx);
 }
 
 static PyObject *start_thread(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
 {
 	(void)module;
-	return call_start(arguments, n, 0, hpmTstartx);
+	return call_start(arguments, n, hpmTstart);
 }
 
 static PyObject *start_thread_of(PyObject *module, PyObject *const *arguments, Py_ssize_t n)
 {
 	(void)module;
-	return call_start(arguments, n, 1, hpmTstartx);
+	return call_start_of(arguments, n, hpmTstartx);
 }
 
 static PyObject *stop_process(PyObject *module, PyObject *number_object)

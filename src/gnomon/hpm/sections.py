@@ -14,7 +14,7 @@ import os
 import sys
 from _thread import allocate_lock
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from gnomon.errors import SectionError
 from gnomon.hpm import _libhpm
@@ -61,7 +61,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
 
 _beginning = allocate_lock()
-_made: dict[tuple[str, bool, object, bool], Section] = {}
+_made: dict[tuple[str, bool, Section | int], Section] = {}
 _state = {"forks": False, "finalizer": 0}
 
 
@@ -130,7 +130,7 @@ def _make(
     label: object,
     *,
     whole_process: bool = False,
-    parent: Section | str | int | None = None,
+    parent: object = None,
     exclusive: bool = False,
 ) -> object:
     """Return the section of these; called where there is none of the label alone."""
@@ -150,18 +150,18 @@ def _place_of(function: object) -> tuple[str, int] | None:
 def _section(
     label: object,
     whole_process: bool,
-    parent: Section | str | int | None,
+    parent: object,
     exclusive: bool,
     place: tuple[str, int] | None,
 ) -> Section:
     text = _text(label)
     assert isinstance(label, str)
     whole = bool(whole_process)
-    key = (label, whole, parent, bool(exclusive))
+    related = _related(label, whole, parent, exclusive, place)
+    key = (label, whole, related)
     found = _made.get(key)
     if found is not None:
         return found
-    related = _related(label, whole, parent, exclusive, place)
     is_plain = related == HPM_AUTO_PARENT
     root = None if is_plain else _section(label, whole, None, False, place)
     file, line = place or _caller()
@@ -176,7 +176,7 @@ def _section(
 def _related(
     label: str,
     whole: bool,
-    parent: Section | str | int | None,
+    parent: object,
     exclusive: bool,
     place: tuple[str, int] | None,
 ) -> Section | int:
@@ -192,11 +192,9 @@ def _related(
         return HPM_AUTO_PARENT
     if isinstance(parent, str):
         return _section(parent, whole, None, False, place)
-    if isinstance(parent, Section) or parent in (
-        HPM_AUTO_PARENT,
-        HPM_ONLY_EXCLUSIVE,
-        HPM_NO_PARENT,
-    ):
+    if isinstance(parent, Section):
+        return parent
+    if isinstance(parent, int) and HPM_NO_PARENT <= parent <= HPM_AUTO_PARENT:
         return parent
     raise SectionError(
         f"section '{label}': its parent cannot be {parent!r}; give a section, its label, or "
@@ -220,7 +218,7 @@ if TYPE_CHECKING:
         label: str,
         *,
         whole_process: bool = False,
-        parent: Section | str | Literal[-1, -2, -3] | None = None,
+        parent: Section | str | int | None = None,
         exclusive: bool = False,
     ) -> Section: ...
     @overload
@@ -229,7 +227,7 @@ if TYPE_CHECKING:
         label: object,
         *,
         whole_process: bool = False,
-        parent: Section | str | Literal[-1, -2, -3] | None = None,
+        parent: Section | str | int | None = None,
         exclusive: bool = False,
     ) -> object:
         """Return the section of this label, for `with` or as a decorator; the same each time.
