@@ -20,6 +20,14 @@
 
 /* --- sections with labels --------------------------------------------------------------------- */
 
+/* A section's state on a thread or, if it counts the whole process, in it. */
+struct state {
+	int number;	/* that libhpm gave, 0: none yet */
+	int depth;	/* starts that were not stopped, */
+	int inherited;	/* and those of the process that this one was forked from */
+	int generation; /* for which they hold */
+};
+
 struct section {
 	PyObject_HEAD PyObject *label; /* bytes, as is the file */
 	PyObject *file;
@@ -28,15 +36,17 @@ struct section {
 	int parent_mode;	/* HPM_AUTO_PARENT ..., where there is no `parent` */
 	struct section *parent; /* owned, or NULL */
 	struct section *root;	/* whose numbers it has: of its label and kind; owned or itself */
-	int index;		/* of a thread's numbers */
-	int number;		/* is_whole: its own; else that of its first thread; 0: none yet */
+	int index;		/* of a thread's states */
+	int first_number;	/* that of its first thread, 0: none yet */
+	struct state whole;
 };
 
-/* Numbers of the calling thread's sections by `index`; 0: none yet. */
-static __thread int *numbers;
-static __thread int n_numbers;
+/* Of the calling thread's sections by `index`. */
+static __thread struct state *states;
+static __thread int n_states;
 static pthread_key_t thread_end;
 static int indices_given;
+static int generation; /* forks that led to this process */
 
 static PyObject *by_label; /* what section() gave for labels alone */
 static PyObject *make;	   /* what makes one where there is none */
@@ -46,52 +56,64 @@ static int raises;
 static void end_thread(void *made)
 {
 	free(made);
-	numbers = NULL;
-	n_numbers = 0;
+	states = NULL;
+	n_states = 0;
 }
 
-static inline int number_of(const struct section *root)
+/* NULL: it has no number yet. */
+static inline struct state *state_of(struct section *root)
 {
-	if (root->is_whole)
-		return root->number;
-	return root->index < n_numbers ? numbers[root->index] : 0;
+	struct state *state = &root->whole;
+
+	if (!root->is_whole) {
+		if (root->index >= n_states)
+			return NULL;
+		state = &states[root->index];
+	}
+	if (state->generation != generation) {
+		state->inherited += state->depth;
+		state->depth = 0;
+		state->generation = generation;
+	}
+	return state->number ? state : NULL;
 }
 
 static int make_room(int index)
 {
 	const int room = 2 * index + 64;
-	int *grown = realloc(numbers, (size_t)room * sizeof(*grown));
+	struct state *grown = realloc(states, (size_t)room * sizeof(*grown));
 
 	if (!grown) {
 		PyErr_NoMemory();
 		return -1;
 	}
-	memset(grown + n_numbers, 0, (size_t)(room - n_numbers) * sizeof(*grown));
-	numbers = grown;
-	n_numbers = room;
+	memset(grown + n_states, 0, (size_t)(room - n_states) * sizeof(*grown));
+	states = grown;
+	n_states = room;
 	pthread_setspecific(thread_end, grown);
 	return 0;
 }
 
-/* The number of a section that has none on this thread; 0 if libhpm has none, -1 if that raised. */
-static int take_number(struct section *root)
+/* Gives a section a number, if libhpm has one; else *state is NULL. 0, or -1 if that raised. */
+static int take_number(struct section *root, struct state **state)
 {
 	PyObject *done = PyObject_CallNoArgs(prepare);
-	int number;
+	struct state *made;
 
 	if (!done)
 		return -1;
 	Py_DECREF(done);
-	if (!root->is_whole && root->index >= n_numbers && make_room(root->index))
+	if (!root->is_whole && root->index >= n_states && make_room(root->index))
 		return -1;
-	number = number_of(root);
-	if (!number)
-		number = hpmNewID(PyBytes_AsString(root->file), root->line);
-	if (!root->is_whole)
-		numbers[root->index] = number;
-	if (!root->number)
-		root->number = number;
-	return number;
+	*state = state_of(root);
+	if (*state)
+		return 0;
+	made = root->is_whole ? &root->whole : &states[root->index];
+	made->number = hpmNewID(PyBytes_AsString(root->file), root->line);
+	if (!root->first_number)
+		root->first_number = made->number;
+	*state = state_of(root);
+	return 0;
 }
 
 static int raise_if_wrong(const struct section *section, int count_before)
@@ -115,31 +137,33 @@ static int raise_if_wrong(const struct section *section, int count_before)
 
 static int parent_of(const struct section *section)
 {
-	const struct section *root;
-	int number;
+	const struct state *state;
 
 	if (!section->parent)
 		return section->parent_mode;
-	root = section->parent->root;
-	number = number_of(root);
-	return number ? number : root->number;
+	state = state_of(section->parent->root);
+	return state ? state->number : section->parent->root->first_number;
 }
 
 static PyObject *section_enter(PyObject *self, PyObject *nothing)
 {
 	struct section *section = (struct section *)self;
 	const int count_before = hpm_error_count;
-	int number = number_of(section->root);
+	struct state *state = state_of(section->root);
 
 	(void)nothing;
-	if (!number)
-		number = take_number(section->root);
-	if (number < 0)
+	if (!state && take_number(section->root, &state))
 		return NULL;
-	if (number && section->is_whole)
-		hpmStartx(number, parent_of(section), PyBytes_AsString(section->label));
-	else if (number)
-		hpmTstartx(number, parent_of(section), PyBytes_AsString(section->label));
+	if (state) {
+		const int number = state->number, parent = parent_of(section);
+		const char *label = PyBytes_AsString(section->label);
+
+		state->depth++;
+		if (section->is_whole)
+			hpmStartx(number, parent, label);
+		else
+			hpmTstartx(number, parent, label);
+	}
 	if (raise_if_wrong(section, count_before))
 		return NULL;
 	return Py_NewRef(self);
@@ -149,60 +173,62 @@ static PyObject *section_exit(PyObject *self, PyObject *const *arguments, Py_ssi
 {
 	struct section *section = (struct section *)self;
 	const int count_before = hpm_error_count;
-	int number = number_of(section->root);
+	struct state *state = state_of(section->root);
 
-	if (!number)
-		number = take_number(section->root);
-	if (number < 0)
+	if (!state && take_number(section->root, &state))
 		return NULL;
-	if (number && section->is_whole)
-		hpmStop(number);
-	else if (number)
-		hpmTstop(number);
+	/* What was entered before a fork is the parent's; the child only leaves the block. */
+	if (state && !state->depth && state->inherited) {
+		state->inherited--;
+	} else if (state) {
+		state->depth -= state->depth > 0;
+		if (section->is_whole)
+			hpmStop(state->number);
+		else
+			hpmTstop(state->number);
+	}
 	/* An exception of the program goes before ours. */
 	if ((!n || arguments[0] == Py_None) && raise_if_wrong(section, count_before))
 		return NULL;
 	Py_RETURN_NONE;
 }
 
-static int section_init(PyObject *self, PyObject *arguments, PyObject *named)
+static PyObject *section_new(PyTypeObject *type, PyObject *arguments, PyObject *named)
 {
-	struct section *section = (struct section *)self;
+	allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
 	PyObject *label, *file, *parent, *root;
+	struct section *section;
+	long parent_mode = HPM_AUTO_PARENT;
 	int line, is_whole;
 
 	if (named && PyDict_Size(named)) {
 		PyErr_SetString(PyExc_TypeError, "Section takes no named arguments");
-		return -1;
+		return NULL;
 	}
 	if (!PyArg_ParseTuple(arguments, "SSipOO", &label, &file, &line, &is_whole, &parent, &root))
-		return -1;
-	if (section->label) {
-		PyErr_SetString(PyExc_TypeError, "a Section is made once");
-		return -1;
-	}
-	section->parent_mode = HPM_AUTO_PARENT;
-	if (PyObject_TypeCheck(parent, Py_TYPE(self))) {
-		section->parent = (struct section *)Py_NewRef(parent);
-	} else {
-		section->parent_mode = (int)PyLong_AsLong(parent);
-		if (PyErr_Occurred())
-			return -1;
-	}
-	if (root == Py_None) {
-		section->root = section;
-		section->index = is_whole ? 0 : indices_given++;
-	} else if (PyObject_TypeCheck(root, Py_TYPE(self))) {
-		section->root = (struct section *)Py_NewRef(root);
-	} else {
+		return NULL;
+	if (root != Py_None && !PyObject_TypeCheck(root, type)) {
 		PyErr_SetString(PyExc_TypeError, "the root is no Section");
-		return -1;
+		return NULL;
 	}
+	if (!PyObject_TypeCheck(parent, type))
+		parent_mode = PyLong_AsLong(parent);
+	if (PyErr_Occurred())
+		return NULL;
+	section = (struct section *)allocate(type, 0);
+	if (!section)
+		return NULL;
 	section->label = Py_NewRef(label);
 	section->file = Py_NewRef(file);
 	section->line = line;
 	section->is_whole = is_whole;
-	return 0;
+	section->parent_mode = (int)parent_mode;
+	if (PyObject_TypeCheck(parent, type))
+		section->parent = (struct section *)Py_NewRef(parent);
+	section->root = root == Py_None ? section : (struct section *)Py_NewRef(root);
+	if (root == Py_None && !is_whole)
+		section->index = indices_given++;
+	return (PyObject *)section;
 }
 
 static void section_dealloc(PyObject *self)
@@ -230,7 +256,7 @@ static PyMethodDef section_methods[] = {
 
 static PyType_Slot section_slots[] = {
 	{Py_tp_doc, "A section by its label: Section(label, file, line, is_whole, parent, root)."},
-	{Py_tp_init, section_init},
+	{Py_tp_new, section_new},
 	{Py_tp_dealloc, section_dealloc},
 	{Py_tp_methods, section_methods},
 	{0, NULL},
@@ -287,6 +313,14 @@ static PyObject *connect(PyObject *module, PyObject *arguments)
 	Py_INCREF(prepare);
 	Py_XDECREF(before[0]);
 	Py_XDECREF(before[1]);
+	Py_RETURN_NONE;
+}
+
+static PyObject *forked(PyObject *module, PyObject *nothing)
+{
+	(void)module;
+	(void)nothing;
+	generation++;
 	Py_RETURN_NONE;
 }
 
@@ -525,6 +559,7 @@ static PyMethodDef methods[] = {
 	{"section", FAST(find_section), METH_FASTCALL | METH_KEYWORDS,
 	 "section(label, *, whole_process=False, parent=None, exclusive=False): see sections.py."},
 	{"connect", connect, METH_VARARGS, "Says who makes sections, and who prepares."},
+	{"forked", forked, METH_NOARGS, "Says that this process was forked."},
 	{"set_raising", set_raising, METH_O, "Whether mistakes raise SectionError."},
 	{"hpmInit", init, METH_VARARGS, "hpmInit(taskID, progName)"},
 	{"hpmInitOnce", init_once, METH_VARARGS,

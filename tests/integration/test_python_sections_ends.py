@@ -1,4 +1,4 @@
-"""What Python programs with sections leave when they exit, fork, use multiprocessing, are killed."""
+"""What Python programs with sections leave when they exit, fork, or are killed."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ with all:
     if not child:
         with hpm.section("both"):
             for _ in range(5): os.getppid()
-        with hpm.section("child's"):
+        with hpm.section("child's"), all:
             os.getppid()
         {end}
     assert os.waitpid(child, 0) == (child, 0)
@@ -147,7 +147,7 @@ assert hpm.hpm_error_count == 0
     mine, child = outputs(tmp_path)
     assert counts(mine) == {"both": 1, "everything": 6}
     # The child was forked in a section of its parent, which is none of its own.
-    assert counts(child) == {"both": 5, "child's": 1}
+    assert counts(child) == {"both": 5, "child's": 1, "everything": 1}
 
 
 START = """

@@ -341,7 +341,7 @@ def _is_fresh_child() -> bool:
 def _follow_forks() -> None:
     if not _state["forks"]:
         _state["forks"] = True
-        os.register_at_fork(before=_before_fork)
+        os.register_at_fork(before=_before_fork, after_in_child=_libhpm.forked)
 
 
 def _before_fork() -> None:
