@@ -45,6 +45,21 @@ void hpmTstop(int instID)
 	hpm_stop("hpmTstop", HPM_THREAD, instID);
 }
 
+void hpmInitOnce(const char *progName)
+{
+	hpm_init_once(progName);
+}
+
+void hpmTerminateOnce(void)
+{
+	hpm_terminate_once();
+}
+
+int hpmNewID(const char *file, int line)
+{
+	return hpm_new_id("hpmNewID", file, line);
+}
+
 void hpmGetTimeAndCounters(int numCounters, double *time, long long *values)
 {
 	hpm_get("hpmGetTimeAndCounters", numCounters > 0 ? numCounters : 0, time, values);

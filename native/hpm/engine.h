@@ -131,7 +131,8 @@ struct hpm_engine {
 	int has_barrier; /* membarrier(2) */
 	int is_exclusive;
 	int is_child;
-	int id_limit; /* ids are less than it */
+	int id_limit; /* ids that programs choose are less than it, */
+	int id_end;   /* and hpmNewID's, which come after them, than this */
 	uint64_t ticks_per_ms;
 	uint64_t init_ticks;
 	uint64_t init_ns; /* of gn_clock_ns() */
@@ -139,7 +140,7 @@ struct hpm_engine {
 	struct hpm_layout layout;
 	struct hpm_raw_file file;
 	struct hpm_context process;
-	struct hpm_section *_Atomic *section; /* [id_limit] */
+	struct hpm_section *_Atomic *section; /* [id_end] */
 	struct gn_rotation *rotation;
 	pthread_mutex_t mutex; /* of what follows, and of opening and closing counters */
 	struct hpm_thread *threads;
@@ -275,7 +276,21 @@ void hpm_unlock(struct hpm_context *context);
 extern int hpm_uses_counter;
 
 void hpm_init(const char *program);
+void hpm_init_once(const char *program);
 void hpm_terminate(const char *caller);
+void hpm_terminate_once(void);
+
+/* Where the section of a number that hpmNewID gave is in its program's source. */
+struct hpm_place {
+	char *file; /* NULL: not known */
+	int line;
+};
+
+/* The number, or 0 after an error that was reported. */
+int hpm_new_id(const char *caller, const char *file, int line);
+
+/* NULL: the program chose the number itself, or nobody has it. */
+const struct hpm_place *hpm_place_of(const struct hpm_engine *engine, int id);
 
 /* On a page that the kernel clears in a forked child, which so begins afresh. */
 struct hpm_process {

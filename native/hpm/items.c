@@ -283,6 +283,8 @@ static int add_group(struct list *list, struct hpm_raw_slot *slot, uint32_t g, i
 	item->is_exclusive = is_exclusive;
 	item->xml_element_id = slot->id;
 	item->label = slot->label;
+	item->file = slot->file;
+	item->line = slot->line;
 	item->group = group->name;
 	item->parent_id = slot->parent;
 	item->parent_label = parent ? (char *)parent->label : NULL;

@@ -18,6 +18,7 @@
 #endif
 
 #define SECTIONS_DEFAULT 1000
+#define OWN_SECTIONS 4096 /* of hpmNewID, at least; as many as programs can choose, if more */
 
 int hpm_uses_counter;
 
@@ -25,6 +26,10 @@ struct hpm_process *_Atomic hpm_process_page;
 static struct hpm_engine *last_engine; /* of this process or, in a child, of its parent */
 static char program_name[1024];
 static pthread_key_t thread_end;
+
+/* Of the numbers that hpmNewID gave; children that are forked go on with it. */
+static struct hpm_place *place;
+static _Atomic int numbers_given;
 
 __thread struct hpm_thread *hpm_self __attribute__((tls_model("initial-exec")));
 
@@ -40,7 +45,7 @@ static void wipe(void)
 
 static void end_thread(void *argument);
 
-static void at_exit(void)
+void hpm_terminate_once(void)
 {
 	struct hpm_process *process = hpm_process_page;
 	struct hpm_engine *engine = process ? process->engine : NULL;
@@ -57,7 +62,7 @@ static void make_page(void)
 
 	if (made == MAP_FAILED)
 		return;
-	if (pthread_key_create(&thread_end, end_thread) || atexit(at_exit)) {
+	if (pthread_key_create(&thread_end, end_thread) || atexit(hpm_terminate_once)) {
 		munmap(made, bytes);
 		return;
 	}
@@ -153,7 +158,7 @@ static int make_tables(struct hpm_engine *engine, struct hpm_raw_plan *plan)
 	}
 	describe_run(engine, &plan->header);
 	set_names(engine, &plan->header, path, other, sizeof(path));
-	error = hpm_raw_create(&engine->file, plan, (uint32_t)engine->id_limit - 1, path, other);
+	error = hpm_raw_create(&engine->file, plan, (uint32_t)engine->id_end - 1, path, other);
 	if (error == -ENOMEM)
 		return error;
 	if (error)
@@ -161,6 +166,32 @@ static int make_tables(struct hpm_engine *engine, struct hpm_raw_plan *plan)
 			 "HPM_OUTPUT_NAME to where there is room",
 			 path, strerror(-error));
 	return hpm_context_make(engine, &engine->process, HPM_PROCESS, NULL);
+}
+
+/* A child has its parent's numbers. */
+static int set_numbers(struct hpm_engine *engine)
+{
+	int n_own;
+
+	engine->id_limit = last_engine
+				   ? last_engine->id_limit
+				   : (int)hpm_number("HPM_NUM_INST_PTS", 2, HPM_RAW_SECTIONS_MAX,
+						     SECTIONS_DEFAULT + 1);
+	n_own = engine->id_limit > OWN_SECTIONS ? engine->id_limit : OWN_SECTIONS;
+	if (n_own > HPM_RAW_SECTIONS_MAX - engine->id_limit)
+		n_own = HPM_RAW_SECTIONS_MAX - engine->id_limit;
+	engine->id_end = engine->id_limit + n_own;
+	if (!place && n_own) {
+		void *made = mmap(NULL, (size_t)n_own * sizeof(*place), PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (made == MAP_FAILED)
+			return -ENOMEM;
+		place = made;
+	}
+	engine->section = mmap(NULL, (size_t)engine->id_end * sizeof(*engine->section),
+			       PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return engine->section != MAP_FAILED ? 0 : -ENOMEM;
 }
 
 /* NULL: there is no memory. */
@@ -181,11 +212,8 @@ static struct hpm_engine *make_engine(int is_child)
 	engine->uses_locks = hpm_says("HPM_USE_PTHREAD_MUTEX", 1);
 	engine->has_barrier =
 		!syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
-	engine->id_limit =
-		(int)hpm_number("HPM_NUM_INST_PTS", 2, HPM_RAW_SECTIONS_MAX, SECTIONS_DEFAULT + 1);
-	engine->section = mmap(NULL, (size_t)engine->id_limit * sizeof(*engine->section),
-			       PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (engine->section != MAP_FAILED)
+	error = set_numbers(engine);
+	if (!error)
 		error = make_tables(engine, plan);
 	engine->state = HPM_RUNNING;
 out:
@@ -248,6 +276,49 @@ void hpm_init(const char *program)
 		is_entering = 0;
 	}
 	errno = before;
+}
+
+void hpm_init_once(const char *program)
+{
+	if (!last_engine)
+		hpm_init(program);
+}
+
+int hpm_new_id(const char *caller, const char *file, int line)
+{
+	const struct hpm_engine *engine = last_engine;
+	const int before = errno;
+	int n;
+
+	if (!engine || engine->state != HPM_RUNNING) {
+		hpm_error(NULL, engine ? HPM_TERMINATED : HPM_NOT_INITIALISED,
+			  engine ? "%s: it comes after hpmTerminate; call that last"
+				 : "%s: it comes before hpmInit; call that first",
+			  caller);
+		return 0;
+	}
+	n = atomic_fetch_add(&numbers_given, 1);
+	if (n >= engine->id_end - engine->id_limit) {
+		atomic_fetch_sub(&numbers_given, 1);
+		hpm_error(
+			NULL, HPM_BAD_ID,
+			"%s: all %d numbers of sections with labels alone are taken, one for each "
+			"label and thread; use fewer, or set HPM_NUM_INST_PTS to more",
+			caller, engine->id_end - engine->id_limit);
+		return 0;
+	}
+	place[n].file = file ? strdup(file) : NULL;
+	place[n].line = line;
+	errno = before;
+	return engine->id_limit + n;
+}
+
+const struct hpm_place *hpm_place_of(const struct hpm_engine *engine, int id)
+{
+	const int n = id - engine->id_limit;
+
+	return n >= 0 && n < numbers_given && n < engine->id_end - engine->id_limit ? &place[n]
+										    : NULL;
 }
 
 /* --- threads ---------------------------------------------------------------------------------- */

@@ -120,6 +120,7 @@ enum hpm_kind {
 };
 
 #define HPM_LABEL_MAX 256
+#define HPM_FILE_MAX 512
 
 struct hpm_raw_slot {
 	int32_t id;
@@ -129,10 +130,11 @@ struct hpm_raw_slot {
 	uint32_t is_active;
 	int32_t thread;
 	_Atomic uint32_t sequence;
-	uint32_t zero;
+	int32_t line;		 /* of the source, 0: not known */
 	uint64_t overhead_ticks; /* in the calls that start and stop it */
 	uint64_t nested;	 /* stops of starts within it, which measure nothing */
 	char label[HPM_LABEL_MAX];
+	char file[HPM_FILE_MAX];
 };
 
 /* One set of totals and, from `exclusive_count` on, those of exclusive values. */

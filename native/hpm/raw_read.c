@@ -277,7 +277,8 @@ static int check_slot(struct reader *reader, const struct hpm_raw *raw, uint32_t
 {
 	const struct hpm_raw_slot *slot = hpm_raw_slot_at(raw, i);
 
-	if (check_text(reader, slot->label, sizeof(slot->label), "a section's label"))
+	if (check_text(reader, slot->label, sizeof(slot->label), "a section's label") ||
+	    check_text(reader, slot->file, sizeof(slot->file), "a section's file"))
 		return -1;
 	if (slot->id < 1 || slot->id > HPM_RAW_SECTIONS_MAX || slot->kind > HPM_THREAD)
 		return refuse(reader, "byte %llu: section %d cannot be; the file is damaged",

@@ -57,9 +57,14 @@ static inline void put_usage(const struct hpm_section *section, int is_own, int 
 
 static struct hpm_section *find(const struct hpm_engine *engine, int id)
 {
-	if (id < 1 || id >= engine->id_limit)
+	if (id < 1 || id >= engine->id_end)
 		return NULL;
 	return atomic_load_explicit(&engine->section[id], memory_order_acquire);
+}
+
+static int is_number(const struct hpm_engine *engine, int id)
+{
+	return id >= 1 && (id < engine->id_limit || hpm_place_of(engine, id));
 }
 
 __attribute__((cold)) static struct hpm_section *bad_id(const struct hpm_engine *engine,
@@ -88,6 +93,20 @@ static void set_label(char *to, const char *label, size_t length)
 	}
 	memcpy(to, label, length);
 	to[length] = '\0';
+}
+
+/* Of a path that is too long the end. */
+static void set_place(struct hpm_raw_slot *slot, const struct hpm_place *place)
+{
+	const char *file = place && place->file ? place->file : "";
+	const size_t length = strlen(file);
+
+	if (length >= sizeof(slot->file))
+		file += length - sizeof(slot->file) + 1;
+	while (((unsigned char)*file & 0xc0) == 0x80)
+		file++;
+	strcpy(slot->file, file);
+	slot->line = place ? place->line : 0;
 }
 
 __attribute__((cold)) static struct hpm_section *make(struct hpm_engine *engine,
@@ -124,6 +143,7 @@ __attribute__((cold)) static struct hpm_section *make(struct hpm_engine *engine,
 	section->slot->thread = kind == HPM_THREAD ? thread->tid : 0;
 	section->slot->is_exclusive = (uint32_t)engine->is_exclusive;
 	set_label(section->slot->label, label, length);
+	set_place(section->slot, hpm_place_of(engine, id));
 	if (!section->context->is_open)
 		hpm_context_open(engine, section->context);
 	atomic_store_explicit(&engine->section[id], section, memory_order_release);
@@ -523,7 +543,7 @@ void hpm_start(const char *caller, enum hpm_kind kind, int id, int parent, const
 		hpm_leave(thread);
 		return;
 	}
-	if (!section && (id < 1 || id >= engine->id_limit))
+	if (!section && !is_number(engine, id))
 		section = bad_id(engine, caller, id);
 	else if (!section)
 		section = make(engine, thread, kind, id, label, length);
@@ -611,7 +631,7 @@ void hpm_stop(const char *caller, enum hpm_kind kind, int id)
 		return;
 	}
 	if (!section) {
-		if (id < 1 || id >= engine->id_limit)
+		if (!is_number(engine, id))
 			bad_id(engine, caller, id);
 		else
 			not_started(NULL, caller, id);
@@ -657,7 +677,7 @@ static void stop_context(const struct hpm_engine *engine, struct hpm_context *co
 	int failed = 0;
 
 	hpm_lock(context);
-	for (int id = 1; id < engine->id_limit; id++) {
+	for (int id = 1; id < engine->id_end; id++) {
 		struct hpm_section *section = engine->section[id];
 		struct hpm_section *far;
 

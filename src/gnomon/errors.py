@@ -30,6 +30,7 @@
     │   ├── ComponentUsedError      a component is disabled too late
     │   └── KernelError             the kernel refused for another reason
     ├── EmulationError              the emulated PMU cannot run here
+    ├── SectionError                a section of a program that cannot be as it is asked for
     ├── TimerError                  a timer that this machine does not have
     ├── ProgramError                the program to be measured could not be started
     ├── FormatError                 a file is not what its name says
@@ -334,6 +335,10 @@ class GuideError(UsageError):
 
 class EmulationError(GnomonError):
     """The emulated PMU cannot run the program here."""
+
+
+class SectionError(UsageError):
+    """A section of a program that cannot be as it is asked for (also raised by `_libhpm`)."""
 
 
 class TimerError(GnomonError):

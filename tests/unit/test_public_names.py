@@ -18,7 +18,7 @@ PACKAGES = [
     "gnomon",
     *(m.name for m in pkgutil.walk_packages(gnomon.__path__, "gnomon.") if m.ispkg),
 ]
-FACES = ("gnomon", "gnomon.errors", "gnomon.model.value", "gnomon.counters")
+FACES = ("gnomon", "gnomon.errors", "gnomon.model.value", "gnomon.counters", "gnomon.hpm")
 
 
 def public_names(module: ModuleType) -> list[str]:

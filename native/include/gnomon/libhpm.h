@@ -56,6 +56,23 @@ HPM_API void hpmGetTimeAndCounters(int numCounters, double *time, long long *val
 /* The same of all events. */
 HPM_API void hpmGetCounters(long long *values);
 
+/*
+ * Not of the guide. For libraries, which know neither whether the program has called hpmInit nor
+ * which numbers it takes. The first is hpmInit, unless that was called before; it never complains.
+ */
+HPM_API void hpmInitOnce(const char *progName);
+
+/* hpmTerminate, unless it was called before, or nothing was begun: for those who end by _exit(2).
+ */
+HPM_API void hpmTerminateOnce(void);
+
+/*
+ * A number that no section has, above those that programs choose: 0, after an error that was
+ * reported, if there is none. The output says that the section is at this place; file may be NULL.
+ * Numbers stay those of their owner in a forked child, too.
+ */
+HPM_API int hpmNewID(const char *file, int line);
+
 #ifdef __cplusplus
 }
 #endif

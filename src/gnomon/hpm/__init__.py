@@ -1,1 +1,68 @@
-"""Whole-program counting: `gnomon count` and `hpmcount`."""
+"""Counting: `gnomon count`, `hpmcount`, and sections of programs (`from gnomon import hpm`).
+
+What `gnomon.hpm.sections` has is here too, and imported when it is asked for: who counts a command
+needs no libhpm.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gnomon.hpm.sections import (
+        HPM_AUTO_PARENT,
+        HPM_NO_PARENT,
+        HPM_ONLY_EXCLUSIVE,
+        Section,
+        check,
+        error_count,
+        hpmGetCounters,
+        hpmGetTimeAndCounters,
+        hpmInit,
+        hpmStart,
+        hpmStartx,
+        hpmStop,
+        hpmTerminate,
+        hpmTstart,
+        hpmTstartx,
+        hpmTstop,
+        init,
+        section,
+        terminate,
+    )
+
+    hpm_error_count: int
+
+__all__ = [
+    "HPM_AUTO_PARENT",
+    "HPM_NO_PARENT",
+    "HPM_ONLY_EXCLUSIVE",
+    "Section",
+    "check",
+    "error_count",
+    "hpmGetCounters",
+    "hpmGetTimeAndCounters",
+    "hpmInit",
+    "hpmStart",
+    "hpmStartx",
+    "hpmStop",
+    "hpmTerminate",
+    "hpmTstart",
+    "hpmTstartx",
+    "hpmTstop",
+    "hpm_error_count",
+    "init",
+    "section",
+    "terminate",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    from gnomon.hpm import sections
+
+    if name == "hpm_error_count":
+        return sections.error_count()
+    globals()[name] = found = getattr(sections, name)
+    return found

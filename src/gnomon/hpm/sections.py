@@ -1,146 +1,362 @@
-"""libhpm's sections in Python: what the hardware counted in parts of a program.
+"""Sections of a Python program: libhpm's functions, and `with section("label")` above them.
 
-    from gnomon.hpm.sections import hpmInit, hpmTerminate, section
+Users write `from gnomon import hpm`; `gnomon.hpm` has everything of here. The functions with the
+guide's names are libhpm's own (source: HPM Toolkit users guide 3.2.2, section 3.7), with the
+program's numbers. Sections with labels alone take their numbers from libhpm, one for each label and
+thread, above those that programs choose, and begin by themselves what `hpmInit` begins.
 
-    hpmInit(0, "my program")
-    with section(1, "time steps"):
-        ...
-    hpmTerminate(0)
-
-The functions are those of libhpm.h, with its names, rules and errors: none raises for a wrong
-number or an unbalanced stop; `hpm_error_count` says how much went wrong, and a line on stderr what.
-A start and a stop take about a microsecond more than in C. Python threads are threads: each needs
-sections of its own for `hpmTstart`.
+There is one libhpm in a process: what C code marks is in the same output.
 """
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache
-from pathlib import Path
+import os
+import sys
+from _thread import allocate_lock
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
-from gnomon.errors import GnomonError
+from gnomon.errors import SectionError
+from gnomon.hpm import _libhpm
+from gnomon.hpm._libhpm import (
+    HPM_AUTO_PARENT,
+    HPM_NO_PARENT,
+    HPM_ONLY_EXCLUSIVE,
+    error_count,
+    hpmGetCounters,
+    hpmGetTimeAndCounters,
+    hpmStart,
+    hpmStartx,
+    hpmStop,
+    hpmTstart,
+    hpmTstartx,
+    hpmTstop,
+)
 
-HPM_AUTO_PARENT = -1
-HPM_ONLY_EXCLUSIVE = -2
-HPM_NO_PARENT = -3
+__all__ = [
+    "HPM_AUTO_PARENT",
+    "HPM_NO_PARENT",
+    "HPM_ONLY_EXCLUSIVE",
+    "Section",
+    "check",
+    "error_count",
+    "hpmGetCounters",
+    "hpmGetTimeAndCounters",
+    "hpmInit",
+    "hpmStart",
+    "hpmStartx",
+    "hpmStop",
+    "hpmTerminate",
+    "hpmTstart",
+    "hpmTstartx",
+    "hpmTstop",
+    "init",
+    "section",
+    "terminate",
+]
 
-_LIBRARY = Path(__file__).parents[1] / "lib" / "libhpm.so.0"
+F = TypeVar("F", bound=Callable[..., Any])
 
+# Flags of code objects; `inspect` takes 10 ms to import.
+_GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
 
-class _Functions:
-    """The library's functions; those that take long let other Python threads run meanwhile."""
-
-    def __init__(self) -> None:
-        try:
-            quick, slow = ctypes.PyDLL(str(_LIBRARY)), ctypes.CDLL(str(_LIBRARY))
-        except OSError as error:
-            raise GnomonError(
-                f"{_LIBRARY}: cannot be loaded ({error}); install Gnomon again"
-            ) from error
-        self.init = slow.hpmInit
-        self.terminate = slow.hpmTerminate
-        self.start, self.start_with_parent = quick.hpmStart, quick.hpmStartx
-        self.tstart, self.tstart_with_parent = quick.hpmTstart, quick.hpmTstartx
-        self.stop, self.tstop = quick.hpmStop, quick.hpmTstop
-        self.read = quick.hpmGetTimeAndCounters
-        self.errors = ctypes.c_int.in_dll(quick, "hpm_error_count")
-        self.init.argtypes = (ctypes.c_int, ctypes.c_char_p)
-        for start in (self.start, self.tstart):
-            start.argtypes = (ctypes.c_int, ctypes.c_char_p)
-        for start in (self.start_with_parent, self.tstart_with_parent):
-            start.argtypes = (ctypes.c_int, ctypes.c_int, ctypes.c_char_p)
-        for stop in (self.terminate, self.stop, self.tstop):
-            stop.argtypes = (ctypes.c_int,)
-        self.read.argtypes = (
-            ctypes.c_int, ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_longlong),
-        )  # fmt: skip
-        for one in (self.init, self.terminate, self.start, self.start_with_parent, self.tstart,
-                    self.tstart_with_parent, self.stop, self.tstop, self.read):  # fmt: skip
-            one.restype = None
+_beginning = allocate_lock()
+_made: dict[tuple[str, bool, Section | int], Section] = {}
+_state = {"forks": False, "finalizer": 0}
 
 
-@cache
-def _library() -> _Functions:
-    return _Functions()
+# --- sections by their labels ---------------------------------------------------------------------
 
 
-def _encoded(label: str) -> bytes:
+class Section(_libhpm.Section):
+    """A part of a program: `with` it, or a decorator of functions. `section()` makes it.
+
+    It may be entered any number of times, in itself too: then its time and counts go on until the
+    outermost end. Each thread has its own values of it, unless it counts the whole process.
+    """
+
+    __slots__ = ()
+
+    def __call__(self, function: F) -> F:
+        """Return the function, each of whose calls is this section.
+
+        Of a coroutine function the section lasts until the coroutine's end, and of a generator
+        until the generator's: what others do meanwhile on the thread is in it.
+
+        Raises:
+            SectionError: for an asynchronous generator, which nothing runs to its end.
+        """
+        from functools import wraps
+
+        flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
+        if flags & _ASYNC_GENERATOR:
+            raise SectionError(
+                f"function '{_name_of(function)}': an asynchronous generator cannot be a section; "
+                "use `with hpm.section(...)` inside it"
+            )
+
+        @wraps(function)
+        def counted(*arguments: object, **named: object) -> object:
+            with self:
+                return function(*arguments, **named)
+
+        @wraps(function)
+        async def awaited(*arguments: object, **named: object) -> object:
+            with self:
+                return await function(*arguments, **named)
+
+        @wraps(function)
+        def generated(*arguments: object, **named: object) -> Generator[Any, Any, Any]:
+            with self:
+                return (yield from function(*arguments, **named))
+
+        kinds = {_COROUTINE: awaited, _GENERATOR: generated, 0: counted}
+        return cast("F", kinds[flags & (_COROUTINE | _GENERATOR)])
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    return str(getattr(function, "__qualname__", function))
+
+
+def _text(label: object) -> bytes:
+    if not isinstance(label, str):
+        raise SectionError(f"section {label!r}: a label is a str; write section('...')")
+    if "\0" in label:
+        raise SectionError(f"section {label!r}: a label has no zero bytes; leave them out")
     return label.encode("utf-8", "replace")
 
 
-def hpmInit(taskID: int, progName: str) -> None:  # noqa: N802, N803
-    """Begin; `progName` is the name of the output unless HPM_OUTPUT_NAME says otherwise.
+def _make(
+    label: object,
+    *,
+    whole_process: bool = False,
+    parent: object = None,
+    exclusive: bool = False,
+) -> object:
+    """Return the section of these; called where there is none of the label alone."""
+    if callable(label):  # @hpm.section without a label
+        function = label
+        name = f"{getattr(function, '__module__', '')}.{_name_of(function)}"
+        made = _section(name, whole_process, parent, exclusive, _place_of(function))
+        return made(function)
+    return _section(label, whole_process, parent, exclusive, None)
+
+
+def _place_of(function: object) -> tuple[str, int] | None:
+    code = getattr(function, "__code__", None)
+    return (code.co_filename, code.co_firstlineno) if code else None
+
+
+def _section(
+    label: object,
+    whole_process: bool,
+    parent: object,
+    exclusive: bool,
+    place: tuple[str, int] | None,
+) -> Section:
+    text = _text(label)
+    assert isinstance(label, str)
+    whole = bool(whole_process)
+    related = _related(label, whole, parent, exclusive, place)
+    key = (label, whole, related)
+    found = _made.get(key)
+    if found is not None:
+        return found
+    is_plain = related == HPM_AUTO_PARENT
+    root = None if is_plain else _section(label, whole, None, False, place)
+    file, line = place or _caller()
+    made = Section(text, os.fsencode(file), line, whole, related, root)
+    # Of two threads that make it at once, both get that of the first.
+    made = _made.setdefault(key, made)
+    if is_plain and not whole:
+        _libhpm.by_label[label] = made
+    return made
+
+
+def _related(
+    label: str,
+    whole: bool,
+    parent: object,
+    exclusive: bool,
+    place: tuple[str, int] | None,
+) -> Section | int:
+    """Return the parent as libhpm gets it."""
+    if exclusive and parent not in (None, HPM_AUTO_PARENT, HPM_ONLY_EXCLUSIVE):
+        raise SectionError(
+            f"section '{label}': `exclusive` goes with the automatic parent only; leave out "
+            "`parent`, or set HPM_EXCLUSIVE_VALUES=yes"
+        )
+    if exclusive:
+        return HPM_ONLY_EXCLUSIVE
+    if parent is None:
+        return HPM_AUTO_PARENT
+    if isinstance(parent, str):
+        return _section(parent, whole, None, False, place)
+    if isinstance(parent, Section):
+        return parent
+    if isinstance(parent, int) and HPM_NO_PARENT <= parent <= HPM_AUTO_PARENT:
+        return parent
+    raise SectionError(
+        f"section '{label}': its parent cannot be {parent!r}; give a section, its label, or "
+        "HPM_NO_PARENT"
+    )
+
+
+def _caller() -> tuple[str, int]:
+    """Return file and line of the nearest caller outside of this file."""
+    frame = sys._getframe()
+    here = frame.f_code.co_filename
+    while frame.f_back is not None and frame.f_code.co_filename == here:
+        frame = frame.f_back
+    return frame.f_code.co_filename, frame.f_lineno
+
+
+if TYPE_CHECKING:
+
+    @overload
+    def section(
+        label: str,
+        *,
+        whole_process: bool = False,
+        parent: Section | str | int | None = None,
+        exclusive: bool = False,
+    ) -> Section: ...
+    @overload
+    def section(label: F) -> F: ...
+    def section(
+        label: object,
+        *,
+        whole_process: bool = False,
+        parent: Section | str | int | None = None,
+        exclusive: bool = False,
+    ) -> object:
+        """Return the section of this label, for `with` or as a decorator; the same each time.
+
+        As a decorator without a label it is called as the function.
+
+        Args:
+            label: its name in the output.
+            whole_process: count all threads and processes (`hpmStart`), not the calling thread.
+            parent: the section, or its label, whose exclusive values are to be without this one;
+                HPM_NO_PARENT for none; without it the last one that this thread entered.
+            exclusive: write exclusive values of this one, as HPM_ONLY_EXCLUSIVE does.
+
+        Raises:
+            SectionError: a label or parent that is none. What goes wrong in libhpm does not raise:
+                it is told on stderr, once, and counted (`check()`).
+        """
+else:
+    section = _libhpm.section
+
+
+# --- beginning and end ----------------------------------------------------------------------------
+
+
+def init(name: str | None = None, *, raises: bool = False) -> None:
+    """Begin, unless that was done; sections do it themselves where it was not.
+
+    Args:
+        name: of the output, where HPM_OUTPUT_NAME says none; by default that of the program,
+            `sys.argv[0]`. In a process that `multiprocessing` has started afresh, its number is
+            added.
+        raises: let sections with labels raise SectionError where libhpm finds a mistake. Without it
+            a program that is measured does what it does when it is not.
+    """
+    if raises:
+        _libhpm.set_raising(True)
+    _begin(name)
+
+
+def terminate() -> None:
+    """Stop what is active and write the output; the end of the program does it, too."""
+    hpmTerminate(0)
+
+
+def check() -> None:
+    """Raise SectionError if a call of libhpm went wrong, in Python or C.
 
     Raises:
-        GnomonError: libhpm cannot be loaded.
+        SectionError: says how many; the lines on stderr say what.
     """
-    _library().init(taskID, _encoded(progName))
+    wrong = error_count()
+    if wrong:
+        raise SectionError(
+            f"libhpm: {wrong} call{'s' if wrong > 1 else ''} went wrong; the lines on stderr that "
+            "begin with 'hpmcount ERROR' say which, and what to do"
+        )
 
 
-def hpmTerminate(taskID: int) -> None:  # noqa: N802, N803
+def hpmInit(taskID: int, progName: str, /) -> None:
+    """Begin; `progName` is the name of the output, `taskID` means nothing any more."""
+    _follow_forks()
+    _libhpm.hpmInit(taskID, progName)
+
+
+def hpmTerminate(taskID: int, /) -> None:
     """Stop what is active and write the output."""
-    _library().terminate(taskID)
+    # What HPM_STDOUT=yes prints comes after what the program printed.
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None and not stream.closed:
+            stream.flush()
+    _libhpm.hpmTerminate(taskID)
 
 
-def hpmStart(instID: int, label: str) -> None:  # noqa: N802, N803
-    """Start a section that counts all threads and processes of the program."""
-    _library().start(instID, _encoded(label))
+def _begin(name: str | None = None) -> None:
+    with _beginning:
+        _follow_forks()
+        if not _is_fresh_child():
+            _libhpm.hpmInitOnce(os.fsencode(name or _program_name()))
+            return
+        _finalize_child()
+        # Its parent has begun with the same name, and writes its own files.
+        number = f"_{os.getpid()}"
+        output = os.environ.get("HPM_OUTPUT_NAME")
+        if output:
+            os.environ["HPM_OUTPUT_NAME"] = output + number
+        _libhpm.hpmInitOnce(os.fsencode((name or _program_name()) + number))
+        if output:
+            os.environ["HPM_OUTPUT_NAME"] = output
 
 
-def hpmStartx(instID: int, par_ID: int, label: str) -> None:  # noqa: N802, N803
-    """Start such a section as the child of another one."""
-    _library().start_with_parent(instID, par_ID, _encoded(label))
+def _program_name() -> str:
+    first = sys.argv[0] if getattr(sys, "argv", None) else ""
+    folder, _, name = first.rpartition("/")
+    stem, _, ending = name.rpartition(".")
+    if stem == "__main__":
+        name = folder.rpartition("/")[2]
+    elif stem and ending in ("py", "pyw", "pyc", "pyz"):
+        name = stem
+    return "python" if name in ("", "-", "-c", "-m") else name
 
 
-def hpmStop(instID: int) -> None:  # noqa: N802, N803
-    """Stop a section that hpmStart started."""
-    _library().stop(instID)
+# --- processes that multiprocessing makes ---------------------------------------------------------
 
 
-def hpmTstart(instID: int, label: str) -> None:  # noqa: N802, N803
-    """Start a section that counts the calling thread."""
-    _library().tstart(instID, _encoded(label))
+def _is_fresh_child() -> bool:
+    """Return whether multiprocessing made this process, and libhpm was not begun in its parent."""
+    process = sys.modules.get("multiprocessing.process")
+    return process is not None and process.parent_process() is not None
 
 
-def hpmTstartx(instID: int, par_ID: int, label: str) -> None:  # noqa: N802, N803
-    """Start such a section as the child of another one."""
-    _library().tstart_with_parent(instID, par_ID, _encoded(label))
+def _follow_forks() -> None:
+    if not _state["forks"]:
+        _state["forks"] = True
+        os.register_at_fork(before=_before_fork, after_in_child=_libhpm.forked)
 
 
-def hpmTstop(instID: int) -> None:  # noqa: N802, N803
-    """Stop a section that hpmTstart started."""
-    _library().tstop(instID)
+def _before_fork() -> None:
+    """Let children of multiprocessing write their output: they end without exit handlers."""
+    util = sys.modules.get("multiprocessing.util")
+    if util is not None and not _state["finalizer"]:
+        _state["finalizer"] = 1
+        util.register_after_fork(Section, _finalize_child)
 
 
-def hpmGetTimeAndCounters(numCounters: int) -> tuple[float, list[int]]:  # noqa: N802, N803
-    """Return seconds since hpmInit and the calling thread's first counts since then.
-
-    A count that there is none of is -1. Seconds are NaN before hpmInit.
-    """
-    seconds = ctypes.c_double(float("nan"))
-    values = (ctypes.c_longlong * max(numCounters, 1))(*[-1] * max(numCounters, 1))
-    _library().read(numCounters, ctypes.byref(seconds), values)
-    return seconds.value, list(values[: max(numCounters, 0)])
+def _finalize_child(*_: object) -> None:
+    util = sys.modules.get("multiprocessing.util")
+    if util is not None:
+        # After those that people have registered.
+        util.Finalize(None, _libhpm.hpmTerminateOnce, exitpriority=-1000)
 
 
-def hpm_error_count() -> int:
-    """Return how many calls went wrong so far, whatever language made them."""
-    return int(_library().errors.value)
-
-
-@contextmanager
-def section(
-    number: int, label: str, *, thread: bool = False, parent: int = HPM_AUTO_PARENT
-) -> Iterator[None]:
-    """Count what happens within `with`, in all threads or, with `thread`, in the calling one."""
-    if thread:
-        hpmTstartx(number, parent, label)
-    else:
-        hpmStartx(number, parent, label)
-    try:
-        yield
-    finally:
-        (hpmTstop if thread else hpmStop)(number)
+_libhpm.connect(_make, _begin)

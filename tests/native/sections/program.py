@@ -9,11 +9,11 @@ import ctypes
 import sys
 import threading
 
-from gnomon.hpm.sections import (
+from gnomon.hpm import (
     HPM_AUTO_PARENT,
     HPM_NO_PARENT,
     HPM_ONLY_EXCLUSIVE,
-    hpm_error_count,
+    error_count,
     hpmGetTimeAndCounters,
     hpmInit,
     hpmStartx,
@@ -21,7 +21,6 @@ from gnomon.hpm.sections import (
     hpmTerminate,
     hpmTstartx,
     hpmTstop,
-    section,
 )
 
 TRACE = ctypes.PyDLL(sys.argv[1])
@@ -92,14 +91,17 @@ def main() -> int:
         touch(35)
         stop(501, kind=b"p")
         stop(500, kind=b"p")
-    with section(900, "by with"), section(901, "within", thread=True):
-        touch(70)
+    hpmStartx(900, HPM_AUTO_PARENT, "of the process")
+    hpmTstartx(901, HPM_AUTO_PARENT, "of the thread")
+    touch(70)
+    hpmTstop(901)
+    hpmStop(900)
     seconds, counts = hpmGetTimeAndCounters(3)
     if not (seconds > 0 and counts[0] >= 70 and counts[2] == -1):
         return 3
     hpmTerminate(0)
     TRACE.trace_print()
-    return hpm_error_count()
+    return error_count()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,465 @@
+"""Sections of Python programs: what they measure, beside threads, mistakes and C code."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from hpm_programs import PACKAGE, ROOT, options, rows, run, value
+from intervals import Model, notes_of
+
+PROGRAM = ROOT / "tests" / "programs" / "sections.py"
+GETPPID = "syscalls:sys_enter_getppid"
+WANTED = {"GNOMON_EVENTS": GETPPID, "HPM_CSV_OUTPUT": "yes", "HPM_EXCLUSIVE_VALUES": "yes"}
+
+pytestmark = pytest.mark.usefixtures("tracepoints")
+
+Table = list[dict[str, str]]
+
+
+def python(folder: Path, text: str, *arguments: str, status: int = 0, **variables: str) -> str:
+    """Run a program, prog.py, and return what it said on stderr."""
+    (folder / "prog.py").write_text(f"import os, sys\nfrom gnomon import hpm\n{text}")
+    done = run(sys.executable, "prog.py", *arguments, folder=folder, status=status,
+               **WANTED | variables)  # fmt: skip
+    return done.stderr
+
+
+def counts(table: Table, *, exclusive: bool = False) -> dict[str, int]:
+    """Return the counts of all sections by their labels; those of a label's threads added up."""
+    found: dict[str, int] = {}
+    for row in table:
+        if row["name"] == GETPPID and row["exclusive"] == ("yes" if exclusive else "no"):
+            found[row["label"]] = found.get(row["label"], 0) + int(row["value"])
+    return found
+
+
+def calls(table: Table) -> dict[str, int]:
+    return {row["label"]: int(row["calls"]) for row in table if row["name"] == GETPPID}
+
+
+# --- values ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+@pytest.mark.parametrize("marks", ["functions", "labels"])
+def test_sections_measure_what_the_program_noted(tmp_path: Path, marks: str, threads: int) -> None:
+    done = run(sys.executable, PROGRAM, marks, str(threads), folder=tmp_path, **WANTED)
+    assert done.stderr == ""
+    lines = done.stdout.splitlines()
+    heads = [line.split() for line in lines if line.startswith("thread")]
+    index_of = {tid: int(index) for _, index, tid in heads}
+    assert len(index_of) == threads
+    model = Model()
+    model.play(notes_of("\n".join(line for line in lines if not line.startswith("thread"))))
+    table = rows(tmp_path / "sections.csv")
+    number_of = {
+        100 * index_of.get(row["thread"], 0) + int(row["label"]): int(row["section"])
+        for row in table
+        if row["section"]
+    }
+    assert sorted(number_of) == model.numbers()
+    assert len(number_of) == 8 * threads + 2
+    assert all((number > 1000) == (marks == "labels") for number in number_of.values())
+    for noted, number in number_of.items():
+        for exclusive in (False, True):
+            expected = model.expected(noted, exclusive=exclusive)
+            assert value(table, number, GETPPID, exclusive=exclusive) == expected.pages
+            wall_ns = 1e9 * value(table, number, "wall", exclusive=exclusive)
+            slack = 1000 + 0.01 * expected.most_ns
+            assert expected.least_ns - slack <= wall_ns <= expected.most_ns + slack
+            starts = {row["calls"] for row in table if row["section"] == str(number)}
+            assert starts == {str(expected.starts)}
+
+
+def test_pages_that_are_touched_are_counted(tmp_path: Path) -> None:
+    text = """
+import mmap
+def touch(n):
+    pages = mmap.mmap(-1, n * mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    pages.madvise(mmap.MADV_NOHUGEPAGE)
+    for at in range(0, n * mmap.PAGESIZE, mmap.PAGESIZE):
+        pages[at] = 1
+for label, n in (("first", 5), ("few", 100), ("many", 1000)):
+    for turn in range(3):
+        with hpm.section(label):
+            touch(n)
+"""
+    assert python(tmp_path, text, GNOMON_EVENTS="page-faults") == ""
+    table = rows(tmp_path / "prog.csv")
+    found = {r["label"]: float(r["value"]) for r in table if r["name"] == "page-faults"
+             and r["exclusive"] == "no"}  # fmt: skip
+    # What the interpreter itself takes is not much more in many turns than in few.
+    assert 3 * 900 <= found["many"] - found["few"] <= 3 * 900 + 20
+
+
+def test_the_program_names_the_output_and_its_places(tmp_path: Path) -> None:
+    text = 'with hpm.section("one"):\n    os.getppid()\n@hpm.section\ndef f():\n    pass\nf()\n'
+    python(tmp_path, text)
+    table = rows(tmp_path / "prog.csv")
+    places = {(row["label"], row["file"], row["line"]) for row in table if row["section"]}
+    file = str(tmp_path / "prog.py")
+    assert {(label, Path(tmp_path, name), line) for label, name, line in places} == {
+        ("one", Path(file), "3"), ("__main__.f", Path(file), "5")}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        (["-c", "from gnomon import hpm\nwith hpm.section('a'): pass"], "python"),
+        (["-m", "package"], "package"),
+        (["-m", "package.part"], "part"),
+        (["no_ending"], "no_ending"),
+        (["-c", "from gnomon import hpm\nhpm.init('mine')\nhpm.init('late')"], "mine"),
+        (["-c", "from gnomon import hpm\nhpm.hpmInit(0, 'theirs')\nhpm.init('late')"], "theirs"),
+    ],
+)
+def test_the_name_of_the_output(tmp_path: Path, command: list[str], name: str) -> None:
+    package = tmp_path / "package"
+    package.mkdir()
+    text = "from gnomon import hpm\nwith hpm.section('a'): pass\n"
+    for file in (package / "__main__.py", package / "part.py", tmp_path / "no_ending"):
+        file.write_text(text)
+    (package / "__init__.py").touch()
+    run(sys.executable, *command, folder=tmp_path, **WANTED)
+    assert [file.name for file in tmp_path.glob("*.csv")] == [f"{name}.csv"]
+
+
+# --- what can be a section ------------------------------------------------------------------------
+
+
+def test_decorators_of_functions_coroutines_and_generators(tmp_path: Path) -> None:
+    text = """
+import asyncio
+@hpm.section
+def plain(n, *, more=0):
+    "Its own words."
+    for _ in range(n + more):
+        os.getppid()
+    return n
+@hpm.section("coroutine")
+async def coroutine(n):
+    await asyncio.sleep(0)
+    return plain(n)
+@hpm.section("generator")
+def generator(n):
+    for i in range(n):
+        os.getppid()
+        got = yield i
+    return got
+assert plain.__name__ == "plain" and plain.__doc__ == "Its own words."
+assert plain(3, more=2) == 3
+assert asyncio.run(coroutine(4)) == 4
+made = generator(2)
+assert next(made) == 0 and made.send("x") == 1
+try:
+    made.send("last")
+except StopIteration as end:
+    assert end.value == "last"
+try:
+    @hpm.section
+    async def both():
+        yield 1
+except Exception as error:
+    print(type(error).__name__, error, file=sys.stderr)
+hpm.check()
+"""
+    said = python(tmp_path, text)
+    assert said == (
+        "SectionError function 'both': an asynchronous generator cannot be a section; "
+        "use `with hpm.section(...)` inside it\n"
+    )
+    assert counts(rows(tmp_path / "prog.csv")) == {
+        "__main__.plain": 9, "coroutine": 4, "generator": 2}  # fmt: skip
+
+
+def test_an_exception_ends_its_sections(tmp_path: Path) -> None:
+    text = """
+@hpm.section("outer")
+def outer():
+    with hpm.section("inner"):
+        os.getppid()
+        raise KeyError("mine")
+for _ in range(2):
+    try:
+        outer()
+    except KeyError as error:
+        assert error.args == ("mine",)
+    os.getppid()
+hpm.check()
+outer()
+"""
+    said = python(tmp_path, text, status=1)
+    assert said.endswith("KeyError: 'mine'\n")
+    table = rows(tmp_path / "prog.csv")
+    assert counts(table) == {"outer": 3, "inner": 3}
+    assert counts(table, exclusive=True) == {"outer": 0, "inner": 3}
+    assert calls(table) == {"outer": 3, "inner": 3}
+
+
+def test_a_section_of_the_whole_process_counts_its_threads(tmp_path: Path) -> None:
+    text = """
+import threading
+def work(n):
+    with hpm.section("part"):
+        for _ in range(n):
+            os.getppid()
+with hpm.section("all", whole_process=True), hpm.section("all"):
+    threads = [threading.Thread(target=work, args=(n,)) for n in (10, 20, 30)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+    work(5)
+hpm.check()
+"""
+    assert python(tmp_path, text) == ""
+    table = [r for r in rows(tmp_path / "prog.csv") if r["name"] == GETPPID]
+    found = sorted((r["label"], bool(r["thread"]), int(r["value"])) for r in table
+                   if r["exclusive"] == "no")  # fmt: skip
+    assert found == [("all", False, 65), ("all", True, 5),
+                     *(("part", True, n) for n in (5, 10, 20, 30))]  # fmt: skip
+
+
+def test_parents_by_section_and_label(tmp_path: Path) -> None:
+    text = """
+outer = hpm.section("outer")
+with outer:
+    with hpm.section("free", parent=hpm.HPM_NO_PARENT):
+        os.getppid()
+    with hpm.section("named", parent="outer"), hpm.section("second", parent=outer):
+        os.getppid()
+    with hpm.section("own", exclusive=True), hpm.section("child"):
+        os.getppid()
+assert hpm.section("outer") is outer
+hpm.check()
+"""
+    assert python(tmp_path, text, HPM_EXCLUSIVE_VALUES="no") == ""
+    table = rows(tmp_path / "prog.csv")
+    label_of = {row["section"]: row["label"] for row in table}
+    parents = {row["label"]: label_of.get(row["parent"], "") for row in table if row["section"]}
+    assert parents == {"outer": "", "free": "", "named": "outer", "second": "outer",
+                       "own": "outer", "child": "own"}  # fmt: skip
+    assert counts(table, exclusive=True) == {"own": 0}
+
+
+def test_what_the_thread_has_counted_so_far(tmp_path: Path) -> None:
+    text = """
+hpm.init()
+zero = hpm.hpmGetCounters()
+for _ in range(7): os.getppid()
+seconds, one = hpm.hpmGetTimeAndCounters(1)
+later, three = hpm.hpmGetTimeAndCounters(3)
+assert len(zero) == 2 and one[0] - zero[0] == 7, (zero, one)
+assert three[2] == -1 and len(three) == 3 and 0 < seconds <= later
+assert hpm.hpmGetTimeAndCounters(-5)[1] == ()
+"""
+    python(tmp_path, text, GNOMON_EVENTS=f"{GETPPID},page-faults")
+
+
+# --- mistakes -------------------------------------------------------------------------------------
+
+
+def test_a_mistake_is_told_once_and_the_program_goes_on(tmp_path: Path) -> None:
+    text = """
+for _ in range(3):
+    hpm.section("never entered").__exit__()
+    hpm.hpmTstop(7)
+    hpm.hpmStart(10**30, "x")
+    hpm.hpmTstart(-1, "x")
+assert hpm.hpm_error_count == hpm.error_count() == 12
+hpm.terminate()
+with hpm.section("late"):
+    print("still here")
+try:
+    hpm.check()
+except Exception as error:
+    print(type(error).__name__, error, file=sys.stderr)
+"""
+    said = python(tmp_path, text).splitlines()
+    assert len(said) == 4
+    assert "hpmTstop(1001): the section is not active; start it before" in said[0]
+    assert f"hpmStart({2**31 - 1})" in said[1]
+    assert "already terminated" in said[2]
+    assert re.match(r"SectionError libhpm: 14 calls went wrong; the lines on stderr", said[3])
+
+
+def test_mistakes_raise_where_that_is_asked_for(tmp_path: Path) -> None:
+    text = """
+hpm.init(raises=True)
+for wrong in (lambda: hpm.section("a").__exit__(None, None, None),
+              lambda: hpm.section(3), lambda: hpm.section("a\\0b"), lambda: hpm.section(),
+              lambda: hpm.section("a", parent=[]), lambda: hpm.section("a", parent=5.5),
+              lambda: hpm.section("a", parent="b", exclusive=True),
+              lambda: hpm.hpmTstart("1", "a"), lambda: hpm.hpmTstart(1),
+              lambda: hpm.hpmTstart(1, 1)):
+    try:
+        wrong()
+    except Exception as error:
+        print(type(error).__name__, error, file=sys.stderr)
+try:
+    with hpm.section("b"):
+        hpm.section("b").__exit__()
+        raise ValueError("the program's")
+except ValueError:
+    pass
+"""
+    said = python(tmp_path, text).splitlines()
+    kinds = [line.split()[0] for line in said if not line.startswith("hpmcount")]
+    ours, pythons = "SectionError", "TypeError"
+    assert kinds == [*[ours] * 3, pythons, *[ours] * 3, *[pythons] * 3]
+    assert said[1].startswith("SectionError section 'a': libhpm found a mistake")
+
+
+def test_labels_of_any_kind(tmp_path: Path) -> None:
+    text = 'for label in ("", "Länge", "\\udcff", "x" * 3000, "a\\nb"):\n'
+    text += "    with hpm.section(label):\n        os.getppid()\n"
+    text += "    hpm.hpmTstart(len(label) + 1, label)\n    hpm.hpmTstop(len(label) + 1)\n"
+    assert "hpmTstart(3001)" in python(tmp_path, text)
+    table = rows(tmp_path / "prog.csv")
+    labels = {row["label"] for row in table if row["section"] and int(row["section"]) > 1000}
+    assert {"", "Länge", "?", "x" * 255} <= labels
+    assert len(labels) == 5
+
+
+def test_more_labels_than_numbers(tmp_path: Path) -> None:
+    text = """
+for i in range(4100):
+    with hpm.section(str(i)):
+        os.getppid()
+assert hpm.hpm_error_count == 8, hpm.hpm_error_count
+"""
+    said = python(tmp_path, text)
+    assert said.count("\n") == 1
+    assert "all 4096 numbers of sections with labels alone are taken" in said
+    assert "set HPM_NUM_INST_PTS to more" in said
+    assert len(counts(rows(tmp_path / "prog.csv"))) == 4096
+    text = text.replace("count == 8", "count == 0")
+    assert python(tmp_path, text, HPM_NUM_INST_PTS="5000") == ""
+    assert len(counts(rows(tmp_path / "prog.csv"))) == 4100
+
+
+# --- C code of the same process -------------------------------------------------------------------
+
+LIBRARY = """
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "libhpm.h"
+void work(int id, int n)
+{
+	hpmTstart(id, "in C");
+	for (int i = 0; i < n; i++)
+		syscall(SYS_getppid);
+	hpmTstop(id);
+}
+void begin(void) { hpmInit(0, "from_c"); }
+void end(void) { hpmTerminate(0); }
+int errors(void) { return hpm_error_count; }
+int once(void) { hpmInitOnce("late"); return hpmNewID("lib.c", 7); }
+"""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a shared library with sections."""
+    folder = tmp_path_factory.mktemp("library")
+    (folder / "lib.c").write_text(LIBRARY)
+    run("cc", "-Wall", "-Werror", "-D_GNU_SOURCE", "-fPIC", "-shared", "lib.c", "-o", "lib.so",
+        *options("--cflags", "--libs"), folder=folder)  # fmt: skip
+    return folder / "lib.so"
+
+
+@pytest.mark.parametrize("first", ["C", "Python"])
+def test_c_code_is_in_the_same_output(tmp_path: Path, library: Path, first: str) -> None:
+    (tmp_path / "prog.py").write_text(
+        "import ctypes, os, sys\n"
+        "if sys.argv[2] == 'Python': from gnomon import hpm\n"
+        "c = ctypes.CDLL(sys.argv[1])\n"
+        "if sys.argv[2] == 'C': c.begin()\n"
+        "from gnomon import hpm\n"
+        "for turn in range(3):\n"
+        "    with hpm.section('in Python'):\n"
+        "        os.getppid()\n"
+        "        c.work(1000, 10)\n"
+        "        c.work(1, 100)\n"
+        "assert c.errors() == hpm.hpm_error_count == 0\n"
+        "assert c.once() == 1002\n"
+        "c.work(1001, 1)\n"
+        "c.work(1002, 1)\n"
+        "c.work(1003, 1)\n"
+        "assert c.errors() == hpm.hpm_error_count > 0\n"
+    )
+    done = run(sys.executable, "prog.py", library, first, folder=tmp_path, **WANTED)
+    assert "hpmTstart(1003): sections are numbered from 1 to 1000" in done.stderr
+    (file,) = tmp_path.glob("*.csv")
+    assert file.name == ("from_c.csv" if first == "C" else "prog.csv")
+    table = rows(file)
+    found = {(int(r["section"]), r["parent"], r["exclusive"]): int(r["value"])
+             for r in table if r["name"] == GETPPID}  # fmt: skip
+    assert found == {
+        (1001, "", "no"): 334, (1001, "", "yes"): 4,
+        (1000, "1001", "no"): 30, (1000, "1001", "yes"): 30,
+        (1, "1001", "no"): 300, (1, "1001", "yes"): 300,
+        (1002, "", "no"): 1, (1002, "", "yes"): 1,
+    }  # fmt: skip
+    assert {row["file"] for row in table if row["section"] == "1002"} == {"lib.c"}
+
+
+PLUGIN = """
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "hpm_agg.h"
+int distributor(void) { return 0; }
+int aggregator(int n, hpm_event_vector in, int *n_out, hpm_event_vector *out, int *print)
+{
+	hpm_event_vector made = calloc((size_t)n, sizeof(*made));
+
+	memcpy(made, in, (size_t)n * sizeof(*made));
+	*n_out = n;
+	*out = made;
+	*print = 1;
+	while (access("go", F_OK))
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	return 0;
+}
+"""
+
+
+def test_the_end_lets_other_threads_run(tmp_path: Path) -> None:
+    """An aggregator that waits for a file, which another thread of Python makes."""
+    (tmp_path / "plugin.c").write_text(PLUGIN)
+    run("cc", "-D_GNU_SOURCE", "-fPIC", "-shared", "plugin.c", "-o", "plugin.so",
+        *options("--cflags"), folder=tmp_path)  # fmt: skip
+    text = """
+import threading
+ending = threading.Event()
+def make():
+    ending.wait()
+    open("go", "w").close()
+thread = threading.Thread(target=make)
+thread.start()
+with hpm.section("a"):
+    pass
+ending.set()
+hpm.terminate()
+thread.join()
+hpm.check()
+"""
+    assert python(tmp_path, text, HPM_AGGREGATE=str(tmp_path / "plugin.so")) == ""
+    assert (tmp_path / "prog.csv").exists()
+
+
+# --- the example ----------------------------------------------------------------------------------
+
+
+def test_the_example_runs(tmp_path: Path) -> None:
+    example = ROOT / "examples" / "hpm-python" / "primes.py"
+    done = run(sys.executable, example, "300000", folder=tmp_path)
+    assert done.stdout == "25997 primes up to 300000\n"
+    assert done.stderr == ""
+    text = (tmp_path / "primes.hpm").read_text()
+    for label in ("all threads", "__main__.small_primes", "one segment", "crossing out"):
+        assert re.search(rf"^section \d+  {label}  ", text, re.MULTILINE)
+    assert not list(PACKAGE.glob("*.hpm"))
