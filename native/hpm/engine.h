@@ -107,6 +107,7 @@ struct hpm_section {
 	int is_covered;
 	unsigned int told; /* errors that were reported, by enum hpm_error */
 	struct hpm_context *context;
+	struct hpm_context *quick_context; /* the same, where start_quickly() may do */
 	struct hpm_thread *starter;
 	struct hpm_section *parent;
 	struct hpm_raw_slot *slot;
@@ -228,6 +229,22 @@ __attribute__((cold)) void hpm_wait_for_claim(struct hpm_context *context);
  * whoever else wants it says so and makes the kernel order the memory of all threads
  * (membarrier(2)) before it looks whether the thread has it.
  */
+/* Locks it if it is locked by stores and nobody claims it; 0 if not. */
+static inline int hpm_try_own(struct hpm_context *context)
+{
+	atomic_store_explicit(&context->is_held, 1, memory_order_relaxed);
+	atomic_signal_fence(memory_order_seq_cst);
+	if (__builtin_expect(!atomic_load_explicit(&context->is_claimed, memory_order_acquire), 1))
+		return 1;
+	atomic_store_explicit(&context->is_held, 0, memory_order_release);
+	return 0;
+}
+
+static inline void hpm_release_own(struct hpm_context *context)
+{
+	atomic_store_explicit(&context->is_held, 0, memory_order_release);
+}
+
 static inline void hpm_lock_own(struct hpm_context *context)
 {
 	if (__builtin_expect(context->locking != HPM_BY_STORES, 0)) {

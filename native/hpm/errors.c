@@ -1,6 +1,6 @@
 /*
- * What goes wrong is counted and said once. The first words are those of the guide (3.6.2, 3.11),
- * by which scripts may look for them.
+ * What goes wrong is counted and said once. The first words are those of the guide
+ * (2.3, 3.6.2, 3.11), by which scripts may look for them.
  */
 #include "engine.h"
 
@@ -33,7 +33,7 @@ static const char *const beginnings[HPM_ERRORS] = {
 	[HPM_IN_SIGNAL] = "called in a signal handler",
 	[HPM_NO_MEMORY] = "out of memory",
 	[HPM_NO_COUNTERS] = "no counters",
-	[HPM_BAD_GROUP] = "event group ID is invalid",
+	[HPM_BAD_GROUP] = "pm_set_program_mygroup:\npm_api : event group ID is invalid",
 	[HPM_BAD_EVENT] = "event cannot be counted",
 	[HPM_BAD_PLUGIN] = "plug-in failed",
 	[HPM_NOT_WRITTEN] = "output not written",

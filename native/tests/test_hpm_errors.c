@@ -272,7 +272,8 @@ static void test_groups_that_are_none(void)
 	hpmTstop(1);
 	hpmTerminate(0);
 	CHECK_EQ(hpm_error_count, 1);
-	CHECK(strstr(said(), "hpmcount ERROR - event group ID is invalid: HPM_EVENT_SET: "));
+	CHECK(strstr(said(), "hpmcount ERROR - pm_set_program_mygroup:\n"
+			     "pm_api : event group ID is invalid: HPM_EVENT_SET: "));
 	/* The default group is counted. */
 	CHECK(item_of(1, 0)->num_data > 0);
 	free_measured();

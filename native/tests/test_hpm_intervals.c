@@ -89,14 +89,12 @@ static void check_all(int is_exclusive)
 {
 	for (int s = 1; s <= SECTIONS; s++) {
 		if (!starts[s]) {
-			CHECK(!item_of(s, 0));
+			CHECK_EQ(item_of(s, 0)->count, 1);
 			continue;
 		}
 		check_value(s, 0);
 		if (is_exclusive)
 			check_value(s, 1);
-		else
-			CHECK(!item_of(s, 1));
 	}
 }
 
@@ -158,10 +156,10 @@ static void play(int n, start_function *start, stop_function *stop)
 	}
 }
 
-static void intervals(start_function *start, stop_function *stop, uint32_t seed)
+static void intervals(start_function *start, stop_function *stop, uint32_t seed, int is_exclusive)
 {
 	random_state = seed;
-	setenv("HPM_EXCLUSIVE_VALUES", "yes", 1);
+	setenv("HPM_EXCLUSIVE_VALUES", is_exclusive ? "yes" : "no", 1);
 	setenv("GNOMON_EVENTS", EVENT ",task-clock", 1);
 	enter_folder();
 	hpmInit(0, "intervals");
@@ -171,19 +169,25 @@ static void intervals(start_function *start, stop_function *stop, uint32_t seed)
 	CHECK_EQ(hpm_error_count, 0);
 	for (int s = 1; s <= SECTIONS; s++)
 		CHECK_EQ(item_of(s, 0)->count, starts[s] + 1);
-	check_all(1);
+	check_all(is_exclusive);
 	free_measured();
 	leave_folder(NULL);
 }
 
 static void test_thread_sections(void)
 {
-	intervals(hpmTstartx, hpmTstop, 1);
+	intervals(hpmTstartx, hpmTstop, 1, 1);
 }
 
 static void test_process_sections(void)
 {
-	intervals(hpmStartx, hpmStop, 2);
+	intervals(hpmStartx, hpmStop, 2, 1);
+}
+
+/* Without exclusive values starts and stops take another way, unless a section asks for its own. */
+static void test_inclusive_values_alone(void)
+{
+	intervals(hpmTstartx, hpmTstop, 1, 0);
 }
 
 static void test_many_random_sequences(void)
@@ -195,7 +199,7 @@ static void test_many_random_sequences(void)
 		CHECK(child >= 0);
 		if (!child) {
 			intervals(seed % 2 ? hpmTstartx : hpmStartx, seed % 2 ? hpmTstop : hpmStop,
-				  seed);
+				  seed, seed % 4 < 2);
 			_exit(0);
 		}
 		CHECK_EQ(waitpid(child, &status, 0), child);
@@ -273,6 +277,7 @@ int main(void)
 	RUN(test_deep_recursion);
 	RUN(test_thread_sections);
 	RUN(test_process_sections);
+	RUN(test_inclusive_values_alone);
 	RUN(test_many_random_sequences);
 	return check_result;
 }
