@@ -78,7 +78,7 @@ def test_the_program_names_the_output_and_its_places(tmp_path: Path) -> None:
     places = {(row["label"], row["file"], row["line"]) for row in table if row["section"]}
     file = str(tmp_path / "prog.py")
     assert {(label, Path(tmp_path, name), line) for label, name, line in places} == {
-        ("one", Path(file), "3"), ("__main__.f", Path(file), "5")}  # fmt: skip
+        ("one", Path(file), "3"), ("f", Path(file), "5")}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -134,6 +134,22 @@ try:
     made.send("last")
 except StopIteration as end:
     assert end.value == "last"
+class Methods:
+    @hpm.section
+    def plain(self): return os.getppid()
+    @hpm.section
+    @classmethod
+    def of_class(cls): return cls, os.getppid()
+    @hpm.section("static")
+    @staticmethod
+    def static(n): return n, os.getppid()
+    @classmethod
+    @hpm.section
+    def outside(cls): return cls, os.getppid()
+for made in (Methods, Methods()):
+    assert made.of_class()[0] is made.outside()[0] is Methods
+    assert made.static(8)[0] == 8
+assert Methods().plain() == os.getppid()
 try:
     @hpm.section
     async def both():
@@ -148,7 +164,8 @@ hpm.check()
         "use `with hpm.section(...)` inside it\n"
     )
     assert counts(rows(tmp_path / "prog.csv")) == {
-        "__main__.plain": 9, "coroutine": 4, "generator": 2}  # fmt: skip
+        "plain": 9, "coroutine": 4, "generator": 2, "Methods.plain": 1, "Methods.of_class": 2,
+        "static": 2, "Methods.outside": 2}  # fmt: skip
 
 
 def test_an_exception_ends_its_sections(tmp_path: Path) -> None:
@@ -324,6 +341,6 @@ def test_the_example_runs(tmp_path: Path) -> None:
     assert done.stdout == "25997 primes up to 300000\n"
     assert done.stderr == ""
     text = (tmp_path / "primes.hpm").read_text()
-    for label in ("all threads", "__main__.small_primes", "one segment", "crossing out"):
+    for label in ("all threads", "small_primes", "one segment", "crossing out"):
         assert re.search(rf"^section \d+  {label}  ", text, re.MULTILINE)
     assert not list(PACKAGE.glob("*.hpm"))
