@@ -309,23 +309,27 @@ def hpmTerminate(taskID: int, /) -> None:
 
 
 def _begin(name: str | None = None) -> None:
+    if _done["begin"]:
+        return
     with _beginning:
-        if _done["begin"]:
-            return
-        _done["begin"] = True
         _follow_forks()
-        if not _is_child():
+        if _is_child():
+            _finalize_child()
+            _begin_as_child(name or _program_name())
+        else:
             _libhpm.hpmInitOnce(os.fsencode(name or _program_name()))
-            return
-        _finalize_child()
-        # Its parent has begun with the same name, and writes its own files.
-        number = f"_{os.getpid()}"
-        output = os.environ.get("HPM_OUTPUT_NAME")
-        if output:
-            os.environ["HPM_OUTPUT_NAME"] = output + number
-        _libhpm.hpmInitOnce(os.fsencode((name or _program_name()) + number))
-        if output:
-            os.environ["HPM_OUTPUT_NAME"] = output
+        _done["begin"] = True
+
+
+def _begin_as_child(name: str) -> None:
+    """Begin with the process number in the name: the parent writes files of that name, too."""
+    number = f"_{os.getpid()}"
+    output = os.environ.get("HPM_OUTPUT_NAME")
+    if output:
+        os.environ["HPM_OUTPUT_NAME"] = output + number
+    _libhpm.hpmInitOnce(os.fsencode(name + number))
+    if output:
+        os.environ["HPM_OUTPUT_NAME"] = output
 
 
 def _program_name() -> str:
@@ -351,7 +355,7 @@ def _is_child() -> bool:
 def _follow_forks() -> None:
     if not _done["follow forks"]:
         _done["follow forks"] = True
-        os.register_at_fork(before=_before_fork, after_in_child=_libhpm.forked)
+        os.register_at_fork(before=_before_fork, after_in_child=_after_fork)
 
 
 def _before_fork() -> None:
@@ -360,6 +364,12 @@ def _before_fork() -> None:
     if util is not None and not _done["finalize children"]:
         _done["finalize children"] = True
         util.register_after_fork(Section, _finalize_child)
+
+
+def _after_fork() -> None:
+    global _beginning
+    _beginning = allocate_lock()  # another thread of the parent may have had it
+    _libhpm.forked()
 
 
 def _finalize_child(*_: object) -> None:
