@@ -101,7 +101,12 @@ def raising() -> None:
     fails(SectionError, hpm.section("idle").__exit__)
     fails(SectionError, hpm.check)
     hpm.section("idle").__exit__(ValueError, ValueError(), None)
+    childless = hpm.section("of nobody", parent=hpm.section("never started"))
+    fails(SectionError, childless.__enter__)
     _libhpm.set_raising(False)
+    before = hpm.error_count()
+    childless.__exit__()
+    assert hpm.error_count() == before + 1, "it was active"
 
 
 def many() -> None:
