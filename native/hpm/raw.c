@@ -1,6 +1,8 @@
 /* Writing the raw file. */
 #include "raw.h"
 
+#include "quick.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -61,6 +63,7 @@ static int open_file(struct hpm_raw_file *file, const char *path, const char *ot
 			/* An absolute name, as the program may change its folder. */
 			if (!realpath(names[i], file->path))
 				strcpy(file->path, names[i]);
+			file->fd = hpm_move_up(file->fd);
 			mark_used(file->fd);
 			return 0;
 		}

@@ -323,6 +323,36 @@ static void test_no_mutex(void)
 	end(0, "");
 }
 
+/* Ours are not among the low numbers, which a program gets when it opens what it had closed. */
+static void test_closed_descriptors(void)
+{
+	char text[100] = {0};
+	int fd;
+
+	begin();
+	fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	CHECK(fd >= 0 && fd < 10);
+	hpmTstart(1, "section");
+	hpmTstop(1);
+	for (int closed = fd; closed < 2000; closed++)
+		close(closed);
+	fd = open("file", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	CHECK_EQ(write(fd, text, sizeof(text)), sizeof(text));
+	for (int i = 0; i < 10; i++) {
+		hpmTstart(1, "section");
+		hpmTstop(1);
+		CHECK_EQ(lseek(fd, 0, SEEK_CUR), (off_t)sizeof(text));
+		CHECK_EQ(lseek(fd, 0, SEEK_SET), 0);
+		CHECK_EQ(read(fd, text, sizeof(text)), (ssize_t)sizeof(text));
+	}
+	hpmTerminate(0);
+	CHECK_EQ(item_of(1, 0)->count, 11);
+	CHECK_EQ(item_of(1, 0)->data[0].how, HPM_UNAVAILABLE);
+	said();
+	free_measured();
+	leave_folder((const char *const[]){"file", NULL});
+}
+
 static void in_handler(int signal)
 {
 	(void)signal;
@@ -404,6 +434,7 @@ int main(void)
 	RUN(test_out_of_descriptors);
 	RUN(test_no_folder_to_write_to);
 	RUN(test_no_mutex);
+	RUN(test_closed_descriptors);
 	RUN(test_signal_handlers);
 	RUN(test_signals_at_any_moment);
 	return check_result;

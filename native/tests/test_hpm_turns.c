@@ -33,12 +33,12 @@ static int threads(void)
 	return n - 2;
 }
 
-static void begin(const char *events)
+static void begin(const char *events, const char *slice_ms)
 {
 	hpm_group_limit = 1;
 	setenv("HPM_EVENT_SET", "PAGEFAULTS", 1);
 	setenv("GNOMON_EVENTS", events, 1);
-	setenv("HPM_SLICE_DURATION", "10", 1);
+	setenv("HPM_SLICE_DURATION", slice_ms, 1);
 	enter_folder();
 	hpmInit(0, "turns");
 }
@@ -76,7 +76,7 @@ static void check_scaled(int id, double clock_ns)
 
 static void test_groups_take_turns(void)
 {
-	begin("cpu-migrations,context-switches");
+	begin("cpu-migrations,context-switches", "10");
 	CHECK_EQ(threads(), 2);
 	hpmTstart(1, "thread");
 	hpmStart(2, "process");
@@ -94,7 +94,7 @@ static void test_what_had_no_turn_is_not_known(void)
 {
 	int unknown = 0;
 
-	begin("context-switches");
+	begin("context-switches", "30000");
 	hpmTstart(1, "short");
 	hpmTstop(1);
 	finish();
@@ -129,7 +129,7 @@ static void test_turns_on_many_threads(void)
 	const int n = 6;
 	pthread_t thread[6];
 
-	begin("context-switches");
+	begin("context-switches", "10");
 	hpmStart(100, "all");
 	for (int round = 0; round < 3; round++) {
 		for (int t = 0; t < n; t++)
