@@ -129,7 +129,9 @@ static int write_all(struct hpm_output *output, const struct hpm_report *report)
 		fflush(stdout);
 		hpm_output_to(output, STDOUT_FILENO, "standard output");
 		hpm_text_write(output, report);
-		failed |= hpm_output_close(output);
+		/* What is in a file is not lost. */
+		if (hpm_output_close(output) && !settings->asc && !settings->viz && !settings->csv)
+			failed = -1;
 	}
 	return failed;
 }
