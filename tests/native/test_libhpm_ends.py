@@ -206,7 +206,8 @@ LIMITS = """
 int main(int argc, char **argv)
 {
 	const int which = !strcmp(argv[1], "files") ? RLIMIT_NOFILE : RLIMIT_FSIZE;
-	const struct rlimit none = {which == RLIMIT_FSIZE ? 1 : 4, RLIM_INFINITY};
+	const rlim_t most = which == RLIMIT_FSIZE ? 1 : 4;
+	const struct rlimit none = {most, most};
 
 	setrlimit(which, &none);
 	hpmInit(0, "limits");
