@@ -145,6 +145,15 @@ static int parent_of(const struct section *section)
 	return state ? state->number : section->parent->root->first_number;
 }
 
+static void leave(struct section *section, struct state *state)
+{
+	state->depth -= state->depth > 0;
+	if (section->is_whole)
+		hpmStop(state->number);
+	else
+		hpmTstop(state->number);
+}
+
 static PyObject *section_enter(PyObject *self, PyObject *nothing)
 {
 	struct section *section = (struct section *)self;
@@ -164,9 +173,12 @@ static PyObject *section_enter(PyObject *self, PyObject *nothing)
 		else
 			hpmTstartx(number, parent, label);
 	}
-	if (raise_if_wrong(section, count_before))
-		return NULL;
-	return Py_NewRef(self);
+	if (!raise_if_wrong(section, count_before))
+		return Py_NewRef(self);
+	/* Its block is not entered, so nobody will leave it. */
+	if (state)
+		leave(section, state);
+	return NULL;
 }
 
 static PyObject *section_exit(PyObject *self, PyObject *const *arguments, Py_ssize_t n)
@@ -178,15 +190,10 @@ static PyObject *section_exit(PyObject *self, PyObject *const *arguments, Py_ssi
 	if (!state && take_number(section->root, &state))
 		return NULL;
 	/* What was entered before a fork is the parent's; the child only leaves the block. */
-	if (state && !state->depth && state->inherited) {
+	if (state && !state->depth && state->inherited)
 		state->inherited--;
-	} else if (state) {
-		state->depth -= state->depth > 0;
-		if (section->is_whole)
-			hpmStop(state->number);
-		else
-			hpmTstop(state->number);
-	}
+	else if (state)
+		leave(section, state);
 	/* An exception of the program goes before ours. */
 	if ((!n || arguments[0] == Py_None) && raise_if_wrong(section, count_before))
 		return NULL;

@@ -7,37 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from hpm_programs import PACKAGE, ROOT, options, rows, run, value
+from hpm_programs import PACKAGE, ROOT, rows, run, value
 from intervals import Model, notes_of
+from python_programs import GETPPID, WANTED, calls, counts, python
 
 PROGRAM = ROOT / "tests" / "programs" / "sections.py"
-GETPPID = "syscalls:sys_enter_getppid"
-WANTED = {"GNOMON_EVENTS": GETPPID, "HPM_CSV_OUTPUT": "yes", "HPM_EXCLUSIVE_VALUES": "yes"}
 
 pytestmark = pytest.mark.usefixtures("tracepoints")
-
-Table = list[dict[str, str]]
-
-
-def python(folder: Path, text: str, *arguments: str, status: int = 0, **variables: str) -> str:
-    """Run a program, prog.py, and return what it said on stderr."""
-    (folder / "prog.py").write_text(f"import os, sys\nfrom gnomon import hpm\n{text}")
-    done = run(sys.executable, "prog.py", *arguments, folder=folder, status=status,
-               **WANTED | variables)  # fmt: skip
-    return done.stderr
-
-
-def counts(table: Table, *, exclusive: bool = False) -> dict[str, int]:
-    """Return the counts of all sections by their labels; those of a label's threads added up."""
-    found: dict[str, int] = {}
-    for row in table:
-        if row["name"] == GETPPID and row["exclusive"] == ("yes" if exclusive else "no"):
-            found[row["label"]] = found.get(row["label"], 0) + int(row["value"])
-    return found
-
-
-def calls(table: Table) -> dict[str, int]:
-    return {row["label"]: int(row["calls"]) for row in table if row["name"] == GETPPID}
 
 
 # --- values ---------------------------------------------------------------------------------------
@@ -102,7 +78,7 @@ def test_the_program_names_the_output_and_its_places(tmp_path: Path) -> None:
     places = {(row["label"], row["file"], row["line"]) for row in table if row["section"]}
     file = str(tmp_path / "prog.py")
     assert {(label, Path(tmp_path, name), line) for label, name, line in places} == {
-        ("one", Path(file), "3"), ("__main__.f", Path(file), "5")}  # fmt: skip
+        ("one", Path(file), "3"), ("f", Path(file), "5")}  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -158,6 +134,22 @@ try:
     made.send("last")
 except StopIteration as end:
     assert end.value == "last"
+class Methods:
+    @hpm.section
+    def plain(self): return os.getppid()
+    @hpm.section
+    @classmethod
+    def of_class(cls): return cls, os.getppid()
+    @hpm.section("static")
+    @staticmethod
+    def static(n): return n, os.getppid()
+    @classmethod
+    @hpm.section
+    def outside(cls): return cls, os.getppid()
+for made in (Methods, Methods()):
+    assert made.of_class()[0] is made.outside()[0] is Methods
+    assert made.static(8)[0] == 8
+assert Methods().plain() == os.getppid()
 try:
     @hpm.section
     async def both():
@@ -172,7 +164,8 @@ hpm.check()
         "use `with hpm.section(...)` inside it\n"
     )
     assert counts(rows(tmp_path / "prog.csv")) == {
-        "__main__.plain": 9, "coroutine": 4, "generator": 2}  # fmt: skip
+        "plain": 9, "coroutine": 4, "generator": 2, "Methods.plain": 1, "Methods.of_class": 2,
+        "static": 2, "Methods.outside": 2}  # fmt: skip
 
 
 def test_an_exception_ends_its_sections(tmp_path: Path) -> None:
@@ -339,118 +332,6 @@ assert hpm.hpm_error_count == 8, hpm.hpm_error_count
     assert len(counts(rows(tmp_path / "prog.csv"))) == 4100
 
 
-# --- C code of the same process -------------------------------------------------------------------
-
-LIBRARY = """
-#include <sys/syscall.h>
-#include <unistd.h>
-#include "libhpm.h"
-void work(int id, int n)
-{
-	hpmTstart(id, "in C");
-	for (int i = 0; i < n; i++)
-		syscall(SYS_getppid);
-	hpmTstop(id);
-}
-void begin(void) { hpmInit(0, "from_c"); }
-void end(void) { hpmTerminate(0); }
-int errors(void) { return hpm_error_count; }
-int once(void) { hpmInitOnce("late"); return hpmNewID("lib.c", 7); }
-"""
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a shared library with sections."""
-    folder = tmp_path_factory.mktemp("library")
-    (folder / "lib.c").write_text(LIBRARY)
-    run("cc", "-Wall", "-Werror", "-D_GNU_SOURCE", "-fPIC", "-shared", "lib.c", "-o", "lib.so",
-        *options("--cflags", "--libs"), folder=folder)  # fmt: skip
-    return folder / "lib.so"
-
-
-@pytest.mark.parametrize("first", ["C", "Python"])
-def test_c_code_is_in_the_same_output(tmp_path: Path, library: Path, first: str) -> None:
-    (tmp_path / "prog.py").write_text(
-        "import ctypes, os, sys\n"
-        "if sys.argv[2] == 'Python': from gnomon import hpm\n"
-        "c = ctypes.CDLL(sys.argv[1])\n"
-        "if sys.argv[2] == 'C': c.begin()\n"
-        "from gnomon import hpm\n"
-        "for turn in range(3):\n"
-        "    with hpm.section('in Python'):\n"
-        "        os.getppid()\n"
-        "        c.work(1000, 10)\n"
-        "        c.work(1, 100)\n"
-        "assert c.errors() == hpm.hpm_error_count == 0\n"
-        "assert c.once() == 1002\n"
-        "c.work(1001, 1)\n"
-        "c.work(1002, 1)\n"
-        "c.work(1003, 1)\n"
-        "assert c.errors() == hpm.hpm_error_count > 0\n"
-    )
-    done = run(sys.executable, "prog.py", library, first, folder=tmp_path, **WANTED)
-    assert "hpmTstart(1003): sections are numbered from 1 to 1000" in done.stderr
-    (file,) = tmp_path.glob("*.csv")
-    assert file.name == ("from_c.csv" if first == "C" else "prog.csv")
-    table = rows(file)
-    found = {(int(r["section"]), r["parent"], r["exclusive"]): int(r["value"])
-             for r in table if r["name"] == GETPPID}  # fmt: skip
-    assert found == {
-        (1001, "", "no"): 334, (1001, "", "yes"): 4,
-        (1000, "1001", "no"): 30, (1000, "1001", "yes"): 30,
-        (1, "1001", "no"): 300, (1, "1001", "yes"): 300,
-        (1002, "", "no"): 1, (1002, "", "yes"): 1,
-    }  # fmt: skip
-    assert {row["file"] for row in table if row["section"] == "1002"} == {"lib.c"}
-
-
-PLUGIN = """
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
-#include "hpm_agg.h"
-int distributor(void) { return 0; }
-int aggregator(int n, hpm_event_vector in, int *n_out, hpm_event_vector *out, int *print)
-{
-	hpm_event_vector made = calloc((size_t)n, sizeof(*made));
-
-	memcpy(made, in, (size_t)n * sizeof(*made));
-	*n_out = n;
-	*out = made;
-	*print = 1;
-	while (access("go", F_OK))
-		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-	return 0;
-}
-"""
-
-
-def test_the_end_lets_other_threads_run(tmp_path: Path) -> None:
-    """An aggregator that waits for a file, which another thread of Python makes."""
-    (tmp_path / "plugin.c").write_text(PLUGIN)
-    run("cc", "-D_GNU_SOURCE", "-fPIC", "-shared", "plugin.c", "-o", "plugin.so",
-        *options("--cflags"), folder=tmp_path)  # fmt: skip
-    text = """
-import threading
-ending = threading.Event()
-def make():
-    ending.wait()
-    open("go", "w").close()
-thread = threading.Thread(target=make)
-thread.start()
-with hpm.section("a"):
-    pass
-ending.set()
-hpm.terminate()
-thread.join()
-hpm.check()
-"""
-    assert python(tmp_path, text, HPM_AGGREGATE=str(tmp_path / "plugin.so")) == ""
-    assert (tmp_path / "prog.csv").exists()
-
-
 # --- the example ----------------------------------------------------------------------------------
 
 
@@ -460,6 +341,6 @@ def test_the_example_runs(tmp_path: Path) -> None:
     assert done.stdout == "25997 primes up to 300000\n"
     assert done.stderr == ""
     text = (tmp_path / "primes.hpm").read_text()
-    for label in ("all threads", "__main__.small_primes", "one segment", "crossing out"):
+    for label in ("all threads", "small_primes", "one segment", "crossing out"):
         assert re.search(rf"^section \d+  {label}  ", text, re.MULTILINE)
     assert not list(PACKAGE.glob("*.hpm"))

@@ -10,28 +10,9 @@ from pathlib import Path
 
 import pytest
 from hpm_programs import CLEAN, GNOMON, rows, run
-
-GETPPID = "syscalls:sys_enter_getppid"
-WANTED = {"GNOMON_EVENTS": GETPPID, "HPM_CSV_OUTPUT": "yes"}
+from python_programs import GETPPID, WANTED, counts, program, python
 
 pytestmark = pytest.mark.usefixtures("tracepoints")
-
-
-def program(folder: Path, text: str) -> Path:
-    file = folder / "prog.py"
-    file.write_text(f"import os, signal, sys\nfrom gnomon import hpm\n{text}")
-    return file
-
-
-def python(folder: Path, text: str, *arguments: str, status: int = 0, **variables: str) -> str:
-    done = run(sys.executable, program(folder, text), *arguments, folder=folder, status=status,
-               **WANTED | variables)  # fmt: skip
-    return done.stderr
-
-
-def counts(file: Path) -> dict[str, int]:
-    """Return the counts of a file's sections by their labels."""
-    return {row["label"]: int(row["value"]) for row in rows(file) if row["name"] == GETPPID}
 
 
 def outputs(folder: Path) -> list[Path]:
@@ -62,7 +43,7 @@ with hpm.section("a"):
 """
     python(tmp_path, text, status=status)
     (file,) = outputs(tmp_path)
-    assert counts(file) == {"a": 1, "open": 2, "at exit": 1}
+    assert counts(rows(file)) == {"a": 1, "open": 2, "at exit": 1}
 
 
 @pytest.mark.parametrize("end", ["os.kill(os.getpid(), signal.SIGKILL)", "os._exit(0)"])
@@ -77,7 +58,7 @@ with hpm.section("lost"):
     python(tmp_path, text, status=-signal.SIGKILL if "kill" in end else 0)
     assert not list(tmp_path.glob("*.csv"))
     run(GNOMON, "repair", "prog.hpmraw", folder=tmp_path)
-    assert counts(tmp_path / "prog.csv") == {"whole": 30}
+    assert counts(rows(tmp_path / "prog.csv")) == {"whole": 30}
     assert {row["file"] for row in rows(tmp_path / "prog.csv") if row["section"]} == {
         str(tmp_path / "prog.py")
     }
@@ -145,9 +126,9 @@ assert hpm.hpm_error_count == 0
         run(GNOMON, "repair", raw.name, folder=tmp_path)
         raw.unlink()
     mine, child = outputs(tmp_path)
-    assert counts(mine) == {"both": 1, "everything": 6}
+    assert counts(rows(mine)) == {"both": 1, "everything": 6}
     # The child was forked in a section of its parent, which is none of its own.
-    assert counts(child) == {"both": 5, "child's": 1, "everything": 1}
+    assert counts(rows(child)) == {"both": 5, "child's": 1, "everything": 1}
 
 
 START = """
@@ -178,7 +159,7 @@ def test_multiprocessing(tmp_path: Path, method: str, when: str) -> None:
     names = [file.name for file in found]
     assert ("prog.csv" in names) == (when != "never")
     assert len(set(names)) == (2 if when == "never" else 3)
-    got = sorted(counts(file)["work"] for file in found)
+    got = sorted(counts(rows(file))["work"] for file in found)
     assert got == [1, 20, 100][: len(found)]
 
 
@@ -195,7 +176,7 @@ def test_pools(tmp_path: Path, method: str) -> None:
     pool.join()
 """
     assert python(tmp_path, text, method) == ""
-    found = [counts(file) for file in outputs(tmp_path)[1:]]
+    found = [counts(rows(file)) for file in outputs(tmp_path)[1:]]
     # Which process did how much is chance.
     assert sum(one.get("work", 0) for one in found) == 90
     assert 2 <= len(found) <= 4
@@ -211,9 +192,9 @@ def test_names_of_processes_that_begin_afresh(tmp_path: Path) -> None:
 """
     assert python(tmp_path, text, "spawn", HPM_OUTPUT_NAME="given") == ""
     mine, child = outputs(tmp_path)
-    assert (mine.name, counts(mine)) == ("given.csv", {"work": 1})
+    assert (mine.name, counts(rows(mine))) == ("given.csv", {"work": 1})
     assert re.fullmatch(r"given_\d+\.csv", child.name)
-    assert counts(child) == {"work": 3}
+    assert counts(rows(child)) == {"work": 3}
 
 
 def test_an_exception_in_a_process_of_multiprocessing(tmp_path: Path) -> None:
@@ -230,7 +211,7 @@ def test_an_exception_in_a_process_of_multiprocessing(tmp_path: Path) -> None:
 """
     assert "ZeroDivisionError" in python(tmp_path, text, "fork")
     _, child = outputs(tmp_path)
-    assert counts(child) == {"fails": 1}
+    assert counts(rows(child)) == {"fails": 1}
 
 
 def test_threads_end_before_the_program(tmp_path: Path) -> None:
@@ -242,6 +223,10 @@ def test_threads_end_before_the_program(tmp_path: Path) -> None:
     work(7)
 """
     assert python(tmp_path, text, "fork") == ""
-    table = [row for row in rows(tmp_path / "prog.csv") if row["name"] == GETPPID]
+    table = [
+        row
+        for row in rows(tmp_path / "prog.csv")
+        if row["name"] == GETPPID and row["exclusive"] == "no"
+    ]
     assert [int(row["value"]) for row in table] == [*range(1, 51), 7]
     assert {row["label"] for row in table} == {"work"}

@@ -159,6 +159,58 @@ def test_a_raw_file_that_is_there_stays(ends: Path, tmp_path: Path) -> None:
     assert re.fullmatch(r"ends_.+_\d+\.hpmraw", names[0])
 
 
+LIBRARY = """
+#include <stdio.h>
+#include <unistd.h>
+#include "libhpm.h"
+int main(void)
+{
+	int one, two;
+
+	hpmTerminateOnce();
+	if (hpm_error_count || hpmNewID("a.c", 1) || hpm_error_count != 1)
+		return 1;
+	hpmInitOnce("first");
+	hpmInitOnce("second");
+	one = hpmNewID("a.c", 3);
+	two = hpmNewID(NULL, 0);
+	if (one != 1001 || two != 1002 || hpm_error_count != 1)
+		return 2;
+	hpmTstart(one, "one");
+	hpmTstartx(two, one, "two");
+	hpmTstop(two);
+	hpmTstop(one);
+	hpmTstart(1000, "chosen");
+	hpmTstop(1000);
+	if (hpm_error_count != 1)
+		return 3;
+	hpmTstart(1003, "nobody's");
+	hpmTstop(1003);
+	if (hpm_error_count != 3)
+		return 4;
+	hpmTerminateOnce();
+	hpmTerminateOnce();
+	if (hpm_error_count != 3 || hpmNewID("a.c", 9) || hpm_error_count != 4)
+		return 5;
+	_exit(0);
+}
+"""
+
+
+def test_libraries_begin_and_end_without_the_program(tmp_path: Path) -> None:
+    done = run(compile_c(tmp_path, LIBRARY), folder=tmp_path, **WANTED)
+    assert "not initialised: hpmNewID: it comes before hpmInit" in done.stderr
+    assert "already terminated: hpmNewID" in done.stderr
+    table = rows(tmp_path / "first.csv")
+    found = {(r["section"], r["label"], r["parent"], Path(r["file"]).name, r["line"])
+             for r in table if r["section"]}  # fmt: skip
+    assert found == {
+        ("1001", "one", "", "a.c", "3"),
+        ("1002", "two", "1001", "", ""),
+        ("1000", "chosen", "", "", ""),
+    }
+
+
 LONG = """
 #include <stdio.h>
 #include "libhpm.h"

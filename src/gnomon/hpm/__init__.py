@@ -57,6 +57,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -62,7 +62,7 @@ _GENERATOR, _COROUTINE, _ASYNC_GENERATOR = 0x20, 0x80, 0x200
 
 _beginning = allocate_lock()
 _made: dict[tuple[str, bool, Section | int], Section] = {}
-_state = {"forks": False, "finalizer": 0}
+_done = {"begin": False, "follow forks": False, "finalize children": False}
 
 
 # --- sections by their labels ---------------------------------------------------------------------
@@ -88,6 +88,8 @@ class Section(_libhpm.Section):
         """
         from functools import wraps
 
+        if isinstance(function, classmethod | staticmethod):
+            return cast("F", type(function)(self(function.__func__)))
         flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
         if flags & _ASYNC_GENERATOR:
             raise SectionError(
@@ -134,16 +136,17 @@ def _make(
     exclusive: bool = False,
 ) -> object:
     """Return the section of these; called where there is none of the label alone."""
-    if callable(label):  # @hpm.section without a label
-        function = label
-        name = f"{getattr(function, '__module__', '')}.{_name_of(function)}"
+    function: Any = label
+    if callable(function) or isinstance(function, classmethod):  # @hpm.section without a label
+        module = getattr(function, "__module__", "__main__")
+        name = _name_of(function) if module == "__main__" else f"{module}.{_name_of(function)}"
         made = _section(name, whole_process, parent, exclusive, _place_of(function))
         return made(function)
     return _section(label, whole_process, parent, exclusive, None)
 
 
 def _place_of(function: object) -> tuple[str, int] | None:
-    code = getattr(function, "__code__", None)
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
     return (code.co_filename, code.co_firstlineno) if code else None
 
 
@@ -289,33 +292,44 @@ def check() -> None:
 def hpmInit(taskID: int, progName: str, /) -> None:
     """Begin; `progName` is the name of the output, `taskID` means nothing any more."""
     _follow_forks()
+    if _is_child():
+        _finalize_child()
     _libhpm.hpmInit(taskID, progName)
 
 
 def hpmTerminate(taskID: int, /) -> None:
     """Stop what is active and write the output."""
     # What HPM_STDOUT=yes prints comes after what the program printed.
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None and not stream.closed:
-            stream.flush()
-    _libhpm.hpmTerminate(taskID)
+    flush = getattr(sys.stdout, "flush", None)
+    try:
+        if flush is not None and not getattr(sys.stdout, "closed", False):
+            flush()
+    finally:
+        _libhpm.hpmTerminate(taskID)
 
 
 def _begin(name: str | None = None) -> None:
+    if _done["begin"]:
+        return
     with _beginning:
         _follow_forks()
-        if not _is_fresh_child():
+        if _is_child():
+            _finalize_child()
+            _begin_as_child(name or _program_name())
+        else:
             _libhpm.hpmInitOnce(os.fsencode(name or _program_name()))
-            return
-        _finalize_child()
-        # Its parent has begun with the same name, and writes its own files.
-        number = f"_{os.getpid()}"
-        output = os.environ.get("HPM_OUTPUT_NAME")
-        if output:
-            os.environ["HPM_OUTPUT_NAME"] = output + number
-        _libhpm.hpmInitOnce(os.fsencode((name or _program_name()) + number))
-        if output:
-            os.environ["HPM_OUTPUT_NAME"] = output
+        _done["begin"] = True
+
+
+def _begin_as_child(name: str) -> None:
+    """Begin with the process number in the name: the parent writes files of that name, too."""
+    number = f"_{os.getpid()}"
+    output = os.environ.get("HPM_OUTPUT_NAME")
+    if output:
+        os.environ["HPM_OUTPUT_NAME"] = output + number
+    _libhpm.hpmInitOnce(os.fsencode(name + number))
+    if output:
+        os.environ["HPM_OUTPUT_NAME"] = output
 
 
 def _program_name() -> str:
@@ -332,24 +346,30 @@ def _program_name() -> str:
 # --- processes that multiprocessing makes ---------------------------------------------------------
 
 
-def _is_fresh_child() -> bool:
-    """Return whether multiprocessing made this process, and libhpm was not begun in its parent."""
+def _is_child() -> bool:
+    """Return whether multiprocessing made this process."""
     process = sys.modules.get("multiprocessing.process")
     return process is not None and process.parent_process() is not None
 
 
 def _follow_forks() -> None:
-    if not _state["forks"]:
-        _state["forks"] = True
-        os.register_at_fork(before=_before_fork, after_in_child=_libhpm.forked)
+    if not _done["follow forks"]:
+        _done["follow forks"] = True
+        os.register_at_fork(before=_before_fork, after_in_child=_after_fork)
 
 
 def _before_fork() -> None:
     """Let children of multiprocessing write their output: they end without exit handlers."""
     util = sys.modules.get("multiprocessing.util")
-    if util is not None and not _state["finalizer"]:
-        _state["finalizer"] = 1
+    if util is not None and not _done["finalize children"]:
+        _done["finalize children"] = True
         util.register_after_fork(Section, _finalize_child)
+
+
+def _after_fork() -> None:
+    global _beginning
+    _beginning = allocate_lock()  # another thread of the parent may have had it
+    _libhpm.forked()
 
 
 def _finalize_child(*_: object) -> None:
