@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hpm_programs import CLEAN, GNOMON, compile_c, rows, run, value
+from hpm_programs import CLEAN, GNOMON, HELLO, compile_c, rows, run, value
 
 ENDS = """
 #include <signal.h>
@@ -315,3 +315,15 @@ def test_the_output_is_where_the_program_began(tmp_path: Path) -> None:
     run(program, folder=tmp_path)
     assert (tmp_path / "moved.hpm").exists()
     assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_a_file_that_another_process_wrote_meanwhile(tmp_path: Path) -> None:
+    program = compile_c(tmp_path, HELLO.replace("hpmTerminate", 'system("./first"); hpmTerminate')
+                        .replace("#include", "#include <stdlib.h>\n#include", 1))  # fmt: skip
+    compile_c(tmp_path, HELLO, name="first")
+    assert run(tmp_path / "first", folder=tmp_path).stderr == ""
+    done = run(program, folder=tmp_path)
+    assert done.stderr.startswith(f"HPM WARNING - {tmp_path}/hello.hpm is replaced, which another")
+    assert done.stderr.endswith("set HPM_UNIQUE_FILE_NAME=1\n")
+    assert done.stderr.count("\n") == 1
+    assert run(program, folder=tmp_path, HPM_UNIQUE_FILE_NAME="1").stderr == ""
