@@ -56,7 +56,8 @@ static void load(const char *name)
 
 void hpm_distribute(void)
 {
-	const char *name = getenv("HPM_AGGREGATE");
+	/* A set-user-ID program loads nothing that its user names. */
+	const char *name = secure_getenv("HPM_AGGREGATE");
 	distribute *function = distributor;
 	int failed;
 
