@@ -43,6 +43,9 @@ static void load(const char *name)
 	void *found;
 
 	plugin.library = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
+	/* What is done without a plug-in, and whose file nobody needs (3.12.4). */
+	if (!plugin.library && (!strcmp(name, "mirror.so") || !strcmp(name, "mirror")))
+		return;
 	if (!plugin.library) {
 		hpm_error(NULL, HPM_BAD_PLUGIN, "Dynamic link error at dlopen():\n%s", dlerror());
 		return;
@@ -53,7 +56,8 @@ static void load(const char *name)
 
 void hpm_distribute(void)
 {
-	const char *name = getenv("HPM_AGGREGATE");
+	/* A set-user-ID program loads nothing that its user names. */
+	const char *name = secure_getenv("HPM_AGGREGATE");
 	distribute *function = distributor;
 	int failed;
 

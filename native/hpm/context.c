@@ -396,7 +396,7 @@ int hpm_context_make(struct hpm_engine *engine, struct hpm_context *context, enu
 void hpm_context_open(struct hpm_engine *engine, struct hpm_context *context)
 {
 	const int is_thread = context->kind == HPM_THREAD;
-	int error;
+	int error, has_group;
 
 	if (context->is_open || context->error || engine->state == HPM_ENDED)
 		return;
@@ -405,14 +405,15 @@ void hpm_context_open(struct hpm_engine *engine, struct hpm_context *context)
 		context->is_open = 1;
 		error = turn_all(engine);
 	}
-	if (!error && context->n_targets == 1 && engine->layout.n_packs == 1 &&
+	has_group = !error && engine->layout.n_packs;
+	if (has_group && context->n_targets == 1 && engine->layout.n_packs == 1 &&
 	    context->group[0]->whole && !context->group[0]->mapped)
 		context->quick_fd = context->group[0]->fd[0];
 	context->quick_bytes = (engine->layout.n_words - HPM_USAGE_WORDS) * (int)sizeof(uint64_t);
 	/* Where counts take no system call, times are to take few. */
 	context->usage_every =
 		engine->ticks_per_ms *
-		(engine->layout.n_packs && context->group[0]->mapped ? MAPPED_EVERY_MS : EVERY_MS);
+		(has_group && context->group[0]->mapped ? MAPPED_EVERY_MS : EVERY_MS);
 	if (!error)
 		error = hpm_context_read(engine, context, is_thread, context->zero);
 	if (!error)

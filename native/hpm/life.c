@@ -100,13 +100,32 @@ static void forget_parent(struct hpm_engine *parent)
 	parent->file.fd = -1;
 }
 
+/* The output goes where hpmInit found the program, which may change its folder. */
+static void make_absolute(char *name, size_t size)
+{
+	char folder[PATH_MAX];
+	size_t length, given = strlen(name);
+
+	if (name[0] == '/' || !getcwd(folder, sizeof(folder) - 1))
+		return;
+	if (strcmp(folder, "/") != 0)
+		strcat(folder, "/");
+	length = strlen(folder);
+	if (length + given >= size)
+		return;
+	memmove(name + length, name, given + 1);
+	memcpy(name, folder, length);
+}
+
 /* A child's files are its own: its number goes into their name. */
 static void set_names(struct hpm_engine *engine, struct hpm_raw_header *header, char *path,
 		      char *other, size_t size)
 {
 	struct hpm_settings *settings = &engine->settings;
-	const size_t length = strlen(settings->name);
+	size_t length;
 
+	make_absolute(settings->name, sizeof(settings->name));
+	length = strlen(settings->name);
 	if (engine->is_child && !(settings->unique && header->task < 0))
 		snprintf(settings->name + length, sizeof(settings->name) - length, "_%d",
 			 (int)getpid());
@@ -163,7 +182,7 @@ static int make_tables(struct hpm_engine *engine, struct hpm_raw_plan *plan)
 		return error;
 	if (error)
 		hpm_warn("%s cannot be made (%s): nothing could be recovered after a kill; set "
-			 "HPM_OUTPUT_NAME to where there is room",
+			 "HPM_OUTPUT_NAME to a folder that can be written and has room",
 			 path, strerror(-error));
 	return hpm_context_make(engine, &engine->process, HPM_PROCESS, NULL);
 }
@@ -519,7 +538,7 @@ void hpm_terminate(const char *caller)
 			  engine->file.path[0] ? "%s holds what was measured; make room, then "
 						 "`gnomon repair` it"
 					       : "%swhat was measured is lost; set HPM_OUTPUT_NAME "
-						 "to where there is room",
+						 "to a folder that can be written and has room",
 			  engine->file.path);
 	engine->state = HPM_ENDED;
 	errno = before;

@@ -188,6 +188,8 @@ static const char *remedy(int error)
 	case EMFILE:
 	case ENFILE:
 		return "raise the limit of open files (ulimit -n)";
+	case ENOENT:
+		return "make the folder, or set HPM_OUTPUT_NAME to another place";
 	case ENAMETOOLONG:
 		return "set HPM_OUTPUT_NAME to a shorter name";
 	}
@@ -211,6 +213,7 @@ int hpm_output_close(struct hpm_output *output)
 	if (output->error == EPIPE)
 		return 0;
 	hpm_warn("%.600s was not written: %s; %s", output->what,
-		 strerror_r(output->error, why, sizeof(why)), remedy(output->error));
+		 strerror_r(output->error, why, sizeof(why)),
+		 is_ours ? remedy(output->error) : "unset HPM_STDOUT, or send it elsewhere");
 	return -1;
 }

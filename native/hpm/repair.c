@@ -119,6 +119,7 @@ int main(int argc, char **argv)
 	hpm_settings_read(&settings, raw.header->program);
 	set_name(&settings, argv[1], argc > 2 ? argv[2] : NULL);
 	settings.unique = 0;
+	settings.is_repair = 1;
 	note_active(&raw, notes, sizeof(notes));
 	stopped = last_stop(&raw, &wall_s);
 	failed = hpm_conclude(&raw, &settings, NULL, stopped, wall_s, notes);

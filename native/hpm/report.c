@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "numbers.h"
@@ -89,6 +90,26 @@ int hpm_report_metrics(struct hpm_output *output, const struct hpm_report *repor
 
 typedef void writer(struct hpm_output *output, const struct hpm_report *report);
 
+/* Tasks of one MPI job, say, that all have one name. */
+static void warn_of_another(const struct hpm_report *report, const char *name)
+{
+	const struct hpm_settings *settings = report->settings;
+	char path[PATH_MAX + 8];
+	struct stat status;
+
+	snprintf(path, sizeof(path), "%s%s", name,
+		 settings->asc	 ? ".hpm"
+		 : settings->viz ? ".viz"
+				 : ".csv");
+	if (settings->is_repair || stat(path, &status) || !S_ISREG(status.st_mode) ||
+	    (double)status.st_mtim.tv_sec + (double)status.st_mtim.tv_nsec / 1e9 <=
+		    report->header->started)
+		return;
+	hpm_warn("%.600s is replaced, which another process has written since this one began; set "
+		 "HPM_UNIQUE_FILE_NAME=1",
+		 path);
+}
+
 static int write_file(struct hpm_output *output, const struct hpm_report *report, const char *name,
 		      const char *ending, writer *write_it)
 {
@@ -118,6 +139,8 @@ static int write_all(struct hpm_output *output, const struct hpm_report *report)
 		snprintf(name, sizeof(name), "%s", settings->name);
 		failed = -1;
 	}
+	if (settings->asc || settings->viz || settings->csv)
+		warn_of_another(report, name);
 	if (settings->asc)
 		failed |= write_file(output, report, name, ".hpm", hpm_text_write);
 	if (settings->viz)
@@ -129,7 +152,9 @@ static int write_all(struct hpm_output *output, const struct hpm_report *report)
 		fflush(stdout);
 		hpm_output_to(output, STDOUT_FILENO, "standard output");
 		hpm_text_write(output, report);
-		failed |= hpm_output_close(output);
+		/* What is in a file is not lost. */
+		if (hpm_output_close(output) && !settings->asc && !settings->viz && !settings->csv)
+			failed = -1;
 	}
 	return failed;
 }

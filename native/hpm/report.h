@@ -38,6 +38,8 @@ struct hpm_settings {
 	int to_stdout; /* copy the text there */
 	int formulas;  /* in the text; the other files always have them */
 	int unique;    /* host, task or process, date and time are put into the name */
+	int is_repair; /* files that are newer than the run's beginning are replaced without a word
+			*/
 	struct hpm_constants constants;
 };
 

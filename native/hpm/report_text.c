@@ -30,6 +30,13 @@ struct reasons {
 	int room;
 };
 
+/* Events that no section has a count of: they have no rows, only the reason at the end. */
+struct absent {
+	const char **name;
+	int n;
+	int room;
+};
+
 /* Rows that are printed once the widths of their columns are known. */
 struct table {
 	char *(*row)[CELLS];
@@ -340,6 +347,55 @@ static void put_times(struct hpm_output *output, const hpm_data_item *item)
 			  "time; let the section do more per call\n");
 }
 
+static int place_in(const struct absent *absent, const hpm_event_info *event)
+{
+	int at = 0;
+
+	while (at < absent->n && strcmp(absent->name[at], hpm_text(event->name)) != 0)
+		at++;
+	return at;
+}
+
+/* Without memory an event keeps its rows. */
+static void put_absent(struct absent *absent, const hpm_event_info *event)
+{
+	void *array;
+
+	if (!hpm_text(event->reason)[0] || place_in(absent, event) < absent->n)
+		return;
+	array = grown(absent->name, sizeof(*absent->name), absent->n, &absent->room);
+	if (!array)
+		return;
+	absent->name = array;
+	absent->name[absent->n++] = hpm_text(event->name);
+}
+
+static void take_present(struct absent *absent, const hpm_event_info *event)
+{
+	int at = place_in(absent, event);
+
+	if (at < absent->n)
+		absent->name[at] = absent->name[--absent->n];
+}
+
+static void find_absent(struct absent *absent, const struct hpm_report *report)
+{
+	for (int has_value = 0; has_value <= 1; has_value++) {
+		for (int i = 0; i < report->n; i++) {
+			const hpm_data_item *item = &report->items[i];
+
+			for (int at = 0; at < item->num_data && !item->is_rusage; at++) {
+				const hpm_event_info *event = &item->data[at];
+
+				if (has_value && !isnan(hpm_value(event)))
+					take_present(absent, event);
+				else if (!has_value && isnan(hpm_value(event)))
+					put_absent(absent, event);
+			}
+		}
+	}
+}
+
 static char *remark(const hpm_event_info *event, struct reasons *reasons)
 {
 	char *said;
@@ -362,16 +418,23 @@ static char *remark(const hpm_event_info *event, struct reasons *reasons)
 }
 
 static void put_counters(struct hpm_output *output, const hpm_data_item *item,
-			 struct reasons *reasons)
+			 const struct absent *absent, struct reasons *reasons)
 {
 	struct table table = {0};
 
 	for (int i = 0; i < item->num_data; i++) {
 		const hpm_event_info *event = &item->data[i];
 
+		if (place_in(absent, event) < absent->n) {
+			if (!reason_number(reasons, event))
+				table.error = ENOMEM;
+			continue;
+		}
 		add(&table, hpm_printable(hpm_text(event->name)),
 		    quantity(hpm_value(event), hpm_text(event->unit)), remark(event, reasons));
 	}
+	if (!table.n && item->num_data && !table.error)
+		hpm_puts(output, "counters\n  none of its events could be counted: see the end\n");
 	print(output, &table, "counters");
 }
 
@@ -433,7 +496,9 @@ static void put_heading(struct hpm_output *output, const hpm_data_item *item)
 void hpm_text_write(struct hpm_output *output, const struct hpm_report *report)
 {
 	struct reasons reasons = {0};
+	struct absent absent = {0};
 
+	find_absent(&absent, report);
 	put_header(output, report->header);
 	for (int i = 0; i < report->n; i++) {
 		const hpm_data_item *item = &report->items[i];
@@ -447,11 +512,12 @@ void hpm_text_write(struct hpm_output *output, const struct hpm_report *report)
 		n = hpm_report_metrics(output, report, item, &metrics);
 		put_heading(output, item);
 		put_times(output, item);
-		put_counters(output, item, &reasons);
+		put_counters(output, item, &absent, &reasons);
 		put_metrics(output, report->settings, metrics, n);
 		hpm_puts(output, "\n");
 		hpm_metrics_free(metrics, n);
 		free(metrics);
 	}
 	put_reasons(output, &reasons);
+	free(absent.name);
 }

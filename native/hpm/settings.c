@@ -173,12 +173,15 @@ static void read_constants(struct hpm_constants *constants)
 
 int hpm_settings_read(struct hpm_settings *settings, const char *program)
 {
-	const char *name = set("HPM_OUTPUT_NAME");
+	/* A set-user-ID program writes nothing that its user names. */
+	const char *name = secure_getenv("HPM_OUTPUT_NAME");
 	int any = set("HPM_ASC_OUTPUT") || set("HPM_VIZ_OUTPUT") || set("HPM_CSV_OUTPUT");
 
 	memset(settings, 0, sizeof(*settings));
 	if (!program || !program[0])
 		program = "hpm";
+	if (name && !name[0])
+		name = NULL;
 	if (name && strlen(name) > NAME_MAX_LENGTH) {
 		hpm_warn("HPM_OUTPUT_NAME is too long for a file name and is not heeded; "
 			 "at most %d bytes can be",

@@ -267,6 +267,8 @@ static int read_items(const char *program)
 	int failed = 0;
 
 	hpm_settings_read(&asked, program);
+	/* The run that it tells of began whenever a test said. */
+	asked.is_repair = 1;
 	memset(&asked.constants, 0, sizeof(asked.constants));
 	asked.constants.is_named = 1;
 	while (next_line()) {

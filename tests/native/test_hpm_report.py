@@ -131,6 +131,30 @@ def files(print_hpm: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_an_event_that_no_section_counted_has_no_rows(print_hpm: Path, tmp_path: Path) -> None:
+    nowhere = event("cycles", None, how=-1, reason="no core PMU")
+    sometimes = event("PAPI_BR_CN", None, how=-1, reason="its turn did not come")
+    lines = [
+        header(), *USAGE,
+        item(section=1, calls=1, label="first", group="2 BRANCH"), times(wall=1.0),
+        nowhere, event("PAPI_BR_CN", 5),
+        item(section=2, calls=1, label="second", group="2 BRANCH"), times(wall=1.0),
+        nowhere, sometimes,
+        item(section=3, calls=1, label="third", group="1 CYCLES"), times(wall=1.0), nowhere,
+    ]  # fmt: skip
+    assert written(print_hpm, tmp_path, lines).returncode == 0
+    text = (tmp_path / "result.hpm").read_text("utf-8")
+    _, first, second, third, end = text.split("\n\n", 1)[1].split("\n\n")
+    assert "cycles" not in first + second
+    assert "PAPI_BR_CN  5  counted" in first
+    assert "PAPI_BR_CN  n/a  not counted: 2" in second
+    assert "counters\n  none of its events could be counted: see the end" in third
+    assert "1  cycles\n" in end
+    assert "no core PMU" in end
+    assert "2  PAPI_BR_CN\n" in end
+    assert len(viz(tmp_path / "result.viz").findall(".//event[@name='cycles']")) == 3
+
+
 def test_the_text(files: Path) -> None:
     text = (files / "result.hpm").read_text("utf-8")
     golden = GOLDEN / "libhpm.hpm"

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hpm_programs import CLEAN, GNOMON, compile_c, rows, run, value
+from hpm_programs import CLEAN, GNOMON, HELLO, compile_c, rows, run, value
 
 ENDS = """
 #include <signal.h>
@@ -246,3 +246,84 @@ def test_kills_at_any_moment_leave_a_whole_file(tmp_path: Path) -> None:
             if any(row["section"] == "1" for row in table):
                 assert value(table, 1, "page-faults") >= 0
         (tmp_path / "long.hpmraw").unlink()
+
+
+LIMITS = """
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include "libhpm.h"
+
+int main(int argc, char **argv)
+{
+	const int which = !strcmp(argv[1], "files") ? RLIMIT_NOFILE : RLIMIT_FSIZE;
+	const rlim_t most = which == RLIMIT_FSIZE ? 1 : 4;
+	const struct rlimit none = {most, most};
+
+	setrlimit(which, &none);
+	hpmInit(0, "limits");
+	hpmStart(1, "all");
+	hpmTstart(2, "thread");
+	hpmTstop(2);
+	hpmStop(1);
+	hpmTerminate(argc);
+	return hpm_error_count > 0;
+}
+"""
+
+
+@pytest.mark.parametrize(("limit", "said"), [("bytes", "File too large"), ("files", "open files")])
+def test_limits_end_no_program(tmp_path: Path, limit: str, said: str) -> None:
+    program = compile_c(tmp_path, LIMITS)
+    done = run(program, limit, folder=tmp_path, status=1)
+    assert said in done.stderr
+    assert "output not written" in done.stderr
+
+
+CLOSED = """
+#include <unistd.h>
+#include "libhpm.h"
+
+int main(void)
+{
+	hpmInit(0, "moved");
+	close(1);
+	hpmStart(1, "all");
+	hpmStop(1);
+	hpmTerminate(0);
+	return hpm_error_count;
+}
+"""
+
+
+def test_a_closed_standard_output_costs_no_file(tmp_path: Path) -> None:
+    program = compile_c(tmp_path, CLOSED)
+    done = run(program, folder=tmp_path, HPM_STDOUT="yes")
+    assert done.stderr.startswith("HPM WARNING - standard output was not written: Bad file desc")
+    assert done.stderr.count("\n") == 1
+    names = {file.name for file in tmp_path.iterdir()}
+    assert names == {"prog", "prog.c", "moved.hpm", "moved.viz"}
+    done = run(program, folder=tmp_path, status=1, HPM_STDOUT="yes", HPM_ASC_OUTPUT="no")
+    assert "moved.hpmraw holds what was measured" in done.stderr
+
+
+def test_the_output_is_where_the_program_began(tmp_path: Path) -> None:
+    moved = CLOSED.replace("close(1)", 'chdir("elsewhere")')
+    program = compile_c(tmp_path, moved)
+    (tmp_path / "elsewhere").mkdir()
+    run(program, folder=tmp_path)
+    assert (tmp_path / "moved.hpm").exists()
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_a_file_that_another_process_wrote_meanwhile(tmp_path: Path) -> None:
+    program = compile_c(tmp_path, HELLO.replace("hpmTerminate", 'system("./first"); hpmTerminate')
+                        .replace("#include", "#include <stdlib.h>\n#include", 1))  # fmt: skip
+    compile_c(tmp_path, HELLO, name="first")
+    assert run(tmp_path / "first", folder=tmp_path).stderr == ""
+    done = run(program, folder=tmp_path)
+    assert done.stderr.startswith(f"HPM WARNING - {tmp_path}/hello.hpm is replaced, which another")
+    assert done.stderr.endswith("set HPM_UNIQUE_FILE_NAME=1\n")
+    assert done.stderr.count("\n") == 1
+    assert run(program, folder=tmp_path, HPM_UNIQUE_FILE_NAME="1").stderr == ""

@@ -68,6 +68,12 @@ def test_plug_ins(plugin: Path, tmp_path: Path, program: str) -> None:
     assert {row["label"] for row in rows(tmp_path / "hello.csv") if row["section"]} == {"section"}
 
 
+@pytest.mark.parametrize("name", ["mirror", "mirror.so"])
+def test_mirror_is_what_is_done_without_a_plug_in(plugin: Path, tmp_path: Path, name: str) -> None:
+    assert run(plugin / "hello", folder=tmp_path, HPM_AGGREGATE=name).stderr == ""
+    assert (tmp_path / "hello.hpm").exists()
+
+
 def test_a_plug_in_that_is_not_there(plugin: Path, tmp_path: Path) -> None:
     done = run(plugin / "hello", folder=tmp_path, status=1, HPM_AGGREGATE="not_there.so")
     assert done.stderr.startswith("HPM ERROR - Dynamic link error at dlopen():\nnot_there.so: ")
