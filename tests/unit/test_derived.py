@@ -53,6 +53,29 @@ def shipped(*counted: Value, **variables: float) -> dict[str, MetricValue]:
     return {result.name: result for result in results}
 
 
+@pytest.mark.parametrize("clock", ["task-clock", "cpu-clock"])
+def test_the_time_that_whole_cpus_were_watched_is_no_cpu_time(clock: str) -> None:
+    """An idle machine's clocks run too: nothing follows from them, and faults have no rate."""
+
+    def counted(scope: Scope) -> tuple[Value, ...]:
+        time = value(clock, 2 * 10**9, component="kernel", unit="ns", scope=scope)
+        return time, value("page-faults", 8, component="kernel", scope=scope)
+
+    definitions = Metrics((metric("busy", f"1e-9 * {identifier(clock)} / wall_seconds"),
+                           metric("rate", f"page_faults / {identifier(clock)}"),
+                           metric("faults", "page_faults / wall_seconds")))  # fmt: skip
+
+    def names(scope: Scope) -> list[str]:
+        known = quantities(counted(scope), {"wall_seconds": 1})
+        return [one.name for one in computable(definitions, known)]
+
+    assert names(Scope.NODE) == ["faults"]
+    # Of a thread, a process or a cgroup, the same clocks are CPU time.
+    for scope in (Scope.THREAD, Scope.PROCESS, Scope.CPU):
+        assert names(scope) == ["busy", "rate", "faults"]
+    assert [one.is_watch for one in counted(Scope.NODE)] == [True, False]
+
+
 def test_a_metric_value_carries_everything_about_it() -> None:
     results = computable(
         SHIPPED,

@@ -82,12 +82,12 @@ def print_groups(
     Raises:
         UsageError: a file is wrong, or there is no such group.
     """
-    from gnomon.hpm.analyse import core_models
+    from gnomon.hpm.analyse import core_models, is_known
     from gnomon.metrics import users
     from gnomon.metrics.groups import find_group
 
-    loaded = [users.load(name, _is_known) for name in files]
-    libraries = tuple(loaded) or users.libraries(_is_known)
+    loaded = [users.load(name, is_known) for name in files]
+    libraries = tuple(loaded) or users.libraries(is_known)
     known = [(group, one) for one in libraries for group in one.groups]
     metrics = users.metrics()
     if wanted:
@@ -110,17 +110,6 @@ def print_groups(
     lines += filled(f"With every group: {', '.join(always)}.", width)
     write(sys.stdout, "\n".join(lines) + "\n")
     return 0
-
-
-def _is_known(event: str) -> bool:
-    """Return whether there is an event of such a name on this machine."""
-    from gnomon.counters.resolve import one
-    from gnomon.errors import GnomonError
-
-    try:
-        return bool(one(event))
-    except GnomonError:
-        return False
 
 
 def _for_this_machine(

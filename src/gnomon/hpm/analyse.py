@@ -81,7 +81,7 @@ def chosen(wanted: Iterable[str]) -> tuple[Group, ...]:
         UsageError: as `events_of_groups`.
     """
     check_given()
-    return users.chosen(wanted, core_models, _is_known)
+    return users.chosen(wanted, core_models, is_known)
 
 
 def check_given() -> None:
@@ -115,7 +115,8 @@ def _constants() -> Constants:
     return Constants()
 
 
-def _is_known(event: str) -> bool:
+def is_known(event: str) -> bool:
+    """Return whether there is an event of such a name on this machine."""
     from gnomon.counters.resolve import one
 
     try:
@@ -304,7 +305,9 @@ def remark(value: Value, doubt: str = "") -> str:
         return "exact" if event is not None and event.is_exact else "simulated"
     if value.domain not in (Domain.ALL, Domain.USER_KERNEL):
         parts.append(f"{value.domain.value} mode only")
-    if value.scope is Scope.NODE:
+    if value.is_watch:
+        parts.append("the time CPUs were watched, busy or idle")
+    elif value.scope is Scope.NODE:
         parts.append("whole machine, not only the program")
     elif value.how is How.SAMPLED:
         parts.append("of the process itself, now and then while it ran")

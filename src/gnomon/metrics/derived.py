@@ -74,7 +74,7 @@ def quantities(
     An event that was typed with modifiers (`cycles:u`) or on its PMU (`cpu/cycles/`) also
     answers to its plain name, unless that was counted itself or would be ambiguous. The counts
     that a hybrid CPU gives for one event, one for each kind of core, are joined under its plain
-    name.
+    name. The clocks of whole CPUs (`Value.is_watch`) have no value: formulas mean CPU time.
 
     Args:
         values: what was counted, each event once.
@@ -261,6 +261,8 @@ def _quantity(parts: list[Value]) -> Quantity:
     """
     first = parts[0]
     domain = None if first.unit in ("ns", "s") else first.domain
+    if first.is_watch:
+        return Quantity(None, first.how, domain, first.scope)
     if len(parts) == 1:
         return Quantity(first.value, first.how, domain, first.scope)
     if any(part.is_derived for part in parts):  # formulas of several kinds of cores do not add up

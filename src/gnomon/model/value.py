@@ -112,6 +112,16 @@ class Value(NamedTuple):
         value = self.value
         return value is not None and value < 0
 
+    @property
+    def is_watch(self) -> bool:
+        """Whether it is a clock of whole CPUs: the time they were watched, busy or idle.
+
+        The kernel's clocks run as long as their event is on a CPU. With the event of a thread or of
+        a cgroup that is CPU time; an event of whatever runs is never off.
+        Source: kernel/events/core.c, task_clock_event_update and cpu_clock_event_update.
+        """
+        return self.scope is Scope.NODE and self.component == "kernel" and self.unit == "ns"
+
 
 class Unavailable(NamedTuple):
     """An event that was asked for and could not be counted, why, and what to do."""
