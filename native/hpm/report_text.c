@@ -472,7 +472,7 @@ static void put_heading(struct hpm_output *output, const hpm_data_item *item)
 		hpm_puts(output, "  group: ");
 		hpm_put_printable(output, item->group);
 		hpm_puts(output,
-			 item->is_mplex_cont ? "  (shares the time with the one before)\n" : "\n");
+			 item->is_mplex_cont ? "  (counted along with the one before)\n" : "\n");
 	}
 	if (item->parent_id > 0) {
 		hpm_print(output, "  parent: section %d", item->parent_id);
