@@ -168,6 +168,67 @@ hpm.check()
         "static": 2, "Methods.outside": 2}  # fmt: skip
 
 
+def test_tasks_that_overlap_in_a_section(tmp_path: Path) -> None:
+    """The section is that of the thread: from the first task's start to the last one's end."""
+    text = """
+import asyncio
+@hpm.section("task")
+async def task(n):
+    for _ in range(n):
+        os.getppid()
+        await asyncio.sleep(0)
+async def main():
+    other = asyncio.create_task(outside())
+    await asyncio.gather(task(3), task(5))
+    await other
+async def outside():
+    await asyncio.sleep(0)
+    os.getppid()
+    with hpm.section("nested"):
+        os.getppid()
+asyncio.run(main())
+hpm.check()
+"""
+    assert python(tmp_path, text) == ""
+    table = rows(tmp_path / "prog.csv")
+    # What another task did meanwhile is in it.
+    assert counts(table) == {"task": 10, "nested": 1}
+    assert calls(table)["task"] == 2
+
+
+def test_generators_that_end_early_or_elsewhere(tmp_path: Path) -> None:
+    text = """
+import threading
+@hpm.section("early")
+def early():
+    while True:
+        os.getppid()
+        yield
+made = early()
+next(made)
+made.close()
+os.getppid()
+assert hpm.hpm_error_count == 0
+@hpm.section("elsewhere")
+def elsewhere():
+    yield os.getppid()
+made = elsewhere()
+next(made)
+thread = threading.Thread(target=list, args=(made,))
+thread.start()
+thread.join()
+os.getppid()
+assert hpm.hpm_error_count == 1
+with hpm.section("elsewhere"):
+    os.getppid()
+"""
+    said = python(tmp_path, text)
+    assert said.count("\n") == 1
+    assert "the section is not active; start it before" in said
+    # Nobody stopped it on the thread that started it.
+    assert counts(rows(tmp_path / "prog.csv")) == {"early": 1, "elsewhere": 3}
+
+
 def test_an_exception_ends_its_sections(tmp_path: Path) -> None:
     text = """
 @hpm.section("outer")
