@@ -108,6 +108,16 @@ def test_groups(program: Path, tmp_path: Path) -> None:
     assert "  group: 0 DEFAULT" in (tmp_path / "program.hpm").read_text()
 
 
+def test_events(program: Path, tmp_path: Path) -> None:
+    wanted = "page-faults, no-such, nor-this,task-clock"
+    done = run(program, folder=tmp_path, status=2, GNOMON_EVENTS=wanted)
+    for name, line in zip(("no-such", "nor-this"), done.stderr.splitlines(), strict=True):
+        assert line.startswith(f"hpmcount ERROR - event cannot be counted: event '{name}': ")
+    text = (tmp_path / "program.hpm").read_text()
+    assert len(re.findall(r"^  page-faults +\d", text, re.MULTILINE)) == 2
+    assert re.search(r"^    1  no-such, nor-this$", text, re.MULTILINE)
+
+
 @pytest.mark.parametrize("value", ["0", "no", "NO"])
 def test_without_locks(program: Path, tmp_path: Path, value: str) -> None:
     assert run(program, folder=tmp_path, HPM_USE_PTHREAD_MUTEX=value).stderr == ""
