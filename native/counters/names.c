@@ -160,11 +160,10 @@ static int is_counted_elsewhere(const struct gn_places *places, const char *base
 
 static int in_other_component(struct gn_query *query, const char *component)
 {
-	return gn_say(
-		query->why, GN_ENOCMP,
-		"event '%s': libgnomon has no component '%s'; it counts in `gnomon count` and "
-		"in Python (gnomon.counters)",
-		query->name, component);
+	return gn_say(query->why, GN_ENOCMP,
+		      "event '%s': Gnomon's C libraries do not count component '%s'; use hpmcount, "
+		      "`gnomon count` or Python (gnomon.counters)",
+		      query->name, component);
 }
 
 static int unknown_prefix(struct gn_query *query, size_t length)

@@ -16,10 +16,11 @@
 static int resolve_own(const struct gn_query *query)
 {
 	if (!strcmp(query->name, PREFIX "cycles"))
-		return gn_say(query->why, GN_ECMP,
-			      "event '%s': event sets hold the kernel's events only; call "
-			      "gn_real_cycles() before and after",
-			      query->name);
+		return gn_say(
+			query->why, GN_ECMP,
+			"event '%s': it is no event of the kernel, which C event sets and sections "
+			"have; call gn_real_cycles() before and after, or use hpmcount",
+			query->name);
 	return gn_say(query->why, GN_ENOEVNT,
 		      "event '%s': component tsc has no such event; did you mean " PREFIX "cycles?",
 		      query->name);

@@ -41,8 +41,16 @@ static const char *const beginnings[HPM_ERRORS] = {
 
 static int is_first(struct hpm_section *section, enum hpm_error error)
 {
+	static _Atomic pid_t teller;
 	const unsigned int bit = 1u << error;
+	pid_t none = 0;
 
+	/* Every name that is none; forked children ask for the same again. */
+	if (error == HPM_BAD_EVENT) {
+		const pid_t self = getpid();
+
+		return atomic_compare_exchange_strong(&teller, &none, self) || none == self;
+	}
 	if (section)
 		return !(__atomic_fetch_or(&section->told, bit, __ATOMIC_RELAXED) & bit);
 	return !(atomic_fetch_or(&told, bit) & bit);

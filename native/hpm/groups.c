@@ -154,6 +154,15 @@ static int find(const char *word, struct hpm_constants *constants, struct hpm_gr
 	return 0;
 }
 
+/* A group that is asked for twice, by its number and its name perhaps, is counted once. */
+static int is_among(const struct hpm_group *groups, int n, const struct hpm_group *one)
+{
+	for (int i = 0; i < n; i++)
+		if (groups[i].number == one->number && !strcmp(groups[i].name, one->name))
+			return 1;
+	return 0;
+}
+
 int hpm_groups_find(const char *set, struct hpm_constants *constants, struct hpm_group *out,
 		    int max, char *why, size_t size)
 {
@@ -184,7 +193,7 @@ int hpm_groups_find(const char *set, struct hpm_constants *constants, struct hpm
 		}
 		if (find(copy, constants, &out[n], why, size))
 			return -1;
-		n++;
+		n += !is_among(out, n, &out[n]);
 		if (!*set)
 			return n;
 	}

@@ -25,6 +25,7 @@ int hpm_uses_counter;
 struct hpm_process *_Atomic hpm_process_page;
 static struct hpm_engine *last_engine; /* of this process or, in a child, of its parent */
 static char program_name[1024];
+static char program_folder[PATH_MAX]; /* with a slash behind it, or "" if it has none */
 static pthread_key_t thread_end;
 
 /* Of the numbers that hpmNewID gave; children that are forked go on with it. */
@@ -100,21 +101,23 @@ static void forget_parent(struct hpm_engine *parent)
 	parent->file.fd = -1;
 }
 
-/* The output goes where hpmInit found the program, which may change its folder. */
+/* The output, a child's too, goes where hpmInit found the program, which may change its folder. */
+static void find_folder(void)
+{
+	if (!getcwd(program_folder, sizeof(program_folder) - 1))
+		program_folder[0] = '\0';
+	else if (strcmp(program_folder, "/") != 0)
+		strcat(program_folder, "/");
+}
+
 static void make_absolute(char *name, size_t size)
 {
-	char folder[PATH_MAX];
-	size_t length, given = strlen(name);
+	const size_t length = strlen(program_folder), given = strlen(name);
 
-	if (name[0] == '/' || !getcwd(folder, sizeof(folder) - 1))
-		return;
-	if (strcmp(folder, "/") != 0)
-		strcat(folder, "/");
-	length = strlen(folder);
-	if (length + given >= size)
+	if (name[0] == '/' || length + given >= size)
 		return;
 	memmove(name + length, name, given + 1);
-	memcpy(name, folder, length);
+	memcpy(name, program_folder, length);
 }
 
 /* A child's files are its own: its number goes into their name. */
@@ -289,6 +292,7 @@ void hpm_init(const char *program)
 	} else {
 		snprintf(program_name, sizeof(program_name), "%s",
 			 program && *program ? program : program_invocation_short_name);
+		find_folder();
 		hpm_distribute();
 		is_entering = 1;
 		begin(here);

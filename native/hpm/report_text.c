@@ -220,6 +220,22 @@ static void put_filled(struct hpm_output *output, const char *text, size_t inden
 	free(printable);
 }
 
+static void put_names(struct hpm_output *output, const struct reason *reason)
+{
+	char *list = strdup("");
+
+	for (int at = 0; list && at < reason->n; at++) {
+		char *longer = text(at ? "%s, %s" : "%s%s", list, reason->event[at]);
+
+		free(list);
+		list = longer;
+	}
+	if (!list && !output->error)
+		output->error = ENOMEM;
+	put_filled(output, list ? list : "", 7, 7);
+	free(list);
+}
+
 static void put_reasons(struct hpm_output *output, struct reasons *reasons)
 {
 	if (reasons->n)
@@ -228,11 +244,8 @@ static void put_reasons(struct hpm_output *output, struct reasons *reasons)
 		struct reason *one = &reasons->one[i];
 
 		hpm_print(output, "%5d  ", i + 1);
-		for (int at = 0; at < one->n; at++) {
-			hpm_puts(output, at ? ", " : "");
-			hpm_put_printable(output, one->event[at]);
-		}
-		hpm_puts(output, "\n       ");
+		put_names(output, one);
+		hpm_puts(output, "       ");
 		put_filled(output, one->text, 7, 7);
 		free(one->event);
 	}
@@ -342,9 +355,10 @@ static void put_times(struct hpm_output *output, const hpm_data_item *item)
 	add(&table, strdup("overhead"), quantity(overhead, "s"), share(overhead, wall));
 	print(output, &table, NULL);
 	if (isfinite(overhead) && overhead > 0 && !(overhead < WORRYING_OVERHEAD * wall))
-		hpm_print(output,
-			  "  WARNING: the overhead of measuring is not small beside the wall "
-			  "time; let the section do more per call\n");
+		hpm_print(
+			output,
+			"  WARNING: the overhead of measuring is not small beside the wall time;\n"
+			"           let the section do more per call\n");
 }
 
 static int place_in(const struct absent *absent, const hpm_event_info *event)
@@ -472,7 +486,7 @@ static void put_heading(struct hpm_output *output, const hpm_data_item *item)
 		hpm_puts(output, "  group: ");
 		hpm_put_printable(output, item->group);
 		hpm_puts(output,
-			 item->is_mplex_cont ? "  (shares the time with the one before)\n" : "\n");
+			 item->is_mplex_cont ? "  (counted along with the one before)\n" : "\n");
 	}
 	if (item->parent_id > 0) {
 		hpm_print(output, "  parent: section %d", item->parent_id);

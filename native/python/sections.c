@@ -564,7 +564,17 @@ static PyObject *error_count(PyObject *module, PyObject *nothing)
 
 static PyMethodDef methods[] = {
 	{"section", FAST(find_section), METH_FASTCALL | METH_KEYWORDS,
-	 "section(label, *, whole_process=False, parent=None, exclusive=False): see sections.py."},
+	 "section(label, *, whole_process=False, parent=None, exclusive=False)\n--\n\n"
+	 "Return the section of this label, for `with` or as a decorator; the same each time.\n\n"
+	 "Args:\n"
+	 "    label: its name in the output; without it @section takes the function's.\n"
+	 "    whole_process: count all threads and processes, not the calling thread.\n"
+	 "    parent: the section, or its label, whose exclusive values are to be without this "
+	 "one;\n"
+	 "        HPM_NO_PARENT for none; without it the last one that this thread entered.\n"
+	 "    exclusive: write exclusive values of this one.\n\n"
+	 "Raises:\n"
+	 "    SectionError: a label or parent that is none."},
 	{"connect", connect, METH_VARARGS, "Says who makes sections, and who prepares."},
 	{"forked", forked, METH_NOARGS, "Says that this process was forked."},
 	{"set_raising", set_raising, METH_O, "Whether mistakes raise SectionError."},

@@ -276,8 +276,8 @@ static void no_such_folder(void)
 	settings.viz = settings.csv = 0;
 	strcpy(settings.name, "nope/out");
 	CHECK_EQ(write_report(), -1);
-	CHECK_EQ(times_said("nope/out.hpm was not written: No such file or directory; set "
-			    "HPM_OUTPUT_NAME"),
+	CHECK_EQ(times_said("nope/out.hpm was not written: No such file or directory; make "
+			    "the folder"),
 		 1);
 	CHECK_EQ(end(), 0);
 }

@@ -297,6 +297,16 @@ def test_an_earlier_file_stays_until_the_new_one_is_whole(tmp_path: Path) -> Non
     assert names(tmp_path) == ["o.hpm", "seen"]
 
 
+def test_a_file_that_another_process_wrote_meanwhile(tmp_path: Path) -> None:
+    """Of libhpm in the program, say, which has the same variable."""
+    done = hpmcount("-o", "out", *EVENTS, "sh", "-c", "echo libhpm: >out.hpm", cwd=tmp_path)
+    assert done.returncode == 0
+    assert done.stderr.startswith("HPM WARNING - out.hpm is replaced, which another process has")
+    assert (tmp_path / "out.hpm").read_text().startswith("hpmcount: sh")
+    done = hpmcount("-o", "out", *EVENTS, "true", cwd=tmp_path)
+    assert done.stderr == ""
+
+
 def test_longest_name(tmp_path: Path) -> None:
     name = "n" * 251
     assert hpmcount("-n", "-o", name, *EVENTS, "true", cwd=tmp_path).returncode == 0

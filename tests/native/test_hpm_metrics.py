@@ -347,11 +347,14 @@ def test_groups_are_those_of_python(print_hpm: Path, cpu: str) -> None:
 
 
 def test_several_groups_and_the_default(print_hpm: Path) -> None:
-    lines = ran(print_hpm, "groups", ["", "1, branch ,3", "1,", "," * 3, ",".join("1" * 17)])
+    lines = ran(print_hpm, "groups", ["", "1, branch ,3", "1,", "," * 3, "1,CPU,3,1"])
     assert lines[:2] == [shown("0"), ";".join(map(shown, ("1", "BRANCH", "3")))]
     assert lines[2].startswith("refused: no group ''; there are 0 DEFAULT, 1 CPU")
     assert lines[3].startswith("refused: no group ''")
-    assert lines[4] == "refused: more than 16 groups; ask for fewer"
+    # What is named twice is counted once.
+    assert lines[4] == ";".join(map(shown, ("1", "3")))
+    every = ",".join(map(str, range(17)))
+    assert ran(print_hpm, "groups", [every]) == ["refused: more than 16 groups; ask for fewer"]
 
 
 def test_a_group_that_is_near(print_hpm: Path) -> None:

@@ -317,6 +317,32 @@ def test_the_output_is_where_the_program_began(tmp_path: Path) -> None:
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
+DAEMON = """
+#include <unistd.h>
+#include "libhpm.h"
+
+int main(void)
+{
+	hpmInit(0, "daemon");
+	if (fork())
+		_exit(0);
+	if (chdir("/"))
+		return 9;
+	hpmStart(2, "child's");
+	hpmStop(2);
+	hpmTerminate(0);
+	return hpm_error_count;
+}
+"""
+
+
+def test_so_is_that_of_a_child_that_went_elsewhere(tmp_path: Path) -> None:
+    program = compile_c(tmp_path, DAEMON)
+    # The child has the pipes: run() waits for its end, too.
+    assert run(program, folder=tmp_path).stderr == ""
+    assert len(list(tmp_path.glob("daemon_*.hpm"))) == 1
+
+
 def test_a_file_that_another_process_wrote_meanwhile(tmp_path: Path) -> None:
     program = compile_c(tmp_path, HELLO.replace("hpmTerminate", 'system("./first"); hpmTerminate')
                         .replace("#include", "#include <stdlib.h>\n#include", 1))  # fmt: skip

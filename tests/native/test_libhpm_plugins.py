@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hpm_programs import HELLO, compile_c, options, rows, run
+from hpm_programs import HELLO, compile_c, options, rows, run, value
 
 PLUGIN = """
 #include <stdlib.h>
@@ -99,6 +99,10 @@ def test_several_groups_are_several_items(tmp_path: Path) -> None:
     groups = {row["group"] for row in table if row["section"] == "1"}
     assert len(groups) == 3
     assert "task-clock" in groups
+    # One that is named twice is counted once.
+    run(program, folder=tmp_path, HPM_EVENT_SET="5,sched", HPM_CSV_OUTPUT="yes")
+    table = rows(tmp_path / "hello.csv")
+    assert value(table, 1, "context-switches") >= 0
     for row in table:
         if row["kind"] == "event" and row["name"] in ("page-faults", "context-switches"):
             assert not math.isnan(float(row["value"]))

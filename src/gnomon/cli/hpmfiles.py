@@ -15,6 +15,7 @@ from gnomon.hpm import sheets
 from gnomon.hpm.measurement import this_host
 from gnomon.hpm.naming import unique
 from gnomon.hpm.report import text
+from gnomon.units import printable
 
 if TYPE_CHECKING:
     from gnomon.hpm.measurement import Measurement
@@ -83,6 +84,8 @@ class Output:
 
             def to_file(ending: str = ending, file: WholeFile = file) -> None:
                 write(file.text, rendered[ending]())
+                if file.is_of_another():
+                    _warn_of_another(file.name)
                 file.keep()
 
             guarded(file.name, to_file)
@@ -92,3 +95,13 @@ class Output:
         for file in self._files.values():
             file.drop()
         self._files = {}
+
+
+def _warn_of_another(name: str) -> None:
+    """Say that a file is lost: of libhpm in the program, say, or of another task of an MPI job."""
+    if sys.stderr is not None:
+        write(
+            sys.stderr,
+            f"HPM WARNING - {printable(name)} is replaced, which another process has written "
+            "since this one began; give another name by -o, or set HPM_UNIQUE_FILE_NAME=1\n",
+        )

@@ -34,6 +34,7 @@ class WholeFile:
         self.name = name
         self._path = Path(os.path.realpath(name))
         self._part: Path | None = None
+        self._before = self._stamp()
         mode = self._mode()
         if mode is not None and not (stat.S_ISREG(mode) and os.access(self._path, os.W_OK)):
             self.text: IO[str] = open_for_writing(name)
@@ -72,6 +73,18 @@ class WholeFile:
             with suppress(OSError):
                 self._part.unlink()
             self._part = None
+
+    def is_of_another(self) -> bool:
+        """Return whether another process has written a file of this name since it was opened."""
+        now = self._stamp()
+        return self._part is not None and now is not None and now != self._before
+
+    def _stamp(self) -> tuple[int, int] | None:
+        try:
+            status = self._path.stat()
+        except OSError:
+            return None
+        return status.st_ino, status.st_mtime_ns
 
     def _mode(self) -> int | None:
         try:
