@@ -331,8 +331,19 @@ def test_message_for_a_plug_in_that_is_not_there(word: str, by: str, tmp_path: P
         f"HPM ERROR - Dynamic link error at dlopen():\n{word}: cannot open shared object file:\n"
         "No such file or directory\n"
     )
+    source = f"-a {word}" if by == "option" else f"HPM_AGGREGATE={word}"
+    assert f"hpmcount: {source}: there is no such plug-in; the plug-ins" in done.stderr
     assert "mirror and loc_merge" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("option", ["-g", "-e"])
+def test_an_option_that_names_nothing_is_refused(option: str, tmp_path: Path) -> None:
+    """A shell's variable that is empty must not count something else in silence."""
+    done = hpmcount(option, "", "touch", "ran", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"hpmcount: {option} '': name what to count, or leave {option} out\n"
+    assert not (tmp_path / "ran").exists()
 
 
 def test_plug_in_that_is_there(tmp_path: Path) -> None:
