@@ -93,10 +93,11 @@ def test_lists(tmp_path: Path) -> None:
     groups = hpmcount("-l", cwd=tmp_path)
     assert groups.returncode == 0
     assert re.search(r"^  6  PAGEFAULTS\b", groups.stdout, re.M)
-    found = hpmcount("-c", cwd=tmp_path)
+    found = hpmcount("-c", cwd=tmp_path, COLUMNS="80")
     assert found.returncode == 0
     counters, _, listed = found.stdout.partition("\nevents\n")
     assert re.search(r"^  cpu  +(\d+ counters|not here: .+)$", counters, re.M)
+    assert max(map(len, counters.splitlines())) <= 80
     assert re.search(r"^page-faults ", listed, re.M)
     help_text = hpmcount("-h", cwd=tmp_path)
     assert help_text.returncode == 0
@@ -127,6 +128,8 @@ def test_groups_take_turns(by: str, tmp_path: Path) -> None:
         # CPU time of a group's turns: no more than all CPUs had in them.
         assert cpu_ns > 0
     assert re.search(r"^group 5 SCHED: .*\n  wall time .* turns?, [\d.]+ % of", done.stdout, re.M)
+    # Nothing is extrapolated here, and the note does not say so.
+    assert "turns of 10 ms: what is joined to counts of the whole run" in done.stdout
     assert [v.get("continues") for v in viz(tmp_path / "o.viz").iter("values")] == ["false", "true"]
 
 
