@@ -61,6 +61,19 @@ def test_a_files_groups_are_listed_with_formulas(mine: Path) -> None:
     assert row["metrics"][0]["name"] == "faults per switch"
 
 
+def test_a_files_groups_are_listed_also_where_they_are_for_other_cpus(tmp_path: Path) -> None:
+    """Whoever writes a file wants to see what Gnomon makes of it."""
+    path = tmp_path / "other.toml"
+    path.write_text(MINE.replace("metrics = [", 'cpus = ["power6"]\nmetrics = [', 1))
+    text = gnomon("groups", "--file", path).stdout
+    assert " 70  MINE: switches and faults\n      CPUs: power6\n" in text
+
+
+def test_a_group_named_twice_is_shown_once() -> None:
+    text = gnomon("groups", "CACHE", "3", "cache").stdout
+    assert text.count("CACHE:") == 1
+
+
 def test_lists_fit_80_columns() -> None:
     for command in (["groups"], ["groups", "--all"], ["groups", "FLOPS", "2", "mem"]):
         done = gnomon(*command, env={**os.environ, "COLUMNS": "80"})

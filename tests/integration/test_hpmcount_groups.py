@@ -93,10 +93,11 @@ def test_lists(tmp_path: Path) -> None:
     groups = hpmcount("-l", cwd=tmp_path)
     assert groups.returncode == 0
     assert re.search(r"^  6  PAGEFAULTS\b", groups.stdout, re.M)
-    found = hpmcount("-c", cwd=tmp_path)
+    found = hpmcount("-c", cwd=tmp_path, COLUMNS="80")
     assert found.returncode == 0
     counters, _, listed = found.stdout.partition("\nevents\n")
     assert re.search(r"^  cpu  +(\d+ counters|not here: .+)$", counters, re.M)
+    assert max(map(len, counters.splitlines())) <= 80
     assert re.search(r"^page-faults ", listed, re.M)
     help_text = hpmcount("-h", cwd=tmp_path)
     assert help_text.returncode == 0
@@ -127,6 +128,8 @@ def test_groups_take_turns(by: str, tmp_path: Path) -> None:
         # CPU time of a group's turns: no more than all CPUs had in them.
         assert cpu_ns > 0
     assert re.search(r"^group 5 SCHED: .*\n  wall time .* turns?, [\d.]+ % of", done.stdout, re.M)
+    # Nothing is extrapolated here, and the note does not say so.
+    assert "turns of 10 ms: what is joined to counts of the whole run" in done.stdout
     assert [v.get("continues") for v in viz(tmp_path / "o.viz").iter("values")] == ["false", "true"]
 
 
@@ -331,8 +334,19 @@ def test_message_for_a_plug_in_that_is_not_there(word: str, by: str, tmp_path: P
         f"HPM ERROR - Dynamic link error at dlopen():\n{word}: cannot open shared object file:\n"
         "No such file or directory\n"
     )
+    source = f"-a {word}" if by == "option" else f"HPM_AGGREGATE={word}"
+    assert f"hpmcount: {source}: there is no such plug-in; the plug-ins" in done.stderr
     assert "mirror and loc_merge" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("option", ["-g", "-e"])
+def test_an_option_that_names_nothing_is_refused(option: str, tmp_path: Path) -> None:
+    """A shell's variable that is empty must not count something else in silence."""
+    done = hpmcount(option, "", "touch", "ran", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"hpmcount: {option} '': name what to count, or leave {option} out\n"
+    assert not (tmp_path / "ran").exists()
 
 
 def test_plug_in_that_is_there(tmp_path: Path) -> None:

@@ -48,6 +48,14 @@ def test_names_below_and_from_the_root(tmp_path: Path) -> None:
         open_cgroup("a/bb", root)
 
 
+def test_a_name_that_is_too_long_is_no_cgroup_and_is_not_repeated_whole(tmp_path: Path) -> None:
+    root = machine(tmp_path, V2.replace("/sys/fs/cgroup", str(tmp_path)))
+    for name in ("a/" * 3000, "a" * 300):
+        with pytest.raises(UsageError, match="no cgroup has so long a name") as refused:
+            open_cgroup(name, root)
+        assert len(str(refused.value)) < 100
+
+
 @given(st.text(alphabet=" -/\\01cgroup2perf_event,\n", max_size=200))
 def test_any_mountinfo(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
     root = machine(tmp_path_factory.getbasetemp() / "any", text)

@@ -106,9 +106,7 @@ def parser() -> argparse.ArgumentParser:
     what.add_argument(
         "-a", "--all-cpus", action="store_true", help="count all that runs on the machine"
     )
-    what.add_argument(
-        "-G", "--cgroup", metavar="CGROUP", default="", help="count the processes of a cgroup"
-    )
+    what.add_argument("-G", "--cgroup", metavar="CGROUP", help="count the processes of a cgroup")
     what.add_argument(
         "-d",
         "--duration",
@@ -197,6 +195,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace, command: Sequence[str]) -> None:
+    if arguments.cgroup == "":
+        raise UsageError("-G '': a cgroup has a name, as cat /proc/PID/cgroup shows it; / is all")
     elsewhere = arguments.all_cpus or arguments.cgroup
     if not command and arguments.pid is None and not elsewhere:
         raise UsageError("no program to count: gnomon count [options] -- program [arguments]")
@@ -215,7 +215,7 @@ def _check(arguments: argparse.Namespace, command: Sequence[str]) -> None:
         if arguments.pid is None and not elsewhere:
             raise UsageError("-d goes with -p, -a and -G; to limit a program: timeout S program")
         if not 0 < arguments.duration < 1e9:
-            raise UsageError(f"-d {arguments.duration}: a duration is above 0 seconds")
+            raise UsageError(f"-d {arguments.duration}: a duration is above 0 s, at most 1e9 s")
     if arguments.unique and not (arguments.output or arguments.run):
         raise UsageError("-u goes with -o NAME or --run NAME")
     if arguments.no_terminal and not arguments.output:

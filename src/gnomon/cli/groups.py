@@ -38,8 +38,8 @@ def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(
         prog="gnomon groups",
         description="List the event groups for `gnomon count -g`, their events, and the metrics "
-        "that follow from them: those for this machine's CPU. With GROUP, also each metric's "
-        "formula.",
+        "that follow from them: those for this machine's CPU. With GROUP or --file, also each "
+        "metric's formula.",
         epilog="examples:\n"
         "  gnomon groups FLOPS 2\n"
         "  gnomon groups --file mine.toml\n"
@@ -92,9 +92,9 @@ def print_groups(
     metrics = users.metrics()
     if wanted:
         groups = [group for group, _ in known]
-        found = [find_group(groups, word, core_models) for word in wanted]
+        found = list(dict.fromkeys(find_group(groups, word, core_models) for word in wanted))
         known = [known[groups.index(group)] for group in found]
-    elif not with_others:
+    elif not files and not with_others:
         known = _for_this_machine(known, core_models())
     rows = []
     for group, library in known:

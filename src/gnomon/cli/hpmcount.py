@@ -118,7 +118,8 @@ def _count(arguments: argparse.Namespace, command: Sequence[str]) -> int:
     from gnomon.hpm.settings import settings
 
     chosen = _chosen(arguments, settings())
-    apart = _keeps_groups_apart(chosen.aggregate)
+    source = "HPM_AGGREGATE=" if arguments.plugin is None else "-a "
+    apart = _keeps_groups_apart(chosen.aggregate, source)
     groups, wanted = _wanted(arguments, chosen)
     measure = _measure(command, groups, wanted, arguments.repeat, chosen.slice_ms)
     options = Options(tool="hpmcount", formulas=chosen.formulas, every_usage_row=True, parts=apart)
@@ -134,6 +135,9 @@ def _chosen(arguments: argparse.Namespace, chosen: Settings) -> Settings:
     """Return the settings with the options in the place of variables."""
     if arguments.output == "":
         raise UsageError("-o '': a file has a name")
+    for option, given in (("-g", arguments.group), ("-e", arguments.event)):
+        if given == "":
+            raise UsageError(f"{option} '': name what to count, or leave {option} out")
     by_name = arguments.group is None and arguments.event is not None
     return chosen._replace(
         name=chosen.name if arguments.output is None else arguments.output,
@@ -146,8 +150,8 @@ def _chosen(arguments: argparse.Namespace, chosen: Settings) -> Settings:
     )
 
 
-def _keeps_groups_apart(plugin: str) -> bool:
-    """Return whether a plug-in shows each group by itself.
+def _keeps_groups_apart(plugin: str, source: str) -> bool:
+    """Return whether a plug-in shows each group by itself; `source` is where its name is from.
 
     Raises:
         GuideError: it is none of ours.
@@ -161,12 +165,12 @@ def _keeps_groups_apart(plugin: str) -> bool:
         return known
     remedy = "the plug-ins of this version are mirror and loc_merge: hpmcount -a loc_merge ..."
     if "/" in plugin and Path(plugin).exists():
-        raise UsageError(f"-a {plugin}: plug-ins in files cannot be used; {remedy}")
+        raise UsageError(f"{source}{plugin}: plug-ins in files cannot be used; {remedy}")
     guide = (
         f"HPM ERROR - Dynamic link error at dlopen():\n{plugin}: cannot open shared object file:\n"
         "No such file or directory"
     )
-    raise GuideError(guide, f"-a {plugin}: there is no such plug-in; {remedy}")
+    raise GuideError(guide, f"{source}{plugin}: there is no such plug-in; {remedy}")
 
 
 def _wanted(

@@ -19,16 +19,20 @@ def print_groups() -> int:
 
 def print_counters() -> int:
     """Print each component, how many of its events count at once, and why it does not work."""
-    from gnomon.counters.components import COMPONENTS
+    import sys
 
+    from gnomon.cli.output import width_of
+    from gnomon.counters.components import COMPONENTS
+    from gnomon.layout import filled
+
+    width = width_of(sys.stdout)
     print("counters")
     for source in COMPONENTS:
         state = source.availability()
         n = source.counters()
         how_many = "any number of events at once" if n is None else f"{n} counters"
-        print(
-            f"  {source.name:<10}  {how_many if state.available else f'not here: {state.reason}'}"
-        )
+        text = how_many if state.available else f"not here: {state.reason}"
+        print("\n".join(filled(text, width, f"  {source.name:<10}  ", " " * 14)))
     print("\nevents")
     return 0
 

@@ -43,10 +43,10 @@ def check(arguments: argparse.Namespace) -> None:
     if arguments.turns is not None:
         raise UsageError("--turns counts one program whole: leave -p, -a, -A, -G, -D and -I out")
     if not 0 <= arguments.delay <= _LONGEST_MS:
-        raise UsageError(f"-D {arguments.delay}: a delay is 0 milliseconds or more")
+        raise UsageError(f"-D {arguments.delay}: a delay is 0 to {_LONGEST_MS} ms")
     if arguments.interval_print and not _SHORTEST_MS <= arguments.interval_print <= _LONGEST_MS:
         raise UsageError(
-            f"-I {arguments.interval_print}: an interval lasts {_SHORTEST_MS} ms at least"
+            f"-I {arguments.interval_print}: an interval lasts {_SHORTEST_MS} to {_LONGEST_MS} ms"
         )
     if arguments.interval_count and not arguments.interval_print:
         raise UsageError("--interval-count goes with -I MS")
@@ -72,7 +72,7 @@ def measurer(
         )
     mode = modes.Mode(
         machine=arguments.all_cpus,
-        cgroup=arguments.cgroup,
+        cgroup=arguments.cgroup or "",
         per=arguments.per if arguments.per in ("core", "cpu") else "",
         delay_ns=arguments.delay * 1_000_000,
         intervals=told,

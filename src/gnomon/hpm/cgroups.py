@@ -44,6 +44,9 @@ def open_cgroup(name: str, root: Path = _ROOT) -> int:
         hint = f"did you mean {' or '.join(close)}?" if close else f"they are folders of {mount}"
         raise UsageError(f"-G {printable(name)}: there is no cgroup of that name; {hint}") from None
     except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            short = f"{printable(name[:40])}..."
+            raise UsageError(f"-G {short}: no cgroup has so long a name") from None
         raise GnomonError(
             f"-G {printable(name)}: it cannot be opened: {error.strerror}; count it as root"
         ) from None

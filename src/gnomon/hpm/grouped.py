@@ -299,7 +299,7 @@ class _TurnCounts:
         said: list[str] = []
         if self._takes_turns:
             each = f"{len(self._takers)} groups take turns of {duration(self._slice_ns)}"
-            said.append(f"{each}: counts of the whole are extrapolated from each group's share")
+            said.append(f"{each}: what is joined to counts of the whole run is extrapolated")
             never = [turns.group.name for turns in self._takers if not turns.turns]
             few = [turns.group.name for turns in self._takers if 0 < turns.turns < FEW_TURNS]
             advice = "run it longer, in shorter turns, or each group by itself (-r 1)"

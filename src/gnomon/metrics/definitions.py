@@ -50,7 +50,7 @@ VARIABLES = {
     "wall_seconds": "elapsed time",
     "user_seconds": "CPU time in user mode",
     "system_seconds": "CPU time in the kernel",
-    "cpus": "CPUs that the program may run on",
+    "cpus": "CPUs of the machine that are online",
 }
 """Identifiers that are not events, and what they mean; in seconds where the name says so."""
 
