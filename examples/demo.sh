@@ -42,6 +42,12 @@ say "The same five times: is the machine quiet enough to compare runs?"
 OMP_NUM_THREADS=2 "$bin/gnomon" count -r 5 -e task-clock,page-faults,context-switches \
 	-- "$work/stencil" 500 100
 
+say "Parts of a program, marked with libhpm (examples/hpm-c, GNOMON_EVENTS=task-clock,page-faults)"
+# shellcheck disable=SC2046
+"${CC:-cc}" -O2 -fopenmp -o "$work/relax" examples/hpm-c/relax.c \
+	$("$bin/gnomon" config --cflags --libs hpm) -lm
+(cd "$work" && OMP_NUM_THREADS=2 GNOMON_EVENTS=task-clock,page-faults HPM_STDOUT=yes ./relax)
+
 say "What the run directory holds (gnomon report $work/xz)"
 ls "$work/xz.gnomon"
 "$bin/gnomon" report "$work/xz"
