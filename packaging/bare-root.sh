@@ -111,6 +111,7 @@ mount_kernel() {
 	mount -t sysfs sysfs "$1/sys"
 	mount --rbind /dev "$1/dev"
 	mount -t tracefs tracefs "$1/sys/kernel/tracing" || say "no tracefs here"
+	mount --rbind /sys/fs/cgroup "$1/sys/fs/cgroup" || say "no cgroups here"
 }
 
 clone() {

@@ -73,6 +73,10 @@ has_ip() {
 	PATH="$PATH:/usr/sbin:/sbin" command -v ip >/dev/null
 }
 
+has_pkgconf() {
+	command -v pkg-config >/dev/null
+}
+
 has_likwid() {
 	[ -d /usr/share/likwid/perfgroups ] || command -v likwid-perfctr >/dev/null
 }
@@ -109,7 +113,7 @@ has_apt() {
 needs() {
 	case $1 in
 	build) echo "compiler cmake ninja python libpfm xz valgrind" ;;
-	test) echo "perf fortran setpriv ps ip git likwid" ;;
+	test) echo "perf fortran pkgconf setpriv ps ip git likwid" ;;
 	guest) echo "apt arm64_compiler arm64_emulator ppc64el_compiler ppc64el_emulator" ;;
 	*) fail "packages: 'build', 'test' or 'guest', not '$1'" ;;
 	esac
@@ -137,6 +141,12 @@ packages_for() {
 		;;
 	valgrind) echo valgrind ;;
 	fortran) echo gfortran ;;
+	pkgconf)
+		case $distribution in
+		ubuntu-22.04) echo pkg-config ;;
+		*) echo pkgconf ;;
+		esac
+		;;
 	setpriv) echo util-linux ;;
 	ps) echo procps ;;
 	ip) echo iproute2 ;;
@@ -161,6 +171,7 @@ tool_for() {
 	xz) echo "xz" ;;
 	perf) echo "perf for the running kernel" ;;
 	fortran) echo "a Fortran compiler (gfortran)" ;;
+	pkgconf) echo "pkg-config" ;;
 	setpriv) echo "setpriv (util-linux)" ;;
 	ps) echo "ps (procps)" ;;
 	ip) echo "ip (iproute2)" ;;
