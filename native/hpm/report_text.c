@@ -252,10 +252,24 @@ static void put_reasons(struct hpm_output *output, struct reasons *reasons)
 	free(reasons->one);
 }
 
+/* Each line of a text, with the same words before it. */
+static void put_lines(struct hpm_output *output, const char *before, const char *text)
+{
+	while (*text) {
+		size_t length = strcspn(text, "\n");
+		char *line = strndup(text, length);
+
+		hpm_puts(output, before);
+		hpm_put_printable(output, line ? line : "");
+		hpm_puts(output, "\n");
+		free(line);
+		text += length + (text[length] == '\n');
+	}
+}
+
 static void put_header(struct hpm_output *output, const struct hpm_header *header)
 {
 	char started[HPM_MOMENT_SIZE], stopped[HPM_MOMENT_SIZE], wall[HPM_QUANTITY_SIZE];
-	const char *notes = header->notes;
 
 	hpm_puts(output, "libhpm: ");
 	hpm_put_printable(output, header->program);
@@ -279,16 +293,7 @@ static void put_header(struct hpm_output *output, const struct hpm_header *heade
 		hpm_put_printable(output, header->events);
 		hpm_puts(output, "\n");
 	}
-	while (*notes) {
-		size_t length = strcspn(notes, "\n");
-		char *note = strndup(notes, length);
-
-		hpm_puts(output, "  note: ");
-		hpm_put_printable(output, note ? note : "");
-		hpm_puts(output, "\n");
-		free(note);
-		notes += length + (notes[length] == '\n');
-	}
+	put_lines(output, "  note: ", header->notes);
 	hpm_puts(output, "\n");
 }
 
@@ -297,18 +302,8 @@ static void put_description(struct hpm_output *output, const hpm_data_item *item
 {
 	const char *description = hpm_text(item->description);
 
-	if (!strcmp(description, hpm_text(item->label)))
-		return;
-	while (*description) {
-		size_t length = strcspn(description, "\n");
-		char *line = strndup(description, length);
-
-		hpm_puts(output, "  ");
-		hpm_put_printable(output, line ? line : "");
-		hpm_puts(output, "\n");
-		free(line);
-		description += length + (description[length] == '\n');
-	}
+	if (strcmp(description, hpm_text(item->label)))
+		put_lines(output, "  ", description);
 }
 
 static void put_usage(struct hpm_output *output, const hpm_data_item *item)

@@ -105,6 +105,19 @@ static inline void leave_folder(const char *const *files)
 	CHECK_EQ(rmdir(path), 0);
 }
 
+/* Ends the measurement; nothing may have gone wrong. */
+static inline void finish(void)
+{
+	hpmTerminate(0);
+	CHECK_EQ(hpm_error_count, 0);
+}
+
+static inline void clean(void)
+{
+	free_measured();
+	leave_folder(NULL);
+}
+
 /* What goes to stderr until said() goes to a file. */
 static int stderr_before = -1, stderr_file = -1;
 

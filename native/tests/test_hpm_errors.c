@@ -31,8 +31,7 @@ static void end(int errors, const char *part)
 		CHECK(strstr(text, "; "));
 	else
 		CHECK_EQ(strlen(text), 0);
-	free_measured();
-	leave_folder(NULL);
+	clean();
 }
 
 static int lines(const char *text)
@@ -82,8 +81,7 @@ static void test_thousands_of_sections(void)
 	CHECK_EQ(hpm_error_count, 0);
 	CHECK_EQ(measured_n, n + 1);
 	CHECK_EQ(measured[n].instr_id, n);
-	free_measured();
-	leave_folder(NULL);
+	clean();
 }
 
 static void test_parents(void)
@@ -111,8 +109,7 @@ static void test_parents(void)
 	}
 	CHECK_EQ(hpm_error_count, 4);
 	CHECK(strstr(said(), ILLEGAL "hpmTstartx(3, 77): "));
-	free_measured();
-	leave_folder(NULL);
+	clean();
 }
 
 static void test_unbalanced_stops(void)
@@ -128,8 +125,7 @@ static void test_unbalanced_stops(void)
 	CHECK_EQ(item_of(2, 0)->count, 1);
 	/* The third is no news. */
 	CHECK_EQ(lines(said()), 2);
-	free_measured();
-	leave_folder(NULL);
+	clean();
 }
 
 static void test_the_other_kind_of_stop(void)
@@ -205,8 +201,7 @@ static void test_too_early_and_too_late(void)
 	CHECK(strstr(text, "initialised twice: hpmInit: "));
 	CHECK(strstr(text, "already terminated: "));
 	CHECK_EQ(lines(text), 3);
-	free_measured();
-	leave_folder(NULL);
+	clean();
 }
 
 static void test_events_that_are_none(void)
@@ -229,8 +224,7 @@ static void test_events_that_are_none(void)
 	CHECK(isnan(item_of(1, 0)->data[0].value));
 	CHECK(strlen(item_of(1, 0)->data[0].reason) > 5);
 	CHECK(value_of(item_of(1, 0), "page-faults") >= 20);
-	free_measured();
-	leave_folder(NULL);
+	clean();
 }
 
 static void test_nothing_to_count(void)
@@ -257,8 +251,7 @@ static void test_nothing_to_count(void)
 			CHECK_EQ(item_of(id, is_exclusive)->data[0].how, HPM_UNAVAILABLE);
 		}
 	}
-	free_measured();
-	leave_folder(NULL);
+	clean();
 }
 
 static void test_groups_that_are_none(void)
@@ -276,8 +269,7 @@ static void test_groups_that_are_none(void)
 			     "pm_api : event group ID is invalid: HPM_EVENT_SET: "));
 	/* The default group is counted. */
 	CHECK(item_of(1, 0)->num_data > 0);
-	free_measured();
-	leave_folder(NULL);
+	clean();
 }
 
 static void test_out_of_descriptors(void)
@@ -298,8 +290,7 @@ static void test_out_of_descriptors(void)
 	/* The time is known. */
 	CHECK(item_of(1, 0)->times[HPM_TIME_WALLCLOCK] >= 0);
 	CHECK_EQ(item_of(1, 0)->data[0].how, HPM_UNAVAILABLE);
-	free_measured();
-	leave_folder(NULL);
+	clean();
 }
 
 static void test_no_folder_to_write_to(void)
@@ -377,8 +368,7 @@ static void test_signal_handlers(void)
 	CHECK_EQ(hpm_error_count, 1);
 	CHECK_EQ(item_of(2, 0)->count, 2);
 	CHECK(strstr(said(), ILLEGAL "hpmTstop(99): "));
-	free_measured();
-	leave_folder(NULL);
+	clean();
 }
 
 static void on_alarm(int signal)
@@ -413,8 +403,7 @@ static void test_signals_at_any_moment(void)
 	/* Each refused handler is two errors: its start and its stop. */
 	CHECK_EQ(hpm_error_count % 2, 0);
 	said();
-	free_measured();
-	leave_folder(NULL);
+	clean();
 }
 
 int main(void)

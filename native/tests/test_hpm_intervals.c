@@ -170,8 +170,7 @@ static void intervals(start_function *start, stop_function *stop, uint32_t seed,
 	for (int s = 1; s <= SECTIONS; s++)
 		CHECK_EQ(item_of(s, 0)->count, starts[s] + 1);
 	check_all(is_exclusive);
-	free_measured();
-	leave_folder(NULL);
+	clean();
 }
 
 static void test_thread_sections(void)
@@ -242,8 +241,7 @@ static void test_only_exclusive(void)
 	CHECK(value_of(item_of(1, 1), EVENT) >= 20);
 	CHECK(value_of(item_of(1, 1), EVENT) <= 20 + own_pages());
 	CHECK(value_of(item_of(3, 0), EVENT) >= 240);
-	free_measured();
-	leave_folder(NULL);
+	clean();
 }
 
 /* Calls that call themselves, deeper than there is room for at first. */
@@ -267,8 +265,7 @@ static void test_deep_recursion(void)
 	CHECK_EQ(hpm_error_count, 0);
 	CHECK_EQ(item_of(1, 0)->count, 5000);
 	CHECK_EQ(item_of(2, 0)->parent_id, 0);
-	free_measured();
-	leave_folder(NULL);
+	clean();
 }
 
 int main(void)

@@ -15,18 +15,6 @@ static void begin(const char *exclusive)
 	hpmInit(0, "threads");
 }
 
-static void finish(void)
-{
-	hpmTerminate(0);
-	CHECK_EQ(hpm_error_count, 0);
-}
-
-static void clean(void)
-{
-	free_measured();
-	leave_folder(NULL);
-}
-
 /* --- each thread counts itself, hpmStart counts them all ---------------------------------------
  */
 

@@ -43,10 +43,9 @@ static void begin(const char *events, const char *slice_ms)
 	hpmInit(0, "turns");
 }
 
-static void finish(void)
+static void end(void)
 {
-	hpmTerminate(0);
-	CHECK_EQ(hpm_error_count, 0);
+	finish();
 	CHECK_EQ(threads(), 1);
 }
 
@@ -83,11 +82,10 @@ static void test_groups_take_turns(void)
 	spin_ms(400);
 	hpmStop(2);
 	hpmTstop(1);
-	finish();
+	end();
 	check_scaled(1, 4e8);
 	check_scaled(2, 4e8);
-	free_measured();
-	leave_folder(NULL);
+	clean();
 }
 
 static void test_what_had_no_turn_is_not_known(void)
@@ -97,7 +95,7 @@ static void test_what_had_no_turn_is_not_known(void)
 	begin("context-switches", "30000");
 	hpmTstart(1, "short");
 	hpmTstop(1);
-	finish();
+	end();
 	for (int i = 1; i < measured_n; i++) {
 		for (int e = 0; e < measured[i].num_data; e++) {
 			const hpm_event_info *event = &measured[i].data[e];
@@ -107,8 +105,7 @@ static void test_what_had_no_turn_is_not_known(void)
 		}
 	}
 	CHECK(unknown > 0);
-	free_measured();
-	leave_folder(NULL);
+	clean();
 }
 
 static void *one_thread(void *argument)
@@ -140,12 +137,11 @@ static void test_turns_on_many_threads(void)
 			CHECK_EQ(pthread_join(thread[t], NULL), 0);
 	}
 	hpmStop(100);
-	finish();
+	end();
 	for (int id = 1; id <= 3 * n; id++)
 		CHECK_EQ(item_of(id, 0)->count, 3);
 	check_scaled(100, 3 * n * 6e7);
-	free_measured();
-	leave_folder(NULL);
+	clean();
 }
 
 int main(void)

@@ -330,7 +330,7 @@ def cgroup() -> Iterator[Path]:
         folder = hierarchy() / f"gnomon-test-{os.getpid()}"
         folder.mkdir()
     except (OSError, GnomonError) as error:
-        pytest.skip(f"no cgroup can be made here ({error}): as root, outside a container, it can")
+        pytest.fail(f"no cgroup can be made here ({error}): run the tests as root")
     yield folder
     folder.rmdir()
 
@@ -369,10 +369,7 @@ def test_cgroup_in_intervals_and_alone(cgroup: Path) -> None:
 
 
 def test_cgroups_that_are_none(tmp_path: Path) -> None:
-    try:
-        mount = hierarchy()
-    except GnomonError as error:
-        pytest.skip(str(error))
+    mount = hierarchy()
     for name in ("no-such-cgroup", "no/such/cgroup", "cgroup.procs", "a\nb"):
         done = gnomon("count", "-G", name, *FAULTS, "--", "touch", "ran", cwd=tmp_path)
         assert done.returncode == 2

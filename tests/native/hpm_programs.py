@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from building import needs
 
 import gnomon
 
@@ -28,6 +29,7 @@ def run(
     *command: str | Path, folder: Path, status: object = 0, **more: str
 ) -> subprocess.CompletedProcess[str]:
     """Run a command in a folder; fail with what it said if it ends otherwise than expected."""
+    needs(str(command[0]))
     done = subprocess.run(
         command,
         cwd=folder,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+from building import run
 
 import gnomon
 
@@ -28,22 +27,6 @@ if(NOT EXISTS ${{gnomon_FORTRAN_SOURCE}})
   message(FATAL_ERROR "no Fortran module at ${{gnomon_FORTRAN_SOURCE}}")
 endif()
 """
-
-
-def run(*command: str | Path, **more: str) -> str:
-    """Return what a command printed on both streams; fail with that if the command does."""
-    done = subprocess.run(
-        command,
-        env=os.environ | more,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        pytest.fail(f"{command[0]} returned {done.returncode}:\n{done.stdout}")
-    return done.stdout
 
 
 # The functions of PAPI 7's low-level interface. Source: its manual pages, names only.

@@ -14,10 +14,6 @@ from intervals import Model, notes_of
 
 SOURCES = ROOT / "tests" / "native" / "sections"
 INCLUDE = PACKAGE / "include"
-GFORTRAN = pytest.mark.skipif(
-    shutil.which("gfortran") is None,
-    reason="gfortran is not installed: run `make setup`, or install the package gfortran",
-)
 
 
 def check_against_model(printed: str, table: list[dict[str, str]]) -> None:
@@ -66,7 +62,6 @@ def test_a_python_program_measures_what_it_noted(tmp_path: Path) -> None:
     assert 70 <= value(table, 901, "page-faults") <= 110
 
 
-@GFORTRAN
 @pytest.mark.parametrize("linked", ["shared", "static"])
 @pytest.mark.parametrize("source", ["include", "module"])
 def test_a_fortran_program_measures_what_it_noted(tmp_path: Path, source: str, linked: str) -> None:
@@ -86,7 +81,6 @@ def test_a_fortran_program_measures_what_it_noted(tmp_path: Path, source: str, l
     check_against_model(done.stdout, rows(tmp_path / "program.csv"))
 
 
-@GFORTRAN
 def test_f_hpm_h_is_fixed_form_too(tmp_path: Path) -> None:
     (tmp_path / "old.F").write_text(
         '      PROGRAM OLD\n      IMPLICIT NONE\n#include "f_hpm.h"\n'
@@ -194,7 +188,7 @@ def test_gnomon_config_compiles_and_links(tmp_path: Path) -> None:
     ("example", "program", "section"),
     [
         ("hpm-c", "relax", "section 30"),
-        pytest.param("hpm-fortran", "heat", "one step", marks=GFORTRAN),
+        ("hpm-fortran", "heat", "one step"),
     ],
 )
 def test_the_examples_build_and_run(

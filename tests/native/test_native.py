@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -14,37 +12,16 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from building import run
 
 from gnomon.store.raw import RawFile, read_raw
 
 ROOT = Path(__file__).parents[2]
-MISSING = "{} is not installed: run `make setup`, or install the package {}"
-PACKAGES = {"cmake": "cmake", "ctest": "cmake", "ninja": "ninja-build", "valgrind": "valgrind"}
 
 # In percent. What is slowed down 20 times finds the same errors in less work.
-WORK = {"plain": 100, "sanitized": 30, "valgrind": 5}
+WORK = {"plain": "100", "sanitized": "30", "valgrind": "5"}
 
 Build = Callable[[str], Path]
-
-
-def run(*command: str | Path, work: int = 100) -> str:
-    """Return what a command printed; fail with that if the command does."""
-    program = str(command[0])
-    if shutil.which(program) is None:
-        pytest.fail(MISSING.format(program, PACKAGES[program]))
-    done = subprocess.run(
-        command,
-        env=os.environ | {"GNOMON_TEST_WORK": str(work), "CTEST_OUTPUT_ON_FAILURE": "1"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        check=False,
-    )
-    if done.returncode:
-        pytest.fail(f"{program} returned {done.returncode}:\n{done.stdout}")
-    return done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +45,8 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
 
 @pytest.mark.parametrize("kind", ["plain", "sanitized"])
 def test_ctest(build: Build, kind: str) -> None:
-    said = run("ctest", "-j", "2", "--test-dir", build(kind), "--no-tests=error", work=WORK[kind])
+    said = run("ctest", "-j", "2", "--test-dir", build(kind), "--no-tests=error",
+               "--output-on-failure", GNOMON_TEST_WORK=WORK[kind])  # fmt: skip
     assert "100% tests passed" in said
 
 
@@ -79,7 +57,7 @@ def test_valgrind(build: Build) -> None:
     valgrind = ["valgrind", "--quiet", "--leak-check=full", "--error-exitcode=1"]
 
     def check(command: list[str]) -> None:
-        run(*valgrind, *command, work=WORK["valgrind"])
+        run(*valgrind, *command, GNOMON_TEST_WORK=WORK["valgrind"])
 
     with ThreadPoolExecutor(2) as two:
         list(two.map(check, commands))

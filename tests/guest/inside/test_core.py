@@ -21,46 +21,36 @@ CORE = (
 )
 
 
-def test_hardware_groups(figure: FigureOf) -> None:
+def passed(figure: FigureOf, program: str, what: str) -> str:
+    """Return what a program of tests printed, which has to pass."""
     if not IS_POWER:
         user_access(True)
-    done = run(BIN / "test_hardware")
+    done = run(BIN / program)
     assert done.returncode == 0, done.stdout + done.stderr
-    found = re.findall(r"^  (\d+) rounds: \d+ instructions, ([+-]\d+)$", done.stdout, re.MULTILINE)
+    count = len(re.findall("^test_", done.stdout, re.MULTILINE))
+    figure(f"{what} ({program}.c)", f"{count} passed")
+    return done.stdout
+
+
+def test_hardware_groups(figure: FigureOf) -> None:
+    said = passed(figure, "test_hardware", "core in C: tests of hardware groups")
+    found = re.findall(r"^  (\d+) rounds: \d+ instructions, ([+-]\d+)$", said, re.MULTILINE)
     assert found
     figure(
         "core in C: instructions of 200, 400 and 800 thousand rounds against twice those of half",
         ", ".join(more for _, more in found[:3]),
     )
-    figure(
-        "core in C: tests of hardware groups (test_hardware.c)",
-        f"{len(re.findall('^test_', done.stdout, re.MULTILINE))} passed",
-    )
 
 
 def test_hardware_sets(figure: FigureOf) -> None:
-    if not IS_POWER:
-        user_access(True)
-    done = run(BIN / "test_hardware_sets")
-    assert done.returncode == 0, done.stdout + done.stderr
-    figure(
-        "libgnomon: tests of sets of hardware events (test_hardware_sets.c)",
-        f"{len(re.findall('^test_', done.stdout, re.MULTILINE))} passed",
-    )
-    for what, found in re.findall(r"^  (\d+ events.*): (.+)$", done.stdout, re.MULTILINE):
+    said = passed(figure, "test_hardware_sets", "libgnomon: tests of sets of hardware events")
+    for what, found in re.findall(r"^  (\d+ events.*): (.+)$", said, re.MULTILINE):
         figure(f"libgnomon: {what} of 10 ms", found)
 
 
 def test_hardware_sections(figure: FigureOf) -> None:
-    if not IS_POWER:
-        user_access(True)
-    done = run(BIN / "test_hardware_sections")
-    assert done.returncode == 0, done.stdout + done.stderr
-    figure(
-        "libhpm: tests of sections of hardware events (test_hardware_sections.c)",
-        f"{len(re.findall('^test_', done.stdout, re.MULTILINE))} passed",
-    )
-    for found in re.findall(r"^  (.+: no system call)$", done.stdout, re.MULTILINE):
+    said = passed(figure, "test_hardware_sections", "libhpm: tests of sections of hardware events")
+    for found in re.findall(r"^  (.+: no system call)$", said, re.MULTILINE):
         figure("libhpm: sections on counters that the program reads", found)
 
 

@@ -32,18 +32,6 @@ static void begin(const char *events)
 	hpmInit(0, "hardware");
 }
 
-static void finish(void)
-{
-	hpmTerminate(0);
-	CHECK_EQ(hpm_error_count, 0);
-}
-
-static void clean(void)
-{
-	free_measured();
-	leave_folder(NULL);
-}
-
 static void check_rounds(int id, int is_exclusive, unsigned int rounds)
 {
 	const double more =
