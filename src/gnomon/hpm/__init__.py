@@ -1,7 +1,6 @@
 """Counting: `gnomon count`, `hpmcount`, and sections of programs (`from gnomon import hpm`).
 
-What `gnomon.hpm.sections` has is here too, and imported when it is asked for: who counts a command
-needs no libhpm.
+Sections are imported when they are asked for: who counts a command needs no libhpm.
 """
 
 from __future__ import annotations
@@ -9,23 +8,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gnomon.hpm.sections import (
+    from gnomon.hpm._libhpm import (
         HPM_AUTO_PARENT,
         HPM_NO_PARENT,
         HPM_ONLY_EXCLUSIVE,
-        Section,
-        check,
         error_count,
         hpmGetCounters,
         hpmGetTimeAndCounters,
-        hpmInit,
         hpmStart,
         hpmStartx,
         hpmStop,
-        hpmTerminate,
         hpmTstart,
         hpmTstartx,
         hpmTstop,
+    )
+    from gnomon.hpm.sections import (
+        Section,
+        check,
+        hpmInit,
+        hpmTerminate,
         init,
         section,
         terminate,
@@ -64,9 +65,10 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    from gnomon.hpm import sections
+    from gnomon.hpm import _libhpm, sections
 
     if name == "hpm_error_count":
-        return sections.error_count()
-    globals()[name] = found = getattr(sections, name)
+        return _libhpm.error_count()
+    # hpmInit and hpmTerminate are those of sections, which do more.
+    globals()[name] = found = getattr(sections if hasattr(sections, name) else _libhpm, name)
     return found

@@ -1,9 +1,9 @@
 """Sections of a Python program: libhpm's functions, and `with section("label")` above them.
 
-Users write `from gnomon import hpm`; `gnomon.hpm` has everything of here. The functions with the
-guide's names are libhpm's own (source: HPM Toolkit users guide 3.2.2, section 3.7), with the
-program's numbers. Sections with labels alone take their numbers from libhpm, one for each label and
-thread, above those that programs choose, and begin by themselves what `hpmInit` begins.
+Users write `from gnomon import hpm`, which gathers what is here and libhpm's own functions. Those
+with the guide's names (source: HPM Toolkit users guide 3.2.2, section 3.7) take the program's
+numbers. Sections with labels alone take theirs from libhpm, one for each label and thread, above
+those that programs choose, and begin by themselves what `hpmInit` begins.
 
 There is one libhpm in a process: what C code marks is in the same output.
 """
@@ -23,37 +23,7 @@ from gnomon.hpm._libhpm import (
     HPM_NO_PARENT,
     HPM_ONLY_EXCLUSIVE,
     error_count,
-    hpmGetCounters,
-    hpmGetTimeAndCounters,
-    hpmStart,
-    hpmStartx,
-    hpmStop,
-    hpmTstart,
-    hpmTstartx,
-    hpmTstop,
 )
-
-__all__ = [
-    "HPM_AUTO_PARENT",
-    "HPM_NO_PARENT",
-    "HPM_ONLY_EXCLUSIVE",
-    "Section",
-    "check",
-    "error_count",
-    "hpmGetCounters",
-    "hpmGetTimeAndCounters",
-    "hpmInit",
-    "hpmStart",
-    "hpmStartx",
-    "hpmStop",
-    "hpmTerminate",
-    "hpmTstart",
-    "hpmTstartx",
-    "hpmTstop",
-    "init",
-    "section",
-    "terminate",
-]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
