@@ -129,6 +129,8 @@ static int one_round(struct run *run, int round, int *mark, int *root_failed)
 	if (failed)
 		return failed;
 	if (hpm_tree_is_root(run->tree)) {
+		next = run->known;
+		run->known = (hpm_blob){NULL, 0};
 		failed = run->reduction->next(round, &blob, &next, &is_done);
 		if (failed) {
 			*root_failed = failed;

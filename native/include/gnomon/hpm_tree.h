@@ -85,8 +85,8 @@ HPM_TREE_API const char *hpm_tree_error(void);
 /*
  * What an aggregator is made of that has no need to know of trees. In each round every task makes
  * a partial of its items, partials are merged, and the root makes of the total what everyone knows
- * in the next round, or at the end. `known` is empty in round 0, and `total` where no task has a
- * partial. All return 0 or an errno.
+ * in the next round, or at the end: next() gets in `known` what was known so far, and replaces it.
+ * `known` is empty in round 0, and `total` where no task has a partial. All return 0 or an errno.
  *
  * A plug-in exports it by the name hpm_reduction_of_plugin beside distributor and aggregator: then
  * it can be replayed over files of ranks (gnomon repair -a).

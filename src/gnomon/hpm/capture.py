@@ -127,6 +127,7 @@ def execute(command: Sequence[str], counts: CommandCounts) -> Measurement:
         tasks=counts.rows(),
         task_values=counts.task_values,
         interrupted=signals.interrupted,
+        terminated=signals.terminated,
     )
 
 
