@@ -124,7 +124,7 @@ def _job(
         done = subprocess.run(
             [f"mpirun.{mpi}", *options, "-n", str(tasks), *command],
             cwd=work,
-            env=environment | variables,
+            env={**environment, **variables},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
