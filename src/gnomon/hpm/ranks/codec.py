@@ -28,6 +28,8 @@ STRING_MAX = 1 << 20
 
 _HEAD = len(MAGIC) + 16
 _CHECKSUM = 4
+# Of the least item and event.
+_ITEM_BYTES, _EVENT_BYTES = 148, 60
 _INT_MAX = (1 << 31) - 1
 
 T = TypeVar("T")
@@ -217,7 +219,7 @@ class _Reader:
                          int(how), int(modes), int(flags), self.spread())  # fmt: skip
 
     def item(self) -> Item:
-        data = self.many(self.number_of(DATA_MAX, 60, "events"), self.event)
+        data = self.many(self.number_of(DATA_MAX, _EVENT_BYTES, "events"), self.event)
         times = self.numbers("8d")
         continues, usage, task, section, count, exclusive, element = map(int, self.numbers("7i"))
         description, xml_descr, label, group, file, parent_label = self.many(6, self.text)
@@ -238,7 +240,7 @@ class _Reader:
         task, size, process, exit_status, signal = map(int, self.numbers("iiqii"))
         started, stopped, wall_s = self.numbers("ddd")
         program, command, host, events, notes = self.many(5, self.text)
-        items = self.many(self.number_of(ITEMS_MAX, 160, "items"), self.item)
+        items = self.many(self.number_of(ITEMS_MAX, _ITEM_BYTES, "items"), self.item)
         if self._at != self.end:
             self.fail(f"{self.end - self._at} bytes more than its items take")
         self.end += _CHECKSUM

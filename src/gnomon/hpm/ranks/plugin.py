@@ -208,6 +208,8 @@ def _missing(name: str, source: str, said: str) -> GuideError:
     if not lines or _NOT_FOUND not in lines[0]:
         lines = [f"{_NOT_FOUND} at dlopen():", *lines]
     guide = _PREFIX + "\n".join(lines)
+    if Path(name).is_file():
+        return GuideError(guide, f"{source}{name}: it cannot be used as a plug-in: see above")
     return GuideError(
         guide,
         f"{source}{name}: there is no such plug-in; those of this version are mirror, loc_merge, "

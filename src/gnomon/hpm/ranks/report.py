@@ -23,7 +23,15 @@ from gnomon.hpm.ranks.items import (
     RankFile,
     Spread,
 )
-from gnomon.hpm.report import Options, Style, joined, metric_lines, place, unavailable_lines
+from gnomon.hpm.report import (
+    Options,
+    Style,
+    joined,
+    metric_lines,
+    place,
+    signal_name,
+    unavailable_lines,
+)
 from gnomon.layout import filled
 from gnomon.model.value import Domain, How, Unavailable
 from gnomon.units import printable, quantity
@@ -69,8 +77,11 @@ def text(file: RankFile, host: Host, options: Options) -> str:
 
 def _headline(file: RankFile, options: Options, style: Style) -> str:
     what = printable(file.command or file.program)
-    size = f"  [{file.size} tasks]" if file.size > 1 else "  [1 task]" if file.size else ""
-    return style.bold(f"{options.tool}: {what}") + size
+    if file.size > 1:
+        return style.bold(f"{options.tool}: {what}") + f"  [{file.size} tasks]"
+    ending = f"killed by {signal_name(file.signal)}" if file.signal else f"exit {file.exit_status}"
+    known = file.signal or file.exit_status >= 0
+    return style.bold(f"{options.tool}: {what}") + (f"  [{ending}]" if known else "")
 
 
 def _usage_last(items: Sequence[Item]) -> Iterator[Item]:
