@@ -32,7 +32,7 @@ def bad_plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def own_values(folder: Path, label: str) -> dict[str, float]:
     """Return what each task's own report says of the calls."""
     rows = [of_event(table, label=label) for table in tables(folder)]
-    assert {row.get("n_tasks", "") for row in rows} <= {""}
+    assert {row.get("task_count") or "" for row in rows} <= {""}
     return {row["task"]: float(row["value"]) for row in rows}
 
 
@@ -126,7 +126,7 @@ def test_the_example_in_python(mpi: Mpi, known: Known, tmp_path: Path) -> None:
     row = of_event(found[0])
     # Whoever waits for the slowest takes as long, but for the end.
     assert float(row["value"]) == calls_of(int(row["task"]))
-    assert (float(row["minimum"]), float(row["maximum"]), row["of_tasks"]) == (1000, 4000, "4")
+    assert (float(row["minimum"]), float(row["maximum"]), row["with_value"]) == (1000, 4000, "4")
     assert f"the slowest of 4 tasks: task {row['task']}" in texts(tmp_path)[0]
 
 

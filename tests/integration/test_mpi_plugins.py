@@ -67,9 +67,9 @@ def test_one_report_with_the_right_value(
     row = reported(mpi, known, tmp_path, way, plugin)
     assert float(row["value"]) == VALUES[plugin]
     if plugin == "single":
-        assert row["of_tasks"] == ""
+        assert (row["task"], row.get("with_value") or "") == ("0", "")
         return
-    assert (row["tasks"], row["n_tasks"], row["of_tasks"]) == ("0-3", "4", "4")
+    assert (row["tasks"], row["task_count"], row["with_value"]) == ("0-3", "4", "4")
     assert (float(row["minimum"]), row["minimum_task"]) == (ALL[0], "0")
     assert (float(row["maximum"]), row["maximum_task"]) == (ALL[-1], "3")
     if plugin in ("statistics", "history"):
