@@ -135,14 +135,13 @@ class MachineSubject:
         now = self._vitals.read()
         before, self._before = self._before, now
         online = self._online.cpus
-        values = vital_values(before[0], now[0], span_ns)
-        values += summed(self._order, [*counts.values(), rest])
+        values = summed(self._order, [*counts.values(), rest])
+        values += vital_values(before[0], now[0], span_ns)
         rows = [Row(MACHINE, "", tuple(values), derive.of(values, span_ns, len(online)))]
         for (kind, name), cpus in self._rows.items():
             own = [cpu for cpu in cpus if cpu in online]
-            here: list[Value] = []
+            here = summed(self._order, [counts[cpu] for cpu in own if cpu in counts])
             here += vital_values(_sum(before[1], own), _sum(now[1], own), span_ns)
-            here += summed(self._order, [counts[cpu] for cpu in own if cpu in counts])
             gap = "" if own else "offline"
             metrics = derive.of(here, span_ns, len(own)) if own else ()
             rows.append(Row(kind, name, tuple(here) if own else (), metrics, gap=gap))
@@ -242,9 +241,9 @@ class CgroupSubject:
             return []
         counts = self._cpus.take()
         now = self._vitals.read()
-        values = vital_values(self._before, now, span_ns, Scope.CPU)
+        values = summed(self._order, list(counts.values()))
+        values += vital_values(self._before, now, span_ns, Scope.CPU)
         self._before = now
-        values += summed(self._order, list(counts.values()))
         gap = ""
         if not self._is_there():
             gap = "gone"
@@ -334,9 +333,9 @@ class ProcessSubject:
             names = [event.name for event in self._rest.events]
             found.update(zip(names, self._rest.counting().take(), strict=True))
         now = self._vitals.read()
-        values = vital_values(self._before, now, span_ns, Scope.PROCESS)
+        values = summed(self._order, [found])
+        values += vital_values(self._before, now, span_ns, Scope.PROCESS)
         self._before = now
-        values += summed(self._order, [found])
         gap = ""
         if self._has_ended():
             gap = "ended"
