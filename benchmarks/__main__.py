@@ -18,6 +18,7 @@ from benchmarks import (
     sections,
     sets,
     startup,
+    stat,
     throughput,
 )
 from benchmarks.table import Table
@@ -32,6 +33,7 @@ BENCHMARKS = {
     "clocks": ("reading the clock", clocks.run),
     "emulated": ("CPU time of emulated counting, beside Valgrind", emulated.run),
     "ranks": ("one report for all tasks of an MPI job", ranks.run),
+    "stat": ("watching all CPUs every second, beside perf stat and vmstat", stat.run),
     "throughput": ("programs that fork and call the kernel a lot, while counted", throughput.run),
 }
 
