@@ -45,7 +45,7 @@ static int open_own(const char *path, char where[PATH_MAX])
 	folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (folder < 0) {
 		if (errno == ENOENT)
-			return -ENOENT;
+			return -EAGAIN;
 		return said(where, errno,
 			    "%s, in which the job's tasks meet, is no directory that "
 			    "can be opened: %s" REMEDY,
@@ -55,7 +55,7 @@ static int open_own(const char *path, char where[PATH_MAX])
 	}
 	if (fstat(folder, &is)) {
 		close(folder);
-		return -ENOENT;
+		return -EAGAIN;
 	}
 	if (is.st_uid != geteuid() || is.st_mode & 077) {
 		close(folder);
@@ -90,10 +90,10 @@ static long turn_of(int top, int task)
 /* A link's text takes no room that a full disk has not, and is there as a whole or not at all. */
 static int set_turn(int top, int task, long turn)
 {
-	char name[32], made[32], text[32];
+	char name[32], made[48], text[32];
 
 	snprintf(name, sizeof(name), "turn.%d", task);
-	snprintf(made, sizeof(made), "turn.%d.new", task);
+	snprintf(made, sizeof(made), "turn.%d.%d", task, (int)getpid());
 	snprintf(text, sizeof(text), "%ld", turn);
 	unlinkat(top, made, 0);
 	if (symlinkat(text, top, made) || renameat(top, made, top, name))
@@ -101,18 +101,18 @@ static int set_turn(int top, int task, long turn)
 	return 0;
 }
 
-/* One try; -ENOENT: somebody removed the directory meanwhile. */
+/* One try; -EAGAIN: somebody removed the directory meanwhile. */
 static int enter(const char *path, int task, char where[PATH_MAX])
 {
 	char name[32];
 	long turn;
-	int top = open_own(path, where), lock = -1, folder = -1, failed = -ENOENT;
+	int top = open_own(path, where), lock = -1, folder = -1, failed = -EAGAIN;
 
 	if (top < 0)
 		return top;
 	lock = openat(top, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (lock < 0) {
-		failed = errno == ENOENT ? -ENOENT
+		failed = errno == ENOENT ? -EAGAIN
 					 : said(where, errno,
 						"%s/lock, by which the job's tasks meet, cannot be "
 						"made: %s" REMEDY,
@@ -144,7 +144,9 @@ static int enter(const char *path, int task, char where[PATH_MAX])
 		goto out;
 	}
 	folder = openat(top, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	failed = folder < 0 ? -errno : 0;
+	failed = folder < 0 ? said(where, errno, "%s/%ld cannot be opened: %s" REMEDY, path, turn,
+				   strerror(errno))
+			    : 0;
 out:
 	if (lock >= 0)
 		close(lock);
@@ -155,14 +157,14 @@ out:
 int hpm_folder_enter(const char *base, const char *name, int task, char where[PATH_MAX])
 {
 	char path[PATH_MAX];
-	int folder = -ENOENT;
+	int folder = -EAGAIN;
 
 	if (snprintf(path, sizeof(path), "%s/%s", base, name) >= PATH_MAX - 32)
 		return said(where, ENAMETOOLONG, "%.1000s: the name is too long%s" REMEDY, base,
 			    "");
-	for (int i = 0; folder == -ENOENT && i < TRIES; i++)
+	for (int i = 0; folder == -EAGAIN && i < TRIES; i++)
 		folder = enter(path, task, where);
-	if (folder == -ENOENT)
+	if (folder == -EAGAIN)
 		return said(where, ENOENT,
 			    "the directory %s, in which the job's tasks meet, does "
 			    "not stay" REMEDY,

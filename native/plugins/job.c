@@ -21,6 +21,7 @@
 #define TIMEOUT_DEFAULT_S 60
 #define TIMEOUT_MAX_S 1e6
 
+static int has_left;
 static struct hpm_job job = {.here = -1, .folder = -1};
 static _Atomic int64_t hurried;
 static __thread char failure[1024];
@@ -94,35 +95,33 @@ static void place(const struct hpm_launch *launch, const char *purpose, char bas
 	}
 }
 
-/* The file is locked before it has its name, so that nobody sees it without. */
+/*
+ * The file is locked before it has its name, so that nobody sees it without. -EEXIST: another
+ * process of this task was quicker.
+ */
 static int appear(const struct hpm_job *made, char why[PATH_MAX])
 {
-	char name[32], hidden[32], reason[HPM_REASON_SIZE] = "";
-	int fd, error;
+	char name[32], hidden[48], reason[HPM_REASON_SIZE] = "";
+	int fd, error = 0;
 
 	snprintf(name, sizeof(name), "here.%d", made->launch.task);
-	snprintf(hidden, sizeof(hidden), "here.%d.new", made->launch.task);
-	if (hpm_folder_is_locked(made->folder, name, NULL, 0) > 0) {
-		snprintf(why, PATH_MAX,
-			 "another process of the job is task %d, too: only one can be it",
-			 made->launch.task);
-		return -EBUSY;
-	}
+	snprintf(hidden, sizeof(hidden), "new.%d.%d", made->launch.task, (int)getpid());
 	fd = openat(made->folder, hidden, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
 		    0600);
 	/* Room for a reason is taken now: the disk may be full when there is one. */
-	if (fd >= 0 && write(fd, reason, sizeof(reason)) == (ssize_t)sizeof(reason) &&
-	    !flock(fd, LOCK_EX | LOCK_NB) && !renameat(made->folder, hidden, made->folder, name))
+	errno = fd < 0 ? errno : ENOSPC;
+	if (fd < 0 || write(fd, reason, sizeof(reason)) != (ssize_t)sizeof(reason) ||
+	    flock(fd, LOCK_EX | LOCK_NB) || linkat(made->folder, hidden, made->folder, name, 0))
+		error = errno;
+	unlinkat(made->folder, hidden, 0);
+	if (!error)
 		return fd;
-	error = errno ? errno : EIO;
 	snprintf(why, PATH_MAX,
 		 "nothing can be written to %.2000s, in which the job's tasks meet: %s; free some "
 		 "room, or set HPM_AGGREGATE_DIR",
 		 made->where, strerror(error));
-	if (fd >= 0) {
-		unlinkat(made->folder, hidden, 0);
+	if (fd >= 0)
 		close(fd);
-	}
 	return -error;
 }
 
@@ -148,17 +147,18 @@ static int join(const char *purpose, char why[PATH_MAX])
 	}
 	made.is_count = !strcmp(purpose, "count");
 	place(&made.launch, purpose, base, name, &made.is_one_node);
-	made.folder = hpm_folder_enter(base, name, made.launch.task, made.where);
-	if (made.folder < 0) {
-		snprintf(why, PATH_MAX, "%s", made.where);
-		return made.folder;
-	}
-	made.here = appear(&made, why);
-	if (made.here < 0) {
-		failed = made.here;
-		close(made.folder);
-		return failed;
-	}
+	do {
+		made.folder = hpm_folder_enter(base, name, made.launch.task, made.where);
+		if (made.folder < 0) {
+			snprintf(why, PATH_MAX, "%s", made.where);
+			return made.folder;
+		}
+		made.here = appear(&made, why);
+		if (made.here < 0)
+			close(made.folder);
+	} while (made.here == -EEXIST);
+	if (made.here < 0)
+		return made.here;
 	made.process = getpid();
 	job = made;
 	if (!is_prepared)
@@ -177,7 +177,7 @@ static int inherit(char why[PATH_MAX])
 	long fd;
 	int failed;
 
-	if (!number || !where)
+	if (!number || !where || has_left)
 		return -ENOENT;
 	fd = strtol(number, &end, 10);
 	failed = hpm_launch_find(&made.launch);
@@ -293,4 +293,11 @@ void hpm_job_leave(struct hpm_job *of, int is_short)
 		close(of->here);
 	of->here = of->folder = -1;
 	of->process = 0;
+	has_left = 1;
+}
+
+void hpm_job_end(void)
+{
+	if (job.process == getpid())
+		hpm_job_leave(&job, 1);
 }

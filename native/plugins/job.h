@@ -13,6 +13,7 @@
 struct hpm_launch {
 	int task;
 	int tasks;
+	int local_task;	 /* rank among those of this node; -1: not known */
 	int local_tasks; /* on this node; 0: not known */
 	int is_common;	 /* `name` is the same on all nodes */
 	char name[17];	 /* of the job, from what is unique to it */

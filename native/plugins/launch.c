@@ -12,20 +12,29 @@
 #define ANCESTORS_MAX 64
 #define ENVIRONMENT_MAX (1 << 20)
 
-/* The first one whose rank is there holds; later names of a column are for where it is not. */
-static const struct {
-	const char *task;
-	const char *tasks[2];
-	const char *local_tasks[2];
-} launcher[] = {
-	/* Open MPI, PRRTE */
-	{"OMPI_COMM_WORLD_RANK", {"OMPI_COMM_WORLD_SIZE"}, {"OMPI_COMM_WORLD_LOCAL_SIZE"}},
-	/* MPICH and Intel MPI (Hydra); Slurm sets PMI_* too */
-	{"PMI_RANK", {"PMI_SIZE"}, {"MPI_LOCALNRANKS", "SLURM_NTASKS_PER_NODE"}},
-	{"MV2_COMM_WORLD_RANK", {"MV2_COMM_WORLD_SIZE"}, {"MV2_COMM_WORLD_LOCAL_SIZE"}},
-	{"SLURM_PROCID", {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}, {NULL}},
-	{"PMIX_RANK", {"SLURM_STEP_NUM_TASKS", "PMIX_SIZE"}, {NULL}},
+struct launcher {
+	const char *task, *tasks, *local_task, *local_tasks, *nodes;
 };
+
+/*
+ * The first whose rank is there is believed; gnomon/hpm/job.py is the same. Slurm comes last:
+ * within its jobs others start tasks, too, and then its numbers are those of the launcher's
+ * daemons.
+ */
+static const struct launcher launchers[] = {
+	/* Open MPI, IBM Spectrum MPI, PRRTE */
+	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+	 "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_MCA_orte_num_nodes"},
+	{"PMIX_RANK", "PMIX_SIZE", "PMIX_LOCAL_RANK", "PMIX_LOCAL_SIZE", NULL},
+	/* MPICH, Intel MPI and MVAPICH by Hydra */
+	{"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", NULL},
+	/* MVAPICH2 by mpirun_rsh */
+	{"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_RANK",
+	 "MV2_COMM_WORLD_LOCAL_SIZE", NULL},
+	{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", NULL, "SLURM_STEP_NUM_NODES"},
+};
+
+static const struct launcher *const slurm = &launchers[sizeof(launchers) / sizeof(*launchers) - 1];
 
 static long number(const char *name)
 {
@@ -35,11 +44,43 @@ static long number(const char *name)
 	return digits > 0 && digits <= DIGITS && !value[digits] ? strtol(value, NULL, 10) : -1;
 }
 
-static long first_number(const char *const *names)
+/* -1 is not known; what contradicts the rank is not. */
+static struct hpm_launch place_by(const struct launcher *launcher, long task, long *nodes)
 {
-	long found = number(names[0]);
+	long tasks = number(launcher->tasks);
+	long local_task = number(launcher->local_task);
+	long local_tasks = number(launcher->local_tasks);
 
-	return found < 0 ? number(names[1]) : found;
+	if (tasks <= task)
+		tasks = -1;
+	if (local_tasks == 0 || (tasks > 0 && local_tasks > tasks))
+		local_tasks = -1;
+	if (local_task > task || (local_tasks > 0 && local_task >= local_tasks))
+		local_task = -1;
+	*nodes = number(launcher->nodes);
+	return (struct hpm_launch){.task = (int)task,
+				   .tasks = (int)tasks,
+				   .local_task = (int)local_task,
+				   .local_tasks = (int)local_tasks};
+}
+
+/* srun as the launcher of another's ranks (srun --mpi=pmix), told by its numbers being the same. */
+static void complete(struct hpm_launch *launch, long *nodes)
+{
+	struct hpm_launch step;
+	long step_nodes;
+	const long tasks = number(slurm->tasks);
+
+	if (tasks < 0 || (launch->tasks >= 0 && launch->tasks != tasks) ||
+	    number(slurm->task) != launch->task)
+		return;
+	step = place_by(slurm, launch->task, &step_nodes);
+	if (launch->tasks < 0)
+		launch->tasks = step.tasks;
+	if (launch->local_task < 0)
+		launch->local_task = step.local_task;
+	if (*nodes <= 0)
+		*nodes = step_nodes;
 }
 
 /* --- the launcher's process ------------------------------------------------------------------- */
@@ -186,19 +227,21 @@ static void name_job(struct hpm_launch *launch, const char *variable, int is_one
 
 int hpm_launch_find(struct hpm_launch *launch)
 {
-	for (size_t i = 0; i < sizeof(launcher) / sizeof(*launcher); i++) {
-		const long task = number(launcher[i].task);
-		const long tasks = first_number(launcher[i].tasks);
-		const long local = first_number(launcher[i].local_tasks);
+	for (size_t i = 0; i < sizeof(launchers) / sizeof(*launchers); i++) {
+		const struct launcher *launcher = &launchers[i];
+		const long task = number(launcher->task);
+		long nodes;
 
-		if (task < 0)
+		/* A batch script of Slurm has a rank and is no task: it has no step. */
+		if (task < 0 || (launcher == slurm && number(slurm->tasks) < 0))
 			continue;
-		if (tasks <= 1 || task >= tasks)
+		*launch = place_by(launcher, task, &nodes);
+		complete(launch, &nodes);
+		if (launch->tasks <= 1)
 			return -ENODATA;
-		launch->task = (int)task;
-		launch->tasks = (int)tasks;
-		launch->local_tasks = local > 0 && local <= tasks ? (int)local : 0;
-		name_job(launch, launcher[i].task, launch->local_tasks == launch->tasks);
+		if (launch->local_tasks < 0)
+			launch->local_tasks = nodes == 1 ? launch->tasks : 0;
+		name_job(launch, launcher->task, launch->local_tasks == launch->tasks);
 		return 0;
 	}
 	return -ENODATA;

@@ -10,30 +10,46 @@
 
 /* --- what is missing -------------------------------------------------------------------------- */
 
+static int are_same(const struct hpm_gaps *gaps, int i, int first, int last, int is_in,
+		    const char *why)
+{
+	return gaps->gap[i].is_in == is_in && !strcmp(gaps->gap[i].why, why) &&
+	       first <= gaps->gap[i].last + 1 && last >= gaps->gap[i].first - 1;
+}
+
 void hpm_gaps_add(struct hpm_gaps *gaps, int first, int last, int is_in, const char *why)
 {
-	int i;
+	int i = 0;
 
-	for (i = 0; i < gaps->n; i++)
-		if (gaps->gap[i].is_in == is_in && !strcmp(gaps->gap[i].why, why) &&
-		    first <= gaps->gap[i].last + 1 && last >= gaps->gap[i].first - 1)
-			break;
-	if (i == gaps->n && gaps->n == HPM_GAPS_MAX) {
-		i = HPM_GAPS_MAX - 1;
-		snprintf(gaps->gap[i].why, sizeof(gaps->gap[i].why),
-			 "are not all there, for more reasons than there is room for");
-		gaps->gap[i].is_in = 0;
-	} else if (i == gaps->n) {
-		gaps->gap[i].first = first;
-		gaps->gap[i].last = last;
-		gaps->gap[i].is_in = is_in;
-		snprintf(gaps->gap[i].why, sizeof(gaps->gap[i].why), "%s", why);
-		gaps->n++;
+	/* What this one touches becomes one with it. */
+	while (i < gaps->n) {
+		if (!are_same(gaps, i, first, last, is_in, why)) {
+			i++;
+			continue;
+		}
+		if (gaps->gap[i].first < first)
+			first = gaps->gap[i].first;
+		if (gaps->gap[i].last > last)
+			last = gaps->gap[i].last;
+		gaps->gap[i] = gaps->gap[--gaps->n];
+		i = 0;
 	}
-	if (first < gaps->gap[i].first)
-		gaps->gap[i].first = first;
-	if (last > gaps->gap[i].last)
-		gaps->gap[i].last = last;
+	if (gaps->n == HPM_GAPS_MAX) {
+		i = HPM_GAPS_MAX - 1;
+		is_in = 0;
+		why = "are not all there, for more reasons than there is room for";
+		if (gaps->gap[i].first < first)
+			first = gaps->gap[i].first;
+		if (gaps->gap[i].last > last)
+			last = gaps->gap[i].last;
+	} else {
+		i = gaps->n++;
+	}
+	gaps->gap[i].first = first;
+	gaps->gap[i].last = last;
+	gaps->gap[i].is_in = is_in;
+	memset(gaps->gap[i].why, 0, HPM_REASON_SIZE);
+	snprintf(gaps->gap[i].why, HPM_REASON_SIZE, "%s", why);
 }
 
 void hpm_gaps_join(struct hpm_gaps *gaps, const struct hpm_gaps *other)
@@ -161,6 +177,21 @@ void hpm_pause(int64_t since_ns)
 
 /* --- the tree --------------------------------------------------------------------------------- */
 
+/* What became of the program, which hpm-plugin-host is told: "killed by SIGSEGV", "status 3". */
+static void find_outcome(hpm_tree *tree)
+{
+	const char *outcome = getenv("HPM_JOB_OUTCOME");
+	int status;
+
+	if (!outcome)
+		return;
+	tree->is_out = !strncmp(outcome, "killed by ", 10);
+	if (tree->is_out)
+		snprintf(tree->own_why, sizeof(tree->own_why), "was %.60s", outcome);
+	else if (sscanf(outcome, "status %d", &status) == 1)
+		snprintf(tree->own_why, sizeof(tree->own_why), "ended with exit status %d", status);
+}
+
 int hpm_tree_open(hpm_tree **tree)
 {
 	hpm_tree *made = calloc(1, sizeof(*made));
@@ -171,6 +202,7 @@ int hpm_tree_open(hpm_tree **tree)
 		return hpm_tree_failed(ENOMEM, "no memory for the tree of tasks; free some");
 	made->tasks = 1;
 	made->is_root = 1;
+	find_outcome(made);
 	failed = hpm_tree_open_mpi(made);
 	if (failed)
 		failed = hpm_tree_open_files(made);
@@ -248,6 +280,13 @@ int hpm_tree_share(hpm_tree *tree, hpm_blob *blob)
 	return failed;
 }
 
+static int by_first(const void *one, const void *other)
+{
+	const hpm_gap *a = one, *b = other;
+
+	return (a->first > b->first) - (a->first < b->first);
+}
+
 int hpm_tree_missing(const hpm_tree *tree, const hpm_gap **gaps)
 {
 	hpm_tree *told = (hpm_tree *)tree;
@@ -255,6 +294,7 @@ int hpm_tree_missing(const hpm_tree *tree, const hpm_gap **gaps)
 	for (int i = 0; i < tree->gaps.n; i++)
 		told->told[i] = (hpm_gap){tree->gaps.gap[i].first, tree->gaps.gap[i].last,
 					  tree->gaps.gap[i].is_in, tree->gaps.gap[i].why};
+	qsort(told->told, (size_t)tree->gaps.n, sizeof(told->told[0]), by_first);
 	*gaps = tree->told;
 	return tree->gaps.n;
 }

@@ -179,11 +179,11 @@ def test_spreads_are_numbers_in_both() -> None:
     file = aggregated()
     root = parsed(sheets.viz("hpmcount", HOST, file))
     (section,) = root.findall("section")
-    assert (section.get("n_tasks"), section.get("tasks")) == ("4", "0-3")
+    assert (section.get("task_count"), section.get("tasks")) == ("4", "0-3")
     assert section.get("description") == "average over 4 tasks: 0-3"
     event = next(e for e in root.iter("event") if e.get("name") == "task-clock")
     row = next(r for r in table(sheets.csv(HOST, file)) if r["name"] == "task-clock")
-    for field, value in (("of_tasks", "3"), ("minimum_task", "12"), ("maximum", "4203120442"),
+    for field, value in (("with_value", "3"), ("minimum_task", "12"), ("maximum", "4203120442"),
                          ("deviation", "12345678.5"), ("bins", "2 0 1")):  # fmt: skip
         assert event.get(field) == row[field] == value
     wall = next(r for r in table(sheets.csv(HOST, file)) if r["name"] == "wall")

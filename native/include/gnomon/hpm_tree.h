@@ -122,6 +122,9 @@ HPM_TREE_API int hpm_reduction_run(const hpm_reduction *reduction, int n, hpm_ev
  */
 HPM_TREE_API int hpm_job_join(const char *purpose, char *where, size_t size);
 
+/* Leaves the job, if it was joined and no tree was closed since: the end without an aggregator. */
+HPM_TREE_API void hpm_job_end(void);
+
 /* The launcher ends the job: what is not there within 300 ms is missing. For signal handlers. */
 HPM_TREE_API void hpm_job_hurry(void);
 

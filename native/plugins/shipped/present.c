@@ -9,8 +9,17 @@
 /* In a heading; hpm_data_item.tasks has more. */
 #define RANGES_SHOWN 16
 
-/* What a plug-in gives belongs to the program until its end. */
+/* What a plug-in gives belongs to the program until its end; the items are from malloc(3). */
 static struct ranks_arena given;
+static hpm_data_item *given_items;
+
+static hpm_data_item *new_items(size_t n)
+{
+	given_items = calloc(n + 1, sizeof(*given_items));
+	if (!given_items)
+		given.is_full = 1;
+	return given_items;
+}
 
 /* --- values ----------------------------------------------------------------------------------- */
 
@@ -106,8 +115,8 @@ static char *heading(const struct ranks_plan *plan, const struct ranks_group *gr
 				  n == 1 ? "" : "s", kind_of(group), list ? list : "");
 	if (text && group->runs)
 		text = ranks_text(&given,
-				  "%s\nand over %lld run%s, of which are minimum and "
-				  "maximum",
+				  "%s\nand over %lld run%s: extremes and deviation are "
+				  "those of the runs",
 				  text, (long long)group->runs, group->runs == 1 ? "" : "s");
 	if (text && plan->has_imbalance && wall->n > 0 && ranks_mean(wall) > 0)
 		text = ranks_text(&given, "%s\nimbalance of the wall time, maximum / mean: %.4g",
@@ -257,11 +266,12 @@ static void put_item(const struct ranks_plan *plan, const struct ranks_total *kn
 }
 
 static int print_group(const struct ranks_plan *plan, const struct ranks_total *known,
-		       const struct ranks_group *group, int *n_out, hpm_event_vector *out)
+		       const struct ranks_group *group, int is_task, int *n_out,
+		       hpm_event_vector *out)
 {
 	const size_t n = (size_t)group->n_items;
 	const struct ranks_item **sorted = ranks_take(&given, n, sizeof(*sorted));
-	hpm_data_item *items = ranks_take(&given, n, sizeof(*items));
+	hpm_data_item *items = new_items(n);
 
 	if (!sorted || !items)
 		return ENOMEM;
@@ -270,6 +280,9 @@ static int print_group(const struct ranks_plan *plan, const struct ranks_total *
 	qsort(sorted, n, sizeof(*sorted), by_place);
 	for (size_t i = 0; i < n; i++)
 		put_item(plan, known, group, sorted[i], &items[i]);
+	/* A program without tasks has no task 0. */
+	for (size_t i = 0; !is_task && i < n; i++)
+		items[i].mpi_task_id = -1;
 	if (given.is_full)
 		return ENOMEM;
 	*n_out = group->n_items;
@@ -281,7 +294,7 @@ static int print_group(const struct ranks_plan *plan, const struct ranks_total *
 static int print_own(int n, const hpm_data_item *in, const char *why, int *n_out,
 		     hpm_event_vector *out)
 {
-	hpm_data_item *items = ranks_take(&given, (size_t)n, sizeof(*items));
+	hpm_data_item *items = new_items((size_t)n);
 
 	if (!items)
 		return ENOMEM;
@@ -326,7 +339,8 @@ static int finish(const struct ranks_plan *plan, struct ranks_arena *arena,
 	} else {
 		*is_print_task = task == ranks_lowest(&group->tasks);
 		if (*is_print_task)
-			error = print_group(plan, known, group, n_out, out);
+			error = print_group(plan, known, group, !n || in[0].mpi_task_id >= 0, n_out,
+					    out);
 	}
 	if (!error && *is_print_task && *n_out && is_first(known, &apart, task))
 		tell_rest(known, &(*out)[0]);

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # command: what it does, in one line
 COMMANDS = {
     "count": "run a program (or watch one) and count events",
+    "stat": "watch a machine, its CPUs, cgroups or processes in intervals",
     "report": "print what a run directory holds",
     "components": "list the sources of events: what works here, what does not, why",
     "events": "list and search the events of this machine",
@@ -32,7 +33,7 @@ COMMANDS = {
     "doctor": "say what keeps this machine from measuring more, and what to do",
     "completion": "print shell completion for bash or zsh",
 }
-_OTHER_NAMES = ("hpmcount",)
+_OTHER_NAMES = ("hpmcount", "hpmstat")
 
 
 class Command(Protocol):
@@ -63,6 +64,12 @@ def hpmcount(arguments: Sequence[str] | None = None) -> int:
     return _guarded("hpmcount", lambda: _execute("hpmcount", words))
 
 
+def hpmstat(arguments: Sequence[str] | None = None) -> int:
+    """Run `hpmstat`, the classical name of `gnomon stat`, and return its exit status."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    return _guarded("hpmstat", lambda: _execute("hpmstat", words))
+
+
 def gnomon_script() -> NoReturn:
     """Be the `gnomon` command."""
     _run_and_exit(main)
@@ -71,6 +78,11 @@ def gnomon_script() -> NoReturn:
 def hpmcount_script() -> NoReturn:
     """Be the `hpmcount` command."""
     _run_and_exit(hpmcount)
+
+
+def hpmstat_script() -> NoReturn:
+    """Be the `hpmstat` command."""
+    _run_and_exit(hpmstat)
 
 
 def _run_and_exit(command: Callable[[], int]) -> NoReturn:

@@ -139,7 +139,7 @@ class PerfCounting:
 
     def stop(self) -> tuple[RawCount, ...]:
         """Stop and return the final counts."""
-        return join(self._specs, _sums([group.stop().counts() for group in self._groups]))
+        return join(self._specs, self.stop_natives())
 
     def natives(self) -> NativeCounts:
         """Return the counts of the native events, summed over places."""
@@ -148,6 +148,10 @@ class PerfCounting:
     def take_natives(self) -> NativeCounts:
         """Return the same, and go on from zero."""
         return _sums([group.take().counts() for group in self._groups])
+
+    def stop_natives(self) -> NativeCounts:
+        """Stop and return the final counts of the native events, summed over places."""
+        return _sums([group.stop().counts() for group in self._groups])
 
     def groups(self) -> tuple[_core.Group[Value], ...]:
         """Return the core's group of each place."""

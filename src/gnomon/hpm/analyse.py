@@ -126,6 +126,10 @@ class _Machine:
         return _constants().cpus()
 
 
+MACHINE = _Machine()
+"""This machine, for those who compute metrics of their own counts."""
+
+
 @cache
 def _constants() -> Constants:
     from gnomon.counters.hardware.constants import Constants
@@ -154,7 +158,8 @@ def variables(measurement: Measurement) -> dict[str, float | None]:
         return {"wall_seconds": None, "user_seconds": None, "system_seconds": None,
                 "cpus": os.cpu_count() or 1}  # fmt: skip
     # CPU time is the program's from its beginning: of nothing else that may have been counted.
-    whole = not measurement.covers and not measurement.delay_ns
+    is_others = measurement.covers and measurement.command
+    whole = not is_others and not measurement.delay_ns
     return {
         "wall_seconds": measurement.wall_ns / 1e9,
         "user_seconds": seconds(measurement.user_ns) if whole else None,
@@ -167,7 +172,7 @@ def metrics(measurement: Measurement) -> tuple[MetricValue, ...]:
     """Return the derived metrics that follow from what was counted."""
     refused = [one.event for one in measurement.unavailable]
     known = quantities(measurement.values, variables(measurement), given(os.environ), refused)
-    return computable(users.metrics(), known, _Machine())
+    return computable(users.metrics(), known, MACHINE)
 
 
 def of_part(measurement: Measurement, part: GroupPart) -> Measurement:

@@ -78,17 +78,18 @@ def document(interval: Interval) -> dict[str, Any]:
         "interval": interval.number,
         "end_seconds": interval.end_ns / 1e9,
         "seconds": interval.span_ns / 1e9,
-        "counters": [_counter(value) for value in interval.values],
+        "counters": [counter(value) for value in interval.values],
     }
     if interval.cpus:
         result["cpus"] = [
-            {"cpu": cpu, "counters": [_counter(value) for value in values]}
+            {"cpu": cpu, "counters": [counter(value) for value in values]}
             for cpu, values in interval.cpus.items()
         ]
     return result
 
 
-def _counter(value: Value) -> dict[str, Any]:
+def counter(value: Value) -> dict[str, Any]:
+    """Return a value as the JSON object that it is in every line."""
     return {
         "event": value.event,
         "value": value.value,

@@ -16,12 +16,13 @@ _RANK = re.compile("[0-9]{1,9}")
 
 
 def unique(name: str, *, host: str | None = None, process: int | None = None,
-           moment: time.struct_time | None = None) -> str:  # fmt: skip
+           moment: time.struct_time | None = None, clock: str = "%H.%M.%S") -> str:  # fmt: skip
     """Return a file name with `_host_process_date_time` before its last dot.
 
     The host is cut at its first dot; the process is the MPI rank where a launcher gives one;
-    date and time are local, dd.mm.yyyy and hh.mm.ss. A name without a dot gets the text at its
-    end; one whose only dot comes first gets it in front, without the leading underscore.
+    date and time are local, dd.mm.yyyy and hh.mm.ss, or the time as `clock` has it. A name without
+    a dot gets the text at its end; one whose only dot comes first gets it in front, without the
+    leading underscore.
     """
     when = moment or time.localtime()
     text = "_".join(
@@ -30,7 +31,7 @@ def unique(name: str, *, host: str | None = None, process: int | None = None,
             (host or os.uname().nodename).partition(".")[0],
             str(rank() if process is None else process),
             time.strftime("%d.%m.%Y", when),
-            time.strftime("%H.%M.%S", when),
+            time.strftime(clock, when),
         )
     )
     folder, slash, base = name.rpartition("/")

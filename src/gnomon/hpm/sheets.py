@@ -28,7 +28,7 @@ COLUMNS = (
 """Of NAME.csv, as libhpm has them; with several repetitions `repetition` is one more."""
 
 OF_TASKS = (
-    "n_tasks", "tasks", "of_tasks", "minimum", "minimum_task", "maximum", "maximum_task",
+    "tasks", "task_count", "with_value", "minimum", "minimum_task", "maximum", "maximum_task",
     "deviation", "bins",
 )  # fmt: skip
 """More columns of what an aggregator made of several tasks' values."""

@@ -134,6 +134,28 @@ def computable(
     return tuple(found.values())
 
 
+def possible(
+    metrics: Metrics, values: Mapping[str, Quantity], machine: Machine | None = None
+) -> Metrics:
+    """Return the definitions that numbers of these names could make, whatever their values.
+
+    Who computes the same metrics every second asks this once, and `computable` only of them.
+
+    Args:
+        metrics: all definitions.
+        values: what `quantities` returns of what will be counted, with values or without.
+        machine: as for `computable`.
+    """
+    inputs = _Inputs(metrics, {n: one._replace(value=1.0) for n, one in values.items()}, machine)
+    shared = []
+    for quantity in metrics.quantities:
+        if inputs.has(quantity):
+            shared.append(quantity)
+            inputs.known[quantity.name] = Quantity(1.0)
+    definitions = tuple(metric for metric in metrics.definitions if inputs.has(metric))
+    return metrics._replace(definitions=definitions, quantities=tuple(shared))
+
+
 class _Inputs:
     """What is known, by the names that formulas use, and how each is spelled."""
 

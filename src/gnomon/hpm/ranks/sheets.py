@@ -153,7 +153,7 @@ def _section(item: Item) -> Attributes:
 
 
 def _tasks(item: Item) -> _Fields:
-    return {"n_tasks": item.n_tasks if item.n_tasks > 0 else None, "tasks": item.tasks}
+    return {"tasks": item.tasks, "task_count": item.n_tasks if item.n_tasks > 0 else None}
 
 
 def _of_field(field: EventInfo) -> _Fields:
@@ -187,7 +187,7 @@ def _spread(spread: Spread | None) -> _Fields:
     if spread is None:
         return {}
     return {
-        "of_tasks": _known(spread.n),
+        "with_value": _known(spread.n),
         "minimum": spread.minimum,
         "minimum_task": _known(spread.min_task),
         "maximum": spread.maximum,

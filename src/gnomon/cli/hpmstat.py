@@ -1,0 +1,196 @@
+"""`hpmstat`: `gnomon stat` under its classical name, with the guide's options and report.
+
+Source: HPM Toolkit User's Guide 3.2.2, section 4.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from gnomon.cli.parsing import HelpFormatter, add_presets_option, load_presets
+from gnomon.errors import GuideError, UsageError
+
+if TYPE_CHECKING:
+    from gnomon.hpm.settings import Settings
+    from gnomon.hpm.stat.choice import Choice
+    from gnomon.hpm.stat.rows import Sample
+
+_DESCRIPTION = """\
+Watch the whole machine in intervals and print resource usage, counters and derived metrics of each,
+on standard output. Alone it watches for one second. gnomon stat has a line for each interval,
+cgroups, processes and monitoring."""
+
+_EPILOG = """\
+variables, which options take precedence over:
+  HPM_OUTPUT_NAME -o   HPM_UNIQUE_FILE_NAME -u   HPM_STDOUT=no -n     HPM_PRINT_FORMULA -x
+  HPM_EVENT_SET -g     HPM_AGGREGATE -a          GNOMON_EVENTS -e
+  HPM_SLICE_DURATION   milliseconds of a turn, 10 to 30000, where several groups take turns"""
+
+# The plug-ins of the guide that need no tasks; whether they keep groups apart.
+_LOCAL = {"": True, "mirror": True, "loc_merge": False}
+_CLOCK = "%H:%M:%S"
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of `hpmstat`."""
+    p = argparse.ArgumentParser(
+        prog="hpmstat",
+        usage="hpmstat [-o <name>] [-u] [-n] [-x] [-g <group>] [-a <plugin>] [interval [count]]\n"
+        "       hpmstat [-h] [-l] [-c]",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=HelpFormatter,
+        allow_abbrev=False,
+    )
+    p.add_argument("interval", nargs="?", help="seconds, 0.01 at least (default 1)")
+    p.add_argument("count", nargs="?", help="how many intervals (default: until Ctrl-C)")
+    p.add_argument("-o", dest="output", metavar="<name>", help="copy the output to file <name>")
+    p.add_argument(
+        "-u",
+        dest="unique",
+        action="store_true",
+        help="make the file name unique: _host_process_dd.mm.yyyy_hh:mm:ss before its last dot",
+    )
+    p.add_argument(
+        "-n", dest="no_terminal", action="store_true", help="no output on stdout with -o"
+    )
+    p.add_argument(
+        "-x", dest="formulas", action="store_true", help="add formulas for derived metrics"
+    )
+    p.add_argument(
+        "-g",
+        dest="group",
+        metavar="<group>[,<group>]",
+        help="event groups by number or name; the hardware events of several take turns",
+    )
+    p.add_argument(
+        "-a",
+        dest="plugin",
+        metavar="<plugin>",
+        help="aggregate counters: mirror (each group by itself, the default) or loc_merge (groups "
+        "joined); there are no tasks here to aggregate over",
+    )
+    p.add_argument("-l", dest="list_groups", action="store_true", help="list groups")
+    p.add_argument("-c", dest="list_events", action="store_true", help="list counters and events")
+    ours = p.add_argument_group("beyond the guide")
+    ours.add_argument("-e", dest="event", metavar="<events>", help="events by name")
+    add_presets_option(ours)
+    return p
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Watch and report on stdout; return 0."""
+    try:
+        return _run(arguments)
+    except GuideError as error:
+        print(error.guide, file=sys.stderr)
+        raise UsageError(error.remedy) from None
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from gnomon.cli.stat import timing
+
+    load_presets(arguments.presets)
+    if arguments.list_groups:
+        from gnomon.cli import listing
+
+        return listing.print_groups()
+    if arguments.list_events:
+        from gnomon.cli import listing
+
+        return listing.print_counters() or listing.print_events([], as_json=False)
+    period_ns, count = timing(arguments.interval, arguments.count)
+    return _watch(arguments, period_ns, count)
+
+
+def _watch(arguments: argparse.Namespace, period_ns: int, count: int) -> int:
+    from gnomon.cli.destinations import Reports
+    from gnomon.cli.rounds import Ending, rounds
+    from gnomon.hpm.measurement import this_host
+    from gnomon.hpm.report import Options, text
+    from gnomon.hpm.settings import settings
+    from gnomon.hpm.stat.classical import measurement
+    from gnomon.hpm.stat.monitor import Monitor, Watched
+
+    chosen = _chosen(arguments, settings())
+    apart = _keeps_groups_apart(chosen.aggregate)
+    choice = _choice(arguments, chosen)
+    host = this_host()
+    options = Options(tool="hpmstat", formulas=chosen.formulas, every_usage_row=True, parts=apart)
+
+    def report(sample: Sample, width: int, styled: bool) -> str:
+        own = options._replace(width=width, styled=styled)
+        return text([measurement(sample, monitor, choice)], host, own) + "\n"
+
+    name = chosen.name
+    if name and chosen.unique:
+        from gnomon.hpm.naming import unique
+
+        name = unique(name, process=os.getpid(), clock=_CLOCK)
+    slice_ns = chosen.slice_ms * 1_000_000
+    with closing(Monitor(choice, Watched(), slice_ns)) as monitor, Ending() as ending:
+        reports = Reports(name, report, prints=not (chosen.silent and name))
+        is_cut = rounds(monitor, period_ns, count, reports.tell, ending)
+    reports.end(monitor.totals.summary() if is_cut and monitor.number > 1 else None)
+    return 0
+
+
+def _chosen(arguments: argparse.Namespace, chosen: Settings) -> Settings:
+    """Return the settings with the options in the place of variables."""
+    for option, given in (
+        ("-o", arguments.output),
+        ("-g", arguments.group),
+        ("-e", arguments.event),
+    ):
+        if given == "":
+            raise UsageError(f"{option} '': name something, or leave {option} out")
+    by_name = arguments.group is None and arguments.event is not None
+    return chosen._replace(
+        name=chosen.name if arguments.output is None else arguments.output,
+        unique=chosen.unique or arguments.unique,
+        silent=chosen.silent or arguments.no_terminal,
+        formulas=chosen.formulas or arguments.formulas,
+        groups="" if by_name else chosen.groups if arguments.group is None else arguments.group,
+        events=chosen.events if arguments.event is None else arguments.event,
+        aggregate=chosen.aggregate if arguments.plugin is None else arguments.plugin,
+    )
+
+
+def _keeps_groups_apart(plugin: str) -> bool:
+    """Return whether a plug-in shows each group by itself.
+
+    Raises:
+        UsageError: it aggregates over tasks, of which there are none here.
+    """
+    known = _LOCAL.get(plugin.removesuffix(".so"))
+    if known is None:
+        raise UsageError(
+            f"-a {plugin}: hpmstat watches one machine and has no tasks to aggregate over; it "
+            "takes mirror and loc_merge"
+        )
+    return known
+
+
+def _choice(arguments: argparse.Namespace, chosen: Settings) -> Choice:
+    """Return what is to be counted.
+
+    Raises:
+        GuideError: there is no such group.
+        EventNameError: a name is wrong.
+    """
+    from gnomon.hpm.stat.choice import choose
+
+    words = [word.strip() for word in chosen.groups.split(",")] if chosen.groups else []
+    by_name = arguments.event is not None or not words
+    events = [chosen.events] if chosen.events and by_name else []
+    try:
+        return choose(events, words, machine=True)
+    except UsageError as error:
+        if "no group" not in str(error):
+            raise
+        guide = "hpmstat ERROR - pm_set_program_mygroup:\npm_api : event group ID is invalid"
+        raise GuideError(guide, f"{error}; hpmstat -l lists them") from None

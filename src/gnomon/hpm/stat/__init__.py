@@ -1,0 +1,1 @@
+"""Watching a machine: `gnomon stat` and `hpmstat`."""

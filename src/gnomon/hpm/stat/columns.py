@@ -1,0 +1,239 @@
+"""The columns of the table: which there are for what is counted, and which of them fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
+from typing import NamedTuple
+
+from gnomon.counters.component import EventInfo
+from gnomon.hpm.stat.choice import Choice
+from gnomon.hpm.stat.rows import CGROUP, MACHINE, PROCESS, Row
+from gnomon.hpm.stat.vitals import CPU_TIMES
+from gnomon.layout import heading
+from gnomon.metrics.derived import MetricValue
+from gnomon.model.value import Value
+
+Cell = Callable[[Mapping[str, Value], Mapping[str, MetricValue], float], float | None]
+"""What a column shows of a row: of its values and metrics by name, and the interval's seconds."""
+
+_SI = ("", "k", "M", "G", "T", "P", "E")
+_BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+
+
+class Column(NamedTuple):
+    """One column.
+
+    Attributes:
+        head: the lines of its heading.
+        cell: what it shows of a row.
+        unit: "%", "bytes" or "" for how numbers are written.
+        rank: those with the highest go first where the room is short.
+        name: the event or metric in full, for what is said of columns without room.
+        above: what stands above it and its neighbours that have the same.
+    """
+
+    head: tuple[str, ...]
+    cell: Cell
+    unit: str = ""
+    rank: int = 0
+    name: str = ""
+    above: str = ""
+
+    @property
+    def width(self) -> int:
+        """How many characters it takes."""
+        return max(_WIDTHS.get(self.unit, 5), *map(len, self.head))
+
+
+_WIDTHS = {"%": 3, "n": 2, "bytes": 6}
+
+
+def shown(number: float | None, unit: str) -> str:
+    """Return a number in at most six characters: 7, 1234, 12.3k, 4.56M; "-" for none."""
+    if number is None or not isfinite(number):
+        return "-"
+    if unit == "%":
+        return f"{number:.0f}"
+    step, prefixes = (1024, _BINARY) if unit == "bytes" else (1000, _SI)
+    size = abs(number)
+    if size < 9999.5 and unit != "bytes":
+        if size < 9.995 and number != int(number):
+            return f"{number:.2f}".rstrip("0").rstrip(".")
+        return f"{number:.0f}"
+    at = 0
+    while size >= step * 0.9995 and at < len(prefixes) - 1:
+        size /= step
+        at += 1
+    digits = 0 if size >= 99.95 or not at else 1 if size >= 9.995 else 2
+    sign = "-" if number < 0 else ""
+    return f"{sign}{size:.{digits}f}{prefixes[at]}"
+
+
+def _share(name: str) -> Cell:
+    """Return a CPU time as a share of all of a row's CPU time, in percent."""
+
+    def cell(values: Mapping[str, Value], _: Mapping[str, MetricValue], __: float) -> float | None:
+        whole = 0.0
+        for one in CPU_TIMES:
+            whole += (values[one].value or 0) if one in values else 0
+        own = values[name].value if name in values else None
+        return 100 * own / whole if own is not None and whole else None
+
+    return cell
+
+
+def _cpus(name: str) -> Cell:
+    """Return a CPU time as percent of one CPU."""
+    rate = _rate(name)
+
+    def cell(values: Mapping[str, Value], m: Mapping[str, MetricValue], s: float) -> float | None:
+        number = rate(values, m, s)
+        return None if number is None else 100 * number
+
+    return cell
+
+
+def _rate(name: str) -> Cell:
+    def cell(values: Mapping[str, Value], _: Mapping[str, MetricValue], s: float) -> float | None:
+        value = values.get(name)
+        number = value.value if value is not None else None
+        if number is None or value is None:
+            return None
+        return number / (s * 1e9 if value.unit == "ns" else s)
+
+    return cell
+
+
+def _present(name: str) -> Cell:
+    def cell(values: Mapping[str, Value], _: Mapping[str, MetricValue], __: float) -> float | None:
+        return values[name].value if name in values else None
+
+    return cell
+
+
+def _metric(name: str) -> Cell:
+    def cell(_: Mapping[str, Value], metrics: Mapping[str, MetricValue], __: float) -> float | None:
+        return metrics[name].value if name in metrics else None
+
+    return cell
+
+
+def _by_default(kind: str) -> list[Column]:
+    """Return the columns of a row where nobody said what to count."""
+
+    def column(above: str, head: str, cell: Cell, unit: str = "", rank: int = 0) -> Column:
+        return Column((head,), cell, unit, rank, f"{above} {head}", above)
+
+    found: list[Column] = []
+    if kind == MACHINE:
+        found += [
+            column("tasks", "r", _present("proc.runnable"), "n", 1),
+            column("tasks", "b", _present("proc.blocked"), "n", 2),
+        ]
+    if kind in (CGROUP, PROCESS):
+        found += [
+            column("CPU %", "us", _cpus("proc.user_time"), "%"),
+            column("CPU %", "sy", _cpus("proc.system_time"), "%"),
+            column("", "memory", _present("proc.resident_memory"), "bytes", 2),
+        ]
+    else:
+        found += [
+            column("CPU %", head, _share(name), "%")
+            for head, name in zip(("us", "sy", "id", "wa", "st"), CPU_TIMES, strict=True)
+        ]
+    found += [
+        column("hardware, per second", "IPC", _metric("ipc"), "", 1),
+        column("hardware, per second", "Minst", _metric("mips"), "", 2),
+        column("hardware, per second", "cmiss", _rate("cache-misses"), "", 3),
+        column("hardware, per second", "bmiss", _rate("branch-misses"), "", 4),
+        column("per second", "cs", _rate("context-switches"), "", 1),
+    ]
+    if kind == MACHINE:
+        found.append(column("per second", "in", _rate("proc.interrupts"), "", 2))
+    found += [
+        column("per second", "migr", _rate("cpu-migrations"), "", 5),
+        column("per second", "fault", _rate("page-faults"), "", 2),
+        column("per second", "major", _rate("major-faults"), "", 6),
+    ]
+    if kind == MACHINE:
+        found += [
+            column("disk B/s", "read", _rate("io:::disk_read_bytes"), "bytes", 3),
+            column("disk B/s", "write", _rate("io:::disk_write_bytes"), "bytes", 3),
+            column("net B/s", "in", _rate("network:::rx_bytes"), "bytes", 4),
+            column("net B/s", "out", _rate("network:::tx_bytes"), "bytes", 4),
+            column("memory", "free", _present("proc.available_memory"), "bytes", 7),
+        ]
+    return found
+
+
+def columns(
+    choice: Choice, kind: str, rows: Sequence[Row], infos: Mapping[str, EventInfo]
+) -> list[Column]:
+    """Return the columns for what was asked for.
+
+    Args:
+        choice: what is counted.
+        kind: what most rows are of.
+        rows: of the first interval, whose metrics say which there are.
+        infos: what each event is.
+    """
+    have = {value.event for row in rows for value in row.values}
+    metrics = {one.name: one for row in rows for one in row.metrics}
+    if choice.is_default:
+        values = {value.event: value for row in rows for value in row.values}
+        return [one for one in _by_default(kind) if one.cell(values, metrics, 1.0) is not None]
+    wanted = [name for group in choice.groups for name in _metrics_of(group.number, group.name)]
+    found = []
+    order = [name for name in dict.fromkeys(wanted) if name in metrics]
+    order += [name for name in metrics if name not in order]
+    for rank, name in enumerate(choice.names):
+        if name in have or name in infos:
+            found.append(_of_event(name, infos, rank if not choice.groups else 100 + rank))
+    found += [_of_metric(metrics[name], 50 + rank) for rank, name in enumerate(order)]
+    return found
+
+
+def _metrics_of(number: int, name: str) -> tuple[str, ...]:
+    from gnomon.metrics import users
+
+    for group in users.groups():
+        if (group.number, group.name) == (number, name):
+            return group.metrics
+    return ()
+
+
+def _of_event(name: str, infos: Mapping[str, EventInfo], rank: int) -> Column:
+    info = infos.get(name)
+    gauge = info is not None and info.gauge
+    unit = info.unit if info is not None else ""
+    lines = heading(name)
+    if not gauge:
+        lines.append(f"{'B' if unit == 'bytes' else 's' if unit in ('ns', 's') else unit}/s")
+    elif unit:
+        lines.append(unit)
+    cell = _present(name) if gauge else _rate(name)
+    return Column(tuple(lines), cell, "bytes" if unit == "bytes" else "", rank, name)
+
+
+def _of_metric(metric: MetricValue, rank: int) -> Column:
+    lines = [line.rstrip("_") for line in heading(metric.name.replace("_", "-"))]
+    lines = [line.rstrip("-") for line in lines]
+    unit = metric.unit if len(metric.unit) <= 8 else ""
+    lines += [unit] if unit else []
+    kind = "bytes" if metric.unit in ("bytes", "bytes/s") else ""
+    return Column(tuple(lines), _metric(metric.name), kind, rank, metric.name)
+
+
+def fitting(found: Sequence[Column], room: int) -> tuple[list[Column], list[Column]]:
+    """Return the columns that fit side by side into so many characters, and the others.
+
+    At least one fits. Those of the highest rank go first, of equals the last.
+    """
+    kept = list(found)
+    left: list[Column] = []
+    while len(kept) > 1 and sum(column.width + 1 for column in kept) > room:
+        highest = max(column.rank for column in kept)
+        at = max(i for i, column in enumerate(kept) if column.rank == highest)
+        left.append(kept.pop(at))
+    return kept, left
