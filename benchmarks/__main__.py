@@ -11,6 +11,7 @@ from pathlib import Path
 
 from benchmarks import (
     clocks,
+    compare,
     emulated,
     leaks,
     ranks,
@@ -34,6 +35,7 @@ BENCHMARKS = {
     "emulated": ("CPU time of emulated counting, beside Valgrind", emulated.run),
     "ranks": ("one report for all tasks of an MPI job", ranks.run),
     "stat": ("watching all CPUs every second, beside perf stat and vmstat", stat.run),
+    "compare": ("slow-downs found and false alarms in measured noise", compare.run),
     "throughput": ("programs that fork and call the kernel a lot, while counted", throughput.run),
 }
 
