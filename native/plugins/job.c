@@ -197,6 +197,8 @@ static int inherit(char why[PATH_MAX])
 		return -EBADF;
 	}
 	made.here = (int)fd;
+	if (getenv("HPM_JOB_HURRY"))
+		hpm_job_hurry();
 	made.process = getpid();
 	made.is_one_node = made.launch.local_tasks != made.launch.tasks && !made.launch.is_common &&
 			   !getenv("HPM_AGGREGATE_DIR");
@@ -298,6 +300,8 @@ void hpm_job_leave(struct hpm_job *of, int is_short)
 
 void hpm_job_end(void)
 {
-	if (job.process == getpid())
+	char why[PATH_MAX];
+
+	if (job.process == getpid() || (!has_left && !inherit(why)))
 		hpm_job_leave(&job, 1);
 }

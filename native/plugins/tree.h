@@ -24,6 +24,9 @@ struct hpm_gaps {
 void hpm_gaps_add(struct hpm_gaps *gaps, int first, int last, int is_in, const char *why);
 void hpm_gaps_join(struct hpm_gaps *gaps, const struct hpm_gaps *other);
 
+/* The lowest task first; the texts stay those of `gaps`. Returns how many there are. */
+int hpm_gaps_list(const struct hpm_gaps *gaps, hpm_gap list[HPM_GAPS_MAX]);
+
 /* What goes up and down: a blob, and what is missing in it. */
 struct hpm_load {
 	int has_blob;

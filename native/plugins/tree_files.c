@@ -35,6 +35,8 @@
 /* Locks are looked at no more often than that. */
 #define LOOK_EVERY (10 * NS_PER_MS)
 
+#define BEAT_EVERY (100 * NS_PER_MS)
+
 struct files {
 	struct hpm_job *job;
 	int64_t begun_ns; /* this round, for which the task has come */
@@ -135,13 +137,20 @@ static int exists(hpm_tree *tree, const char *name)
 	return !faccessat(files_of(tree)->job->folder, name, F_OK, AT_SYMLINK_NOFOLLOW);
 }
 
-/* What other nodes made is seen once the directory has been opened anew (NFS). */
+/*
+ * What other nodes made is seen once the directory has been opened anew (NFS). And hpmcount, whose
+ * child this may be, is shown that it is alive and waits.
+ */
 static void refresh(const struct hpm_job *job)
 {
+	static int64_t beaten;
+	const int64_t now = hpm_now_ns();
 	const int fd = openat(job->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (fd >= 0)
 		close(fd);
+	if (now - beaten > BEAT_EVERY && !futimens(job->here, NULL))
+		beaten = now;
 }
 
 /* --- for how long ----------------------------------------------------------------------------- */

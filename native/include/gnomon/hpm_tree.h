@@ -118,7 +118,9 @@ HPM_TREE_API int hpm_reduction_run(const hpm_reduction *reduction, int n, hpm_ev
  * is no launcher, or it started one task only. where: the job's directory, or why there is none.
  *
  * A child that aggregates for its parent gets the descriptor and both in its environment:
- * HPM_JOB_FD=number, HPM_JOB_DIR=where.
+ * HPM_JOB_FD=number, HPM_JOB_DIR=where; what became of the program, if it did not end well, by
+ * HPM_JOB_OUTCOME="killed by SIGSEGV" or "status 3"; and HPM_JOB_HURRY=1 if hpm_job_hurry() is to
+ * be called. While the child waits for others, the time of the descriptor's file goes on.
  */
 HPM_TREE_API int hpm_job_join(const char *purpose, char *where, size_t size);
 
