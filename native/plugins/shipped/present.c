@@ -9,8 +9,17 @@
 /* In a heading; hpm_data_item.tasks has more. */
 #define RANGES_SHOWN 16
 
-/* What a plug-in gives belongs to the program until its end. */
+/* What a plug-in gives belongs to the program until its end; the items are from malloc(3). */
 static struct ranks_arena given;
+static hpm_data_item *given_items;
+
+static hpm_data_item *new_items(size_t n)
+{
+	given_items = calloc(n + 1, sizeof(*given_items));
+	if (!given_items)
+		given.is_full = 1;
+	return given_items;
+}
 
 /* --- values ----------------------------------------------------------------------------------- */
 
@@ -262,7 +271,7 @@ static int print_group(const struct ranks_plan *plan, const struct ranks_total *
 {
 	const size_t n = (size_t)group->n_items;
 	const struct ranks_item **sorted = ranks_take(&given, n, sizeof(*sorted));
-	hpm_data_item *items = ranks_take(&given, n, sizeof(*items));
+	hpm_data_item *items = new_items(n);
 
 	if (!sorted || !items)
 		return ENOMEM;
@@ -285,7 +294,7 @@ static int print_group(const struct ranks_plan *plan, const struct ranks_total *
 static int print_own(int n, const hpm_data_item *in, const char *why, int *n_out,
 		     hpm_event_vector *out)
 {
-	hpm_data_item *items = ranks_take(&given, (size_t)n, sizeof(*items));
+	hpm_data_item *items = new_items((size_t)n);
 
 	if (!items)
 		return ENOMEM;
