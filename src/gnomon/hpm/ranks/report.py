@@ -161,7 +161,7 @@ def _usage_row(field: EventInfo, item: Item) -> _Row:
             minimum=spread.minimum * 1024, maximum=spread.maximum * 1024,
             deviation=spread.deviation * 1024,
         )  # fmt: skip
-    unit = "bytes" if is_kib else field.unit
+    unit = "bytes" if is_kib else printable(field.unit)
     if not has_value(field):
         return _Row(name, quantity(None, unit), "", "", "", "")
     return _row(name, value, unit, spread, item, "")
@@ -178,7 +178,8 @@ def _event_row(event: EventInfo, item: Item) -> _Row:
         "of whole nodes, not only the program" if event.flags & IS_NODE_WIDE else "",
         f"counted {100 * event.running_s / event.enabled_s:.1f} % of the time" if scaled else "",
     )
-    return _row(printable(event.name), event.value, event.unit, event.spread, item, remark)
+    unit = printable(event.unit)
+    return _row(printable(event.name), event.value, unit, event.spread, item, remark)
 
 
 def _row(
