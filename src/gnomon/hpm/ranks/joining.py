@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import fcntl
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
+
+from gnomon.hpm.ranks.child import ABOVE
 
 _ROOM = 4096
 _LIBRARY = "libhpm_plugin.so.0"
@@ -52,6 +55,8 @@ def join(folder: Path) -> tuple[Joined | None, str]:
     fd = found.hpm_job_join(b"count", where, ctypes.c_size_t(_ROOM))
     said = os.fsdecode(where.value)
     if fd >= 0:
+        # The lock is held by this one as well, and no other descriptor of a child has its number.
+        fd = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, ABOVE)
         return Joined(fd, {"HPM_JOB_FD": str(fd), "HPM_JOB_DIR": said}), ""
     if -fd == errno.ENODATA:
         return None, ""
