@@ -40,6 +40,7 @@ static struct {
 	aggregate *aggregate;
 	struct hpm_script script; /* without a name where it is in C */
 	int has_job;		  /* it puts together what the tasks of a job measured */
+	int is_missing;		  /* it was asked for, and cannot be had */
 	int job;		  /* the descriptor by which this task is known; -1: none */
 	char where[PATH_MAX];
 	end *end;
@@ -151,12 +152,14 @@ static void load(const char *name)
 	if (!plugin.library && (!strcmp(name, "mirror.so") || !strcmp(name, "mirror")))
 		return;
 	if (!plugin.library) {
+		plugin.is_missing = 1;
 		hpm_error(NULL, HPM_BAD_PLUGIN, "Dynamic link error at dlopen():\n%s",
 			  first[0] ? first : dlerror());
 		return;
 	}
 	found = symbol("aggregator");
 	memcpy(&plugin.aggregate, &found, sizeof(found));
+	plugin.is_missing = !found;
 }
 
 static void *function_of(void *library, const char *name)
@@ -318,7 +321,7 @@ enum hpm_verdict hpm_aggregate(const struct hpm_header *header, int is_child, in
 	*out = items;
 	/* A child that was forked is no task of the job: it writes its own. */
 	if ((!call.function && !plugin.script.name) || (is_child && plugin.has_job))
-		return HPM_AS_IT_IS;
+		return plugin.is_missing ? HPM_NOT_AGGREGATED : HPM_AS_IT_IS;
 	if (!call.function)
 		return run_script(header, n, items, n_out, out);
 	if (hpm_copy_items(n, items, &given)) {
