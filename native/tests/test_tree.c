@@ -591,6 +591,7 @@ static void processes_of_one_task(void)
 	for (int i = 0; i < 5; i++)
 		turns |= 1 << found[i].n;
 	CHECK_EQ(turns, 31);
+	remove_job();
 }
 
 int main(int n_arguments, char **argument)
