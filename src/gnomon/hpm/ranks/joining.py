@@ -6,13 +6,16 @@ import ctypes
 import errno
 import fcntl
 import os
-from collections.abc import Mapping
+import signal
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 from gnomon.hpm.ranks.child import ABOVE
 
 _ROOM = 4096
+_ENDED = "ended."
 _LIBRARY = "libhpm_plugin.so.0"
 
 
@@ -26,6 +29,52 @@ class Joined(NamedTuple):
 
     fd: int
     variables: Mapping[str, str]
+
+    def end_others(self) -> None:
+        """End the other tasks on this node, as the launcher would, but without its haste.
+
+        A launcher that kills the job when this process ends would lose what the others counted,
+        and they may wait for this task's program for ever.
+        """
+        mark = self._folder / f"{_ENDED}{os.getpid()}"
+        with suppress(OSError):
+            mark.touch(mode=0o600)
+        for pid, pidfd in self._others():
+            with suppress(OSError):
+                if self._is_task(pid):
+                    signal.pidfd_send_signal(pidfd, signal.SIGTERM)
+            os.close(pidfd)
+
+    def was_ended(self) -> bool:
+        """Return whether another task has ended this one, and not the launcher."""
+        try:
+            return any(path.name.startswith(_ENDED) for path in self._folder.iterdir())
+        except OSError:
+            return False
+
+    @property
+    def _folder(self) -> Path:
+        return Path(self.variables["HPM_JOB_DIR"])
+
+    def _others(self) -> Iterator[tuple[int, int]]:
+        """Yield the processes that hold locks of the same kind as ours, with descriptors."""
+        try:
+            lines = Path("/proc/locks").read_text().splitlines()
+        except OSError:
+            return
+        found = {int(words[4]) for line in lines if "FLOCK" in (words := line.split())}
+        for pid in sorted(found - {os.getpid()}):
+            with suppress(OSError, ValueError):
+                yield pid, os.pidfd_open(pid)
+
+    def _is_task(self, pid: int) -> bool:
+        """Return whether a process has a file of the job's directory open, as its tasks have."""
+        begin = f"{self._folder}/"
+        for link in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(OSError):
+                if str(link.readlink()).startswith(begin):
+                    return True
+        return False
 
     def beats(self) -> int:
         """Return something that changes while a child of this task waits for others."""
