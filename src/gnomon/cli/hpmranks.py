@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from gnomon.hpm.ranks.items import RankFile
 
 _PATIENCE_S = 5.0
+_OTHERS_REPORT_S = 3.0
 
 
 def count(arguments: argparse.Namespace, command: Sequence[str], name: str) -> int:
@@ -77,6 +78,8 @@ def count(arguments: argparse.Namespace, command: Sequence[str], name: str) -> i
                 output.deliver([one])
             elif made.file is not None:
                 _deliver(output, made.file._replace(exit_status=one.exit_status or 0))
+    if joined is not None:
+        joined.leave(_OTHERS_REPORT_S if one.exit_status else 0.0)
     return finish(one.exit_status, one.signal)
 
 
