@@ -217,7 +217,8 @@ static int print_task(struct replay *replay, int task,
 		failed = print(&made, replay->why);
 		replay->failed = failed;
 	}
-	if (out != items.item)
+	/* What a plug-in gives is its own, and stays. */
+	if (rank->is_out)
 		free(out);
 	hpm_items_release(&items);
 	return failed;

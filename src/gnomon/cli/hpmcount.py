@@ -172,12 +172,11 @@ def wanted(
         GuideError: there is no such group.
         EventNameError: a name is wrong.
     """
-    from gnomon.counters.resolve import resolve
     from gnomon.hpm import analyse, grouped
 
     extra = [chosen.events] if chosen.events and arguments.event is not None else []
     if not chosen.groups and chosen.events:
-        return (), resolve([chosen.events])
+        return (), analyse.wanted([chosen.events])
     words = [word.strip() for word in chosen.groups.split(",")] if chosen.groups else []
     try:
         groups = grouped.wanted_groups(words or [str(analyse.DEFAULT_GROUP)], extra)

@@ -383,7 +383,8 @@ def unavailable_lines(unavailable: Sequence[Unavailable], width: int, style: Sty
     for (reason, remedy), events in by_cause.items():
         lines += filled(", ".join(events), width, "  ", "  ")
         lines += filled(f"why     {reason}", width, "    ", "            ")
-        lines += filled(f"remedy  {remedy}", width, "    ", "            ")
+        if remedy:
+            lines += filled(f"remedy  {remedy}", width, "    ", "            ")
     return [*lines, ""]
 
 

@@ -20,10 +20,12 @@ from gnomon.errors import GnomonError
 if TYPE_CHECKING:
     from gnomon.hpm.program import Signals
 
-# Above those that a child has by number.
-_ABOVE = 16
+ABOVE = 16
+"""Descriptors from here on a child may have by the same number."""
+
 _MOST_SAID = 1 << 16
-_CHANGES_FD = 3
+CHANGES_FD = 3
+"""A child's descriptor for changes of the environment."""
 
 
 class Ended(NamedTuple):
@@ -96,7 +98,7 @@ def run(
         environment: its variables.
         given: its standard input.
         clock: when it is killed.
-        kept: descriptors that it gets by the same number.
+        kept: descriptors from `ABOVE` on that it gets by the same number.
         signals: ours, which are passed on to it; SIGTERM makes it hurry.
 
     Raises:
@@ -106,7 +108,7 @@ def run(
     try:
         for name in ("in", "out", "err", "changes"):
             made = os.memfd_create(f"gnomon-plugin-{name}", os.MFD_CLOEXEC)
-            files.append(fcntl.fcntl(made, fcntl.F_DUPFD_CLOEXEC, _ABOVE))
+            files.append(fcntl.fcntl(made, fcntl.F_DUPFD_CLOEXEC, ABOVE))
             os.close(made)
         _write(files[0], given)
         os.lseek(files[0], 0, os.SEEK_SET)
@@ -124,7 +126,7 @@ def run(
 def _spawned(
     words: Sequence[str], environment: Mapping[str, str], files: Sequence[int], kept: Sequence[int]
 ) -> int:
-    targets = zip(files, (0, 1, 2, _CHANGES_FD), strict=True)
+    targets = zip(files, (0, 1, 2, CHANGES_FD), strict=True)
     actions: list[tuple[int, int, int]] = [(os.POSIX_SPAWN_DUP2, fd, to) for fd, to in targets]
     for fd in kept:
         os.set_inheritable(fd, True)

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from gnomon.hpm.ranks.child import ABOVE
+
 _ROOM = 4096
-_ABOVE = 16
 _LIBRARY = "libhpm_plugin.so.0"
 
 
@@ -54,9 +55,9 @@ def join(folder: Path) -> tuple[Joined | None, str]:
     fd = found.hpm_job_join(b"count", where, ctypes.c_size_t(_ROOM))
     said = os.fsdecode(where.value)
     if fd >= 0:
-        # Children have files of their own at the lowest numbers.
-        above = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _ABOVE)
-        return Joined(above, {"HPM_JOB_FD": str(above), "HPM_JOB_DIR": said}), ""
+        # The lock is held by this one as well, and no other descriptor of a child has its number.
+        fd = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, ABOVE)
+        return Joined(fd, {"HPM_JOB_FD": str(fd), "HPM_JOB_DIR": said}), ""
     if -fd == errno.ENODATA:
         return None, ""
     return None, said or os.strerror(-fd)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from math import isfinite
 
@@ -23,6 +24,12 @@ from gnomon.hpm.sheets import (
     opened,
 )
 
+# What XML must have, and an aggregator may have left out.
+_NAMELESS = "_"
+_NO_TOKEN = re.compile(r"[^A-Za-z0-9_.:-]")
+# Of what a date can be, with a margin for time zones.
+_LAST_MOMENT = 2.0**37
+
 _Fields = dict[str, str | int | float | None]
 
 
@@ -32,11 +39,10 @@ def viz(tool: str, host: Host, file: RankFile) -> str:
         '<?xml version="1.0" encoding="UTF-8"?>',
         opened("hpm", {"version": 1, "producer": tool, "release": __version__}),
         "  " + opened("run", {
-            "program": file.program, "host": file.host or host.name,
+            "program": file.program or _NAMELESS, "host": file.host or host.name,
             "process": file.process if file.process > 0 else None, "task": _known(file.task),
-            "started": moment(file.started if isfinite(file.started) else 0.0),
-            "stopped": moment(file.stopped) if isfinite(file.stopped) else None,
-            "wall_seconds": file.wall_s if file.wall_s >= 0 else None,
+            "started": _moment(file.started) or _moment(0.0), "stopped": _moment(file.stopped),
+            "wall_seconds": _seconds(file.wall_s),
             "exit_status": _known(file.exit_status), "events": file.events,
             "cpu": host.cpu_model, "cpus": host.cpus, "system": host.kernel,
         }),
@@ -46,7 +52,10 @@ def viz(tool: str, host: Host, file: RankFile) -> str:
     for item in file.items:
         if item.is_rusage and item.data:
             lines.append("  " + opened("usage", {"task": _known(item.mpi_task_id), **_tasks(item)}))
-            lines += ("    " + empty("field", _of_field(field)) for field in item.data)
+            for field in item.data:
+                fields = _of_field(field)
+                fields["name"] = _NO_TOKEN.sub("_", field.name) or _NAMELESS
+                lines.append("    " + empty("field", fields))
             lines.append("  </usage>")
     sections: list[list[Item]] = []
     for item in file.items:
@@ -116,7 +125,7 @@ def _values(item: Item, file: RankFile) -> list[str]:
         lines.append("      " + empty("time", fields))
     for event in item.data:
         fields = _of_event(event)
-        fields = {"name": fields.pop("name"), "component": event.component, **fields}
+        fields = {"name": fields.pop("name") or _NAMELESS, "component": event.component, **fields}
         if has_value(event) and event.flags & IS_NODE_WIDE:
             fields["scope"] = "node"
         lines.append("      " + empty("event", fields))
@@ -134,7 +143,8 @@ def _values(item: Item, file: RankFile) -> list[str]:
 def _section(item: Item) -> Attributes:
     return {
         "kind": "region" if item.instr_id > 0 else "program", "id": max(item.instr_id, 0),
-        "label": item.label, "file": item.file, "line": item.line if item.line > 0 else None,
+        "label": item.label or _NAMELESS, "file": item.file,
+        "line": item.line if item.line > 0 else None,
         "parent": item.parent_id if item.parent_id > 0 else None,
         "thread": item.thread_id if item.thread_id > 0 else None,
         "process": item.process_id if item.process_id > 0 else None,
@@ -159,8 +169,8 @@ def _of_event(event: EventInfo) -> _Fields:
         return {"name": event.name, "unit": event.unit, "reason": reason}
     return {
         "name": event.name, "value": event.value, "unit": event.unit, "how": how_of(event).value,
-        "enabled_seconds": event.enabled_s if event.enabled_s >= 0 else None,
-        "running_seconds": event.running_s if event.running_s >= 0 else None,
+        "enabled_seconds": _seconds(event.enabled_s),
+        "running_seconds": _seconds(event.running_s),
         "modes": domain_of(event).value, "description": event.description,
         **_spread(event.spread),
     }  # fmt: skip
@@ -177,14 +187,22 @@ def _spread(spread: Spread | None) -> _Fields:
     if spread is None:
         return {}
     return {
-        "with_value": spread.n,
+        "with_value": _known(spread.n),
         "minimum": spread.minimum,
         "minimum_task": _known(spread.min_task),
         "maximum": spread.maximum,
         "maximum_task": _known(spread.max_task),
         "deviation": spread.deviation,
-        "bins": " ".join(map(str, spread.bins)),
+        "bins": " ".join(str(max(n, 0)) for n in spread.bins),
     }
+
+
+def _seconds(span: float) -> float | None:
+    return abs(span) if span >= 0 else None
+
+
+def _moment(seconds: float) -> str | None:
+    return moment(seconds) if 0 <= seconds < _LAST_MOMENT else None
 
 
 def _known(number: int) -> int | None:

@@ -25,7 +25,7 @@ from gnomon.hpm.stat.rows import (
 )
 from gnomon.hpm.stat.topology import places
 from gnomon.hpm.stat.vitals import CgroupVitals, MachineVitals, Numbers, ProcessVitals
-from gnomon.model.value import Scope, Unavailable, Value
+from gnomon.model.value import Scope, Unavailable
 from gnomon.units import printable
 
 
