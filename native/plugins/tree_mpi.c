@@ -193,14 +193,20 @@ static int parent(const hpm_tree *tree)
 
 /* --- whether all are there -------------------------------------------------------------------- */
 
+/* Nodes that share nothing cannot agree by it. */
+static int has_common_folder(const hpm_tree *tree)
+{
+	return tree->job && !tree->job->is_one_node;
+}
+
 /* Says how to go on, if nobody has said it before; returns whether it is through MPI. */
 static int decide(const hpm_tree *tree, int is_mpi)
 {
 	char text[8];
 	ssize_t bytes;
 
-	/* Nodes that share nothing cannot agree; then each one's word is its own. */
-	if (!tree->job || tree->job->is_one_node)
+	/* Then each one's word is its own. */
+	if (!has_common_folder(tree))
 		return is_mpi;
 	if (!symlinkat(is_mpi ? "mpi" : "files", tree->job->folder, "way"))
 		return is_mpi;
@@ -217,7 +223,7 @@ static int look(hpm_tree *tree, int task)
 
 	if (mpi->is_agreed)
 		return 0;
-	if (tree->job && !tree->job->is_one_node) {
+	if (has_common_folder(tree)) {
 		if (readlinkat(tree->job->folder, "way", text, sizeof(text)) > 0) {
 			mpi->is_agreed = text[0] == 'm';
 			return mpi->is_agreed ? 0 : ENOTSUP;
@@ -247,13 +253,29 @@ static int await_word(hpm_tree *tree, int task, int kind)
 	return failed;
 }
 
+/* What others sent while it was open is taken: some MPIs complain of what nobody did. */
+static void drain(hpm_tree *tree)
+{
+	unsigned char *bytes;
+	size_t size;
+	int first, n = children(tree, &first);
+
+	for (int i = 0; i < n; i++)
+		if (!receive_bytes(tree, &bytes, &size, first + i, TAG_HERE, 0, NULL))
+			free(bytes);
+	if (tree->task && !receive_bytes(tree, &bytes, &size, parent(tree), TAG_GO, 0, NULL))
+		free(bytes);
+}
+
 static int meet(hpm_tree *tree)
 {
 	struct mpi *mpi = tree->state;
 	unsigned char word = 1;
-	int first, n = children(tree, &first), failed = 0;
+	int first, n = children(tree, &first), failed;
 
+	tree->came_ns = hpm_now_ns();
 	mpi->until_ns = hpm_now_ns() + mpi->timeout_ns;
+	failed = look(tree, tree->task);
 	for (int i = 0; !failed && i < n; i++)
 		failed = await_word(tree, first + i, TAG_HERE);
 	if (!failed && tree->task) {
@@ -261,9 +283,11 @@ static int meet(hpm_tree *tree)
 		if (!failed)
 			failed = await_word(tree, parent(tree), TAG_GO);
 	}
-	/* Whatever was decided, nobody below waits in vain. */
 	if (!tree->task && !failed && !decide(tree, 1))
 		failed = ENOTSUP;
+	/* Where the job's directory tells them, nothing is sent to who may never come. */
+	if (failed && has_common_folder(tree) && !decide(tree, 0))
+		return failed;
 	word = !failed;
 	for (int i = 0; i < n; i++)
 		if (send_bytes(tree, &word, 1, first + i, TAG_GO) && !failed)
@@ -378,6 +402,7 @@ int hpm_tree_open_mpi(hpm_tree *tree)
 		tree->job = NULL;
 	failed = meet(tree);
 	if (failed) {
+		drain(tree);
 		free(mpi);
 		tree->state = NULL;
 		tree->job = NULL;
