@@ -20,7 +20,7 @@ _LIMIT = 1.0
 
 
 def run(rounds: int) -> Table:  # noqa: ARG001
-    """Return the CPU time of programs that watch all CPUs, in percent of one core.
+    """Return the CPU time of an interval of programs that watch all CPUs, in microseconds.
 
     It is that of ten seconds, from between two intervals on, so that the start is not in it.
     """
@@ -36,17 +36,17 @@ def run(rounds: int) -> Table:  # noqa: ARG001
             [_GNOMON, "stat", "-A", "--json", "-e", _EIGHT, "1"],
         ),
     }
-    rows = [Row(name, role, _share(command)) for name, (role, command) in subjects.items()]
+    rows = [Row(name, role, _microseconds(command)) for name, (role, command) in subjects.items()]
     limits = [
-        verdict(row.name, row.value, _LIMIT, "% of a core")
+        verdict(row.name, row.value / 1e4, _LIMIT, "% of a core")
         for row in rows
         if row.name.startswith("gnomon")
     ]
-    return Table("stat", "% of a core", rows, limits)
+    return Table("stat", "us", rows, limits)
 
 
-def _share(command: list[str]) -> float:
-    """Return what a command that goes on takes of a core, in percent."""
+def _microseconds(command: list[str]) -> float:
+    """Return the CPU time that a command which goes on takes in a second."""
     nowhere = subprocess.DEVNULL
     process = subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere)
     try:
@@ -55,7 +55,7 @@ def _share(command: list[str]) -> float:
         time.sleep(_SECONDS)
         if process.poll() is not None:
             raise RuntimeError(f"{' '.join(command)}: ended by itself")
-        return 100 * (_cpu_seconds(process.pid) - before) / _SECONDS
+        return 1e6 * (_cpu_seconds(process.pid) - before) / _SECONDS
     finally:
         process.kill()
         process.wait()

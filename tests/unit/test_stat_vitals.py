@@ -57,7 +57,7 @@ def test_numbers_of_the_files(tmp_path: Path) -> None:
     assert vitals.read() == ({}, {})
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=400), st.binary(max_size=60), st.integers(0, len(STAT)))
 def test_rubbish_is_left_out(tmp_path: Path, rubbish: bytes, other: bytes, cut: int) -> None:
     """Truncated, huge or nonsensical: never an exception, never a negative number."""
