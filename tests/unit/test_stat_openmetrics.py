@@ -110,7 +110,7 @@ def test_what_has_gone_keeps_its_counts_and_loses_its_gauges() -> None:
     totals.add(Sample(1, 10, 10, 0.0, (row,)))
     names = {family.name for family in families(totals, infos, {})}
     assert {"gnomon_c", "gnomon_g", "gnomon_metric_ipc"} <= names
-    totals.add(Sample(2, 20, 10, 0.0, (row._replace(gap="ended", metrics=()),)))
+    totals.add(Sample(2, 20, 10, 0.0, (row._replace(gap="ended", derived=()),)))
     totals.add(Sample(3, 30, 10, 0.0, ()))
     left = {family.name: family for family in families(totals, infos, {})}
     assert "gnomon_c" in left
