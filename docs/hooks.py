@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 
-SCHEMA = re.compile(r"^<!-- schema: count -->$", re.MULTILINE)
+SCHEMA = re.compile(r"^<!-- schema: (count|interval) -->$", re.MULTILINE)
 OPTIONS = re.compile(r"^<!-- options: (\S+) -->$", re.MULTILINE)
 MEANINGS = re.compile(r"^<!-- presets: meanings -->$", re.MULTILINE)
 WIDTH = "92"
@@ -29,11 +29,12 @@ def command_help(command: str) -> str:
         os.environ.update(had)
 
 
-def count_schema() -> str:
-    """Return the JSON schema of `gnomon count --json`."""
-    from gnomon.hpm.document import SCHEMA as FILE
+def schema(name: str) -> str:
+    """Return the JSON schema of a whole measurement (`count`) or of an `interval`."""
+    from gnomon.hpm import document, intervals
 
-    return FILE.read_text(encoding="utf-8").rstrip()
+    file = {"count": document.SCHEMA, "interval": intervals.SCHEMA}[name]
+    return file.read_text(encoding="utf-8").rstrip()
 
 
 def preset_meanings() -> str:
@@ -50,5 +51,5 @@ def preset_meanings() -> str:
 def on_page_markdown(markdown: str, **_: object) -> str:
     """Return the page with every line that asks for something replaced by it."""
     markdown = MEANINGS.sub(lambda _match: preset_meanings(), markdown)
-    markdown = SCHEMA.sub(lambda _match: f"```json\n{count_schema()}\n```", markdown)
+    markdown = SCHEMA.sub(lambda match: f"```json\n{schema(match[1])}\n```", markdown)
     return OPTIONS.sub(lambda match: f"```text\n{command_help(match[1])}\n```", markdown)

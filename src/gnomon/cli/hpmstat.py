@@ -15,6 +15,7 @@ from gnomon.cli.parsing import HelpFormatter, add_presets_option, load_presets
 from gnomon.errors import GuideError, UsageError
 
 if TYPE_CHECKING:
+    from gnomon.cli.destinations import Rendered
     from gnomon.hpm.settings import Settings
     from gnomon.hpm.stat.choice import Choice
     from gnomon.hpm.stat.rows import Sample
@@ -122,9 +123,13 @@ def _watch(arguments: argparse.Namespace, period_ns: int, count: int) -> int:
     host = this_host()
     options = Options(tool="hpmstat", formulas=chosen.formulas, every_usage_row=True, parts=apart)
 
-    def report(sample: Sample, width: int, styled: bool) -> str:
-        own = options._replace(width=width, styled=styled)
-        return text([measurement(sample, monitor, choice)], host, own) + "\n"
+    def report(sample: Sample) -> Rendered:
+        made = measurement(sample, monitor, choice)
+
+        def rendered(width: int, styled: bool) -> str:
+            return text([made], host, options._replace(width=width, styled=styled)) + "\n"
+
+        return rendered
 
     name = chosen.name
     if name and chosen.unique:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from gnomon.counters.component import Event, RawCount
 from gnomon.counters.pmu import SYSFS, cpu_list
 from gnomon.counters.procfs import read_text
+from gnomon.errors import CountersLostError
 from gnomon.hpm.stat.place import Place
 from gnomon.model.value import Unavailable
 
@@ -86,7 +87,7 @@ class CpuPlaces:
         for cpu, place in self._places.items():
             try:
                 counts = place.take()
-            except OSError:
+            except (OSError, CountersLostError):
                 # It has just gone: the next look at which are online finds that out.
                 found[cpu] = NOTHING
                 continue

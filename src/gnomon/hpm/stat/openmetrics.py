@@ -45,6 +45,7 @@ _UNITS = {
     "Minstr/s": ("instructions_per_second", 1e6),
     "°C": ("celsius", 1.0),
 }
+_TYPES = ("counter", "gauge", "histogram", "summary", "untyped")
 _NO_NAME = re.compile(r"[^a-zA-Z0-9_]+")
 
 
@@ -169,7 +170,9 @@ def _name(event: str, unit: str) -> str:
     plain = _NO_NAME.sub("_", event.lower()).strip("_")
     for ending in ("_total", "_ns" if unit == "seconds" else "_total"):
         plain = plain.removesuffix(ending)
-    words = plain.split("_")
+    # Prometheus's own linter refuses names with the words that are types.
+    words = [f"{word}s" if word in _TYPES else word for word in plain.split("_")]
+    plain = "_".join(words)
     if unit and not plain.endswith(unit):
         if unit == "seconds" and words[-1] == "time" and len(words) > 1:
             plain = plain.removesuffix("_time")

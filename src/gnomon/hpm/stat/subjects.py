@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from gnomon.counters.component import Event, Granularity, RawCount, Target
 from gnomon.counters.parts import Parts
-from gnomon.counters.procfs import read_line
+from gnomon.counters.procfs import read_text
 from gnomon.errors import GnomonError
 from gnomon.hpm import cgroups
 from gnomon.hpm.cpus import why_forbidden
@@ -295,7 +295,8 @@ class ProcessSubject:
                 f"process {pid}: it cannot be watched: {error.strerror}; name a process, not one "
                 "of its threads"
             ) from None
-        self._program = read_line(f"/proc/{pid}/comm")
+        # A name may hold anything, also the end of a line.
+        self._program = (read_text(f"/proc/{pid}/comm") or "").removesuffix("\n")
         self._place = Place(Target(pid=pid, inherit=True), chosen.perf, chosen.turns)
         files = Parts(Target(pid=pid, inherit=True))
         refused = files.add(chosen.rest, strict=False) if chosen.rest else ()
