@@ -287,8 +287,8 @@ static int aggregate(const char *name)
 	hpm_outcome(&items, outcome, sizeof(outcome));
 	if (*outcome)
 		setenv("HPM_JOB_OUTCOME", outcome, 1);
-	if (items.program)
-		setenv("HPM_AGGREGATE_PROGRAM", items.program, 1);
+	/* Of what these items are, for one that keeps those of several programs apart. */
+	setenv("HPM_AGGREGATE_PROGRAM", items.program ? items.program : "", 1);
 	be_patient();
 	made = items;
 	made.n = 0;
