@@ -321,7 +321,7 @@ void hpm_folder_remove(const char *where, int folder, int task, int tasks, int a
 {
 	char path[PATH_MAX], gone[PATH_MAX + 32];
 	char *slash;
-	int top, lock;
+	int top, lock, is_locked = 0;
 
 	snprintf(path, sizeof(path), "%s", where);
 	slash = strrchr(path, '/');
@@ -332,8 +332,13 @@ void hpm_folder_remove(const char *where, int folder, int task, int tasks, int a
 	if (top < 0)
 		return;
 	lock = openat(top, "lock", O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-	if (lock >= 0 && !flock(lock, LOCK_EX | LOCK_NB) && is_still(path, top) &&
-	    is_deserted(top, folder, task, tasks, all)) {
+	/* Of two who leave at once the second must not give up because the first one looks. */
+	for (int i = 0; lock >= 0 && !is_locked && i < TRIES; i++) {
+		is_locked = !flock(lock, LOCK_EX | LOCK_NB);
+		if (!is_locked)
+			nanosleep(&(struct timespec){0, 1000000}, NULL);
+	}
+	if (is_locked && is_still(path, top) && is_deserted(top, folder, task, tasks, all)) {
 		snprintf(gone, sizeof(gone), "%s.gone.%d", path, (int)getpid());
 		if (!rename(path, gone)) {
 			remove_all(top, 1);

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from gnomon.hpm.measurement import Host, Measurement
     from gnomon.hpm.ranks.items import RankFile
 
+_PATIENCE_S = 5.0
+_OTHERS_REPORT_S = 3.0
+
 
 def count(arguments: argparse.Namespace, command: Sequence[str], name: str) -> int:
     """Count, let the plug-in aggregate, report; return the program's status, or end as it did.
@@ -64,13 +67,19 @@ def count(arguments: argparse.Namespace, command: Sequence[str], name: str) -> i
     with Output(chosen, options, group) as output:
         (one,) = measure()
         with Signals() as signals:
-            file = _of_task(one, group, own, this_host())
-            made = plugins.aggregated(plugin, file, seen, joined, signals, hurried=one.terminated)
+            was_ended = joined is not None and one.terminated and joined.was_ended()
+            file = _of_task(one, group, own, this_host(), was_ended)
+            made = plugins.aggregated(
+                plugin, file, seen, joined, signals,
+                hurried=one.terminated and not was_ended, patience_s=_patience_s(file),
+            )  # fmt: skip
             _pass_on(made)
             if made.complaint:
                 output.deliver([one])
             elif made.file is not None:
-                _deliver(output, made.file)
+                _deliver(output, made.file._replace(exit_status=one.exit_status or 0))
+    if joined is not None:
+        joined.leave(_OTHERS_REPORT_S if one.exit_status else 0.0)
     return finish(one.exit_status, one.signal)
 
 
@@ -103,15 +112,30 @@ def _apply(changes: plugins.Changes, seen: dict[str, str]) -> None:
                 environment[variable] = value
 
 
-def _of_task(one: Measurement, group: str, own: Job | None, host: Host) -> RankFile:
+def _patience_s(file: RankFile) -> float | None:
+    """Return how long the other tasks may go on once this task's program has ended as it did.
+
+    Launchers end a job when a task fails, because the others may wait for it for ever. They do so
+    when this process ends, which waits for the others.
+    """
+    if file.signal:
+        return 0.0
+    return _PATIENCE_S if file.exit_status > 0 else None
+
+
+def _of_task(
+    one: Measurement, group: str, own: Job | None, host: Host, was_ended: bool
+) -> RankFile:
     file = rank_file(
         one, group, task=own.task if own else None, size=own.tasks if own else None, host=host.name
     )
     if one.terminated and one.signal == signal.SIGTERM:
-        # The launcher ended the job: that is no fault of this task, whose counts are as good as
-        # those of the others.
-        note = "the launcher ended the job by SIGTERM: counts are those up to then"
-        file = file._replace(signal=0, notes="\n".join(filter(None, (file.notes, note))))
+        # That is no fault of this task, whose counts are as good as those of the others.
+        who = "another task failed, which" if was_ended else "the launcher"
+        note = f"{who} ended the job by SIGTERM: counts are those up to then"
+        file = file._replace(
+            signal=0, exit_status=0, notes="\n".join(filter(None, (file.notes, note)))
+        )
     return file
 
 

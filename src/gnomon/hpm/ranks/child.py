@@ -13,6 +13,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.errors import GnomonError
@@ -54,12 +55,19 @@ class Clock:
         hurried: that long from when SIGTERM came, if that is sooner.
         beats: returns something that changes with each sign of life: it waits for others, which
             is not its fault.
+        then: after so many seconds, what to do; from then on signs of life count no more.
     """
 
     def __init__(
-        self, seconds: float, hurried: float, beats: Callable[[], object] | None = None
+        self,
+        seconds: float,
+        hurried: float,
+        beats: Callable[[], object] | None = None,
+        then: tuple[float, Callable[[], None]] | None = None,
     ) -> None:
         self._seconds = seconds
+        self._then = then
+        self._then_at = time.monotonic() + then[0] if then else inf
         self._end = time.monotonic() + seconds
         self._hurried = hurried
         self._is_hurried = False
@@ -74,12 +82,21 @@ class Clock:
 
     def left(self) -> float:
         """Return the seconds that are left, 0 for none."""
+        if self._then is not None and time.monotonic() >= self._then_at:
+            act, self._then, self._then_at, self._beats = self._then[1], None, inf, None
+            self._end = time.monotonic() + self._seconds
+            act()
         if not self._is_hurried and self._beats and time.monotonic() > self._end:
             beat = self._beats()
             if beat != self._beat:
                 self._beat = beat
                 self._end = time.monotonic() + self._seconds
-        return max(self._end - time.monotonic(), 0.0)
+        return max(min(self._end, self._then_at) - time.monotonic(), 0.0)
+
+    @property
+    def is_up(self) -> bool:
+        """Whether its time is up."""
+        return self.left() <= 0 and time.monotonic() >= self._end
 
 
 def run(
@@ -158,7 +175,7 @@ def _awaited(pid: int, clock: Clock, signals: Signals | None) -> tuple[int, bool
             if signals is not None and signals.terminated:
                 clock.hurry()
             left = clock.left()
-            if not left:
+            if clock.is_up:
                 is_late = True
                 os.kill(pid, signal.SIGKILL)
                 break

@@ -37,6 +37,9 @@ _GRACE_S = 2.0
 _HURRIED_S = 0.6
 """Tasks that are not there 0.3 s after SIGTERM are missing; then the results have to be written."""
 
+_ENDED_S = 10.0
+"""For so long tasks that were ended by another have time to tell what they counted."""
+
 _MODULE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _PREFIX = "HPM ERROR - "
 _NOT_FOUND = "Dynamic link error"
@@ -128,6 +131,7 @@ def aggregated(
     signals: Signals | None = None,
     *,
     hurried: bool = False,
+    patience_s: float | None = None,
 ) -> Aggregated:
     """Return what a plug-in makes of what this task measured.
 
@@ -137,10 +141,16 @@ def aggregated(
         environment: the variables that the aggregator sees.
         joined: the job that this task is a part of; None without one.
         signals: ours, which are passed on to the plug-in's process.
-        hurried: SIGTERM has come.
+        hurried: the launcher has told this task to end.
+        patience_s: how long the others may go on before they are ended; None for any time.
     """
     seen = {**environment, **(joined.variables if joined else {})}
-    clock = child.Clock(_timeout_s(environment) + _GRACE_S, _HURRIED_S, joined and joined.beats)
+    beats = joined.beats if joined else None
+    then = (patience_s, joined.end_others) if joined and patience_s is not None else None
+    seconds = _timeout_s(environment) + _GRACE_S
+    if then:
+        seconds = min(seconds, _ENDED_S)
+    clock = child.Clock(seconds, _HURRIED_S, beats, then)
     if hurried:
         clock.hurry()
         seen["HPM_JOB_HURRY"] = "1"
