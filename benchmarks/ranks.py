@@ -29,7 +29,7 @@ _ROUNDS = 7
 
 
 def run(rounds: int) -> Table:
-    """Return milliseconds of jobs without a tool, with reports of each task, and with one for all."""
+    """Return milliseconds of jobs: without a tool, with a report of each task, and with one."""
     rows: list[Row] = []
     limits: list[str] = []
     rounds = min(rounds, _ROUNDS)
