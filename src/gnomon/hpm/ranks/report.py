@@ -73,9 +73,10 @@ def text(file: RankFile, host: Host, options: Options) -> str:
 
 def _headline(file: RankFile, options: Options, style: Style) -> str:
     what = printable(file.command or file.program)
-    if file.size > 1:
-        is_own = all(item.n_tasks == 0 for item in file.items)
-        whose = f"task {file.task} of {file.size}" if is_own else f"{file.size} tasks"
+    over = max((item.n_tasks for item in file.items), default=0)
+    if file.size > 1 or over > 1:
+        size = f"{file.size} tasks" if file.size else f"files of {over} tasks"
+        whose = size if over else f"task {file.task} of {file.size}"
         return style.bold(f"{options.tool}: {what}") + f"  [{whose}]"
     ending = f"killed by {signal_name(file.signal)}" if file.signal else f"exit {file.exit_status}"
     known = file.signal or file.exit_status >= 0
@@ -114,7 +115,8 @@ def _description_lines(item: Item, said: set[str], options: Options, style: Styl
 def _item_lines(item: Item, file: RankFile, options: Options, style: Style) -> list[str]:
     if item.is_rusage:
         rows = [_usage_row(field, item) for field in item.data]
-        return [*_table("resource usage", rows, options, style), ""] if rows else []
+        known = any(has_value(field) for field in item.data)
+        return [*_table("resource usage", rows, options, style), ""] if known else []
     title = _title(item)
     lines = [style.bold(line) for line in filled(title, options.width, "", "  ")] if title else []
     times = [_time_row(item, at, name) for at, name in _TIMES if isfinite(item.times[at])]
