@@ -75,8 +75,8 @@ def families(
     """Return what was counted since the beginning, by name.
 
     Counts are counters, which only grow. Gauges and metrics are gauges, of the last interval; those
-    of a row that has gone are left out, so that they go stale. What parts of the machine have (CPUs,
-    cores, nodes) the machine itself has not: a sum over them would count it twice.
+    of a row that has gone are left out, so that they go stale. What parts of the machine have
+    (CPUs, cores, nodes) the machine itself has not: a sum over them would count it twice.
 
     Args:
         totals: of all intervals.
