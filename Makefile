@@ -28,7 +28,7 @@ C_FILES := $(shell find native examples benchmarks tests -name '*.[ch]' 2>/dev/n
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-setup: $(STAMPS)/perf $(STAMPS)/requirements-dev ## Debian packages and the virtual environment .venv
+setup: $(STAMPS)/perf $(STAMPS)/promtool $(STAMPS)/requirements-dev ## Debian packages and the virtual environment .venv
 
 build: $(STAMPS)/built ## compile and install Gnomon into .venv
 
@@ -98,6 +98,10 @@ $(STAMPS)/requirements-dev: packaging/requirements-dev.txt $(STAMPS)/requirement
 
 $(STAMPS)/perf: $(STAMPS)/packages-test $(STAMPS)/venv
 	@packaging/setup.sh perf $(BIN)
+	@touch $@
+
+$(STAMPS)/promtool: $(STAMPS)/packages-test $(STAMPS)/venv
+	@packaging/setup.sh promtool $(BIN)
 	@touch $@
 
 # Not editable: the hooks of an editable installation cost every start of `gnomon` some 10 ms. The

@@ -9,7 +9,18 @@ import platform
 import time
 from pathlib import Path
 
-from benchmarks import clocks, emulated, leaks, reads, sections, sets, startup, stat, throughput
+from benchmarks import (
+    clocks,
+    emulated,
+    leaks,
+    ranks,
+    reads,
+    sections,
+    sets,
+    startup,
+    stat,
+    throughput,
+)
 from benchmarks.table import Table
 
 # name: what it measures, function from the number of rounds to a table
@@ -21,6 +32,7 @@ BENCHMARKS = {
     "leaks": ("event sets that come and go, 100,000 times", leaks.run),
     "clocks": ("reading the clock", clocks.run),
     "emulated": ("CPU time of emulated counting, beside Valgrind", emulated.run),
+    "ranks": ("one report for all tasks of an MPI job", ranks.run),
     "stat": ("watching all CPUs every second, beside perf stat and vmstat", stat.run),
     "throughput": ("programs that fork and call the kernel a lot, while counted", throughput.run),
 }

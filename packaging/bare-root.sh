@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Proves that `make demo` and `make test` each work alone on a bare Debian.
 #
-#   bare-root.sh [--keep] [--copy] [--suite NAME] [--only demo|test] [FOLDER]
+#   bare-root.sh [--keep] [--copy] [--suite NAME] [--only setup|demo|test] [FOLDER]
 #
 # Makes a minimal Debian (bookworm, unless --suite names another) with git, make, python3 and
 # ca-certificates in FOLDER (or a temporary one), and in a copy of it for each of the two commands a
@@ -35,9 +35,9 @@ while [ $# -gt 0 ]; do
 	--keep) keep=yes ;;
 	--copy) copy=yes ;;
 	--suite) suite=${2:?--suite needs a name} && shift ;;
-	--only) only=${2:?--only needs demo or test} && shift ;;
+	--only) only=${2:?--only needs setup, demo or test} && shift ;;
 	--inside) inside=${2:?} && shift ;;
-	-*) fail "unknown option $1; usage: bare-root.sh [--keep] [--copy] [--suite NAME] [--only demo|test] [FOLDER]" ;;
+	-*) fail "unknown option $1; usage: bare-root.sh [--keep] [--copy] [--suite NAME] [--only setup|demo|test] [FOLDER]" ;;
 	*) folder=$1 ;;
 	esac
 	shift

@@ -7,6 +7,7 @@
 #   setup.sh python           print the Python (3.11 or newer, with venv and headers) to build with
 #   setup.sh tracefs          mount tracefs if root, so that tracepoints can be counted
 #   setup.sh perf FOLDER      link a perf that works here into FOLDER if the one on PATH does not
+#   setup.sh promtool FOLDER  put Prometheus' promtool into FOLDER if there is none on PATH
 #
 # Each need is found by trying the thing itself (a compiler of any origin is a compiler), and only
 # what is really missing is installed: with apt-get on Debian and its kin if root or sudo without a
@@ -69,6 +70,25 @@ has_ps() {
 	command -v ps >/dev/null
 }
 
+# One of the two MPIs by its full name: it starts a task, and its wrappers find its header and its
+# Fortran module. Open MPI refuses root unless told twice; its wrappers see no source in "-".
+runs_mpi() {
+	env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+		"mpirun.$1" -n 1 true >/dev/null 2>&1 </dev/null &&
+		echo '#include <mpi.h>' |
+		"mpicc.$1" -xc -fsyntax-only /dev/stdin >/dev/null 2>&1 &&
+		printf 'use mpi\nend\n' |
+		"mpifort.$1" -xf95 -fsyntax-only /dev/stdin >/dev/null 2>&1
+}
+
+has_openmpi() {
+	runs_mpi openmpi
+}
+
+has_mpich() {
+	runs_mpi mpich
+}
+
 has_ip() {
 	PATH="$PATH:/usr/sbin:/sbin" command -v ip >/dev/null
 }
@@ -113,7 +133,7 @@ has_apt() {
 needs() {
 	case $1 in
 	build) echo "compiler cmake ninja python libpfm xz valgrind" ;;
-	test) echo "perf fortran pkgconf setpriv ps ip git likwid" ;;
+	test) echo "perf fortran pkgconf setpriv ps ip git likwid openmpi mpich" ;;
 	guest) echo "apt arm64_compiler arm64_emulator ppc64el_compiler ppc64el_emulator" ;;
 	*) fail "packages: 'build', 'test' or 'guest', not '$1'" ;;
 	esac
@@ -152,6 +172,8 @@ packages_for() {
 	ip) echo iproute2 ;;
 	git) echo git ;;
 	likwid) echo likwid ;;
+	openmpi) echo openmpi-bin libopenmpi-dev ;;
+	mpich) echo mpich libmpich-dev ;;
 	arm64_compiler) echo gcc-aarch64-linux-gnu libc6-dev-arm64-cross ;;
 	arm64_emulator) echo qemu-system-arm ;;
 	ppc64el_compiler) echo gcc-powerpc64le-linux-gnu libc6-dev-ppc64el-cross ;;
@@ -175,6 +197,8 @@ tool_for() {
 	setpriv) echo "setpriv (util-linux)" ;;
 	ps) echo "ps (procps)" ;;
 	ip) echo "ip (iproute2)" ;;
+	openmpi) echo "Open MPI as mpirun.openmpi, mpicc.openmpi and mpifort.openmpi" ;;
+	mpich) echo "MPICH as mpirun.mpich, mpicc.mpich and mpifort.mpich" ;;
 	likwid) echo "LIKWID with its group files (/usr/share/likwid/perfgroups)" ;;
 	arm64_compiler) echo "aarch64-linux-gnu-gcc with a C library for it" ;;
 	arm64_emulator) echo "qemu-system-aarch64 (QEMU 7.2 or newer)" ;;
@@ -235,6 +259,13 @@ missing() {
 	done
 }
 
+may_install() {
+	sudo=""
+	[ "$(id -u)" = 0 ] && return 0
+	sudo="sudo -n"
+	$sudo true 2>/dev/null
+}
+
 apt() {
 	$sudo env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o DPkg::Lock::Timeout=300 \
 		-o Acquire::Retries=3 -o Dpkg::Use-Pty=0 "$@" >"$log" 2>&1 </dev/null || {
@@ -260,14 +291,8 @@ install_packages() {
 		done
 		exit 1
 	fi
-	if [ "$(id -u)" = 0 ]; then
-		sudo=""
-	elif sudo -n true 2>/dev/null; then
-		sudo="sudo -n"
-	else
-		fail "missing here: $wanted" \
-			"install them and call make again: sudo apt-get install --no-install-recommends $wanted"
-	fi
+	may_install || fail "missing here: $wanted" \
+		"install them and call make again: sudo apt-get install --no-install-recommends $wanted"
 
 	log=$(mktemp)
 	trap 'rm -f "$log"' EXIT
@@ -321,10 +346,41 @@ link_perf() {
 	say "the distribution's perf refuses kernel $(uname -r); linked $found into $1"
 }
 
+# Out of the distribution's package without installing it: that would start a Prometheus, which
+# listens on all interfaces.
+unpack_promtool() {
+	if promtool --version >/dev/null 2>&1 || "$1/promtool" --version >/dev/null 2>&1; then
+		return 0
+	fi
+	has_apt || fail "no promtool works here: install Prometheus' promtool (tests of metrics need it)"
+	set -- "$(cd "$1" && pwd)"
+	work=$(mktemp -d)
+	trap 'rm -rf "$work"' EXIT
+	log=$work/log
+	# apt-get's own user writes here, if it is called by root.
+	chmod 755 "$work"
+	cd "$work"
+	if ! apt-get -q download prometheus >"$log" 2>&1 && may_install; then
+		apt update
+		apt-get -q download prometheus >"$log" 2>&1 || true
+	fi
+	set -- "$1" prometheus_*.deb
+	[ -e "$2" ] || {
+		tail -n 5 "$log" >&2
+		fail "apt-get download prometheus failed; its last lines are above" \
+			"the package lists may be old (sudo apt-get update); or put a promtool on PATH"
+	}
+	dpkg-deb -x "$2" files
+	install -m 755 files/usr/bin/promtool "$1/promtool"
+	"$1/promtool" --version >/dev/null 2>&1 || fail "the promtool of $2 does not run here"
+	say "unpacked the distribution's promtool into $1 (Prometheus itself is not installed)"
+}
+
 case "${1:-} ${2:-}" in
 "packages build" | "packages test" | "packages guest") install_packages "$2" ;;
 "python ") print_python ;;
 "tracefs ") mount_tracefs ;;
 "perf "?*) link_perf "$2" ;;
-*) fail "usage: setup.sh packages build|test|guest | python | tracefs | perf FOLDER" ;;
+"promtool "?*) unpack_promtool "$2" ;;
+*) fail "usage: setup.sh packages build|test|guest | python | tracefs | perf FOLDER | promtool FOLDER" ;;
 esac

@@ -3,7 +3,52 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "aggregate.h"
 #include "engine.h"
+#include "guard.h"
+
+/* A report takes milliseconds, if nothing is locked that it needs. */
+#define REPORT_S 60
+
+struct report {
+	const struct hpm_settings *settings;
+	const struct hpm_header *header;
+	int n;
+	hpm_event_vector items;
+	int failed;
+};
+
+/* What is to be written if an aggregator ends the program. */
+static struct report *_Atomic pending;
+
+static void write_report(void *context)
+{
+	struct report *report = context;
+
+	report->failed =
+		hpm_report_write(report->settings, report->header, report->n, report->items);
+}
+
+/* Several tasks that write: only that of task 0 has the name alone. */
+static void name_by_task(struct hpm_settings *settings, long task)
+{
+	const size_t length = strlen(settings->name);
+
+	if (task > 0 && !settings->unique)
+		snprintf(settings->name + length, sizeof(settings->name) - length, "_%ld", task);
+}
+
+int hpm_conclude_exit(void)
+{
+	struct report *report = atomic_exchange(&pending, NULL);
+
+	if (!report || !hpm_guard_is_here())
+		return -1;
+	hpm_error(NULL, HPM_BAD_PLUGIN,
+		  "the aggregator failed: it called exit; what was measured is written as it is");
+	write_report(report);
+	return report->failed;
+}
 
 int hpm_conclude(const struct hpm_raw *raw, const struct hpm_settings *settings,
 		 const double *rusage, double stopped, double wall_s, const char *notes)
@@ -21,15 +66,31 @@ int hpm_conclude(const struct hpm_raw *raw, const struct hpm_settings *settings,
 		.stopped = stopped,
 		.wall_s = wall_s,
 	};
-	hpm_event_vector items, out;
-	int n, n_out, failed = 0;
+	struct hpm_settings own = *settings;
+	struct report report = {.settings = &own, .header = &header};
+	hpm_event_vector items;
+	enum hpm_verdict verdict;
+	int n;
 
 	if (hpm_items_of(raw, rusage, &n, &items)) {
 		hpm_error(NULL, HPM_NO_MEMORY, "hpmTerminate: no room for the output; free some");
 		return -1;
 	}
-	if (hpm_aggregate(n, items, &n_out, &out))
-		failed = hpm_report_write(settings, &header, n_out, out);
-	hpm_items_free(n, items);
-	return failed;
+	report.n = n;
+	report.items = items;
+	name_by_task(&own, from->task);
+	pending = &report;
+	verdict = hpm_aggregate(&header, (int)from->is_child, n, items, &report.n, &report.items);
+	pending = NULL;
+	if (verdict == HPM_AS_IT_IS)
+		own = *settings;
+	if (verdict == HPM_CRASHED) {
+		if (hpm_guard(write_report, &report, REPORT_S, -1))
+			report.failed = -1;
+	} else if (verdict != HPM_SILENT) {
+		write_report(&report);
+	}
+	if (verdict != HPM_CRASHED)
+		hpm_items_free(n, items);
+	return report.failed;
 }

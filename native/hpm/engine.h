@@ -358,20 +358,13 @@ void hpm_items_free(int n, hpm_event_vector items);
 void hpm_event_value(const struct hpm_raw *raw, uint32_t e, const uint64_t *words,
 		     hpm_event_info *info);
 
-/* --- aggregate.c -------------------------------------------------------------------------------*/
-
-void hpm_distribute(void);
-
-/*
- * The plug-in's aggregator, or none: the items go out as they are. Returns whether this process
- * writes. *out is never to be freed.
- */
-int hpm_aggregate(int n, hpm_event_vector items, int *n_out, hpm_event_vector *out);
-
 /* --- conclude.c --------------------------------------------------------------------------------*/
 
 /* Items, aggregator, report. seconds: epoch of the end. 0, or -1: not written, which was said. */
 int hpm_conclude(const struct hpm_raw *raw, const struct hpm_settings *settings,
 		 const double *rusage, double stopped, double wall_s, const char *notes);
+
+/* The program exits: writes it if an aggregator is at fault. 0, or -1: there is nothing written. */
+int hpm_conclude_exit(void);
 
 #endif

@@ -45,6 +45,9 @@ static int is_first(struct hpm_section *section, enum hpm_error error)
 	const unsigned int bit = 1u << error;
 	pid_t none = 0;
 
+	/* It is called twice at most. */
+	if (error == HPM_BAD_PLUGIN)
+		return 1;
 	/* Every name that is none; forked children ask for the same again. */
 	if (error == HPM_BAD_EVENT) {
 		const pid_t self = getpid();

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "aggregate.h"
 #include "engine.h"
 #include "quick.h"
 
@@ -53,6 +54,8 @@ void hpm_terminate_once(void)
 
 	if (engine && engine->state == HPM_RUNNING)
 		hpm_terminate("exit");
+	else if (engine && engine->state == HPM_ENDING && !hpm_conclude_exit())
+		hpm_raw_remove(&engine->file);
 }
 
 static void make_page(void)

@@ -162,7 +162,7 @@ static int write_all(struct hpm_output *output, const struct hpm_report *report)
 int hpm_report_write(const struct hpm_settings *settings, const struct hpm_header *header, int n,
 		     hpm_event_vector items)
 {
-	struct hpm_report report = {settings, header, items, n, settings->constants};
+	struct hpm_report report = {settings, header, items, n, 0, settings->constants};
 	struct hpm_output *output = malloc(sizeof(*output));
 	struct hpm_signals signals;
 	locale_t before;
@@ -172,6 +172,8 @@ int hpm_report_write(const struct hpm_settings *settings, const struct hpm_heade
 		hpm_warn("%.600s was not written: no memory", settings->name);
 		return -1;
 	}
+	for (int i = 0; i < n; i++)
+		report.is_over_tasks |= items[i].n_tasks > 0;
 	hpm_machine_name(&report.constants);
 	before = uselocale(hpm_locale());
 	hpm_signals_hold(&signals);

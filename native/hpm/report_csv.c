@@ -14,7 +14,11 @@
 static const char columns[] =
 	"program,host,process,task,section,label,parent,thread,file,line,group,exclusive,calls,"
 	"kind,name,value,unit,how,modes,enabled_seconds,running_seconds,reason,formula,"
-	"description\r\n";
+	"description";
+
+/* Of a report over tasks, which has them in every row. */
+static const char spread_columns[] = ",tasks,task_count,with_value,minimum,minimum_task,maximum,"
+				     "maximum_task,deviation,bins";
 
 /* The columns from `kind` on; NaN and NULL are empty fields. */
 struct row {
@@ -29,6 +33,7 @@ struct row {
 	const char *reason;
 	const char *formula;
 	const char *description;
+	const hpm_spread *spread;
 };
 
 static void put_text(struct hpm_output *output, const char *text)
@@ -49,6 +54,37 @@ static void put_number(struct hpm_output *output, double value)
 static void put_positive(struct hpm_output *output, long value)
 {
 	put_number(output, value > 0 ? (double)value : (double)NAN);
+}
+
+/* A number behind a comma, or nothing. */
+static void put_next(struct hpm_output *output, double value)
+{
+	char text[HPM_EXACT_SIZE] = "";
+
+	if (isfinite(value))
+		hpm_exact(value, text);
+	hpm_print(output, ",%s", text);
+}
+
+static void put_spread(struct hpm_output *output, const hpm_data_item *item,
+		       const hpm_spread *spread)
+{
+	static const hpm_spread none = {0, NAN, NAN, NAN, -1, -1, 0, NULL};
+
+	hpm_puts(output, ",");
+	hpm_put_csv(output, hpm_text(item->tasks));
+	put_next(output, item->n_tasks > 0 ? item->n_tasks : (double)NAN);
+	put_next(output, spread ? spread->n : (double)NAN);
+	spread = spread && spread->n > 0 ? spread : &none;
+	put_next(output, spread->minimum);
+	put_next(output, spread->min_task >= 0 ? spread->min_task : (double)NAN);
+	put_next(output, spread->maximum);
+	put_next(output, spread->max_task >= 0 ? spread->max_task : (double)NAN);
+	put_next(output, spread->deviation);
+	for (int i = 0; i < spread->n_bins; i++)
+		hpm_print(output, "%s%lld", i ? " " : ",", spread->bins[i]);
+	if (spread->n_bins <= 0)
+		hpm_puts(output, ",");
 }
 
 static void put_row(struct hpm_output *output, const struct hpm_report *report,
@@ -81,6 +117,8 @@ static void put_row(struct hpm_output *output, const struct hpm_report *report,
 	put_text(output, row->reason);
 	put_text(output, row->formula);
 	hpm_put_csv(output, hpm_text(row->description));
+	if (report->is_over_tasks)
+		put_spread(output, item, row->spread);
 	hpm_puts(output, "\r\n");
 }
 
@@ -100,6 +138,7 @@ static void put_event(struct hpm_output *output, const struct hpm_report *report
 		.running_s = is_count ? event->running_s : NAN,
 		.reason = event->reason,
 		.description = event->description,
+		.spread = event->spread,
 	};
 
 	put_row(output, report, item, &row);
@@ -116,6 +155,7 @@ static void put_times(struct hpm_output *output, const struct hpm_report *report
 			.unit = "s",
 			.enabled_s = NAN,
 			.running_s = NAN,
+			.spread = item->times_spread ? &item->times_spread[i] : NULL,
 		};
 
 		if (isfinite(item->times[i]))
@@ -126,6 +166,8 @@ static void put_times(struct hpm_output *output, const struct hpm_report *report
 void hpm_csv_write(struct hpm_output *output, const struct hpm_report *report)
 {
 	hpm_puts(output, columns);
+	hpm_puts(output, report->is_over_tasks ? spread_columns : "");
+	hpm_puts(output, "\r\n");
 	for (int i = 0; i < report->n; i++) {
 		const hpm_data_item *item = &report->items[i];
 		struct hpm_metric *metrics = NULL;

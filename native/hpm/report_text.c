@@ -8,12 +8,12 @@
 
 #include "numbers.h"
 #include "printable.h"
+#include "report_table.h"
 #include "writers.h"
 
 /* Source: HPM Toolkit User's Guide 3.2.2, section 3.8. */
 #define WORRYING_OVERHEAD 0.2
 
-#define CELLS 3
 #define WIDTH 100
 
 /* Why events could not be counted: each reason is printed once, at the end. */
@@ -37,120 +37,11 @@ struct absent {
 	int room;
 };
 
-/* Rows that are printed once the widths of their columns are known. */
-struct table {
-	char *(*row)[CELLS];
-	int n;
-	int room;
-	int error;
-};
-
-/* Takes the cells: what malloc(3) gave, or NULL for want of memory. */
-static void add(struct table *table, char *name, char *value, char *remark)
-{
-	if (table->n == table->room) {
-		int room = table->room ? 2 * table->room : 32;
-		char *(*row)[CELLS] = realloc(table->row, (size_t)room * sizeof(*row));
-
-		if (row) {
-			table->row = row;
-			table->room = room;
-		}
-	}
-	if (!name || !value || !remark || table->n == table->room) {
-		table->error = ENOMEM;
-		free(name);
-		free(value);
-		free(remark);
-		return;
-	}
-	table->row[table->n][0] = name;
-	table->row[table->n][1] = value;
-	table->row[table->n][2] = remark;
-	table->n++;
-}
-
-static void pad(struct hpm_output *output, const char *text, size_t width)
-{
-	for (size_t i = hpm_width(text); i < width; i++)
-		hpm_puts(output, " ");
-}
-
-/* Prints the table, under its heading if it has any rows, and empties it. */
-static void print(struct hpm_output *output, struct table *table, const char *heading)
-{
-	size_t width[2] = {0, 0};
-
-	for (int i = 0; i < table->n; i++)
-		for (int at = 0; at < 2; at++)
-			if (hpm_width(table->row[i][at]) > width[at])
-				width[at] = hpm_width(table->row[i][at]);
-	if (heading && table->n)
-		hpm_print(output, "%s\n", heading);
-	for (int i = 0; i < table->n; i++) {
-		char **row = table->row[i];
-
-		hpm_print(output, "  ");
-		hpm_puts(output, row[0]);
-		pad(output, row[0], width[0] + 2);
-		pad(output, row[1], width[1]);
-		hpm_puts(output, row[1]);
-		if (row[2][0]) {
-			hpm_puts(output, "  ");
-			hpm_puts(output, row[2]);
-		}
-		hpm_puts(output, "\n");
-		for (int at = 0; at < CELLS; at++)
-			free(row[at]);
-	}
-	if (table->error && !output->error)
-		output->error = table->error;
-	free(table->row);
-	memset(table, 0, sizeof(*table));
-}
-
-__attribute__((format(printf, 1, 2))) static char *text(const char *format, ...)
-{
-	va_list arguments;
-	char *result = NULL;
-	int length;
-
-	va_start(arguments, format);
-	length = vasprintf(&result, format, arguments);
-	va_end(arguments);
-	return length < 0 ? NULL : result;
-}
-
-static char *quantity(double value, const char *unit)
-{
-	char shown[HPM_QUANTITY_SIZE];
-
-	hpm_quantity(value, unit, shown);
-	return hpm_printable(shown);
-}
-
-/* "a; b" of what is not empty; takes both. */
-static char *joined(char *one, char *other)
-{
-	char *both;
-
-	if (!one || !other || !one[0] || !other[0]) {
-		int first = one && other && one[0];
-
-		both = one && other ? strdup(first ? one : other) : NULL;
-	} else {
-		both = text("%s; %s", one, other);
-	}
-	free(one);
-	free(other);
-	return both;
-}
-
 static char *modes_of(int modes)
 {
 	if (!modes || modes == HPM_MODE_ALL || modes == (HPM_MODE_USER | HPM_MODE_KERNEL))
 		return strdup("");
-	return text("%s mode only", hpm_modes_name(modes));
+	return hpm_formatted("%s mode only", hpm_modes_name(modes));
 }
 
 /* Room for one more in an array: the array, or NULL for want of memory. */
@@ -225,7 +116,7 @@ static void put_names(struct hpm_output *output, const struct reason *reason)
 	char *list = strdup("");
 
 	for (int at = 0; list && at < reason->n; at++) {
-		char *longer = text(at ? "%s, %s" : "%s%s", list, reason->event[at]);
+		char *longer = hpm_formatted(at ? "%s, %s" : "%s%s", list, reason->event[at]);
 
 		free(list);
 		list = longer;
@@ -308,7 +199,7 @@ static void put_description(struct hpm_output *output, const hpm_data_item *item
 
 static void put_usage(struct hpm_output *output, const hpm_data_item *item)
 {
-	struct table table = {0};
+	struct hpm_table table = {0};
 
 	for (int i = 0; i < item->num_data; i++) {
 		const hpm_event_info *field = &item->data[i];
@@ -317,12 +208,14 @@ static void put_usage(struct hpm_output *output, const hpm_data_item *item)
 		int is_kib = !strcmp(unit, "KiB");
 		char *reason = hpm_printable(hpm_text(field->reason));
 
-		add(&table, hpm_printable(description[0] ? description : name),
-		    quantity(hpm_value(field) * (is_kib ? 1024 : 1), is_kib ? "bytes" : unit),
-		    joined(hpm_printable(description[0] ? name : ""), reason));
+		hpm_table_add_spread(&table, hpm_printable(description[0] ? description : name),
+				     hpm_table_quantity(hpm_value(field) * (is_kib ? 1024 : 1),
+							is_kib ? "bytes" : unit),
+				     field->spread, is_kib ? 1024 : 1, is_kib ? "bytes" : unit,
+				     hpm_joined(hpm_printable(description[0] ? name : ""), reason));
 	}
 	put_description(output, item);
-	print(output, &table, "resource usage (getrusage)");
+	hpm_table_print(output, &table, "resource usage (getrusage)");
 	hpm_puts(output, "\n");
 }
 
@@ -330,25 +223,34 @@ static char *share(double part, double whole)
 {
 	if (!isfinite(part) || !(whole > 0))
 		return strdup("");
-	return text("%.1f %% of the wall time", 100 * part / whole);
+	return hpm_formatted("%.1f %% of the wall time", 100 * part / whole);
+}
+
+static void add_time(struct hpm_table *table, const hpm_data_item *item, int time, const char *name,
+		     int has_share)
+{
+	const double value = item->times[time];
+
+	hpm_table_add_spread(table, strdup(name), hpm_table_quantity(value, "s"),
+			     item->times_spread ? &item->times_spread[time] : NULL, 1, "s",
+			     has_share ? share(value, item->times[HPM_TIME_WALLCLOCK])
+				       : strdup(""));
 }
 
 static void put_times(struct hpm_output *output, const hpm_data_item *item)
 {
 	const double *times = item->times;
 	double wall = times[HPM_TIME_WALLCLOCK], overhead = times[HPM_TIME_OVERHEAD];
-	struct table table = {0};
+	struct hpm_table table = {0};
 
-	add(&table, strdup("calls"), quantity(item->count, ""), strdup(""));
-	add(&table, strdup("wall time"), quantity(wall, "s"), strdup(""));
+	hpm_table_add(&table, strdup("calls"), hpm_table_quantity(item->count, ""), strdup(""));
+	add_time(&table, item, HPM_TIME_WALLCLOCK, "wall time", 0);
 	if (isfinite(times[HPM_TIME_USER]))
-		add(&table, strdup("user time"), quantity(times[HPM_TIME_USER], "s"),
-		    share(times[HPM_TIME_USER], wall));
+		add_time(&table, item, HPM_TIME_USER, "user time", 1);
 	if (isfinite(times[HPM_TIME_SYSTEM]))
-		add(&table, strdup("system time"), quantity(times[HPM_TIME_SYSTEM], "s"),
-		    share(times[HPM_TIME_SYSTEM], wall));
-	add(&table, strdup("overhead"), quantity(overhead, "s"), share(overhead, wall));
-	print(output, &table, NULL);
+		add_time(&table, item, HPM_TIME_SYSTEM, "system time", 1);
+	add_time(&table, item, HPM_TIME_OVERHEAD, "overhead", 1);
+	hpm_table_print(output, &table, NULL);
 	if (isfinite(overhead) && overhead > 0 && !(overhead < WORRYING_OVERHEAD * wall))
 		hpm_print(
 			output,
@@ -405,31 +307,37 @@ static void find_absent(struct absent *absent, const struct hpm_report *report)
 	}
 }
 
-static char *remark(const hpm_event_info *event, struct reasons *reasons)
+static char *remark(const hpm_data_item *item, const hpm_event_info *event, struct reasons *reasons)
 {
 	char *said;
 
 	if (isnan(hpm_value(event))) {
 		int number = hpm_text(event->reason)[0] ? reason_number(reasons, event) : -1;
 
-		return number < 0 ? strdup("") : number ? text("not counted: %d", number) : NULL;
+		return number < 0 ? strdup("")
+		       : number	  ? hpm_formatted("not counted: %d", number)
+				  : NULL;
 	}
-	said = joined(strdup(hpm_how_name(event->how)), modes_of(event->modes));
+	said = hpm_joined(strdup(hpm_how_name(event->how)), modes_of(event->modes));
 	if (event->flags & HPM_IS_NODE_WIDE)
-		said = joined(said, strdup("whole machine, not only the program"));
+		said = hpm_joined(said, strdup("whole machine, not only the program"));
+	if (event->spread && event->spread->n < item->n_tasks)
+		said = hpm_joined(
+			said, hpm_formatted("of %d of %d tasks", event->spread->n, item->n_tasks));
 	if (event->how == HPM_SCALED && event->enabled_s > 0)
-		said = joined(said, text("counted %.1f %% of the time",
-					 100 * event->running_s / event->enabled_s));
+		said = hpm_joined(said, hpm_formatted("counted %.1f %% of the time",
+						      100 * event->running_s / event->enabled_s));
 	if (event->value < 0)
-		said = joined(said, strdup("negative: less was counted of what is added than of "
-					   "what is taken away"));
+		said = hpm_joined(said,
+				  strdup("negative: less was counted of what is added than of "
+					 "what is taken away"));
 	return said;
 }
 
 static void put_counters(struct hpm_output *output, const hpm_data_item *item,
 			 const struct absent *absent, struct reasons *reasons)
 {
-	struct table table = {0};
+	struct hpm_table table = {0};
 
 	for (int i = 0; i < item->num_data; i++) {
 		const hpm_event_info *event = &item->data[i];
@@ -439,30 +347,43 @@ static void put_counters(struct hpm_output *output, const hpm_data_item *item,
 				table.error = ENOMEM;
 			continue;
 		}
-		add(&table, hpm_printable(hpm_text(event->name)),
-		    quantity(hpm_value(event), hpm_text(event->unit)), remark(event, reasons));
+		hpm_table_add_spread(&table, hpm_printable(hpm_text(event->name)),
+				     hpm_table_quantity(hpm_value(event), hpm_text(event->unit)),
+				     event->spread, 1, hpm_text(event->unit),
+				     remark(item, event, reasons));
 	}
 	if (!table.n && item->num_data && !table.error)
 		hpm_puts(output, "counters\n  none of its events could be counted: see the end\n");
-	print(output, &table, "counters");
+	hpm_table_print(output, &table, "counters");
+}
+
+/* Of the wall time and of every event, where an aggregator made any. */
+static void put_histograms(struct hpm_output *output, const hpm_data_item *item)
+{
+	if (item->times_spread)
+		hpm_histogram_print(output, "wall time", &item->times_spread[HPM_TIME_WALLCLOCK],
+				    "s");
+	for (int i = 0; i < item->num_data; i++)
+		hpm_histogram_print(output, hpm_text(item->data[i].name), item->data[i].spread,
+				    hpm_text(item->data[i].unit));
 }
 
 static void put_metrics(struct hpm_output *output, const struct hpm_settings *settings,
 			const struct hpm_metric *metric, int n)
 {
-	struct table table = {0};
+	struct hpm_table table = {0};
 
 	for (int i = 0; i < n; i++) {
 		char *said =
 			strdup(metric[i].how == HPM_COUNTED ? "" : hpm_how_name(metric[i].how));
 
-		said = joined(said, modes_of(metric[i].modes));
+		said = hpm_joined(said, modes_of(metric[i].modes));
 		if (settings->formulas)
-			said = joined(said, text("= %s", metric[i].formula));
-		add(&table, strdup(metric[i].name), quantity(metric[i].value, metric[i].unit),
-		    said);
+			said = hpm_joined(said, hpm_formatted("= %s", metric[i].formula));
+		hpm_table_add(&table, strdup(metric[i].name),
+			      hpm_table_quantity(metric[i].value, metric[i].unit), said);
 	}
-	print(output, &table, "metrics");
+	hpm_table_print(output, &table, "metrics");
 }
 
 static void put_heading(struct hpm_output *output, const hpm_data_item *item)
@@ -496,7 +417,7 @@ static void put_heading(struct hpm_output *output, const hpm_data_item *item)
 		hpm_put_printable(output, item->file);
 		hpm_print(output, item->line > 0 ? ":%d\n" : "\n", item->line);
 	}
-	if (item->mpi_task_id >= 0)
+	if (item->mpi_task_id >= 0 && !item->n_tasks)
 		hpm_print(output, "  MPI task: %d\n", item->mpi_task_id);
 	if (item->thread_id > 0)
 		hpm_print(output, "  thread: %d\n", item->thread_id);
@@ -522,6 +443,7 @@ void hpm_text_write(struct hpm_output *output, const struct hpm_report *report)
 		put_heading(output, item);
 		put_times(output, item);
 		put_counters(output, item, &absent, &reasons);
+		put_histograms(output, item);
 		put_metrics(output, report->settings, metrics, n);
 		hpm_puts(output, "\n");
 		hpm_metrics_free(metrics, n);

@@ -40,6 +40,34 @@ static void put_task(struct hpm_output *output, long task)
 		hpm_print(output, " task=\"%ld\"", task);
 }
 
+static void put_tasks(struct hpm_output *output, const hpm_data_item *item)
+{
+	if (item->n_tasks <= 0)
+		return;
+	put_attribute(output, "tasks", item->tasks);
+	put_positive(output, "task_count", item->n_tasks);
+}
+
+static void put_spread(struct hpm_output *output, const hpm_spread *spread)
+{
+	if (!spread)
+		return;
+	hpm_print(output, " with_value=\"%d\"", spread->n > 0 ? spread->n : 0);
+	if (spread->n <= 0)
+		return;
+	put_number(output, "minimum", spread->minimum);
+	if (spread->min_task >= 0)
+		hpm_print(output, " minimum_task=\"%d\"", spread->min_task);
+	put_number(output, "maximum", spread->maximum);
+	if (spread->max_task >= 0)
+		hpm_print(output, " maximum_task=\"%d\"", spread->max_task);
+	put_number(output, "deviation", spread->deviation);
+	for (int i = 0; i < spread->n_bins; i++)
+		hpm_print(output, i ? " %lld" : " bins=\"%lld", spread->bins[i]);
+	if (spread->n_bins > 0)
+		hpm_puts(output, "\"");
+}
+
 static void put_run(struct hpm_output *output, const struct hpm_header *header)
 {
 	char moment[HPM_MOMENT_SIZE];
@@ -72,6 +100,8 @@ static void put_usage(struct hpm_output *output, const hpm_data_item *item)
 		return;
 	hpm_puts(output, "  <usage");
 	put_task(output, item->mpi_task_id);
+	put_tasks(output, item);
+	put_attribute(output, "description", item->xml_descr);
 	hpm_puts(output, ">\n");
 	for (int i = 0; i < item->num_data; i++) {
 		const hpm_event_info *field = &item->data[i];
@@ -82,6 +112,7 @@ static void put_usage(struct hpm_output *output, const hpm_data_item *item)
 		put_attribute(output, "unit", field->unit);
 		put_attribute(output, "description", field->description);
 		put_attribute(output, "reason", field->reason);
+		put_spread(output, field->spread);
 		hpm_puts(output, "/>\n");
 	}
 	hpm_puts(output, "  </usage>\n");
@@ -109,6 +140,7 @@ static void put_event(struct hpm_output *output, const hpm_event_info *event)
 	}
 	put_attribute(output, "description", event->description);
 	put_attribute(output, "reason", event->reason);
+	put_spread(output, event->spread);
 	hpm_puts(output, "/>\n");
 }
 
@@ -127,6 +159,7 @@ static void put_values(struct hpm_output *output, const struct hpm_report *repor
 			continue;
 		hpm_print(output, "      <time name=\"%s\"", hpm_time_names[i]);
 		put_number(output, "seconds", item->times[i]);
+		put_spread(output, item->times_spread ? &item->times_spread[i] : NULL);
 		hpm_puts(output, "/>\n");
 	}
 	for (int i = 0; i < item->num_data; i++)
@@ -168,6 +201,7 @@ static void put_section(struct hpm_output *output, const hpm_data_item *item, in
 	put_positive(output, "thread", item->thread_id);
 	put_positive(output, "process", item->process_id);
 	put_task(output, item->mpi_task_id);
+	put_tasks(output, item);
 	put_attribute(output, "description", item->xml_descr);
 	hpm_puts(output, ">\n");
 }

@@ -11,6 +11,7 @@ struct hpm_report {
 	const struct hpm_header *header;
 	const hpm_data_item *items;
 	int n;
+	int is_over_tasks;		/* any item is of several tasks: .csv has columns for it */
 	struct hpm_constants constants; /* the settings', with what the machine is named */
 };
 

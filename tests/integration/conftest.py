@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from commands import SAME_LAYOUT, perf_program, run
+from mpi_reports import Known
 
 from gnomon.counters.emulation.valgrind import Valgrind
 
@@ -85,3 +86,9 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
         return made
 
     return compiled
+
+
+@pytest.fixture(scope="session")
+def known(tmp_path_factory: pytest.TempPathFactory) -> Known:
+    """Return the programs of known work for jobs of several tasks."""
+    return Known(tmp_path_factory.mktemp("known"))

@@ -1,7 +1,7 @@
 /*
  * What HPM measured, as aggregators get it and as it is written.
- * Source: HPM Toolkit User's Guide 3.2.2, section 2.7.6; hpm_event_info, which the guide leaves
- * open, and the members of hpm_data_item after xml_descr are Gnomon's.
+ * Source: HPM Toolkit User's Guide 3.2.2, section 2.7.6; hpm_spread, hpm_event_info, which the
+ * guide leaves open, and the members of hpm_data_item after xml_descr are Gnomon's.
  */
 #ifndef GNOMON_HPM_DATA_H
 #define GNOMON_HPM_DATA_H
@@ -43,6 +43,22 @@ extern "C" {
 #define HPM_IS_DERIVED 1   /* a formula's value: does not add up over threads or cores */
 #define HPM_IS_NODE_WIDE 2 /* covers the whole machine, not only the program */
 
+/*
+ * A value over the tasks of a job. What is not known is NaN, or -1 for a task. The value itself
+ * stands beside it: the mean, the extreme, or whatever the aggregator makes of the tasks' values.
+ */
+typedef struct {
+	int n; /* tasks that had a value; the others have no part in it */
+	double minimum;
+	double maximum;
+	double deviation; /* standard deviation of the tasks' values, n - 1 in the denominator */
+	int min_task;	  /* the lowest MPI task that has the minimum */
+	int max_task;
+	int n_bins;	       /* of a histogram: of equal width from minimum to maximum; 0: none */
+	const long long *bins; /* tasks in each; a value on a boundary is in the upper one, maximum
+				  in the last */
+} hpm_spread;
+
 /* One event, or one field of getrusage(2). NULL is as good as "". */
 typedef struct {
 	char *name;	   /* as the user gave it, ru_utime ... for resource usage */
@@ -56,6 +72,7 @@ typedef struct {
 	int how;
 	int modes;
 	int flags;
+	hpm_spread *spread; /* over the tasks; NULL for one task's own value */
 } hpm_event_info;
 
 typedef struct {
@@ -81,6 +98,9 @@ typedef struct {
 	int parent_id; /* instr_id of the parent section, 0 if it has none */
 	int thread_id; /* that Linux gave; 0: all threads of the process */
 	int process_id;
+	int n_tasks;		  /* that this is of; 0: one task's own, */
+	char *tasks;		  /* and which: "0-31,40"; NULL */
+	hpm_spread *times_spread; /* HPM_NTIM of them, as in `times`; NULL */
 } hpm_data_item;
 
 typedef hpm_data_item *hpm_event_vector;

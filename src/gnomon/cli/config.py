@@ -8,7 +8,7 @@ from pathlib import Path
 from gnomon.cli.parsing import HelpFormatter
 from gnomon.errors import UsageError
 
-_LIBRARIES = ("hpm", "gnomon")
+_LIBRARIES = ("hpm", "gnomon", "hpm_plugin")
 _FORTRAN = {"hpm": "f_hpm.F90", "gnomon": "gnomon.F90"}
 
 
@@ -16,8 +16,9 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon config`."""
     p = argparse.ArgumentParser(
         prog="gnomon config",
-        description="Print what a compiler needs to use libhpm (sections, as IBM's HPM has them) "
-        "or libgnomon (event sets): cc $(gnomon config --cflags --libs hpm) prog.c",
+        description="Print what a compiler needs to use libhpm (sections, as IBM's HPM has them), "
+        "libgnomon (event sets) or libhpm_plugin (aggregators): "
+        "cc $(gnomon config --cflags --libs hpm) prog.c",
         formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
@@ -35,7 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the options that were asked for on one line and return 0.
 
     Raises:
-        UsageError: nothing was asked for, or a path holds what a shell would take apart.
+        UsageError: nothing was asked for, or what the library has not, or a path holds what a
+            shell would take apart.
     """
     import gnomon
 
@@ -57,12 +59,14 @@ def _words(package: Path, arguments: argparse.Namespace) -> list[str]:
     lib, include = package / "lib", package / "include"
     words: list[str] = []
     if arguments.cflags:
-        words += [f"-I{include / 'gnomon'}"] if name == "hpm" else []
+        words += [f"-I{include / 'gnomon'}"] if name != "gnomon" else []
         words.append(f"-I{include}")
     if arguments.libs and arguments.static:
         words += [str(lib / f"lib{name}.a"), "-lpthread", "-ldl", "-lm"]
     elif arguments.libs:
         words += [f"-L{lib}", f"-l{name}", f"-Wl,-rpath,{lib}"]
+    if arguments.fortran and name not in _FORTRAN:
+        raise UsageError(f"config: {name} has no Fortran module; hpm and gnomon have")
     if arguments.fortran:
         words.append(str(package / "fortran" / _FORTRAN[name]))
     if arguments.libdir:

@@ -256,7 +256,6 @@ def _is_live(arguments: argparse.Namespace) -> bool:
 
 
 def _count(arguments: argparse.Namespace, command: Sequence[str]) -> int:
-    from gnomon.counters.resolve import resolve
     from gnomon.hpm import analyse
     from gnomon.hpm.report import Options
 
@@ -271,7 +270,7 @@ def _count(arguments: argparse.Namespace, command: Sequence[str]) -> int:
 
         apart = wanted_groups(groups, arguments.event)
     names = _names(arguments)
-    wanted = resolve(names or analyse.events_of_groups([str(analyse.DEFAULT_GROUP)]))
+    wanted = analyse.wanted(names or analyse.events_of_groups([str(analyse.DEFAULT_GROUP)]))
     options = Options(formulas=arguments.formulas, per=arguments.per)
     with Delivery(arguments, options, sys.stderr) as delivery:
         measure = _measure(arguments, command, delivery)

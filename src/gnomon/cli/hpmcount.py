@@ -6,6 +6,7 @@ Source: HPM Toolkit User's Guide 3.2.2, section 2.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -29,10 +30,12 @@ variables, which options take precedence over:
   HPM_OUTPUT_NAME -o   HPM_UNIQUE_FILE_NAME -u   HPM_STDOUT=no -n     HPM_PRINT_FORMULA -x
   HPM_EVENT_SET -g     HPM_AGGREGATE -a          GNOMON_EVENTS -e
   HPM_ASC_OUTPUT, HPM_VIZ_OUTPUT, HPM_CSV_OUTPUT  which of <name>.hpm, .viz, .csv to write
+  HPM_EVENT_DISTR      groups that -a average and its like share out among tasks
+  HPM_AGGREGATE_TIMEOUT                           seconds that tasks wait for one that is not there
   HPM_SLICE_DURATION   milliseconds of a turn, 10 to 30000, where several groups take turns
   HPM_DIV_WEIGHT, HPM_*_LATENCY                   numbers for derived metrics"""
 
-# The plug-ins of the guide that need no MPI; whether they keep groups apart.
+# The plug-ins that need no other task; whether they keep groups apart.
 _AGGREGATORS = {"mirror": True, "loc_merge": False}
 
 
@@ -65,8 +68,9 @@ def parser() -> argparse.ArgumentParser:
         "-a",
         dest="plugin",
         metavar="<plugin>",
-        help="aggregate counters: mirror (each group by itself, the default) or loc_merge (groups "
-        "joined, extrapolated to the whole run)",
+        help="aggregate counters: mirror (each group by itself, the default), loc_merge (groups "
+        "joined, extrapolated to the whole run); over the tasks of an MPI job: single, average, "
+        "minimum, maximum, statistics, histogram, history, or a plug-in of your own (.so, .py)",
     )
     p.add_argument("-l", dest="list_groups", action="store_true", help="list groups")
     p.add_argument("-c", dest="list_events", action="store_true", help="list counters and events")
@@ -109,6 +113,11 @@ def _run(arguments: argparse.Namespace) -> int:
         raise UsageError("no program to count: hpmcount [options] <program>")
     if arguments.repeat is not None and arguments.repeat < 1:
         raise UsageError(f"-r {arguments.repeat}: a program is run at least once")
+    if arguments.output == "":
+        raise UsageError("-o '': a file has a name")
+    for option, given in (("-g", arguments.group), ("-e", arguments.event)):
+        if given == "":
+            raise UsageError(f"{option} '': name what to count, or leave {option} out")
     return _count(arguments, command)
 
 
@@ -117,11 +126,15 @@ def _count(arguments: argparse.Namespace, command: Sequence[str]) -> int:
     from gnomon.hpm.report import Options
     from gnomon.hpm.settings import settings
 
+    plugin = _plugin(arguments)
+    apart = _AGGREGATORS.get(plugin.removesuffix(".so"))
+    if apart is None:
+        from gnomon.cli import hpmranks
+
+        return hpmranks.count(arguments, command, plugin)
     chosen = _chosen(arguments, settings())
-    source = "HPM_AGGREGATE=" if arguments.plugin is None else "-a "
-    apart = _keeps_groups_apart(chosen.aggregate, source)
-    groups, wanted = _wanted(arguments, chosen)
-    measure = _measure(command, groups, wanted, arguments.repeat, chosen.slice_ms)
+    groups, events = wanted(arguments, chosen)
+    measure = measurer(command, groups, events, arguments.repeat, chosen.slice_ms)
     options = Options(tool="hpmcount", formulas=chosen.formulas, every_usage_row=True, parts=apart)
     group = f"{groups[0].number} {groups[0].name}" if len(groups) == 1 else ""
     with Output(chosen, options, group) as output:
@@ -131,13 +144,14 @@ def _count(arguments: argparse.Namespace, command: Sequence[str]) -> int:
     return finish(last.exit_status, last.signal)
 
 
+def _plugin(arguments: argparse.Namespace) -> str:
+    """Return the name of the plug-in; the usual one's if none was named."""
+    named = arguments.plugin
+    return (os.environ.get("HPM_AGGREGATE", "") if named is None else named) or "mirror"
+
+
 def _chosen(arguments: argparse.Namespace, chosen: Settings) -> Settings:
     """Return the settings with the options in the place of variables."""
-    if arguments.output == "":
-        raise UsageError("-o '': a file has a name")
-    for option, given in (("-g", arguments.group), ("-e", arguments.event)):
-        if given == "":
-            raise UsageError(f"{option} '': name what to count, or leave {option} out")
     by_name = arguments.group is None and arguments.event is not None
     return chosen._replace(
         name=chosen.name if arguments.output is None else arguments.output,
@@ -146,34 +160,10 @@ def _chosen(arguments: argparse.Namespace, chosen: Settings) -> Settings:
         formulas=chosen.formulas or arguments.formulas,
         groups="" if by_name else chosen.groups if arguments.group is None else arguments.group,
         events=chosen.events if arguments.event is None else arguments.event,
-        aggregate=chosen.aggregate if arguments.plugin is None else arguments.plugin,
     )
 
 
-def _keeps_groups_apart(plugin: str, source: str) -> bool:
-    """Return whether a plug-in shows each group by itself; `source` is where its name is from.
-
-    Raises:
-        GuideError: it is none of ours.
-    """
-    from pathlib import Path
-
-    if not plugin:
-        return True
-    known = _AGGREGATORS.get(plugin.removesuffix(".so"))
-    if known is not None:
-        return known
-    remedy = "the plug-ins of this version are mirror and loc_merge: hpmcount -a loc_merge ..."
-    if "/" in plugin and Path(plugin).exists():
-        raise UsageError(f"{source}{plugin}: plug-ins in files cannot be used; {remedy}")
-    guide = (
-        f"HPM ERROR - Dynamic link error at dlopen():\n{plugin}: cannot open shared object file:\n"
-        "No such file or directory"
-    )
-    raise GuideError(guide, f"{source}{plugin}: there is no such plug-in; {remedy}")
-
-
-def _wanted(
+def wanted(
     arguments: argparse.Namespace, chosen: Settings
 ) -> tuple[tuple[WantedGroup, ...], Resolved]:
     """Return the groups that were asked for, and the events of all of them.
@@ -182,12 +172,11 @@ def _wanted(
         GuideError: there is no such group.
         EventNameError: a name is wrong.
     """
-    from gnomon.counters.resolve import resolve
     from gnomon.hpm import analyse, grouped
 
     extra = [chosen.events] if chosen.events and arguments.event is not None else []
     if not chosen.groups and chosen.events:
-        return (), resolve([chosen.events])
+        return (), analyse.wanted([chosen.events])
     words = [word.strip() for word in chosen.groups.split(",")] if chosen.groups else []
     try:
         groups = grouped.wanted_groups(words or [str(analyse.DEFAULT_GROUP)], extra)
@@ -199,13 +188,14 @@ def _wanted(
     return groups, groups[0].wanted
 
 
-def _measure(
+def measurer(
     command: Sequence[str],
     groups: Sequence[WantedGroup],
-    wanted: Resolved,
+    events: Resolved,
     repeat: int | None,
     slice_ms: int,
 ) -> Callable[[], list[Measurement]]:
+    """Return what measures a command: several groups in turns, or with `repeat` apart."""
     from gnomon.hpm import capture, grouped
 
     if len(groups) > 1 and repeat is not None:
@@ -216,7 +206,7 @@ def _measure(
     def repeated() -> list[Measurement]:
         measurements: list[Measurement] = []
         while len(measurements) < (repeat or 1):
-            measurements.append(capture.run(command, wanted))
+            measurements.append(capture.run(command, events))
             if measurements[-1].interrupted:
                 break
         return measurements

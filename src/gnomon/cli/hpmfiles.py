@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gnomon.cli.delivery import guarded
@@ -65,25 +65,40 @@ class Output:
     def deliver(self, measurements: Sequence[Measurement]) -> None:
         """Write the report to each destination."""
         host = this_host()
+
+        def blocks() -> tuple[sheets.Block, ...]:
+            return sheets.blocks(measurements, self._group, apart=self._options.parts)
+
+        self.write(
+            lambda options: text(measurements, host, options),
+            {
+                "viz": lambda: sheets.viz("hpmcount", host, measurements, blocks()),
+                "csv": lambda: sheets.csv(host, measurements, blocks()),
+            },
+        )
+
+    def write(
+        self, report: Callable[[Options], str], rendered: Mapping[str, Callable[[], str]]
+    ) -> None:
+        """Write what is rendered to each destination.
+
+        Args:
+            report: returns the text.
+            rendered: return the other formats, by the endings of their files.
+        """
         options = self._options
         if self._prints:
-            options = options._replace(width=width_of(sys.stdout))
-            styled = options._replace(styled=is_styled(sys.stdout))
-            printed = guarded("the report", lambda: write_alone(text(measurements, host, styled)))
+            styled = options._replace(width=width_of(sys.stdout), styled=is_styled(sys.stdout))
+            printed = guarded("the report", lambda: write_alone(report(styled)))
             if not printed:
                 # What is left in its buffer must not fail again when the command ends.
                 os.dup2(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), sys.stdout.fileno())
-        apart = options.parts
-        of = sheets.blocks(measurements, self._group, apart=apart)
-        rendered = {
-            "hpm": lambda: text(measurements, host, options),
-            "viz": lambda: sheets.viz("hpmcount", host, measurements, of),
-            "csv": lambda: sheets.csv(host, measurements, of),
-        }
+            options = options._replace(width=styled.width)
+        contents = {"hpm": lambda: report(options), **rendered}
         for ending, file in self._files.items():
 
             def to_file(ending: str = ending, file: WholeFile = file) -> None:
-                write(file.text, rendered[ending]())
+                write(file.text, contents[ending]())
                 if file.is_of_another():
                     _warn_of_another(file.name)
                 file.keep()

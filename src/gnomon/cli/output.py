@@ -12,8 +12,13 @@ from gnomon.layout import NARROWEST, WIDTH
 
 
 def is_styled(stream: IO[str]) -> bool:
-    """Return whether bold and dim are welcome: a terminal, and NO_COLOR is not set."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    """Return whether bold and dim are welcome: a terminal, and NO_COLOR is not set.
+
+    What a launcher of Open MPI's kind gives its tasks is a terminal, too, but nobody looks at it.
+    """
+    if os.environ.get("NO_COLOR") or "PMIX_RANK" in os.environ:
+        return False
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def width_of(stream: IO[str]) -> int:

@@ -20,10 +20,14 @@ _USERS = "GNOMON_PRESETS"
 
 
 class Resolved(NamedTuple):
-    """The events of a list of names, and the names that exist but are not to be had here."""
+    """The events of a list of names, and the names that exist but are not to be had here.
+
+    `notes` are sentences that belong beside their counts.
+    """
 
     events: tuple[Event, ...]
     unavailable: tuple[Unavailable, ...]
+    notes: tuple[str, ...] = ()
 
 
 def resolve(names: str | Iterable[str]) -> Resolved:

@@ -20,6 +20,7 @@ from gnomon.units import quantity
 
 if TYPE_CHECKING:
     from gnomon.counters.hardware.constants import Constants
+    from gnomon.counters.resolve import Resolved
     from gnomon.metrics.groups import Group
     from gnomon.metrics.statistics import Summary
 
@@ -82,6 +83,23 @@ def chosen(wanted: Iterable[str]) -> tuple[Group, ...]:
     """
     check_given()
     return users.chosen(wanted, core_models, is_known)
+
+
+def wanted(names: str | Iterable[str]) -> Resolved:
+    """Return the events of event lists as a task of a job counts them, which most programs are not.
+
+    Raises:
+        EventNameError: a name that nothing here answers to; carries the nearest right ones.
+        UsageError: the list itself is malformed.
+    """
+    from gnomon.counters.resolve import resolve
+
+    found = resolve(names)
+    if all(event.info.scope is not Scope.NODE for event in found.events):
+        return found
+    from gnomon.hpm.nodes import once
+
+    return once(found)
 
 
 def check_given() -> None:

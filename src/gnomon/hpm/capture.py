@@ -127,6 +127,7 @@ def execute(command: Sequence[str], counts: CommandCounts) -> Measurement:
         tasks=counts.rows(),
         task_values=counts.task_values,
         interrupted=signals.interrupted,
+        terminated=signals.terminated,
     )
 
 
@@ -185,7 +186,7 @@ class _CommandCounts:
         self._tasks: TaskCounting | None = None
         self._task_events: tuple[Event, ...] = ()
         self._rows: tuple[TaskRow, ...] | None = None
-        self._notes: list[str] = []
+        self._notes = [*wanted.notes]
         # With events of `inherit_stat` no other may be in the context: the kernel exchanges the
         # counts of two threads' events one by one in the order of their lists.
         self.inherits = not by_task

@@ -15,7 +15,7 @@ from gnomon.counters.multiplex import ALWAYS_ENABLED, FEW_TURNS
 from gnomon.counters.parts import Parts
 from gnomon.counters.perf import NativeCounts, PerfSpec, join
 from gnomon.counters.perf_counting import PerfCounting
-from gnomon.counters.resolve import Resolved, resolve
+from gnomon.counters.resolve import Resolved
 from gnomon.errors import UsageError
 from gnomon.hpm import analyse, capture
 from gnomon.hpm.measurement import GroupPart, Measurement, PlaceRow, raw_clock_ns
@@ -46,7 +46,7 @@ def wanted_groups(words: Iterable[str], extra: Sequence[str] = ()) -> tuple[Want
         UsageError: there is no such group, or a name of an event is wrong.
     """
     return tuple(
-        WantedGroup(g.number, g.name, g.description, resolve([*extra, *g.events]))
+        WantedGroup(g.number, g.name, g.description, analyse.wanted([*extra, *g.events]))
         for g in dict.fromkeys(analyse.chosen(words))
     )
 
@@ -307,7 +307,9 @@ class _TurnCounts:
                 said.append(f"not measured: {', '.join(never)}: their turn did not come; {advice}")
             if few:
                 said.append(f"few turns: {', '.join(few)}: fewer than {FEW_TURNS}; {advice}")
-        notes = [note for turns in self._turns for note in turns.notes]
+        notes = [
+            note for turns in self._turns for note in (*turns.notes, *turns.group.wanted.notes)
+        ]
         return tuple(dict.fromkeys([*said, *notes, *self._rest.notes]))
 
     def close(self) -> None:

@@ -123,6 +123,7 @@ class Measurement(NamedTuple):
         tasks: a row per thread where asked for, else None.
         task_values: names of the values that `tasks` has counts of, in their order.
         interrupted: the user pressed Ctrl-C.
+        terminated: we were told to end by SIGTERM, and the program with us.
         emulation: the program ran on an emulated PMU; the times are then the emulation's.
         covers: what was counted if not the program: "the whole machine", "cgroup NAME".
         delay_ns: so long the program had run when counting began.
@@ -152,6 +153,7 @@ class Measurement(NamedTuple):
     delay_ns: int = 0
     parts: tuple[GroupPart, ...] = ()
     places: tuple[PlaceRow, ...] | None = None
+    terminated: bool = False
 
 
 def own_usage(

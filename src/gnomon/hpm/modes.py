@@ -104,7 +104,7 @@ class LiveCounts:
         self._countings: list[Counting] = []
         self._rest: Parts | None = None
         self._events: tuple[Event, ...] = ()
-        self._notes: list[str] = []
+        self._notes = [*wanted.notes]
         self._before: list[dict[str, RawCount]] = []
         self._final: list[dict[str, RawCount]] = []
         self._schedule = Schedule()

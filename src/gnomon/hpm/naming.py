@@ -9,15 +9,7 @@ import os
 import re
 import time
 
-# What MPI launchers tell a process of its rank: Open MPI and PRRTE, MPICH and Intel MPI
-# (Hydra), Slurm, MVAPICH2.
-_RANKS = (
-    "OMPI_COMM_WORLD_RANK",
-    "PMIX_RANK",
-    "PMI_RANK",
-    "MV2_COMM_WORLD_RANK",
-    "SLURM_PROCID",
-)
+from gnomon.hpm.job import LAUNCHERS
 
 # More digits than any job has tasks are no rank.
 _RANK = re.compile("[0-9]{1,9}")
@@ -61,8 +53,8 @@ def rank() -> int:
 
 def mpi_task() -> int | None:
     """Return this process's rank in MPI_COMM_WORLD, None where no launcher gave it one."""
-    for variable in _RANKS:
-        value = os.environ.get(variable, "")
+    for launcher in LAUNCHERS:
+        value = os.environ.get(launcher.task, "")
         if _RANK.fullmatch(value):
             return int(value)
     return None

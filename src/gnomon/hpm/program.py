@@ -31,12 +31,13 @@ class Signals:
 
     Attributes:
         interrupted: SIGINT or SIGQUIT came; the terminal sends them to the program too.
+        terminated: SIGTERM came, as from a launcher that ends a job.
         wakeup: a descriptor that becomes readable when any of our signals comes, so that a wait
             can be ended by one that comes just before it (signal.set_wakeup_fd).
     """
 
     def __init__(self) -> None:
-        self.interrupted = False
+        self.interrupted = self.terminated = False
         self.wakeup = self._wakeup_write = self._wakeup_before = -1
         self._pid: int | None = None
         self._pending: list[int] = []
@@ -105,6 +106,7 @@ class Signals:
                 look()
 
     def _handle(self, number: int, _frame: FrameType | None) -> None:
+        self.terminated |= number == signal.SIGTERM
         if number in _FROM_TERMINAL:
             self.interrupted = True
         elif number in _FORWARDED and self._pid is not None:

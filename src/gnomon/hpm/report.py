@@ -47,8 +47,8 @@ class Options(NamedTuple):
 def text(measurements: Sequence[Measurement], host: Host, options: Options) -> str:
     """Return the report of one execution, or of several with their spread."""
     first = measurements[0]
-    style = _Style(options.styled)
-    lines = [_headline(measurements, options, style), f"  {_place(host)}", ""]
+    style = Style(options.styled)
+    lines = [_headline(measurements, options, style), f"  {place(host)}", ""]
     if len(measurements) > 1 and options.parts and first.parts:
         for at, part in enumerate(first.parts):
             own = [
@@ -71,7 +71,7 @@ def text(measurements: Sequence[Measurement], host: Host, options: Options) -> s
         if one.places is not None:
             of = f" of repetition {at}" if len(measurements) > 1 else ""
             lines += _place_lines(one, of, style)
-    lines += _unavailable_lines(first.unavailable, options.width, style)
+    lines += unavailable_lines(first.unavailable, options.width, style)
     notes = dict.fromkeys(note for one in measurements for note in one.notes)
     lines += [
         line for note in notes for line in filled(f"note: {note}", options.width, "", "      ")
@@ -79,7 +79,7 @@ def text(measurements: Sequence[Measurement], host: Host, options: Options) -> s
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _headline(measurements: Sequence[Measurement], options: Options, style: _Style) -> str:
+def _headline(measurements: Sequence[Measurement], options: Options, style: Style) -> str:
     first, last = measurements[0], measurements[-1]
     what = _quoted(first.command) if first.command else first.covers or f"process {first.pid}"
     times = f" × {len(measurements)}" if len(measurements) > 1 else ""
@@ -114,11 +114,12 @@ def _quoted(command: Iterable[str]) -> str:
     return printable(shlex.join(words))
 
 
-def _place(host: Host) -> str:
+def place(host: Host) -> str:
+    """Return the machine in a line."""
     return f"{host.name}: {host.cpu_model}, {host.cpus} CPUs, {host.kernel}"
 
 
-def _time_lines(one: Measurement, style: _Style) -> list[str]:
+def _time_lines(one: Measurement, style: Style) -> list[str]:
     if one.emulation is not None:
         words = f"of the emulation with {one.emulation.engine}, not of the program"
         return [*_table([("wall time", duration(one.wall_ns), words)], style), ""]
@@ -130,23 +131,23 @@ def _time_lines(one: Measurement, style: _Style) -> list[str]:
     return [*_table(rows, style), ""]
 
 
-def _measured_lines(one: Measurement, options: Options, style: _Style) -> list[str]:
+def _measured_lines(one: Measurement, options: Options, style: Style) -> list[str]:
     if options.parts and one.parts:
         lines = []
         for part in one.parts:
             lines += _part_lines(one, part, options, style)
         rest = analyse.beside_parts(one)
         lines += _counter_lines(rest, style, "counters of the whole run")
-        return lines + _metric_lines(analyse.metrics_of_counts(rest), options, style)
+        return lines + metric_lines(analyse.metrics_of_counts(rest), options, style)
     lines = _counter_lines(one, style)
-    return lines + _metric_lines(analyse.metrics(one), options, style)
+    return lines + metric_lines(analyse.metrics(one), options, style)
 
 
 def _group_title(part: GroupPart) -> str:
     return f"group {part.number} {part.name}: {part.description}"
 
 
-def _part_lines(one: Measurement, part: GroupPart, options: Options, style: _Style) -> list[str]:
+def _part_lines(one: Measurement, part: GroupPart, options: Options, style: Style) -> list[str]:
     title = _group_title(part)
     own = analyse.of_part(one, part)
     if not part.wall_ns:
@@ -163,10 +164,10 @@ def _part_lines(one: Measurement, part: GroupPart, options: Options, style: _Sty
             rows.append((name, duration(ns), words))
     lines = [style.bold(title), *_table(rows, style), ""]
     lines += _counter_lines(own, style)
-    return lines + _metric_lines(analyse.metrics(own), options, style)
+    return lines + metric_lines(analyse.metrics(own), options, style)
 
 
-def _place_lines(one: Measurement, of: str, style: _Style) -> list[str]:
+def _place_lines(one: Measurement, of: str, style: Style) -> list[str]:
     """Return the rows of CPUs or cores, all of them: they are few, and empty ones tell much."""
     rows = one.places or ()
     events = list(dict.fromkeys(event for row in rows for event in row.values))
@@ -183,18 +184,19 @@ def _place_lines(one: Measurement, of: str, style: _Style) -> list[str]:
             *_grid(head, cells, set(), style), ""]  # fmt: skip
 
 
-def _counter_lines(one: Measurement, style: _Style, title: str = "counters") -> list[str]:
+def _counter_lines(one: Measurement, style: Style, title: str = "counters") -> list[str]:
     if not one.values:
         return []
     doubt = one.emulation.doubt if one.emulation is not None else ""
     rows = [
-        (value.event, analyse.shown(value), _joined(value.how.value, analyse.remark(value, doubt)))
+        (value.event, analyse.shown(value), joined(value.how.value, analyse.remark(value, doubt)))
         for value in one.values
     ]
     return [style.bold(title), *_table(rows, style), ""]
 
 
-def _metric_lines(metrics: Sequence[MetricValue], options: Options, style: _Style) -> list[str]:
+def metric_lines(metrics: Sequence[MetricValue], options: Options, style: Style) -> list[str]:
+    """Return the table of metrics and an empty line; nothing without metrics."""
     if not metrics:
         return []
     rows = []
@@ -207,13 +209,13 @@ def _metric_lines(metrics: Sequence[MetricValue], options: Options, style: _Styl
             (
                 metric.name,
                 quantity(metric.value, metric.unit),
-                _joined(how, modes, formula, sep="  "),
+                joined(how, modes, formula, sep="  "),
             )
         )
     return [style.bold("metrics"), *_table(rows, style), ""]
 
 
-def _usage_lines(one: Measurement, options: Options, style: _Style) -> list[str]:
+def _usage_lines(one: Measurement, options: Options, style: Style) -> list[str]:
     if not one.rusage:
         return []
     rows = []
@@ -226,16 +228,14 @@ def _usage_lines(one: Measurement, options: Options, style: _Style) -> list[str]
             value = quantity(row.value * 1024, "bytes")
         else:
             value = quantity(row.value, row.unit)
-        rows.append((row.description, value, _joined(row.field, row.remark)))
+        rows.append((row.description, value, joined(row.field, row.remark)))
     lines = [style.bold("resource usage (getrusage)"), *_table(rows, style)]
     if not options.every_usage_row:
         lines.append(style.dim(f"  n/a on Linux: {', '.join(MEANINGLESS_USAGE)}"))
     return [*lines, ""]
 
 
-def _spread_lines(
-    measurements: Sequence[Measurement], options: Options, style: _Style
-) -> list[str]:
+def _spread_lines(measurements: Sequence[Measurement], options: Options, style: Style) -> list[str]:
     formulas: dict[str, str] = {}
     if options.formulas:
         formulas = {m.name: f"= {m.formula}" for m in analyse.metrics(measurements[0])}
@@ -250,9 +250,9 @@ def _spread_lines(
             (spread.name, *(quantity(one, spread.unit if prefixed else "") for one in numbers))
         )
         how = "" if spread.how is How.COUNTED else spread.how.value
-        remarks.append(_joined("" if prefixed else spread.unit, how))
+        remarks.append(joined("" if prefixed else spread.unit, how))
     head: tuple[str, ...] = ("", "mean", "± 95 %", "std. dev.", "minimum", "maximum")
-    plain = _Style(False)
+    plain = Style(False)
     table = _grid(head, rows, {0}, plain)
     # With room for the shortest remark; longer ones go below their line.
     shortest = min((len(remark) for remark in remarks if remark), default=0)
@@ -264,7 +264,7 @@ def _spread_lines(
     for row, remark, line in zip(rows, remarks, table[1:], strict=True):
         beside = remark and len(line) + 2 + len(remark) <= options.width
         lines.append(f"{line}  {remark}" if beside else line)
-        below = _joined("" if beside else remark, formulas.get(row[0], ""))
+        below = joined("" if beside else remark, formulas.get(row[0], ""))
         lines += map(style.dim, filled(below, options.width, "      ", "        "))
     if not fits:
         lines.append(style.dim("  no room for the standard deviations; --json has them"))
@@ -274,7 +274,7 @@ def _spread_lines(
     return [*lines, ""]
 
 
-def _task_lines(one: Measurement, per: str, of: str, style: _Style) -> list[str]:
+def _task_lines(one: Measurement, per: str, of: str, style: Style) -> list[str]:
     units = {value.event: value.unit for value in one.values}
     events = analyse.process_values(one) if per == "process" else one.task_values
     # What sorts the table, the cells that say who, and the values.
@@ -304,7 +304,7 @@ def _task_lines(one: Measurement, per: str, of: str, style: _Style) -> list[str]
     return [*lines, ""]
 
 
-def _function_lines(emulation: Emulation, width: int, style: _Style) -> list[str]:
+def _function_lines(emulation: Emulation, width: int, style: Style) -> list[str]:
     """Return the functions with most of the first event, each with its shares of the others."""
     from gnomon.model.shares import shares
     from gnomon.model.symbols import short_name
@@ -348,13 +348,13 @@ def _function_lines(emulation: Emulation, width: int, style: _Style) -> list[str
         more = f"{number(len(found) - len(rows))} more functions" if len(found) > len(rows) else ""
         other = f"shares of {', '.join(shown.left_out)}" if shown.left_out else ""
         where = "--run NAME, then gnomon report NAME --per function"
-        said = filled(f"and {_joined(more, other, sep=', ')}: {where}", width, "  ", "  ")
+        said = filled(f"and {joined(more, other, sep=', ')}: {where}", width, "  ", "  ")
         lines += map(style.dim, said)
     return [*lines, ""]
 
 
 def _grid(
-    head: tuple[str, ...], rows: Sequence[tuple[str, ...]], left: set[int], style: _Style
+    head: tuple[str, ...], rows: Sequence[tuple[str, ...]], left: set[int], style: Style
 ) -> list[str]:
     """Return a table with a headline; columns are flush right but for those in `left`."""
     widths = [max(len(row[at]) for row in (head, *rows)) for at in range(len(head))]
@@ -372,7 +372,8 @@ def _unknown(running: bool) -> str:
     return "still running" if running else "not known"
 
 
-def _unavailable_lines(unavailable: Sequence[Unavailable], width: int, style: _Style) -> list[str]:
+def unavailable_lines(unavailable: Sequence[Unavailable], width: int, style: Style) -> list[str]:
+    """Return why events were not counted, each reason once; nothing if all were."""
     by_cause: dict[tuple[str, str], list[str]] = {}
     for one in unavailable:
         by_cause.setdefault((one.reason, one.remedy), []).append(one.event)
@@ -382,15 +383,17 @@ def _unavailable_lines(unavailable: Sequence[Unavailable], width: int, style: _S
     for (reason, remedy), events in by_cause.items():
         lines += filled(", ".join(events), width, "  ", "  ")
         lines += filled(f"why     {reason}", width, "    ", "            ")
-        lines += filled(f"remedy  {remedy}", width, "    ", "            ")
+        if remedy:
+            lines += filled(f"remedy  {remedy}", width, "    ", "            ")
     return [*lines, ""]
 
 
-def _joined(*parts: str, sep: str = "; ") -> str:
+def joined(*parts: str, sep: str = "; ") -> str:
+    """Return what is not empty, one after the other."""
     return sep.join(part for part in parts if part)
 
 
-def _table(rows: Sequence[tuple[str, str, str]], style: _Style) -> list[str]:
+def _table(rows: Sequence[tuple[str, str, str]], style: Style) -> list[str]:
     name = max(len(row[0]) for row in rows)
     value = max(len(row[1]) for row in rows)
     return [
@@ -399,12 +402,16 @@ def _table(rows: Sequence[tuple[str, str, str]], style: _Style) -> list[str]:
     ]
 
 
-class _Style:
+class Style:
+    """Bold and dim words, where the terminal has them."""
+
     def __init__(self, styled: bool) -> None:
         self._styled = styled
 
     def bold(self, words: str) -> str:
+        """Return words in bold."""
         return f"\x1b[1m{words}\x1b[0m" if self._styled else words
 
     def dim(self, words: str) -> str:
+        """Return words that stand back."""
         return f"\x1b[2m{words}\x1b[0m" if self._styled else words

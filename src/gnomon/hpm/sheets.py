@@ -8,7 +8,7 @@ file says what is in the one, RFC 4180 how the other is written. libhpm writes t
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -26,6 +26,12 @@ COLUMNS = (
     "enabled_seconds", "running_seconds", "reason", "formula", "description",
 )  # fmt: skip
 """Of NAME.csv, as libhpm has them; with several repetitions `repetition` is one more."""
+
+OF_TASKS = (
+    "tasks", "task_count", "with_value", "minimum", "minimum_task", "maximum", "maximum_task",
+    "deviation", "bins",
+)  # fmt: skip
+"""More columns of what an aggregator made of several tasks' values."""
 
 _PROGRAM_SECTION = 0
 
@@ -85,31 +91,31 @@ def viz(tool: str, host: Host, measurements: Sequence[Measurement], of: Sequence
     first, last = measurements[0], measurements[-1]
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
-        _opened("hpm", {"version": 1, "producer": tool, "release": __version__}),
-        "  " + _opened("run", {
+        opened("hpm", {"version": 1, "producer": tool, "release": __version__}),
+        "  " + opened("run", {
             "program": program_of(first), "host": host.name, "process": last.pid or None,
-            "task": mpi_task(), "started": _moment(first.started),
-            "stopped": _moment(last.started + last.wall_ns / 1e9),
+            "task": mpi_task(), "started": moment(first.started),
+            "stopped": moment(last.started + last.wall_ns / 1e9),
             "wall_seconds": last.wall_ns / 1e9, "exit_status": last.exit_status,
             "events": ",".join(_asked_for(first)), "cpu": host.cpu_model, "cpus": host.cpus,
             "system": host.kernel,
         }),
-        *(f"    <argument>{_escaped(word)}</argument>" for word in first.command),
+        *(f"    <argument>{escaped(word)}</argument>" for word in first.command),
         "  </run>",
     ]  # fmt: skip
     many = len(measurements) > 1
     for repetition, one in enumerate(measurements, 1):
         if one.rusage:
             whose = {"task": mpi_task(), "repetition": repetition if many else None}
-            lines.append("  " + _opened("usage", whose))
+            lines.append("  " + opened("usage", whose))
             for row in one.rusage:
                 field = {
                     "name": row.field, "value": row.value, "unit": row.unit,
                     "description": row.description, "reason": _missing(row.value, row.remark),
                 }  # fmt: skip
-                lines.append("    " + _empty("field", field))
+                lines.append("    " + empty("field", field))
             lines.append("  </usage>")
-    lines.append("  " + _opened("section", {
+    lines.append("  " + opened("section", {
         "kind": "program", "id": _PROGRAM_SECTION, "element": 1, "label": program_of(first),
         "process": last.pid or None, "task": mpi_task(),
     }))  # fmt: skip
@@ -117,7 +123,7 @@ def viz(tool: str, host: Host, measurements: Sequence[Measurement], of: Sequence
         lines += _values(block, block.repetition if many else None)
     lines.append("  </section>")
     notes = dict.fromkeys(note for one in measurements for note in one.notes)
-    lines += (f"  <note>{_escaped(note)}</note>" for note in notes)
+    lines += (f"  <note>{escaped(note)}</note>" for note in notes)
     return "\n".join([*lines, "</hpm>", ""])
 
 
@@ -125,7 +131,7 @@ def csv(host: Host, measurements: Sequence[Measurement], of: Sequence[Block]) ->
     """Return a row for each quantity of measurements, after a row of `COLUMNS`."""
     first = measurements[0]
     many = len(measurements) > 1
-    rows = [[*COLUMNS, "repetition"] if many else list(COLUMNS)]
+    rows: list[list[str | int | float | None]] = [[*COLUMNS, "repetition"] if many else [*COLUMNS]]
 
     def add(process: int, repetition: int, **fields: str | int | float | None) -> None:
         known: dict[str, str | int | float | None] = {
@@ -133,7 +139,7 @@ def csv(host: Host, measurements: Sequence[Measurement], of: Sequence[Block]) ->
             "task": mpi_task(), "repetition": repetition,
         }  # fmt: skip
         known.update(fields)
-        rows.append([_field(known.get(column)) for column in rows[0]])
+        rows.append([known.get(str(column)) for column in rows[0]])
 
     for repetition, one in enumerate(measurements, 1):
         for row in one.rusage:
@@ -146,7 +152,7 @@ def csv(host: Host, measurements: Sequence[Measurement], of: Sequence[Block]) ->
         }  # fmt: skip
         for fields in _quantities(block):
             add(block.one.pid, block.repetition, **whose, **fields)
-    return "".join(",".join(map(_quoted, row)) + "\r\n" for row in rows)
+    return "".join(map(csv_row, rows))
 
 
 def program_of(one: Measurement) -> str:
@@ -178,24 +184,24 @@ def _quantities(block: Block) -> Iterator[dict[str, str | int | float | None]]:
 
 def _values(block: Block, repetition: int | None) -> list[str]:
     one = block.one
-    lines = ["    " + _opened("values", {
+    lines = ["    " + opened("values", {
         "exclusive": "false", "continues": "true" if block.continues else "false",
         "group": block.group, "calls": 1, "repetition": repetition,
     })]  # fmt: skip
-    lines += ("      " + _empty("time", {"name": n, "seconds": s}) for n, s in _times(block))
+    lines += ("      " + empty("time", {"name": n, "seconds": s}) for n, s in _times(block))
     for value in one.values:
         fields = _of_value(value)
         fields = {"name": fields.pop("name"), "component": value.component, **fields}
         if value.value is not None:
             fields["scope"] = value.scope.value
-        lines.append("      " + _empty("event", fields))
+        lines.append("      " + empty("event", fields))
     for missing in one.unavailable:
         fields = {"name": missing.event, "reason": _reason(missing)}
-        lines.append("      " + _empty("event", fields))
+        lines.append("      " + empty("event", fields))
     for metric in block.metrics:
         fields = _of_metric(metric)
         fields["scope"] = metric.scope.value if metric.scope else None
-        lines.append("      " + _empty("metric", fields))
+        lines.append("      " + empty("metric", fields))
     return [*lines, "    </values>"]
 
 
@@ -247,36 +253,46 @@ def _reason(missing: Unavailable) -> str:
     return f"{missing.reason}; {missing.remedy}" if missing.remedy else missing.reason
 
 
-def _moment(seconds: float) -> str:
+def moment(seconds: float) -> str:
+    """Return seconds since the epoch as XML has a moment, in local time."""
     return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="milliseconds")
 
 
-def _opened(name: str, attributes: Attributes) -> str:
+def opened(name: str, attributes: Attributes) -> str:
+    """Return the start tag of an element."""
     return f"<{name}{_written(attributes)}>"
 
 
-def _empty(name: str, attributes: Attributes) -> str:
+def empty(name: str, attributes: Attributes) -> str:
+    """Return an element without content."""
     return f"<{name}{_written(attributes)}/>"
 
 
 def _written(attributes: Attributes) -> str:
     """Return attributes as XML has them; what says nothing is left out."""
-    texts = ((name, _field(value)) for name, value in attributes.items())
-    return "".join(f' {name}="{_escaped(text)}"' for name, text in texts if text)
+    texts = ((name, field_text(value)) for name, value in attributes.items())
+    return "".join(f' {name}="{escaped(text)}"' for name, text in texts if text)
 
 
-def _field(value: str | int | float | None) -> str:
+def field_text(value: str | int | float | None) -> str:
+    """Return a value as text; "" for what is not there."""
     if isinstance(value, float):
         # The shortest text that reads as the same double; 1e16 has no point, 100.0 needs none.
         return repr(value).removesuffix(".0") if math.isfinite(value) else ""
     return "" if value is None else str(value)
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """Return text as XML has it."""
     shown = printable(text)
     for plain, name in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
         shown = shown.replace(plain, name)
     return shown
+
+
+def csv_row(fields: Iterable[str | int | float | None]) -> str:
+    """Return a row of CSV with its end, as RFC 4180 has it."""
+    return ",".join(_quoted(field_text(field)) for field in fields) + "\r\n"
 
 
 def _quoted(text: str) -> str:

@@ -1,0 +1,351 @@
+/*
+ * The job's directory: NAME/lock, NAME/turn.TASK with how often a task came, and NAME/0, NAME/1,
+ * ... in which the tasks of one run meet, with their files here.TASK. All who enter hold the lock
+ * together for that moment; who removes the directory holds it alone.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "job.h"
+
+#define TRIES 100
+#define STALE_S 600 /* nobody needs that long to enter */
+
+__attribute__((format(printf, 3, 4))) static int said(char where[PATH_MAX], int error,
+						      const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(where, PATH_MAX, format, arguments);
+	va_end(arguments);
+	return -error;
+}
+
+#define REMEDY "; set HPM_AGGREGATE_DIR to a directory of yours that all nodes share"
+
+/* Opens our directory `path`. Never what is a link, or another user's, or open to others. */
+static int open_own(const char *path, char where[PATH_MAX])
+{
+	struct stat is;
+	int folder;
+
+	if (mkdir(path, 0700) && errno != EEXIST)
+		return said(where, errno,
+			    "the directory %s, in which the job's tasks meet, cannot "
+			    "be made: %s" REMEDY,
+			    path, strerror(errno));
+	folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (folder < 0) {
+		if (errno == ENOENT)
+			return -EAGAIN;
+		return said(where, errno,
+			    "%s, in which the job's tasks meet, is no directory that "
+			    "can be opened: %s" REMEDY,
+			    path,
+			    errno == ELOOP || errno == ENOTDIR ? "a link or a file has its name"
+							       : strerror(errno));
+	}
+	if (fstat(folder, &is)) {
+		close(folder);
+		return -EAGAIN;
+	}
+	if (is.st_uid != geteuid() || is.st_mode & 077) {
+		close(folder);
+		return said(where, EPERM,
+			    "the directory %s, in which the job's tasks meet, %s" REMEDY, path,
+			    is.st_uid != geteuid() ? "is another user's"
+						   : "is open to other users");
+	}
+	return folder;
+}
+
+/* Whether a path still leads to what is open. */
+static int is_still(const char *path, int folder)
+{
+	struct stat named, opened;
+
+	return !lstat(path, &named) && !fstat(folder, &opened) && named.st_ino == opened.st_ino &&
+	       named.st_dev == opened.st_dev;
+}
+
+/* How often a task was here before. */
+static long turn_of(int top, int task)
+{
+	char name[32], text[32] = "";
+	ssize_t bytes;
+
+	snprintf(name, sizeof(name), "turn.%d", task);
+	bytes = readlinkat(top, name, text, sizeof(text) - 1);
+	return bytes > 0 ? strtol(text, NULL, 10) : 0;
+}
+
+/* A link's text takes no room that a full disk has not, and is there as a whole or not at all. */
+static int set_turn(int top, int task, long turn)
+{
+	char name[32], made[48], text[32];
+
+	snprintf(name, sizeof(name), "turn.%d", task);
+	snprintf(made, sizeof(made), "turn.%d.%d", task, (int)getpid());
+	snprintf(text, sizeof(text), "%ld", turn);
+	unlinkat(top, made, 0);
+	if (symlinkat(text, top, made) || renameat(top, made, top, name))
+		return -errno;
+	return 0;
+}
+
+/* One try; -EAGAIN: somebody removed the directory meanwhile. */
+static int enter(const char *path, int task, char where[PATH_MAX])
+{
+	char name[32];
+	long turn;
+	int top = open_own(path, where), lock = -1, folder = -1, failed = -EAGAIN;
+
+	if (top < 0)
+		return top;
+	lock = openat(top, "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (lock < 0) {
+		failed = errno == ENOENT ? -EAGAIN
+					 : said(where, errno,
+						"%s/lock, by which the job's tasks meet, cannot be "
+						"made: %s" REMEDY,
+						path, strerror(errno));
+		goto out;
+	}
+	while (flock(lock, LOCK_SH))
+		if (errno != EINTR) {
+			failed = said(where, errno, "%s/lock cannot be locked: %s" REMEDY, path,
+				      strerror(errno));
+			goto out;
+		}
+	if (!is_still(path, top))
+		goto out;
+	turn = turn_of(top, task);
+	failed = set_turn(top, task, turn + 1);
+	if (failed) {
+		failed = said(where, -failed,
+			      "nothing can be made in %s, in which the job's tasks "
+			      "meet: %s" REMEDY,
+			      path, strerror(-failed));
+		goto out;
+	}
+	snprintf(name, sizeof(name), "%ld", turn);
+	said(where, 0, "%s/%ld", path, turn);
+	if (mkdirat(top, name, 0700) && errno != EEXIST) {
+		failed = said(where, errno, "a directory in %s cannot be made: %s" REMEDY, path,
+			      strerror(errno));
+		goto out;
+	}
+	folder = openat(top, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	failed = folder < 0 ? said(where, errno, "%s/%ld cannot be opened: %s" REMEDY, path, turn,
+				   strerror(errno))
+			    : 0;
+out:
+	if (lock >= 0)
+		close(lock);
+	close(top);
+	return failed ? failed : folder;
+}
+
+/* --- locks ------------------------------------------------------------------------------------ */
+
+int hpm_folder_is_locked(int folder, const char *name, char *content, size_t size)
+{
+	const int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	int is_locked;
+	ssize_t bytes;
+
+	if (fd < 0)
+		return -errno;
+	is_locked = flock(fd, LOCK_SH | LOCK_NB) != 0;
+	if (content) {
+		bytes = pread(fd, content, size - 1, 0);
+		content[bytes > 0 ? bytes : 0] = 0;
+	}
+	close(fd);
+	return is_locked;
+}
+
+/* --- what is left of others ------------------------------------------------------------------- */
+
+static void remove_all(int folder, int depth)
+{
+	const int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *entries = copy < 0 ? NULL : fdopendir(copy);
+	const struct dirent *entry;
+
+	if (!entries) {
+		if (copy >= 0)
+			close(copy);
+		return;
+	}
+	while ((entry = readdir(entries))) {
+		int below;
+
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+			continue;
+		if (!unlinkat(folder, entry->d_name, 0) || !depth)
+			continue;
+		below = openat(folder, entry->d_name,
+			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (below >= 0) {
+			remove_all(below, depth - 1);
+			close(below);
+		}
+		unlinkat(folder, entry->d_name, AT_REMOVEDIR);
+	}
+	closedir(entries);
+}
+
+/* Whether somebody is in one of the runs' directories. */
+static int is_inhabited(int top)
+{
+	const int copy = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *runs = copy < 0 ? NULL : fdopendir(copy);
+	const struct dirent *run, *file;
+	int is = !runs;
+
+	while (!is && (run = readdir(runs))) {
+		const int below = run->d_name[0] < '0' || run->d_name[0] > '9'
+					  ? -1
+					  : openat(top, run->d_name,
+						   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		const int kept = below < 0 ? -1 : dup(below);
+		DIR *files = below < 0 ? NULL : fdopendir(below);
+
+		while (!is && files && (file = readdir(files)))
+			is = !strncmp(file->d_name, "here.", 5) &&
+			     hpm_folder_is_locked(kept, file->d_name, NULL, 0) > 0;
+		if (files)
+			closedir(files);
+		if (kept >= 0)
+			close(kept);
+	}
+	if (runs)
+		closedir(runs);
+	else if (copy >= 0)
+		close(copy);
+	return is;
+}
+
+/* Of jobs that were killed, all tasks at once, nobody has removed the directory. */
+static void sweep(const char *base, const char *own)
+{
+	DIR *entries = opendir(base);
+	const size_t common = strcspn(own, "-") + 1;
+	const size_t prefix = common + strcspn(own + common, "-") + 1;
+	const struct dirent *entry;
+
+	while (entries && (entry = readdir(entries))) {
+		struct stat is;
+		int top, lock;
+
+		if (strncmp(entry->d_name, own, prefix) || !strcmp(entry->d_name, own))
+			continue;
+		top = openat(dirfd(entries), entry->d_name,
+			     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (top < 0)
+			continue;
+		lock = openat(top, "lock", O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+		if (lock >= 0 && !fstat(top, &is) && is.st_uid == geteuid() &&
+		    time(NULL) - is.st_mtime > STALE_S && !flock(lock, LOCK_EX | LOCK_NB) &&
+		    !is_inhabited(top)) {
+			remove_all(top, 1);
+			unlinkat(dirfd(entries), entry->d_name, AT_REMOVEDIR);
+		}
+		if (lock >= 0)
+			close(lock);
+		close(top);
+	}
+	if (entries)
+		closedir(entries);
+}
+
+/* --- entering -------------------------------------------------------------------------------- */
+
+int hpm_folder_enter(const char *base, const char *name, int task, char where[PATH_MAX])
+{
+	char path[PATH_MAX];
+	int folder = -EAGAIN;
+
+	if (snprintf(path, sizeof(path), "%s/%s", base, name) >= PATH_MAX - 32)
+		return said(where, ENAMETOOLONG, "%.1000s: the name is too long%s" REMEDY, base,
+			    "");
+	for (int i = 0; folder == -EAGAIN && i < TRIES; i++)
+		folder = enter(path, task, where);
+	if (folder >= 0 && !task)
+		sweep(base, name);
+	if (folder == -EAGAIN)
+		return said(where, ENOENT,
+			    "the directory %s, in which the job's tasks meet, does "
+			    "not stay" REMEDY,
+			    path);
+	return folder;
+}
+
+/* --- leaving ---------------------------------------------------------------------------------- */
+
+/* Whether nobody is in `folder`, and all who ever came to the job were there last. */
+static int is_deserted(int top, int folder, int task, int tasks, int all)
+{
+	char name[32], turn[32];
+	const long last = turn_of(top, task);
+	int came = 0;
+
+	for (int i = 0; i < tasks; i++) {
+		const int other = (task + i) % tasks;
+
+		snprintf(name, sizeof(name), "here.%d", other);
+		snprintf(turn, sizeof(turn), "turn.%d", other);
+		if (hpm_folder_is_locked(folder, name, NULL, 0) > 0)
+			return 0;
+		if (!faccessat(top, turn, F_OK, AT_SYMLINK_NOFOLLOW)) {
+			if (turn_of(top, other) != last)
+				return 0;
+			came++;
+		}
+	}
+	return came >= all;
+}
+
+void hpm_folder_remove(const char *where, int folder, int task, int tasks, int all)
+{
+	char path[PATH_MAX], gone[PATH_MAX + 32];
+	char *slash;
+	int top, lock, is_locked = 0;
+
+	snprintf(path, sizeof(path), "%s", where);
+	slash = strrchr(path, '/');
+	if (!slash)
+		return;
+	*slash = 0;
+	top = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (top < 0)
+		return;
+	lock = openat(top, "lock", O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	/* Of two who leave at once the second must not give up because the first one looks. */
+	for (int i = 0; lock >= 0 && !is_locked && i < TRIES; i++) {
+		is_locked = !flock(lock, LOCK_EX | LOCK_NB);
+		if (!is_locked)
+			nanosleep(&(struct timespec){0, 1000000}, NULL);
+	}
+	if (is_locked && is_still(path, top) && is_deserted(top, folder, task, tasks, all)) {
+		snprintf(gone, sizeof(gone), "%s.gone.%d", path, (int)getpid());
+		if (!rename(path, gone)) {
+			remove_all(top, 1);
+			rmdir(gone);
+		}
+	}
+	if (lock >= 0)
+		close(lock);
+	close(top);
+}

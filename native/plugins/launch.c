@@ -1,0 +1,248 @@
+/* What the launcher says of this task and its job, without MPI. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "job.h"
+
+#define DIGITS 9
+#define ANCESTORS_MAX 64
+#define ENVIRONMENT_MAX (1 << 20)
+
+struct launcher {
+	const char *task, *tasks, *local_task, *local_tasks, *nodes;
+};
+
+/*
+ * The first whose rank is there is believed; gnomon/hpm/job.py is the same. Slurm comes last:
+ * within its jobs others start tasks, too, and then its numbers are those of the launcher's
+ * daemons.
+ */
+static const struct launcher launchers[] = {
+	/* Open MPI, IBM Spectrum MPI, PRRTE */
+	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+	 "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_MCA_orte_num_nodes"},
+	{"PMIX_RANK", "PMIX_SIZE", "PMIX_LOCAL_RANK", "PMIX_LOCAL_SIZE", NULL},
+	/* MPICH, Intel MPI and MVAPICH by Hydra */
+	{"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", NULL},
+	/* MVAPICH2 by mpirun_rsh */
+	{"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_RANK",
+	 "MV2_COMM_WORLD_LOCAL_SIZE", NULL},
+	{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", NULL, "SLURM_STEP_NUM_NODES"},
+};
+
+static const struct launcher *const slurm = &launchers[sizeof(launchers) / sizeof(*launchers) - 1];
+
+static long number(const char *name)
+{
+	const char *value = name ? getenv(name) : NULL;
+	size_t digits = value ? strspn(value, "0123456789") : 0;
+
+	return digits > 0 && digits <= DIGITS && !value[digits] ? strtol(value, NULL, 10) : -1;
+}
+
+/* -1 is not known; what contradicts the rank is not. */
+static struct hpm_launch place_by(const struct launcher *launcher, long task, long *nodes)
+{
+	long tasks = number(launcher->tasks);
+	long local_task = number(launcher->local_task);
+	long local_tasks = number(launcher->local_tasks);
+
+	if (tasks <= task)
+		tasks = -1;
+	if (local_tasks == 0 || (tasks > 0 && local_tasks > tasks))
+		local_tasks = -1;
+	if (local_task > task || (local_tasks > 0 && local_task >= local_tasks))
+		local_task = -1;
+	*nodes = number(launcher->nodes);
+	return (struct hpm_launch){.task = (int)task,
+				   .tasks = (int)tasks,
+				   .local_task = (int)local_task,
+				   .local_tasks = (int)local_tasks};
+}
+
+/* srun as the launcher of another's ranks (srun --mpi=pmix), told by its numbers being the same. */
+static void complete(struct hpm_launch *launch, long *nodes)
+{
+	struct hpm_launch step;
+	long step_nodes;
+	const long tasks = number(slurm->tasks);
+
+	if (tasks < 0 || (launch->tasks >= 0 && launch->tasks != tasks) ||
+	    number(slurm->task) != launch->task)
+		return;
+	step = place_by(slurm, launch->task, &step_nodes);
+	if (launch->tasks < 0)
+		launch->tasks = step.tasks;
+	if (launch->local_task < 0)
+		launch->local_task = step.local_task;
+	if (*nodes <= 0)
+		*nodes = step_nodes;
+}
+
+/* --- the launcher's process ------------------------------------------------------------------- */
+
+/* Reads a file of /proc, zero-terminated. Returns its bytes, or -1. */
+static ssize_t read_proc(pid_t process, const char *name, char *text, size_t size)
+{
+	char path[64];
+	size_t used = 0;
+	ssize_t got = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)process, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	while (used < size - 1 && (got = read(fd, text + used, size - 1 - used)) > 0)
+		used += (size_t)got;
+	close(fd);
+	text[used] = 0;
+	return got < 0 ? -1 : (ssize_t)used;
+}
+
+/* Its parent and when it was started, of field 4 and 22 of /proc/PID/stat. */
+static int parent_of(pid_t process, pid_t *parent, unsigned long long *start)
+{
+	char text[1024];
+	const char *rest;
+	int above;
+
+	if (read_proc(process, "stat", text, sizeof(text)) < 0 || !(rest = strrchr(text, ')')))
+		return -1;
+	if (sscanf(rest + 1,
+		   " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
+		   "%llu",
+		   &above, start) != 2)
+		return -1;
+	*parent = above;
+	return 0;
+}
+
+/* 1, 0, or -1: it is not for us to see, as of another user's process. */
+static int has_variable(pid_t process, const char *variable, char *room)
+{
+	const size_t length = strlen(variable);
+	const ssize_t bytes = read_proc(process, "environ", room, ENVIRONMENT_MAX);
+
+	if (bytes <= 0)
+		return -1;
+	for (const char *at = room; at < room + bytes; at += strlen(at) + 1)
+		if (!strncmp(at, variable, length) && at[length] == '=')
+			return 1;
+	return 0;
+}
+
+/* The nearest ancestor that has not the rank's variable is the launcher or its node's daemon. */
+static pid_t find_launcher(const char *variable, unsigned long long *start)
+{
+	char *room = malloc(ENVIRONMENT_MAX);
+	pid_t process, parent;
+	int i;
+
+	*start = 0;
+	if (!room || parent_of(getpid(), &process, start)) {
+		free(room);
+		return 0;
+	}
+	for (i = 0; i < ANCESTORS_MAX && process > 1; i++) {
+		if (has_variable(process, variable, room) != 1)
+			break;
+		if (parent_of(process, &parent, start))
+			break;
+		process = parent;
+	}
+	if (parent_of(process, &parent, start))
+		*start = 0;
+	free(room);
+	return process;
+}
+
+/* Hydra's daemons are told where mpiexec listens, which is the same on all nodes. */
+static int find_control_port(pid_t process, char port[128])
+{
+	char text[4096];
+	const ssize_t bytes = read_proc(process, "cmdline", text, sizeof(text));
+
+	for (const char *at = text; bytes > 0 && at < text + bytes; at += strlen(at) + 1)
+		if (!strcmp(at, "--control-port") && at + strlen(at) + 1 < text + bytes) {
+			snprintf(port, 128, "%s", at + strlen(at) + 1);
+			return 1;
+		}
+	return 0;
+}
+
+/* --- the job's name --------------------------------------------------------------------------- */
+
+/* FNV-1a, as what is unique of a job has all kinds of characters in it. */
+static void hash_name(const char *text, char name[17])
+{
+	uint64_t hash = 14695981039346656037u;
+
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * 1099511628211u;
+	snprintf(name, 17, "%016llx", (unsigned long long)hash);
+}
+
+static const char *text_of(const char *variable)
+{
+	const char *value = getenv(variable);
+
+	return value ? value : "";
+}
+
+static void name_job(struct hpm_launch *launch, const char *variable, int is_one_node)
+{
+	char text[1024], host[256] = "", port[128];
+	unsigned long long start;
+	pid_t process;
+
+	launch->is_common = 1;
+	if (*text_of("PMIX_NAMESPACE")) {
+		snprintf(text, sizeof(text), "pmix %s %s", text_of("PMIX_NAMESPACE"),
+			 text_of("OMPI_MCA_orte_hnp_uri"));
+		hash_name(text, launch->name);
+		return;
+	}
+	if (*text_of("SLURM_JOB_ID") && *text_of("SLURM_STEP_ID") &&
+	    !strncmp(variable, "SLURM", 5)) {
+		snprintf(text, sizeof(text), "slurm %s %s %s", text_of("SLURM_JOB_ID"),
+			 text_of("SLURM_STEP_ID"), text_of("SLURM_RESTART_COUNT"));
+		hash_name(text, launch->name);
+		return;
+	}
+	process = find_launcher(variable, &start);
+	if (!is_one_node && find_control_port(process, port)) {
+		snprintf(text, sizeof(text), "hydra %s", port);
+	} else {
+		launch->is_common = is_one_node;
+		gethostname(host, sizeof(host) - 1);
+		snprintf(text, sizeof(text), "process %s %d %llu", host, (int)process, start);
+	}
+	hash_name(text, launch->name);
+}
+
+int hpm_launch_find(struct hpm_launch *launch)
+{
+	for (size_t i = 0; i < sizeof(launchers) / sizeof(*launchers); i++) {
+		const struct launcher *launcher = &launchers[i];
+		const long task = number(launcher->task);
+		long nodes;
+
+		/* A batch script of Slurm has a rank and is no task: it has no step. */
+		if (task < 0 || (launcher == slurm && number(slurm->tasks) < 0))
+			continue;
+		*launch = place_by(launcher, task, &nodes);
+		complete(launch, &nodes);
+		if (launch->tasks <= 1)
+			return -ENODATA;
+		if (launch->local_tasks < 0)
+			launch->local_tasks = nodes == 1 ? launch->tasks : 0;
+		name_job(launch, launcher->task, launch->local_tasks == launch->tasks);
+		return 0;
+	}
+	return -ENODATA;
+}

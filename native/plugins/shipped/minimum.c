@@ -1,0 +1,6 @@
+/* The smallest value of all tasks that counted the same, and which task has it. */
+#include "ranks.h"
+
+static const struct ranks_plan plan = {.word = "minimum", .value = RANKS_MINIMUM};
+
+RANKS_PLUGIN(plan)

@@ -1,0 +1,64 @@
+/* What is said of tasks that are missing, in the descriptions of items. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "job.h"
+#include "reduction.h"
+
+static char *joined(const char *first, const char *between, const char *second)
+{
+	char *made;
+
+	if (!first || !*first)
+		return strdup(second);
+	return asprintf(&made, "%s%s%s", first, between, second) < 0 ? NULL : made;
+}
+
+/* Adds a line to what is printed before an item; what was there stays somebody else's. */
+static void tell(hpm_data_item *item, const char *line)
+{
+	char *description = joined(item->description, "\n", line);
+	char *xml = joined(item->xml_descr, "; ", line);
+
+	if (description)
+		item->description = description;
+	if (xml)
+		item->xml_descr = xml;
+}
+
+void hpm_gap_say(const hpm_gap *gap, char *line, size_t size)
+{
+	if (gap->first == gap->last)
+		snprintf(line, size, "task %d %s", gap->first, gap->why);
+	else
+		snprintf(line, size, "tasks %d-%d %s", gap->first, gap->last, gap->why);
+}
+
+void hpm_gaps_tell(const hpm_gap *gaps, int n_gaps, int n, hpm_event_vector out)
+{
+	char line[HPM_REASON_SIZE + 128];
+
+	for (int i = 0; n && i < n_gaps; i++) {
+		hpm_gap_say(&gaps[i], line, sizeof(line));
+		strcat(line, gaps[i].is_in ? ": it is in" : ": not in it");
+		tell(&out[0], line);
+	}
+}
+
+int hpm_own_items(int n, hpm_event_vector in, const char *why, int *n_out, hpm_event_vector *out,
+		  int *is_print_task)
+{
+	hpm_event_vector made = calloc((size_t)n + 1, sizeof(*made));
+
+	if (!made)
+		return ENOMEM;
+	memcpy(made, in, (size_t)n * sizeof(*made));
+	if (n)
+		tell(&made[0], why);
+	*n_out = n;
+	*out = made;
+	*is_print_task = 1;
+	return 0;
+}

@@ -1,0 +1,167 @@
+"""`hpmcount -a PLUGIN`: what a task of a job measured goes to a plug-in, which says what to print.
+
+Source: HPM Toolkit User's Guide 3.2.2, section 2.7.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from gnomon.cli.delivery import finish
+from gnomon.cli.hpmcount import measurer, wanted
+from gnomon.cli.hpmfiles import Output
+from gnomon.cli.output import write
+from gnomon.errors import UsageError
+from gnomon.hpm.job import job
+from gnomon.hpm.measurement import this_host
+from gnomon.hpm.program import Signals
+from gnomon.hpm.ranks import plugin as plugins
+from gnomon.hpm.ranks.conversion import rank_file
+from gnomon.hpm.ranks.joining import join
+from gnomon.hpm.report import Options
+from gnomon.hpm.settings import settings
+from gnomon.units import printable
+
+if TYPE_CHECKING:
+    from gnomon.hpm.job import Job
+    from gnomon.hpm.measurement import Host, Measurement
+    from gnomon.hpm.ranks.items import RankFile
+
+_PATIENCE_S = 5.0
+_OTHERS_REPORT_S = 3.0
+
+
+def count(arguments: argparse.Namespace, command: Sequence[str], name: str) -> int:
+    """Count, let the plug-in aggregate, report; return the program's status, or end as it did.
+
+    What goes wrong with the plug-in costs a line on stderr, and this task then reports what it
+    measured itself.
+    """
+    source = "HPM_AGGREGATE=" if arguments.plugin is None else "-a "
+    if arguments.repeat is not None:
+        raise UsageError(
+            f"-r and {source}{name}: tasks are aggregated over one execution; leave out one of them"
+        )
+    seen = with_options(os.environ, arguments, name)
+    joined, why_not = join(plugins.folder())
+    if why_not:
+        _complain(f"the job's other tasks cannot be met: {why_not}")
+    plugin, changes = plugins.find(name, seen, source)
+    _pass_on(changes)
+    _apply(changes, seen)
+    chosen = settings(seen)
+    groups, events = wanted(arguments, chosen)
+    measure = measurer(command, groups, events, None, chosen.slice_ms)
+    group = f"{groups[0].number} {groups[0].name}" if len(groups) == 1 else ""
+    own = job()
+    if own is not None and own.task and chosen.name and not chosen.unique:
+        # Two tasks may print, each for its group: task 0 has the name as it is.
+        chosen = chosen._replace(name=f"{chosen.name}_{own.task}")
+    options = Options(tool="hpmcount", formulas=chosen.formulas, every_usage_row=True, parts=True)
+    with Output(chosen, options, group) as output:
+        (one,) = measure()
+        with Signals() as signals:
+            was_ended = joined is not None and one.terminated and joined.was_ended()
+            file = _of_task(one, group, own, this_host(), was_ended)
+            made = plugins.aggregated(
+                plugin, file, seen, joined, signals,
+                hurried=one.terminated and not was_ended, patience_s=_patience_s(file),
+            )  # fmt: skip
+            _pass_on(made)
+            if made.complaint:
+                output.deliver([one])
+            elif made.file is not None:
+                _deliver(output, made.file._replace(exit_status=one.exit_status or 0))
+    if joined is not None:
+        joined.leave(_OTHERS_REPORT_S if one.exit_status else 0.0)
+    return finish(one.exit_status, one.signal)
+
+
+def with_options(
+    environment: Mapping[str, str], arguments: argparse.Namespace, plugin: str
+) -> dict[str, str]:
+    """Return variables with those in them that options set: what a distributor sees."""
+    seen = {**environment, "HPM_AGGREGATE": plugin}
+    texts = {
+        "HPM_OUTPUT_NAME": arguments.output,
+        "HPM_EVENT_SET": arguments.group,
+        "GNOMON_EVENTS": arguments.event,
+        "HPM_UNIQUE_FILE_NAME": "yes" if arguments.unique else None,
+        "HPM_STDOUT": "no" if arguments.no_terminal else None,
+        "HPM_PRINT_FORMULA": "yes" if arguments.formulas else None,
+    }
+    seen.update({variable: text for variable, text in texts.items() if text is not None})
+    if arguments.event is not None and arguments.group is None:
+        seen.pop("HPM_EVENT_SET", None)
+    return seen
+
+
+def _apply(changes: plugins.Changes, seen: dict[str, str]) -> None:
+    """Make what a distributor changed hold for us and for the program, but not what options set."""
+    for variable, value in changes.variables.items():
+        for environment in (seen, os.environ):
+            if value is None:
+                environment.pop(variable, None)
+            else:
+                environment[variable] = value
+
+
+def _patience_s(file: RankFile) -> float | None:
+    """Return how long the other tasks may go on once this task's program has ended as it did.
+
+    Launchers end a job when a task fails, because the others may wait for it for ever. They do so
+    when this process ends, which waits for the others.
+    """
+    if file.signal:
+        return 0.0
+    return _PATIENCE_S if file.exit_status > 0 else None
+
+
+def _of_task(
+    one: Measurement, group: str, own: Job | None, host: Host, was_ended: bool
+) -> RankFile:
+    file = rank_file(
+        one, group, task=own.task if own else None, size=own.tasks if own else None, host=host.name
+    )
+    if one.terminated and one.signal == signal.SIGTERM:
+        # That is no fault of this task, whose counts are as good as those of the others.
+        who = "another task failed, which" if was_ended else "the launcher"
+        note = f"{who} ended the job by SIGTERM: counts are those up to then"
+        file = file._replace(
+            signal=0, exit_status=0, notes="\n".join(filter(None, (file.notes, note)))
+        )
+    return file
+
+
+def _deliver(output: Output, file: RankFile) -> None:
+    from gnomon.hpm.ranks import report, sheets
+
+    host = this_host()
+    output.write(
+        lambda options: report.text(file, host, options),
+        {
+            "viz": lambda: sheets.viz("hpmcount", host, file),
+            "csv": lambda: sheets.csv(host, file),
+        },
+    )
+
+
+def _pass_on(made: plugins.Changes | plugins.Aggregated) -> None:
+    """Print what a plug-in said, or why it failed."""
+    if made.complaint:
+        _complain(made.complaint)
+    elif made.said and sys.stderr is not None:
+        with suppress(OSError):
+            write(sys.stderr, made.said)
+
+
+def _complain(line: str) -> None:
+    if sys.stderr is not None:
+        with suppress(OSError):
+            write(sys.stderr, f"HPM ERROR - {printable(line)}\n")

@@ -1,0 +1,282 @@
+"""Aggregation plug-ins: what their distributor sets, and what their aggregator makes of items.
+
+Plug-ins in C are loaded by the helper `hpm-plugin-host`, those in Python by
+`gnomon.hpm.ranks.host`; both are processes of their own that speak the same way:
+
+    distribute PLUGIN   changes of the environment go to descriptor 3: NAME=value, or NAME to
+                        unset it, each with a zero byte after it
+    aggregate PLUGIN    items come in; out go a byte that says whether this task prints, and items
+
+What goes wrong is a line on standard error that begins with "HPM ERROR", and status 1.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from gnomon.errors import FormatError, GnomonError, GuideError, UsageError
+from gnomon.hpm.ranks import child
+from gnomon.hpm.ranks.codec import decoded, encoded
+from gnomon.hpm.ranks.items import RankFile
+
+if TYPE_CHECKING:
+    from gnomon.hpm.program import Signals
+    from gnomon.hpm.ranks.joining import Joined
+
+ENTRY_POINTS = "gnomon.aggregators"
+"""Installed packages name their plug-ins in this group."""
+
+_TIMEOUT = "HPM_AGGREGATE_TIMEOUT"
+_USUAL_TIMEOUT_S = 60.0
+_GRACE_S = 2.0
+_HURRIED_S = 0.6
+"""Tasks that are not there 0.3 s after SIGTERM are missing; then the results have to be written."""
+
+_ENDED_S = 10.0
+"""For so long tasks that were ended by another have time to tell what they counted."""
+
+_MODULE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+_PREFIX = "HPM ERROR - "
+_NOT_FOUND = "Dynamic link error"
+
+
+class Plugin(NamedTuple):
+    """A plug-in.
+
+    Attributes:
+        name: as the user gave it.
+        target: as its host gets it.
+        is_python: it is written in Python.
+    """
+
+    name: str
+    target: str
+    is_python: bool
+
+
+class Changes(NamedTuple):
+    """What a distributor did to the environment.
+
+    Attributes:
+        variables: new values, and None for what it unset.
+        complaint: why it failed; "" if it did not.
+        said: what it wrote on standard error.
+    """
+
+    variables: Mapping[str, str | None]
+    complaint: str = ""
+    said: str = ""
+
+
+class Aggregated(NamedTuple):
+    """What an aggregator made of a task's items.
+
+    Attributes:
+        file: the items to print; None if this task prints nothing, or the plug-in failed.
+        complaint: why it failed; "" if it did not.
+        said: what it wrote on standard error.
+    """
+
+    file: RankFile | None
+    complaint: str = ""
+    said: str = ""
+
+
+def folder() -> Path:
+    """Return where the libraries and helpers are."""
+    import gnomon
+
+    return Path(gnomon.__path__[0]) / "lib"
+
+
+def find(name: str, environment: Mapping[str, str], source: str) -> tuple[Plugin, Changes]:
+    """Return a plug-in of that name, and what its distributor set.
+
+    Args:
+        name: a file in Python (NAME.py), module:name, the name of a shipped plug-in, a shared
+            object, or an entry point of an installed package.
+        environment: the variables that the distributor sees.
+        source: what named it, such as "-a ".
+
+    Raises:
+        GuideError: there is no such plug-in.
+        UsageError: it is none.
+    """
+    if name.endswith(".py") or _MODULE.fullmatch(name):
+        if name.endswith(".py") and not Path(name).is_file():
+            raise _missing(name, source, f"{name}: cannot open it: No such file or directory")
+        plugin = Plugin(name, str(Path(name).absolute()) if name.endswith(".py") else name, True)
+        return plugin, _distributed(plugin, environment, source)
+    plugin = Plugin(name, name, False)
+    try:
+        return plugin, _distributed(plugin, environment, source)
+    except GuideError:
+        target = _entry_point(name)
+        if target is None:
+            raise
+    plugin = Plugin(name, target, True)
+    return plugin, _distributed(plugin, environment, source)
+
+
+def aggregated(
+    plugin: Plugin,
+    file: RankFile,
+    environment: Mapping[str, str],
+    joined: Joined | None = None,
+    signals: Signals | None = None,
+    *,
+    hurried: bool = False,
+    patience_s: float | None = None,
+) -> Aggregated:
+    """Return what a plug-in makes of what this task measured.
+
+    Args:
+        plugin: it.
+        file: what this task measured.
+        environment: the variables that the aggregator sees.
+        joined: the job that this task is a part of; None without one.
+        signals: ours, which are passed on to the plug-in's process.
+        hurried: the launcher has told this task to end.
+        patience_s: how long the others may go on before they are ended; None for any time.
+    """
+    seen = {**environment, **(joined.variables if joined else {})}
+    beats = joined.beats if joined else None
+    then = (patience_s, joined.end_others) if joined and patience_s is not None else None
+    seconds = _timeout_s(environment) + _GRACE_S
+    if then:
+        seconds = min(seconds, _ENDED_S)
+    clock = child.Clock(seconds, _HURRIED_S, beats, then)
+    if hurried:
+        clock.hurry()
+        seen["HPM_JOB_HURRY"] = "1"
+    kept = [joined.fd] if joined else []
+    try:
+        given = encoded(file)
+        ended = child.run(_words(plugin, "aggregate"), seen, given, clock, kept=kept,
+                          signals=signals)  # fmt: skip
+    except (GnomonError, ValueError) as error:
+        return Aggregated(None, f"plug-in {plugin.name}: {error}")
+    failure = _failure(ended, "aggregator")
+    if failure:
+        return Aggregated(None, f"plug-in {plugin.name}: {failure}")
+    try:
+        if not ended.output:
+            raise FormatError("its output", 0, "nothing is there")
+        found, _ = decoded(ended.output, "its output", 1)
+    except FormatError as error:
+        return Aggregated(None, f"plug-in {plugin.name}: the aggregator lied: {error}")
+    return Aggregated(found if ended.output[0] else None, "", ended.said)
+
+
+def replayed(
+    plugin: Plugin, paths: Sequence[str], environment: Mapping[str, str]
+) -> tuple[RankFile, ...]:
+    """Return what a plug-in makes of the files of tasks: what each printing task would print.
+
+    Raises:
+        GnomonError: it failed, or one of the files is none.
+    """
+    words = [*_words(plugin, "replay"), *paths]
+    ended = child.run(words, environment, b"", child.Clock(_timeout_s(environment), _HURRIED_S))
+    failure = _failure(ended, "aggregator")
+    if failure:
+        raise GnomonError(f"plug-in {plugin.name}: {failure}")
+    found = []
+    at = 0
+    while at < len(ended.output):
+        file, at = decoded(ended.output, "what it made", at)
+        found.append(file)
+    return tuple(found)
+
+
+# --- the distributor ------------------------------------------------------------------------------
+
+
+def _distributed(plugin: Plugin, environment: Mapping[str, str], source: str) -> Changes:
+    clock = child.Clock(_timeout_s(environment), _HURRIED_S)
+    ended = child.run(_words(plugin, "distribute"), environment, b"", clock)
+    if ended.status == 1 and _NOT_FOUND in ended.said:
+        raise _missing(plugin.name, source, ended.said)
+    failure = _failure(ended, "distributor")
+    if failure:
+        return Changes({}, f"plug-in {plugin.name}: {failure}; measuring goes on without it")
+    changes: dict[str, str | None] = {}
+    for entry in ended.changes.split(b"\0")[:-1]:
+        name, equals, value = entry.partition(b"=")
+        if name:
+            changes[os.fsdecode(name)] = os.fsdecode(value) if equals else None
+    return Changes(changes, "", ended.said)
+
+
+def _missing(name: str, source: str, said: str) -> GuideError:
+    lines = said.strip().removeprefix(_PREFIX).splitlines()
+    if not lines or _NOT_FOUND not in lines[0]:
+        lines = [f"{_NOT_FOUND} at dlopen():", *lines]
+    guide = _PREFIX + "\n".join(lines)
+    if Path(name).is_file():
+        return GuideError(guide, f"{source}{name}: it cannot be used as a plug-in: see above")
+    return GuideError(
+        guide,
+        f"{source}{name}: there is no such plug-in; those of this version are mirror, loc_merge, "
+        "single, average, minimum, maximum, statistics, histogram and history, and yours may be a "
+        "shared object or a file NAME.py",
+    )
+
+
+def _entry_point(name: str) -> str | None:
+    """Return module:name of a plug-in that an installed package names so, None without one."""
+    if "/" in name:
+        return None
+    from importlib.metadata import entry_points
+
+    return next((one.value for one in entry_points(group=ENTRY_POINTS, name=name)), None)
+
+
+# --- what both have in common ---------------------------------------------------------------------
+
+
+def _words(plugin: Plugin, task: str) -> list[str]:
+    if plugin.is_python:
+        # Without the working directory, whose files may have the names of Python's own modules.
+        return [sys.executable, "-P", "-m", "gnomon.hpm.ranks.host", task, plugin.target]
+    host = folder() / "hpm-plugin-host"
+    if not os.access(host, os.X_OK):
+        raise GnomonError(f"{host}: not there or not executable; install Gnomon again")
+    return [str(host), task, plugin.target]
+
+
+def _timeout_s(environment: Mapping[str, str]) -> float:
+    """Return HPM_AGGREGATE_TIMEOUT.
+
+    Raises:
+        UsageError: it is no number of seconds.
+    """
+    text = environment.get(_TIMEOUT, "")
+    try:
+        seconds = float(text) if text else _USUAL_TIMEOUT_S
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds <= 86400:
+        raise UsageError(
+            f"{_TIMEOUT}: {text!r}: seconds above 0, at most 86400; set it, or unset it"
+        )
+    return seconds
+
+
+def _failure(ended: child.Ended, function: str) -> str:
+    """Return what went wrong in a plug-in's process, "" if nothing did."""
+    if ended.is_late:
+        return f"the {function} did not come back in time, and was ended ({_TIMEOUT} gives it more)"
+    said = [line.removeprefix(_PREFIX) for line in ended.said.splitlines() if line.strip()]
+    if ended.status < 0:
+        from gnomon.hpm.report import signal_name
+
+        return f"the {function} was killed by {signal_name(-ended.status)}"
+    if ended.status:
+        return said[-1] if said else f"the {function} failed with status {ended.status}"
+    return ""

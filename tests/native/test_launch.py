@@ -1,0 +1,76 @@
+"""A task's place in its job: native/plugins/launch.c says what gnomon/hpm/job.py says."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from c_names import built
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gnomon.hpm.job import LAUNCHERS, job
+
+VARIABLES = sorted({variable for launcher in LAUNCHERS for variable in launcher if variable})
+# Slurm sets these, too, and they mean something else.
+OTHERS = ["SLURM_NTASKS", "SLURM_NTASKS_PER_NODE", "SLURM_NNODES"]
+VALUES = st.integers(-1, 9).map(str) | st.text("0189 -+ex\n", max_size=12)
+SLOW = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+Place = tuple[int, ...] | None
+
+
+@pytest.fixture(scope="module")
+def print_launch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the C program that says what it finds."""
+    return built(tmp_path_factory.getbasetemp(), "print_launch")
+
+
+def in_c(program: Path, environment: dict[str, str]) -> Place:
+    done = subprocess.run([program], env=environment, capture_output=True, text=True, check=True)
+    return tuple(map(int, done.stdout.split())) or None
+
+
+def in_python(environment: dict[str, str]) -> Place:
+    found = job(environment)
+    if found is None or found.tasks is None or found.tasks < 2:
+        return None
+    local_task = -1 if found.local_task is None else found.local_task
+    return found.task, found.tasks, local_task, found.local_tasks or 0
+
+
+@SLOW
+@given(st.dictionaries(st.sampled_from(VARIABLES + OTHERS), VALUES))
+def test_c_says_what_python_says(print_launch: Path, environment: dict[str, str]) -> None:
+    assert in_c(print_launch, environment) == in_python(environment)
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        (
+            {
+                "OMPI_COMM_WORLD_RANK": "5",
+                "OMPI_COMM_WORLD_SIZE": "8",
+                "OMPI_COMM_WORLD_LOCAL_RANK": "1",
+                "OMPI_COMM_WORLD_LOCAL_SIZE": "4",
+                "PMIX_RANK": "5",
+            },
+            (5, 8, 1, 4),
+        ),
+        ({"PMI_RANK": "2", "PMI_SIZE": "4", "MPI_LOCALNRANKS": "4"}, (2, 4, -1, 4)),
+        (
+            {"SLURM_PROCID": "3", "SLURM_STEP_NUM_TASKS": "4", "SLURM_STEP_NUM_NODES": "1"},
+            (3, 4, -1, 4),
+        ),
+        # In a batch script
+        ({"SLURM_PROCID": "0", "SLURM_NTASKS": "4", "SLURM_NNODES": "1"}, None),
+        ({"PMI_RANK": "0", "PMI_SIZE": "1"}, None),
+        ({}, None),
+    ],
+)
+def test_what_launchers_set(
+    print_launch: Path, environment: dict[str, str], expected: Place
+) -> None:
+    assert in_c(print_launch, environment) == expected == in_python(environment)
