@@ -249,9 +249,13 @@ static void be_patient(void)
 {
 	static const int ending[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGXCPU};
 	struct sigaction action = {.sa_handler = hurry, .sa_flags = SA_RESTART};
+	sigset_t none;
 
 	for (size_t i = 0; i < sizeof(ending) / sizeof(*ending); i++)
 		sigaction(ending[i], &action, NULL);
+	/* hpmcount has them blocked until here. */
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
 	action.sa_handler = SIG_IGN;
 	sigaction(SIGUSR1, &action, NULL);
 	sigaction(SIGUSR2, &action, NULL);

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -32,8 +31,10 @@ if TYPE_CHECKING:
     from gnomon.hpm.job import Job
     from gnomon.hpm.measurement import Host, Measurement
     from gnomon.hpm.ranks.items import RankFile
+    from gnomon.hpm.ranks.joining import Joined
 
 _PATIENCE_S = 5.0
+_LAUNCHER, _USER, _OTHER = "the launcher", "the user", "another task failed, which"
 _OTHERS_REPORT_S = 3.0
 
 
@@ -67,11 +68,11 @@ def count(arguments: argparse.Namespace, command: Sequence[str], name: str) -> i
     with Output(chosen, options, group) as output:
         (one,) = measure()
         with Signals() as signals:
-            was_ended = joined is not None and one.terminated and joined.was_ended()
-            file = _of_task(one, group, own, this_host(), was_ended)
+            by = _ended_by(one, joined)
+            file = _of_task(one, group, own, this_host(), by)
             made = plugins.aggregated(
-                plugin, file, seen, joined, signals,
-                hurried=one.terminated and not was_ended, patience_s=_patience_s(file),
+                plugin, file, seen, joined, signals, hurried=by in (_LAUNCHER, _USER),
+                patience_s=None if by else _patience_s(file),
             )  # fmt: skip
             _pass_on(made)
             if made.complaint:
@@ -123,19 +124,24 @@ def _patience_s(file: RankFile) -> float | None:
     return _PATIENCE_S if file.exit_status > 0 else None
 
 
-def _of_task(
-    one: Measurement, group: str, own: Job | None, host: Host, was_ended: bool
-) -> RankFile:
+def _ended_by(one: Measurement, joined: Joined | None) -> str:
+    """Return who ended the program before its time; "" if nobody did."""
+    if one.interrupted:
+        return _USER
+    if one.terminated:
+        return _OTHER if joined is not None and joined.was_ended() else _LAUNCHER
+    return ""
+
+
+def _of_task(one: Measurement, group: str, own: Job | None, host: Host, by: str) -> RankFile:
     file = rank_file(
         one, group, task=own.task if own else None, size=own.tasks if own else None, host=host.name
     )
-    if one.terminated and one.signal == signal.SIGTERM:
+    if by:
         # That is no fault of this task, whose counts are as good as those of the others.
-        who = "another task failed, which" if was_ended else "the launcher"
-        note = f"{who} ended the job by SIGTERM: counts are those up to then"
-        file = file._replace(
-            signal=0, exit_status=0, notes="\n".join(filter(None, (file.notes, note)))
-        )
+        note = f"{by} ended the job: counts are those up to then"
+        notes = "\n".join(filter(None, (file.notes, note)))
+        file = file._replace(signal=0, exit_status=0, notes=notes)
     return file
 
 

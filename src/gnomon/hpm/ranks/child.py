@@ -105,6 +105,7 @@ def run(
     given: bytes,
     clock: Clock,
     *,
+    blocked: Sequence[signal.Signals] = (),
     kept: Sequence[int] = (),
     signals: Signals | None = None,
 ) -> Ended:
@@ -115,6 +116,7 @@ def run(
         environment: its variables.
         given: its standard input.
         clock: when it is killed.
+        blocked: signals that wait until it is ready for them.
         kept: descriptors from `ABOVE` on that it gets by the same number.
         signals: ours, which are passed on to it; SIGTERM makes it hurry.
 
@@ -129,7 +131,7 @@ def run(
             os.close(made)
         _write(files[0], given)
         os.lseek(files[0], 0, os.SEEK_SET)
-        pid = _spawned(words, environment, files, kept)
+        pid = _spawned(words, environment, files, kept, blocked)
         status, is_late = _awaited(pid, clock, signals)
         said = _content(files[2])[:_MOST_SAID].decode(errors="replace")
         return Ended(status, _content(files[1]), _content(files[3]), said, is_late)
@@ -141,7 +143,11 @@ def run(
 
 
 def _spawned(
-    words: Sequence[str], environment: Mapping[str, str], files: Sequence[int], kept: Sequence[int]
+    words: Sequence[str],
+    environment: Mapping[str, str],
+    files: Sequence[int],
+    kept: Sequence[int],
+    blocked: Sequence[signal.Signals],
 ) -> int:
     targets = zip(files, (0, 1, 2, CHANGES_FD), strict=True)
     actions: list[tuple[int, int, int]] = [(os.POSIX_SPAWN_DUP2, fd, to) for fd, to in targets]
@@ -155,6 +161,7 @@ def _spawned(
             file_actions=actions,
             # Python ignores some, and a child of hpmcount must not.
             setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
+            setsigmask=blocked,
         )
     finally:
         for fd in kept:

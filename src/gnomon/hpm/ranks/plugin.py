@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -39,6 +40,9 @@ _HURRIED_S = 0.6
 
 _ENDED_S = 10.0
 """For so long tasks that were ended by another have time to tell what they counted."""
+
+ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
+"""What ended the program may come to the plug-in's process, too, before that can bear it."""
 
 _MODULE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _PREFIX = "HPM ERROR - "
@@ -157,7 +161,8 @@ def aggregated(
     kept = [joined.fd] if joined else []
     try:
         given = encoded(file)
-        ended = child.run(_words(plugin, "aggregate"), seen, given, clock, kept=kept,
+        ended = child.run(_words(plugin, "aggregate"), seen, given, clock, blocked=ENDING,
+                          kept=kept,
                           signals=signals)  # fmt: skip
     except (GnomonError, ValueError) as error:
         return Aggregated(None, f"plug-in {plugin.name}: {error}")

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 from gnomon.errors import GnomonError
 from gnomon.hpm.job import job
 from gnomon.hpm.ranks.joining import library
+from gnomon.hpm.ranks.plugin import ENDING
 
 T = TypeVar("T")
 
@@ -174,8 +175,9 @@ class Ranks:
         hurry = ctypes.cast(self._library.hpm_job_hurry, ctypes.c_void_p)
         self._libc.signal.argtypes = (ctypes.c_int, ctypes.c_void_p)
         self._libc.signal.restype = ctypes.c_void_p
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+        for number in ENDING:
             self._libc.signal(number, hurry)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
 
     def close(self) -> None:
         """Leave the others, who wait for this task no more."""
