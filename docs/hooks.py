@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 
-SCHEMA = re.compile(r"^<!-- schema: count -->$", re.MULTILINE)
+SCHEMA = re.compile(r"^<!-- schema: (count|interval) -->$", re.MULTILINE)
 OPTIONS = re.compile(r"^<!-- options: (\S+) -->$", re.MULTILINE)
 TABLES = re.compile(r"^<!-- tables -->$", re.MULTILINE)
 MEANINGS = re.compile(r"^<!-- presets: meanings -->$", re.MULTILINE)
@@ -30,11 +30,12 @@ def command_help(command: str) -> str:
         os.environ.update(had)
 
 
-def count_schema() -> str:
-    """Return the JSON schema of `gnomon count --json`."""
-    from gnomon.hpm.document import SCHEMA as FILE
+def schema(name: str) -> str:
+    """Return the JSON schema of a whole measurement (`count`) or of an `interval`."""
+    from gnomon.hpm import document, intervals
 
-    return FILE.read_text(encoding="utf-8").rstrip()
+    file = {"count": document.SCHEMA, "interval": intervals.SCHEMA}[name]
+    return file.read_text(encoding="utf-8").rstrip()
 
 
 def preset_meanings() -> str:
@@ -64,5 +65,7 @@ def on_page_markdown(markdown: str, **_: object) -> str:
     """Return the page with every line that asks for something replaced by it."""
     markdown = MEANINGS.sub(lambda _match: preset_meanings(), markdown)
     markdown = TABLES.sub(lambda _match: model_tables(), markdown)
-    markdown = SCHEMA.sub(lambda _match: f"```json\n{count_schema()}\n```", markdown)
+    markdown = SCHEMA.sub(lambda match: f"```json
+{schema(match[1])}
+```", markdown)
     return OPTIONS.sub(lambda match: f"```text\n{command_help(match[1])}\n```", markdown)

@@ -14,9 +14,9 @@
 #include "engine.h"
 #include "gnomon/hpm_agg.h"
 #include "guard.h"
+#include "script.h"
 
-/* Tasks wait for one that is missing: first over MPI, then over files, then for who waits so. */
-#define WAITS 3
+/* For an aggregator; what waits for other tasks of the job has that much from then on. */
 #define TIMEOUT_USUAL_S 60
 #define EXTRA_S 2
 
@@ -27,25 +27,28 @@ __attribute__((weak)) int aggregator(int num_in, hpm_event_vector in, int *num_o
 
 /* Of libhpm_plugin, where there is one: see hpm_tree.h. */
 __attribute__((weak)) int hpm_job_join(const char *purpose, char *where, size_t size);
+__attribute__((weak)) void hpm_job_end(void);
 
 typedef int distribute(void);
 typedef int aggregate(int num_in, hpm_event_vector in, int *num_out, hpm_event_vector *out,
 		      int *is_print_task);
 typedef int join(const char *purpose, char *where, size_t size);
-
-const struct hpm_scripts *hpm_scripts;
+typedef void end(void);
 
 static struct {
-	const char *script; /* the name, where it is none in C */
 	void *library;
 	aggregate *aggregate;
-	int has_job; /* it puts together what the tasks of a job measured */
-} plugin;
+	struct hpm_script script; /* without a name where it is in C */
+	int has_job;		  /* it puts together what the tasks of a job measured */
+	int is_missing;		  /* it was asked for, and cannot be had */
+	int job;		  /* the descriptor by which this task is known; -1: none */
+	char where[PATH_MAX];
+	end *end;
+} plugin = {.job = -1};
 
 static double timeout_s(void)
 {
-	return WAITS * (double)hpm_number("HPM_AGGREGATE_TIMEOUT", 1, 86400, TIMEOUT_USUAL_S) +
-	       EXTRA_S;
+	return (double)hpm_number("HPM_AGGREGATE_TIMEOUT", 1, 86400, TIMEOUT_USUAL_S) + EXTRA_S;
 }
 
 /* --- finding it ------------------------------------------------------------------------------- */
@@ -57,24 +60,35 @@ static int ends_with(const char *text, const char *ending)
 	return length > least && !strcmp(text + length - least, ending);
 }
 
-/* The one that came with this library, which has no path: 0, or -1. */
-static int find_shipped(const char *name, char *path, size_t size)
+/* A file that came with this library: 0, or -1. */
+static int find_beside(const char *name, const char *ending, char *path, size_t size)
 {
 	static const char *const folders[] = {"", "lib/"};
 	char here[PATH_MAX];
 	Dl_info info;
 
-	if (strchr(name, '/') || !dladdr(&plugin, &info) || !realpath(info.dli_fname, here))
+	if (!dladdr(&plugin, &info) || !realpath(info.dli_fname, here))
 		return -1;
 	*strrchr(here, '/') = '\0';
 	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
-		const int length = snprintf(path, size, "%s/%sgnomon/plugins/%s%s", here,
-					    folders[i], name, ends_with(name, ".so") ? "" : ".so");
+		const int length =
+			snprintf(path, size, "%s/%s%s%s", here, folders[i], name, ending);
 
 		if (length > 0 && (size_t)length < size && !access(path, R_OK))
 			return 0;
 	}
 	return -1;
+}
+
+/* A shipped plug-in, which has no path. */
+static int find_shipped(const char *name, char *path, size_t size)
+{
+	char file[256];
+	const int length = snprintf(file, sizeof(file), "gnomon/plugins/%s", name);
+
+	if (strchr(name, '/') || length < 0 || (size_t)length >= sizeof(file))
+		return -1;
+	return find_beside(file, ends_with(name, ".so") ? "" : ".so", path, size);
 }
 
 /* dlsym(3) has no type for functions. */
@@ -95,16 +109,23 @@ static int is_script(const char *name)
 	return ends_with(name, ".py") || (strchr(name, ':') && !ends_with(name, ".so"));
 }
 
+/* Gnomon's Python says which interpreter it is; the user of a program in C may. */
 static void load_script(const char *name)
 {
-	if (hpm_scripts) {
-		plugin.script = name;
+	const char *python = secure_getenv("HPM_PYTHON");
+
+	if (python && *python) {
+		plugin.script.python = python;
+		plugin.script.name = name;
 		return;
 	}
-	hpm_error(NULL, HPM_BAD_PLUGIN,
-		  "HPM_AGGREGATE=%s is written in Python, which this program has none of; every "
-		  "task writes what it measured. Use a plug-in in C, or hpmcount -a %s",
-		  name, name);
+	plugin.is_missing = 1;
+	hpm_error(
+		NULL, HPM_BAD_PLUGIN,
+		"HPM_AGGREGATE=%s is written in Python, which this program does not know of; "
+		"every task writes what it measured. Set HPM_PYTHON to the path of a python3 that "
+		"has Gnomon, or use a plug-in in C",
+		name);
 }
 
 static void load(const char *name)
@@ -131,33 +152,43 @@ static void load(const char *name)
 	/* What is done without a plug-in, and whose file nobody needs (3.12.4). */
 	if (!plugin.library && (!strcmp(name, "mirror.so") || !strcmp(name, "mirror")))
 		return;
-	if (!plugin.library && hpm_scripts && hpm_scripts->knows(name)) {
-		plugin.script = name;
-		return;
-	}
 	if (!plugin.library) {
+		plugin.is_missing = 1;
 		hpm_error(NULL, HPM_BAD_PLUGIN, "Dynamic link error at dlopen():\n%s",
 			  first[0] ? first : dlerror());
 		return;
 	}
 	found = symbol("aggregator");
 	memcpy(&plugin.aggregate, &found, sizeof(found));
+	plugin.is_missing = !found;
+}
+
+static void *function_of(void *library, const char *name)
+{
+	return library ? dlsym(library, name) : NULL;
 }
 
 /* Others wait for this task from now on. */
 static void join_job(void)
 {
 	join *function = hpm_job_join;
-	char where[PATH_MAX];
+	void *library = plugin.library, *found;
+	char path[2 * PATH_MAX];
 
-	if (!function && plugin.library) {
-		void *found = dlsym(plugin.library, "hpm_job_join");
-
+	if (plugin.script.name && !find_beside("libhpm_plugin.so.0", "", path, sizeof(path)))
+		library = dlopen(path, RTLD_NOW);
+	plugin.end = hpm_job_end;
+	if (!function) {
+		found = function_of(library, "hpm_job_join");
 		memcpy(&function, &found, sizeof(found));
+		found = function_of(library, "hpm_job_end");
+		memcpy(&plugin.end, &found, sizeof(found));
 	}
-	plugin.has_job = function != NULL || plugin.script;
+	plugin.has_job = function || plugin.script.name;
 	if (function)
-		function("sections", where, sizeof(where));
+		plugin.job = function("sections", plugin.where, sizeof(plugin.where));
+	plugin.script.job = plugin.job;
+	plugin.script.where = plugin.where;
 }
 
 /* --- calling it ------------------------------------------------------------------------------- */
@@ -173,9 +204,8 @@ static const char *ending(int ended, char *text, size_t size)
 	text[0] = '\0';
 	if (ended == -ETIMEDOUT)
 		snprintf(text, size,
-			 "it did not come back within %.0f s, by HPM_AGGREGATE_TIMEOUT (%ld)",
-			 timeout_s(),
-			 hpm_number("HPM_AGGREGATE_TIMEOUT", 1, 86400, TIMEOUT_USUAL_S));
+			 "it did not come back within %.0f s (HPM_AGGREGATE_TIMEOUT gives it more)",
+			 timeout_s());
 	else if (ended)
 		snprintf(text, size, "it crashed: SIG%s, %s", sigabbrev_np(ended),
 			 sigdescr_np(ended));
@@ -198,7 +228,7 @@ static void run_distributor(distribute *function)
 {
 	struct distributing call = {function, 0};
 	char why[256];
-	const int ended = hpm_guard(call_distributor, &call, timeout_s());
+	const int ended = hpm_guard(call_distributor, &call, timeout_s(), -1);
 
 	if (ended || call.failed)
 		hpm_error(NULL, HPM_BAD_PLUGIN, "the distributor failed: %s; measuring goes on",
@@ -212,7 +242,7 @@ void hpm_distribute(void)
 	distribute *function = distributor;
 	char why[512] = "";
 
-	if (!function && !aggregator && name && *name && !plugin.library && !plugin.script) {
+	if (!function && !aggregator && name && *name && !plugin.library && !plugin.script.name) {
 		load(name);
 		if (plugin.library) {
 			void *found = symbol("distributor");
@@ -220,16 +250,18 @@ void hpm_distribute(void)
 			memcpy(&function, &found, sizeof(found));
 		}
 	}
+	plugin.script.limit_s = timeout_s();
+	plugin.script.job = -1;
 	if (function)
 		run_distributor(function);
-	else if (plugin.script && hpm_scripts->distribute(plugin.script, why, sizeof(why)))
+	else if (plugin.script.name && hpm_script_distribute(&plugin.script, why, sizeof(why)))
 		hpm_error(NULL, HPM_BAD_PLUGIN, "the distributor failed: %s; measuring goes on",
 			  why);
 	join_job();
 }
 
 struct aggregating {
-	aggregate *function; /* NULL: the script */
+	aggregate *function;
 	int n;
 	hpm_event_vector in;
 	int failed;
@@ -238,29 +270,48 @@ struct aggregating {
 	hpm_event_vector out;
 	int copied; /* 0 or an errno of hpm_copy_items() */
 	struct hpm_copy copy;
-	char why[512];
 };
 
 static void call_aggregator(void *context)
 {
 	struct aggregating *call = context;
 
-	call->failed = call->function ? call->function(call->n, call->in, &call->n_out, &call->out,
-						       &call->is_print_task)
-				      : hpm_scripts->aggregate(plugin.script, call->n, call->in,
-							       &call->n_out, &call->out,
-							       &call->is_print_task, call->why,
-							       sizeof(call->why));
+	call->failed =
+		call->function(call->n, call->in, &call->n_out, &call->out, &call->is_print_task);
 	/* Reading is where a wrong pointer does harm. */
 	if (!call->failed && call->is_print_task)
 		call->copied = hpm_copy_items(call->n_out, call->out, &call->copy);
 }
 
+/* Nobody shall wait for this task in vain. */
+static void leave_job(void)
+{
+	if (plugin.end)
+		plugin.end();
+}
+
+static enum hpm_verdict run_script(const struct hpm_header *header, int n, hpm_event_vector items,
+				   int *n_out, hpm_event_vector *out)
+{
+	char why[512];
+	int is_print_task;
+
+	if (!hpm_script_aggregate(&plugin.script, header, n, items, n_out, out, &is_print_task, why,
+				  sizeof(why)))
+		return is_print_task ? HPM_OF_JOB : HPM_SILENT;
+	hpm_error(NULL, HPM_BAD_PLUGIN,
+		  "the aggregator failed: %s; what was measured is written as it is", why);
+	*n_out = n;
+	*out = items;
+	leave_job();
+	return HPM_NOT_AGGREGATED;
+}
+
 /* What goes in is a copy, which a plug-in may spoil; and may keep, as it may what goes out. */
 static struct hpm_copy given, taken;
 
-enum hpm_verdict hpm_aggregate(int is_child, int n, hpm_event_vector items, int *n_out,
-			       hpm_event_vector *out)
+enum hpm_verdict hpm_aggregate(const struct hpm_header *header, int is_child, int n,
+			       hpm_event_vector items, int *n_out, hpm_event_vector *out)
 {
 	struct aggregating call = {.function = aggregator ? aggregator : plugin.aggregate,
 				   .is_print_task = 1};
@@ -270,21 +321,25 @@ enum hpm_verdict hpm_aggregate(int is_child, int n, hpm_event_vector items, int 
 	*n_out = n;
 	*out = items;
 	/* A child that was forked is no task of the job: it writes its own. */
-	if ((!call.function && !plugin.script) || (is_child && plugin.has_job))
-		return HPM_AS_IT_IS;
+	if ((!call.function && !plugin.script.name) || (is_child && plugin.has_job))
+		return plugin.is_missing ? HPM_NOT_AGGREGATED : HPM_AS_IT_IS;
+	if (!call.function)
+		return run_script(header, n, items, n_out, out);
 	if (hpm_copy_items(n, items, &given)) {
 		hpm_error(NULL, HPM_NO_MEMORY,
 			  "hpmTerminate: no room for the aggregator; free some");
+		leave_job();
 		return HPM_NOT_AGGREGATED;
 	}
 	call.n = call.n_out = n;
 	call.in = call.out = given.items;
-	ended = call.function ? hpm_guard(call_aggregator, &call, timeout_s())
-			      : (call_aggregator(&call), 0);
+	ended = hpm_guard(call_aggregator, &call, timeout_s(), plugin.job);
 	if (!ended && !call.failed && !call.copied) {
 		taken = call.copy;
-		*n_out = taken.n;
-		*out = taken.items;
+		if (call.is_print_task) {
+			*n_out = taken.n;
+			*out = taken.items;
+		}
 		return !call.is_print_task ? HPM_SILENT
 		       : plugin.has_job	   ? HPM_OF_JOB
 					   : HPM_AS_IT_IS;
@@ -293,9 +348,9 @@ enum hpm_verdict hpm_aggregate(int is_child, int n, hpm_event_vector items, int 
 		  "the aggregator %s: %s; what was measured is written as it is",
 		  call.copied == EBADMSG && !ended ? "lied" : "failed",
 		  ended			   ? ending(ended, why, sizeof(why))
-		  : call.why[0]		   ? call.why
 		  : call.failed		   ? said(call.failed)
 		  : call.copied == EBADMSG ? call.copy.lie
 					   : strerror(call.copied));
+	leave_job();
 	return ended ? HPM_CRASHED : HPM_NOT_AGGREGATED;
 }

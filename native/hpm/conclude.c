@@ -80,12 +80,12 @@ int hpm_conclude(const struct hpm_raw *raw, const struct hpm_settings *settings,
 	report.items = items;
 	name_by_task(&own, from->task);
 	pending = &report;
-	verdict = hpm_aggregate((int)from->is_child, n, items, &report.n, &report.items);
+	verdict = hpm_aggregate(&header, (int)from->is_child, n, items, &report.n, &report.items);
 	pending = NULL;
 	if (verdict == HPM_AS_IT_IS)
 		own = *settings;
 	if (verdict == HPM_CRASHED) {
-		if (hpm_guard(write_report, &report, REPORT_S))
+		if (hpm_guard(write_report, &report, REPORT_S, -1))
 			report.failed = -1;
 	} else if (verdict != HPM_SILENT) {
 		write_report(&report);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,6 +30,8 @@ static struct {
 	sigjmp_buf back;
 	pid_t tid; /* of who is guarded; 0: nobody */
 	int alarm; /* the timer's signal */
+	int beat_fd;
+	struct timespec beat; /* when the file was touched last */
 	struct sigaction before[N_FATAL];
 	struct sigaction alarm_before;
 } guard;
@@ -40,9 +43,28 @@ static void give_back(int number)
 			sigaction(number, &guard.before[i], NULL);
 }
 
+/* Whether the call does something that takes long, such as to wait for others. */
+static int has_beaten(void)
+{
+	struct stat status;
+
+	if (guard.beat_fd < 0 || fstat(guard.beat_fd, &status) ||
+	    (status.st_mtim.tv_sec == guard.beat.tv_sec &&
+	     status.st_mtim.tv_nsec == guard.beat.tv_nsec))
+		return 0;
+	guard.beat = status.st_mtim;
+	return 1;
+}
+
 static void end_call(int number, siginfo_t *info, void *context)
 {
+	const int before = errno;
+
 	(void)context;
+	if (number == guard.alarm && has_beaten()) {
+		errno = before;
+		return;
+	}
 	if (guard.tid == gettid())
 		siglongjmp(guard.back, number);
 	/* Another thread's is not ours: what faulted does so again. */
@@ -85,10 +107,11 @@ static void reset_handlers(void)
 	sigaction(guard.alarm, &guard.alarm_before, NULL);
 }
 
-int hpm_guard(void (*work)(void *context), void *context, double seconds)
+int hpm_guard(void (*work)(void *context), void *context, double seconds, int beat_fd)
 {
-	const struct itimerspec when = {
-		.it_value = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)}};
+	const struct timespec period = {(time_t)seconds,
+					(long)((seconds - (double)(time_t)seconds) * 1e9)};
+	const struct itimerspec when = {period, period};
 	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID};
 	stack_t stack = {.ss_size = STACK_BYTES}, stack_before;
 	sigset_t all, mask_before;
@@ -102,6 +125,8 @@ int hpm_guard(void (*work)(void *context), void *context, double seconds)
 		stack.ss_flags = SS_DISABLE;
 	}
 	sigaltstack(&stack, &stack_before);
+	guard.beat_fd = beat_fd;
+	has_beaten();
 	set_handlers(&all);
 	event.sigev_signo = guard.alarm;
 	event.sigev_notify_thread_id = gettid();

@@ -3,17 +3,20 @@
  * killed program left.
  *
  *	hpm-repair FILE.hpmraw [NAME]
+ *	hpm-repair --items FILE.hpmraw FILE.hpmitems	for an aggregator, instead of a report
  *
  * The output goes beside the raw file, under the name that the program would have used, or is
  * NAME.hpm, NAME.viz, NAME.csv. Nothing in the file makes it write elsewhere or load a plug-in.
  * Exit status: 0; 1 for a file that cannot be read or an output that cannot be written.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "engine.h"
+#include "items_file.h"
 
 static int fail(const char *path, const char *why)
 {
@@ -100,8 +103,59 @@ static double last_stop(const struct hpm_raw *raw, double *wall_s)
 	return (double)header->realtime_ns / 1e9 + *wall_s;
 }
 
+static int write_whole(const char *path, const unsigned char *bytes, size_t size)
+{
+	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	ssize_t written = 1;
+
+	if (fd < 0)
+		return -1;
+	while (size && written > 0) {
+		written = write(fd, bytes, size);
+		if (written > 0) {
+			bytes += written;
+			size -= (size_t)written;
+		}
+	}
+	return close(fd) || size ? -1 : 0;
+}
+
+/* What hpmTerminate would have given to an aggregator. */
+static int write_items(const struct hpm_raw *raw, const char *path, double stopped, double wall_s,
+		       char *notes)
+{
+	const struct hpm_raw_header *from = raw->header;
+	struct hpm_items items = {
+		.task = from->task,
+		.process = (int64_t)from->pid,
+		.started = (double)from->realtime_ns / 1e9,
+		.stopped = stopped,
+		.wall_s = wall_s,
+		.program = (char *)from->program,
+		.command = (char *)from->command,
+		.host = (char *)from->host,
+		.events = (char *)from->asked,
+		.notes = notes,
+	};
+	unsigned char *bytes = NULL;
+	size_t size;
+	int failed = hpm_items_of(raw, NULL, &items.n, &items.item);
+
+	if (failed)
+		return fail(path, "no memory for the items; free some");
+	failed = hpm_items_write(&items, &bytes, &size);
+	if (failed)
+		fail(path, strerror(failed));
+	else if (write_whole(path, bytes, size))
+		failed = fail(path, "cannot be written");
+	free(bytes);
+	hpm_items_free(items.n, items.item);
+	return failed;
+}
+
 int main(int argc, char **argv)
 {
+	const int for_items = argc == 4 && !strcmp(argv[1], "--items");
 	static struct hpm_settings settings;
 	static char notes[65536];
 	char why[1024] = "";
@@ -109,7 +163,8 @@ int main(int argc, char **argv)
 	double wall_s, stopped;
 	int failed;
 
-	if (argc < 2 || argc > 3) {
+	argv += for_items;
+	if (argc < 2 || (argc > 3 && !for_items)) {
 		fprintf(stderr, "usage: hpm-repair FILE.hpmraw [NAME]\n");
 		return 2;
 	}
@@ -118,10 +173,15 @@ int main(int argc, char **argv)
 	set_environment(&raw);
 	hpm_settings_read(&settings, raw.header->program);
 	set_name(&settings, argv[1], argc > 2 ? argv[2] : NULL);
+	stopped = last_stop(&raw, &wall_s);
+	note_active(&raw, notes, sizeof(notes));
+	if (for_items) {
+		failed = write_items(&raw, argv[2], stopped, wall_s, notes);
+		hpm_raw_free(&raw);
+		return failed ? 1 : 0;
+	}
 	settings.unique = 0;
 	settings.is_repair = 1;
-	note_active(&raw, notes, sizeof(notes));
-	stopped = last_stop(&raw, &wall_s);
 	failed = hpm_conclude(&raw, &settings, NULL, stopped, wall_s, notes);
 	if (!failed)
 		printf("%s\n", settings.name);

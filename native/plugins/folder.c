@@ -12,11 +12,13 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "job.h"
 
 #define TRIES 100
+#define STALE_S 600 /* nobody needs that long to enter */
 
 __attribute__((format(printf, 3, 4))) static int said(char where[PATH_MAX], int error,
 						      const char *format, ...)
@@ -154,24 +156,6 @@ out:
 	return failed ? failed : folder;
 }
 
-int hpm_folder_enter(const char *base, const char *name, int task, char where[PATH_MAX])
-{
-	char path[PATH_MAX];
-	int folder = -EAGAIN;
-
-	if (snprintf(path, sizeof(path), "%s/%s", base, name) >= PATH_MAX - 32)
-		return said(where, ENAMETOOLONG, "%.1000s: the name is too long%s" REMEDY, base,
-			    "");
-	for (int i = 0; folder == -EAGAIN && i < TRIES; i++)
-		folder = enter(path, task, where);
-	if (folder == -EAGAIN)
-		return said(where, ENOENT,
-			    "the directory %s, in which the job's tasks meet, does "
-			    "not stay" REMEDY,
-			    path);
-	return folder;
-}
-
 /* --- locks ------------------------------------------------------------------------------------ */
 
 int hpm_folder_is_locked(int folder, const char *name, char *content, size_t size)
@@ -191,7 +175,7 @@ int hpm_folder_is_locked(int folder, const char *name, char *content, size_t siz
 	return is_locked;
 }
 
-/* --- leaving ---------------------------------------------------------------------------------- */
+/* --- what is left of others ------------------------------------------------------------------- */
 
 static void remove_all(int folder, int depth)
 {
@@ -222,6 +206,94 @@ static void remove_all(int folder, int depth)
 	closedir(entries);
 }
 
+/* Whether somebody is in one of the runs' directories. */
+static int is_inhabited(int top)
+{
+	const int copy = openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *runs = copy < 0 ? NULL : fdopendir(copy);
+	const struct dirent *run, *file;
+	int is = !runs;
+
+	while (!is && (run = readdir(runs))) {
+		const int below = run->d_name[0] < '0' || run->d_name[0] > '9'
+					  ? -1
+					  : openat(top, run->d_name,
+						   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		const int kept = below < 0 ? -1 : dup(below);
+		DIR *files = below < 0 ? NULL : fdopendir(below);
+
+		while (!is && files && (file = readdir(files)))
+			is = !strncmp(file->d_name, "here.", 5) &&
+			     hpm_folder_is_locked(kept, file->d_name, NULL, 0) > 0;
+		if (files)
+			closedir(files);
+		if (kept >= 0)
+			close(kept);
+	}
+	if (runs)
+		closedir(runs);
+	else if (copy >= 0)
+		close(copy);
+	return is;
+}
+
+/* Of jobs that were killed, all tasks at once, nobody has removed the directory. */
+static void sweep(const char *base, const char *own)
+{
+	DIR *entries = opendir(base);
+	const size_t common = strcspn(own, "-") + 1;
+	const size_t prefix = common + strcspn(own + common, "-") + 1;
+	const struct dirent *entry;
+
+	while (entries && (entry = readdir(entries))) {
+		struct stat is;
+		int top, lock;
+
+		if (strncmp(entry->d_name, own, prefix) || !strcmp(entry->d_name, own))
+			continue;
+		top = openat(dirfd(entries), entry->d_name,
+			     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (top < 0)
+			continue;
+		lock = openat(top, "lock", O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+		if (lock >= 0 && !fstat(top, &is) && is.st_uid == geteuid() &&
+		    time(NULL) - is.st_mtime > STALE_S && !flock(lock, LOCK_EX | LOCK_NB) &&
+		    !is_inhabited(top)) {
+			remove_all(top, 1);
+			unlinkat(dirfd(entries), entry->d_name, AT_REMOVEDIR);
+		}
+		if (lock >= 0)
+			close(lock);
+		close(top);
+	}
+	if (entries)
+		closedir(entries);
+}
+
+/* --- entering -------------------------------------------------------------------------------- */
+
+int hpm_folder_enter(const char *base, const char *name, int task, char where[PATH_MAX])
+{
+	char path[PATH_MAX];
+	int folder = -EAGAIN;
+
+	if (snprintf(path, sizeof(path), "%s/%s", base, name) >= PATH_MAX - 32)
+		return said(where, ENAMETOOLONG, "%.1000s: the name is too long%s" REMEDY, base,
+			    "");
+	for (int i = 0; folder == -EAGAIN && i < TRIES; i++)
+		folder = enter(path, task, where);
+	if (folder >= 0 && !task)
+		sweep(base, name);
+	if (folder == -EAGAIN)
+		return said(where, ENOENT,
+			    "the directory %s, in which the job's tasks meet, does "
+			    "not stay" REMEDY,
+			    path);
+	return folder;
+}
+
+/* --- leaving ---------------------------------------------------------------------------------- */
+
 /* Whether nobody is in `folder`, and all who ever came to the job were there last. */
 static int is_deserted(int top, int folder, int task, int tasks, int all)
 {
@@ -249,7 +321,7 @@ void hpm_folder_remove(const char *where, int folder, int task, int tasks, int a
 {
 	char path[PATH_MAX], gone[PATH_MAX + 32];
 	char *slash;
-	int top, lock;
+	int top, lock, is_locked = 0;
 
 	snprintf(path, sizeof(path), "%s", where);
 	slash = strrchr(path, '/');
@@ -260,8 +332,13 @@ void hpm_folder_remove(const char *where, int folder, int task, int tasks, int a
 	if (top < 0)
 		return;
 	lock = openat(top, "lock", O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-	if (lock >= 0 && !flock(lock, LOCK_EX | LOCK_NB) && is_still(path, top) &&
-	    is_deserted(top, folder, task, tasks, all)) {
+	/* Of two who leave at once the second must not give up because the first one looks. */
+	for (int i = 0; lock >= 0 && !is_locked && i < TRIES; i++) {
+		is_locked = !flock(lock, LOCK_EX | LOCK_NB);
+		if (!is_locked)
+			nanosleep(&(struct timespec){0, 1000000}, NULL);
+	}
+	if (is_locked && is_still(path, top) && is_deserted(top, folder, task, tasks, all)) {
 		snprintf(gone, sizeof(gone), "%s.gone.%d", path, (int)getpid());
 		if (!rename(path, gone)) {
 			remove_all(top, 1);

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 /* The least that each takes: strings are lengths only. */
-#define HEAD_BYTES 104
+#define HEAD_BYTES 100
 #define EVENT_BYTES 60
-#define ITEM_BYTES 144
+#define ITEM_BYTES 148
 #define BIN_BYTES 8
 #define CHECKSUM_BYTES 4
 

@@ -63,6 +63,7 @@ struct hpm_tree {
 	const struct hpm_transport *transport; /* NULL: alone */
 	void *state;
 	struct hpm_job *job; /* NULL: none */
+	int64_t came_ns;     /* it has waited for the others since then; 0: not yet */
 	int task, tasks;
 	int is_root;
 	int round; /* of reduce and share, counted together */

@@ -35,6 +35,7 @@
 /* Locks are looked at no more often than that. */
 #define LOOK_EVERY (10 * NS_PER_MS)
 
+#define CHANGE_OF_WAY (2000 * (int64_t)NS_PER_MS)
 #define BEAT_EVERY (100 * NS_PER_MS)
 
 struct files {
@@ -451,6 +452,18 @@ static int resigned(hpm_tree *tree, int failed)
 	return failed;
 }
 
+/* Who has waited through MPI already waits no longer than it takes all to come to files. */
+static int64_t begin(const hpm_tree *tree)
+{
+	const struct files *files = tree->state;
+	const int64_t now = hpm_now_ns();
+	const int64_t waited = tree->came_ns && tree->round == 1 ? now - tree->came_ns : 0;
+	const int64_t least = files->timeout_ns / 2;
+	const int64_t most = files->timeout_ns - (least < CHANGE_OF_WAY ? least : CHANGE_OF_WAY);
+
+	return now - (waited < most ? waited : most);
+}
+
 static int reduce(hpm_tree *tree, struct hpm_load *load, const struct hpm_merging *merging)
 {
 	struct files *files = files_of(tree);
@@ -460,7 +473,7 @@ static int reduce(hpm_tree *tree, struct hpm_load *load, const struct hpm_mergin
 	int failed = 0;
 
 	memset(load, 0, sizeof(*load));
-	files->begun_ns = hpm_now_ns();
+	files->begun_ns = begin(tree);
 	look_for_root(tree);
 	if (!tree->task && files->root < 0)
 		become_root(tree);

@@ -3,6 +3,7 @@
 #define GNOMON_TESTS_JOB_H
 
 #include <dirent.h>
+#include <ftw.h>
 #include <limits.h>
 #include <signal.h>
 #include <string.h>
@@ -31,6 +32,9 @@ struct found {
 static struct found *found;
 static char job_folder[PATH_MAX];
 
+/* How many tasks have come to a place, in memory that all share. */
+static _Atomic int *here_now;
+
 static inline void make_job(int local_tasks, int tasks)
 {
 	char number[16];
@@ -48,6 +52,9 @@ static inline void make_job(int local_tasks, int tasks)
 	found = mmap(NULL, JOB_MAX * sizeof(*found), PROT_READ | PROT_WRITE,
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	CHECK(found != MAP_FAILED);
+	here_now = mmap(NULL, sizeof(*here_now), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			-1, 0);
+	CHECK(here_now != MAP_FAILED);
 }
 
 static inline double now_s(void)
@@ -63,6 +70,19 @@ static inline void sleep_ms(long ms)
 	const struct timespec pause = {ms / 1000, ms % 1000 * 1000000};
 
 	nanosleep(&pause, NULL);
+}
+
+/* Waits until so many have come; who waits may be one of them. */
+static inline void wait_for(int tasks)
+{
+	while (*here_now < tasks)
+		sleep_ms(1);
+}
+
+static inline void come_together(int tasks)
+{
+	++*here_now;
+	wait_for(tasks);
 }
 
 /* The total that tests make: order is a number that another order of merging would change. */
@@ -206,6 +226,20 @@ static inline int entries_in(const char *path)
 		n += strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
 	closedir(folder);
 	return n;
+}
+
+static inline int remove_one(const char *path, const struct stat *is, int kind, struct FTW *where)
+{
+	(void)is;
+	(void)kind;
+	(void)where;
+	return remove(path);
+}
+
+/* Where the last one was killed, nobody removed the directory. */
+static inline void remove_job(void)
+{
+	CHECK_EQ(nftw(job_folder, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
 }
 
 /* Nothing is left of the job, and its folder goes. */

@@ -174,5 +174,5 @@ def test_both_mpis_give_the_same_report(way: str, known: Known, tmp_path: Path) 
         folder = tmp_path / mpi.name
         folder.mkdir()
         rows.append(reported(mpi, known, folder, way, "histogram"))
-    same = ("value", "minimum", "maximum", "minimum_task", "maximum_task", "bins", "tasks", "label")
+    same = ("value", "minimum", "maximum", "minimum_task", "maximum_task", "bins", "tasks")
     assert [rows[0][name] for name in same] == [rows[1][name] for name in same]

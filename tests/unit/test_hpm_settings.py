@@ -24,7 +24,7 @@ def test_nothing_set() -> None:
     assert found.formats == ("hpm",)
     assert found.slice_ms == SLICE_MS
     assert SLICE_MS == 100
-    assert {found.name, found.groups, found.events} == {""}
+    assert {found.name, found.groups, found.aggregate, found.events} == {""}
     assert {found.unique, found.silent, found.formulas} == {False}
 
 

@@ -289,7 +289,8 @@ static int add_item(struct ranks_arena *arena, struct ranks_group *into,
 
 	if (!longer)
 		return ENOMEM;
-	memcpy(longer, into->item, (size_t)into->n_items * sizeof(*longer));
+	if (into->n_items)
+		memcpy(longer, into->item, (size_t)into->n_items * sizeof(*longer));
 	longer[into->n_items] = *item;
 	into->item = longer;
 	into->n_items++;
@@ -345,7 +346,8 @@ int ranks_merge_total(struct ranks_arena *arena, struct ranks_total *into,
 		mine = ranks_take(arena, (size_t)into->n_groups + 1, sizeof(*mine));
 		if (!mine)
 			return ENOMEM;
-		memcpy(mine, into->group, (size_t)into->n_groups * sizeof(*mine));
+		if (into->n_groups)
+			memcpy(mine, into->group, (size_t)into->n_groups * sizeof(*mine));
 		mine[into->n_groups] = *group;
 		into->group = mine;
 		into->n_groups++;

@@ -11,7 +11,7 @@
 
 /* What a plug-in gives belongs to the program until its end; the items are from malloc(3). */
 static struct ranks_arena given;
-static hpm_data_item *given_items;
+static hpm_data_item *given_items __attribute__((used));
 
 static hpm_data_item *new_items(size_t n)
 {
@@ -32,12 +32,18 @@ static double value_of(const struct ranks_plan *plan, const struct ranks_number 
 					      : ranks_mean(number);
 }
 
+/* Within what an int holds; 0 for what is no number. */
+static int whole(double value)
+{
+	return isnan(value) ? 0 : (int)lround(fmax(fmin(value, 2147483647), -2147483647));
+}
+
 static void put_spread(const struct ranks_plan *plan, const struct ranks_number *number,
 		       const int64_t *bins, int n_bins, hpm_spread *spread)
 {
 	long long *counts = NULL;
 
-	*spread = (hpm_spread){(int)number->n, NAN, NAN, NAN, -1, -1, 0, NULL};
+	*spread = (hpm_spread){whole(number->n), NAN, NAN, NAN, -1, -1, 0, NULL};
 	if (!(number->n > 0))
 		return;
 	spread->minimum = number->minimum;
@@ -251,7 +257,7 @@ static void put_item(const struct ranks_plan *plan, const struct ranks_total *kn
 	out->is_rusage = item->is_rusage;
 	out->mpi_task_id = ranks_lowest(&group->tasks);
 	out->instr_id = item->instr_id;
-	out->count = (int)lround(fmin(value_of(plan, &item->count), 2147483647));
+	out->count = whole(value_of(plan, &item->count));
 	out->is_exclusive = item->is_exclusive;
 	out->xml_element_id = item->instr_id;
 	out->label = kept(item->label);
@@ -260,7 +266,7 @@ static void put_item(const struct ranks_plan *plan, const struct ranks_total *kn
 	out->parent_label = kept(item->parent_label);
 	out->line = item->line;
 	out->parent_id = item->parent_id;
-	out->n_tasks = n_tasks > 2147483647 ? 2147483647 : (int)n_tasks;
+	out->n_tasks = whole((double)n_tasks);
 	out->tasks = ranks_list(&given, &item->tasks, RANKS_RANGES);
 	describe(out, heading(plan, group, item));
 }

@@ -70,7 +70,7 @@ static void put(struct stream *stream, const void *bytes, size_t n)
 {
 	hpm_blob *out = &stream->out;
 
-	if (stream->error)
+	if (stream->error || !n)
 		return;
 	if (n > stream->room - out->size) {
 		const size_t room = 2 * (out->size + n) + 256;
@@ -91,13 +91,14 @@ static void get(struct stream *stream, void *bytes, size_t n)
 {
 	if (n > stream->left)
 		stream->error = EBADMSG;
-	if (stream->error) {
-		memset(bytes, 0, n);
+	if (!n)
 		return;
-	}
-	memcpy(bytes, stream->at, n);
-	stream->at += n;
-	stream->left -= n;
+	if (stream->error)
+		memset(bytes, 0, n);
+	else
+		memcpy(bytes, stream->at, n);
+	stream->at += stream->error ? 0 : n;
+	stream->left -= stream->error ? 0 : n;
 }
 
 static void plain(struct stream *stream, void *bytes, size_t n)

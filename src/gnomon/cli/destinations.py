@@ -20,6 +20,9 @@ from gnomon.units import printable
 
 _HEIGHT = 24
 
+Rendered = Callable[[int, bool], str]
+"""Makes text for a width, with styles or without."""
+
 
 def say(line: str) -> None:
     """Write a line for people beside what is counted."""
@@ -200,24 +203,15 @@ class Textfile:
         """Leave it: it has the last interval."""
 
 
-def _height() -> int:
-    try:
-        return os.get_terminal_size(sys.stdout.fileno()).lines or _HEIGHT
-    except (OSError, ValueError):
-        return _HEIGHT
-
-
 class Reports:
     """Whole reports, one for each interval: on standard output, in a file, or both."""
 
-    def __init__(
-        self, name: str, report: Callable[[Sample, int, bool], str], *, prints: bool
-    ) -> None:
+    def __init__(self, name: str, report: Callable[[Sample], Rendered], *, prints: bool) -> None:
         """Open what is to be written.
 
         Args:
             name: of the file, "" for none.
-            report: returns an interval as text, for a width and with styles or without.
+            report: returns what makes text of an interval, for a width and with styles or without.
             prints: whether standard output gets them.
 
         Raises:
@@ -229,11 +223,14 @@ class Reports:
 
     def tell(self, sample: Sample) -> None:
         """Write the report of an interval."""
+        self.write(self._report(sample))
+
+    def write(self, rendered: Rendered) -> None:
+        """Write a report to each destination."""
         if self._file is not None:
-            self._file.append(self._report(sample, WIDTH, False))
+            self._file.append(rendered(WIDTH, False))
         if self._prints:
-            styled = is_styled(sys.stdout)
-            sys.stdout.write(self._report(sample, width_of(sys.stdout), styled))
+            sys.stdout.write(rendered(width_of(sys.stdout), is_styled(sys.stdout)))
             sys.stdout.flush()
 
     def end(self, summary: Sample | None) -> None:
@@ -242,3 +239,10 @@ class Reports:
             self.tell(summary)
         if self._file is not None:
             self._file.close()
+
+
+def _height() -> int:
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).lines or _HEIGHT
+    except (OSError, ValueError):
+        return _HEIGHT

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -32,6 +31,11 @@ if TYPE_CHECKING:
     from gnomon.hpm.job import Job
     from gnomon.hpm.measurement import Host, Measurement
     from gnomon.hpm.ranks.items import RankFile
+    from gnomon.hpm.ranks.joining import Joined
+
+_PATIENCE_S = 5.0
+_LAUNCHER, _USER, _OTHER = "the launcher", "the user", "another task failed, which"
+_OTHERS_REPORT_S = 3.0
 
 
 def count(arguments: argparse.Namespace, command: Sequence[str], name: str) -> int:
@@ -48,10 +52,10 @@ def count(arguments: argparse.Namespace, command: Sequence[str], name: str) -> i
     seen = with_options(os.environ, arguments, name)
     joined, why_not = join(plugins.folder())
     if why_not:
-        _complain(f"the job's other tasks cannot be met: {why_not}")
+        complain(f"the job's other tasks cannot be met: {why_not}")
     plugin, changes = plugins.find(name, seen, source)
-    _pass_on(changes)
-    _apply(changes, seen)
+    pass_on(changes)
+    apply(changes, seen)
     chosen = settings(seen)
     groups, events = wanted(arguments, chosen)
     measure = measurer(command, groups, events, None, chosen.slice_ms)
@@ -64,13 +68,19 @@ def count(arguments: argparse.Namespace, command: Sequence[str], name: str) -> i
     with Output(chosen, options, group) as output:
         (one,) = measure()
         with Signals() as signals:
-            file = _of_task(one, group, own, this_host())
-            made = plugins.aggregated(plugin, file, seen, joined, signals, hurried=one.terminated)
-            _pass_on(made)
+            by = _ended_by(one, joined)
+            file = _of_task(one, group, own, this_host(), by)
+            made = plugins.aggregated(
+                plugin, file, seen, joined, signals, hurried=by in (_LAUNCHER, _USER),
+                patience_s=None if by else _patience_s(file),
+            )  # fmt: skip
+            pass_on(made)
             if made.complaint:
                 output.deliver([one])
             elif made.file is not None:
-                _deliver(output, made.file)
+                _deliver(output, made.file._replace(exit_status=one.exit_status or 0))
+    if joined is not None:
+        joined.leave(_OTHERS_REPORT_S if one.exit_status else 0.0)
     return finish(one.exit_status, one.signal)
 
 
@@ -93,7 +103,7 @@ def with_options(
     return seen
 
 
-def _apply(changes: plugins.Changes, seen: dict[str, str]) -> None:
+def apply(changes: plugins.Changes, seen: dict[str, str]) -> None:
     """Make what a distributor changed hold for us and for the program, but not what options set."""
     for variable, value in changes.variables.items():
         for environment in (seen, os.environ):
@@ -103,15 +113,35 @@ def _apply(changes: plugins.Changes, seen: dict[str, str]) -> None:
                 environment[variable] = value
 
 
-def _of_task(one: Measurement, group: str, own: Job | None, host: Host) -> RankFile:
+def _patience_s(file: RankFile) -> float | None:
+    """Return how long the other tasks may go on once this task's program has ended as it did.
+
+    Launchers end a job when a task fails, because the others may wait for it for ever. They do so
+    when this process ends, which waits for the others.
+    """
+    if file.signal:
+        return 0.0
+    return _PATIENCE_S if file.exit_status > 0 else None
+
+
+def _ended_by(one: Measurement, joined: Joined | None) -> str:
+    """Return who ended the program before its time; "" if nobody did."""
+    if one.interrupted:
+        return _USER
+    if one.terminated:
+        return _OTHER if joined is not None and joined.was_ended() else _LAUNCHER
+    return ""
+
+
+def _of_task(one: Measurement, group: str, own: Job | None, host: Host, by: str) -> RankFile:
     file = rank_file(
         one, group, task=own.task if own else None, size=own.tasks if own else None, host=host.name
     )
-    if one.terminated and one.signal == signal.SIGTERM:
-        # The launcher ended the job: that is no fault of this task, whose counts are as good as
-        # those of the others.
-        note = "the launcher ended the job by SIGTERM: counts are those up to then"
-        file = file._replace(signal=0, notes="\n".join(filter(None, (file.notes, note))))
+    if by:
+        # That is no fault of this task, whose counts are as good as those of the others.
+        note = f"{by} ended the job: counts are those up to then"
+        notes = "\n".join(filter(None, (file.notes, note)))
+        file = file._replace(signal=0, exit_status=0, notes=notes)
     return file
 
 
@@ -128,16 +158,17 @@ def _deliver(output: Output, file: RankFile) -> None:
     )
 
 
-def _pass_on(made: plugins.Changes | plugins.Aggregated) -> None:
+def pass_on(made: plugins.Changes | plugins.Aggregated) -> None:
     """Print what a plug-in said, or why it failed."""
     if made.complaint:
-        _complain(made.complaint)
+        complain(made.complaint)
     elif made.said and sys.stderr is not None:
         with suppress(OSError):
             write(sys.stderr, made.said)
 
 
-def _complain(line: str) -> None:
+def complain(line: str) -> None:
+    """Print a line in the way of the guide's messages."""
     if sys.stderr is not None:
         with suppress(OSError):
             write(sys.stderr, f"HPM ERROR - {printable(line)}\n")

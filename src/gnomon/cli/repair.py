@@ -5,10 +5,16 @@ from __future__ import annotations
 import argparse
 import os
 import subprocess
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gnomon.cli.parsing import HelpFormatter
-from gnomon.errors import GnomonError
+from gnomon.errors import GnomonError, UsageError
+
+if TYPE_CHECKING:
+    from gnomon.hpm.ranks.items import RankFile
 
 
 def parser() -> argparse.ArgumentParser:
@@ -22,9 +28,22 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
-    p.add_argument("files", nargs="+", metavar="FILE.hpmraw", help="the raw files")
     p.add_argument(
-        "-o", "--output", metavar="NAME", help="write NAME.hpm, NAME.viz, NAME.csv (one file only)"
+        "files", nargs="+", metavar="FILE.hpmraw", help="the raw files; with -a also .hpmitems"
+    )
+    p.add_argument(
+        "-o",
+        "--output",
+        metavar="NAME",
+        help="write NAME.hpm, NAME.viz, NAME.csv (without -a for one file only)",
+    )
+    p.add_argument(
+        "-a",
+        dest="plugin",
+        metavar="PLUGIN",
+        help="aggregate the files of a job's tasks by a plug-in as hpmTerminate would have done, "
+        "and print one report for each group of tasks, or write it with -o; tasks without a file "
+        "are named",
     )
     return p
 
@@ -32,26 +51,134 @@ def parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> int:
     """Repair each file and print its new name; return 0, or 1 if one could not be repaired.
 
+    With a plug-in all files come to one report for each group of tasks.
+
     Raises:
-        GnomonError: the helper that reads raw files is not installed.
+        GnomonError: the helper that reads raw files is not installed, or the plug-in failed.
     """
+    if arguments.plugin is not None:
+        return _aggregate(arguments.plugin, arguments.files, arguments.output)
+    if arguments.output and len(arguments.files) > 1:
+        parser().error("-o names the output of one file; give one file")
+    status = 0
+    for file in arguments.files:
+        status = status or _repair(file, [arguments.output] if arguments.output else [])
+    return status
+
+
+def _repair(file: str, rest: Sequence[str | Path], *options: str) -> int:
+    """Run the helper and return its status."""
     import gnomon
 
     helper = Path(gnomon.__path__[0]) / "lib" / "hpm-repair"
-    if arguments.output and len(arguments.files) > 1:
-        parser().error("-o names the output of one file; give one file")
     if not os.access(helper, os.X_OK):
         raise GnomonError(f"{helper}: not there or not executable; install Gnomon again")
-    status = 0
-    for file in arguments.files:
-        # A file may begin with a dash.
-        words = [os.fspath(helper), file if "/" in file else f"./{file}"]
-        words += [arguments.output] if arguments.output else []
-        done = subprocess.run(words, check=False)
-        if done.returncode < 0:
-            raise GnomonError(
-                f"{file}: the helper that reads it was killed by signal {-done.returncode}; "
-                "please report this as a bug, with the file"
-            )
-        status = status or done.returncode
-    return status
+    # A file may begin with a dash.
+    words = [os.fspath(helper), *options, file if "/" in file else f"./{file}", *rest]
+    done = subprocess.run(words, check=False)
+    if done.returncode < 0:
+        raise GnomonError(
+            f"{file}: the helper that reads it was killed by signal {-done.returncode}; "
+            "please report this as a bug, with the file"
+        )
+    return done.returncode
+
+
+# --- over tasks -----------------------------------------------------------------------------------
+
+
+def _aggregate(name: str, files: Sequence[str], output: str | None) -> int:
+    import tempfile
+
+    from gnomon.hpm.ranks import plugin as plugins
+
+    if output == "":
+        raise UsageError("-o '': a file has a name")
+    plugin, _ = plugins.find(name, os.environ, "-a ")
+    with tempfile.TemporaryDirectory(prefix="gnomon-repair-") as folder:
+        tasks = [_of_task(file, at, Path(folder)) for at, file in enumerate(files)]
+        paths = [str(path) for path, _ in tasks]
+        made = plugins.replayed(plugin, paths, os.environ)
+    notes = "\n".join(_notes([file for _, file in tasks]))
+    for at, file in enumerate(made):
+        last = at == len(made) - 1
+        # How a program ended that left a raw file, nobody knows.
+        found = file._replace(notes=notes if last else "", exit_status=-1)
+        _report(found, output, is_first=at == 0)
+    return 0
+
+
+def _of_task(name: str, at: int, folder: Path) -> tuple[Path, RankFile]:
+    """Return the file of items of a task, and what is in it.
+
+    Raises:
+        GnomonError: it is none, or cannot be read.
+    """
+    from gnomon.hpm.ranks.codec import BYTES_MAX, MAGIC, decoded, encoded
+
+    path = folder / f"{at}.hpmitems"
+    try:
+        with Path(name).open("rb") as file:
+            content = file.read(BYTES_MAX)
+    except OSError as error:
+        raise GnomonError(f"{name}: cannot be read: {error.strerror}") from None
+    if not content.startswith(MAGIC):
+        if _repair(name, [path], "--items"):
+            raise GnomonError(f"{name}: cannot be aggregated; give files of this job's tasks only")
+        content = path.read_bytes()
+    found, _ = decoded(content, name)
+    if found.task < 0:
+        found = found._replace(task=at)
+    path.write_bytes(encoded(found))
+    return path, found
+
+
+def _notes(files: Sequence[RankFile]) -> list[str]:
+    """Return what is to be said of the files, each sentence once with its tasks."""
+    tasks: dict[str, list[int]] = {}
+    for file in files:
+        for note in file.notes.splitlines():
+            tasks.setdefault(note, []).append(file.task)
+    return [f"{_named(sorted(which))}: {note}" for note, which in tasks.items()]
+
+
+def _named(tasks: Sequence[int]) -> str:
+    """Return "tasks 0-2,4,5"."""
+    ranges: list[list[int]] = []
+    for task in tasks:
+        if ranges and task <= ranges[-1][1] + 1:
+            ranges[-1][1] = task
+        else:
+            ranges.append([task, task])
+    words = ",".join(
+        f"{a}-{b}" if b > a + 1 else ",".join(map(str, range(a, b + 1))) for a, b in ranges
+    )
+    return f"task{'s' if len(tasks) > 1 else ''} {words}"
+
+
+def _report(file: RankFile, name: str | None, *, is_first: bool) -> None:
+    from gnomon.cli.hpmfiles import Output
+    from gnomon.hpm.measurement import this_host
+    from gnomon.hpm.ranks import report, sheets
+    from gnomon.hpm.report import Options
+    from gnomon.hpm.settings import settings
+
+    chosen = settings()
+    own = name or ""
+    if own and not is_first:
+        own = f"{own}_{file.task}"
+    chosen = chosen._replace(name=own, silent=bool(own), unique=False)
+    host = this_host()
+    options = Options(tool="gnomon repair", formulas=chosen.formulas)
+    with Output(chosen, options, "") as output:
+        output.write(
+            lambda options: report.text(file, host, options),
+            {
+                "viz": lambda: sheets.viz("libhpm", host, file),
+                "csv": lambda: sheets.csv(host, file),
+            },
+        )
+    if own:
+        for ending in chosen.formats:
+            with suppress(BrokenPipeError):
+                print(f"{own}.{ending}")

@@ -10,7 +10,7 @@ from gnomon.cli.parsing import HelpFormatter, add_presets_option, load_presets
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from gnomon.cli.destinations import Destination
     from gnomon.hpm.stat.choice import Choice
@@ -162,9 +162,7 @@ def _check(arguments: argparse.Namespace) -> None:
     if arguments.pid and arguments.cgroup:
         raise UsageError("-p and -G: name processes or cgroups")
     if arguments.per and (arguments.pid or arguments.cgroup):
-        raise UsageError(
-            f"--per {arguments.per}: lines of CPUs are of the machine; leave -p, -G out"
-        )
+        raise UsageError(f"--per {arguments.per}: it is of the machine; leave -p and -G out")
     if arguments.output == "" or arguments.openmetrics == "":
         raise UsageError("-o '', --openmetrics '': a file has a name")
     if arguments.unique and not arguments.output:
@@ -221,7 +219,7 @@ def _watch(arguments: argparse.Namespace, period_ns: int, count: int) -> int:
     turn_ms = arguments.turns or slice_ms()
     with closing(Monitor(choice, watched, turn_ms * 1_000_000)) as monitor, Ending() as ending:
         table = Table(choice, monitor.infos, period_ns)
-        places = _destinations(arguments, monitor, table)
+        places = _destinations(arguments, monitor, table, group_labels(choice))
         server = _serve(arguments, monitor, choice)
         if not (arguments.json or arguments.no_terminal):
             for line in first_lines(monitor, is_default=choice.is_default):
@@ -248,7 +246,7 @@ def _watch(arguments: argparse.Namespace, period_ns: int, count: int) -> int:
 
 
 def _destinations(
-    arguments: argparse.Namespace, monitor: Monitor, table: Table
+    arguments: argparse.Namespace, monitor: Monitor, table: Table, groups: Mapping[str, str]
 ) -> list[Destination]:
     from gnomon.cli.destinations import GrowingFile, Renderer, Terminal, Textfile
     from gnomon.hpm.stat.openmetrics import exposition, families
@@ -274,7 +272,7 @@ def _destinations(
         is_open = not arguments.openmetrics.endswith(".prom")
 
         def text() -> str:
-            return exposition(families(monitor.totals, monitor.infos, {}), openmetrics=is_open)
+            return exposition(families(monitor.totals, monitor.infos, groups), openmetrics=is_open)
 
         found.append(Textfile(arguments.openmetrics, text))
     return found

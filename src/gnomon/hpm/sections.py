@@ -264,6 +264,7 @@ def hpmInit(taskID: int, progName: str, /) -> None:
     _follow_forks()
     if _is_child():
         _finalize_child()
+    _name_python()
     _libhpm.hpmInit(taskID, progName)
 
 
@@ -283,12 +284,19 @@ def _begin(name: str | None = None) -> None:
         return
     with _beginning:
         _follow_forks()
+        _name_python()
         if _is_child():
             _finalize_child()
             _begin_as_child(name or _program_name())
         else:
             _libhpm.hpmInitOnce(os.fsencode(name or _program_name()))
         _done["begin"] = True
+
+
+def _name_python() -> None:
+    """Say which Python a plug-in that is written in it runs with."""
+    if os.environ.get("HPM_AGGREGATE") and sys.executable:
+        os.environ.setdefault("HPM_PYTHON", sys.executable)
 
 
 def _begin_as_child(name: str) -> None:

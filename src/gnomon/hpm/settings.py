@@ -1,7 +1,7 @@
 """What the HPM_* variables of the environment say.
 
-Source: HPM Toolkit User's Guide 3.2.2, sections 2.2 (output), 2.4 (turns), and 2.5 (weights and
-latencies). A variable that is empty is as one that is not set.
+Source: HPM Toolkit User's Guide 3.2.2, sections 2.2 (output), 2.4 (turns), 2.5 (weights and
+latencies) and 2.7 (plug-ins). A variable that is empty is as one that is not set.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ class Settings(NamedTuple):
         formulas: print the metrics' formulas.
         groups: numbers or names, separated by commas; "" for the default.
         events: names, where no group is asked for (GNOMON_EVENTS).
+        aggregate: the plug-in; "" for the usual one.
         slice_ms: how long a turn is.
     """
 
@@ -47,6 +48,7 @@ class Settings(NamedTuple):
     formulas: bool
     groups: str
     events: str
+    aggregate: str
     slice_ms: int
 
 
@@ -65,6 +67,7 @@ def settings(environment: Mapping[str, str] = os.environ) -> Settings:
         formulas=_yes("HPM_PRINT_FORMULA", False, environment),
         groups=environment.get("HPM_EVENT_SET", ""),
         events=environment.get("GNOMON_EVENTS", ""),
+        aggregate=environment.get("HPM_AGGREGATE", ""),
         slice_ms=slice_ms(environment),
     )
 

@@ -127,7 +127,8 @@ class Metric(NamedTuple):
     @property
     def names(self) -> frozenset[str]:
         """Every identifier that the formula and the condition need."""
-        return self.formula.names | (self.condition.names if self.condition else frozenset())
+        names = self.formula.names
+        return names if self.condition is None else names | self.condition.names
 
 
 class Metrics(NamedTuple):

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from math import isfinite
 from typing import TYPE_CHECKING, NoReturn
 
@@ -67,6 +68,7 @@ _MODIFIED = r"(?P<event>.+):(?P<modifiers>[ukhGHI]+)"
 _NOT_IN_NAMES = r"[^A-Za-z0-9_]"
 
 
+@lru_cache(4096)
 def identifier(name: str) -> str:
     """Return the name by which a formula refers to an event.
 
@@ -78,6 +80,7 @@ def identifier(name: str) -> str:
     return f"_{plain}" if plain[:1].isdigit() else plain
 
 
+@lru_cache(4096)
 def plain_name(event: str, *, is_core: bool) -> tuple[str, str]:
     """Return an event's name without PMU and modifiers, and the modifiers.
 

@@ -13,6 +13,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.errors import GnomonError
@@ -20,10 +21,12 @@ from gnomon.errors import GnomonError
 if TYPE_CHECKING:
     from gnomon.hpm.program import Signals
 
-# Above those that a child has by number.
-_ABOVE = 16
+ABOVE = 16
+"""Descriptors from here on a child may have by the same number."""
+
 _MOST_SAID = 1 << 16
-_CHANGES_FD = 3
+CHANGES_FD = 3
+"""A child's descriptor for changes of the environment."""
 
 
 class Ended(NamedTuple):
@@ -52,12 +55,19 @@ class Clock:
         hurried: that long from when SIGTERM came, if that is sooner.
         beats: returns something that changes with each sign of life: it waits for others, which
             is not its fault.
+        then: after so many seconds, what to do; from then on signs of life count no more.
     """
 
     def __init__(
-        self, seconds: float, hurried: float, beats: Callable[[], object] | None = None
+        self,
+        seconds: float,
+        hurried: float,
+        beats: Callable[[], object] | None = None,
+        then: tuple[float, Callable[[], None]] | None = None,
     ) -> None:
         self._seconds = seconds
+        self._then = then
+        self._then_at = time.monotonic() + then[0] if then else inf
         self._end = time.monotonic() + seconds
         self._hurried = hurried
         self._is_hurried = False
@@ -72,12 +82,21 @@ class Clock:
 
     def left(self) -> float:
         """Return the seconds that are left, 0 for none."""
+        if self._then is not None and time.monotonic() >= self._then_at:
+            act, self._then, self._then_at, self._beats = self._then[1], None, inf, None
+            self._end = time.monotonic() + self._seconds
+            act()
         if not self._is_hurried and self._beats and time.monotonic() > self._end:
             beat = self._beats()
             if beat != self._beat:
                 self._beat = beat
                 self._end = time.monotonic() + self._seconds
-        return max(self._end - time.monotonic(), 0.0)
+        return max(min(self._end, self._then_at) - time.monotonic(), 0.0)
+
+    @property
+    def is_up(self) -> bool:
+        """Whether its time is up."""
+        return self.left() <= 0 and time.monotonic() >= self._end
 
 
 def run(
@@ -86,6 +105,7 @@ def run(
     given: bytes,
     clock: Clock,
     *,
+    blocked: Sequence[signal.Signals] = (),
     kept: Sequence[int] = (),
     signals: Signals | None = None,
 ) -> Ended:
@@ -96,7 +116,8 @@ def run(
         environment: its variables.
         given: its standard input.
         clock: when it is killed.
-        kept: descriptors that it gets by the same number.
+        blocked: signals that wait until it is ready for them.
+        kept: descriptors from `ABOVE` on that it gets by the same number.
         signals: ours, which are passed on to it; SIGTERM makes it hurry.
 
     Raises:
@@ -106,11 +127,11 @@ def run(
     try:
         for name in ("in", "out", "err", "changes"):
             made = os.memfd_create(f"gnomon-plugin-{name}", os.MFD_CLOEXEC)
-            files.append(fcntl.fcntl(made, fcntl.F_DUPFD_CLOEXEC, _ABOVE))
+            files.append(fcntl.fcntl(made, fcntl.F_DUPFD_CLOEXEC, ABOVE))
             os.close(made)
         _write(files[0], given)
         os.lseek(files[0], 0, os.SEEK_SET)
-        pid = _spawned(words, environment, files, kept)
+        pid = _spawned(words, environment, files, kept, blocked)
         status, is_late = _awaited(pid, clock, signals)
         said = _content(files[2])[:_MOST_SAID].decode(errors="replace")
         return Ended(status, _content(files[1]), _content(files[3]), said, is_late)
@@ -122,9 +143,13 @@ def run(
 
 
 def _spawned(
-    words: Sequence[str], environment: Mapping[str, str], files: Sequence[int], kept: Sequence[int]
+    words: Sequence[str],
+    environment: Mapping[str, str],
+    files: Sequence[int],
+    kept: Sequence[int],
+    blocked: Sequence[signal.Signals],
 ) -> int:
-    targets = zip(files, (0, 1, 2, _CHANGES_FD), strict=True)
+    targets = zip(files, (0, 1, 2, CHANGES_FD), strict=True)
     actions: list[tuple[int, int, int]] = [(os.POSIX_SPAWN_DUP2, fd, to) for fd, to in targets]
     for fd in kept:
         os.set_inheritable(fd, True)
@@ -136,6 +161,7 @@ def _spawned(
             file_actions=actions,
             # Python ignores some, and a child of hpmcount must not.
             setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
+            setsigmask=blocked,
         )
     finally:
         for fd in kept:
@@ -156,7 +182,7 @@ def _awaited(pid: int, clock: Clock, signals: Signals | None) -> tuple[int, bool
             if signals is not None and signals.terminated:
                 clock.hurry()
             left = clock.left()
-            if not left:
+            if clock.is_up:
                 is_late = True
                 os.kill(pid, signal.SIGKILL)
                 break

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from gnomon.metrics.derived import MetricValue
 
 _NS = 1e9
+# No run takes 30 000 years; what says so is no time.
+_LONGEST_S = 1e12
 _MODE_BITS = {domain: bits for bits, domain in MODES.items()}
 WHOLE_RUN = "counters of the whole run"
 """The group of what was counted all the time while groups took turns."""
@@ -162,7 +164,7 @@ def domain_of(event: EventInfo) -> Domain:
 
 
 def _ns(seconds: float) -> int | None:
-    return round(seconds * _NS) if isfinite(seconds) and seconds >= 0 else None
+    return round(seconds * _NS) if 0 <= seconds < _LONGEST_S else None
 
 
 def _row(event: EventInfo) -> UsageRow:

@@ -20,6 +20,7 @@ from gnomon.hpm.ranks.codec import decoded, encoded
 from gnomon.hpm.ranks.items import EventInfo, Item
 from gnomon.hpm.ranks.plugin import folder
 from gnomon.hpm.ranks.ranks import Ranks
+from gnomon.hpm.report import signal_name
 
 _CHANGES_FD = 3
 
@@ -99,6 +100,12 @@ def _aggregate(module: ModuleType, content: bytes) -> bytes:
     except FormatError as error:
         raise _PluginError(str(error)) from None
     ranks = Ranks(folder())
+    if file.signal:
+        # What it counted is no part of the totals.
+        os.environ["HPM_JOB_OUTCOME"] = f"killed by {signal_name(file.signal)}"
+    elif file.exit_status > 0:
+        os.environ["HPM_JOB_OUTCOME"] = f"status {file.exit_status}"
+    ranks.be_patient()
     try:
         made = _called(lambda: module.aggregator(list(file.items), ranks), "aggregator")
     finally:

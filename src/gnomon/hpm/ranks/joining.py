@@ -6,12 +6,21 @@ import ctypes
 import errno
 import fcntl
 import os
-from collections.abc import Mapping
+import re
+import signal
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from gnomon.hpm.ranks.child import ABOVE
+
 _ROOM = 4096
-_ABOVE = 16
+_ENDED = "ended."
+_LOOK_S = 0.01
+# Who has one, or waits for it. Source: proc_locks(5).
+_LOCK = re.compile(r" FLOCK +\S+ +\S+ +([1-9][0-9]*) ")
 _LIBRARY = "libhpm_plugin.so.0"
 
 
@@ -19,12 +28,76 @@ class Joined(NamedTuple):
     """A task's place in its job.
 
     Attributes:
-        fd: locked as long as this process lives.
+        fd: locked until this task has told what it counted.
+        folder_fd: the job's directory; its lock is shared by all tasks that have yet to report.
         variables: tell a child of it.
     """
 
     fd: int
+    folder_fd: int
     variables: Mapping[str, str]
+
+    def end_others(self) -> None:
+        """End the other tasks on this node, as the launcher would, but without its haste.
+
+        A launcher that kills the job when this process ends would lose what the others counted,
+        and they may wait for this task's program for ever.
+        """
+        mark = self._folder / f"{_ENDED}{os.getpid()}"
+        with suppress(OSError):
+            mark.touch(mode=0o600)
+        for pid, pidfd in self._others():
+            with suppress(OSError):
+                if self._is_task(pid):
+                    signal.pidfd_send_signal(pidfd, signal.SIGTERM)
+            os.close(pidfd)
+
+    def leave(self, wait_s: float) -> None:
+        """Tell the other tasks on this node that this one has reported, and wait until they have.
+
+        A task that ends badly makes launchers kill the others at once, wherever they are.
+        """
+        end = time.monotonic() + wait_s
+        with suppress(OSError):
+            fcntl.flock(self.folder_fd, fcntl.LOCK_UN)
+            while time.monotonic() < end:
+                with suppress(BlockingIOError):
+                    fcntl.flock(self.folder_fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    fcntl.flock(self.folder_fd, fcntl.LOCK_UN)
+                    return
+                time.sleep(_LOOK_S)
+
+    def was_ended(self) -> bool:
+        """Return whether another task has ended this one, and not the launcher."""
+        try:
+            return any(path.name.startswith(_ENDED) for path in self._folder.iterdir())
+        except OSError:
+            return False
+
+    @property
+    def _folder(self) -> Path:
+        return Path(self.variables["HPM_JOB_DIR"])
+
+    def _others(self) -> Iterator[tuple[int, int]]:
+        """Yield the processes that hold locks of the same kind as ours, with descriptors."""
+        try:
+            locks = Path("/proc/locks").read_text()
+        except OSError:
+            return
+        found = set(map(int, _LOCK.findall(locks)))
+        for pid in sorted(found - {os.getpid()}):
+            with suppress(OSError, ValueError):
+                yield pid, os.pidfd_open(pid)
+
+    def _is_task(self, pid: int) -> bool:
+        """Return whether a process has a file of the job's directory open, as its tasks have."""
+        # The last one removes the directory, after it has given it another name.
+        begin = str(self._folder.parent)
+        for link in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(OSError):
+                if str(link.readlink()).startswith(begin):
+                    return True
+        return False
 
     def beats(self) -> int:
         """Return something that changes while a child of this task waits for others."""
@@ -54,9 +127,12 @@ def join(folder: Path) -> tuple[Joined | None, str]:
     fd = found.hpm_job_join(b"count", where, ctypes.c_size_t(_ROOM))
     said = os.fsdecode(where.value)
     if fd >= 0:
-        # Children have files of their own at the lowest numbers.
-        above = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _ABOVE)
-        return Joined(above, {"HPM_JOB_FD": str(above), "HPM_JOB_DIR": said}), ""
+        # No other descriptor of a child has its number.
+        fd = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, ABOVE)
+        folder_fd = os.open(said, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        with suppress(OSError):  # a network's file system may have no such locks
+            fcntl.flock(folder_fd, fcntl.LOCK_SH)
+        return Joined(fd, folder_fd, {"HPM_JOB_FD": str(fd), "HPM_JOB_DIR": said}), ""
     if -fd == errno.ENODATA:
         return None, ""
     return None, said or os.strerror(-fd)

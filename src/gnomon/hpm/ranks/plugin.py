@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -36,6 +37,12 @@ _USUAL_TIMEOUT_S = 60.0
 _GRACE_S = 2.0
 _HURRIED_S = 0.6
 """Tasks that are not there 0.3 s after SIGTERM are missing; then the results have to be written."""
+
+_ENDED_S = 10.0
+"""For so long tasks that were ended by another have time to tell what they counted."""
+
+ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
+"""What ended the program may come to the plug-in's process, too, before that can bear it."""
 
 _MODULE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 _PREFIX = "HPM ERROR - "
@@ -128,6 +135,7 @@ def aggregated(
     signals: Signals | None = None,
     *,
     hurried: bool = False,
+    patience_s: float | None = None,
 ) -> Aggregated:
     """Return what a plug-in makes of what this task measured.
 
@@ -137,17 +145,24 @@ def aggregated(
         environment: the variables that the aggregator sees.
         joined: the job that this task is a part of; None without one.
         signals: ours, which are passed on to the plug-in's process.
-        hurried: SIGTERM has come.
+        hurried: the launcher has told this task to end.
+        patience_s: how long the others may go on before they are ended; None for any time.
     """
     seen = {**environment, **(joined.variables if joined else {})}
-    clock = child.Clock(_timeout_s(environment) + _GRACE_S, _HURRIED_S, joined and joined.beats)
+    beats = joined.beats if joined else None
+    then = (patience_s, joined.end_others) if joined and patience_s is not None else None
+    seconds = _timeout_s(environment) + _GRACE_S
+    if then:
+        seconds = min(seconds, _ENDED_S)
+    clock = child.Clock(seconds, _HURRIED_S, beats, then)
     if hurried:
         clock.hurry()
         seen["HPM_JOB_HURRY"] = "1"
     kept = [joined.fd] if joined else []
     try:
         given = encoded(file)
-        ended = child.run(_words(plugin, "aggregate"), seen, given, clock, kept=kept,
+        ended = child.run(_words(plugin, "aggregate"), seen, given, clock, blocked=ENDING,
+                          kept=kept,
                           signals=signals)  # fmt: skip
     except (GnomonError, ValueError) as error:
         return Aggregated(None, f"plug-in {plugin.name}: {error}")

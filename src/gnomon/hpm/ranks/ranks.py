@@ -10,6 +10,7 @@ import ctypes
 import errno
 import json
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 from gnomon.errors import GnomonError
 from gnomon.hpm.job import job
 from gnomon.hpm.ranks.joining import library
+from gnomon.hpm.ranks.plugin import ENDING
 
 T = TypeVar("T")
 
@@ -167,11 +169,23 @@ class Ranks:
         """
         return self.share(self.reduce(value, merge))
 
+    def be_patient(self) -> None:
+        """Outlive what ended the program, so that the others learn what it counted."""
+        # Python's handlers would wait for the end of a call that waits for others.
+        hurry = ctypes.cast(self._library.hpm_job_hurry, ctypes.c_void_p)
+        self._libc.signal.argtypes = (ctypes.c_int, ctypes.c_void_p)
+        self._libc.signal.restype = ctypes.c_void_p
+        for number in ENDING:
+            self._libc.signal(number, hurry)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+
     def close(self) -> None:
-        """Leave the others."""
+        """Leave the others, who wait for this task no more."""
         if self._tree is not None:
             self._library.hpm_tree_close(self._tree)
             self._tree = None
+        if self._c is not None:
+            self._c.hpm_job_end()
 
     @property
     def _library(self) -> ctypes.CDLL:

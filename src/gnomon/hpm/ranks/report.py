@@ -57,18 +57,14 @@ def text(file: RankFile, host: Host, options: Options) -> str:
     """Return the report of items, and of why some of them lack."""
     style = Style(options.styled)
     lines = [_headline(file, options, style), f"  {place(host)}", ""]
-    said = ""
-    for item in _usage_last(file.items):
-        if item.description and item.description != said:
-            first, *more = item.description.splitlines()
-            lines += [
-                style.bold(line) for line in filled(printable(first), options.width, "", "  ")
-            ]
-            for line in more:
-                lines += filled(printable(line), options.width, "  ", "    ")
-            lines.append("")
-        said = item.description or said
-        lines += _item_lines(item, file, options, style)
+    for items in _of_the_same_tasks(file.items):
+        # What is said of the first holds for all: it comes before the counters.
+        said: set[str] = set()
+        lines += _description_lines(items[0], said, options, style)
+        first_last = items[1:] + items[:1] if items[0].is_rusage else items
+        for item in first_last:
+            lines += _description_lines(item, said, options, style)
+            lines += _item_lines(item, file, options, style)
     lines += unavailable_lines(tuple(_missing(file.items)), options.width, style)
     for note in dict.fromkeys(file.notes.splitlines()):
         lines += filled(f"note: {printable(note)}", options.width, "", "      ")
@@ -77,35 +73,50 @@ def text(file: RankFile, host: Host, options: Options) -> str:
 
 def _headline(file: RankFile, options: Options, style: Style) -> str:
     what = printable(file.command or file.program)
-    if file.size > 1:
-        return style.bold(f"{options.tool}: {what}") + f"  [{file.size} tasks]"
+    over = max((item.n_tasks for item in file.items), default=0)
+    if file.size > 1 or over > 1:
+        size = f"{file.size} tasks" if file.size else f"files of {over} tasks"
+        whose = size if over else f"task {file.task} of {file.size}"
+        return style.bold(f"{options.tool}: {what}") + f"  [{whose}]"
     ending = f"killed by {signal_name(file.signal)}" if file.signal else f"exit {file.exit_status}"
     known = file.signal or file.exit_status >= 0
     return style.bold(f"{options.tool}: {what}") + (f"  [{ending}]" if known else "")
 
 
-def _usage_last(items: Sequence[Item]) -> Iterator[Item]:
-    """Yield the items, those of resource usage after the counters of the same tasks."""
-    waiting: list[Item] = []
+def _of_the_same_tasks(items: Sequence[Item]) -> list[list[Item]]:
+    """Return runs of items that are of the same tasks; one of resource usage begins a run."""
+    runs: list[list[Item]] = []
     for item in items:
-        if waiting and (item.is_rusage or _whose(item) != _whose(waiting[0])):
-            yield from waiting
-            waiting = []
-        if item.is_rusage:
-            waiting.append(item)
+        if not runs or item.is_rusage or _whose(item) != _whose(runs[-1][0]):
+            runs.append([item])
         else:
-            yield item
-    yield from waiting
+            runs[-1].append(item)
+    return runs
 
 
 def _whose(item: Item) -> tuple[int, str]:
     return item.mpi_task_id, item.tasks
 
 
+def _description_lines(item: Item, said: set[str], options: Options, style: Style) -> list[str]:
+    """Return what an aggregator says of an item, each line once for the items of some tasks."""
+    lines: list[str] = []
+    for line in item.description.splitlines():
+        if line in said:
+            continue
+        if said:
+            lines += filled(printable(line), options.width, "  ", "    ")
+        else:
+            lines += map(style.bold, filled(printable(line), options.width, "", "  "))
+        said.add(line)
+    return [*lines, ""] if lines else []
+
+
 def _item_lines(item: Item, file: RankFile, options: Options, style: Style) -> list[str]:
     if item.is_rusage:
         rows = [_usage_row(field, item) for field in item.data]
-        return [*_table("resource usage", rows, options, style), ""] if rows else []
+        known = any(has_value(field) for field in item.data)
+        return [*_table("resource usage", rows, options, style), ""] if known else []
     title = _title(item)
     lines = [style.bold(line) for line in filled(title, options.width, "", "  ")] if title else []
     times = [_time_row(item, at, name) for at, name in _TIMES if isfinite(item.times[at])]
@@ -152,7 +163,7 @@ def _usage_row(field: EventInfo, item: Item) -> _Row:
             minimum=spread.minimum * 1024, maximum=spread.maximum * 1024,
             deviation=spread.deviation * 1024,
         )  # fmt: skip
-    unit = "bytes" if is_kib else field.unit
+    unit = "bytes" if is_kib else printable(field.unit)
     if not has_value(field):
         return _Row(name, quantity(None, unit), "", "", "", "")
     return _row(name, value, unit, spread, item, "")
@@ -169,7 +180,8 @@ def _event_row(event: EventInfo, item: Item) -> _Row:
         "of whole nodes, not only the program" if event.flags & IS_NODE_WIDE else "",
         f"counted {100 * event.running_s / event.enabled_s:.1f} % of the time" if scaled else "",
     )
-    return _row(printable(event.name), event.value, event.unit, event.spread, item, remark)
+    unit = printable(event.unit)
+    return _row(printable(event.name), event.value, unit, event.spread, item, remark)
 
 
 def _row(
@@ -177,7 +189,8 @@ def _row(
 ) -> _Row:
     if spread is None:
         return _Row(name, quantity(value, unit), "", "", "", remark)
-    if 0 < spread.n < item.n_tasks:
+    # Without tasks it is a spread over something else, such as earlier runs.
+    if 0 < spread.n < item.n_tasks and spread.min_task >= 0:
         remark = joined(f"{spread.n} of {item.n_tasks} tasks have it", remark)
     below: tuple[str, ...] = ()
     if spread.bins:

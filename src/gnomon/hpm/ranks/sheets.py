@@ -42,7 +42,7 @@ def viz(tool: str, host: Host, file: RankFile) -> str:
             "program": file.program or _NAMELESS, "host": file.host or host.name,
             "process": file.process if file.process > 0 else None, "task": _known(file.task),
             "started": _moment(file.started) or _moment(0.0), "stopped": _moment(file.stopped),
-            "wall_seconds": file.wall_s if file.wall_s >= 0 else None,
+            "wall_seconds": _seconds(file.wall_s),
             "exit_status": _known(file.exit_status), "events": file.events,
             "cpu": host.cpu_model, "cpus": host.cpus, "system": host.kernel,
         }),
@@ -169,8 +169,8 @@ def _of_event(event: EventInfo) -> _Fields:
         return {"name": event.name, "unit": event.unit, "reason": reason}
     return {
         "name": event.name, "value": event.value, "unit": event.unit, "how": how_of(event).value,
-        "enabled_seconds": event.enabled_s if event.enabled_s >= 0 else None,
-        "running_seconds": event.running_s if event.running_s >= 0 else None,
+        "enabled_seconds": _seconds(event.enabled_s),
+        "running_seconds": _seconds(event.running_s),
         "modes": domain_of(event).value, "description": event.description,
         **_spread(event.spread),
     }  # fmt: skip
@@ -195,6 +195,10 @@ def _spread(spread: Spread | None) -> _Fields:
         "deviation": spread.deviation,
         "bins": " ".join(str(max(n, 0)) for n in spread.bins),
     }
+
+
+def _seconds(span: float) -> float | None:
+    return abs(span) if span >= 0 else None
 
 
 def _moment(seconds: float) -> str | None:

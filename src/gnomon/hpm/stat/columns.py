@@ -30,6 +30,7 @@ class Column(NamedTuple):
         unit: "%", "bytes" or "" for how numbers are written.
         rank: those with the highest go first where the room is short.
         name: the event or metric in full, for what is said of columns without room.
+        is_metric: it shows a metric.
         above: what stands above it and its neighbours that have the same.
     """
 
@@ -39,6 +40,7 @@ class Column(NamedTuple):
     rank: int = 0
     name: str = ""
     above: str = ""
+    is_metric: bool = False
 
     @property
     def width(self) -> int:
@@ -125,6 +127,10 @@ def _by_default(kind: str) -> list[Column]:
     def column(above: str, head: str, cell: Cell, unit: str = "", rank: int = 0) -> Column:
         return Column((head,), cell, unit, rank, f"{above} {head}", above)
 
+    def metric(head: str, name: str, rank: int) -> Column:
+        made = column("hardware, per second", head, _metric(name), "", rank)
+        return made._replace(is_metric=True)
+
     found: list[Column] = []
     if kind == MACHINE:
         found += [
@@ -143,8 +149,8 @@ def _by_default(kind: str) -> list[Column]:
             for head, name in zip(("us", "sy", "id", "wa", "st"), CPU_TIMES, strict=True)
         ]
     found += [
-        column("hardware, per second", "IPC", _metric("ipc"), "", 1),
-        column("hardware, per second", "Minst", _metric("mips"), "", 2),
+        metric("IPC", "ipc", 1),
+        metric("Minst", "mips", 2),
         column("hardware, per second", "cmiss", _rate("cache-misses"), "", 3),
         column("hardware, per second", "bmiss", _rate("branch-misses"), "", 4),
         column("per second", "cs", _rate("context-switches"), "", 1),
@@ -222,7 +228,7 @@ def _of_metric(metric: MetricValue, rank: int) -> Column:
     unit = metric.unit if len(metric.unit) <= 8 else ""
     lines += [unit] if unit else []
     kind = "bytes" if metric.unit in ("bytes", "bytes/s") else ""
-    return Column(tuple(lines), _metric(metric.name), kind, rank, metric.name)
+    return Column(tuple(lines), _metric(metric.name), kind, rank, metric.name, is_metric=True)
 
 
 def fitting(found: Sequence[Column], room: int) -> tuple[list[Column], list[Column]]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from gnomon.counters.component import Event, RawCount
 from gnomon.counters.pmu import SYSFS, cpu_list
 from gnomon.counters.procfs import read_text
+from gnomon.errors import CountersLostError
 from gnomon.hpm.stat.place import Place
 from gnomon.model.value import Unavailable
 
@@ -50,6 +51,7 @@ class CpuPlaces:
         self.events: dict[str, Event] = {}
         self.refused: dict[str, Unavailable] = {}
         self.errno = 0
+        self.notes: dict[str, None] = {}
 
     def follow(self, cpus: Sequence[int], *, starts: bool = False) -> None:
         """Open on CPUs that came, and give up those that went; `starts` begins to count there."""
@@ -60,6 +62,7 @@ class CpuPlaces:
                 continue
             place = self._open_on(cpu)
             self.errno = self.errno or place.errno
+            self.notes.update(dict.fromkeys(place.notes))
             for event in place.events:
                 self.events.setdefault(event.name, event)
             for one in place.refused:
@@ -86,7 +89,7 @@ class CpuPlaces:
         for cpu, place in self._places.items():
             try:
                 counts = place.take()
-            except OSError:
+            except (OSError, CountersLostError):
                 # It has just gone: the next look at which are online finds that out.
                 found[cpu] = NOTHING
                 continue

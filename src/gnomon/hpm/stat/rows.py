@@ -29,6 +29,27 @@ CGROUP = "cgroup"
 PROCESS = "process"
 
 
+class Lazy:
+    """Metrics that nobody has asked for yet: most rows of a large machine are never asked."""
+
+    __slots__ = ("_cpus", "_derivation", "_found", "_span_ns", "_values")
+
+    def __init__(
+        self, derivation: Derivation, values: Sequence[Value], span_ns: int, cpus: int | None
+    ) -> None:
+        self._derivation = derivation
+        self._values = values
+        self._span_ns = span_ns
+        self._cpus = cpus
+        self._found: tuple[MetricValue, ...] | None = None
+
+    def metrics(self) -> tuple[MetricValue, ...]:
+        """Return them."""
+        if self._found is None:
+            self._found = self._derivation.compute(self._values, self._span_ns, self._cpus)
+        return self._found
+
+
 class Row(NamedTuple):
     """The values of one place in one interval.
 
@@ -36,7 +57,7 @@ class Row(NamedTuple):
         kind: what it is a row of: MACHINE, CPU, CORE, NODE, SOCKET, CGROUP or PROCESS.
         name: its number or name; "" for the machine.
         values: counts of the interval; of gauges the value at its end.
-        metrics: what follows from them.
+        derived: what follows from them, or what computes it.
         program: of a process, its name.
         gap: why nothing was counted, in a few words; "" if it was.
     """
@@ -44,9 +65,14 @@ class Row(NamedTuple):
     kind: str
     name: str
     values: tuple[Value, ...]
-    metrics: tuple[MetricValue, ...] = ()
+    derived: tuple[MetricValue, ...] | Lazy = ()
     program: str = ""
     gap: str = ""
+
+    @property
+    def metrics(self) -> tuple[MetricValue, ...]:
+        """What follows from the values, computed when it is asked for first."""
+        return self.derived.metrics() if isinstance(self.derived, Lazy) else self.derived
 
     @property
     def key(self) -> tuple[str, str]:
@@ -122,7 +148,11 @@ class Derivation:
         self._given = given(os.environ)
         self._possible: dict[tuple[str, ...], Metrics] = {}
 
-    def of(
+    def of(self, values: Sequence[Value], span_ns: int, cpus: int | None) -> Lazy:
+        """Return what computes the metrics of a row's values; the arguments are `compute`'s."""
+        return Lazy(self, values, span_ns, cpus)
+
+    def compute(
         self, values: Sequence[Value], span_ns: int, cpus: int | None
     ) -> tuple[MetricValue, ...]:
         """Return the metrics of a row's values.

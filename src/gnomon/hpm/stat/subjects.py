@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from gnomon.counters.component import Event, Granularity, RawCount, Target
 from gnomon.counters.parts import Parts
-from gnomon.counters.procfs import read_line
+from gnomon.counters.procfs import read_text
 from gnomon.errors import GnomonError
 from gnomon.hpm import cgroups
 from gnomon.hpm.cpus import why_forbidden
@@ -25,7 +25,7 @@ from gnomon.hpm.stat.rows import (
 )
 from gnomon.hpm.stat.topology import places
 from gnomon.hpm.stat.vitals import CgroupVitals, MachineVitals, Numbers, ProcessVitals
-from gnomon.model.value import Scope, Unavailable, Value
+from gnomon.model.value import Scope, Unavailable
 from gnomon.units import printable
 
 
@@ -55,6 +55,7 @@ class Subject(Protocol):
 
     events: dict[str, Event]
     refused: dict[str, Unavailable]
+    notes: list[str]
 
     def start(self) -> None:
         """Begin at zero."""
@@ -108,6 +109,7 @@ class MachineSubject:
             self.refused[one.event.name] = Unavailable(
                 one.event.name, one.reason, one.remedy, one.errno
             )
+        self.notes = [*self._cpus.notes, *self._rest.notes]
         self._vitals = MachineVitals(times_only=not chosen.vitals)
         self._before: tuple[Numbers, dict[int, Numbers]] = ({}, {})
         self.events = {**self._cpus.events, **{event.name: event for event in self._rest.events}}
@@ -222,6 +224,7 @@ class CgroupSubject:
         self.events = dict(self._cpus.events)
         self._order = [self.events[e.name] for e in chosen.on_cpus if e.name in self.events]
         self.refused = {n: one for n, one in self._cpus.refused.items() if n not in self.events}
+        self.notes = list(self._cpus.notes)
         self._vitals = CgroupVitals(self._fd, times_only=not chosen.vitals)
         self._before: Numbers = {}
         self.is_gone = False
@@ -295,7 +298,8 @@ class ProcessSubject:
                 f"process {pid}: it cannot be watched: {error.strerror}; name a process, not one "
                 "of its threads"
             ) from None
-        self._program = read_line(f"/proc/{pid}/comm")
+        # A name may hold anything, also the end of a line.
+        self._program = (read_text(f"/proc/{pid}/comm") or "").removesuffix("\n")
         self._place = Place(Target(pid=pid, inherit=True), chosen.perf, chosen.turns)
         files = Parts(Target(pid=pid, inherit=True))
         refused = files.add(chosen.rest, strict=False) if chosen.rest else ()
@@ -309,6 +313,7 @@ class ProcessSubject:
             self.refused[one.event.name] = Unavailable(
                 one.event.name, one.reason, one.remedy, one.errno
             )
+        self.notes = [*self._place.notes, *files.notes]
         self._vitals = ProcessVitals(pid, times_only=not chosen.vitals)
         self._before: Numbers = {}
         self.is_gone = False

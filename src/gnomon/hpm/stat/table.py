@@ -140,7 +140,8 @@ class Table:
 
     def _line(self, moment: str, row: Row, span_ns: int, *, note: bool = False) -> str:
         values = {value.event: value for value in row.values}
-        metrics = {metric.name: metric for metric in row.metrics}
+        asked = any(column.is_metric for column in self._kept)
+        metrics = {metric.name: metric for metric in row.metrics} if asked else {}
         seconds = span_ns / 1e9
         cells = []
         for column in self._kept:

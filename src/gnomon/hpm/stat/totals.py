@@ -101,6 +101,6 @@ class Totals:
         for key, totals in self.rows.items():
             values = tuple(total.value() for total in totals.values())
             metrics = self._derive.of(values, self.span_ns, None)
-            rows.append(self.last[key]._replace(values=values, metrics=metrics, gap=""))
+            rows.append(self.last[key]._replace(values=values, derived=metrics, gap=""))
         last = self.sample
         return Sample(0, last.end_ns, self.span_ns, last.time, tuple(rows))
