@@ -51,6 +51,7 @@ class CpuPlaces:
         self.events: dict[str, Event] = {}
         self.refused: dict[str, Unavailable] = {}
         self.errno = 0
+        self.notes: dict[str, None] = {}
 
     def follow(self, cpus: Sequence[int], *, starts: bool = False) -> None:
         """Open on CPUs that came, and give up those that went; `starts` begins to count there."""
@@ -61,6 +62,7 @@ class CpuPlaces:
                 continue
             place = self._open_on(cpu)
             self.errno = self.errno or place.errno
+            self.notes.update(dict.fromkeys(place.notes))
             for event in place.events:
                 self.events.setdefault(event.name, event)
             for one in place.refused:

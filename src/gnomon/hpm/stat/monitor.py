@@ -108,6 +108,14 @@ class Monitor:
                 f"{self._turns} groups take turns of {duration(turn_ns)}: their counts are "
                 "extrapolated to the interval"
             )
+        formulas = [event.name for event in self.events.values() if event.is_derived]
+        if formulas and not watched.pids and len(online_cpus()) > 1:
+            self.notes.append(
+                f"{', '.join(formulas)}: comes from a formula, which has a value for each CPU and "
+                "none for several: see --per cpu"
+            )
+        said = (note for subject in self._subjects for note in subject.notes)
+        self.notes += dict.fromkeys(said)
         self._derive = Derivation(self.unavailable)
         self._begun_ns = self._last_ns = self._slept_ns = 0
         self.number = 0

@@ -15,6 +15,7 @@ from gnomon.counters.component import EventInfo
 from gnomon.hpm.stat.rows import CGROUP, CORE, CPU, MACHINE, NODE, PROCESS, SOCKET, Row
 from gnomon.hpm.stat.totals import Totals
 from gnomon.metrics.derived import MetricValue
+from gnomon.model.value import Domain
 
 OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
@@ -22,6 +23,7 @@ TEXT = "text/plain; version=0.0.4; charset=utf-8"
 _PREFIX = "gnomon_"
 _LABEL = {CPU: "cpu", CORE: "core", NODE: "node", SOCKET: "socket", CGROUP: "cgroup",
           PROCESS: "pid"}  # fmt: skip
+_PARTS = (CPU, CORE, NODE, SOCKET)
 
 # Units as Prometheus wants them: the base unit, and the factor into it.
 _UNITS = {
@@ -73,7 +75,8 @@ def families(
     """Return what was counted since the beginning, by name.
 
     Counts are counters, which only grow. Gauges and metrics are gauges, of the last interval; those
-    of a row that has gone are left out, so that they go stale.
+    of a row that has gone are left out, so that they go stale. What parts of the machine have
+    (CPUs, cores, nodes) the machine itself has not: a sum over them would count it twice.
 
     Args:
         totals: of all intervals.
@@ -92,12 +95,18 @@ def _families(
     if sample is None:
         return []
     present = {row.key: row for row in sample.rows}
+    # A sum over CPUs must not count the machine as another one.
+    of_parts = {
+        name for (kind, _), events in totals.rows.items() if kind in _PARTS for name in events
+    }
     for key, events in totals.rows.items():
         row = totals.last[key]
         labels = _labels(row)
         is_here = key in present and not present[key].gap
         now = {value.event for value in row.values}
         for event, total in events.items():
+            if row.kind == MACHINE and event in of_parts:
+                continue
             info = infos.get(event)
             is_gauge = total.is_gauge or total.last.is_derived
             if is_gauge and not (is_here and event in now):
@@ -112,12 +121,18 @@ def _families(
                 own.append(("event", event))
             if event in groups:
                 own.append(("group", groups[event]))
+            if total.last.domain not in (Domain.ALL, Domain.USER_KERNEL):
+                own.append(("domain", total.last.domain.value))
             own.append(("how", total.how.value))
             kind = "gauge" if is_gauge else "counter"
             _add(found, event, kind, unit, text, own, number)
+    metrics_of_parts = {
+        metric.name for row in sample.rows if row.kind in _PARTS for metric in row.metrics
+    }
     for row in sample.rows:
         for metric in row.metrics if not row.gap else ():
-            _add_metric(found, row, metric)
+            if row.kind != MACHINE or metric.name not in metrics_of_parts:
+                _add_metric(found, row, metric)
     for name, text, number in (
         ("interval", "length of the last interval", sample.span_ns / 1e9),
         ("last_interval_time", "end of the last interval, since the epoch", sample.time),

@@ -22,6 +22,7 @@ class Place:
         names: theirs.
         refused: those that did not.
         errno: of the first refusal, 0 if there was none.
+        notes: what is to be said of the counts, such as that they are of user mode only.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class Place:
         """
         self.refused: list[Unavailable] = []
         self.errno = 0
+        self.notes: list[str] = []
         self._countings: list[PerfCounting] = []
         self._turns: list[_Turn] = []
         events: list[Event] = []
@@ -57,6 +59,7 @@ class Place:
         for one in turns:
             turn = _Turn(target._replace(sharing=Sharing.KERNEL), one)
             self._refuse(turn.refused)
+            self.notes += turn.notes
             self._turns.append(turn)
             events += turn.events
         self.events = tuple(events[self._has_clock :])
@@ -101,6 +104,7 @@ class Place:
             return ()
         counting = PerfCounting(target)
         added = counting.add(events)
+        self.notes += added.notes
         self._refuse(
             Unavailable(one.event.name, one.reason, one.remedy, one.errno) for one in added.refused
         )
@@ -121,6 +125,7 @@ class _Turn:
         self._counting = PerfCounting(target)
         added = self._counting.add(events)
         self.events = added.events
+        self.notes = added.notes
         self.refused = [
             Unavailable(one.event.name, one.reason, one.remedy, one.errno) for one in added.refused
         ]

@@ -55,6 +55,7 @@ class Subject(Protocol):
 
     events: dict[str, Event]
     refused: dict[str, Unavailable]
+    notes: list[str]
 
     def start(self) -> None:
         """Begin at zero."""
@@ -108,6 +109,7 @@ class MachineSubject:
             self.refused[one.event.name] = Unavailable(
                 one.event.name, one.reason, one.remedy, one.errno
             )
+        self.notes = [*self._cpus.notes, *self._rest.notes]
         self._vitals = MachineVitals(times_only=not chosen.vitals)
         self._before: tuple[Numbers, dict[int, Numbers]] = ({}, {})
         self.events = {**self._cpus.events, **{event.name: event for event in self._rest.events}}
@@ -222,6 +224,7 @@ class CgroupSubject:
         self.events = dict(self._cpus.events)
         self._order = [self.events[e.name] for e in chosen.on_cpus if e.name in self.events]
         self.refused = {n: one for n, one in self._cpus.refused.items() if n not in self.events}
+        self.notes = list(self._cpus.notes)
         self._vitals = CgroupVitals(self._fd, times_only=not chosen.vitals)
         self._before: Numbers = {}
         self.is_gone = False
@@ -310,6 +313,7 @@ class ProcessSubject:
             self.refused[one.event.name] = Unavailable(
                 one.event.name, one.reason, one.remedy, one.errno
             )
+        self.notes = [*self._place.notes, *files.notes]
         self._vitals = ProcessVitals(pid, times_only=not chosen.vitals)
         self._before: Numbers = {}
         self.is_gone = False
