@@ -132,7 +132,6 @@ def test_lists() -> None:
     [
         (["-g", "99999"], "hpmstat ERROR - pm_set_program_mygroup:\n"
          "pm_api : event group ID is invalid\nhpmstat: no group '99999'"),
-        (["-a", "average"], "hpmstat: -a average: hpmstat watches one machine and has no tasks"),
         (["-g", ""], "hpmstat: -g '': name something"),
         (["x"], "hpmstat: interval 'x'"),
     ],

@@ -223,7 +223,10 @@ class Reports:
 
     def tell(self, sample: Sample) -> None:
         """Write the report of an interval."""
-        rendered = self._report(sample)
+        self.write(self._report(sample))
+
+    def write(self, rendered: Rendered) -> None:
+        """Write a report to each destination."""
         if self._file is not None:
             self._file.append(rendered(WIDTH, False))
         if self._prints:

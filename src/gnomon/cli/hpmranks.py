@@ -52,10 +52,10 @@ def count(arguments: argparse.Namespace, command: Sequence[str], name: str) -> i
     seen = with_options(os.environ, arguments, name)
     joined, why_not = join(plugins.folder())
     if why_not:
-        _complain(f"the job's other tasks cannot be met: {why_not}")
+        complain(f"the job's other tasks cannot be met: {why_not}")
     plugin, changes = plugins.find(name, seen, source)
-    _pass_on(changes)
-    _apply(changes, seen)
+    pass_on(changes)
+    apply(changes, seen)
     chosen = settings(seen)
     groups, events = wanted(arguments, chosen)
     measure = measurer(command, groups, events, None, chosen.slice_ms)
@@ -74,7 +74,7 @@ def count(arguments: argparse.Namespace, command: Sequence[str], name: str) -> i
                 plugin, file, seen, joined, signals, hurried=by in (_LAUNCHER, _USER),
                 patience_s=None if by else _patience_s(file),
             )  # fmt: skip
-            _pass_on(made)
+            pass_on(made)
             if made.complaint:
                 output.deliver([one])
             elif made.file is not None:
@@ -103,7 +103,7 @@ def with_options(
     return seen
 
 
-def _apply(changes: plugins.Changes, seen: dict[str, str]) -> None:
+def apply(changes: plugins.Changes, seen: dict[str, str]) -> None:
     """Make what a distributor changed hold for us and for the program, but not what options set."""
     for variable, value in changes.variables.items():
         for environment in (seen, os.environ):
@@ -158,16 +158,17 @@ def _deliver(output: Output, file: RankFile) -> None:
     )
 
 
-def _pass_on(made: plugins.Changes | plugins.Aggregated) -> None:
+def pass_on(made: plugins.Changes | plugins.Aggregated) -> None:
     """Print what a plug-in said, or why it failed."""
     if made.complaint:
-        _complain(made.complaint)
+        complain(made.complaint)
     elif made.said and sys.stderr is not None:
         with suppress(OSError):
             write(sys.stderr, made.said)
 
 
-def _complain(line: str) -> None:
+def complain(line: str) -> None:
+    """Print a line in the way of the guide's messages."""
     if sys.stderr is not None:
         with suppress(OSError):
             write(sys.stderr, f"HPM ERROR - {printable(line)}\n")

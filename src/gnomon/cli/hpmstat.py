@@ -31,9 +31,10 @@ variables, which options take precedence over:
   HPM_EVENT_SET -g     HPM_AGGREGATE -a          GNOMON_EVENTS -e
   HPM_SLICE_DURATION   milliseconds of a turn, 10 to 30000, where several groups take turns"""
 
-# The plug-ins of the guide that need no tasks; whether they keep groups apart.
+# The plug-ins that need no other task; whether they keep groups apart.
 _LOCAL = {"": True, "mirror": True, "loc_merge": False}
-_CLOCK = "%H:%M:%S"
+CLOCK = "%H:%M:%S"
+"""How names of files have the time: with colons, which hpmcount's have not."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -73,7 +74,7 @@ def parser() -> argparse.ArgumentParser:
         dest="plugin",
         metavar="<plugin>",
         help="aggregate counters: mirror (each group by itself, the default) or loc_merge (groups "
-        "joined); there are no tasks here to aggregate over",
+        "joined); over the tasks of an MPI job, one a node: average and the others of hpmcount",
     )
     p.add_argument("-l", dest="list_groups", action="store_true", help="list groups")
     p.add_argument("-c", dest="list_events", action="store_true", help="list counters and events")
@@ -117,8 +118,15 @@ def _watch(arguments: argparse.Namespace, period_ns: int, count: int) -> int:
     from gnomon.hpm.stat.classical import measurement
     from gnomon.hpm.stat.monitor import Monitor, Watched
 
+    plugin = os.environ.get("HPM_AGGREGATE", "") if arguments.plugin is None else arguments.plugin
+    apart = _LOCAL.get(plugin.removesuffix(".so"))
+    if apart is None:
+        from gnomon.cli import hpmstatranks
+
+        return hpmstatranks.watch(
+            arguments, period_ns, count, plugin, lambda found: _choice(arguments, found)
+        )
     chosen = _chosen(arguments, settings())
-    apart = _keeps_groups_apart(chosen.aggregate)
     choice = _choice(arguments, chosen)
     host = this_host()
     options = Options(tool="hpmstat", formulas=chosen.formulas, every_usage_row=True, parts=apart)
@@ -135,7 +143,7 @@ def _watch(arguments: argparse.Namespace, period_ns: int, count: int) -> int:
     if name and chosen.unique:
         from gnomon.hpm.naming import unique
 
-        name = unique(name, process=os.getpid(), clock=_CLOCK)
+        name = unique(name, process=os.getpid(), clock=CLOCK)
     slice_ns = chosen.slice_ms * 1_000_000
     with closing(Monitor(choice, Watched(), slice_ns)) as monitor, Ending() as ending:
         reports = Reports(name, report, prints=not (chosen.silent and name))
@@ -161,23 +169,7 @@ def _chosen(arguments: argparse.Namespace, chosen: Settings) -> Settings:
         formulas=chosen.formulas or arguments.formulas,
         groups="" if by_name else chosen.groups if arguments.group is None else arguments.group,
         events=chosen.events if arguments.event is None else arguments.event,
-        aggregate=chosen.aggregate if arguments.plugin is None else arguments.plugin,
     )
-
-
-def _keeps_groups_apart(plugin: str) -> bool:
-    """Return whether a plug-in shows each group by itself.
-
-    Raises:
-        UsageError: it aggregates over tasks, of which there are none here.
-    """
-    known = _LOCAL.get(plugin.removesuffix(".so"))
-    if known is None:
-        raise UsageError(
-            f"-a {plugin}: hpmstat watches one machine and has no tasks to aggregate over; it "
-            "takes mirror and loc_merge"
-        )
-    return known
 
 
 def _choice(arguments: argparse.Namespace, chosen: Settings) -> Choice:
