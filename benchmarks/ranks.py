@@ -29,7 +29,7 @@ _ROUNDS = 7
 
 
 def run(rounds: int) -> Table:
-    """Return seconds of jobs without a tool, with reports of each task, and with one for all."""
+    """Return milliseconds of jobs: without a tool, with a report of each task, and with one."""
     rows: list[Row] = []
     limits: list[str] = []
     rounds = min(rounds, _ROUNDS)
@@ -43,7 +43,7 @@ def run(rounds: int) -> Table:
                 _of_commands(folder, mpi, tasks, rounds, rows, limits)
                 _of_sections(folder, mpi, tasks, rounds, rows, limits)
         _replayed(folder, rows, limits)
-    return Table("ranks", "s", rows, limits)
+    return Table("ranks", "ms", rows, limits)
 
 
 def _of_commands(
@@ -61,7 +61,7 @@ def _of_commands(
         {name: _job_seconds(folder, mpi, tasks, command, {}) for name, command in commands.items()},
     )
     where = f"{_MPIS[mpi]}, {tasks} tasks"
-    rows += [Row(f"{where}: {name}", "", seconds) for name, seconds in found.items()]
+    rows += [Row(f"{where}: {name}", "", 1e3 * seconds) for name, seconds in found.items()]
     added = found["hpmcount -a average"] - found["hpmcount"]
     limits.append(_added(f"{where}: hpmcount -a average", added, tasks))
 
@@ -88,7 +88,7 @@ def _of_sections(
         },
     )
     where = f"{_MPIS[mpi]}, {tasks} tasks"
-    rows += [Row(f"{where}: {name}", "", seconds) for name, seconds in found.items()]
+    rows += [Row(f"{where}: {name}", "", 1e3 * seconds) for name, seconds in found.items()]
     plain, average = found.values()
     limits.append(_added(f"{where}: HPM_AGGREGATE=average", average - plain, tasks))
 
@@ -147,7 +147,7 @@ def _replayed(folder: Path, rows: list[Row], limits: list[str]) -> None:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"ranks: gnomon repair -a average: status {process.returncode}")
-    rows.append(Row(f"gnomon repair -a average, {_FILES} files", "", seconds))
+    rows.append(Row(f"gnomon repair -a average, {_FILES} files", "", 1e3 * seconds))
     limits.append(f"gnomon repair, {_FILES} files: {usage.ru_maxrss / 1024:.0f} MiB at most")
 
 

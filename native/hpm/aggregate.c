@@ -119,6 +119,7 @@ static void load_script(const char *name)
 		plugin.script.name = name;
 		return;
 	}
+	plugin.is_missing = 1;
 	hpm_error(
 		NULL, HPM_BAD_PLUGIN,
 		"HPM_AGGREGATE=%s is written in Python, which this program does not know of; "

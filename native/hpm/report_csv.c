@@ -138,7 +138,7 @@ static void put_event(struct hpm_output *output, const struct hpm_report *report
 		.running_s = is_count ? event->running_s : NAN,
 		.reason = event->reason,
 		.description = event->description,
-		.spread = event->spread,
+		.spread = is_count || item->is_rusage ? event->spread : NULL,
 	};
 
 	put_row(output, report, item, &row);

@@ -140,7 +140,8 @@ static void put_event(struct hpm_output *output, const hpm_event_info *event)
 	}
 	put_attribute(output, "description", event->description);
 	put_attribute(output, "reason", event->reason);
-	put_spread(output, event->spread);
+	if (isfinite(value))
+		put_spread(output, event->spread);
 	hpm_puts(output, "/>\n");
 }
 

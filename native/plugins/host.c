@@ -41,6 +41,8 @@ __attribute__((format(printf, 1, 2))) static int failed(const char *format, ...)
 {
 	va_list arguments;
 
+	/* The last line is ours, whatever the plug-in has printed. */
+	fflush(stdout);
 	fputs("HPM ERROR - ", stderr);
 	va_start(arguments, format);
 	vfprintf(stderr, format, arguments);
@@ -127,11 +129,11 @@ static const char *reason(int error)
 
 /* --- the distributor -------------------------------------------------------------------------- */
 
+/* Whether an entry of a list begins so. */
 static int is_in(char *const *list, const char *entry, size_t length)
 {
-	for (; *list; list++)
-		if (!strncmp(*list, entry, length) &&
-		    (!(*list)[length] || entry[length - 1] == '='))
+	for (; list && *list; list++)
+		if (!strncmp(*list, entry, length))
 			return 1;
 	return 0;
 }
@@ -141,13 +143,14 @@ static int write_changes(char *const *before)
 {
 	int error = 0;
 
+	/* With the zero byte behind it: all of it. */
 	for (char **now = environ; now && *now && !error; now++)
 		if (strchr(*now, '=') && !is_in(before, *now, strlen(*now) + 1))
 			error = write_all(CHANGES_FD, *now, strlen(*now) + 1);
 	for (; *before && !error; before++) {
 		const size_t name = strcspn(*before, "=");
 
-		if ((*before)[name] && (!environ || !is_in(environ, *before, name + 1))) {
+		if ((*before)[name] && !is_in(environ, *before, name + 1)) {
 			error = write_all(CHANGES_FD, *before, name);
 			if (!error)
 				error = write_all(CHANGES_FD, "", 1);
@@ -284,6 +287,8 @@ static int aggregate(const char *name)
 	hpm_outcome(&items, outcome, sizeof(outcome));
 	if (*outcome)
 		setenv("HPM_JOB_OUTCOME", outcome, 1);
+	/* Of what these items are, for one that keeps those of several programs apart. */
+	setenv("HPM_AGGREGATE_PROGRAM", items.program ? items.program : "", 1);
 	be_patient();
 	made = items;
 	made.n = 0;

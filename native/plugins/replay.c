@@ -65,6 +65,7 @@ static int add_file(struct replay *replay, const char *path, int *numbered)
 	task = items.task >= 0 ? items.task : (*numbered)++;
 	tasks = items.tasks > task ? items.tasks : task + 1;
 	hpm_outcome(&items, outcome, sizeof(outcome));
+	setenv("HPM_AGGREGATE_PROGRAM", items.program ? items.program : "", 1);
 	hpm_items_release(&items);
 	if (tasks > TASKS_MAX)
 		return said(replay, EBADMSG, path, "more tasks than any job has");

@@ -16,6 +16,7 @@
 #define FIELDS 24
 #define ITEMS 4096
 #define EVENTS 256
+#define BINS 64
 
 static char *field[FIELDS];
 static int fields;
@@ -204,6 +205,39 @@ static void read_event(void)
 	event->flags = atoi(field[11]);
 }
 
+/* Where, then n, the extremes, the deviation, tasks and bins. */
+static void read_spread(void)
+{
+	hpm_data_item *item = &items[n_items - 1];
+	const int is_time = strcmp(field[1], "event") != 0;
+	hpm_spread *spread;
+	long long *bins = calloc(BINS, sizeof(*bins));
+	char *at = field[8];
+
+	if (is_time && !item->times_spread)
+		item->times_spread = calloc(HPM_NTIM, sizeof(*item->times_spread));
+	if (!is_time)
+		item->data[item->num_data - 1].spread = calloc(1, sizeof(*spread));
+	spread = is_time ? &item->times_spread[atoi(field[1])]
+			 : item->data[item->num_data - 1].spread;
+	spread->n = atoi(field[2]);
+	spread->minimum = strtod(field[3], NULL);
+	spread->maximum = strtod(field[4], NULL);
+	spread->deviation = strtod(field[5], NULL);
+	spread->min_task = atoi(field[6]);
+	spread->max_task = atoi(field[7]);
+	spread->bins = bins;
+	while (*at && spread->n_bins < BINS)
+		bins[spread->n_bins++] = strtoll(at, &at, 10);
+}
+
+/* How many, and which. */
+static void read_tasks(void)
+{
+	items[n_items - 1].n_tasks = atoi(field[1]);
+	items[n_items - 1].tasks = from_hex(field[2]);
+}
+
 static void read_header(void)
 {
 	header.program = from_hex(field[1]);
@@ -218,6 +252,13 @@ static void read_header(void)
 	header.wall_s = strtod(field[10], NULL);
 }
 
+static void free_spread(hpm_spread *spread, int n)
+{
+	for (int i = 0; spread && i < n; i++)
+		free((void *)spread[i].bins);
+	free(spread);
+}
+
 static void free_items(void)
 {
 	for (int i = 0; i < n_items; i++) {
@@ -229,6 +270,7 @@ static void free_items(void)
 			free(item->data[at].unit);
 			free(item->data[at].description);
 			free(item->data[at].reason);
+			free_spread(item->data[at].spread, 1);
 		}
 		free(item->data);
 		free(item->label);
@@ -237,6 +279,8 @@ static void free_items(void)
 		free(item->xml_descr);
 		free(item->file);
 		free(item->parent_label);
+		free(item->tasks);
+		free_spread(item->times_spread, HPM_NTIM);
 	}
 	n_items = 0;
 }
@@ -276,6 +320,10 @@ static int read_items(const char *program)
 			read_item();
 		else if (!strcmp(field[0], "event"))
 			read_event();
+		else if (!strcmp(field[0], "spread"))
+			read_spread();
+		else if (!strcmp(field[0], "tasks"))
+			read_tasks();
 		else if (!strcmp(field[0], "header"))
 			read_header();
 		else if (!strcmp(field[0], "constant"))

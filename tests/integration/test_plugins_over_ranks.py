@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,11 +24,11 @@ EVENTS = {
 # Rank r touches 100 (r + 1) pages in a section; what it is told makes it end in another way.
 PROGRAM = r"""
 #include <mpi.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include "libhpm.h"
 
 int main(int argc, char **argv)
@@ -49,10 +50,19 @@ int main(int argc, char **argv)
 		hpmStart(2, "only here");
 		hpmStop(2);
 	}
+	if (rank == 1 && !strcmp(how, "forks")) {
+		pid_t child = fork();
+
+		if (!child) {
+			hpmStart(3, "child");
+			hpmStop(3);
+			hpmTerminate(rank);
+			_exit(0);
+		}
+		waitpid(child, NULL, 0);
+	}
 	if (!strcmp(how, "finalize"))
 		MPI_Finalize();
-	if (rank == 3 && !strcmp(how, "dies"))
-		raise(SIGKILL);
 	if (rank == 3 && !strcmp(how, "never")) {
 		MPI_Finalize();
 		_exit(0);
@@ -327,7 +337,7 @@ def quarters(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def pkg_config() -> str:
     """Return where the package's .pc files are."""
-    return options("--libdir", library="hpm_plugin")[0] + "/pkgconfig"
+    return f"{options('--libdir', library='hpm_plugin')[0]}/pkgconfig"
 
 
 def test_a_users_own_plug_in(mpi: Mpi, program: Path, quarters: Path, tmp_path: Path) -> None:
@@ -352,3 +362,102 @@ def test_the_shipped_ones_are_built_by_their_makefile(
     assert sorted(file.name for file in (tmp_path / "own").iterdir()) == shipped
     start(mpi, program, tmp_path, tmp_path / "own" / "maximum.so")
     assert one(rows(tmp_path / "ranks.csv"), "page-faults")["value"] == "400"
+
+
+def test_a_child_is_no_task(mpi: Mpi, program: Path, tmp_path: Path) -> None:
+    start(mpi, program, tmp_path, "average", "forks", status=None)
+    assert one(rows(tmp_path / "ranks.csv"), "page-faults")["tasks"] == "0-3"
+    (own,) = [name for name in reports(tmp_path) if name != "ranks.csv"]
+    assert {row["label"] for row in rows(tmp_path / own) if row["section"]} == {"child"}
+
+
+SCRIPT = """
+import os
+import time
+
+def distributor(environment, task, tasks):
+    environment["GNOMON_EVENTS"] = "page-faults" if tasks == 4 else "task-clock"
+
+def aggregator(items, ranks):
+    (event,) = items[1].data
+    if os.environ.get("HOW") == "raises" and ranks.task == 2:
+        raise KeyError("no such thing")
+    if os.environ.get("HOW") == "hangs":
+        time.sleep(60)
+    total = ranks.allreduce(event.value, lambda one, other: one + other)
+    if ranks.task:
+        return None
+    words = f"sum over {ranks.tasks} tasks; missing: {[gap.first for gap in ranks.missing]}"
+    return [items[1]._replace(data=(event._replace(value=total),), description=words)]
+"""
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Path:
+    """Return a plug-in in Python, which adds up."""
+    (tmp_path / "own.py").write_text(SCRIPT)
+    return tmp_path / "own.py"
+
+
+def test_a_script_in_a_program_in_c(mpi: Mpi, program: Path, tmp_path: Path, script: Path) -> None:
+    start(mpi, program, tmp_path, script, HPM_PYTHON=sys.executable)
+    assert reports(tmp_path) == ["ranks.csv"]
+    (row,) = [row for row in rows(tmp_path / "ranks.csv") if row["kind"] == "event"]
+    assert (row["name"], row["value"]) == ("page-faults", "1000")
+    assert "sum over 4 tasks; missing: []" in (tmp_path / "ranks.hpm").read_text()
+
+
+def test_a_script_in_a_program_that_knows_no_python(
+    mpi: Mpi, program: Path, tmp_path: Path, script: Path
+) -> None:
+    done = start(mpi, program, tmp_path, script, status=None)
+    assert "own.py is written in Python, which this program does not know of; " in done.err
+    assert "Set HPM_PYTHON" in done.err
+    assert len(reports(tmp_path)) == 4
+
+
+@pytest.mark.parametrize("how", ["raises", "hangs"])
+def test_a_script_that_goes_wrong(
+    mpi: Mpi, program: Path, tmp_path: Path, script: Path, how: str
+) -> None:
+    done = start(mpi, program, tmp_path, script, status=None, HPM_PYTHON=sys.executable,
+                 HPM_AGGREGATE_TIMEOUT="2", HOW=how)  # fmt: skip
+    if how == "raises":
+        assert "HPM ERROR - the aggregator failed: KeyError: 'no such thing'" in done.err
+        assert "HPM ERROR - the aggregator failed: it says why above; " in done.err
+        assert one(rows(tmp_path / "ranks_2.csv"), "page-faults")["value"] == "300"
+        assert one(rows(tmp_path / "ranks.csv"), "page-faults")["value"] == "700"
+        assert "missing: [2]" in (tmp_path / "ranks.hpm").read_text()
+    else:
+        assert "the aggregator failed: it did not come back within 4 s (" in done.err
+        values = [one(rows(tmp_path / n), "page-faults")["value"] for n in reports(tmp_path)]
+        assert sorted(values) == ["100", "200", "300", "400"]
+
+
+def test_sections_in_python(mpi: Mpi, tmp_path: Path, script: Path) -> None:
+    """A program without MPI that is started as several tasks; its Python runs the plug-in."""
+    (tmp_path / "prog.py").write_text(
+        "from gnomon import hpm\nwith hpm.section('part'):\n    room = bytearray(4096 * 100)\n"
+    )
+    variables = EVENTS | {"HPM_AGGREGATE": str(script)}
+    launch(mpi, 4, sys.executable, tmp_path / "prog.py", folder=tmp_path, variables=variables)
+    assert reports(tmp_path) == ["prog.csv"]
+    (row,) = [row for row in rows(tmp_path / "prog.csv") if row["kind"] == "event"]
+    assert (row["name"], row["label"]) == ("page-faults", "part")
+    assert float(row["value"]) >= 400
+
+
+def test_a_plug_in_that_is_not_there(mpi: Mpi, program: Path, tmp_path: Path) -> None:
+    done = start(mpi, program, tmp_path, "nowhere", status=None)
+    assert done.err.count("HPM ERROR - Dynamic link error at dlopen():\nnowhere: ") == 4
+    assert len(reports(tmp_path)) == 4
+
+
+def test_programs_under_hpmcount_have_histories_of_their_own(tmp_path: Path) -> None:
+    said = []
+    for program in ("true", "true", "false"):
+        hpmcount = Path(sys.executable).parent / "hpmcount"
+        done = run(hpmcount, "-e", "page-faults", "-a", "history", program, folder=tmp_path,
+                   status=int(program == "false"))  # fmt: skip
+        said += re.findall(r"and over (\d+) run", done.stdout + done.stderr)
+    assert said == ["1", "2", "1"]

@@ -10,7 +10,7 @@
 #include "hpm_tree.h"
 
 /* What goes out, for as long as the program. */
-static hpm_event_vector made;
+static hpm_event_vector made __attribute__((used));
 
 /* The same items once more; what they point to is theirs. 0 or an errno. */
 static inline int copy_items(int n, const hpm_data_item *items, int *n_out, hpm_event_vector *out)

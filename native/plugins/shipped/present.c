@@ -11,7 +11,7 @@
 
 /* What a plug-in gives belongs to the program until its end; the items are from malloc(3). */
 static struct ranks_arena given;
-static hpm_data_item *given_items;
+static hpm_data_item *given_items __attribute__((used));
 
 static hpm_data_item *new_items(size_t n)
 {

@@ -143,14 +143,16 @@ def _notes(files: Sequence[RankFile]) -> list[str]:
 
 
 def _named(tasks: Sequence[int]) -> str:
-    """Return "tasks 0-2,4"."""
+    """Return "tasks 0-2,4,5"."""
     ranges: list[list[int]] = []
     for task in tasks:
         if ranges and task <= ranges[-1][1] + 1:
             ranges[-1][1] = task
         else:
             ranges.append([task, task])
-    words = ",".join(str(a) if a == b else f"{a}-{b}" for a, b in ranges)
+    words = ",".join(
+        f"{a}-{b}" if b > a + 1 else ",".join(map(str, range(a, b + 1))) for a, b in ranges
+    )
     return f"task{'s' if len(tasks) > 1 else ''} {words}"
 
 

@@ -6,6 +6,7 @@ import ctypes
 import errno
 import fcntl
 import os
+import re
 import signal
 import time
 from collections.abc import Iterator, Mapping
@@ -18,6 +19,8 @@ from gnomon.hpm.ranks.child import ABOVE
 _ROOM = 4096
 _ENDED = "ended."
 _LOOK_S = 0.01
+# Who has one, or waits for it. Source: proc_locks(5).
+_LOCK = re.compile(r" FLOCK +\S+ +\S+ +([1-9][0-9]*) ")
 _LIBRARY = "libhpm_plugin.so.0"
 
 
@@ -78,10 +81,10 @@ class Joined(NamedTuple):
     def _others(self) -> Iterator[tuple[int, int]]:
         """Yield the processes that hold locks of the same kind as ours, with descriptors."""
         try:
-            lines = Path("/proc/locks").read_text().splitlines()
+            locks = Path("/proc/locks").read_text()
         except OSError:
             return
-        found = {int(words[4]) for line in lines if "FLOCK" in (words := line.split())}
+        found = set(map(int, _LOCK.findall(locks)))
         for pid in sorted(found - {os.getpid()}):
             with suppress(OSError, ValueError):
                 yield pid, os.pidfd_open(pid)
