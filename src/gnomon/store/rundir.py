@@ -58,8 +58,12 @@ class Run:
     path: Path
     head: Mapping[str, Any]
 
-    def query(self, sql: str) -> list[tuple[Any, ...]]:
+    def query(self, sql: str, *, threads: int = 0) -> list[tuple[Any, ...]]:
         """Return the rows of a query over the model's tables, by their names.
+
+        Args:
+            sql: the query.
+            threads: so many at most; 0 for one on each CPU.
 
         Raises:
             RunDirectoryError: a table is missing or damaged; names its file.
@@ -68,6 +72,8 @@ class Run:
 
         connection = duckdb.connect(":memory:")
         try:
+            if threads:
+                connection.execute(f"SET threads = {threads}")
             for schema in SCHEMAS:
                 connection.execute(f"CREATE VIEW {schema.name} AS {self._whole(schema)}")
             return connection.execute(sql).fetchall()
