@@ -23,7 +23,7 @@ from gnomon.store.rundir import Run
 ROWS_PER_PART = 500_000
 """About so many rows of the profile are one part of a run."""
 
-_PARTS_MOST = 4096
+_PARTS_MOST = 256
 
 BY = ("region", "file", "line", "rank", "thread", "metric")
 
