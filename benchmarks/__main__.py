@@ -20,6 +20,7 @@ from benchmarks import (
     sets,
     startup,
     stat,
+    store,
     throughput,
 )
 from benchmarks.table import Table
@@ -36,6 +37,7 @@ BENCHMARKS = {
     "ranks": ("one report for all tasks of an MPI job", ranks.run),
     "stat": ("watching all CPUs every second, beside perf stat and vmstat", stat.run),
     "compare": ("slow-downs found and false alarms in measured noise", compare.run),
+    "store": ("reports of large runs: time, and the memory they take", store.run),
     "throughput": ("programs that fork and call the kernel a lot, while counted", throughput.run),
 }
 
