@@ -19,12 +19,12 @@ means. Typed arrays are as `packed` says.
 | `GET /api/runs/ID/values?by=&metric=&location=&statistic=` | typed arrays in the tree's order |
 | `GET /api/runs/ID/spread?by=&node=&metric=&location=` | typed arrays: a node at each place |
 | `GET /api/runs/ID/node?by=&node=&location=` | everything known of a node |
-| `GET /api/runs/ID/table?name=&metrics=&location=&sort=&order=&filter=&columns=&offset=&limit=` | rows |
+| `GET /api/runs/ID/table?name=&metrics=&location=&sort=&order=...` | rows, see `TableWanted` |
 | `GET /api/runs/ID/export?...&format=` | what the table shows, all of it, as a file: csv or json |
 | `GET /api/runs/ID/source?file=&choice=` | a source file that the run names |
 | `POST /api/runs/ID/sources {directory}` | looks for missing sources in one more directory |
 | `GET /api/runs/ID/lines?file=&metrics=&location=` | values of each line of a source file |
-| `GET /api/compare?a=&b=&per=` | what `gnomon compare A B --json` says |
+| `GET /api/compare?a=&b=&per=&metric=` | what `gnomon compare A B --json` says |
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ from gnomon import __version__
 from gnomon.errors import GnomonError, UsageError
 from gnomon.metrics import directions
 from gnomon.view import details, groupings, sheet, sources, spread
+from gnomon.view.columns import Ints
 from gnomon.view.opened import Opened
 from gnomon.view.packed import pack
 from gnomon.view.security import refused
@@ -112,9 +113,7 @@ def _of_run(
     async def handle(request: Request) -> Response:
         asked = dict(request.query_params)
         number = request.path_params["id"]
-        return await run_in_threadpool(
-            _answered, lambda: answer(session.run(number), asked)
-        )
+        return await run_in_threadpool(_answered, lambda: answer(session.run(number), asked))
 
     return handle
 
@@ -323,7 +322,9 @@ class _Api:
             },
         }  # fmt: skip
         locations = np.array([one.location for one in opened.data.locations], dtype=np.int32)
-        arrays = {name: getattr(found, name) for name in ("row", "column", "inclusive", "exclusive")}
+        arrays = {
+            name: getattr(found, name) for name in ("row", "column", "inclusive", "exclusive")
+        }
         return _packed(header, {"location": _numbers(locations, found.location), **arrays})
 
     def node(self, opened: Opened, asked: _Asked) -> Response:
@@ -365,9 +366,7 @@ class _Api:
     def add_sources(self, body: Mapping[str, Any], number: str) -> Response:
         opened = self._session.run(number)
         self._session.folders.add(_text(body, "directory"))
-        found = [
-            file for file in opened.source_files() if self._session.folders.candidates(file)
-        ]
+        found = [file for file in opened.source_files() if self._session.folders.candidates(file)]
         return as_json({"sourceFolders": self._session.folders.names(), "found": found})
 
     def lines(self, opened: Opened, asked: _Asked) -> Response:
@@ -381,14 +380,14 @@ class _Api:
         from gnomon.view.comparing import compared
 
         one, other = (self._session.run(asked.get(name, "")) for name in ("a", "b"))
-        return as_json(_finite(compared(one, other, asked.get("per", ""))))
+        return as_json(_finite(compared(one, other, asked.get("per", ""), asked.get("metric", ""))))
 
 
 def _packed(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Response:
     return Response(pack(header, arrays), media_type="application/octet-stream")
 
 
-def _numbers(known: Any, positions: Any) -> Any:
+def _numbers(known: Ints, positions: Ints) -> Ints:
     """Return the run's own numbers of positions, -1 for none."""
     if not len(known):
         return positions
@@ -455,7 +454,7 @@ def _group(component: str, *, derived: bool) -> str:
     return "derived metrics" if derived else component or "times"
 
 
-def _finite(content: Any) -> Any:
+def _finite(content: object) -> object:
     """Return JSON without the numbers that JSON does not have."""
     if isinstance(content, float):
         return content if np.isfinite(content) else None

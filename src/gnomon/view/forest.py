@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Ints = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
+from gnomon.view.columns import Flags, Floats, Ints
 
 
 def levels(parent: Ints) -> list[Ints]:
@@ -83,7 +81,7 @@ def filled_from_children(values: Floats, parent: Ints) -> Floats:
     return filled
 
 
-def first_of_their_kind(group: Ints, parent: Ints) -> npt.NDArray[np.bool_]:
+def first_of_their_kind(group: Ints, parent: Ints) -> Flags:
     """Return which positions have no ancestor in the same group.
 
     What a recursive function came to with all it called is that of its outermost calls.

@@ -11,7 +11,8 @@ import numpy as np
 
 from gnomon.errors import UsageError
 from gnomon.view import groupings, readings, values
-from gnomon.view.dataset import Dataset, Floats, Metric
+from gnomon.view.columns import Floats
+from gnomon.view.dataset import Dataset, Metric
 from gnomon.view.readings import Readings
 from gnomon.view.recomputed import Inputs
 from gnomon.view.tree import GROUPINGS, Tree
@@ -203,27 +204,20 @@ class Opened:
     def _values(self, by: str, number: int, location: int, which: str) -> Values:
         metric = self.metric(number)
         tree = self.tree(by)
-        found = values.statistic(
-            self.data, tree, metric, self.rows(number), location, which
-        )
+        found = values.statistic(self.data, tree, metric, self.rows(number), location, which)
         if not self.known()[number].recomputed or which != "total":
             return found
         formula = self.inputs.formula(metric)
         assert formula is not None
         inputs = {
-            one.metric: self.values(by, one.metric, location)
-            for one in self.inputs.needed(formula)
+            one.metric: self.values(by, one.metric, location) for one in self.inputs.needed(formula)
         }
         again = [
-            self.inputs.evaluate(
-                formula, {at: one[column] for at, one in inputs.items()}, tree.n
-            )
+            self.inputs.evaluate(formula, {at: one[column] for at, one in inputs.items()}, tree.n)
             for column in (0, 1)
         ]
         # What the run itself has is what its own report prints.
-        return Values(
-            np.where(np.isnan(found.inclusive), again[0], found.inclusive), again[1]
-        )
+        return Values(np.where(np.isnan(found.inclusive), again[0], found.inclusive), again[1])
 
     def _once(self, key: Hashable, work: Callable[[], T]) -> T:
         with self._lock:
