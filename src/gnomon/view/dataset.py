@@ -115,10 +115,15 @@ class Dataset:
             raise RunDirectoryError(
                 f"{self.name}: its locations are nested more than {_DEPTH_LIMIT} deep{_DAMAGED}"
             )
-        return tuple(
+        found = [
             Location._make((rows[at][0], int(parent[at]), *rows[at][2:], _title(*rows[at][2:])))
             for at in order.tolist()
-        )
+        ]
+        commands = [at for at, one in enumerate(found) if one.kind == "command" and one.rank < 0]
+        for order_of, place in enumerate(commands, start=1) if len(commands) > 1 else ():
+            title = f"execution {order_of} of {len(commands)}: {found[place].name}"
+            found[place] = found[place]._replace(title=title)
+        return tuple(found)
 
     @cached_property
     def location_at(self) -> dict[int, int]:

@@ -65,6 +65,8 @@ def preorder(parent: Ints) -> tuple[Ints, Ints]:
 def filled_from_children(values: Floats, parent: Ints) -> Floats:
     """Return values where each NaN is the sum of its children's, NaN where none of them has one.
 
+    For places, which are the sum of what is in them; a section need not be that of its parts.
+
     Args:
         values: in an order in which parents stand before their children.
         parent: position of each one's parent, -1 for roots.

@@ -82,9 +82,10 @@ def of_nodes(data: Dataset, tree: Tree, metric: Metric, rows: Readings, location
             _single(paths.inclusive, paths.has, tree.inclusive, tree.n),
             _single(paths.exclusive, paths.has, tree.exclusive, tree.n),
         )
-    inclusive = added(paths.inclusive, paths.has, tree.inclusive, tree.n)
-    exclusive = added(paths.exclusive, paths.has, tree.exclusive, tree.n)
-    return Values(forest.filled_from_children(inclusive, tree.parent), exclusive)
+    return Values(
+        added(paths.inclusive, paths.has, tree.inclusive, tree.n),
+        added(paths.exclusive, paths.has, tree.exclusive, tree.n),
+    )
 
 
 def _single(values: Floats, has: Flags, pairs: Pairs, n: int) -> Floats:
@@ -124,8 +125,6 @@ def _by_rank(data: Dataset, tree: Tree, metric: Metric, rows: Readings, location
     roots = (data.paths.parent < 0) & paths.has
     if roots.any() and (not metric.is_derived or roots.sum() == 1):
         inclusive[0] = paths.inclusive[roots].sum()
-    elif not metric.is_derived:
-        inclusive = forest.filled_from_children(inclusive, tree.parent)
     return Values(inclusive, values.exclusive)
 
 
