@@ -91,8 +91,12 @@ def _values(opened: Opened, tree: Tree, number: int, location: int) -> list[dict
         pairs.path[pairs.node == number] for pairs in (tree.inclusive, tree.exclusive)
     )
     only = location
-    if tree.by == "rank" and tree.location[number] >= 0:
-        only = int(tree.location[number])
+    if tree.by == "rank":
+        place = int(tree.location[number])
+        if place >= 0:
+            if location >= 0 and not readings.within(data, location)[place]:
+                return []
+            only = place
         if is_place(tree, number):
             inclusive = roots
     read = readings.of_paths(data, np.unique(np.concatenate([inclusive, exclusive, roots])))
