@@ -29,7 +29,7 @@ export class Filter {
       }
       if (word.startsWith(">")) return `${word}: give a number such as >1% or >1000`;
       const not = word.startsWith("-") && word.length > 1;
-      let rest = not ? word.slice(1) : word;
+      let rest = (not ? word.slice(1) : word).replace(/"/g, "");
       const where = rest.startsWith("file:") ? "file" : "any";
       if (where === "file") rest = rest.slice(5);
       if (rest === "") continue;
@@ -90,6 +90,5 @@ interface StringTest {
 
 /** Words between blanks; what stands in quotes or slashes is one. */
 function words(text: string): string[] {
-  const found = text.match(/-?(?:file:)?(?:"[^"]*"|\/(?:[^/\\]|\\.)+\/(?=\s|$))|\S+/g) ?? [];
-  return found.map((word) => word.replace(/"/g, ""));
+  return text.match(/-?(?:file:)?(?:"[^"]*"|\/(?:[^/\\]|\\.)+\/(?=\s|$))|\S+/g) ?? [];
 }

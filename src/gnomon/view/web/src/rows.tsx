@@ -1,6 +1,6 @@
 // Rows of which only those on the screen exist, whatever their number.
 
-import type { ComponentChildren, JSX, Ref } from "preact";
+import type { ComponentChildren, ComponentProps, Ref } from "preact";
 import { useImperativeHandle, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 export interface RowsHandle {
@@ -21,7 +21,7 @@ interface Props {
   readonly onRange?: (first: number, last: number) => void;
   readonly empty?: ComponentChildren;
   readonly class?: string;
-  readonly attributes?: JSX.HTMLAttributes<HTMLDivElement>;
+  readonly attributes?: ComponentProps<"div">;
 }
 
 // Browsers make nothing higher than some 17 million pixels: with more rows than fit into this, a

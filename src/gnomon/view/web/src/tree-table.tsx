@@ -113,20 +113,24 @@ export function TreeTable(props: Props) {
   const least = 220 + (hasCalls ? 72 : 0) + widths.reduce((sum, width) => sum + width, 0);
 
   const title = (key: string, label: preact.ComponentChildren, hint: string, kind: string) => (
-    <button
-      type="button"
-      class={`head ${kind} ${key === props.sortKey ? "is-sorted" : ""}`}
+    <span
+      class="head-box"
       role="columnheader"
       aria-sort={key !== props.sortKey ? "none" : props.descending ? "descending" : "ascending"}
-      title={hint}
-      onClick={() => props.onSort(key)}
-      tabIndex={-1}
     >
-      {label}
-      <span class="sort-mark" aria-hidden="true">
-        {key === props.sortKey ? (props.descending ? "▼" : "▲") : ""}
-      </span>
-    </button>
+      <button
+        type="button"
+        class={`head ${kind} ${key === props.sortKey ? "is-sorted" : ""}`}
+        title={hint}
+        onClick={() => props.onSort(key)}
+        tabIndex={-1}
+      >
+        {label}
+        <span class="sort-mark" aria-hidden="true">
+          {key === props.sortKey ? (props.descending ? "▼" : "▲") : ""}
+        </span>
+      </button>
+    </span>
   );
 
   return (

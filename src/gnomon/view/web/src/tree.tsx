@@ -2,8 +2,8 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import type { Grouping, Statistic, Wanted } from "./api";
-import { loadTree, useLoaded, useTree, useValues } from "./data";
+import { getMetrics, type Grouping, type Statistic, type Wanted } from "./api";
+import { loadTree, loadValues, once, useLoaded, useTree, useValues } from "./data";
 import { Details } from "./details";
 import { Filter } from "./filter";
 import { number } from "./format";
@@ -101,8 +101,6 @@ function useAgainst(
 ): (Float64Array | null)[] | null {
   const key = tree && baseline ? `${baseline}/against/${by}/${text(shown)}/${tree.n}` : null;
   const loaded = useLoaded(key, async () => {
-    const { getMetrics } = await import("./api");
-    const { loadValues, once } = await import("./data");
     const [other, metrics] = await Promise.all([
       loadTree(baseline, by),
       once(`${baseline}/metrics`, () => getMetrics(baseline)),
