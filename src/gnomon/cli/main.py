@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "count": "run a program (or watch one) and count events",
     "report": "print what a run directory holds",
+    "view": "show runs and .viz files in the browser",
     "components": "list the sources of events: what works here, what does not, why",
     "events": "list and search the events of this machine",
     "presets": "list PAPI's presets: their definitions here, and whether they can be counted",
@@ -32,7 +33,7 @@ COMMANDS = {
     "doctor": "say what keeps this machine from measuring more, and what to do",
     "completion": "print shell completion for bash or zsh",
 }
-_OTHER_NAMES = ("hpmcount",)
+_OTHER_NAMES = ("hpmcount", "peekperf")
 
 
 class Command(Protocol):
@@ -63,6 +64,12 @@ def hpmcount(arguments: Sequence[str] | None = None) -> int:
     return _guarded("hpmcount", lambda: _execute("hpmcount", words))
 
 
+def peekperf(arguments: Sequence[str] | None = None) -> int:
+    """Run `peekperf`, the classical name of `gnomon view`, and return its exit status."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    return _guarded("peekperf", lambda: _execute("peekperf", words))
+
+
 def gnomon_script() -> NoReturn:
     """Be the `gnomon` command."""
     _run_and_exit(main)
@@ -71,6 +78,11 @@ def gnomon_script() -> NoReturn:
 def hpmcount_script() -> NoReturn:
     """Be the `hpmcount` command."""
     _run_and_exit(hpmcount)
+
+
+def peekperf_script() -> NoReturn:
+    """Be the `peekperf` command."""
+    _run_and_exit(peekperf)
 
 
 def _run_and_exit(command: Callable[[], int]) -> NoReturn:
