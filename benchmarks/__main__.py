@@ -9,7 +9,7 @@ import platform
 import time
 from pathlib import Path
 
-from benchmarks import clocks, emulated, leaks, reads, sections, sets, startup, throughput
+from benchmarks import clocks, compare, emulated, leaks, reads, sections, sets, startup, throughput
 from benchmarks.table import Table
 
 # name: what it measures, function from the number of rounds to a table
@@ -21,6 +21,7 @@ BENCHMARKS = {
     "leaks": ("event sets that come and go, 100,000 times", leaks.run),
     "clocks": ("reading the clock", clocks.run),
     "emulated": ("CPU time of emulated counting, beside Valgrind", emulated.run),
+    "compare": ("slow-downs found and false alarms in measured noise", compare.run),
     "throughput": ("programs that fork and call the kernel a lot, while counted", throughput.run),
 }
 

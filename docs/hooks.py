@@ -12,6 +12,7 @@ import re
 
 SCHEMA = re.compile(r"^<!-- schema: count -->$", re.MULTILINE)
 OPTIONS = re.compile(r"^<!-- options: (\S+) -->$", re.MULTILINE)
+TABLES = re.compile(r"^<!-- tables -->$", re.MULTILINE)
 MEANINGS = re.compile(r"^<!-- presets: meanings -->$", re.MULTILINE)
 WIDTH = "92"
 
@@ -47,8 +48,21 @@ def preset_meanings() -> str:
     return "\n".join(("| preset | counts | unit |", "|---|---|---|", *rows))
 
 
+def model_tables() -> str:
+    """Return what each column of the model's tables means, from the schemas."""
+    from gnomon.model.tables import SCHEMAS
+
+    lines = []
+    for schema in SCHEMAS:
+        lines += [f"**{schema.name}**: {schema.row}.", "", "| column | type | |", "|---|---|---|"]
+        lines += [f"| `{one.name}` | {one.type} | {one.description} |" for one in schema.columns]
+        lines.append("")
+    return "\n".join(lines)
+
+
 def on_page_markdown(markdown: str, **_: object) -> str:
     """Return the page with every line that asks for something replaced by it."""
     markdown = MEANINGS.sub(lambda _match: preset_meanings(), markdown)
+    markdown = TABLES.sub(lambda _match: model_tables(), markdown)
     markdown = SCHEMA.sub(lambda _match: f"```json\n{count_schema()}\n```", markdown)
     return OPTIONS.sub(lambda match: f"```text\n{command_help(match[1])}\n```", markdown)

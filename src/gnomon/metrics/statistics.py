@@ -83,14 +83,14 @@ def summarise(values: Iterable[float]) -> Summary:
     )
 
 
-def student_t(degrees: int) -> float:
+def student_t(degrees: float) -> float:
     """Return the t for which Student's distribution has 95 % between -t and t.
 
-    Right to at least nine digits for any number of degrees of freedom: the regularised
-    incomplete beta function I_x(1/2, degrees/2), x = t²/(degrees + t²), is that probability; it
-    is summed as a series of positive terms and solved for t by Newton's method, which from the
-    normal distribution's quantile climbs to the root without overshooting, the distribution
-    being concave there.
+    Right to at least nine digits for any number of degrees of freedom, whole or not: the
+    regularised incomplete beta function I_x(1/2, degrees/2), x = t²/(degrees + t²), is that
+    probability; it is summed as a series of positive terms and solved for t by Newton's method,
+    which from the normal distribution's quantile climbs to the root without overshooting, the
+    distribution being concave there.
 
     Source: Abramowitz and Stegun 26.5.4, 26.7.1, with closed forms for 1 and 2 degrees.
 

@@ -229,20 +229,48 @@ def find(name: str | None, where: Path = Path()) -> Run:
         FormatError: its run.json is not one.
     """
     if name is None:
-        runs = _runs(where)
-        if not runs:
+        found = runs(where)
+        if not found:
             raise RunDirectoryError(
                 "there is no run directory here; make one with: gnomon count --run NAME -- program"
             )
-        return _open(runs[0])
-    given = Path(name)
-    path = given if (given / _HEAD).exists() else path_of(name.rstrip("/"))
-    if not (path / _HEAD).exists():
+        return _open(found[0])
+    return _open(located(name))
+
+
+def located(name: str) -> Path:
+    """Return the directory of a run, be it whole or damaged.
+
+    Raises:
+        RunDirectoryError: there is none.
+    """
+    path = Path(name) if is_run(Path(name)) else path_of(name.rstrip("/"))
+    if not is_run(path):
         raise RunDirectoryError(f"{path}: there is no run of that name here; {_others(path)}")
-    return _open(path)
+    return path
 
 
-def _runs(where: Path) -> list[Path]:
+def exists(name: str) -> bool:
+    """Return whether there is a run of that name."""
+    return is_run(Path(name)) or is_run(path_of(name.rstrip("/")))
+
+
+def is_run(path: Path) -> bool:
+    """Return whether a directory is a run, be it whole or damaged."""
+    return (path / _HEAD).exists()
+
+
+def stamp(path: Path) -> int:
+    """Return what changes when another run takes a directory's place.
+
+    Raises:
+        OSError: there is none any more.
+    """
+    status = (path / _HEAD).stat()
+    return status.st_mtime_ns ^ (status.st_ino << 20) & (1 << 62) - 1
+
+
+def runs(where: Path) -> list[Path]:
     """Return the runs in a folder, the latest first."""
     found = []
     for head in where.glob(f"*{SUFFIX}/{_HEAD}"):
@@ -253,7 +281,7 @@ def _runs(where: Path) -> list[Path]:
 
 def _others(path: Path) -> str:
     """Return which runs are there instead."""
-    names = [printable(str(run).removesuffix(SUFFIX)) for run in _runs(path.parent)]
+    names = [printable(str(run).removesuffix(SUFFIX)) for run in runs(path.parent)]
     if not names:
         return "nor any other; make one with: gnomon count --run NAME -- program"
     more = f" and {len(names) - _NAMED_RUNS} more" if len(names) > _NAMED_RUNS else ""

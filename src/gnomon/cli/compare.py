@@ -1,0 +1,174 @@
+"""`gnomon compare`: what changed between runs, by how much, and how sure that is."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from gnomon.cli.output import open_for_writing, width_of, write
+from gnomon.cli.parsing import HelpFormatter
+from gnomon.errors import UsageError
+from gnomon.layout import WIDTH
+
+if TYPE_CHECKING:
+    from gnomon.store.comparison import Limit
+
+FAILED = 3
+_TOP = 25
+_EPILOG = """\
+examples:
+  gnomon count -r 10 --run before -- ./app        measure, change the program, measure again:
+  gnomon count -r 10 --run after -- ./app
+  gnomon compare before after
+  gnomon compare before1,before2,before3 after1,after2,after3    several runs a side
+  gnomon compare @release @main --fail-on 5%      all runs with a tag; status 3 if one is worse
+  gnomon compare before after --per function -e PAPI_TOT_INS"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of `gnomon compare`."""
+    p = argparse.ArgumentParser(
+        prog="gnomon compare",
+        description="Say what got slower, faster, more or less between runs, by how much, and how "
+        "sure that is. The first side is the baseline, each other one is compared with it. "
+        "Repetitions (gnomon count -r) are the samples; of several runs a side, the runs are.",
+        epilog=_EPILOG,
+        formatter_class=HelpFormatter,
+        allow_abbrev=False,
+    )
+    p.add_argument(
+        "sides",
+        nargs="+",
+        metavar="RUN",
+        help="a run, several as RUN,RUN,..., or all with a tag as @TAG",
+    )
+    p.add_argument(
+        "--per",
+        choices=("function", "file", "line", "thread", "process", "rank"),
+        default="",
+        help="also compare each of these, those that differ most first",
+    )
+    p.add_argument(
+        "-e",
+        "--event",
+        metavar="LIST",
+        action="append",
+        default=[],
+        help="compare these metrics only, in any case and with or without PAPI_ (default: all; "
+        "with --per the first of each place)",
+    )
+    p.add_argument(
+        "--at-least",
+        metavar="PERCENT",
+        default="",
+        help="differences up to this are none (default: 2 %% where a side is one run, 1 %% where "
+        "it is several, 0.1 %% for what was emulated)",
+    )
+    p.add_argument(
+        "--fail-on",
+        metavar="LIMIT",
+        action="append",
+        default=[],
+        help="return 3 if a metric is surely worse by more: 5%%, or METRIC=5%%,METRIC=10%%,...",
+    )
+    p.add_argument(
+        "--any-machine",
+        action="store_true",
+        help="judge runs of different machines too",
+    )
+    p.add_argument(
+        "--top",
+        metavar="N",
+        type=int,
+        default=None,
+        help=f"print only N functions, lines, ...; 0 for all (default: {_TOP})",
+    )
+    p.add_argument("--json", action="store_true", help="as JSON")
+    p.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write it there, as JSON if it ends in .json; '-' is stdout",
+    )
+    return p
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the comparison and return 0, or 3 if a limit is broken.
+
+    Raises:
+        UsageError: fewer than two sides, a limit that is none, a metric that no run has.
+        GnomonError: a run cannot be read, or a limit cannot be judged.
+    """
+    from gnomon.store import compared
+    from gnomon.store.compare import compare
+    from gnomon.store.comparison import Options
+    from gnomon.store.sides import side
+
+    if len(arguments.sides) < 2:
+        raise UsageError("compare needs a baseline and another run: gnomon compare before after")
+    if arguments.top is not None and (arguments.top < 0 or not arguments.per):
+        raise UsageError(f"--top {arguments.top}: 0 (for all) or more, and with --per")
+    options = Options(
+        per=arguments.per,
+        metrics=tuple(n for names in arguments.event for n in names.split(",") if n.strip()),
+        at_least=_share("--at-least", arguments.at_least) if arguments.at_least else None,
+        any_machine=arguments.any_machine,
+        limits=tuple(limit for text in arguments.fail_on for limit in _limits(text)),
+    )
+    sides = [side(text) for text in arguments.sides]
+    comparisons, breaches = compare(sides, options)
+    to_file = bool(arguments.output) and arguments.output != "-"
+    limited = bool(options.limits)
+    if arguments.json or (arguments.output or "").lower().endswith(".json"):
+        found = compared.document(comparisons, breaches, limited=limited)
+        text = json.dumps(found, indent=2) + "\n"
+    else:
+        text = compared.text(
+            comparisons,
+            breaches,
+            width=WIDTH if to_file else width_of(sys.stdout),
+            per=arguments.per,
+            top=_TOP if arguments.top is None else arguments.top,
+            limited=limited,
+        )
+    if to_file:
+        with open_for_writing(arguments.output) as file:
+            write(file, text)
+    else:
+        write(sys.stdout, text)
+    return FAILED if breaches else 0
+
+
+def _limits(text: str) -> list[Limit]:
+    from gnomon.store.comparison import Limit
+
+    found = []
+    for item in text.split(","):
+        metric, _, share = item.rpartition("=")
+        share = share.strip()
+        if "=" in item and not metric.strip():
+            raise UsageError(f"--fail-on {text}: a metric is missing before '='")
+        worse = {"+": "more", "-": "less"}.get(share[:1], "") if metric else ""
+        found.append(
+            Limit(metric.strip(), _share("--fail-on", share[1:] if worse else share), worse)
+        )
+    return found
+
+
+def _share(option: str, text: str) -> float:
+    """Return a percentage as a share; the sign of percent may be left out.
+
+    Raises:
+        UsageError: it is none.
+    """
+    number = text.strip().removesuffix("%").strip()
+    try:
+        value = float(number)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1e6:
+        raise UsageError(f"{option} {text}: not a percentage such as 5%")
+    return value / 100

@@ -1,0 +1,180 @@
+"""`gnomon runs`: the runs of a folder, their tags and notes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gnomon.cli.output import width_of
+from gnomon.cli.parsing import HelpFormatter
+from gnomon.errors import UsageError
+
+if TYPE_CHECKING:
+    from gnomon.store.index import Entry, Listing
+
+_LEAST = {"name": 12, "command": 16, "tags": 8}
+_EPILOG = """\
+examples:
+  gnomon runs                          the runs here, the latest first
+  gnomon runs list ~/runs --tag main   those of another folder that have a tag
+  gnomon runs tag first main v1.2      give a run tags; compare takes @main
+  gnomon runs note first "before the cache was doubled"
+  gnomon runs delete first"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of `gnomon runs`."""
+    p = argparse.ArgumentParser(
+        prog="gnomon runs",
+        description="List the run directories of a folder, give them tags and notes, delete them. "
+        "Runs themselves never change: tags and notes are in an index beside them "
+        "(.gnomon-runs.sqlite, and once more in .gnomon-runs.json).",
+        epilog=_EPILOG,
+        formatter_class=HelpFormatter,
+        allow_abbrev=False,
+    )
+    p.set_defaults(folder=".", tag="", json=False)
+    actions = p.add_subparsers(dest="action", metavar="ACTION", prog="gnomon runs")
+
+    def action(name: str, line: str) -> argparse.ArgumentParser:
+        return actions.add_parser(
+            name, help=line, description=line[0].upper() + line[1:] + ".",
+            formatter_class=HelpFormatter, allow_abbrev=False,
+        )  # fmt: skip
+
+    one = action("list", "list the runs of a folder, the latest first (the default)")
+    one.add_argument("folder", nargs="?", default=".", metavar="FOLDER", help="default: here")
+    one.add_argument("--tag", metavar="TAG", default="", help="only runs that have this tag")
+    one.add_argument("--json", action="store_true", help="as JSON")
+    one = action("tag", "give a run tags, or take them away")
+    one.add_argument("run", metavar="RUN", help="name or path")
+    one.add_argument("tags", nargs="+", metavar="TAG", help="letters, digits and . _ + -")
+    one.add_argument("--remove", action="store_true", help="take these tags away")
+    one = action("note", "give a run a note in place of an earlier one")
+    one.add_argument("run", metavar="RUN", help="name or path")
+    one.add_argument("text", metavar="TEXT", help="the note; '' takes it away")
+    one = action("delete", "delete runs, with their tags and notes")
+    one.add_argument("runs", nargs="+", metavar="RUN", help="name or path")
+    one.add_argument("--yes", action="store_true", help="do not ask")
+    one = action("rebuild", "make the index anew from the runs; tags and notes are kept")
+    one.add_argument("folder", nargs="?", default=".", metavar="FOLDER", help="default: here")
+    return p
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do what was asked for and return 0, or 1 if a list is empty or nothing was deleted.
+
+    Raises:
+        UsageError: a tag is none, or nobody can be asked.
+        RunDirectoryError: there is no such run or folder, or it cannot be changed.
+    """
+    from gnomon.store import index, rundir
+
+    if arguments.action == "delete":
+        return _delete(arguments.runs, sure=arguments.yes)
+    if arguments.action == "tag":
+        path = rundir.find(arguments.run).path
+        change = ((), arguments.tags) if arguments.remove else (arguments.tags, ())
+        tags = index.tag(path, *change)
+        print(f"{path}: {', '.join(tags) or 'no tags'}")
+        return 0
+    if arguments.action == "note":
+        index.note(rundir.find(arguments.run).path, arguments.text)
+        return 0
+    folder = Path(arguments.folder)
+    if arguments.action == "rebuild":
+        found = index.rebuild(folder)
+        n = len(found.entries)
+        print(f"{folder / index.FILE}: {n} run{'' if n == 1 else 's'}")
+        return 0
+    return _list(index.entries(folder), folder, arguments.tag, as_json=arguments.json)
+
+
+def _list(listing: Listing, folder: Path, tag: str, *, as_json: bool) -> int:
+    if listing.said:
+        from gnomon.units import printable
+
+        print(f"gnomon: note: {printable(listing.said)}", file=sys.stderr)
+    found = [one for one in listing.entries if not tag or tag in one.tags]
+    if as_json:
+        print(json.dumps({"folder": str(folder), "runs": [asdict(one) for one in found]}, indent=2))
+    elif found:
+        print("\n".join(_table(found, width_of(sys.stdout))))
+    else:
+        what = f"no run here has the tag {tag}" if tag else "there is no run here"
+        print(f"{what}; make one with: gnomon count --run NAME -- program")
+    return 0 if found else 1
+
+
+def _table(found: Sequence[Entry], width: int) -> list[str]:
+    from gnomon.layout import cut, filled, grid, shortened, widths
+    from gnomon.units import duration, printable
+
+    rows = []
+    for one in found:
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(one.started)) if one.started else ""
+        status = "-" if one.exit_status is None else str(one.exit_status)
+        wall = duration(one.wall_seconds * 1e9)
+        numbers = ["", "", "", "", ""]
+        if not one.problem:
+            numbers = [when, str(one.ranks), str(one.repetitions), wall, status]
+        command = printable(shlex.join(one.command)) if not one.problem else "(cannot be read)"
+        rows.append((printable(one.name), numbers, command, ", ".join(one.tags)))
+    heads = ("when", "ranks", "times", "wall time", "exit")
+    fixed = sum(max(len(head), *(len(row[1][at]) for row in rows)) for at, head in enumerate(heads))
+    tagged = any(row[3] for row in rows)
+    room = width - 2 - fixed - 2 * (len(heads) + 1 + tagged)
+    natural = [max(len(row[0]) for row in rows), max(len(row[2]) for row in rows)]
+    least = [_LEAST["name"], _LEAST["command"]]
+    if tagged:
+        natural.append(max(len(row[3]) for row in rows))
+        least.append(_LEAST["tags"])
+    # Names and tags are what one types: the command gets what they leave.
+    order = [0, 2, 1] if tagged else [0, 1]
+    given = widths([natural[at] for at in order], [least[at] for at in order], room)
+    wide = dict(zip(order, given, strict=True))
+    name_width = max(wide[0], len("name"))
+    table = [
+        (
+            shortened(name, wide[0]).ljust(name_width),
+            *numbers,
+            cut(command, wide[1]),
+            *((cut(tags, wide[2]),) if tagged else ()),
+        )
+        for name, numbers, command, tags in rows
+    ]
+    columns = ("name".ljust(name_width), *heads, "command", *(("tags",) if tagged else ()))
+    lines = list(grid([(head,) for head in columns], table, len(heads) + 1).lines)
+    for one in found:
+        if one.note:
+            lines += filled(f"{printable(one.name)}: {printable(one.note)}", width, "  ", "    ")
+        if one.problem:
+            lines += filled(f"note: {printable(one.problem)}", width, "", "      ")
+    return lines
+
+
+def _delete(names: Sequence[str], *, sure: bool) -> int:
+    from gnomon.store import index, rundir
+    from gnomon.units import printable, size
+
+    paths = [rundir.located(name) for name in names]
+    if not sure and not sys.stdin.isatty():
+        raise UsageError(f"delete {names[0]}: there is no terminal to ask on; give --yes")
+    status = 0
+    for path in paths:
+        if not sure:
+            held = sum(file.lstat().st_size for file in path.rglob("*") if file.is_file())
+            print(f"delete {printable(str(path))} ({size(held)})? [y/N] ", end="", flush=True)
+            if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+                status = 1
+                continue
+        index.delete(path)
+        print(f"deleted {printable(str(path))}")
+    return status

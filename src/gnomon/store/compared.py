@@ -1,0 +1,320 @@
+"""A comparison of runs as text that fits the terminal."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from gnomon.layout import cut, filled, grid, short_path, shortened, suffixes
+from gnomon.model.symbols import short_name
+from gnomon.store.comparison import SURE, WALL, Breach, Comparison, Row
+from gnomon.store.hotspots import whole
+from gnomon.store.sides import WHOLE, Side, described
+from gnomon.units import number, printable, quantity
+
+_HEADS = ("before", "after", "change", "95 % range", "verdict")
+_LEAST_NAME = 12
+_LEAST_PLACE = 20
+_LABEL_MOST = 30
+_UNIT_MOST = 5
+_INDENT = 2
+_GAP = 2
+
+
+def text(
+    comparisons: Sequence[Comparison],
+    breaches: Sequence[Breach],
+    *,
+    width: int,
+    per: str = "",
+    top: int = 0,
+    limited: bool = False,
+) -> str:
+    """Return the report of comparisons.
+
+    Args:
+        comparisons: of each side with the baseline.
+        breaches: what is worse than a limit allows.
+        width: columns of the terminal.
+        per: what the places are, "" for none.
+        top: only so many places; 0 for all.
+        limited: there were limits.
+    """
+    lines: list[str] = []
+    for one in comparisons:
+        lines += [*_sides(one, width), ""]
+        lines += [*said, ""] if (said := _summary(one, width)) else []
+        lines += _table(one.whole, "metric", width)
+        lines += _unjudged(one.whole, width)
+        if per:
+            lines += ["", *_places(one, per, width, top)]
+        for note in one.notes:
+            lines += filled(f"note: {printable(note)}", width, "", "      ")
+        lines.append("")
+    if limited:
+        lines += _limits(breaches, width)
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _sides(one: Comparison, width: int) -> list[str]:
+    lines = []
+    for word, side in (("before", one.baseline), ("after", one.other)):
+        command = printable(shlex.join(side.runs[0].head["command"])) or "attached process"
+        n = side.repetitions
+        runs = "" if len(side.runs) == 1 else f"{len(side.runs)} runs, "
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(side.runs[0].head["started"]))
+        rest = f", {runs}{n} {'execution' if n == 1 else 'executions'}, {when}"
+        name = f"{word:<6}  {shortened(printable(side.label), _LABEL_MOST)}: "
+        lines.append(name + cut(command, max(width - len(name) - len(rest), 10)) + rest)
+    return lines
+
+
+def _summary(one: Comparison, width: int) -> list[str]:
+    """Return the answer to the first question: is it slower?"""
+    wall = next((row for row in one.whole if row.metric == WALL and row.place == WHOLE), None)
+    if wall is None:
+        return []
+    if wall.found is None or wall.change is None:
+        return filled(f"wall time is not judged: {printable(wall.unjudged)}", width)
+    low, high = wall.found.interval
+    reach = f"{_percent(low)} to {_percent(high)} with 95 % confidence"
+    if not wall.verdict:
+        more = f" beyond {_bare(wall.margin)}" if wall.margin else ""
+        return filled(f"no sure difference in wall time{more}: {reach}", width)
+    word = "slower" if wall.change > 0 else "faster"
+    sure = f"sure to {confidence(wall)}" if wall.is_sure else f"likely ({confidence(wall)})"
+    return filled(f"{_bare(abs(wall.change))} {word}, {sure}: wall time {reach}", width)
+
+
+def confidence(row: Row) -> str:
+    """Return how sure it is that there is a difference: "99.6 %", "> 99.9 %"."""
+    if row.p is None:
+        return ""
+    sure = 100 * (1 - row.p)
+    return ">99.9 %" if sure > 99.9 else f"{int(sure * 10) / 10:g} %"
+
+
+def _table(rows: Iterable[Row], first: str, width: int) -> list[str]:
+    judged = [row for row in rows if not row.unjudged]
+    cells = [_cells(row) for row in judged]
+    widest = [max(map(len, column)) for column in zip(_HEADS, *cells, strict=True)]
+    room = width - _INDENT - sum(widest) - _GAP * len(widest)
+    longest = max((len(printable(row.metric)) for row in judged), default=0)
+    names = max(min(room, longest), _LEAST_NAME)
+    right = [tuple(cell.rjust(wide) for cell, wide in zip(row, widest, strict=True))
+             for row in ([_HEADS, *cells] if judged else [])]  # fmt: skip
+    lines = []
+    for at, row in enumerate(right):
+        name = first if at == 0 else shortened(printable(judged[at - 1].metric), names)
+        # The verdict is a word, flush left.
+        line = "  ".join((name.ljust(names), *row[:-1], row[-1].strip()))
+        lines.append(" " * _INDENT + line)
+    return lines
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    low, high = row.found.interval if row.found else (None, None)
+    reach = "" if low is None or high is None else f"{_short(low)} … {_short(high)}"
+    verdict = row.verdict and f"{row.verdict} {confidence(row)}"
+    return (
+        _value(row.before, row),
+        _value(row.after, row),
+        _percent(row.change) if row.change is not None else _appeared(row),
+        reach,
+        verdict or ".",
+    )
+
+
+def _value(value: float | None, row: Row) -> str:
+    # A long unit is left out: there is no room for it twice, and the name says it.
+    return quantity(
+        value, row.unit if len(row.unit) <= _UNIT_MOST or row.unit.startswith("bytes") else "", "-"
+    )
+
+
+def _appeared(row: Row) -> str:
+    if not row.before and row.after:
+        return "new"
+    return "-"
+
+
+def _unjudged(rows: Sequence[Row], width: int) -> list[str]:
+    """Return what is not judged: the values with a reason once for all that share it."""
+    by_reason: dict[str, list[Row]] = {}
+    for row in rows:
+        if row.unjudged:
+            by_reason.setdefault(row.unjudged, []).append(row)
+    lines: list[str] = []
+    for why, some in by_reason.items():
+        lines += ["", *filled(f"not judged: {printable(why)}", width)]
+        table = [
+            (
+                _value(row.before, row),
+                _value(row.after, row),
+                _percent(row.change) if row.change is not None else _appeared(row),
+                shortened(printable(row.metric), width // 2),
+            )
+            for row in some
+        ]
+        lines += grid([("before",), ("after",), ("change",), ("metric",)], table, 3).lines
+    return lines
+
+
+def _places(one: Comparison, per: str, width: int, top: int) -> list[str]:
+    lines: list[str] = []
+    for metric in dict.fromkeys(row.metric for row in one.places):
+        of_metric = [row for row in one.places if row.metric == metric]
+        rows = [row for row in of_metric if row.unjudged or row.before != row.after]
+        shown = rows[:top] if top else rows
+        if not rows:
+            lines.append(f"{printable(metric)}: no {per} differs")
+            continue
+        lines += _of_metric(metric, shown, one, per, width)
+        if len(rows) > len(shown):
+            lines.append(f"  and {number(len(rows) - len(shown))} more (--top 0 for all)")
+        if len(of_metric) > len(rows):
+            lines.append(f"  and {number(len(of_metric) - len(rows))} that do not differ")
+    if not lines:
+        lines += filled(f"neither side has values of each {per} that could be compared", width)
+    elif one.small:
+        lines += filled(
+            f"{number(one.small)} with less than 0.1 % of the total on both sides are left out",
+            width,
+        )
+    return lines
+
+
+def _of_metric(
+    metric: str, rows: Sequence[Row], one: Comparison, per: str, width: int
+) -> list[str]:
+    heads = ("before", "after", "change", "of total", "verdict")
+    total = one.totals.get(metric, 0.0)
+    cells = []
+    for row in rows:
+        of_total = ((row.after or 0.0) - (row.before or 0.0)) / total if total else None
+        verdict = row.verdict and f"{row.verdict} {confidence(row)}"
+        verdict = verdict or ("not judged" if row.unjudged else ".")
+        numbers = (_cells(row)[0], _cells(row)[1], _cells(row)[2])
+        cells.append((*numbers, "-" if of_total is None else _percent(of_total), verdict))
+    widest = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
+    room = max(width - _INDENT - sum(widest) - _GAP * len(widest), _LEAST_PLACE)
+    labels = suffixes({row.place[2] for row in rows})
+    table = [
+        (*row_cells[:4], row_cells[4].ljust(widest[4]), _place(row, per, labels, room))
+        for row, row_cells in zip(rows, cells, strict=True)
+    ]
+    lines = [f"{printable(metric)} of each {per}:"]
+    lines += grid([(head,) for head in (*heads, per)], table, 4).lines
+    lines += _reasons(rows, width)
+    return lines
+
+
+def _reasons(rows: Sequence[Row], width: int) -> list[str]:
+    whys = dict.fromkeys(row.unjudged for row in rows if row.unjudged)
+    return [line for why in whys for line in filled(f"not judged: {printable(why)}", width)]
+
+
+def _place(row: Row, per: str, labels: dict[str, str], width: int) -> str:
+    _, name, file, line = row.place
+    file = printable(labels.get(file, file)) or "(unknown)"
+    if per == "file":
+        return short_path(printable(row.place[2]) or file, width)
+    if per == "line":
+        return short_path(f"{file}:{line}" if line else file, width)
+    if per == "function":
+        return short_name(printable(name) or f"(unknown) {file}", width)
+    if per == "rank":
+        return f"rank {line}"
+    return shortened(printable(name) + (f" #{line}" if line > 1 else ""), width)
+
+
+def _limits(breaches: Sequence[Breach], width: int) -> list[str]:
+    if not breaches:
+        return filled("--fail-on: nothing is surely worse by more than the limit", width)
+    lines = []
+    for one in breaches:
+        said = f"--fail-on: {one.metric} of {one.side} is {_percent(one.change)}, surely beyond "
+        lines += filled(printable(said) + _bare(one.share), width, "", "  ")
+    return lines
+
+
+def _percent(share: float | None) -> str:
+    """Return a share as a signed percentage, to three digits."""
+    if share is None:
+        return "-"
+    if share >= 9.995:
+        return f"×{number(float(f'{share + 1:.3g}'))}"
+    return f"{_signed(100 * share)} %"
+
+
+def _short(share: float) -> str:
+    return _signed(100 * share) if share < 9.995 else f"×{number(float(f'{share + 1:.3g}'))}"
+
+
+def _signed(percent: float) -> str:
+    digits = 0 if abs(percent) >= 99.95 else 1 if abs(percent) >= 0.95 else 2
+    said = f"{percent:+.{digits}f}"
+    return "0.0" if not float(said) else said
+
+
+def _bare(share: float) -> str:
+    return f"{number(float(f'{100 * share:.3g}'))} %"
+
+
+def document(
+    comparisons: Sequence[Comparison], breaches: Sequence[Breach], *, limited: bool
+) -> dict[str, Any]:
+    """Return the comparisons for JSON; what is no number is None."""
+    found: dict[str, Any] = {
+        "baseline": _side(comparisons[0].baseline),
+        "comparisons": [
+            {
+                "side": _side(one.other),
+                "metrics": [_row(row) for row in one.whole],
+                "places": [_row(row) for row in one.places],
+                "places_left_out": one.small,
+                "notes": list(one.notes),
+            }
+            for one in comparisons
+        ],
+    }
+    if limited:
+        found["breaches"] = [one._asdict() for one in breaches]
+    return found
+
+
+def _side(side: Side) -> dict[str, Any]:
+    return {
+        "name": side.label,
+        "runs": [str(run.path) for run in side.runs],
+        "executions": side.repetitions,
+        "command": list(side.runs[0].head["command"]),
+    }
+
+
+def _row(row: Row) -> dict[str, Any]:
+    low, high = row.found.interval if row.found else (None, None)
+    found: dict[str, Any] = {"place": described(row.place)} if row.place != WHOLE else {}
+    return found | {
+        "metric": row.metric,
+        "unit": row.unit,
+        "how": row.how,
+        "worse_is": row.worse,
+        "before": _number(row.before),
+        "after": _number(row.after),
+        "samples": list(row.samples),
+        "change": row.change,
+        "low": low,
+        "high": high,
+        "p": row.p,
+        "at_least": row.margin,
+        "verdict": row.verdict,
+        "sure": row.p is not None and row.p < SURE,
+        "not_judged": row.unjudged,
+    }
+
+
+def _number(value: float | None) -> int | float | None:
+    return None if value is None else whole(value)

@@ -1,0 +1,276 @@
+"""What is compared: sides of one or more runs, and the repeated values of each of their metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from gnomon.errors import UsageError
+from gnomon.layout import suffixes
+from gnomon.model.functions import Part, homes
+from gnomon.store import rundir
+from gnomon.store.rundir import Run
+
+PLACES = ("function", "file", "line", "thread", "process", "rank")
+_IN_SOURCE = ("function", "file", "line")
+
+_METRICS = """
+SELECT COALESCE(name, ''), COALESCE(unit, ''), COALESCE(how, ''), COALESCE(domain, ''),
+       COALESCE(scope, ''), COALESCE(formula, '') <> '',
+       component = '' AND formula = '' AND unit = 'ns'
+           AND EXISTS (SELECT 1 FROM metrics WHERE component = 'emulated')
+FROM metrics ORDER BY metric
+"""
+_COMMAND = """
+SELECT '', '', '', 0, COALESCE(m.name, ''), p.repetition, AVG(p.inclusive)
+FROM profile p JOIN metrics m USING (metric) JOIN locations l USING (location)
+WHERE l.kind = 'command' AND p.path IN (SELECT path FROM paths WHERE parent = -1)
+GROUP BY ALL
+"""
+# Processes and threads have other numbers in every run: the second of a name is the second.
+_TASKS = """
+WITH v AS (
+    SELECT p.repetition, p.location, p.metric, p.inclusive, COALESCE(l.name, '') AS name
+    FROM profile p JOIN locations l USING (location)
+    WHERE l.kind = '{kind}' AND p.path IN (SELECT path FROM paths WHERE parent = -1)
+), tasks AS (
+    SELECT repetition, location, name,
+           row_number() OVER (PARTITION BY repetition, name ORDER BY location) AS nth
+    FROM (SELECT DISTINCT repetition, location, name FROM v)
+)
+SELECT '', t.name, '', t.nth, COALESCE(m.name, ''), v.repetition, v.inclusive
+FROM v JOIN tasks t USING (repetition, location) JOIN metrics m USING (metric)
+"""
+_RANKS = """
+SELECT '', 'rank', '', l.rank, COALESCE(m.name, ''), p.repetition, SUM(p.inclusive)
+FROM profile p JOIN metrics m USING (metric) JOIN locations l USING (location)
+WHERE l.rank >= 0 AND l.kind = 'process' AND p.path IN (SELECT path FROM paths WHERE parent = -1)
+GROUP BY ALL
+"""
+_LINES = """
+SELECT COALESCE(r.module, ''), COALESCE(r.name, ''), COALESCE(r.file, ''), COALESCE(r.line, 0),
+       COALESCE(m.name, ''), p.repetition, SUM(p.exclusive)
+FROM profile p JOIN paths USING (path) JOIN regions r USING (region) JOIN metrics m USING (metric)
+WHERE r.kind = 'cpu' AND p.exclusive IS NOT NULL
+GROUP BY ALL
+"""
+
+Place = tuple[str, str, str, int]
+"""Program, name (of a function, process or thread), source file, and line or number."""
+
+WHOLE: Place = ("", "", "", 0)
+"""The whole command."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """What a run says of one of its metrics; `of_emulation`: a time that is not the program's."""
+
+    name: str
+    unit: str
+    how: str
+    domain: str
+    scope: str
+    is_derived: bool
+    of_emulation: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a comparison.
+
+    Attributes:
+        label: what it was called on the command line.
+        runs: one or more.
+    """
+
+    label: str
+    runs: tuple[Run, ...]
+
+    @property
+    def repetitions(self) -> int:
+        """How often the program was executed, over all runs."""
+        return sum(max(int(run.head["repetitions"]), 1) for run in self.runs)
+
+    @property
+    def machines(self) -> frozenset[tuple[str, str]]:
+        """What it ran on: models of the CPUs and how many there are."""
+        return frozenset(
+            (str(host.get("cpu_model")), str(host.get("cpus")))
+            for run in self.runs
+            for host in run.head["hosts"]
+        )
+
+
+Samples = dict[tuple[Place, str], list[list[float]]]
+"""For each place and metric the values of each run's repetitions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A side with its values.
+
+    Attributes:
+        side: the side.
+        quantities: its metrics by name, each with all that its runs say of it.
+        samples: their values.
+    """
+
+    side: Side
+    quantities: Mapping[str, tuple[Quantity, ...]]
+    samples: Samples
+
+
+def side(text: str, where: Path = Path()) -> Side:
+    """Return the side that a word of the command line means: RUN, RUN,RUN,... or @TAG.
+
+    A run whose name has a comma is found by its whole name first.
+
+    Raises:
+        UsageError: a name is empty, or a run named twice.
+        RunDirectoryError: there is no such run or tag.
+        FormatError: a run is damaged.
+    """
+    names = [text]
+    if text.startswith("@"):
+        from gnomon.store.index import tagged
+
+        names = [str(path) for path in tagged(text[1:], where)]
+    elif "," in text and not rundir.exists(text):
+        names = text.split(",")
+    if not all(names):
+        raise UsageError(f"'{text}': a name is missing; give RUN, RUN,RUN or @TAG")
+    runs = tuple(rundir.find(name) for name in names)
+    twice = [run.path for at, run in enumerate(runs) if run.path in {r.path for r in runs[:at]}]
+    if twice:
+        raise UsageError(f"'{text}': {twice[0]} is named twice; one measurement counts once")
+    return Side(text, runs)
+
+
+def measured(sides: Sequence[Side], per: str = "") -> tuple[Measured, ...]:
+    """Return the values of each side.
+
+    Args:
+        sides: two or more.
+        per: one of `PLACES`, "" for the whole command.
+
+    Raises:
+        RunDirectoryError: a run's tables cannot be read.
+    """
+    raw = [[_rows(run, per) for run in one.runs] for one in sides]
+    if per in ("function", "process", "thread"):
+        raw = _renamed(raw, 0 if per == "function" else 1)
+    if per in _IN_SOURCE:
+        raw = _placed(raw, per)
+    found = []
+    for one, of_runs in zip(sides, raw, strict=True):
+        quantities: dict[str, list[Quantity]] = {}
+        for run in one.runs:
+            for row in run.query(_METRICS):
+                known = quantities.setdefault(str(row[0]), [])
+                quantity = Quantity(*row)
+                if quantity not in known:
+                    known.append(quantity)
+        samples: Samples = {}
+        for at, rows in enumerate(of_runs):
+            _gather(samples, rows, at, one, per in _IN_SOURCE)
+        found.append(Measured(one, {n: tuple(q) for n, q in quantities.items()}, samples))
+    return tuple(found)
+
+
+Row = tuple[str, str, str, int, str, int, float]
+
+
+def _rows(run: Run, per: str) -> list[Row]:
+    if per in _IN_SOURCE:
+        query = _LINES
+    elif per == "rank":
+        query = _RANKS
+    else:
+        query = _TASKS.format(kind=per) if per else _COMMAND
+    return [row for row in run.query(query) if row[6] is not None and isfinite(row[6])]
+
+
+def _gather(samples: Samples, rows: Iterable[Row], at: int, of: Side, filled: bool) -> None:
+    """Add a run's values; where `filled`, a place without a value in a repetition had 0 there."""
+    by_key: dict[tuple[Place, str], dict[int, float]] = {}
+    for program, name, file, line, metric, repetition, value in rows:
+        values = by_key.setdefault(((program, name, file, line), metric), {})
+        values[repetition] = values.get(repetition, 0.0) + value
+    repetitions = range(max(int(of.runs[at].head["repetitions"]), 1))
+    for key, values in by_key.items():
+        if filled and len(repetitions) <= _MOST_REPETITIONS:
+            values = {n: values.get(n, 0.0) for n in {*repetitions, *values}}
+        runs = samples.setdefault(key, [[] for _ in of.runs])
+        runs[at] = [value for _, value in sorted(values.items())]
+
+
+_MOST_REPETITIONS = 100_000
+
+
+def _renamed(raw: Sequence[Sequence[Sequence[Row]]], column: int) -> list[list[list[Row]]]:
+    """Return the rows with the baseline's name for a program that is called otherwise elsewhere.
+
+    ./before and ./after are the same program if all others have the same names.
+    """
+    names = [{str(row[column]) for rows in of_runs for row in rows} for of_runs in raw]
+    everywhere = set.intersection(*names) if names else set()
+    own = [sorted(some - everywhere) for some in names]
+    if any(len(some) != 1 for some in own):
+        return [[list(rows) for rows in of_runs] for of_runs in raw]
+    to = own[0][0]
+    return [
+        [
+            [
+                (*row[:column], to, *row[column + 1 :]) if row[column] == mine else row  # type: ignore[misc]
+                for row in rows
+            ]
+            for rows in of_runs
+        ]
+        for of_runs, (mine,) in zip(raw, own, strict=True)
+    ]
+
+
+def _placed(raw: Sequence[Sequence[Sequence[Row]]], per: str) -> list[list[list[Row]]]:
+    """Return the rows of lines with the place that they are of, by names that all sides share.
+
+    A source file may lie in another folder for each side: it then is the one whose path ends alike.
+    """
+    files = [{row[2] for rows in of_runs for row in rows} for of_runs in raw]
+    everywhere = set.intersection(*files) if files else set()
+    labels = [suffixes(some - everywhere) for some in files]
+    placed = []
+    for of_runs, known in zip(raw, labels, strict=True):
+        placed.append([[_place(row, known, per) for row in rows] for rows in of_runs])
+        if per == "function":
+            weights: dict[Part, float] = {}
+            first = min((row[4] for rows in placed[-1] for row in rows), default="")
+            for rows in placed[-1]:
+                for row in rows:
+                    part = Part(*row[:3])
+                    weights[part] = weights.get(part, 0.0) + (row[6] if row[4] == first else 0.0)
+            home = homes(weights)
+            placed[-1] = [
+                [(*row[:2], home[Part(*row[:3])], 0, *row[4:]) for row in rows]
+                for rows in placed[-1]
+            ]
+    return placed
+
+
+def _place(row: Row, labels: Mapping[str, str], per: str) -> Row:
+    program, name, file, line, *rest = row
+    file = labels.get(file, file)
+    if per == "file":
+        return ("", "", file, 0, *rest)  # type: ignore[return-value]
+    if per == "line":
+        return ("", name, file, line, *rest)  # type: ignore[return-value]
+    return (program, name, file, line, *rest)  # type: ignore[return-value]
+
+
+def described(place: Place) -> dict[str, Any]:
+    """Return a place by field name, what it has not left out."""
+    names = ("program", "name", "file", "line")
+    return {name: value for name, value in zip(names, place, strict=True) if value}

@@ -1,0 +1,315 @@
+"""Comparisons of runs: what is found, what raises no alarm, what is said of the rest."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from repeated_runs import HOST, NOISE, noisy, repeated_run
+
+from gnomon.cli import main
+from gnomon.cli.compare import parser
+from gnomon.metrics.directions import worse
+from gnomon.store.compare import compare
+from gnomon.store.comparison import Comparison, Options, Row
+from gnomon.store.sides import side
+
+QUIET = [100.0, 101, 99, 100, 102, 98, 100, 101, 99, 100]
+
+
+def compared(*names: Path | str, **options: Any) -> Comparison:
+    found, _ = compare([side(str(name)) for name in names], Options(**options))
+    return found[0]
+
+
+def row(of: Comparison, metric: str) -> Row:
+    return next(one for one in of.whole if one.metric == metric)
+
+
+def times(factor: float = 1.0) -> list[float]:
+    return [value * 1e6 * factor for value in QUIET]
+
+
+# --- acceptance: noise as measured ----------------------------------------------------------------
+
+
+def generated(
+    folder: Path, rng: random.Random, program: str, name: str, slower: float = 0.0
+) -> Path:
+    """Return a run of 30 repetitions, with five metrics as noisy as the program's times."""
+    metrics = ("wall time", "user time", "task-clock", "PAPI_TOT_CYC", "PAPI_L1_DCM")
+    values = {metric: noisy(rng, program, 30, slower) for metric in metrics}
+    return repeated_run(folder, name, values)
+
+
+def test_a_planted_slow_down_of_5_percent_is_found(tmp_path: Path) -> None:
+    """In several runs a side, measured in turns, of a program whose noise was measured."""
+    rng = random.Random(11)
+    for program in NOISE:
+        sides = [
+            ",".join(
+                str(generated(tmp_path, rng, program, f"{program}{label}{at}", slower))
+                for at in range(5)
+            )
+            for label, slower in (("a", 0.0), ("b", 0.05))
+        ]
+        found = row(compared(*sides), "wall time")
+        low, high = found.found.interval if found.found else (None, None)
+        assert found.is_sure
+        assert found.verdict == "worse"
+        assert low is not None
+        assert high is not None
+        assert low < 0.05 < high
+
+
+def test_twenty_equal_pairs_raise_no_alarm(tmp_path: Path) -> None:
+    rng = random.Random(12)
+    for at in range(20):
+        program = list(NOISE)[at % len(NOISE)]
+        names = [str(generated(tmp_path, rng, program, f"{at}{label}")) for label in "ab"]
+        found, breaches = compare([side(name) for name in names], Options())
+        assert [one.metric for one in found[0].whole if one.verdict] == []
+        assert breaches == ()
+
+
+# --- what is said ---------------------------------------------------------------------------------
+
+
+def test_worse_depends_on_the_metric(tmp_path: Path) -> None:
+    def run(name: str, factor: float) -> Path:
+        return repeated_run(
+            tmp_path, name,
+            {metric: times(factor) for metric in ("wall time", "ipc", "flop_rate", "flops")},
+        )  # fmt: skip
+
+    found = compared(run("a", 1.0), run("b", 1.2))
+    said = {one.metric: one.verdict for one in found.whole}
+    assert said == {"wall time": "worse", "ipc": "better", "flop_rate": "better", "flops": "more"}
+    order = [one.metric for one in found.whole]
+    assert (order[0], order[-1]) == ("wall time", "flops")
+
+
+@pytest.mark.parametrize(
+    ("metric", "direction"),
+    [
+        ("wall time", "more"), ("PAPI_L2_TCM", "more"), ("skx::LLC-load-misses", "more"),
+        ("page-faults", "more"), ("PAPI_TOT_INS", "more"), ("energy_per_operation", "more"),
+        ("ipc", "less"), ("flop_rate", "less"), ("l1_hit_rate", "less"), ("PAPI_L1_DCH", "less"),
+        ("context-switches", ""), ("cpus_utilised", ""), ("sched:sched_switch", ""), ("x", ""),
+    ],
+)  # fmt: skip
+def test_directions(metric: str, direction: str) -> None:
+    assert worse(metric) == direction
+
+
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [
+        ({"how": {"task-clock": "emulated"}},
+         "how it was measured differs: counted; emulated"),
+        ({"unit": {"task-clock": "s"}}, "the unit differs: ns; s"),
+        ({"head": {"hosts": [{**HOST, "cpu_model": "B"}]}}, "measured on different machines"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_compared_is_said(tmp_path: Path, other: dict[str, Any], why: str) -> None:
+    before = repeated_run(tmp_path, "a", {"wall time": times(), "task-clock": times()})
+    after = repeated_run(tmp_path, "b", {"wall time": times(), "task-clock": times(2)}, **other)
+    found = row(compared(before, after), "task-clock")
+    assert (found.verdict, found.unjudged, found.p) == ("", why, None)
+    assert found.change == pytest.approx(1.0)
+    if "machines" in why:
+        judged = row(compared(before, after, any_machine=True), "task-clock")
+        assert judged.verdict == "worse"
+
+
+def test_missing_metrics_and_single_repetitions_are_said(tmp_path: Path) -> None:
+    a = repeated_run(tmp_path, "a", {"wall time": times(), "page-faults": QUIET})
+    b = repeated_run(tmp_path, "b", {"wall time": times()[:1], "ipc": [1.0]})
+    found = compared(a, b)
+    said = {one.metric: one.unjudged.rpartition("/")[2] for one in found.whole}
+    assert said == {
+        "wall time": "one repetition only",
+        "page-faults": "b.gnomon has no values of it",
+        "ipc": "a.gnomon has no values of it",
+    }
+    assert row(found, "wall time").change == pytest.approx(0.0, abs=0.03)
+
+
+def test_runs_are_the_samples_where_there_are_several(tmp_path: Path) -> None:
+    """Repetitions within a run are alike; between runs the machine has changed."""
+    rng = random.Random(3)
+
+    def runs(label: str, shifts: Sequence[float]) -> str:
+        return ",".join(
+            str(repeated_run(tmp_path, f"{label}{at}", {
+                "wall time": [v * (1 + shift) * rng.uniform(0.999, 1.001) for v in times()]
+            }))
+            for at, shift in enumerate(shifts)
+        )  # fmt: skip
+
+    one = compared(runs("a", [0]), runs("b", [0.05]))
+    assert row(one, "wall time").is_sure
+    apart = compared(runs("c", [0, 0.06, 0.02]), runs("d", [0.05, 0.01, 0.06]))
+    assert row(apart, "wall time").samples == (3, 3)
+    assert row(apart, "wall time").verdict == ""
+    steady = compared(runs("e", [0, 0.002, 0.001, 0.001]), runs("f", [0.05, 0.051, 0.052, 0.05]))
+    assert row(steady, "wall time").is_sure
+
+
+def test_several_sides_share_the_adjustment(tmp_path: Path) -> None:
+    a, b, c = (repeated_run(tmp_path, name, {"wall time": times(f), "ipc": times(f)})
+               for name, f in (("a", 1), ("b", 1.0), ("c", 1.08)))  # fmt: skip
+    (first, second), _ = compare([side(str(one)) for one in (a, b, c)], Options())
+    alone = compared(a, c)
+    assert row(first, "wall time").verdict == ""
+    assert row(second, "wall time").is_sure
+    assert (row(second, "ipc").p or 0) >= (row(alone, "ipc").p or 1)
+
+
+LINES = (
+    ("app", "hot", "/src/old/hot.c", 10, {"PAPI_TOT_INS": [900_000, 900_000]}),
+    ("app", "same", "/src/old/hot.c", 40, {"PAPI_TOT_INS": [99_000, 99_000]}),
+    ("app", "tiny", "/src/old/hot.c", 90, {"PAPI_TOT_INS": [3, 3]}),
+)
+
+
+@pytest.fixture
+def emulated(tmp_path: Path) -> tuple[Path, Path]:
+    """Return two emulated runs: another folder and program name, and one function is dearer."""
+    kwargs: dict[str, Any] = {
+        "how": {"PAPI_TOT_INS": "emulated"}, "component": {"PAPI_TOT_INS": "emulated"},
+    }  # fmt: skip
+    a = repeated_run(tmp_path, "a", {"PAPI_TOT_INS": [999_003] * 2}, lines=LINES, **kwargs)
+    dearer = [("new", *line[1:2], line[2].replace("old", "new"), *line[3:]) for line in LINES]
+    dearer[0] = (*dearer[0][:4], {"PAPI_TOT_INS": [950_000, 950_000]})
+    dearer.append(("new", "added", "/src/new/hot.c", 70, {"PAPI_TOT_INS": [50_000, 50_000]}))
+    b = repeated_run(tmp_path, "b", {"PAPI_TOT_INS": [1_099_003] * 2}, lines=dearer, **kwargs)
+    return a, b
+
+
+@pytest.mark.parametrize(
+    ("per", "names"),
+    [
+        ("function", {"hot": "worse", "added": "worse", "same": ""}),
+        ("line", {"hot": "worse", "added": "worse", "same": ""}),
+    ],
+)
+def test_places_in_the_source(emulated: tuple[Path, Path], per: str, names: dict[str, str]) -> None:
+    found = compared(*emulated, per=per)
+    assert {one.place[1]: one.verdict for one in found.places} == names
+    assert found.small == 1
+    added = next(one for one in found.places if one.place[1] == "added")
+    assert (added.before, added.change) == (0, None)
+
+
+def test_files_match_by_the_end_of_their_paths(emulated: tuple[Path, Path]) -> None:
+    found = compared(*emulated, per="file")
+    assert [(one.place[2], one.before, one.after) for one in found.places] == [
+        ("hot.c", 999_003, 1_099_003)
+    ]
+
+
+@pytest.mark.parametrize("per", ["process", "thread", "rank"])
+def test_tasks_match_by_name_and_order(tmp_path: Path, per: str) -> None:
+    def run(label: str, second: float) -> Path:
+        kind = "thread" if per == "thread" else "process"
+        return repeated_run(
+            tmp_path, label, {"task-clock": times(2)},
+            tasks=[(kind, "worker", 0, {"task-clock": times()}),
+                   (kind, "worker", 1, {"task-clock": times(second)})],
+        )  # fmt: skip
+
+    found = compared(run("a", 1), run("b", 1.3), per=per)
+    said = [(one.place[1], one.place[3], one.verdict) for one in found.places]
+    first, second = (0, 1) if per == "rank" else (1, 2)
+    name = "rank" if per == "rank" else "worker"
+    assert said == [(name, second, "worse"), (name, first, "")]
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    for name, factor in (("before", 1.0), ("after", 1.1)):
+        repeated_run(tmp_path, name, {"wall time": times(factor), "context-switches": times(2)})
+
+
+@pytest.mark.parametrize(
+    ("limits", "status"),
+    [
+        ([], 0), (["5%"], 3), (["20%"], 0), (["wall time=5"], 3), (["WALL TIME=20%"], 0),
+        (["wall time=20%,5%"], 0), (["wall time=5%", "30%"], 3),
+        (["context-switches=+5%"], 0), (["wall time=-5%"], 0),
+    ],
+)  # fmt: skip
+@pytest.mark.usefixtures("pair")
+def test_limits_decide_the_status(limits: list[str], status: int) -> None:
+    words = [word for limit in limits for word in ("--fail-on", limit)]
+    assert main(["compare", "before", "after", *words]) == status
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (["before"], 2, "needs a baseline and another run"),
+        (["before", "none"], 1, "there is no run of that name here"),
+        (["before", "before,"], 2, "a name is missing"),
+        (["before", "after,after"], 2, "named twice"),
+        (["before", "after", "-e", "cycles"], 2, "no run has such a metric"),
+        (["before", "after", "--fail-on", "much"], 2, "not a percentage"),
+        (["before", "after", "--fail-on", "=5%"], 2, "a metric is missing"),
+        (["before", "after", "--fail-on", "context-switches=5%"], 2, "context-switches=+5% (more"),
+        (["before", "after", "--at-least", "-1"], 2, "not a percentage"),
+        (["before", "after", "--at-least", "nan"], 2, "not a percentage"),
+        (["before", "after", "--top", "3"], 2, "with --per"),
+        (["before", "once", "--fail-on", "5%"], 1, "can be judged: one repetition only"),
+        (["before", "once", "--fail-on", "wall time=5%"], 1, "wall time cannot be judged"),
+    ],
+)  # fmt: skip
+@pytest.mark.usefixtures("pair")
+def test_mistakes_are_one_line(
+    words: list[str], status: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    repeated_run(tmp_path, "once", {"wall time": times()[:1]})
+    assert main(["compare", *words]) == status
+    told = capsys.readouterr()
+    assert (told.out, told.err.count("\n")) == ("", 1)
+    assert said in told.err
+
+
+@pytest.mark.usefixtures("pair")
+def test_text_and_json_say_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "before", "after"]) == 0
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= 80
+    assert "10 % slower, sure to >99.9 %: wall time +" in text
+    assert main(["compare", "before", "after", "--json", "--fail-on", "5%"]) == 3
+    told = json.loads(capsys.readouterr().out)
+    wall, switches = told["comparisons"][0]["metrics"]
+    assert (wall["metric"], wall["verdict"], wall["sure"]) == ("wall time", "worse", True)
+    assert wall["low"] < 0.1 < wall["high"]
+    assert (switches["verdict"], switches["change"]) == ("", pytest.approx(0))
+    assert [one["metric"] for one in told["breaches"]] == ["wall time"]
+
+
+@pytest.mark.usefixtures("pair")
+def test_output_goes_to_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "before", "after", "-o", "out.json"]) == 0
+    assert json.loads((tmp_path / "out.json").read_text())["baseline"]["executions"] == 10
+    assert capsys.readouterr().out == ""
+
+
+def test_names_with_commas_are_found_first(tmp_path: Path) -> None:
+    path = repeated_run(tmp_path, "a,b", {"wall time": times()})
+    assert [run.path for run in side(str(path)).runs] == [path]
+
+
+def test_help_shows_how_to_spell_sides() -> None:
+    assert "before1,before2,before3 after1,after2,after3" in parser().format_help()
