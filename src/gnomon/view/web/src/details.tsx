@@ -79,7 +79,6 @@ export function Details(props: Props) {
               <thead>
                 <tr>
                   <th>metric</th>
-                  <th />
                   <th class="number">inclusive</th>
                   <th class="number">%</th>
                   <th class="number">exclusive</th>
@@ -93,15 +92,18 @@ export function Details(props: Props) {
                   const part = (value: number | null) =>
                     value === null || !one.total || !metric.additive ? "" : share(value, one.total);
                   const text = (value: number | null) =>
-                    value === null ? "" : quantity(value, metric.unit);
+                    value === null ? (
+                      ""
+                    ) : (
+                      <>
+                        {quantity(value, metric.unit)} <How how={metric.how} />
+                      </>
+                    );
                   return (
                     <tr key={one.metric} title={describe(metric)}>
                       <td>
                         {metric.name}
                         {metric.formula && <small class="formula">= {metric.formula}</small>}
-                      </td>
-                      <td>
-                        <How how={metric.how} />
                       </td>
                       <td class="number">{text(one.inclusive)}</td>
                       <td class="number dim">{part(one.inclusive)}</td>

@@ -66,7 +66,7 @@ class ValueMarker extends GutterMarker {
 
   override toDOM(): HTMLElement {
     const box = document.createElement("span");
-    box.className = "line-value";
+    box.className = this.mark.text === "0" ? "line-value is-zero" : "line-value";
     box.title = this.mark.hint;
     box.style.setProperty("--heat", `${Math.round(100 * this.mark.heat)}%`);
     box.append(this.mark.text);

@@ -150,7 +150,10 @@ function MetricList(props: OneProps) {
                   title={describe(one)}
                   onClick={() => ask({ metric: one.name })}
                 >
-                  <span class="metric-name">{one.name}</span>
+                  <span class="metric-name">
+                    {one.name}
+                    {isOfEmulation(run, one) && <small> of the emulation</small>}
+                  </span>
                   <span class={value === null ? "number is-missing" : "number"}>
                     {value === null ? "·" : quantity(value, one.unit)}
                   </span>
@@ -170,6 +173,11 @@ function MetricList(props: OneProps) {
       </footer>
     </section>
   );
+}
+
+/** A time that the emulation took says nothing of the program. */
+function isOfEmulation(run: Sight["run"], metric: Metric): boolean {
+  return run.isEmulated && metric.unit === "ns" && metric.component === "" && metric.formula === "";
 }
 
 /** The baseline's values of its whole run, by name; where this run's whole is looked at. */
@@ -242,9 +250,9 @@ function One(props: OneProps) {
                 title={(location) => names[value.location.indexOf(location)] ?? `place ${location}`}
                 onPlace={(location) => setLit(value.location.indexOf(location))}
               />
-              <section class="figure">
+              {values.length > 1 && <section class="figure">
                 <h3>
-                  {value.rowNames.length > 1 ? `${value.rows} by ${value.columns}` : `by ${value.columns}`}
+                  {heading(value)}
                   <label class="toggle" title="colours from the least to the most instead of from 0">
                     <input
                       type="checkbox"
@@ -255,7 +263,7 @@ function One(props: OneProps) {
                   </label>
                 </h3>
                 <HeatMap spread={value} values={values} names={names} stretched={stretched} lit={lit} onLit={setLit} />
-              </section>
+              </section>}
               {values.length > 1 && (
                 <section class="figure">
                   <h3>distribution over {number(values.filter((one) => one === one).length)} places</h3>
@@ -285,6 +293,12 @@ function useBaselineSpread({ baseline, by, node, metric }: OneProps): Spread | n
   return loaded.value;
 }
 
+function heading({ rows, columns, rowNames, columnNames }: Spread): string {
+  if (rowNames.length <= 1) return columns ? `by ${columns}` : "by place";
+  if (columnNames.length <= 1 || !columns) return rows ? `by ${rows}` : "by place";
+  return `${rows} by ${columns}`;
+}
+
 function titles(spread: Spread, locations: Sight["locations"]): string[] {
   const known = new Map(locations.map((one) => [one.location, one.title]));
   return Array.from(spread.location, (location) => known.get(location) ?? `place ${location}`);
@@ -302,7 +316,8 @@ interface SummaryProps {
 
 function SummaryLine(props: SummaryProps) {
   const { summary, before, unit, how, title } = props;
-  const cells: [string, number, number, number | undefined][] = [
+  const isOne = summary.places === 1;
+  const all: [string, number, number, number | undefined][] = [
     ["min", summary.min, summary.minLocation, before?.min],
     ["median", summary.median, summary.medianLocation, before?.median],
     ["max", summary.max, summary.maxLocation, before?.max],
@@ -310,11 +325,12 @@ function SummaryLine(props: SummaryProps) {
     ["total", summary.total, -1, before?.total],
     ["deviation", summary.deviation, -1, before?.deviation],
   ];
+  const cells = isOne ? all.filter(([name]) => name === "total") : all;
   return (
     <dl class="summary">
       {cells.map(([name, value, location, was]) => (
         <div key={name}>
-          <dt>{name}</dt>
+          <dt>{isOne ? title(summary.minLocation) : name}</dt>
           <dd>
             {quantity(value, unit)} <How how={how} />
           </dd>

@@ -77,7 +77,7 @@ export function RunPage(sight: Sight) {
         <ul class="holdings">
           {run.capabilities.map((capability) => (
             <li key={capability.kind}>
-              <b>{capability.title}</b> {number(capability.regions)} regions
+              <b>{capability.title}</b> {number(capability.regions)} {capability.regions === 1 ? "region" : "regions"}
             </li>
           ))}
           <li>

@@ -9,9 +9,10 @@ import { base, quantity, share } from "./format";
 import { How, signOf } from "./how";
 import { Menu } from "./menu";
 import { describe, type Shown } from "./metric-list";
-import { css, sequential } from "./palette";
+import { themed } from "./palette";
 import { ask, usePlace } from "./place";
 import type { Sight } from "./sight";
+import { useTheme } from "./theme";
 import type { Tree } from "./tree-model";
 
 interface Props extends Sight {
@@ -189,6 +190,7 @@ function NoText(props: Props & { source: Source; again: () => void }) {
 
 function Text(props: Props & { source: Source }) {
   const { run, source, tree, shown, line, location } = props;
+  const theme = useTheme();
   const place = useRef<HTMLDivElement>(null);
   const [editor, setEditor] = useState<SourceEditor | null>(null);
   const columns = useMemo(() => {
@@ -209,7 +211,7 @@ function Text(props: Props & { source: Source }) {
       editor?.light(at);
     },
     enter(at) {
-      const node = tree ? nodeOf(tree, source.file, at) : -1;
+      const node = tree ? tree.at(source.file, at) : -1;
       if (!tree || node < 0) return;
       tree.reveal(node);
       ask({ node, line: at, q: null });
@@ -252,7 +254,7 @@ function Text(props: Props & { source: Source }) {
             line: at,
             text: quantity(number, metric.unit),
             sign: signOf(metric.how),
-            heat: most > 0 ? number / most : 0,
+            heat: most > 0 ? Math.max(0, number / most) : 0,
             hint: `${metric.name}: ${quantity(number, metric.unit)}${shared} (${metric.how})`,
           },
         ];
@@ -283,7 +285,7 @@ function Text(props: Props & { source: Source }) {
       <div class="source-frame">
         <div class="source-place" ref={place} />
         {editor && (
-          <Overview lines={editor.lines} marks={marks[0] ?? []} line={line} onLine={(at) => act.current.line(at)} />
+          <Overview theme={theme} lines={editor.lines} marks={marks[0] ?? []} line={line} onLine={(at) => act.current.line(at)} />
         )}
       </div>
     </div>
@@ -292,6 +294,7 @@ function Text(props: Props & { source: Source }) {
 
 /** All of the file as a strip: where the hot lines are, whatever part of it is seen. */
 function Overview(props: {
+  theme: string;
   lines: number;
   marks: readonly LineMark[];
   line: number;
@@ -311,9 +314,12 @@ function Overview(props: {
       pen.clearRect(0, 0, width, height);
       const at = (one: number) => ((one - 1) / Math.max(1, lines)) * height;
       for (const mark of [...marks].sort((a, b) => a.heat - b.heat)) {
-        pen.fillStyle = css(sequential(0.25 + 0.75 * Math.sqrt(mark.heat)));
+        if (mark.heat <= 0) continue;
+        pen.globalAlpha = 0.15 + 0.85 * Math.sqrt(mark.heat);
+        pen.fillStyle = themed("--bar-strong");
         pen.fillRect(2, at(mark.line), width - 4, Math.max(2, height / Math.max(1, lines)));
       }
+      pen.globalAlpha = 1;
       if (line > 0) {
         pen.fillStyle = getComputedStyle(box).color;
         pen.fillRect(0, at(line), width, 2);
@@ -323,12 +329,12 @@ function Overview(props: {
     const watch = new ResizeObserver(draw);
     watch.observe(box);
     return () => watch.disconnect();
-  }, [lines, marks, line]);
+  }, [lines, marks, line, props.theme]);
   return (
     <canvas
       ref={canvas}
       class="overview"
-      title="the whole file: bright where most is"
+      title="the whole file: strong where most is"
       onClick={(event) => {
         const box = event.currentTarget.getBoundingClientRect();
         const at = Math.ceil(((event.clientY - box.top) / box.height) * lines);
@@ -338,17 +344,4 @@ function Overview(props: {
       }}
     />
   );
-}
-
-/** The node of a line: the line's own, else the last function that begins above it. */
-function nodeOf(tree: Tree, file: string, line: number): number {
-  const wanted = tree.data.strings.indexOf(file);
-  let above = -1;
-  for (let node = 0; node < tree.n; node++) {
-    if (tree.data.file[node] !== wanted) continue;
-    const at = tree.data.line[node]!;
-    if (at === line) return node;
-    if (at < line && at > 0 && (above < 0 || at > tree.data.line[above]!)) above = node;
-  }
-  return above;
 }

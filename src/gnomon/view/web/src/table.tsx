@@ -75,12 +75,14 @@ function TablePane(props: PaneProps) {
     return wanted.flatMap((one) => all.find((column) => column.name === one) ?? []);
   }, [every.value, asked["shown"]]);
 
+  // Most of the first metric comes first, until somebody asks otherwise.
+  const first = columns.find((column) => column.metric >= 0);
   const wanted: TableWanted = {
     name,
     location,
     filter: filter || undefined,
-    sort: asked["tsort"],
-    order: asked["torder"] === "up" ? "ascending" : asked["torder"] === "down" ? "descending" : undefined,
+    sort: asked["tsort"] ?? first?.name,
+    order: asked["tsort"] && asked["torder"] === "up" ? "ascending" : asked["tsort"] || first ? "descending" : undefined,
     columns: asked["shown"] ? columns.map((column) => column.name).join(",") : undefined,
   };
   if (every.error) return <p class="trouble">{every.error}</p>;
@@ -244,10 +246,12 @@ function Grid({ run, wanted, columns, every }: GridProps) {
 
   const rowOf = (at: number) => pages.current.get(Math.floor(at / PAGE))?.rows[at % PAGE];
   const sourceOf = (at: number) => pages.current.get(Math.floor(at / PAGE))?.sources[at % PAGE] ?? null;
+  const sortedBy = wanted.sort ?? "";
+  const isDown = wanted.order === "descending";
   const sort = (name: string) => {
-    const isSame = asked["tsort"] === name;
+    const isSame = sortedBy === name;
     const isText = shown.find((one) => one.name === name)?.type === "text";
-    const down = isSame ? asked["torder"] !== "down" : !isText;
+    const down = isSame ? !isDown : !isText;
     ask({ tsort: name, torder: down ? "down" : "up" });
   };
   const arrange = (names: readonly string[]) => ask({ shown: names.join("|") || null });
@@ -340,7 +344,7 @@ function Grid({ run, wanted, columns, every }: GridProps) {
                 key={one.name}
                 column={one}
                 isChosen={at === column}
-                sorted={asked["tsort"] === one.name ? (asked["torder"] === "up" ? "▲" : "▼") : ""}
+                sorted={sortedBy === one.name ? (isDown ? "▼" : "▲") : ""}
                 onSort={() => {
                   setColumn(at);
                   sort(one.name);

@@ -11,6 +11,8 @@ export interface Rows {
   readonly depths: Uint16Array;
 }
 
+/** Less than this of a node in its largest child: the node is the place to look at. */
+const MOST_OF_IT = 0.35;
 const MATCH = 1;
 const ABOVE = 2;
 const BELOW = 4;
@@ -212,9 +214,23 @@ export class Tree {
     for (;;) {
       this.set(at, true);
       const most = this.children(at)[0];
-      if (most === undefined || !(values[most] >= 0.5 * values[at])) return at;
+      if (most === undefined || !(values[most] >= MOST_OF_IT * values[at])) return at;
       at = most;
     }
+  }
+
+  /** The node of a line: the line's own, else the last that begins above it; -1 for none. */
+  at(file: string, line: number): number {
+    const wanted = this.data.strings.indexOf(file);
+    let above = -1;
+    for (let node = 0; wanted >= 0 && node < this.n; node++) {
+      if (this.data.file[node] !== wanted) continue;
+      const begin = this.data.line[node];
+      if (begin === line && line > 0) return node;
+      if (begin < line && (above < 0 || begin > this.data.line[above])) above = node;
+      if (line === 0 && above < 0) above = node;
+    }
+    return above;
   }
 
   /** The rows to be seen, from top to bottom. */

@@ -14,6 +14,8 @@ export interface ColumnValues extends Shown {
   readonly how: string;
   /** In the order of the tree's nodes. */
   readonly values: Float64Array;
+  /** What all of the run has, whatever part of it a node has. */
+  readonly total: number;
   /** The baseline's, likewise. */
   readonly before: Float64Array | null;
 }
@@ -41,7 +43,6 @@ export function TreeTable(props: Props) {
   const { tree, rows, columns, selected } = props;
   const at = rows.nodes.indexOf(selected);
   const hasCalls = anyCalls(tree);
-  const totals = columns.map((column) => tree.total(column.values));
 
   const move = (to: number) => {
     if (rows.nodes.length === 0) return;
@@ -108,9 +109,9 @@ export function TreeTable(props: Props) {
     event.stopPropagation();
   };
 
-  const widths = columns.map((column) => (column.before || column.metric.additive ? 168 : 122));
-  const grid = `minmax(220px, 1fr) ${hasCalls ? "72px " : ""}${widths.map((width) => `${width}px`).join(" ")}`;
-  const least = 220 + (hasCalls ? 72 : 0) + widths.reduce((sum, width) => sum + width, 0);
+  const widths = columns.map((column) => (column.before || column.metric.additive ? 156 : 122));
+  const grid = `minmax(190px, 1fr) ${hasCalls ? "72px " : ""}${widths.map((width) => `${width}px`).join(" ")}`;
+  const least = 190 + (hasCalls ? 72 : 0) + widths.reduce((sum, width) => sum + width, 0);
 
   const title = (key: string, label: preact.ComponentChildren, hint: string, kind: string) => (
     <span
@@ -207,7 +208,7 @@ export function TreeTable(props: Props) {
               <span class={`name-text kind-${kind}`} title={`${kind} ${tree.name(node)}`}>
                 {tree.name(node) || "(no name)"}
               </span>
-              {file && kind !== "file" && (
+              {file && kind !== "file" && kind !== "line" && (
                 <span class="where" title={`${file}${line ? `:${line}` : ""}`}>
                   {base(file)}
                   {line > 0 && `:${line}`}
@@ -219,8 +220,8 @@ export function TreeTable(props: Props) {
                 {Number.isNaN(tree.data.calls[node]!) ? "" : quantity(tree.data.calls[node]!, "")}
               </span>
             )}
-            {columns.map((column, k) => (
-              <Cell key={keyOf(column)} column={column} node={node} total={totals[k]!} />
+            {columns.map((column) => (
+              <Cell key={keyOf(column)} column={column} node={node} />
             ))}
           </div>
         );
@@ -229,8 +230,9 @@ export function TreeTable(props: Props) {
   );
 }
 
-function Cell({ column, node, total }: { column: ColumnValues; node: number; total: number }) {
+function Cell({ column, node }: { column: ColumnValues; node: number }) {
   const value = column.values[node]!;
+  const total = column.total;
   if (Number.isNaN(value)) {
     return (
       <span class="cell number is-missing" role="gridcell">
@@ -240,7 +242,7 @@ function Cell({ column, node, total }: { column: ColumnValues; node: number; tot
   }
   const part = column.metric.additive && total > 0 ? value / total : 0;
   return (
-    <span class="cell number" role="gridcell">
+    <span class={value === 0 ? "cell number is-zero" : "cell number"} role="gridcell">
       <span class="value">{quantity(value, column.unit)}</span>
       <How how={column.how} />
       {column.before ? (

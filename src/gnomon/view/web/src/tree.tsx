@@ -69,6 +69,7 @@ export function TreeView(sight: Sight) {
                 unit: values.value![at]!.unit,
                 how: values.value![at]!.how,
                 values: values.value![at]![one.part],
+                total: tree.value!.total(values.value![at]!.inclusive),
                 before: against?.[at] ?? null,
               }))}
             />
@@ -146,7 +147,7 @@ function TreePane(props: PaneProps) {
     tree.sort(sortBy, descending);
     return {};
   }, [tree, sortBy, descending]);
-  const total = useMemo(() => tree.total(main.values), [tree, main.values]);
+  const total = main.total;
   const typed = asked["q"] ?? "";
   const filter = useMemo(() => Filter.of(typed), [typed]);
   const matches = useMemo(
@@ -170,13 +171,16 @@ function TreePane(props: PaneProps) {
 
   useEffect(() => {
     // The way to where most of it is, for whom comes without a place in mind.
+    const named = asked["file"] ? tree.at(asked["file"], Number(asked["line"] ?? 0)) : -1;
     if (selected >= 0) {
       tree.reveal(selected);
+    } else if (named >= 0) {
+      tree.reveal(named);
+      ask({ node: named });
     } else {
       const root = tree.children(-1)[0];
       if (root !== undefined) {
-        const at = tree.follow(root, main.values);
-        select(withSource(tree, at));
+        select(tree.follow(root, main.values));
       }
     }
     redraw();
@@ -226,10 +230,10 @@ function TreePane(props: PaneProps) {
               type="button"
               class={grouping.by === by ? "is-here" : ""}
               aria-pressed={grouping.by === by}
-              title={`group by ${grouping.title} ([ and ])`}
+              title={`${grouping.title} ([ and ])`}
               onClick={() => regroup(grouping.by)}
             >
-              {grouping.title}
+              {grouping.by}
             </button>
           ))}
         </span>
@@ -352,12 +356,4 @@ function TreePane(props: PaneProps) {
 
 function crumbs(tree: Tree, node: number): string {
   return tree.path(node).map((at) => tree.name(at)).join(" › ");
-}
-
-/** The node, or the first below it that has a place in a source. */
-function withSource(tree: Tree, node: number): number {
-  for (let at = node; at >= 0; at = tree.children(at)[0] ?? -1) {
-    if (tree.file(at) && tree.line(at) > 0) return at === node ? at : node;
-  }
-  return node;
 }
