@@ -2,6 +2,22 @@
 
 from __future__ import annotations
 
-from gnomon.cli.main import gnomon_script, hpmcount, hpmcount_script, main, parser
+from gnomon.cli.main import (
+    gnomon_script,
+    hpmcount,
+    hpmcount_script,
+    main,
+    parser,
+    peekperf,
+    peekperf_script,
+)
 
-__all__ = ["gnomon_script", "hpmcount", "hpmcount_script", "main", "parser"]
+__all__ = [
+    "gnomon_script",
+    "hpmcount",
+    "hpmcount_script",
+    "main",
+    "parser",
+    "peekperf",
+    "peekperf_script",
+]

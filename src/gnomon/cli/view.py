@@ -50,9 +50,7 @@ def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--port", type=int, default=0, metavar="N", help="port to listen on (default: a free one)"
     )
-    p.add_argument(
-        "--no-browser", action="store_true", help="print the address, open no browser"
-    )
+    p.add_argument("--no-browser", action="store_true", help="print the address, open no browser")
     p.add_argument(
         "--sources",
         action="append",

@@ -19,12 +19,12 @@ means. Typed arrays are as `packed` says.
 | `GET /api/runs/ID/values?by=&metric=&location=&statistic=` | typed arrays in the tree's order |
 | `GET /api/runs/ID/spread?by=&node=&metric=&location=` | typed arrays: a node at each place |
 | `GET /api/runs/ID/node?by=&node=&location=` | everything known of a node |
-| `GET /api/runs/ID/table?name=&metrics=&location=&sort=&order=&filter=&columns=&offset=&limit=` | rows |
+| `GET /api/runs/ID/table?name=&metrics=&location=&sort=&order=...` | rows, see `TableWanted` |
 | `GET /api/runs/ID/export?...&format=` | what the table shows, all of it, as a file: csv or json |
 | `GET /api/runs/ID/source?file=&choice=` | a source file that the run names |
 | `POST /api/runs/ID/sources {directory}` | looks for missing sources in one more directory |
 | `GET /api/runs/ID/lines?file=&metrics=&location=` | values of each line of a source file |
-| `GET /api/compare?a=&b=&per=` | what `gnomon compare A B --json` says |
+| `GET /api/compare?a=&b=&per=&metric=` | what `gnomon compare A B --json` says |
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ from starlette.routing import Route
 from gnomon import __version__
 from gnomon.errors import GnomonError, UsageError
 from gnomon.metrics import directions
-from gnomon.view import details, groupings, sheet, sources, spread
+from gnomon.view import asking, details, groupings, sheet, sources, spread
+from gnomon.view.asking import Asked
+from gnomon.view.columns import Ints
 from gnomon.view.opened import Opened
 from gnomon.view.packed import pack
 from gnomon.view.security import refused
 from gnomon.view.session import Entry, Session, listing
 from gnomon.view.tree import GROUPINGS
 
-_LARGEST = 2**31 - 1
 _ROWS = 200
 _CANNOT_READ = 422
-_Asked = Mapping[str, str]
 
 
 def routes(session: Session) -> list[Route]:
@@ -98,7 +98,7 @@ def _sentence(error: Exception) -> str:
     return str(error).encode(errors="backslashreplace").decode()
 
 
-def _plain(answer: Callable[[_Asked], Response]) -> Callable[[Request], Any]:
+def _plain(answer: Callable[[Asked], Response]) -> Callable[[Request], Any]:
     async def handle(request: Request) -> Response:
         asked = dict(request.query_params)
         return await run_in_threadpool(_answered, lambda: answer(asked))
@@ -107,14 +107,12 @@ def _plain(answer: Callable[[_Asked], Response]) -> Callable[[Request], Any]:
 
 
 def _of_run(
-    session: Session, answer: Callable[[Opened, _Asked], Response]
+    session: Session, answer: Callable[[Opened, Asked], Response]
 ) -> Callable[[Request], Any]:
     async def handle(request: Request) -> Response:
         asked = dict(request.query_params)
         number = request.path_params["id"]
-        return await run_in_threadpool(
-            _answered, lambda: answer(session.run(number), asked)
-        )
+        return await run_in_threadpool(_answered, lambda: answer(session.run(number), asked))
 
     return handle
 
@@ -133,37 +131,6 @@ def _posted(answer: Callable[[Mapping[str, Any], str], Response]) -> Callable[[R
     return handle
 
 
-def _integer(asked: _Asked, name: str, default: int | None = None) -> int:
-    text = asked.get(name)
-    if text is None or text == "":
-        if default is None:
-            raise UsageError(f"'{name}' is missing")
-        return default
-    if not text.removeprefix("-").isascii() or not text.removeprefix("-").isdigit():
-        raise UsageError(f"{name}={text[:40]!a} is no whole number")
-    if len(text) > 11 or abs(int(text)) > _LARGEST:
-        raise UsageError(f"{name}={text[:40]!a} is too large")
-    return int(text)
-
-
-def _integers(asked: _Asked, name: str) -> list[int]:
-    return [_integer({name: one}, name) for one in asked.get(name, "").split(",") if one]
-
-
-def _strings(body: Mapping[str, Any], name: str) -> list[str]:
-    found = body.get(name)
-    if not isinstance(found, list) or not all(isinstance(one, str) for one in found) or not found:
-        raise UsageError(f"'{name}' is no list of texts")
-    return found
-
-
-def _text(body: Mapping[str, Any], name: str) -> str:
-    found = body.get(name)
-    if not isinstance(found, str):
-        raise UsageError(f"'{name}' is no text")
-    return found
-
-
 class _Api:
     """The answers; each is called with what was asked, in a thread of its own."""
 
@@ -172,7 +139,7 @@ class _Api:
 
     # --- what is open -----------------------------------------------------------------------------
 
-    def state(self, _: _Asked) -> Response:
+    def state(self, _: Asked) -> Response:
         found = listing(".")
         return as_json(
             {
@@ -186,7 +153,7 @@ class _Api:
             }
         )
 
-    def folder(self, asked: _Asked) -> Response:
+    def folder(self, asked: Asked) -> Response:
         found = listing(asked.get("path", "."))
         return as_json(
             {
@@ -200,7 +167,7 @@ class _Api:
     def open(self, body: Mapping[str, Any], _: str) -> Response:
         opened = []
         problems = []
-        paths = _strings(body, "paths")
+        paths = asking.strings(body, "paths")
         if body.get("combine") is True:
             opened = self._session.open(paths, combined=True)
         else:
@@ -212,15 +179,15 @@ class _Api:
         return as_json({"runs": [_title(one) for one in opened], "problems": problems})
 
     def combine(self, body: Mapping[str, Any], _: str) -> Response:
-        return as_json(_title(self._session.combine(_strings(body, "ids"))))
+        return as_json(_title(self._session.combine(asking.strings(body, "ids"))))
 
     def close(self, body: Mapping[str, Any], _: str) -> Response:
-        self._session.close(_text(body, "id"))
+        self._session.close(asking.text(body, "id"))
         return self.state({})
 
     # --- one run ----------------------------------------------------------------------------------
 
-    def run(self, opened: Opened, _: _Asked) -> Response:
+    def run(self, opened: Opened, _: Asked) -> Response:
         data, head = opened.data, opened.data.head
         kinds = data.regions.kind[data.regions.number >= 0]
         names, counts = np.unique(kinds.astype(str), return_counts=True)
@@ -259,7 +226,7 @@ class _Api:
             }
         )
 
-    def metrics(self, opened: Opened, _: _Asked) -> Response:
+    def metrics(self, opened: Opened, _: Asked) -> Response:
         known = opened.known()
         return as_json(
             [
@@ -276,13 +243,13 @@ class _Api:
             ]
         )
 
-    def locations(self, opened: Opened, _: _Asked) -> Response:
+    def locations(self, opened: Opened, _: Asked) -> Response:
         return as_json([one._asdict() for one in opened.data.locations])
 
-    def tables(self, _: Opened, __: _Asked) -> Response:
+    def tables(self, _: Opened, __: Asked) -> Response:
         return as_json([{"name": name, "title": title} for name, title in sheet.TABLES.items()])
 
-    def tree(self, opened: Opened, asked: _Asked) -> Response:
+    def tree(self, opened: Opened, asked: Asked) -> Response:
         tree = opened.tree(asked.get("by", "region"))
         header = {
             "n": tree.n, "by": tree.by, "strings": tree.strings, "kinds": tree.kinds,
@@ -294,11 +261,11 @@ class _Api:
         arrays["location"] = _numbers(locations, arrays["location"])
         return _packed(header, {**arrays, "calls": opened.calls(tree.by)})
 
-    def values(self, opened: Opened, asked: _Asked) -> Response:
-        metric = opened.metric(_integer(asked, "metric"))
+    def values(self, opened: Opened, asked: Asked) -> Response:
+        metric = opened.metric(asking.integer(asked, "metric"))
         found = opened.values(
             asked.get("by", "region"), metric.metric,
-            opened.location(_integer(asked, "location", -1)), asked.get("statistic", "total"),
+            opened.location(asking.integer(asked, "location", -1)), asked.get("statistic", "total"),
         )  # fmt: skip
         header = {
             "n": len(found.inclusive), "metric": metric.metric, "unit": metric.unit,
@@ -306,12 +273,12 @@ class _Api:
         }  # fmt: skip
         return _packed(header, found._asdict())
 
-    def spread(self, opened: Opened, asked: _Asked) -> Response:
-        metric = opened.metric(_integer(asked, "metric"))
+    def spread(self, opened: Opened, asked: Asked) -> Response:
+        metric = opened.metric(asking.integer(asked, "metric"))
         tree = opened.tree(asked.get("by", "region"))
         found = spread.of_node(
-            opened.data, tree, metric, opened.rows(metric.metric), _integer(asked, "node", 0),
-            opened.location(_integer(asked, "location", -1)),
+            opened.data, tree, metric, opened.rows(metric.metric), asking.integer(asked, "node", 0),
+            opened.location(asking.integer(asked, "location", -1)),
         )  # fmt: skip
         header = {
             "n": len(found.location), "unit": metric.unit, "how": metric.how,
@@ -323,23 +290,25 @@ class _Api:
             },
         }  # fmt: skip
         locations = np.array([one.location for one in opened.data.locations], dtype=np.int32)
-        arrays = {name: getattr(found, name) for name in ("row", "column", "inclusive", "exclusive")}
+        arrays = {
+            name: getattr(found, name) for name in ("row", "column", "inclusive", "exclusive")
+        }
         return _packed(header, {"location": _numbers(locations, found.location), **arrays})
 
-    def node(self, opened: Opened, asked: _Asked) -> Response:
-        location = opened.location(_integer(asked, "location", -1))
+    def node(self, opened: Opened, asked: Asked) -> Response:
+        location = opened.location(asking.integer(asked, "location", -1))
         by = asked.get("by", "region")
-        return as_json(details.node(opened, by, _integer(asked, "node"), location))
+        return as_json(details.node(opened, by, asking.integer(asked, "node"), location))
 
     # --- tables -----------------------------------------------------------------------------------
 
-    def table(self, opened: Opened, asked: _Asked) -> Response:
+    def table(self, opened: Opened, asked: Asked) -> Response:
         wanted = _wanted(opened, asked)
         found = sheet.sheet(opened, wanted)
-        offset, limit = _integer(asked, "offset", 0), _integer(asked, "limit", _ROWS)
+        offset, limit = asking.integer(asked, "offset", 0), asking.integer(asked, "limit", _ROWS)
         return as_json(sheet.page(wanted.name, found, offset, limit))
 
-    def export(self, opened: Opened, asked: _Asked) -> Response:
+    def export(self, opened: Opened, asked: Asked) -> Response:
         kinds = {"csv": (sheet.as_csv, "text/csv"), "json": (sheet.as_json, "application/json")}
         kind = asked.get("format", "csv")
         if kind not in kinds:
@@ -355,7 +324,7 @@ class _Api:
 
     # --- sources ----------------------------------------------------------------------------------
 
-    def source(self, opened: Opened, asked: _Asked) -> Response:
+    def source(self, opened: Opened, asked: Asked) -> Response:
         found = sources.find(
             asked.get("file", ""), opened.source_files(), opened.data.head, self._session.folders,
             asked.get("choice", ""),
@@ -364,45 +333,43 @@ class _Api:
 
     def add_sources(self, body: Mapping[str, Any], number: str) -> Response:
         opened = self._session.run(number)
-        self._session.folders.add(_text(body, "directory"))
-        found = [
-            file for file in opened.source_files() if self._session.folders.candidates(file)
-        ]
+        self._session.folders.add(asking.text(body, "directory"))
+        found = [file for file in opened.source_files() if self._session.folders.candidates(file)]
         return as_json({"sourceFolders": self._session.folders.names(), "found": found})
 
-    def lines(self, opened: Opened, asked: _Asked) -> Response:
-        metrics = _integers(asked, "metrics") or [opened.first_metric()]
-        location = opened.location(_integer(asked, "location", -1))
+    def lines(self, opened: Opened, asked: Asked) -> Response:
+        metrics = asking.integers(asked, "metrics") or [opened.first_metric()]
+        location = opened.location(asking.integer(asked, "location", -1))
         return as_json(details.lines(opened, asked.get("file", ""), metrics, location))
 
     # --- several runs -----------------------------------------------------------------------------
 
-    def compare(self, asked: _Asked) -> Response:
+    def compare(self, asked: Asked) -> Response:
         from gnomon.view.comparing import compared
 
         one, other = (self._session.run(asked.get(name, "")) for name in ("a", "b"))
-        return as_json(_finite(compared(one, other, asked.get("per", ""))))
+        return as_json(_finite(compared(one, other, asked.get("per", ""), asked.get("metric", ""))))
 
 
 def _packed(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Response:
     return Response(pack(header, arrays), media_type="application/octet-stream")
 
 
-def _numbers(known: Any, positions: Any) -> Any:
+def _numbers(known: Ints, positions: Ints) -> Ints:
     """Return the run's own numbers of positions, -1 for none."""
     if not len(known):
         return positions
     return np.where(positions >= 0, known[positions], -1).astype(np.int32)
 
 
-def _wanted(opened: Opened, asked: _Asked) -> sheet.Wanted:
-    metrics = tuple(opened.metric(one).metric for one in _integers(asked, "metrics"))
+def _wanted(opened: Opened, asked: Asked) -> sheet.Wanted:
+    metrics = tuple(opened.metric(one).metric for one in asking.integers(asked, "metrics"))
     order = asked.get("order", "descending")
     if order not in ("ascending", "descending"):
         raise UsageError(f"order {order[:40]!a}: there are ascending and descending")
     return sheet.Wanted(
         asked.get("name", "functions"), metrics if "metrics" in asked else None,
-        opened.location(_integer(asked, "location", -1)), asked.get("sort", ""),
+        opened.location(asking.integer(asked, "location", -1)), asked.get("sort", ""),
         order == "descending", asked.get("filter", "")[:1000],
         tuple(one for one in asked.get("columns", "").split(",") if one),
     )  # fmt: skip
@@ -455,7 +422,7 @@ def _group(component: str, *, derived: bool) -> str:
     return "derived metrics" if derived else component or "times"
 
 
-def _finite(content: Any) -> Any:
+def _finite(content: object) -> object:
     """Return JSON without the numbers that JSON does not have."""
     if isinstance(content, float):
         return content if np.isfinite(content) else None

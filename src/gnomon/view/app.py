@@ -23,7 +23,8 @@ HOST = "127.0.0.1"
 STATIC = Path(__file__).with_name("static")
 _TYPES = {
     ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".woff2": "font/woff2",
-    ".woff": "font/woff", ".png": "image/png", ".map": "application/json", ".wasm": "application/wasm",
+    ".woff": "font/woff", ".png": "image/png", ".map": "application/json",
+    ".wasm": "application/wasm",
 }  # fmt: skip
 # Names of built files have a digest of their content in them.
 _FOREVER = "private, max-age=31536000, immutable"
@@ -44,7 +45,9 @@ def application(session: Session, token: str) -> ASGIApp:
     """
     page = STATIC / "index.html"
     if not page.is_file():
-        raise ViewError(f"{page}: the page is missing; install Gnomon again, or build it with make build")
+        raise ViewError(
+            f"{page}: the page is missing; install Gnomon again, or build it with make build"
+        )
     text = page.read_text(encoding="utf-8")
     files = {
         file.relative_to(STATIC).as_posix(): file for file in STATIC.rglob("*") if file.is_file()

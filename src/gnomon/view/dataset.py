@@ -1,4 +1,4 @@
-"""What is small of an open run: locations, regions, paths, metrics, checked once for all who ask."""
+"""What is small of an open run, checked once for all: locations, regions, paths, metrics."""
 
 from __future__ import annotations
 
@@ -7,15 +7,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from gnomon.errors import RunDirectoryError
 from gnomon.view import forest
+from gnomon.view.columns import Cells, Ints, Texts
 from gnomon.view.database import Tables
-
-Ints = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
-Texts = npt.NDArray[np.object_]
 
 _DAMAGED = "; restore it from a copy, or measure again"
 # Deeper than any machine is made of; what is deeper goes in circles or is made up.
@@ -119,12 +115,15 @@ class Dataset:
             raise RunDirectoryError(
                 f"{self.name}: its locations are nested more than {_DEPTH_LIMIT} deep{_DAMAGED}"
             )
-        titles = [_title(*row[2:]) for row in rows]
-        return tuple(
-            Location(row[0], -1 if row[1] is None else row[1], *row[2:], titles[at])
+        found = [
+            Location._make((rows[at][0], int(parent[at]), *rows[at][2:], _title(*rows[at][2:])))
             for at in order.tolist()
-            for row in (rows[at],)
-        )
+        ]
+        commands = [at for at, one in enumerate(found) if one.kind == "command" and one.rank < 0]
+        for order_of, place in enumerate(commands, start=1) if len(commands) > 1 else ():
+            title = f"execution {order_of} of {len(commands)}: {found[place].name}"
+            found[place] = found[place]._replace(title=title)
+        return tuple(found)
 
     @cached_property
     def location_at(self) -> dict[int, int]:
@@ -224,13 +223,11 @@ class Dataset:
         for at, level in enumerate(by_level):
             depth[level] = at
         if np.any(depth < 0):
-            raise RunDirectoryError(
-                f"{self.name}: one of its {what} is its own ancestor{_DAMAGED}"
-            )
+            raise RunDirectoryError(f"{self.name}: one of its {what} is its own ancestor{_DAMAGED}")
         return above, order.astype(np.int32), depth
 
 
-def positions(known: Ints, wanted: npt.NDArray[Any]) -> Ints:
+def positions(known: Ints, wanted: Cells) -> Ints:
     """Return where each wanted number stands among the known ones, -1 where it does not."""
     if not len(known):
         return np.full(len(wanted), -1, dtype=np.int32)

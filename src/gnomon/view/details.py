@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gnomon.errors import UsageError
+from gnomon.view.columns import Floats, Longs
 from gnomon.view.opened import Opened
 from gnomon.view.tree import Tree
 
@@ -129,7 +130,7 @@ def lines(opened: Opened, file: str, metrics: list[int], location: int) -> dict[
     return {"file": file, "lines": found.tolist(), "metrics": columns}
 
 
-def _by_line(values: Any, where: Any, n: int, is_derived: bool) -> list[float | None]:
+def _by_line(values: Floats, where: Longs, n: int, is_derived: bool) -> list[float | None]:
     known = ~np.isnan(values)
     count = np.bincount(where[known], minlength=n)
     sums = np.bincount(where[known], weights=values[known], minlength=n)

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-Ints = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
+from gnomon.view.columns import Flags, Floats, Ints
 
 
 def levels(parent: Ints) -> list[Ints]:
@@ -67,6 +65,8 @@ def preorder(parent: Ints) -> tuple[Ints, Ints]:
 def filled_from_children(values: Floats, parent: Ints) -> Floats:
     """Return values where each NaN is the sum of its children's, NaN where none of them has one.
 
+    For places, which are the sum of what is in them; a section need not be that of its parts.
+
     Args:
         values: in an order in which parents stand before their children.
         parent: position of each one's parent, -1 for roots.
@@ -83,7 +83,7 @@ def filled_from_children(values: Floats, parent: Ints) -> Floats:
     return filled
 
 
-def first_of_their_kind(group: Ints, parent: Ints) -> npt.NDArray[np.bool_]:
+def first_of_their_kind(group: Ints, parent: Ints) -> Flags:
     """Return which positions have no ancestor in the same group.
 
     What a recursive function came to with all it called is that of its outermost calls.

@@ -8,7 +8,8 @@ import numpy as np
 
 from gnomon.model.functions import Part, homes
 from gnomon.view import forest
-from gnomon.view.dataset import Dataset, Floats, Ints, positions
+from gnomon.view.columns import Floats, Ints
+from gnomon.view.dataset import Dataset, positions
 from gnomon.view.tree import NO_LINE, NO_SOURCE, UNKNOWN, Builder, Pairs, Tree
 
 _TITLES = {
@@ -75,10 +76,8 @@ class _Named:
         for key, is_part, weight in zip(keys, self.is_part, known, strict=True):
             if is_part:
                 by_part[key] = by_part.get(key, 0.0) + weight
-        found: Mapping[tuple[str, str, str], str] = homes(
-            {Part(*key): weight for key, weight in by_part.items()}
-        )
-        return [found.get(key, key[2]) for key in keys]
+        found = homes({Part(*key): weight for key, weight in by_part.items()})
+        return [found.get(Part(*key), key[2]) for key in keys]
 
     def _alone(self) -> set[tuple[int, str, str, str]]:
         """Return the functions that are one part without a line: they have no node for it."""
@@ -139,9 +138,7 @@ def _below(
         )
         under.append(node)
         return node
-    function = builder.once(
-        ("function", *key), above, "function", name, file=home, module=module
-    )
+    function = builder.once(("function", *key), above, "function", name, file=home, module=module)
     over[0].append(path)
     over[1].append(function)
     node = builder.add(
@@ -278,7 +275,7 @@ class _ByRank:
         data, named = self._data, self._named
         builder = Builder("rank")
         root = named.root(builder)
-        nodes = []
+        nodes: list[int] = []
         for at, one in enumerate(data.locations):
             above = int(data.location_parents[at])
             nodes.append(

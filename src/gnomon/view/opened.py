@@ -10,8 +10,10 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from gnomon.errors import UsageError
+from gnomon.metrics.formula import Formula
 from gnomon.view import groupings, readings, values
-from gnomon.view.dataset import Dataset, Floats, Metric
+from gnomon.view.columns import Floats
+from gnomon.view.dataset import Dataset, Metric
 from gnomon.view.readings import Readings
 from gnomon.view.recomputed import Inputs
 from gnomon.view.tree import GROUPINGS, Tree
@@ -123,7 +125,16 @@ class Opened:
         known = {}
         for one in self.data.metrics:
             below, inside = places.get(one.metric, (False, False))
-            known[one.metric] = Known(bool(below), bool(inside), self._is_recomputed(one))
+            known[one.metric] = Known(bool(below), bool(inside), False)
+        for one in self.data.metrics:
+            formula = self._recomputed(one)
+            if formula is not None:
+                inputs = [known[each.metric] for each in self.inputs.needed(formula)]
+                known[one.metric] = Known(
+                    known[one.metric].has_regions or all(each.has_regions for each in inputs),
+                    known[one.metric].has_locations or all(each.has_locations for each in inputs),
+                    True,
+                )
         return known
 
     def first_metric(self) -> int:
@@ -132,17 +143,18 @@ class Opened:
         with_regions = [number for number, one in known.items() if one.has_regions]
         return next(iter(with_regions or known), -1)
 
-    def _is_recomputed(self, metric: Metric) -> bool:
-        """Return whether a formula gives for the whole program what the run says it came to."""
+    def _recomputed(self, metric: Metric) -> Formula | None:
+        """Return a formula that gives for the whole program what the run says it came to."""
         formula = self.inputs.formula(metric) if metric.is_derived else None
         if formula is None:
-            return False
+            return None
         recorded = self._whole(metric)
         inputs = {one.metric: np.array([self._whole(one)]) for one in self.inputs.needed(formula)}
         (again,) = self.inputs.evaluate(formula, inputs, 1).tolist()
         # Over repetitions the mean of ratios is not the ratio of means, but near it.
         tolerance = 1e-9 if self.data.repetitions == 1 and not self.parts else 0.5
-        return bool(abs(again - recorded) <= tolerance * abs(recorded)) or np.isnan(recorded)
+        is_right = np.isnan(recorded) or abs(again - recorded) <= tolerance * abs(recorded)
+        return formula if is_right else None
 
     def _whole(self, metric: Metric) -> float:
         rows = self.rows(metric.metric)
@@ -203,27 +215,20 @@ class Opened:
     def _values(self, by: str, number: int, location: int, which: str) -> Values:
         metric = self.metric(number)
         tree = self.tree(by)
-        found = values.statistic(
-            self.data, tree, metric, self.rows(number), location, which
-        )
+        found = values.statistic(self.data, tree, metric, self.rows(number), location, which)
         if not self.known()[number].recomputed or which != "total":
             return found
         formula = self.inputs.formula(metric)
         assert formula is not None
         inputs = {
-            one.metric: self.values(by, one.metric, location)
-            for one in self.inputs.needed(formula)
+            one.metric: self.values(by, one.metric, location) for one in self.inputs.needed(formula)
         }
         again = [
-            self.inputs.evaluate(
-                formula, {at: one[column] for at, one in inputs.items()}, tree.n
-            )
+            self.inputs.evaluate(formula, {at: one[column] for at, one in inputs.items()}, tree.n)
             for column in (0, 1)
         ]
         # What the run itself has is what its own report prints.
-        return Values(
-            np.where(np.isnan(found.inclusive), again[0], found.inclusive), again[1]
-        )
+        return Values(np.where(np.isnan(found.inclusive), again[0], found.inclusive), again[1])
 
     def _once(self, key: Hashable, work: Callable[[], T]) -> T:
         with self._lock:

@@ -10,11 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from gnomon.view.dataset import PLACES, Dataset, Floats, Ints, positions
-
-Flags = npt.NDArray[np.bool_]
+from gnomon.view.columns import Flags, Floats, Ints, Longs
+from gnomon.view.dataset import PLACES, Dataset, positions
 
 
 class Readings(NamedTuple):
@@ -34,7 +32,10 @@ class Readings(NamedTuple):
 
     def chosen(self, wanted: Flags) -> Readings:
         """Return some of the rows."""
-        return Readings(*(column[wanted] for column in self))
+        return Readings(
+            self.repetition[wanted], self.location[wanted], self.path[wanted],
+            self.inclusive[wanted], self.exclusive[wanted], self.calls[wanted],
+        )  # fmt: skip
 
     def executions(self) -> int:
         """Return in how many executions of the command there are rows, at least 1."""
@@ -100,13 +101,11 @@ def _who_not_where(data: Dataset, rows: Readings) -> Readings:
     return rows if of_place.all() else rows.chosen(~of_place)
 
 
-def _own(data: Dataset, rows: Readings) -> npt.NDArray[np.int64]:
+def _own(data: Dataset, rows: Readings) -> Longs:
     return rows.path.astype(np.int64) * len(data.locations) + rows.location
 
 
-def _ancestors(
-    data: Dataset, rows: Readings
-) -> list[tuple[Ints, npt.NDArray[np.int64]]]:
+def _ancestors(data: Dataset, rows: Readings) -> list[tuple[Ints, Longs]]:
     """Return for each step upwards the rows' ancestors and their keys with the same path.
 
     Steps in which no ancestor has any rows are left out: most runs then have none at all.

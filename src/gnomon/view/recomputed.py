@@ -12,7 +12,8 @@ import numpy as np
 from gnomon.errors import FormulaError
 from gnomon.metrics.formula import Formula, identifier, parse
 from gnomon.metrics.program import Step
-from gnomon.view.dataset import Dataset, Floats, Metric
+from gnomon.view.columns import Floats
+from gnomon.view.dataset import Dataset, Metric
 
 _TIMES = {
     "wall_seconds": "wall time", "user_seconds": "user time", "system_seconds": "system time",
@@ -94,6 +95,7 @@ def _called(name: str, operands: list[Floats]) -> Floats:
         return np.abs(operands[0])
     if name == "sqrt":
         return np.sqrt(operands[0])
-    reduce = {"max": np.max, "min": np.min, "sum": np.sum}[name]
-    found: Floats = reduce(np.stack(operands), axis=0)
-    return found
+    stacked = np.stack(operands)
+    if name == "sum":
+        return np.asarray(np.sum(stacked, axis=0))
+    return np.asarray((np.max if name == "max" else np.min)(stacked, axis=0))

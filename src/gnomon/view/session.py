@@ -174,7 +174,7 @@ def listing(folder: str) -> Listing:
         RunDirectoryError: it is no folder, or cannot be read.
     """
     path = os.path.abspath(Path(folder or ".").expanduser())  # noqa: PTH100
-    entries = []
+    entries: list[Entry] = []
     truncated = False
     try:
         with os.scandir(path) as found:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gnomon.errors import UsageError
+from gnomon.view.columns import Cells, Longs, Texts
 from gnomon.view.details import plain
 from gnomon.view.opened import Opened
 from gnomon.view.tree import Tree
@@ -67,9 +68,9 @@ class Sheet(NamedTuple):
     """A table's columns and cells, and where each row's source is ("" where there is none)."""
 
     columns: tuple[Column, ...]
-    cells: tuple[Any, ...]
-    files: Any
-    lines: Any
+    cells: tuple[Cells, ...]
+    files: Cells
+    lines: Cells
 
     @property
     def n(self) -> int:
@@ -118,7 +119,7 @@ def _text(whole: Sheet) -> list[str]:
     return [" ".join(row).lower() for row in zip(*columns, strict=True)] or [""] * whole.n
 
 
-def _order(cells: Any, descending: bool) -> Any:
+def _order(cells: Cells, descending: bool) -> Longs:
     """Return the order of a column; what has no value is last either way."""
     if cells.dtype == object:
         order = np.argsort(np.array([str(one).lower() for one in cells]), kind="stable")
@@ -149,7 +150,7 @@ def _whole(opened: Opened, wanted: Wanted) -> Sheet:
     return _of_nodes(opened, tree, np.flatnonzero(chosen), wanted)
 
 
-def _of_nodes(opened: Opened, tree: Tree, nodes: Any, wanted: Wanted) -> Sheet:
+def _of_nodes(opened: Opened, tree: Tree, nodes: Longs, wanted: Wanted) -> Sheet:
     strings = np.array(tree.strings, dtype=object)
     kinds = np.array(tree.kinds, dtype=object)
     files, lines = strings[tree.file[nodes]], tree.line[nodes]
@@ -160,7 +161,7 @@ def _of_nodes(opened: Opened, tree: Tree, nodes: Any, wanted: Wanted) -> Sheet:
     columns: list[Column] = []
     cells: list[Any] = []
 
-    def add(column: Column, values: Any) -> None:
+    def add(column: Column, values: Cells) -> None:
         columns.append(column)
         cells.append(values)
 
@@ -214,7 +215,7 @@ def _chosen(opened: Opened, wanted: Wanted, tree: Tree) -> Sequence[int]:
     return [number for number, one in known.items() if one.has_regions][:_METRICS_SHOWN]
 
 
-def _texts(cells: Sequence[str]) -> Any:
+def _texts(cells: Sequence[str]) -> Texts:
     found = np.empty(len(cells), dtype=object)
     found[:] = cells
     return found
@@ -222,9 +223,7 @@ def _texts(cells: Sequence[str]) -> Any:
 
 def _metrics(opened: Opened, wanted: Wanted) -> Sheet:
     metrics = opened.data.metrics
-    values = [
-        opened.values("region", one.metric, wanted.location).inclusive[0] for one in metrics
-    ]
+    values = [opened.values("region", one.metric, wanted.location).inclusive[0] for one in metrics]
     texts = {
         "name": "metric", "unit": "unit", "how": "how", "component": "component",
         "domain": "domain", "scope": "scope", "formula": "formula", "description": "description",

@@ -69,7 +69,9 @@ class Folders:
         """
         path = os.path.realpath(Path(folder).expanduser()) if "\0" not in folder else ""
         if not folder.strip() or not os.path.isdir(path):  # noqa: PTH112
-            raise UsageError(f"{folder[:200]}: no directory on the machine that gnomon view runs on")
+            raise UsageError(
+                f"{folder[:200]}: no directory on the machine that gnomon view runs on"
+            )
         with self._lock:
             self._folders[path] = _index(path)
 
@@ -94,7 +96,7 @@ class Folders:
 
 
 def _index(folder: str) -> dict[str, list[str]]:
-    """Return the files below a directory by their last name, relative to it; no link is followed."""
+    """Return the files below a directory by their last name, relative to it, following no link."""
     found: dict[str, list[str]] = {}
     count = 0
     for where, inner, files in os.walk(folder):

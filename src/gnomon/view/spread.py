@@ -8,10 +8,11 @@ import numpy as np
 
 from gnomon.errors import UsageError
 from gnomon.view import readings
-from gnomon.view.dataset import Dataset, Floats, Ints, Metric
+from gnomon.view.columns import Floats, Ints
+from gnomon.view.dataset import Dataset, Location, Metric
 from gnomon.view.readings import Readings
 from gnomon.view.tree import Pairs, Tree
-from gnomon.view.values import cells
+from gnomon.view.values import Cells, cells
 
 _ROWS_LIMIT = 2_000_000
 
@@ -70,7 +71,7 @@ def of_node(
     if len(places) > _ROWS_LIMIT:
         raise UsageError(f"{len(places)} places are too many to show; choose a location")
     found = [
-        _at(places, cells(data, inner, pairs, values, 1))
+        _at(places, cells(data, inner, pairs, values))
         for pairs, values in ((inclusive, inner.inclusive), (exclusive, inner.exclusive))
     ]
     if metric.component == "emulated":
@@ -90,7 +91,7 @@ def _pairs(data: Dataset, tree: Tree, pairs: Pairs, node: int) -> Pairs:
     return Pairs(path, np.zeros(len(path), dtype=np.int32))
 
 
-def _at(places: Ints, found: Any) -> Floats:
+def _at(places: Ints, found: Cells) -> Floats:
     values = np.full(len(places), np.nan)
     values[np.searchsorted(places, found.place)] = found.value
     return values
@@ -128,7 +129,7 @@ def _grid(data: Dataset, places: Ints, inclusive: Floats, exclusive: Floats) -> 
     )
 
 
-def _kind(location: Any) -> str:
+def _kind(location: Location) -> str:
     return "rank" if location.rank >= 0 and location.kind != "thread" else str(location.kind)
 
 

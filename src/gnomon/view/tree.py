@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gnomon.view import forest
-from gnomon.view.dataset import Floats, Ints
+from gnomon.view.columns import Flags, Floats, Ints
 
 GROUPINGS = {
     "region": "by region: as they were called",
@@ -119,7 +119,7 @@ class Builder:
         )
         return len(self._parent) - 1
 
-    def once(self, key: tuple[Any, ...], parent: int, kind: str, name: str, **more: Any) -> int:
+    def once(self, key: tuple[Any, ...], parent: int, kind: str, name: str, **more: Any) -> int:  # noqa: ANN401
         """Return the node of a key below a parent, adding it at the first call."""
         known = self._keys.get((parent, *key))
         if known is None:
@@ -152,7 +152,7 @@ class Builder:
         )
 
 
-def added(values: Floats, has: npt.NDArray[np.bool_], pairs: Pairs, n: int) -> Floats:
+def added(values: Floats, has: Flags, pairs: Pairs, n: int) -> Floats:
     """Return each node's sum over its paths that have a value; NaN where none has.
 
     A path that has a value which is NaN (an exclusive one that nobody knows) makes the sum NaN.

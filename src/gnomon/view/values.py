@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from gnomon.errors import UsageError
 from gnomon.view import forest, readings
-from gnomon.view.dataset import Dataset, Floats, Metric
-from gnomon.view.readings import Flags, Readings
+from gnomon.view.columns import Flags, Floats, Longs
+from gnomon.view.dataset import Dataset, Metric
+from gnomon.view.readings import Readings
 from gnomon.view.tree import Pairs, Tree, added
 
 STATISTICS = ("total", "mean", "min", "median", "max")
@@ -69,9 +69,7 @@ def of_paths(data: Dataset, metric: Metric, rows: Readings, location: int = -1) 
     leaf = np.ones(n, dtype=bool)
     leaf[data.paths.parent[data.paths.parent >= 0]] = False
     exclusive = np.where(leaf & np.isnan(exclusive), inclusive, exclusive)
-    return OfPaths(
-        np.where(has, inclusive, np.nan), np.where(has, exclusive, np.nan), has
-    )
+    return OfPaths(np.where(has, inclusive, np.nan), np.where(has, exclusive, np.nan), has)
 
 
 def of_nodes(data: Dataset, tree: Tree, metric: Metric, rows: Readings, location: int) -> Values:
@@ -84,9 +82,10 @@ def of_nodes(data: Dataset, tree: Tree, metric: Metric, rows: Readings, location
             _single(paths.inclusive, paths.has, tree.inclusive, tree.n),
             _single(paths.exclusive, paths.has, tree.exclusive, tree.n),
         )
-    inclusive = added(paths.inclusive, paths.has, tree.inclusive, tree.n)
-    exclusive = added(paths.exclusive, paths.has, tree.exclusive, tree.n)
-    return Values(forest.filled_from_children(inclusive, tree.parent), exclusive)
+    return Values(
+        added(paths.inclusive, paths.has, tree.inclusive, tree.n),
+        added(paths.exclusive, paths.has, tree.exclusive, tree.n),
+    )
 
 
 def _single(values: Floats, has: Flags, pairs: Pairs, n: int) -> Floats:
@@ -96,9 +95,7 @@ def _single(values: Floats, has: Flags, pairs: Pairs, n: int) -> Floats:
     return np.where(counted == 1, sums, np.nan)
 
 
-def _by_rank(
-    data: Dataset, tree: Tree, metric: Metric, rows: Readings, location: int
-) -> Values:
+def _by_rank(data: Dataset, tree: Tree, metric: Metric, rows: Readings, location: int) -> Values:
     if location >= 0:
         rows = rows.chosen(readings.within(data, location)[rows.location])
     executions = np.ones(len(data.locations))
@@ -128,8 +125,6 @@ def _by_rank(
     roots = (data.paths.parent < 0) & paths.has
     if roots.any() and (not metric.is_derived or roots.sum() == 1):
         inclusive[0] = paths.inclusive[roots].sum()
-    elif not metric.is_derived:
-        inclusive = forest.filled_from_children(inclusive, tree.parent)
     return Values(inclusive, values.exclusive)
 
 
@@ -155,12 +150,12 @@ def _functions(tree: Tree, rows: Readings, pairs: Pairs, column: int) -> Floats:
 class Cells(NamedTuple):
     """Values of nodes at places: one at each position, in the order of nodes, then places."""
 
-    node: npt.NDArray[np.int64]
-    place: npt.NDArray[np.int64]
+    node: Longs
+    place: Longs
     value: Floats
 
 
-def cells(data: Dataset, rows: Readings, pairs: Pairs, values: Floats, n: int) -> Cells:
+def cells(data: Dataset, rows: Readings, pairs: Pairs, values: Floats) -> Cells:
     """Return the sums over each node's paths at each location; averages over executions.
 
     Args:
@@ -168,7 +163,6 @@ def cells(data: Dataset, rows: Readings, pairs: Pairs, values: Floats, n: int) -
         rows: rows of one metric, each at a place that counts.
         pairs: paths and nodes.
         values: of the rows.
-        n: how many nodes there are.
 
     Raises:
         UsageError: they are too many.
@@ -218,7 +212,7 @@ def statistic(
     inner = readings.innermost(data, rows)
     return Values(
         *(
-            _reduced(cells(data, inner, pairs, values, tree.n), tree.n, which)
+            _reduced(cells(data, inner, pairs, values), tree.n, which)
             for pairs, values in (
                 (tree.inclusive, inner.inclusive), (tree.exclusive, inner.exclusive),
             )

@@ -29,6 +29,7 @@ _TIMES = {
     "wall": "wall time", "cycle": "cycle time", "user": "user time", "system": "system time",
     "overhead": "overhead",
 }  # fmt: skip
+_USED = {"ru_utime": "user time", "ru_stime": "system time"}
 # Points in time, no values of a place.
 _MOMENTS = ("start", "stop", "init")
 _KINDS = ("program", "region", "process", "thread", "core", "cgroup", "interval")
@@ -101,6 +102,7 @@ class _Reader:
         self._arguments: list[str] = []
         self._notes: list[str] = []
         self._refused: dict[str, str] = {}
+        self._used: dict[str, float] = {}
         self._sections: list[_Section] = []
         self._metrics: dict[str, _Metric] = {}
         self._root: dict[str, str] = {}
@@ -120,7 +122,14 @@ class _Reader:
             self._fail(f"no XML: {what}", error.lineno)
         if not self._run:
             self._fail("it has no element 'run'")
-        return Document(self._head(), _Rows(self._run, self._sections, self._metrics).tables())
+        head = self._head()
+        if head["wall_seconds"]:
+            self._used["wall time"] = head["wall_seconds"] * _NS
+        has_program = any(one.kind == "program" for one in self._sections)
+        rows = _Rows(self._run, self._sections, self._metrics)
+        if not has_program:
+            rows.add_usage(self._used)
+        return Document(head, rows.tables())
 
     def _fail(self, problem: str, line: int | None = None) -> NoReturn:
         at = line or self._parser.CurrentLineNumber
@@ -162,6 +171,9 @@ class _Reader:
                     {},
                 )
             )
+        elif name == "field":
+            if given.get("name") in _USED and "value" in given:
+                self._used[_USED[given["name"]]] = self._finite(given["value"]) * _NS
         elif name in ("time", "event", "metric"):
             self._number(name, given)
 
@@ -311,6 +323,18 @@ class _Rows:
         by_id = {(one.task, one.thread, one.id): one for one in sections if one.kind == "region"}
         for one in sections:
             self._section(one, by_id, has_inner=(one.task, one.thread, one.id) in inner)
+
+    def add_usage(self, used: Mapping[str, float]) -> None:
+        """Add times of the whole program, in nanoseconds by name."""
+        for name, value in used.items():
+            if name not in self._numbers:
+                about = _Metric("ns", "", "counted", "", "all", "process", "of the whole program")
+                self._numbers[name] = self._metrics.add(
+                    metric=len(self._metrics.rows), name=name, **about._asdict()
+                )
+            self._profile.rows.append(
+                (0, 0, 0, self._numbers[name], value, None, None, None, None, None)
+            )
 
     def tables(self) -> tuple[Table, ...]:
         return (self._locations, self._regions, self._paths, self._metrics, self._profile)

@@ -390,5 +390,5 @@ export const addSourceFolder = (id: string, directory: string) =>
 export const getLines = (id: string, file: string, metrics: string, location?: number) =>
   json<LineValues>(`api/runs/${id}/lines`, { file, metrics, location });
 /** What `gnomon compare A B --json` says. */
-export const getComparison = (a: string, b: string, per: string) =>
-  json<Record<string, unknown>>("api/compare", { a, b, per });
+export const getComparison = (a: string, b: string, per = "", metric?: string) =>
+  json<Record<string, unknown>>("api/compare", { a, b, per, metric });
