@@ -2,9 +2,9 @@
 
 import { useEffect, useState } from "preact/hooks";
 
-import type { RunTitle } from "./api";
+import type { Grouping, RunTitle } from "./api";
 import { CompareView } from "./compare";
-import { useLocations, useMetrics, useOpened, useRun } from "./data";
+import { loadTree, useLocations, useMetrics, useOpened, useRun } from "./data";
 import { Help } from "./help";
 import { useKeys } from "./keys";
 import { MetricsView } from "./metrics";
@@ -200,6 +200,11 @@ interface ShownProps {
 }
 
 function Shown({ view, title, runs, baseline }: ShownProps) {
+  const { asked } = usePlace();
+  // The largest answer is asked for first: it is on its way while the small ones are read.
+  useEffect(() => {
+    if (view === "tree") void loadTree(title.id, (asked["by"] ?? "region") as Grouping).catch(() => null);
+  }, [title.id]);
   const run = useRun(title.id);
   const metrics = useMetrics(title.id);
   const locations = useLocations(title.id);

@@ -147,7 +147,11 @@ function Result(props: Sight & { document: Document; per: string }) {
   // One scale for all bars, wide enough for what is sure and not for a wild interval.
   const widest = Math.min(
     2,
-    Math.max(0.02, ...judged.map((row) => Math.max(Math.abs(row.low ?? 0), Math.abs(row.high ?? 0)))),
+    Math.max(
+      0.02,
+      ...all.map((row) => 1.2 * Math.abs(row.change ?? 0)),
+      ...judged.map((row) => Math.max(Math.abs(row.low ?? 0), Math.abs(row.high ?? 0))),
+    ),
   );
   const count = (verdict: string) => all.filter((row) => row.verdict === verdict).length;
   const hidden = all.length - all.filter((row) => row.not_judged === "" || row.change !== null).length;
@@ -176,11 +180,13 @@ function Result(props: Sight & { document: Document; per: string }) {
           </label>
         )}
       </div>
-      {one.notes.map((note) => (
-        <p class="hint" key={note}>
-          {note}
-        </p>
-      ))}
+      {one.notes.length > 0 && (
+        <ul class="notes">
+          {one.notes.map((note) => (
+            <li key={note}>{note}</li>
+          ))}
+        </ul>
+      )}
       <VirtualRows
         class="compare-rows"
         count={rows.length}

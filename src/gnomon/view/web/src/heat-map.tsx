@@ -73,7 +73,7 @@ export function HeatMap(props: Props) {
 
   useEffect(() => {
     const pen = scaled(canvas.current!, left + shape.columns * wide + 8, top + shape.rows * high + 8);
-    const gap = Math.min(wide, high) > 6 ? 1 : 0;
+    const gap = Math.min(wide, high) >= 10 ? 1 : 0;
     const ink = themed("--dim");
     pen.font = `11px ${themed("--sans")}`;
     pen.textBaseline = "middle";

@@ -22,9 +22,12 @@ import { describe, type Part } from "./metric-list";
 import { grouped } from "./picker";
 import { ask, usePlace } from "./place";
 import { Histogram, Places } from "./plots";
+import { titlesOf } from "./places";
 import type { Sight } from "./sight";
 import { Split } from "./split";
 import { useTheme } from "./theme";
+
+const ENOUGH_FOR_BINS = 8;
 
 export function MetricsView(sight: Sight) {
   const { run, metrics } = sight;
@@ -268,7 +271,9 @@ function One(props: OneProps) {
                 <section class="figure">
                   <h3>distribution over {number(values.filter((one) => one === one).length)} places</h3>
                   <div class="plots">
-                    <Histogram values={values} unit={value.unit} before={other?.[part] ?? null} />
+                    {values.length >= ENOUGH_FOR_BINS && (
+                      <Histogram values={values} unit={value.unit} before={other?.[part] ?? null} />
+                    )}
                     <Places values={values} unit={value.unit} names={names} lit={lit} />
                   </div>
                 </section>
@@ -300,7 +305,7 @@ function heading({ rows, columns, rowNames, columnNames }: Spread): string {
 }
 
 function titles(spread: Spread, locations: Sight["locations"]): string[] {
-  const known = new Map(locations.map((one) => [one.location, one.title]));
+  const known = titlesOf(locations);
   return Array.from(spread.location, (location) => known.get(location) ?? `place ${location}`);
 }
 

@@ -13,6 +13,7 @@ const MOST_BINS = 48;
 interface Bins {
   readonly middles: number[];
   readonly counts: number[];
+  readonly range: [number, number];
 }
 
 /** Bins of equal width between two bounds, as many as the square root of the values. */
@@ -24,7 +25,8 @@ function binned(values: readonly number[], low: number, high: number): Bins {
     const at = Math.min(n - 1, Math.floor((value - low) / width));
     counts[at] = (counts[at] ?? 0) + 1;
   }
-  return { middles: counts.map((_, at) => low + (at + 0.5) * width), counts };
+  const middles = counts.map((_, at) => low + (at + 0.5) * width);
+  return { middles, counts, range: [low - width / 4, low + (n + 0.25) * width] };
 }
 
 function known(values: Float64Array | null): number[] {
@@ -109,7 +111,7 @@ export function Histogram({ values, unit, before }: HistogramProps) {
           height: HEIGHT_PX,
           cursor: { show: false },
           legend: { show: false },
-          scales: { x: { time: false }, y: { range: (_, __, most) => [0, most * 1.1] } },
+          scales: { x: { time: false, range: bins.range }, y: { range: (_, __, most) => [0, most * 1.1] } },
           axes: [axis(unit, false), axis("", true)],
           series,
         },

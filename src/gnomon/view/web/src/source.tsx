@@ -28,6 +28,8 @@ const MOST_COLUMNS = 3;
 export function SourcePane(props: Props) {
   const { run, file } = props;
   const { asked } = usePlace();
+  // The editor is the largest part: it comes while the tree is read.
+  useEffect(() => void import("./editor"), []);
   const [turn, setTurn] = useState(0);
   const choice = asked["choice"] ?? "";
   const key = file ? `${run.id}/source/${turn}/${file}\u0000${choice}` : null;

@@ -256,6 +256,7 @@ function Grid({ run, wanted, columns, every }: GridProps) {
   };
   const arrange = (names: readonly string[]) => ask({ shown: names.join("|") || null });
   const names = shown.map((one) => one.name);
+  const said: Said = { unit: names.indexOf("unit"), how: names.indexOf("how") };
   const hide = (name: string) => arrange(names.filter((one) => one !== name));
   const shift = (name: string, by: number) => {
     const at = names.indexOf(name);
@@ -392,7 +393,7 @@ function Grid({ run, wanted, columns, every }: GridProps) {
                     class={`cell ${one.type === "number" ? "number" : "is-text"} ${k === column ? "is-here" : ""}`}
                     title={typeof cell === "string" && cell.length > 12 ? cell : undefined}
                   >
-                    {cells === undefined ? "" : shownCell(cell ?? null, one)}
+                    {cells === undefined ? "" : shownCell(cell ?? null, one, cells, said)}
                   </span>
                 );
               })}
@@ -412,18 +413,34 @@ function Grid({ run, wanted, columns, every }: GridProps) {
   );
 }
 
-function isValue(column: Column): boolean {
-  return column.metric >= 0 || column.unit !== "" || column.how !== "";
+type Cells = TablePage["rows"][number];
+
+/** Where a row itself says of its values what unit they have and how they came to be; -1: nowhere. */
+interface Said {
+  readonly unit: number;
+  readonly how: number;
 }
 
-function shownCell(cell: string | number | null, column: Column): preact.ComponentChildren {
+// Numbers that name something: their digits are read one by one.
+const NAMES = new Set(["line", "pid", "tid", "rank", "repetition", "location", "region", "path"]);
+const OF_ROW = new Set(["inclusive", "exclusive", "value"]);
+
+function shownCell(
+  cell: string | number | null,
+  column: Column,
+  row: Cells,
+  said: Said,
+): preact.ComponentChildren {
   if (cell === null) return <span class="is-missing">·</span>;
   if (typeof cell === "string") return cell;
-  if (!isValue(column)) return String(cell);
+  if (NAMES.has(column.name)) return String(cell);
+  const isOfRow = column.metric < 0 && OF_ROW.has(column.name);
+  const unit = isOfRow && said.unit >= 0 ? String(row[said.unit] ?? "") : column.unit;
+  const how = isOfRow && said.how >= 0 ? String(row[said.how] ?? "") : column.how;
   return (
     <>
-      <span class="value">{quantity(cell, column.unit)}</span>
-      {column.how && <How how={column.how} />}
+      <span class="value">{quantity(cell, unit)}</span>
+      {how && <How how={how} />}
     </>
   );
 }
@@ -433,7 +450,7 @@ function fit(column: Column, page: TablePage | undefined, at: number): number {
   const lengths = (page?.rows ?? []).map((row) => {
     const cell = row[at] ?? null;
     if (cell === null) return 1;
-    return typeof cell === "string" ? cell.length : quantity(cell, column.unit).length + 2;
+    return typeof cell === "string" ? cell.length : quantity(cell, column.unit).length + 3;
   });
   lengths.sort((a, b) => a - b);
   const most = lengths[Math.floor(0.97 * (lengths.length - 1))] ?? 4;

@@ -193,14 +193,11 @@ export class Tree {
 
   /** Open or close a node and everything below it; -1 is the whole tree. */
   setAll(node: number, open: boolean): void {
-    const stack = node < 0 ? Array.from(this.children(-1)) : [node];
-    while (stack.length > 0) {
-      const at = stack.pop()!;
-      if (this.isLeaf(at)) continue;
-      // A tree that is closed still shows what its roots are made of.
-      this.open[at] = open || (node < 0 && this.parent(at) < 0) ? 1 : 0;
-      for (const child of this.children(at)) stack.push(child);
-    }
+    const value = open ? 1 : 0;
+    const end = node < 0 ? this.n : this.data.end[node];
+    for (let at = Math.max(node, 0); at < end; at++) this.open[at] = value;
+    // A tree that is closed still shows what its roots are made of.
+    if (node < 0) for (const root of this.children(-1)) this.open[root] = 1;
   }
 
   /** Open all that is above a node. */

@@ -246,7 +246,11 @@ function Cell({ column, node }: { column: ColumnValues; node: number }) {
       <span class="value">{quantity(value, column.unit)}</span>
       <How how={column.how} />
       {column.before ? (
-        <Change before={column.before[node]!} value={value} worse={column.metric.worse} />
+        <Change
+          before={column.before[node]!}
+          value={value}
+          worse={column.how === EXACT ? column.metric.worse : null}
+        />
       ) : (
         column.metric.additive && (
           <span class="meter" title={`${share(value, total)} % of the run`}>
@@ -258,6 +262,10 @@ function Cell({ column, node }: { column: ColumnValues; node: number }) {
     </span>
   );
 }
+
+// Emulated counts are the same from run to run: a difference is one. Of others the Compare view says
+// how sure it is; colours here would claim it.
+const EXACT = "emulated";
 
 function Change(props: { before: number; value: number; worse: "more" | "less" | null }) {
   if (Number.isNaN(props.before)) {

@@ -219,6 +219,7 @@ function TreePane(props: PaneProps) {
   const all = (node: number, open: boolean) => {
     tree.setAll(node, open);
     redraw();
+    rowsHandle.current?.focus();
   };
   return (
     <section class="pane tree-pane" aria-label="tree">
@@ -280,7 +281,7 @@ function TreePane(props: PaneProps) {
             ? filter
             : tree.isFiltered
               ? `${number(matches)} of ${number(tree.n)} nodes`
-              : `${number(tree.n)} nodes`}
+              : `${number(tree.n)} ${tree.n === 1 ? "node" : "nodes"}`}
         </span>
         <span class="tools-rest" />
         <button type="button" class="quiet" onClick={() => all(-1, true)} title="open all (*)">
