@@ -202,17 +202,20 @@ def _read(
     try:
         # Not a pipe or device, not even for the moment between looking and opening.
         descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
-        with os.fdopen(descriptor, "rb") as opened:
-            about = os.fstat(opened.fileno())
-            if not stat.S_ISREG(about.st_mode):
-                return refused("it is no regular file")
-            if about.st_size > LIMIT_BYTES:
-                return refused(
-                    f"it has {size(about.st_size)}; at most {size(LIMIT_BYTES)} are shown"
-                )
+    except OSError as error:
+        return Source(file, path, None, kind, "missing", f"it cannot be read: {error.strerror}")
+    try:
+        about = os.fstat(descriptor)
+        if not stat.S_ISREG(about.st_mode):
+            return refused("it is no regular file")
+        if about.st_size > LIMIT_BYTES:
+            return refused(f"it has {size(about.st_size)}; at most {size(LIMIT_BYTES)} are shown")
+        with open(descriptor, "rb", closefd=False) as opened:
             data = opened.read(LIMIT_BYTES + 1)
     except OSError as error:
         return Source(file, path, None, kind, "missing", f"it cannot be read: {error.strerror}")
+    finally:
+        os.close(descriptor)
     if len(data) > LIMIT_BYTES:
         return refused(f"it grows; at most {size(LIMIT_BYTES)} are shown")
     if b"\0" in data[: 1 << 16]:
