@@ -109,9 +109,9 @@ export function TreeTable(props: Props) {
     event.stopPropagation();
   };
 
-  const widths = columns.map((column) => (column.before || column.metric.additive ? 156 : 122));
-  const grid = `minmax(190px, 1fr) ${hasCalls ? "72px " : ""}${widths.map((width) => `${width}px`).join(" ")}`;
-  const least = 190 + (hasCalls ? 72 : 0) + widths.reduce((sum, width) => sum + width, 0);
+  const widths = columns.map((column) => (column.before || column.metric.additive ? 152 : 118));
+  const grid = `minmax(170px, 1fr) ${hasCalls ? "60px " : ""}${widths.map((width) => `${width}px`).join(" ")}`;
+  const least = 170 + (hasCalls ? 60 : 0) + widths.reduce((sum, width) => sum + width, 0);
 
   const title = (key: string, label: preact.ComponentChildren, hint: string, kind: string) => (
     <span
@@ -252,7 +252,8 @@ function Cell({ column, node }: { column: ColumnValues; node: number }) {
           worse={column.how === EXACT ? column.metric.worse : null}
         />
       ) : (
-        column.metric.additive && (
+        column.metric.additive &&
+        total > 0 && (
           <span class="meter" title={`${share(value, total)} % of the run`}>
             <span class="meter-bar" style={{ width: `${Math.min(100, 100 * part)}%` }} />
             <span class="meter-text">{share(value, total)}</span>
