@@ -82,6 +82,10 @@ has_likwid() {
 	[ -d /usr/share/likwid/perfgroups ] || command -v likwid-perfctr >/dev/null
 }
 
+has_chromium() {
+	command -v chromium >/dev/null || command -v chromium-browser >/dev/null
+}
+
 has_git() {
 	command -v git >/dev/null
 }
@@ -114,7 +118,7 @@ has_apt() {
 needs() {
 	case $1 in
 	build) echo "compiler cmake ninja python libpfm xz valgrind" ;;
-	test) echo "perf fortran pkgconf setpriv ps ip git likwid" ;;
+	test) echo "perf fortran pkgconf setpriv ps ip git likwid chromium" ;;
 	guest) echo "apt arm64_compiler arm64_emulator ppc64el_compiler ppc64el_emulator" ;;
 	*) fail "packages: 'build', 'test' or 'guest', not '$1'" ;;
 	esac
@@ -152,6 +156,12 @@ packages_for() {
 	ps) echo procps ;;
 	ip) echo iproute2 ;;
 	git) echo git ;;
+	chromium)
+		case $distribution in
+		ubuntu-*) echo chromium-browser ;;
+		*) echo chromium ;;
+		esac
+		;;
 	likwid) echo likwid ;;
 	arm64_compiler) echo gcc-aarch64-linux-gnu libc6-dev-arm64-cross ;;
 	arm64_emulator) echo qemu-system-arm ;;
@@ -182,6 +192,7 @@ tool_for() {
 	ppc64el_compiler) echo "powerpc64le-linux-gnu-gcc with a C library for it" ;;
 	ppc64el_emulator) echo "qemu-system-ppc64 (QEMU 7.2 or newer)" ;;
 	apt) echo "apt-get and dpkg-deb: the machines are made of Debian packages" ;;
+	chromium) echo "the browser Chromium" ;;
 	valgrind) echo "valgrind with its headers (valgrind/valgrind.h)" ;;
 	*) echo "$1" ;;
 	esac

@@ -1,23 +1,15 @@
 import { render } from "preact";
-import { useEffect, useState } from "preact/hooks";
 
-import { getState, type State } from "./api";
-import "./main.css";
+import { App } from "./app";
+import "./styles/theme.css";
+import "./styles/shell.css";
+import "./styles/tree.css";
+import "./styles/source.css";
+import "./styles/table.css";
+import "./styles/metrics.css";
+import "./styles/pages.css";
+import { applyTheme } from "./theme";
 
-function Page() {
-  const [state, setState] = useState<State | string>("");
-  useEffect(() => {
-    getState().then(setState, (error: Error) => setState(error.message));
-  }, []);
-  if (typeof state === "string") return <p>{state}</p>;
-  return (
-    <ul>
-      {state.runs.map((run) => (
-        <li key={run.id}>{run.title}</li>
-      ))}
-    </ul>
-  );
-}
-
+applyTheme();
 const place = document.getElementById("view");
-if (place) render(<Page />, place);
+if (place) render(<App />, place);
