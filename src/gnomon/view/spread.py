@@ -138,18 +138,26 @@ def summary(data: Dataset, places: Ints, values: Floats) -> dict[str, Any] | Non
         return None
     order = known[np.argsort(values[known], kind="stable")]
     ordered = values[order]
-    mean = float(ordered.mean())
+    mean = float((ordered / len(ordered)).sum())
     numbers = [data.locations[int(places[at])].location for at in order[[0, len(order) // 2, -1]]]
+    with np.errstate(all="ignore"):
+        deviation = float(ordered.std(ddof=1)) if len(order) > 1 else 0.0
+        total, imbalance = float(ordered.sum()), float(ordered[-1] / mean - 1 if mean else np.nan)
     return {
         "places": len(order),
         "min": float(ordered[0]),
-        "median": float(np.median(ordered)),
-        "mean": mean,
+        "median": plain(np.median(ordered)),
+        "mean": plain(mean),
         "max": float(ordered[-1]),
-        "total": float(ordered.sum()),
-        "deviation": float(ordered.std(ddof=1)) if len(order) > 1 else 0.0,
+        "total": plain(total),
+        "deviation": plain(deviation),
         "minLocation": numbers[0],
         "medianLocation": numbers[1],
         "maxLocation": numbers[2],
-        "imbalance": float(ordered[-1]) / mean - 1 if mean else None,
+        "imbalance": plain(imbalance),
     }
+
+
+def plain(value: float) -> float | None:
+    """Return a number for JSON, None for what is none."""
+    return float(value) if np.isfinite(value) else None

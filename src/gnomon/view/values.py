@@ -110,7 +110,8 @@ def _by_rank(data: Dataset, tree: Tree, metric: Metric, rows: Readings, location
         (3, tree.inclusive), (4, tree.exclusive),
     )))  # fmt: skip
     inclusive = values.inclusive
-    of_location = np.full(len(data.locations), np.nan)
+    if not data.locations:
+        return values
     whole = scaled.chosen(data.paths.parent[scaled.path] < 0)
     count = np.bincount(whole.location, minlength=len(data.locations))
     sums = np.bincount(whole.location, weights=whole.inclusive, minlength=len(data.locations))
