@@ -20,7 +20,9 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 HANGS := -o faulthandler_timeout=300 -o faulthandler_exit_on_timeout=true
 
 # All that a build reads; folders too, whose times change when a file comes or goes.
-SOURCES := $(shell find src native packaging/*.py CMakeLists.txt pyproject.toml -name __pycache__ -prune -o ! -name '*.so' -print)
+SOURCES := $(shell find src native packaging/*.py CMakeLists.txt pyproject.toml \( -name __pycache__ -o -path '*/view/web' -o -path '*/view/static' \) -prune -o ! -name '*.so' -print)
+WEB := src/gnomon/view/web
+WEB_SOURCES := $(shell find $(WEB) -name node_modules -prune -o ! -path '$(WEB)/package*.json' -print)
 C_FILES := $(shell find native examples benchmarks tests -name '*.[ch]' 2>/dev/null)
 
 .PHONY: help setup build demo test fuzz test-guest test-bare bench lint format docs pin clean
@@ -71,7 +73,7 @@ pin: ## choose the versions in packaging/requirements*.txt anew (needs Python 3.
 	@packaging/pin.sh python3.11
 
 clean: ## remove all that make made: .venv, build/, site/ and caches
-	rm -rf $(VENV) build site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build site $(WEB)/node_modules src/gnomon/view/static .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMPS)/packages-%: packaging/setup.sh
@@ -104,9 +106,25 @@ $(STAMPS)/promtool: $(STAMPS)/packages-test $(STAMPS)/venv
 	@packaging/setup.sh promtool $(BIN)
 	@touch $@
 
+# Node stands in .venv/bin too: the machine's, or where that is missing or old, one from a wheel.
+$(STAMPS)/node: packaging/setup.sh packaging/requirements-node.txt $(STAMPS)/requirements
+	@packaging/setup.sh node $(BIN)
+	@touch $@
+
+$(STAMPS)/web-packages: $(WEB)/package.json $(WEB)/package-lock.json $(WEB)/.npmrc $(STAMPS)/node
+	@echo "build: packages that the view's page is made with"
+	@npm ci --silent --no-progress --prefix $(WEB)
+	@touch $@
+
+$(STAMPS)/web: $(WEB_SOURCES) $(STAMPS)/web-packages
+	@echo "build: the page that gnomon view serves"
+	@begun=$$(mktemp $@.XXXXXX); \
+	npm run --silent --prefix $(WEB) build >$@.log 2>&1 || { cat $@.log; rm "$$begun"; exit 1; }; \
+	mv "$$begun" $@
+
 # Not editable: the hooks of an editable installation cost every start of `gnomon` some 10 ms. The
 # stamp is as old as the build's beginning, so that an edit made meanwhile is built next time.
-$(STAMPS)/built: $(SOURCES) $(STAMPS)/requirements
+$(STAMPS)/built: $(SOURCES) $(STAMPS)/requirements $(STAMPS)/web
 	@echo "build: compiling and installing gnomon into $(VENV)"
 	@begun=$$(mktemp $@.XXXXXX); \
 	flock $(STAMPS) $(PIP) install -qq --no-build-isolation --no-deps . || { rm "$$begun"; exit 1; }; \

@@ -22,6 +22,7 @@ from benchmarks import (
     stat,
     store,
     throughput,
+    view,
 )
 from benchmarks.table import Table
 
@@ -38,6 +39,7 @@ BENCHMARKS = {
     "stat": ("watching all CPUs every second, beside perf stat and vmstat", stat.run),
     "compare": ("slow-downs found and false alarms in measured noise", compare.run),
     "store": ("reports of large runs: time, and the memory they take", store.run),
+    "view": ("opening runs in gnomon view, and what a click waits for", view.run),
     "throughput": ("programs that fork and call the kernel a lot, while counted", throughput.run),
 }
 

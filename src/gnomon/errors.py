@@ -36,6 +36,7 @@
     ├── FormatError                 a file is not what its name says
     ├── ConstraintFileError         a table of counters and their constraints is broken
     ├── FormulaError                a metric's formula cannot be parsed or evaluated
+    ├── ViewError                   the page in the browser cannot be served
     └── RunDirectoryError           a run directory is missing, taken or unreadable
 
 A message names the thing, the cause and the remedy, in this order.
@@ -399,6 +400,10 @@ class FormulaError(GnomonError):
         self.line = line
         self.column = column
         super().__init__(f"{source}:{line}:{column}: {problem}")
+
+
+class ViewError(GnomonError):
+    """The page in the browser cannot be served."""
 
 
 class RunDirectoryError(GnomonError):

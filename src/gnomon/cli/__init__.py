@@ -10,6 +10,8 @@ from gnomon.cli.main import (
     hpmstat_script,
     main,
     parser,
+    peekperf,
+    peekperf_script,
 )
 
 __all__ = [
@@ -20,4 +22,6 @@ __all__ = [
     "hpmstat_script",
     "main",
     "parser",
+    "peekperf",
+    "peekperf_script",
 ]

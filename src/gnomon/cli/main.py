@@ -21,6 +21,7 @@ COMMANDS = {
     "count": "run a program (or watch one) and count events",
     "stat": "watch a machine, its CPUs, cgroups or processes in intervals",
     "report": "print what a run directory holds",
+    "view": "show runs and .viz files in the browser",
     "runs": "list the run directories here; tag, annotate, delete them",
     "compare": "say what got slower or faster between runs, by how much, and how sure that is",
     "export": "write a run as CSV, JSON, for speedscope or as OpenMetrics",
@@ -36,7 +37,7 @@ COMMANDS = {
     "doctor": "say what keeps this machine from measuring more, and what to do",
     "completion": "print shell completion for bash or zsh",
 }
-_OTHER_NAMES = ("hpmcount", "hpmstat")
+_OTHER_NAMES = ("hpmcount", "hpmstat", "peekperf")
 
 
 class Command(Protocol):
@@ -73,6 +74,12 @@ def hpmstat(arguments: Sequence[str] | None = None) -> int:
     return _guarded("hpmstat", lambda: _execute("hpmstat", words))
 
 
+def peekperf(arguments: Sequence[str] | None = None) -> int:
+    """Run `peekperf`, the classical name of `gnomon view`, and return its exit status."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    return _guarded("peekperf", lambda: _execute("peekperf", words))
+
+
 def gnomon_script() -> NoReturn:
     """Be the `gnomon` command."""
     _run_and_exit(main)
@@ -86,6 +93,11 @@ def hpmcount_script() -> NoReturn:
 def hpmstat_script() -> NoReturn:
     """Be the `hpmstat` command."""
     _run_and_exit(hpmstat)
+
+
+def peekperf_script() -> NoReturn:
+    """Be the `peekperf` command."""
+    _run_and_exit(peekperf)
 
 
 def _run_and_exit(command: Callable[[], int]) -> NoReturn:

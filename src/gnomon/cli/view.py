@@ -1,0 +1,153 @@
+"""`gnomon view`: the page in the browser."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from gnomon.cli.parsing import HelpFormatter
+from gnomon.errors import GnomonError, UsageError
+
+_EPILOG = """\
+examples:
+  gnomon view                        the latest run here
+  gnomon view before after           two runs: compare them in every view
+  gnomon view relax.viz              what libhpm or hpmcount wrote
+  gnomon view app --sources ~/src    look there for sources that are not where they were compiled
+
+The server listens on 127.0.0.1 alone and lets in who has the address that it prints. On another
+machine, forward its port: ssh -L PORT:127.0.0.1:PORT that-machine, and open the address here."""
+_SOURCES_BEFORE_ASKING = 15
+_LARGEST_PORT = 65535
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of `gnomon view`."""
+    p = argparse.ArgumentParser(
+        prog="gnomon view",
+        description="Show runs and .viz files in the browser: a tree of sections, functions and "
+        "lines beside the source, tables, how values are spread over ranks and threads, and what "
+        "differs between runs.",
+        epilog=_EPILOG,
+        formatter_class=HelpFormatter,
+        allow_abbrev=False,
+    )
+    p.add_argument(
+        "runs",
+        nargs="*",
+        metavar="RUN|FILE.viz",
+        help="run directories by name or path, or .viz files (default: the latest run here)",
+    )
+    add_options(p)
+    return p
+
+
+def add_options(p: argparse.ArgumentParser) -> None:
+    """Add what `gnomon view` and `peekperf` have in common."""
+    p.add_argument(
+        "--port", type=int, default=0, metavar="N", help="port to listen on (default: a free one)"
+    )
+    p.add_argument("--no-browser", action="store_true", help="print the address, open no browser")
+    p.add_argument(
+        "--sources",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="directory in which to look for sources; may be given again",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve the page until a signal comes, and return 0."""
+    return serve(arguments, arguments.runs, combined=False, asking=_SOURCES_BEFORE_ASKING)
+
+
+def serve(
+    arguments: argparse.Namespace, paths: Sequence[str], *, combined: bool, asking: int
+) -> int:
+    """Open what is asked for, print the address, and answer until a signal comes.
+
+    Raises:
+        GnomonError: nothing of it can be opened, or the server cannot start.
+    """
+    if not 0 <= arguments.port <= _LARGEST_PORT:
+        raise UsageError(f"--port {arguments.port}: ports are 1 to {_LARGEST_PORT}, 0 for any")
+    from gnomon.view.app import Server
+    from gnomon.view.session import Session
+
+    session = Session(sources=list(map(Path, arguments.sources)), sources_before_asking=asking)
+    _open(session.open, session.problems, paths, combined=combined)
+    server = Server(session, arguments.port)
+    _tell(server.address.url, server.address.port, browser=not arguments.no_browser)
+    try:
+        server.run()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        session.end()
+    return 0
+
+
+def _open(
+    opening: Callable[..., object], problems: list[str], paths: Sequence[str], *, combined: bool
+) -> None:
+    """Open what can be opened; the rest is said, and only an error if that is all."""
+    if not paths:
+        from gnomon.store import rundir
+
+        if not rundir.runs(Path()):
+            # The page itself can open runs of other folders.
+            return
+        paths = [os.fspath(rundir.find(None).path)]
+    if combined and len(paths) > 1:
+        opening(paths, combined=True)
+        return
+    for path in paths:
+        try:
+            opening([path])
+        except GnomonError as error:
+            if len(paths) == 1:
+                raise
+            problems.append(str(error))
+    if len(problems) == len(paths):
+        raise GnomonError("\n".join(problems))
+
+
+def _tell(url: str, port: int, *, browser: bool) -> None:
+    opened = browser and _has_browser() and _opens(url)
+    print(f"{'opened in the browser' if opened else 'open in a browser'}: {url}")
+    if not opened:
+        user = os.environ.get("USER") or os.environ.get("LOGNAME") or "you"
+        print(
+            "from another machine, first: "
+            f"ssh -N -L {port}:127.0.0.1:{port} {user}@{os.uname().nodename}"
+        )
+    print("Ctrl-C ends it", flush=True)
+
+
+def _has_browser() -> bool:
+    """Return whether there is a screen here on which a browser could appear."""
+    if os.environ.get("SSH_CONNECTION") and not os.environ.get("DISPLAY"):
+        return False
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")) or bool(
+        os.environ.get("BROWSER")
+    )
+
+
+def _opens(url: str) -> bool:
+    import webbrowser
+
+    try:
+        browser = webbrowser.get()
+    except webbrowser.Error:
+        return False
+    # One that runs in this terminal would hold up the server.
+    if isinstance(browser, webbrowser.GenericBrowser) and not isinstance(
+        browser, webbrowser.BackgroundBrowser
+    ):
+        return False
+    sys.stdout.flush()
+    return browser.open(url)

@@ -1,0 +1,433 @@
+"""What the page asks, and what it gets: the contract, with `web/src/api.ts` for its types.
+
+All is JSON unless said otherwise. An error is `{"error": sentence}` with status 400 (asked wrongly:
+no such run, metric, column), 403 (no token, foreign host or page), 404 (no such address) or 422 (a
+run or file cannot be read). Numbers of metrics, locations and regions are those of the run's own
+tables. `location` restricts values to one location and what is in it. Values over repetitions are
+means. Typed arrays are as `packed` says.
+
+| request | answer |
+|---|---|
+| `GET /api/state` | what is open, what could be opened here |
+| `GET /api/folder?path=` | runs, .viz files and folders in a folder |
+| `POST /api/open {paths, combine}` | opens runs and .viz files |
+| `POST /api/combine {ids}` | one of several that are open, a location for each |
+| `POST /api/close {id}` | closes one, and combinations with it |
+| `GET /api/runs/ID` | the run page: head, machine, availability, warnings, capabilities |
+| `GET /api/runs/ID/metrics`, `/locations`, `/tables` | what can be chosen |
+| `GET /api/runs/ID/tree?by=` | typed arrays: a tree in one grouping |
+| `GET /api/runs/ID/values?by=&metric=&location=&statistic=` | typed arrays in the tree's order |
+| `GET /api/runs/ID/spread?by=&node=&metric=&location=` | typed arrays: a node at each place |
+| `GET /api/runs/ID/node?by=&node=&location=` | everything known of a node |
+| `GET /api/runs/ID/table?name=&metrics=&location=&sort=&order=...` | rows, see `TableWanted` |
+| `GET /api/runs/ID/export?...&format=` | what the table shows, all of it, as a file: csv or json |
+| `GET /api/runs/ID/source?file=&choice=` | a source file that the run names |
+| `POST /api/runs/ID/sources {directory}` | looks for missing sources in one more directory |
+| `GET /api/runs/ID/lines?file=&metrics=&location=` | values of each line of a source file |
+| `GET /api/compare?a=&b=&per=&metric=` | what `gnomon compare A B --json` says |
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from gnomon import __version__
+from gnomon.errors import GnomonError, UsageError
+from gnomon.metrics import directions
+from gnomon.view import asking, details, groupings, sheet, sources, spread
+from gnomon.view.asking import Asked
+from gnomon.view.columns import Ints
+from gnomon.view.opened import Opened
+from gnomon.view.packed import pack
+from gnomon.view.security import refused
+from gnomon.view.session import Entry, Session, listing
+from gnomon.view.tree import GROUPINGS
+
+_ROWS = 200
+_CANNOT_READ = 422
+
+
+def routes(session: Session) -> list[Route]:
+    """Return the addresses of the API for what a session has open."""
+    api = _Api(session)
+    asked: dict[str, Callable[..., Response]] = {
+        "": api.run, "/metrics": api.metrics, "/locations": api.locations, "/tables": api.tables,
+        "/tree": api.tree, "/values": api.values, "/spread": api.spread, "/node": api.node,
+        "/table": api.table, "/export": api.export, "/source": api.source, "/lines": api.lines,
+    }  # fmt: skip
+    of_runs = [
+        Route("/api/runs/{id}" + path, _of_run(session, answer)) for path, answer in asked.items()
+    ]
+    return [
+        Route("/api/state", _plain(api.state)),
+        Route("/api/folder", _plain(api.folder)),
+        Route("/api/compare", _plain(api.compare)),
+        Route("/api/open", _posted(api.open), methods=["POST"]),
+        Route("/api/combine", _posted(api.combine), methods=["POST"]),
+        Route("/api/close", _posted(api.close), methods=["POST"]),
+        Route("/api/runs/{id}/sources", _posted(api.add_sources), methods=["POST"]),
+        *of_runs,
+    ]
+
+
+def as_json(content: object) -> Response:
+    """Return an answer; what is no UTF-8 in names is escaped, NaN is an error of ours."""
+    return Response(json.dumps(content, allow_nan=False), media_type="application/json")
+
+
+def _answered(work: Callable[[], Response]) -> Response:
+    try:
+        return work()
+    except UsageError as error:
+        return refused(400, _sentence(error))
+    except GnomonError as error:
+        return refused(_CANNOT_READ, _sentence(error))
+    except OSError as error:
+        return refused(_CANNOT_READ, f"{error.filename or 'a file'}: {error.strerror}")
+
+
+def _sentence(error: Exception) -> str:
+    return str(error).encode(errors="backslashreplace").decode()
+
+
+def _plain(answer: Callable[[Asked], Response]) -> Callable[[Request], Any]:
+    async def handle(request: Request) -> Response:
+        asked = dict(request.query_params)
+        return await run_in_threadpool(_answered, lambda: answer(asked))
+
+    return handle
+
+
+def _of_run(
+    session: Session, answer: Callable[[Opened, Asked], Response]
+) -> Callable[[Request], Any]:
+    async def handle(request: Request) -> Response:
+        asked = dict(request.query_params)
+        number = request.path_params["id"]
+        return await run_in_threadpool(_answered, lambda: answer(session.run(number), asked))
+
+    return handle
+
+
+def _posted(answer: Callable[[Mapping[str, Any], str], Response]) -> Callable[[Request], Any]:
+    async def handle(request: Request) -> Response:
+        try:
+            body = json.loads(await request.body())
+        except (ValueError, RecursionError):
+            return refused(400, "the body is no JSON")
+        if not isinstance(body, dict):
+            return refused(400, "the body is no JSON object")
+        number = str(request.path_params.get("id", ""))
+        return await run_in_threadpool(_answered, lambda: answer(body, number))
+
+    return handle
+
+
+class _Api:
+    """The answers; each is called with what was asked, in a thread of its own."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    # --- what is open -----------------------------------------------------------------------------
+
+    def state(self, _: Asked) -> Response:
+        found = listing(".")
+        return as_json(
+            {
+                "version": __version__,
+                "runs": [_title(one) for one in self._session.runs()],
+                "problems": self._session.problems,
+                "folder": found.path,
+                "openable": [_entry(one) for one in found.entries],
+                "sourceFolders": self._session.folders.names(),
+                "sourcesBeforeAsking": self._session.sources_before_asking,
+            }
+        )
+
+    def folder(self, asked: Asked) -> Response:
+        found = listing(asked.get("path", "."))
+        return as_json(
+            {
+                "path": found.path,
+                "parent": found.parent,
+                "entries": [_entry(one) for one in found.entries],
+                "truncated": found.truncated,
+            }
+        )
+
+    def open(self, body: Mapping[str, Any], _: str) -> Response:
+        opened = []
+        problems = []
+        paths = asking.strings(body, "paths")
+        if body.get("combine") is True:
+            opened = self._session.open(paths, combined=True)
+        else:
+            for path in paths:
+                try:
+                    opened += self._session.open([path])
+                except GnomonError as error:
+                    problems.append(_sentence(error))
+        return as_json({"runs": [_title(one) for one in opened], "problems": problems})
+
+    def combine(self, body: Mapping[str, Any], _: str) -> Response:
+        return as_json(_title(self._session.combine(asking.strings(body, "ids"))))
+
+    def close(self, body: Mapping[str, Any], _: str) -> Response:
+        self._session.close(asking.text(body, "id"))
+        return self.state({})
+
+    # --- one run ----------------------------------------------------------------------------------
+
+    def run(self, opened: Opened, _: Asked) -> Response:
+        data, head = opened.data, opened.data.head
+        kinds = data.regions.kind[data.regions.number >= 0]
+        names, counts = np.unique(kinds.astype(str), return_counts=True)
+        files = opened.source_files()
+        environment = head.get("environment")
+        return as_json(
+            {
+                **_title(opened),
+                "head": _finite(head),
+                "hosts": _finite(head.get("hosts", [])),
+                "workingDirectory": str(head.get("working_directory", "")),
+                "environment": environment if isinstance(environment, dict) else {},
+                "repetitions": data.repetitions,
+                "isEmulated": data.is_emulated,
+                "components": [
+                    _component(one)
+                    for one in _list(head.get("components"))
+                    if isinstance(one, dict)
+                ],
+                "unavailable": [_component(one, "event") for one in head.get("unavailable", [])],
+                "warnings": [str(one) for one in head.get("warnings", [])],
+                "capabilities": [
+                    {"kind": kind, "title": groupings.title_of(kind), "regions": count}
+                    for kind, count in zip(names.tolist(), counts.tolist(), strict=True)
+                ],
+                "groupings": [{"by": by, "title": title} for by, title in GROUPINGS.items()],
+                "counts": {
+                    "locations": len(data.locations),
+                    "regions": len(data.regions.number),
+                    "paths": len(data.paths.number),
+                    "metrics": len(data.metrics),
+                    "sources": len(files),
+                },
+                "firstMetric": opened.first_metric(),
+                "sourceFiles": files,
+            }
+        )
+
+    def metrics(self, opened: Opened, _: Asked) -> Response:
+        known = opened.known()
+        return as_json(
+            [
+                {
+                    **one._asdict(),
+                    "group": _group(one.component, derived=one.is_derived),
+                    "additive": not one.is_derived,
+                    "recomputed": known[one.metric].recomputed,
+                    "worse": directions.worse(one.name, one.unit) or None,
+                    "hasRegions": known[one.metric].has_regions,
+                    "hasLocations": known[one.metric].has_locations,
+                }
+                for one in opened.data.metrics
+            ]
+        )
+
+    def locations(self, opened: Opened, _: Asked) -> Response:
+        return as_json([one._asdict() for one in opened.data.locations])
+
+    def tables(self, _: Opened, __: Asked) -> Response:
+        return as_json([{"name": name, "title": title} for name, title in sheet.TABLES.items()])
+
+    def tree(self, opened: Opened, asked: Asked) -> Response:
+        tree = opened.tree(asked.get("by", "region"))
+        header = {
+            "n": tree.n, "by": tree.by, "strings": tree.strings, "kinds": tree.kinds,
+            "notes": list(tree.notes),
+        }  # fmt: skip
+        arrays = tree.arrays()
+        arrays["region"] = _numbers(opened.data.regions.number, arrays["region"])
+        locations = np.array([one.location for one in opened.data.locations], dtype=np.int32)
+        arrays["location"] = _numbers(locations, arrays["location"])
+        return _packed(header, {**arrays, "calls": opened.calls(tree.by)})
+
+    def values(self, opened: Opened, asked: Asked) -> Response:
+        metric = opened.metric(asking.integer(asked, "metric"))
+        found = opened.values(
+            asked.get("by", "region"), metric.metric,
+            opened.location(asking.integer(asked, "location", -1)), asked.get("statistic", "total"),
+        )  # fmt: skip
+        header = {
+            "n": len(found.inclusive), "metric": metric.metric, "unit": metric.unit,
+            "how": metric.how,
+        }  # fmt: skip
+        return _packed(header, found._asdict())
+
+    def spread(self, opened: Opened, asked: Asked) -> Response:
+        metric = opened.metric(asking.integer(asked, "metric"))
+        tree = opened.tree(asked.get("by", "region"))
+        found = spread.of_node(
+            opened.data, tree, metric, opened.rows(metric.metric), asking.integer(asked, "node", 0),
+            opened.location(asking.integer(asked, "location", -1)),
+        )  # fmt: skip
+        header = {
+            "n": len(found.location), "unit": metric.unit, "how": metric.how,
+            "rows": found.rows, "columns": found.columns,
+            "rowNames": found.row_names, "columnNames": found.column_names,
+            "summary": {
+                name: spread.summary(opened.data, found.location, getattr(found, name))
+                for name in ("inclusive", "exclusive")
+            },
+        }  # fmt: skip
+        locations = np.array([one.location for one in opened.data.locations], dtype=np.int32)
+        arrays = {
+            name: getattr(found, name) for name in ("row", "column", "inclusive", "exclusive")
+        }
+        return _packed(header, {"location": _numbers(locations, found.location), **arrays})
+
+    def node(self, opened: Opened, asked: Asked) -> Response:
+        location = opened.location(asking.integer(asked, "location", -1))
+        by = asked.get("by", "region")
+        return as_json(details.node(opened, by, asking.integer(asked, "node"), location))
+
+    # --- tables -----------------------------------------------------------------------------------
+
+    def table(self, opened: Opened, asked: Asked) -> Response:
+        wanted = _wanted(opened, asked)
+        found = sheet.sheet(opened, wanted)
+        offset, limit = asking.integer(asked, "offset", 0), asking.integer(asked, "limit", _ROWS)
+        return as_json(sheet.page(wanted.name, found, offset, limit))
+
+    def export(self, opened: Opened, asked: Asked) -> Response:
+        kinds = {"csv": (sheet.as_csv, "text/csv"), "json": (sheet.as_json, "application/json")}
+        kind = asked.get("format", "csv")
+        if kind not in kinds:
+            raise UsageError(f"format {kind[:40]!a}: there are csv and json")
+        wanted = _wanted(opened, asked)
+        write, media = kinds[kind]
+        parts = write(sheet.sheet(opened, wanted))
+        return StreamingResponse(
+            (part.encode(errors="backslashreplace") for part in parts),
+            media_type=media,
+            headers={"Content-Disposition": f'attachment; filename="{wanted.name}.{kind}"'},
+        )
+
+    # --- sources ----------------------------------------------------------------------------------
+
+    def source(self, opened: Opened, asked: Asked) -> Response:
+        found = sources.find(
+            asked.get("file", ""), opened.source_files(), opened.data.head, self._session.folders,
+            asked.get("choice", ""),
+        )  # fmt: skip
+        return as_json({**found._asdict(), "choices": list(found.choices)})
+
+    def add_sources(self, body: Mapping[str, Any], number: str) -> Response:
+        opened = self._session.run(number)
+        self._session.folders.add(asking.text(body, "directory"))
+        found = [file for file in opened.source_files() if self._session.folders.candidates(file)]
+        return as_json({"sourceFolders": self._session.folders.names(), "found": found})
+
+    def lines(self, opened: Opened, asked: Asked) -> Response:
+        metrics = asking.integers(asked, "metrics") or [opened.first_metric()]
+        location = opened.location(asking.integer(asked, "location", -1))
+        return as_json(details.lines(opened, asked.get("file", ""), metrics, location))
+
+    # --- several runs -----------------------------------------------------------------------------
+
+    def compare(self, asked: Asked) -> Response:
+        from gnomon.view.comparing import compared
+
+        one, other = (self._session.run(asked.get(name, "")) for name in ("a", "b"))
+        return as_json(_finite(compared(one, other, asked.get("per", ""), asked.get("metric", ""))))
+
+
+def _packed(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Response:
+    return Response(pack(header, arrays), media_type="application/octet-stream")
+
+
+def _numbers(known: Ints, positions: Ints) -> Ints:
+    """Return the run's own numbers of positions, -1 for none."""
+    if not len(known):
+        return positions
+    return np.where(positions >= 0, known[positions], -1).astype(np.int32)
+
+
+def _wanted(opened: Opened, asked: Asked) -> sheet.Wanted:
+    metrics = tuple(opened.metric(one).metric for one in asking.integers(asked, "metrics"))
+    order = asked.get("order", "descending")
+    if order not in ("ascending", "descending"):
+        raise UsageError(f"order {order[:40]!a}: there are ascending and descending")
+    return sheet.Wanted(
+        asked.get("name", "functions"), metrics if "metrics" in asked else None,
+        opened.location(asking.integer(asked, "location", -1)), asked.get("sort", ""),
+        order == "descending", asked.get("filter", "")[:1000],
+        tuple(one for one in asked.get("columns", "").split(",") if one),
+    )  # fmt: skip
+
+
+def _title(opened: Opened) -> dict[str, Any]:
+    head = opened.data.head
+    return {
+        "id": opened.id,
+        "kind": opened.kind,
+        "path": opened.path,
+        "title": opened.title,
+        "command": " ".join(_quoted(str(one)) for one in head.get("command", [])),
+        "started": _finite(head.get("started", 0)),
+        "wallSeconds": _finite(head.get("wall_seconds", 0)),
+        "exitStatus": head.get("exit_status"),
+        "parts": [part._asdict() for part in opened.parts],
+    }
+
+
+def _quoted(word: str) -> str:
+    import shlex
+
+    return shlex.quote(word)
+
+
+def _entry(one: Entry) -> dict[str, Any]:
+    return one._asdict()
+
+
+def _list(found: object) -> list[Any]:
+    return found if isinstance(found, list) else []
+
+
+def _component(one: Mapping[str, Any], name: str = "name") -> dict[str, Any]:
+    number = one.get("errno", 0)
+    found: dict[str, Any] = {
+        name: str(one.get(name, "")),
+        "reason": str(one.get("reason", "")),
+        "remedy": str(one.get("remedy", "")),
+        "errno": number if isinstance(number, int) else 0,
+    }
+    if name == "name":
+        found["available"] = one.get("available") is True
+    return found
+
+
+def _group(component: str, *, derived: bool) -> str:
+    """Return the heading under which a metric is listed."""
+    return "derived metrics" if derived else component or "times"
+
+
+def _finite(content: object) -> object:
+    """Return JSON without the numbers that JSON does not have."""
+    if isinstance(content, float):
+        return content if np.isfinite(content) else None
+    if isinstance(content, Mapping):
+        return {str(key): _finite(one) for key, one in content.items()}
+    if isinstance(content, (list, tuple)):
+        return [_finite(one) for one in content]
+    return content

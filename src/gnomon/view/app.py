@@ -1,0 +1,132 @@
+"""The server: one process on loopback, for as long as somebody looks."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from pathlib import Path
+from typing import NamedTuple
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from gnomon.errors import UsageError, ViewError
+from gnomon.view.api import routes
+from gnomon.view.security import NONCE, Guard, policy, refused
+from gnomon.view.session import Session
+
+HOST = "127.0.0.1"
+STATIC = Path(__file__).with_name("static")
+_TYPES = {
+    ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".woff2": "font/woff2",
+    ".woff": "font/woff", ".png": "image/png", ".map": "application/json",
+    ".wasm": "application/wasm",
+}  # fmt: skip
+# Names of built files have a digest of their content in them.
+_FOREVER = "private, max-age=31536000, immutable"
+
+
+class Address(NamedTuple):
+    """Where a server listens, and the address that lets somebody in."""
+
+    port: int
+    url: str
+
+
+def application(session: Session, token: str) -> ASGIApp:
+    """Return the app: the API and the page, behind the guard.
+
+    Raises:
+        ViewError: the page was not built.
+    """
+    page = STATIC / "index.html"
+    if not page.is_file():
+        raise ViewError(
+            f"{page}: the page is missing; install Gnomon again, or build it with make build"
+        )
+    text = page.read_text(encoding="utf-8")
+    files = {
+        file.relative_to(STATIC).as_posix(): file for file in STATIC.rglob("*") if file.is_file()
+    }
+
+    async def index(_: Request) -> Response:
+        nonce = secrets.token_urlsafe(16)
+        return Response(
+            text.replace(NONCE, nonce),
+            media_type="text/html",
+            headers={"Content-Security-Policy": policy(nonce)},
+        )
+
+    async def static(request: Request) -> Response:
+        # Only what was there at the start, by its exact name: no path is ever put together.
+        file = files.get(request.path_params["name"])
+        if file is None or file == page:
+            return refused(404, "there is no such page")
+        kind = _TYPES.get(file.suffix, "application/octet-stream")
+        kept = {"Cache-Control": _FOREVER} if file.parent.name == "assets" else {}
+        return FileResponse(file, media_type=kind, headers=kept)
+
+    async def nothing(_: Request, __: Exception) -> Response:
+        return refused(404, "there is no such address")
+
+    async def broken(_: Request, error: Exception) -> Response:
+        return refused(500, f"a mistake of gnomon view, please report it: {type(error).__name__}")
+
+    app = Starlette(
+        routes=[Route("/", index), *routes(session), Route("/{name:path}", static)],
+        exception_handlers={404: nothing, 500: broken},
+    )
+    return Guard(app, token)
+
+
+class Server:
+    """A server that listens when it is made, and answers while it runs."""
+
+    def __init__(self, session: Session, port: int = 0, token: str = "") -> None:
+        """Listen on loopback.
+
+        Raises:
+            UsageError: the port is taken or not allowed.
+            ViewError: the page was not built.
+        """
+        token = token or secrets.token_urlsafe(32)
+        app = application(session, token)
+        self._socket = _listening(port)
+        number = self._socket.getsockname()[1]
+        self.address = Address(number, f"http://{HOST}:{number}/?token={token}")
+        self._server = uvicorn.Server(
+            uvicorn.Config(
+                app, log_level="critical", access_log=False, server_header=False,
+                date_header=False, lifespan="off", ws="none", timeout_graceful_shutdown=1,
+                proxy_headers=False, h11_max_incomplete_event_size=1 << 16,
+            )
+        )  # fmt: skip
+
+    def run(self) -> None:
+        """Answer until a signal ends it."""
+        try:
+            self._server.run(sockets=[self._socket])
+        finally:
+            self._socket.close()
+
+    def stop(self) -> None:
+        """Let `run` return soon; may be called from another thread."""
+        self._server.should_exit = True
+
+
+def _listening(port: int) -> socket.socket:
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        found.bind((HOST, port))
+        found.listen(64)
+    except OSError as error:
+        found.close()
+        raise UsageError(
+            f"--port {port}: cannot listen there: {error.strerror}; choose another, or none"
+        ) from None
+    return found

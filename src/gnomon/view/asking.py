@@ -1,0 +1,62 @@
+"""What a request asks for: its parameters as numbers and texts, or an error that names them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gnomon.errors import UsageError
+
+Asked = Mapping[str, str]
+_LARGEST = 2**31 - 1
+
+
+def integer(asked: Asked, name: str, default: int | None = None) -> int:
+    """Return a whole number, or the default where there is none.
+
+    Raises:
+        UsageError: it is missing without a default, or no number of 32 bits.
+    """
+    text = asked.get(name)
+    if text is None or text == "":
+        if default is None:
+            raise UsageError(f"'{name}' is missing")
+        return default
+    if not text.removeprefix("-").isascii() or not text.removeprefix("-").isdigit():
+        raise UsageError(f"{name}={text[:40]!a} is no whole number")
+    if len(text) > 11 or abs(int(text)) > _LARGEST:
+        raise UsageError(f"{name}={text[:40]!a} is too large")
+    return int(text)
+
+
+def integers(asked: Asked, name: str) -> list[int]:
+    """Return whole numbers that stand with commas between; [] where there are none.
+
+    Raises:
+        UsageError: one of them is none.
+    """
+    return [integer({name: one}, name) for one in asked.get(name, "").split(",") if one]
+
+
+def strings(body: Mapping[str, Any], name: str) -> list[str]:
+    """Return a list of texts, one at least.
+
+    Raises:
+        UsageError: there is none.
+    """
+    found = body.get(name)
+    if not isinstance(found, list) or not all(isinstance(one, str) for one in found) or not found:
+        raise UsageError(f"'{name}' is no list of texts")
+    return found
+
+
+def text(body: Mapping[str, Any], name: str) -> str:
+    """Return a text.
+
+    Raises:
+        UsageError: there is none.
+    """
+    found = body.get(name)
+    if not isinstance(found, str):
+        raise UsageError(f"'{name}' is no text")
+    return found

@@ -1,0 +1,196 @@
+"""Several open runs as one: their regions and metrics matched by name, a location above each.
+
+So every view shows two runs beside each other: the tree is that of both, and the values of one are
+those of its location.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gnomon.errors import UsageError
+from gnomon.model.tables import LOCATIONS, METRICS, PATHS, REGIONS
+from gnomon.model.value import How
+from gnomon.view.database import Arrays, Database
+from gnomon.view.dataset import Dataset
+
+if TYPE_CHECKING:
+    from gnomon.view.opened import Opened, Part
+
+_HOWS = [how.value for how in How]
+
+
+def combine(database: Database, parts: Sequence[Opened]) -> tuple[Dataset, tuple[Part, ...]]:
+    """Return the combination of runs, and which location is which run.
+
+    Raises:
+        UsageError: one of them is a combination itself.
+        RunDirectoryError: the tables of one cannot be read.
+    """
+    if any(part.parts for part in parts):
+        raise UsageError("combine runs, not combinations: choose all of the runs at once")
+    made = _Union(parts)
+    tables = database.of_statements(
+        [made.profile()], {f"map{at}_{name}": one for at, name, one in made.maps}
+    )
+    for schema, rows in made.rows():
+        columns: list[Any] = list(zip(*rows, strict=True)) or [()] * len(schema.columns)
+        database.insert(tables.schema, schema, columns)
+    name = " and ".join(part.title for part in parts)
+    return Dataset(name, made.head(), tables), made.parts()
+
+
+class _Union:
+    def __init__(self, parts: Sequence[Opened]) -> None:
+        self._parts = parts
+        self._locations: list[tuple[Any, ...]] = []
+        self._regions: dict[tuple[Any, ...], int] = {}
+        self._paths: dict[tuple[int, int], int] = {}
+        self._metrics: dict[tuple[Any, ...], list[Any]] = {}
+        self._tops: list[int] = []
+        self.maps: list[tuple[int, str, Arrays]] = []
+        for at, part in enumerate(parts):
+            self._add(at, part)
+
+    def _add(self, at: int, part: Opened) -> None:
+        data = part.data
+        top = len(self._locations)
+        self._tops.append(top)
+        self._locations.append((top, -1, "run", "", -1, -1, -1, part.title))
+        for one in data.locations:
+            parent = top if one.parent < 0 else top + 1 + data.location_at[one.parent]
+            number = top + 1 + data.location_at[one.location]
+            self._locations.append(
+                (number, parent, one.kind, one.host, one.rank, one.pid, one.tid, one.name)
+            )
+        self._map(
+            at, "location", [one.location for one in data.locations],
+            range(top + 1, len(self._locations)),
+        )  # fmt: skip
+        regions = data.regions
+        columns = (regions.kind, regions.name, regions.module, regions.file, regions.line)
+        keys = zip(*(column.tolist() for column in columns), strict=True)
+        region = [self._regions.setdefault(key, len(self._regions)) for key in keys]
+        paths = data.paths
+        path = [0] * len(paths.number)
+        parents, of_path = paths.parent.tolist(), paths.region.tolist()
+        for one_path in paths.order.tolist():
+            above = parents[one_path]
+            pair = (path[above] if above >= 0 else -1, region[of_path[one_path]])
+            path[one_path] = self._paths.setdefault(pair, len(self._paths))
+        self._map(at, "path", paths.number.tolist(), path)
+        numbers = []
+        for metric in data.metrics:
+            key = (metric.name, metric.unit, metric.domain, metric.component)
+            known = self._metrics.setdefault(key, [len(self._metrics), *metric[1:]])
+            if _worse(metric.how, known[4]):
+                known[4] = metric.how
+            numbers.append(known[0])
+        self._map(at, "metric", [one.metric for one in data.metrics], numbers)
+
+    def _map(self, at: int, name: str, old: Sequence[int], new: Sequence[int]) -> None:
+        self.maps.append(
+            (
+                at,
+                name,
+                {"old": np.array(old, dtype=np.int32), "new": np.array(new, dtype=np.int32)},
+            )
+        )
+
+    def rows(self) -> list[tuple[Any, list[tuple[Any, ...]]]]:
+        """Return the rows of the small tables."""
+        return [
+            (LOCATIONS, self._locations),
+            (REGIONS, [(number, *key) for key, number in self._regions.items()]),
+            (PATHS, [(number, *pair) for pair, number in self._paths.items()]),
+            (METRICS, [tuple(row) for row in self._metrics.values()]),
+        ]
+
+    def profile(self) -> str:
+        """Return the statement that makes the profile of both a view on theirs.
+
+        Values are averages over each run's executions: runs of three and of five are alike then.
+        """
+        parts = []
+        for at, part in enumerate(self._parts):
+            source = f"{part.data.tables.schema}.profile"
+            executions = part.data.repetitions
+            values = "p.inclusive, p.exclusive, p.calls"
+            if executions > 1:
+                values = ", ".join(f"p.{one} / {executions}" for one in _SUMMED)
+            parts.append(
+                f"SELECT 0 AS repetition, l.new AS location, t.new AS path, m.new AS metric, "
+                f"{values}, CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), CAST(NULL AS BIGINT) "
+                f"FROM {source} p JOIN {{s}}.map{at}_location l ON p.location = l.old "
+                f"JOIN {{s}}.map{at}_path t ON p.path = t.old "
+                f"JOIN {{s}}.map{at}_metric m ON p.metric = m.old"
+            )
+        columns = (
+            "repetition, location, path, metric, inclusive, exclusive, calls, raw, enabled_ns, "
+            "running_ns"
+        )
+        return f"CREATE VIEW {{s}}.profile({columns}) AS " + " UNION ALL ".join(parts)
+
+    def head(self) -> dict[str, Any]:
+        """Return what a combination has for a head: what all of its runs have in common."""
+        heads = [part.data.head for part in self._parts]
+        hosts: list[Any] = []
+        for head in heads:
+            hosts += [host for host in head.get("hosts", []) if host not in hosts]
+        return {
+            "command": heads[0].get("command", []),
+            "hosts": hosts,
+            "started": min(head.get("started", 0) for head in heads),
+            "wall_seconds": max(head.get("wall_seconds", 0) for head in heads),
+            "exit_status": next(
+                (head.get("exit_status") for head in heads if head.get("exit_status")), 0
+            ),
+            "repetitions": 1,
+            "working_directory": heads[0].get("working_directory", ""),
+            "unavailable": [],
+            "warnings": self._warnings(),
+            "sources": _common(heads),
+        }
+
+    def _warnings(self) -> list[str]:
+        found = [
+            f"{part.title}: {note}"
+            for part in self._parts
+            for note in part.data.head.get("warnings", [])
+        ]
+        names = {host.get("name") for part in self._parts for host in part.data.head["hosts"]}
+        if len(names) > 1:
+            found.insert(0, "these runs are of different machines: " + ", ".join(map(str, names)))
+        return found
+
+    def parts(self) -> tuple[Part, ...]:
+        """Return which location is which run."""
+        from gnomon.view.opened import Part
+
+        return tuple(
+            Part(part.id, part.title, top)
+            for part, top in zip(self._parts, self._tops, strict=True)
+        )
+
+
+_SUMMED = ("inclusive", "exclusive", "calls")
+
+
+def _worse(how: str, than: str) -> bool:
+    if how not in _HOWS or than not in _HOWS:
+        return False
+    return _HOWS.index(how) > _HOWS.index(than)
+
+
+def _common(heads: Sequence[Any]) -> dict[str, str]:
+    """Return the digests that all runs have alike: a source that differs is known of neither."""
+    found: dict[str, str] = {}
+    for head in heads:
+        recorded = head.get("sources")
+        for file, digest in recorded.items() if isinstance(recorded, dict) else ():
+            if isinstance(digest, str) and found.setdefault(file, digest) != digest:
+                found[file] = "sha256:"
+    return found

@@ -1,0 +1,41 @@
+"""Two open runs compared, with the statistics of `gnomon compare`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gnomon.errors import UsageError
+from gnomon.store import rundir
+from gnomon.store.compare import compare
+from gnomon.store.compared import document
+from gnomon.store.comparison import Options
+from gnomon.store.sides import Side
+from gnomon.view.opened import Opened
+
+PER = ("", "function", "file", "line", "thread", "process", "rank")
+
+
+def compared(one: Opened, other: Opened, per: str, metric: str = "") -> Mapping[str, Any]:
+    """Return what `gnomon compare ONE OTHER --json` prints.
+
+    Args:
+        one: the baseline.
+        other: what is compared with it.
+        per: which places to compare too, "" for the whole command alone.
+        metric: the metric of places, "" for the first that they have.
+
+    Raises:
+        UsageError: one of them is no run directory, or there are no such places.
+        GnomonError: a run cannot be read.
+    """
+    if per not in PER:
+        raise UsageError(f"per {per[:40]!a}: there are {', '.join(PER[1:])}")
+    if one.id == other.id:
+        raise UsageError(f"{one.title}: a run is not compared with itself")
+    for each in (one, other):
+        if each.kind != "run":
+            raise UsageError(f"{each.title}: run directories alone have repetitions to compare")
+    sides = [Side(each.title, (rundir.find(each.path),)) for each in (one, other)]
+    found, breaches = compare(sides, Options(per=per, metrics=(metric,) if metric else ()))
+    return document(found, breaches, limited=False)

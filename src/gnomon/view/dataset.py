@@ -1,0 +1,252 @@
+"""What is small of an open run, checked once for all: locations, regions, paths, metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gnomon.errors import RunDirectoryError
+from gnomon.view import forest
+from gnomon.view.columns import Cells, Ints, Texts
+from gnomon.view.database import Tables
+
+_DAMAGED = "; restore it from a copy, or measure again"
+# Deeper than any machine is made of; what is deeper goes in circles or is made up.
+_DEPTH_LIMIT = 64
+_PATHS_LIMIT = 4_000_000
+# The kinds of locations that say where on the machine, not who: a second view of the same counts.
+PLACES = ("core", "cpu")
+
+
+class Location(NamedTuple):
+    """A row of the table of locations, and a name to show."""
+
+    location: int
+    parent: int
+    kind: str
+    host: str
+    rank: int
+    pid: int
+    tid: int
+    name: str
+    title: str
+
+
+class Metric(NamedTuple):
+    """A row of the table of metrics."""
+
+    metric: int
+    name: str
+    unit: str
+    formula: str
+    how: str
+    component: str
+    domain: str
+    scope: str
+    description: str
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether it comes from a formula: its values must not be added up."""
+        return bool(self.formula)
+
+
+class Regions(NamedTuple):
+    """The table of regions by position, texts as numbers of `texts`."""
+
+    number: Ints
+    kind: Texts
+    name: Texts
+    module: Texts
+    file: Texts
+    line: Ints
+
+
+class Paths(NamedTuple):
+    """The table of paths by position.
+
+    Attributes:
+        number: as the profile has them.
+        parent: position, -1 for roots.
+        region: position.
+        order: positions, parents before their children, in the order of a walk level by level.
+        depth: 0 for roots.
+    """
+
+    number: Ints
+    parent: Ints
+    region: Ints
+    order: Ints
+    depth: Ints
+
+
+class Dataset:
+    """One open run: its head, its small tables, and its large ones to be asked."""
+
+    def __init__(self, name: str, head: Mapping[str, Any], tables: Tables) -> None:
+        self.name = name
+        self.head = head
+        self.tables = tables
+
+    @property
+    def repetitions(self) -> int:
+        """How often the command was executed, at least 1."""
+        return max(int(self.head.get("repetitions") or 1), 1)
+
+    @cached_property
+    def locations(self) -> tuple[Location, ...]:
+        """Every location, parents before their children.
+
+        Raises:
+            RunDirectoryError: they do not form a forest.
+        """
+        rows = self.tables.rows(
+            "SELECT location, parent, COALESCE(kind, ''), COALESCE(host, ''), COALESCE(rank, -1), "
+            "COALESCE(pid, -1), COALESCE(tid, -1), COALESCE(name, '') FROM {s}.locations "
+            "WHERE location IS NOT NULL"
+        )
+        number = np.array([row[0] for row in rows], dtype=np.int32)
+        parent = np.array([-1 if row[1] is None else row[1] for row in rows], dtype=np.int32)
+        _, order, depth = self._forest("locations", number, parent)
+        if len(depth) and depth.max() > _DEPTH_LIMIT:
+            raise RunDirectoryError(
+                f"{self.name}: its locations are nested more than {_DEPTH_LIMIT} deep{_DAMAGED}"
+            )
+        found = [
+            Location._make((rows[at][0], int(parent[at]), *rows[at][2:], _title(*rows[at][2:])))
+            for at in order.tolist()
+        ]
+        commands = [at for at, one in enumerate(found) if one.kind == "command" and one.rank < 0]
+        for order_of, place in enumerate(commands, start=1) if len(commands) > 1 else ():
+            title = f"execution {order_of} of {len(commands)}: {found[place].name}"
+            found[place] = found[place]._replace(title=title)
+        return tuple(found)
+
+    @cached_property
+    def location_at(self) -> dict[int, int]:
+        """Position of each location's number."""
+        return {one.location: at for at, one in enumerate(self.locations)}
+
+    @cached_property
+    def location_parents(self) -> Ints:
+        """Position of each location's parent, -1 for roots."""
+        at = self.location_at
+        return np.array([at.get(one.parent, -1) for one in self.locations], dtype=np.int32)
+
+    @cached_property
+    def location_depths(self) -> Ints:
+        """How deep each location is, 0 for roots."""
+        depths = np.zeros(len(self.locations), dtype=np.int32)
+        for at, parent in enumerate(self.location_parents.tolist()):
+            depths[at] = depths[parent] + 1 if parent >= 0 else 0
+        return depths
+
+    @cached_property
+    def metrics(self) -> tuple[Metric, ...]:
+        """Every metric in the run's order.
+
+        Raises:
+            RunDirectoryError: two have one number.
+        """
+        texts = ", ".join(
+            f"COALESCE({name}, '')"
+            for name in ("name", "unit", "formula", "how", "component", "domain", "scope")
+        )
+        rows = self.tables.rows(
+            f"SELECT metric, {texts}, COALESCE(description, '') FROM {{s}}.metrics "
+            "WHERE metric IS NOT NULL ORDER BY metric"
+        )
+        if len({row[0] for row in rows}) < len(rows):
+            raise RunDirectoryError(f"{self.name}: two of its metrics have one number{_DAMAGED}")
+        return tuple(Metric(*row) for row in rows)
+
+    @cached_property
+    def metric_of(self) -> dict[int, Metric]:
+        """Metrics by number."""
+        return {one.metric: one for one in self.metrics}
+
+    @cached_property
+    def is_emulated(self) -> bool:
+        """Whether the program ran on an emulated PMU."""
+        return any(one.component == "emulated" for one in self.metrics)
+
+    @cached_property
+    def regions(self) -> Regions:
+        """Every region."""
+        found = self.tables.arrays(
+            "SELECT region, COALESCE(kind, '') AS kind, COALESCE(name, '') AS name, "
+            "COALESCE(module, '') AS module, COALESCE(file, '') AS file, "
+            "GREATEST(COALESCE(line, 0), 0) AS line FROM {s}.regions WHERE region IS NOT NULL"
+        )
+        return Regions(
+            found["region"], found["kind"], found["name"], found["module"], found["file"],
+            found["line"],
+        )  # fmt: skip
+
+    @cached_property
+    def paths(self) -> Paths:
+        """Every path.
+
+        Raises:
+            RunDirectoryError: they are too many, do not form a forest, or have no region.
+        """
+        found = self.tables.arrays(
+            "SELECT path, COALESCE(parent, -1) AS parent, COALESCE(region, -1) AS region "
+            "FROM {s}.paths WHERE path IS NOT NULL"
+        )
+        number = found["path"].astype(np.int32)
+        if len(number) > _PATHS_LIMIT:
+            raise RunDirectoryError(
+                f"{self.name}: it has {len(number)} paths; at most {_PATHS_LIMIT} can be shown"
+            )
+        region = positions(self.regions.number, found["region"])
+        if len(region) and region.min() < 0:
+            raise RunDirectoryError(f"{self.name}: some of its paths have no region{_DAMAGED}")
+        parent, order, depth = self._forest("paths", number, found["parent"])
+        return Paths(number, parent, region, order, depth)
+
+    def _forest(self, what: str, number: Ints, parent: Ints) -> tuple[Ints, Ints, Ints]:
+        """Return positions of parents, an order with parents first, and depths."""
+        ordered = np.sort(number)
+        if np.any(ordered[1:] == ordered[:-1]):
+            raise RunDirectoryError(f"{self.name}: two of its {what} have one number{_DAMAGED}")
+        above = positions(number, parent)
+        if np.any((above < 0) & (parent != -1)):
+            raise RunDirectoryError(
+                f"{self.name}: the parent of one of its {what} is missing{_DAMAGED}"
+            )
+        by_level = forest.levels(above)
+        order = np.concatenate(by_level) if by_level else np.zeros(0, dtype=np.int32)
+        depth = np.full(len(number), -1, dtype=np.int32)
+        for at, level in enumerate(by_level):
+            depth[level] = at
+        if np.any(depth < 0):
+            raise RunDirectoryError(f"{self.name}: one of its {what} is its own ancestor{_DAMAGED}")
+        return above, order.astype(np.int32), depth
+
+
+def positions(known: Ints, wanted: Cells) -> Ints:
+    """Return where each wanted number stands among the known ones, -1 where it does not."""
+    if not len(known):
+        return np.full(len(wanted), -1, dtype=np.int32)
+    order = np.argsort(known, kind="stable")
+    at = np.minimum(np.searchsorted(known[order], wanted), len(known) - 1)
+    found = order[at]
+    return np.where(known[found] == wanted, found, -1).astype(np.int32)
+
+
+def _title(kind: str, host: str, rank: int, pid: int, tid: int, name: str) -> str:
+    if kind == "run":
+        return name
+    if rank >= 0 and kind in ("process", "rank", "command"):
+        return f"rank {rank}" + (f" on {host}" if host else "")
+    if kind == "thread":
+        return f"thread {tid} {name}".rstrip()
+    if kind == "process":
+        return f"process {pid} {name}".rstrip()
+    if kind == "host":
+        return host or name
+    return f"{kind} {name}".strip()

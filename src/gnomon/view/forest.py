@@ -1,0 +1,114 @@
+"""Forests as arrays of parents: levels, walks and sums, without recursion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gnomon.view.columns import Flags, Floats, Ints
+
+
+def levels(parent: Ints) -> list[Ints]:
+    """Return the positions of each depth, roots first, siblings together and in their order.
+
+    A position whose ancestors go in circles is in none.
+
+    Args:
+        parent: position of each one's parent, -1 for roots.
+    """
+    by_parent = np.argsort(parent, kind="stable").astype(np.int32)
+    first = np.searchsorted(parent[by_parent], np.arange(-1, len(parent) + 1))
+    level = by_parent[: first[1]]
+    found = []
+    while len(level):
+        found.append(level)
+        begins = first[level + 1]
+        counts = first[level + 2] - begins
+        starts = np.repeat(begins - (np.cumsum(counts) - counts), counts)
+        level = by_parent[starts + np.arange(counts.sum())]
+    return found
+
+
+def depths(parent: Ints) -> Ints:
+    """Return how deep each position is, 0 for roots; -1 where its ancestors go in circles."""
+    depth = np.full(len(parent), -1, dtype=np.int32)
+    for at, level in enumerate(levels(parent)):
+        depth[level] = at
+    return depth
+
+
+def preorder(parent: Ints) -> tuple[Ints, Ints]:
+    """Return each one's place in a walk that goes down first, and the place behind its last.
+
+    Siblings stay in their order. There may be no circles.
+    """
+    by_level = levels(parent)
+    size = np.ones(len(parent), dtype=np.int32)
+    for level in reversed(by_level[1:]):
+        np.add.at(size, parent[level], size[level])
+    place = np.zeros(len(parent), dtype=np.int32)
+    for level in by_level:
+        before = np.cumsum(size[level]) - size[level]
+        above = parent[level]
+        is_first = np.ones(len(level), dtype=bool)
+        is_first[1:] = above[1:] != above[:-1]
+        of_family = before - np.maximum.accumulate(np.where(is_first, before, 0))
+        if above[0] < 0:
+            of_family = before
+            place[level] = of_family
+        else:
+            place[level] = place[above] + 1 + of_family
+    return place, (place + size).astype(np.int32)
+
+
+def filled_from_children(values: Floats, parent: Ints) -> Floats:
+    """Return values where each NaN is the sum of its children's, NaN where none of them has one.
+
+    For places, which are the sum of what is in them; a section need not be that of its parts.
+
+    Args:
+        values: in an order in which parents stand before their children.
+        parent: position of each one's parent, -1 for roots.
+    """
+    filled = values.copy()
+    missing = np.isnan(values)
+    if not missing.any():
+        return filled
+    for level in reversed(levels(parent)[1:]):
+        known = level[~np.isnan(filled[level]) & missing[parent[level]]]
+        above = parent[known]
+        filled[above] = np.where(np.isnan(filled[above]), 0.0, filled[above])
+        np.add.at(filled, above, filled[known])
+    return filled
+
+
+def first_of_their_kind(group: Ints, parent: Ints) -> Flags:
+    """Return which positions have no ancestor in the same group.
+
+    What a recursive function came to with all it called is that of its outermost calls.
+
+    Args:
+        group: number of each one's group, -1 for none.
+        parent: position of each one's parent, -1 for roots.
+    """
+    outermost = group >= 0
+    by_level = levels(parent)
+    if sum(bool((group[level] >= 0).any()) for level in by_level) < 2:
+        return outermost
+    place, end = preorder(parent)
+    members = np.flatnonzero(group >= 0)
+    members = members[np.lexsort((place[members], group[members]))]
+    # In a group, in the order of the walk: whoever begins before the end of one above is below it.
+    reach: dict[int, int] = {}
+    inside: list[Any] = []
+    for at, one, begins, ends in zip(
+        members.tolist(), group[members].tolist(), place[members].tolist(), end[members].tolist(),
+        strict=True,
+    ):  # fmt: skip
+        if begins < reach.get(one, 0):
+            inside.append(at)
+        else:
+            reach[one] = ends
+    outermost[inside] = False
+    return outermost

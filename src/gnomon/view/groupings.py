@@ -1,0 +1,312 @@
+"""The four groupings: how a run's paths become a tree's nodes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gnomon.model.functions import Part, homes
+from gnomon.view import forest
+from gnomon.view.columns import Cells, Flags, Floats, Ints, Texts
+from gnomon.view.dataset import Dataset, positions
+from gnomon.view.tree import Builder, Pairs, Tree, grouped
+
+UNKNOWN = "(unknown)"
+NO_SOURCE = "(source not known)"
+NO_LINE = "(line not known)"
+_TITLES = {
+    "hpm": "program and sections", "cpu": "functions and lines", "mpi": "MPI calls", "io": "I/O",
+    "memory": "memory", "thread": "threads",
+}  # fmt: skip
+_NODE_KINDS = {"hpm": "section", "cpu": "function", "mpi": "call", "io": "call", "": "section"}
+# More than this and a tree by rank has the ranks, processes and threads alone.
+_BY_RANK_LIMIT = 400_000
+
+
+def title_of(kind: str) -> str:
+    """Return what people call the regions of a kind, or the kind as its capability calls it."""
+    return _TITLES.get(kind, kind or UNKNOWN)
+
+
+def build(data: Dataset, by: str, weights: Floats) -> Tree:
+    """Return the tree of a run in one grouping.
+
+    Args:
+        data: the run.
+        by: one of `GROUPINGS`.
+        weights: a value for each path, NaN for none: of a function in several files, the one that
+            has most is where it stands.
+
+    Raises:
+        RunDirectoryError: its tables cannot be read.
+    """
+    builder = Builder(by)
+    named = _Named(data, builder, weights)
+    return {
+        "region": _by_region, "capability": _by_capability, "file": _by_file, "rank": _by_rank,
+    }[by](named)  # fmt: skip
+
+
+class _Named:
+    """The paths of a run with numbers of texts, which of them are lines, and the root's node.
+
+    Attributes:
+        kind: numbers of the regions' kinds; `kinds` has their names.
+        name, module, file: numbers of the builder's texts; a name is never "".
+        home: the file in which a function stands.
+        is_part: the path is a line, or another leaf, of a function: it has no children.
+        node_kind: what a node of the path is.
+        is_single: the program is one root, which is the tree's.
+    """
+
+    def __init__(self, data: Dataset, builder: Builder, weights: Floats) -> None:
+        self.data = data
+        self.builder = builder
+        regions, paths = data.regions, data.paths
+        self.region, self.parent = paths.region, paths.parent
+        self.kinds, kind = _numbered(regions.kind)
+        self.kind = kind[self.region]
+        self.name = self._texts(regions.name, UNKNOWN)
+        self.module = self._texts(regions.module)
+        self.file = self._texts(regions.file)
+        self.line = regions.line[self.region]
+        is_leaf = np.ones(len(self.parent), dtype=bool)
+        is_leaf[self.parent[self.parent >= 0]] = False
+        is_cpu = np.array([one == "cpu" for one in self.kinds], dtype=bool)
+        self.is_cpu: Flags = is_cpu[self.kind] if len(self.kind) else is_leaf
+        self.is_part: Flags = self.is_cpu & is_leaf & (self.parent >= 0)
+        self.home = self._homes(regions.name, regions.module, regions.file, weights)
+        of_kinds = [builder.kind(_NODE_KINDS.get(one, one)) for one in self.kinds]
+        self.node_kind = np.array(of_kinds, dtype=np.int32)[self.kind]
+        self.roots = np.flatnonzero(self.parent < 0)
+        self.is_single = len(self.roots) == 1
+        root = int(self.roots[0]) if self.is_single else -1
+        builder.add(
+            np.array([-1]), kind=builder.kind("run"),
+            name=int(self.name[root]) if self.is_single else builder.text("everything"),
+            region=int(self.region[root]) if self.is_single else -1,
+        )  # fmt: skip
+
+    def _texts(self, texts: Texts, none: str = "") -> Ints:
+        numbers = self.builder.texts([one or none for one in texts.tolist()])
+        return numbers[self.region] if len(self.region) else numbers[:0]
+
+    def _homes(self, names: Texts, modules: Texts, files: Texts, weights: Floats) -> Ints:
+        parts = np.flatnonzero(self.is_part)
+        if not len(parts):
+            return self.file
+        group, first = grouped(self.module[parts], self.name[parts], self.file[parts])
+        of_group = np.bincount(group, weights=np.nan_to_num(weights[parts]))
+        regions = self.region[parts[first]].tolist()
+        keys = [Part(modules[at], names[at], files[at]) for at in regions]
+        found = homes(dict(zip(keys, of_group.tolist(), strict=True)))
+        numbers = self.builder.texts([found[key] for key in keys])
+        home = self.file.copy()
+        home[parts] = numbers[group]
+        return home
+
+    def about(self, paths: Cells) -> dict[str, Cells | int]:
+        """Return the columns of nodes that are one path each."""
+        return {
+            "kind": self.node_kind[paths], "name": self.name[paths], "region": self.region[paths],
+            "file": self.file[paths], "module": self.module[paths], "line": self.line[paths],
+        }  # fmt: skip
+
+    def lines(self, above: Cells, paths: Cells) -> Ints:
+        """Add a node for the line of each path below a function's; return their numbers."""
+        names = self._line_names(self.file[paths], self.line[paths])
+        columns = {**self.about(paths), "kind": self.builder.kind("line"), "name": names}
+        return self.builder.add(above, **columns)
+
+    def _line_names(self, files: Ints, lines: Ints) -> Ints:
+        ends = {file: self.builder.string(file).rpartition("/")[2] for file in set(files.tolist())}
+        return self.builder.texts(
+            [
+                f"{ends[file]}:{line}" if line else NO_LINE
+                for file, line in zip(files.tolist(), lines.tolist(), strict=True)
+            ]
+        )
+
+
+def _numbered(texts: Texts) -> tuple[list[str], Ints]:
+    known: dict[str, int] = {}
+    numbers = np.array(
+        [known.setdefault(one, len(known)) for one in texts.tolist()], dtype=np.int32
+    )
+    return list(known), numbers
+
+
+def _parts_below(named: _Named, above: Ints) -> tuple[Pairs, Pairs]:
+    """Add the nodes of programs, functions and lines; return sums that go over the lines' nodes.
+
+    Args:
+        named: the paths.
+        above: the node that each path is below.
+
+    Returns:
+        pairs of functions and programs, and pairs of lines.
+    """
+    builder = named.builder
+    parts = np.flatnonzero(named.is_part)
+    over = above[parts]
+    pairs = []
+    by_module, first = grouped(over, named.module[parts])
+    modules_of = np.bincount(over[first], minlength=int(over.max(initial=0)) + 1)
+    is_shared = modules_of[over] > 1
+    wanted = np.flatnonzero(modules_of[over[first]] > 1)
+    if len(wanted):
+        node = np.full(len(first), -1, dtype=np.int32)
+        at = parts[first[wanted]]
+        node[wanted] = builder.add(
+            over[first[wanted]], kind=builder.kind("module"), name=named.module[at],
+            module=named.module[at],
+        )  # fmt: skip
+        over = np.where(is_shared, node[by_module], over)
+        pairs.append(Pairs.of(parts[is_shared], over[is_shared]))
+    function, first = grouped(over, named.module[parts], named.name[parts], named.home[parts])
+    count = np.bincount(function, minlength=len(first))
+    at = parts[first]
+    # A function that is one part without a line has no node for that.
+    is_alone = (count == 1) & (named.line[at] == 0)
+    node = builder.add(
+        over[first], kind=builder.kind("function"), name=named.name[at], file=named.home[at],
+        module=named.module[at], region=np.where(is_alone, named.region[at], -1),
+    )  # fmt: skip
+    has_line = ~is_alone[function]
+    pairs.append(Pairs.of(parts[has_line], node[function[has_line]]))
+    lines = named.lines(node[function[has_line]], parts[has_line])
+    low = Pairs.joined(
+        Pairs.of(parts[has_line], lines), Pairs.of(parts[~has_line], node[function[~has_line]])
+    )
+    return Pairs.joined(*pairs), low
+
+
+def _by_region(named: _Named) -> Tree:
+    inner = named.data.paths.order[~named.is_part[named.data.paths.order]]
+    node_of = np.zeros(len(named.parent), dtype=np.int32)
+    mine = inner
+    if named.is_single:
+        mine = inner[named.parent[inner] >= 0]
+    node_of[mine] = 1 + np.arange(len(mine), dtype=np.int32)
+    above = np.where(named.parent >= 0, node_of[named.parent], 0).astype(np.int32)
+    named.builder.add(above[mine], **named.about(mine))
+    over, low = _parts_below(named, above)
+    own = Pairs.of(inner, node_of[inner])
+    exclusive = Pairs.joined(own, over, low)
+    if named.is_single:
+        return named.builder.tree(exclusive, exclusive)
+    # A root above several has nothing of its own.
+    top = Pairs.of(named.roots, 0)
+    return named.builder.tree(Pairs.joined(exclusive, top), exclusive)
+
+
+def _by_capability(named: _Named) -> Tree:
+    builder = named.builder
+    order = named.data.paths.order
+    _, first = grouped(named.kind[order])
+    tops = np.full(len(named.kinds), -1, dtype=np.int32)
+    kinds = named.kind[order[first]]
+    tops[kinds] = builder.add(
+        np.zeros(len(kinds)), kind=builder.kind("capability"),
+        name=builder.texts([title_of(named.kinds[one]) for one in kinds.tolist()]),
+    )  # fmt: skip
+    group = tops[named.kind]
+    # The nearest path above that is of the same kind.
+    up = named.parent.copy()
+    while True:
+        others = np.flatnonzero((up >= 0) & (named.kind[up] != named.kind))
+        if not len(others):
+            break
+        up[others] = named.parent[up[others]]
+    inner = order[~named.is_part[order]]
+    node_of = np.zeros(len(named.parent), dtype=np.int32)
+    node_of[inner] = 1 + len(kinds) + np.arange(len(inner), dtype=np.int32)
+    above = np.where(up >= 0, node_of[up], group).astype(np.int32)
+    builder.add(above[inner], **named.about(inner))
+    over, low = _parts_below(named, above)
+    outermost = np.flatnonzero(forest.first_of_their_kind(group, named.parent))
+    own = Pairs.joined(Pairs.of(inner, node_of[inner]), over, low, Pairs.of(named.roots, 0))
+    every = np.arange(len(group))
+    return builder.tree(
+        Pairs.joined(own, Pairs.of(outermost, group[outermost])),
+        Pairs.joined(own, Pairs.of(every, group)),
+    )
+
+
+def _by_file(named: _Named) -> Tree:
+    builder = named.builder
+    members = np.flatnonzero((named.parent >= 0) | (named.file > 0))
+    of_file, first = grouped(named.file[members])
+    files = members[first]
+    names = np.where(named.file[files] > 0, named.file[files], builder.text(NO_SOURCE))
+    file_node = builder.add(
+        np.zeros(len(files)), kind=builder.kind("file"), name=names, file=named.file[files]
+    )[of_file]
+    # Lines of a function are below it; a section's line is its own.
+    line = np.where(named.is_cpu[members], 0, named.line[members])
+    of_function, first = grouped(
+        file_node, named.kind[members], named.module[members], named.name[members], line
+    )
+    at = members[first]
+    columns = named.about(at)
+    is_one = ~named.is_cpu[at]
+    columns["region"] = np.where(is_one, named.region[at], -1)
+    columns["line"] = line[first]
+    function_node = builder.add(file_node[first], **columns)[of_function]
+    has_lines = np.flatnonzero(named.is_cpu[members])
+    of_line, first = grouped(function_node[has_lines], named.line[members[has_lines]])
+    line_node = named.lines(function_node[has_lines[first]], members[has_lines[first]])[of_line]
+    inclusive = [Pairs.of(named.roots, 0)]
+    exclusive = [Pairs.of(named.roots[~np.isin(named.roots, members)], 0)]
+    for paths, nodes in (
+        (members, file_node), (members, function_node), (members[has_lines], line_node),
+    ):  # fmt: skip
+        group = np.full(len(named.parent), -1, dtype=np.int32)
+        group[paths] = nodes
+        outermost = np.flatnonzero(forest.first_of_their_kind(group, named.parent))
+        inclusive.append(Pairs.of(outermost, group[outermost]))
+        exclusive.append(Pairs.of(paths, nodes))
+    return builder.tree(Pairs.joined(*inclusive), Pairs.joined(*exclusive))
+
+
+def _by_rank(named: _Named) -> Tree:
+    """Locations, and below each the functions and sections that have values there."""
+    data, builder = named.data, named.builder
+    parents = data.location_parents
+    nodes = builder.add(
+        np.where(parents >= 0, parents + 1, 0),
+        kind=np.array([builder.kind(one.kind or "process") for one in data.locations], np.int32),
+        name=builder.texts([one.title for one in data.locations]),
+        location=np.arange(len(data.locations)),
+    )
+    found = data.tables.arrays(
+        "SELECT DISTINCT location, path FROM {s}.profile JOIN {s}.paths USING (path) "
+        "WHERE paths.parent <> -1 AND location IS NOT NULL "
+        f"LIMIT {_BY_RANK_LIMIT + 1}"
+    )
+    location, path = found["location"], found["path"]
+    if len(path) > _BY_RANK_LIMIT:
+        builder.notes.append(
+            f"functions and sections of each rank and thread are left out: there are more than "
+            f"{_BY_RANK_LIMIT}; choose a rank or thread in a tree by region"
+        )
+        location, path = location[:0], path[:0]
+    where = positions(np.array([one.location for one in data.locations], np.int32), location)
+    which = positions(data.paths.number, path)
+    fits = (where >= 0) & (which >= 0)
+    pairs = _below_places(named, nodes, where[fits], which[fits])
+    return builder.tree(*pairs)
+
+
+def _below_places(named: _Named, nodes: Ints, where: Ints, which: Ints) -> tuple[Pairs, Pairs]:
+    line = np.where(named.is_cpu, 0, named.line)
+    same, _ = grouped(named.kind, named.module, named.name, named.home, line)
+    outermost = forest.first_of_their_kind(same.astype(np.int32), named.parent)
+    order = np.lexsort((which, where))
+    where, which = where[order], which[order]
+    group, first = grouped(where, same[which])
+    at = which[first]
+    columns = named.about(at)
+    columns.update(file=named.home[at], line=line[at], region=-1, location=where[first])
+    node = named.builder.add(nodes[where[first]], **columns)[group]
+    wanted = outermost[which]
+    return Pairs.of(which[wanted], node[wanted]), Pairs.of(which, node)

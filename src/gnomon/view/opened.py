@@ -1,0 +1,252 @@
+"""An open run, .viz file or combination: what is asked of it, each answer worked out once."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from gnomon.errors import UsageError
+from gnomon.metrics.formula import Formula
+from gnomon.view import groupings, readings, values
+from gnomon.view.columns import Floats
+from gnomon.view.dataset import Dataset, Metric
+from gnomon.view.readings import Readings
+from gnomon.view.recomputed import Inputs
+from gnomon.view.tree import GROUPINGS, Tree
+from gnomon.view.values import Values
+
+T = TypeVar("T")
+# Rows of metrics that are kept in memory; the least recently used go first.
+_KEPT_BYTES = 1 << 30
+_KEPT_ANSWERS = 64
+
+
+class Part(NamedTuple):
+    """A run that a combination is made of, and the location that is all of it."""
+
+    id: str
+    title: str
+    location: int
+
+
+class Known(NamedTuple):
+    """What is known of a metric beside its row in the table.
+
+    Attributes:
+        has_regions: it has values below the whole program.
+        has_locations: it has values of single processes, threads, cores or CPUs.
+        recomputed: its formula can be worked out anew for any node.
+    """
+
+    has_regions: bool
+    has_locations: bool
+    recomputed: bool
+
+
+class Opened:
+    """One of the runs that are open; its methods may be called from any thread."""
+
+    def __init__(
+        self, number: str, kind: str, path: str, title: str, data: Dataset,
+        parts: tuple[Part, ...] = (),
+    ) -> None:  # fmt: skip
+        self.id = number
+        self.kind = kind
+        self.path = path
+        self.title = title
+        self.data = data
+        self.parts = parts
+        self.inputs = Inputs(data)
+        self._lock = threading.RLock()
+        self._rows: OrderedDict[int, Readings] = OrderedDict()
+        self._answers: OrderedDict[Hashable, Any] = OrderedDict()
+        self._trees: dict[str, Tree] = {}
+
+    def metric(self, number: int) -> Metric:
+        """Return a metric by its number.
+
+        Raises:
+            UsageError: there is none.
+        """
+        found = self.data.metric_of.get(number)
+        if found is None:
+            raise UsageError(f"{self.title}: there is no metric {number}")
+        return found
+
+    def location(self, number: int | None) -> int:
+        """Return a location's position, -1 for all locations.
+
+        Raises:
+            UsageError: there is none of that number.
+        """
+        if number is None or number == -1:
+            return -1
+        found = self.data.location_at.get(number)
+        if found is None:
+            raise UsageError(f"{self.title}: there is no location {number}")
+        return found
+
+    def rows(self, metric: int) -> Readings:
+        """Return a metric's rows of the profile."""
+        with self._lock:
+            found = self._rows.pop(metric, None) or readings.read(self.data, metric)
+            self._rows[metric] = found
+            while len(self._rows) > 1 and self._size() > _KEPT_BYTES:
+                self._rows.popitem(last=False)
+            return found
+
+    def _size(self) -> int:
+        return sum(column.nbytes for rows in self._rows.values() for column in rows)
+
+    def known(self) -> dict[int, Known]:
+        """Return what is known of each metric, by number."""
+        return self._once("known", self._known)
+
+    def _known(self) -> dict[int, Known]:
+        # Roots are few: what is on none of them is below the whole program.
+        found = self.data.tables.arrays(
+            "SELECT metric, BOOL_OR(path NOT IN (SELECT path FROM {s}.paths WHERE parent = -1)) "
+            "AS below, BOOL_OR(location NOT IN (SELECT location FROM {s}.locations "
+            "WHERE parent = -1 OR kind = 'run' OR kind = 'command')) AS inside "
+            "FROM {s}.profile WHERE inclusive IS NOT NULL AND metric IS NOT NULL "
+            "AND path IS NOT NULL AND location IS NOT NULL GROUP BY metric"
+        )
+        places = dict(
+            zip(
+                found["metric"].tolist(),
+                zip(found["below"].tolist(), found["inside"].tolist(), strict=True),
+                strict=True,
+            )
+        )
+        known = {}
+        for one in self.data.metrics:
+            below, inside = places.get(one.metric, (False, False))
+            known[one.metric] = Known(bool(below), bool(inside), False)
+        for one in self.data.metrics:
+            formula = self._recomputed(one)
+            if formula is not None:
+                inputs = [known[each.metric] for each in self.inputs.needed(formula)]
+                known[one.metric] = Known(
+                    known[one.metric].has_regions or all(each.has_regions for each in inputs),
+                    known[one.metric].has_locations or all(each.has_locations for each in inputs),
+                    True,
+                )
+        return known
+
+    def first_metric(self) -> int:
+        """Return the metric to show first: one that parts of the program have, if any; or -1."""
+        known = self.known()
+        with_regions = [number for number, one in known.items() if one.has_regions]
+        return next(iter(with_regions or known), -1)
+
+    def _recomputed(self, metric: Metric) -> Formula | None:
+        """Return a formula that gives for the whole program what the run says it came to."""
+        formula = self.inputs.formula(metric) if metric.is_derived else None
+        if formula is None:
+            return None
+        recorded = self._whole(metric)
+        inputs = {one.metric: np.array([self._whole(one)]) for one in self.inputs.needed(formula)}
+        (again,) = self.inputs.evaluate(formula, inputs, 1).tolist()
+        # Over repetitions the mean of ratios is not the ratio of means, but near it.
+        tolerance = 1e-9 if self.data.repetitions == 1 and not self.parts else 0.5
+        is_right = np.isnan(recorded) or abs(again - recorded) <= tolerance * abs(recorded)
+        return formula if is_right else None
+
+    def _whole(self, metric: Metric) -> float:
+        rows = self.rows(metric.metric)
+        paths = values.of_paths(self.data, metric, rows)
+        roots = paths.inclusive[(self.data.paths.parent < 0) & paths.has]
+        return float(roots.sum()) if len(roots) else float("nan")
+
+    def tree(self, by: str) -> Tree:
+        """Return the tree of a grouping.
+
+        Raises:
+            UsageError: there is no such grouping.
+            RunDirectoryError: the tables cannot be read.
+        """
+        if by not in GROUPINGS:
+            raise UsageError(f"by {by[:40]!a}: there are {', '.join(GROUPINGS)}")
+        with self._lock:
+            if by not in self._trees:
+                self._trees[by] = groupings.build(self.data, by, self._weights())
+            return self._trees[by]
+
+    def _weights(self) -> Floats:
+        number = self.first_metric()
+        if number < 0:
+            return np.full(len(self.data.paths.number), np.nan)
+        metric = self.metric(number)
+        return values.of_paths(self.data, metric, self.rows(number)).exclusive
+
+    def calls(self, by: str) -> Floats:
+        """Return how often each node was entered, NaN where that is not known."""
+        tree = self.tree(by)
+        number = self.first_metric()
+        if number < 0:
+            return np.full(tree.n, np.nan)
+        rows = self.rows(number)
+        counted = rows.chosen(~np.isnan(rows.calls))
+        counted = counted._replace(inclusive=counted.calls, exclusive=counted.calls)
+        plain = self.metric(number)._replace(component="", formula="")
+        found = values.of_nodes(self.data, tree, plain, counted, -1).exclusive
+        return np.where(found > 0, found, np.nan)
+
+    def values(self, by: str, metric: int, location: int = -1, which: str = "total") -> Values:
+        """Return a metric's values of each node of a tree.
+
+        Args:
+            by: the grouping.
+            metric: number of the metric.
+            location: position of the only location that is wanted, -1 for all.
+            which: one of `STATISTICS`.
+
+        Raises:
+            UsageError: there is no such grouping, metric or statistic.
+            RunDirectoryError: the tables cannot be read.
+        """
+        key = (by, metric, location, which)
+        return self._once(key, lambda: self._values(by, metric, location, which))
+
+    def _values(self, by: str, number: int, location: int, which: str) -> Values:
+        metric = self.metric(number)
+        tree = self.tree(by)
+        found = values.statistic(self.data, tree, metric, self.rows(number), location, which)
+        if not self.known()[number].recomputed or which != "total":
+            return found
+        formula = self.inputs.formula(metric)
+        assert formula is not None
+        inputs = {
+            one.metric: self.values(by, one.metric, location) for one in self.inputs.needed(formula)
+        }
+        again = [
+            self.inputs.evaluate(formula, {at: one[column] for at, one in inputs.items()}, tree.n)
+            for column in (0, 1)
+        ]
+        # What the run itself has is what its own report prints.
+        return Values(np.where(np.isnan(found.inclusive), again[0], found.inclusive), again[1])
+
+    def _once(self, key: Hashable, work: Callable[[], T]) -> T:
+        with self._lock:
+            if key in self._answers:
+                self._answers.move_to_end(key)
+                found: T = self._answers[key]
+                return found
+            made = self._answers[key] = work()
+            while len(self._answers) > _KEPT_ANSWERS:
+                self._answers.popitem(last=False)
+            return made
+
+    def source_files(self) -> list[str]:
+        """Return the source files that the run names, in the order of their names."""
+        return self._once(
+            "files", lambda: sorted({str(file) for file in self.data.regions.file if file})
+        )
+
+    def close(self) -> None:
+        """Forget it."""
+        self.data.tables.close()

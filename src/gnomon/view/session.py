@@ -1,0 +1,213 @@
+"""What is open: run directories, .viz files and combinations of them, by number."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from gnomon.errors import GnomonError, RunDirectoryError, UsageError
+from gnomon.store import rundir
+from gnomon.view.database import Database, check_regular
+from gnomon.view.dataset import Dataset
+from gnomon.view.opened import Opened, Part
+
+_ENTRIES_LIMIT = 2000
+_OPEN_LIMIT = 256
+VIZ = ".viz"
+
+
+class Entry(NamedTuple):
+    """Something that can be opened, or a folder to look into."""
+
+    path: str
+    name: str
+    kind: str
+    changed: float
+
+
+class Listing(NamedTuple):
+    """What a folder has."""
+
+    path: str
+    parent: str | None
+    entries: tuple[Entry, ...]
+    truncated: bool
+
+
+class Session:
+    """All that one server has open; its methods may be called from any thread.
+
+    Attributes:
+        sources_before_asking: source files that the page opens before it asks.
+        problems: what could not be opened at the start.
+    """
+
+    def __init__(self, *, sources: Sequence[Path] = (), sources_before_asking: int = 15) -> None:
+        from gnomon.view.sources import Folders
+
+        self._database = Database()
+        self._opened: dict[str, Opened] = {}
+        self._lock = threading.Lock()
+        self._numbers = 0
+        self.folders = Folders(sources)
+        self.sources_before_asking = sources_before_asking
+        self.problems: list[str] = []
+
+    def runs(self) -> list[Opened]:
+        """Return all that is open, in the order of opening."""
+        with self._lock:
+            return list(self._opened.values())
+
+    def run(self, number: str) -> Opened:
+        """Return what is open under a number.
+
+        Raises:
+            UsageError: nothing is.
+        """
+        with self._lock:
+            found = self._opened.get(number)
+        if found is None:
+            raise UsageError(f"there is no open run {number[:40]!a}; open it again")
+        return found
+
+    def open(self, paths: Sequence[str], *, combined: bool = False) -> list[Opened]:
+        """Open run directories and .viz files, and return them, or what combines them.
+
+        Raises:
+            GnomonError: one of them cannot be read, or they are too many.
+        """
+        made: list[Opened] = []
+        try:
+            for path in paths:
+                made.append(self._open(path))
+            if combined and len(made) > 1:
+                made.append(self.combine([one.id for one in made]))
+                return made[-1:]
+        except GnomonError:
+            for one in made:
+                self.close(one.id)
+            raise
+        return made
+
+    def _open(self, path: str) -> Opened:
+        absolute = os.path.abspath(Path(path).expanduser())  # noqa: PTH100
+        for one in self.runs():
+            if one.path == absolute or one.path == absolute + rundir.SUFFIX:
+                return one
+        if absolute.lower().endswith(VIZ):
+            from gnomon.view import viz
+
+            check_regular(Path(absolute))
+            document = viz.read(Path(absolute))
+            tables = self._database.of_tables(document.tables)
+            data = Dataset(absolute, document.head, tables)
+            return self._keep("viz", absolute, Path(absolute).name, data)
+        for folder in (Path(absolute), rundir.path_of(absolute)):
+            if (folder / "run.json").exists():
+                check_regular(folder / "run.json")
+        run = rundir.find(absolute)
+        data = Dataset(str(run.path), run.head, self._database.of_run(run))
+        title = run.path.name.removesuffix(rundir.SUFFIX)
+        return self._keep("run", str(run.path), title, data)
+
+    def combine(self, numbers: Sequence[str]) -> Opened:
+        """Return what combines several that are open: their tree in one, a location for each.
+
+        Raises:
+            GnomonError: there are fewer than two, or one cannot be read.
+        """
+        from gnomon.view.combined import combine
+
+        parts = [self.run(number) for number in dict.fromkeys(numbers)]
+        if len(parts) < 2:
+            raise UsageError("two runs or more can be combined")
+        for one in self.runs():
+            if [part.id for part in one.parts] == [part.id for part in parts]:
+                return one
+        data, locations = combine(self._database, parts)
+        title = " + ".join(part.title for part in parts)
+        return self._keep("combined", "", title, data, locations)
+
+    def _keep(
+        self, kind: str, path: str, title: str, data: Dataset, parts: tuple[Part, ...] = ()
+    ) -> Opened:
+        try:
+            # What is wrong with it is said now, and not in the middle of a view.
+            data.locations, data.metrics, data.regions, data.paths  # noqa: B018
+        except GnomonError:
+            data.tables.close()
+            raise
+        with self._lock:
+            if len(self._opened) >= _OPEN_LIMIT:
+                raise UsageError(f"{_OPEN_LIMIT} runs are open already; close some")
+            self._numbers += 1
+            opened = Opened(str(self._numbers), kind, path, title, data, parts)
+            self._opened[opened.id] = opened
+        return opened
+
+    def close(self, number: str) -> None:
+        """Close a run and the combinations that it is part of.
+
+        Raises:
+            UsageError: nothing is open under that number.
+        """
+        closed = [self.run(number)]
+        closed += [one for one in self.runs() if number in {part.id for part in one.parts}]
+        with self._lock:
+            for one in closed:
+                self._opened.pop(one.id, None)
+        for one in reversed(closed):
+            one.close()
+
+    def end(self) -> None:
+        """Close everything."""
+        self._database.close()
+
+
+def listing(folder: str) -> Listing:
+    """Return the runs, .viz files and folders that a folder has, the latest first.
+
+    Raises:
+        RunDirectoryError: it is no folder, or cannot be read.
+    """
+    path = os.path.abspath(Path(folder or ".").expanduser())  # noqa: PTH100
+    entries: list[Entry] = []
+    truncated = False
+    try:
+        with os.scandir(path) as found:
+            for entry in found:
+                kind = _kind(entry)
+                if kind:
+                    if len(entries) >= _ENTRIES_LIMIT:
+                        truncated = True
+                        break
+                    entries.append(
+                        Entry(entry.path, _shown(entry.name), kind, entry.stat().st_mtime)
+                    )
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "no name of a folder"
+        raise RunDirectoryError(f"{path}: cannot be listed: {why}") from None
+    order = {"run": 0, "viz": 1, "folder": 2}
+    entries.sort(
+        key=lambda one: (order[one.kind], one.name if one.kind == "folder" else "", -one.changed)
+    )
+    parent = os.path.dirname(path)  # noqa: PTH120
+    return Listing(path, parent if parent != path else None, tuple(entries), truncated)
+
+
+def _shown(name: str) -> str:
+    return name.encode(errors="backslashreplace").decode()
+
+
+def _kind(entry: os.DirEntry[str]) -> str:
+    try:
+        if entry.is_dir():
+            if entry.name.endswith(rundir.SUFFIX):
+                return "run" if (Path(entry.path) / "run.json").is_file() else ""
+            return "" if entry.name.startswith(".") else "folder"
+        return "viz" if entry.name.lower().endswith(VIZ) and entry.is_file() else ""
+    except OSError:
+        return ""

@@ -1,0 +1,335 @@
+"""Tables of anything: a row for each function, file, line, section, place, metric or value."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gnomon.errors import UsageError
+from gnomon.view.columns import Cells, Longs, Texts
+from gnomon.view.opened import Opened
+from gnomon.view.spread import plain
+from gnomon.view.tree import Tree
+
+TABLES = {
+    "functions": "functions and sections",
+    "lines": "source lines",
+    "files": "source files",
+    "places": "processes, threads and cores",
+    "metrics": "metrics of the whole run",
+    "values": "every recorded value",
+}
+_ROWS_OF_PAGE = 5000
+_METRICS_SHOWN = 8
+_CHUNK = 1000
+
+
+class Column(NamedTuple):
+    """A column: `Column` in api.ts."""
+
+    name: str
+    title: str
+    type: str
+    unit: str = ""
+    how: str = ""
+    description: str = ""
+    metric: int = -1
+    kind: str = ""
+
+
+class Wanted(NamedTuple):
+    """What of a table is wanted.
+
+    Attributes:
+        name: one of `TABLES`.
+        metrics: numbers of those that have columns; None for the first few.
+        location: position of the only location whose values are wanted; -1 for all.
+        sort: name of a column, "" for the table's own order.
+        descending: largest first.
+        filter: words that all must be in a row's text.
+        columns: names of columns in their order, () for all.
+    """
+
+    name: str
+    metrics: tuple[int, ...] | None = None
+    location: int = -1
+    sort: str = ""
+    descending: bool = True
+    filter: str = ""
+    columns: tuple[str, ...] = ()
+
+
+class Sheet(NamedTuple):
+    """A table's columns and cells, and where each row's source is ("" where there is none)."""
+
+    columns: tuple[Column, ...]
+    cells: tuple[Cells, ...]
+    files: Cells
+    lines: Cells
+
+    @property
+    def n(self) -> int:
+        """How many rows there are."""
+        return len(self.lines)
+
+
+def sheet(opened: Opened, wanted: Wanted) -> Sheet:
+    """Return a table's rows: those that the filter lets through, in the order that is wanted.
+
+    Raises:
+        UsageError: there is no such table, column or metric.
+        RunDirectoryError: the run's tables cannot be read.
+    """
+    if wanted.name not in TABLES:
+        raise UsageError(f"table {wanted.name[:40]!a}: there are {', '.join(TABLES)}")
+    whole = _whole(opened, wanted)
+    names = [column.name for column in whole.columns]
+    for name in (*wanted.columns, *([wanted.sort] if wanted.sort else [])):
+        if name not in names:
+            raise UsageError(f"column {name[:40]!a}: the table has {', '.join(names)}")
+    rows = np.arange(whole.n)
+    words = wanted.filter.lower().split()
+    if words:
+        text = _text(whole)
+        rows = np.array(
+            [at for at, one in enumerate(text) if all(word in one for word in words)], dtype=int
+        )
+    if wanted.sort:
+        rows = rows[_order(whole.cells[names.index(wanted.sort)][rows], wanted.descending)]
+    order = [names.index(name) for name in wanted.columns] or list(range(len(names)))
+    return Sheet(
+        tuple(whole.columns[at] for at in order),
+        tuple(whole.cells[at][rows] for at in order),
+        whole.files[rows],
+        whole.lines[rows],
+    )
+
+
+def _text(whole: Sheet) -> list[str]:
+    columns = [
+        cells
+        for column, cells in zip(whole.columns, whole.cells, strict=True)
+        if column.type == "text"
+    ]
+    return [" ".join(row).lower() for row in zip(*columns, strict=True)] or [""] * whole.n
+
+
+def _order(cells: Cells, descending: bool) -> Longs:
+    """Return the order of a column; what has no value is last either way."""
+    if cells.dtype == object:
+        order = np.argsort(np.array([str(one).lower() for one in cells]), kind="stable")
+        return order[::-1] if descending else order
+    values = -cells if descending else cells
+    return np.argsort(values, kind="stable")
+
+
+def _whole(opened: Opened, wanted: Wanted) -> Sheet:
+    if wanted.name == "values":
+        return _values(opened, wanted)
+    if wanted.name == "metrics":
+        return _metrics(opened, wanted)
+    tree = opened.tree("rank" if wanted.name == "places" else "file")
+    kinds = np.array(
+        [
+            kind == "file" if wanted.name == "files"
+            else kind == "line" if wanted.name == "lines"
+            else kind in ("rank", "process", "thread", "core", "cpu", "command", "host", "run")
+            if wanted.name == "places"
+            else kind not in ("run", "file", "line", "module", "capability")
+            for kind in tree.kinds
+        ]
+    )  # fmt: skip
+    chosen = kinds[tree.kind]
+    if wanted.name == "places":
+        chosen &= tree.location >= 0
+    return _of_nodes(opened, tree, np.flatnonzero(chosen), wanted)
+
+
+def _of_nodes(opened: Opened, tree: Tree, nodes: Longs, wanted: Wanted) -> Sheet:
+    strings = np.array(tree.strings, dtype=object)
+    kinds = np.array(tree.kinds, dtype=object)
+    files, lines = strings[tree.file[nodes]], tree.line[nodes]
+    if wanted.name == "lines":
+        names = strings[tree.name[np.maximum(tree.parent[nodes], 0)]]
+    else:
+        names = strings[tree.name[nodes]]
+    columns: list[Column] = []
+    cells: list[Any] = []
+
+    def add(column: Column, values: Cells) -> None:
+        columns.append(column)
+        cells.append(values)
+
+    if wanted.name in ("functions", "lines"):
+        add(Column("name", "function", "text"), names)
+        if wanted.name == "functions":
+            add(Column("kind", "kind", "text"), kinds[tree.kind[nodes]])
+        add(Column("program", "program", "text"), strings[tree.module[nodes]])
+        add(Column("file", "file", "text"), files)
+        if lines.any():
+            add(Column("line", "line", "number"), lines.astype(float))
+    elif wanted.name == "files":
+        add(Column("file", "file", "text"), names)
+    else:
+        add(Column("name", "place", "text"), names)
+        add(Column("kind", "kind", "text"), kinds[tree.kind[nodes]])
+        places = [opened.data.locations[at] for at in tree.location[nodes].tolist()]
+        add(Column("host", "host", "text"), _texts([one.host for one in places]))
+        for name in ("rank", "pid", "tid"):
+            numbers = np.array([float(getattr(one, name)) for one in places])
+            if (numbers >= 0).any():
+                add(Column(name, name, "number"), np.where(numbers < 0, np.nan, numbers))
+    calls = opened.calls(tree.by)[nodes]
+    if not np.isnan(calls).all():
+        add(Column("calls", "calls", "number"), calls)
+    for number in _chosen(opened, wanted, tree):
+        metric = opened.metric(number)
+        values = opened.values(tree.by, number, wanted.location)
+        pair = (values.exclusive[nodes], values.inclusive[nodes])
+        kinds_of = ("exclusive", "inclusive")
+        if np.array_equal(*pair, equal_nan=True) or np.isnan(pair[0]).all():
+            kinds_of, pair = ("inclusive",), (pair[1],)  # type: ignore[assignment]
+        for kind, column in zip(kinds_of, pair, strict=True):
+            title = metric.name if len(kinds_of) == 1 else f"{metric.name} {kind}"
+            add(
+                Column(
+                    f"{kind}:{number}", title, "number", metric.unit, metric.how,
+                    metric.description or metric.formula, number, kind,
+                ),
+                column,
+            )  # fmt: skip
+    return Sheet(tuple(columns), tuple(cells), files, lines)
+
+
+def _chosen(opened: Opened, wanted: Wanted, tree: Tree) -> Sequence[int]:
+    if wanted.metrics is not None:
+        return wanted.metrics
+    known = opened.known()
+    if tree.by == "rank":
+        return [number for number, one in known.items() if one.has_locations][:_METRICS_SHOWN]
+    return [number for number, one in known.items() if one.has_regions][:_METRICS_SHOWN]
+
+
+def _texts(cells: Sequence[str]) -> Texts:
+    found = np.empty(len(cells), dtype=object)
+    found[:] = cells
+    return found
+
+
+def _metrics(opened: Opened, wanted: Wanted) -> Sheet:
+    metrics = opened.data.metrics
+    values = [opened.values("region", one.metric, wanted.location).inclusive[0] for one in metrics]
+    texts = {
+        "name": "metric", "unit": "unit", "how": "how", "component": "component",
+        "domain": "domain", "scope": "scope", "formula": "formula", "description": "description",
+    }  # fmt: skip
+    columns = [Column(name, title, "text") for name, title in texts.items()]
+    cells: list[Any] = [_texts([getattr(one, name) for one in metrics]) for name in texts]
+    columns.insert(1, Column("value", "value", "number"))
+    cells.insert(1, np.array(values, dtype=float))
+    none = _texts([""] * len(metrics))
+    return Sheet(tuple(columns), tuple(cells), none, np.zeros(len(metrics), dtype=np.int32))
+
+
+def _values(opened: Opened, wanted: Wanted) -> Sheet:
+    """Return every recorded value of the metrics that are wanted: the first one, if not said."""
+    metrics = wanted.metrics or ((opened.first_metric(),) if opened.data.metrics else ())
+    if not metrics:
+        return Sheet((), (), _texts([]), np.zeros(0, dtype=np.int32))
+    parts = [opened.rows(number) for number in metrics]
+    data = opened.data
+    path = np.concatenate([part.path for part in parts])
+    location = np.concatenate([part.location for part in parts])
+    number = np.repeat(np.arange(len(metrics)), [part.n for part in parts])
+    known = [opened.metric(one) for one in metrics]
+    regions, region = data.regions, data.paths.region[path]
+    places = _texts([one.title for one in data.locations])
+    texts: list[tuple[str, Any]] = [
+        ("metric", _texts([one.name for one in known])[number]),
+        ("name", regions.name[region]),
+        ("program", regions.module[region]),
+        ("file", regions.file[region]),
+        ("place", places[location]),
+        ("unit", _texts([one.unit for one in known])[number]),
+        ("how", _texts([one.how for one in known])[number]),
+    ]
+    numbers = [
+        (name, np.concatenate([getattr(part, name) for part in parts]).astype(float))
+        for name in ("inclusive", "exclusive", "calls", "repetition")
+    ]
+    numbers.insert(0, ("line", regions.line[region].astype(float)))
+    columns = [Column(name, name, "text") for name, _ in texts]
+    columns += [Column(name, name, "number") for name, _ in numbers]
+    cells = [cells for _, cells in (*texts, *numbers)]
+    if wanted.location >= 0:
+        from gnomon.view.readings import within
+
+        inside = within(data, wanted.location)[location]
+        cells = [column[inside] for column in cells]
+        region = region[inside]
+    return Sheet(tuple(columns), tuple(cells), regions.file[region], regions.line[region])
+
+
+def page(name: str, found: Sheet, offset: int, limit: int) -> dict[str, Any]:
+    """Return some rows of a table: `TablePage` in api.ts."""
+    begin = max(offset, 0)
+    end = begin + min(max(limit, 0), _ROWS_OF_PAGE)
+    files, lines = found.files[begin:end], found.lines[begin:end]
+    return {
+        "name": name,
+        "columns": [column._asdict() for column in found.columns],
+        "rows": list(_rows(found, begin, end)),
+        "total": found.n,
+        "offset": begin,
+        "sources": [
+            {"file": str(file), "line": int(line)} if file else None
+            for file, line in zip(files, lines, strict=True)
+        ],
+    }
+
+
+def _rows(found: Sheet, begin: int, end: int) -> Iterator[list[Any]]:
+    cells = [
+        column[begin:end].tolist()
+        if column.dtype == object
+        else [_number(one) for one in column[begin:end].tolist()]
+        for column in found.cells
+    ]
+    return (list(row) for row in zip(*cells, strict=True))
+
+
+def _number(value: float) -> float | int | None:
+    known = plain(value)
+    return int(known) if known is not None and known.is_integer() and abs(known) < 2**53 else known
+
+
+def as_csv(found: Sheet) -> Iterator[str]:
+    """Yield a table as CSV (RFC 4180), a line of names first; "" where there is no value."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow([_heading(column) for column in found.columns])
+    for begin in range(0, max(found.n, 1), _CHUNK):
+        writer.writerows(_rows(found, begin, begin + _CHUNK))
+        yield text.getvalue()
+        text.seek(0)
+        text.truncate()
+
+
+def _heading(column: Column) -> str:
+    more = [one for one in (column.unit, column.how) if one]
+    return column.title + (f" ({', '.join(more)})" if more else "")
+
+
+def as_json(found: Sheet) -> Iterator[str]:
+    """Yield a table as JSON: columns, and rows as lists in their order."""
+    columns = [column._asdict() for column in found.columns]
+    yield json.dumps({"columns": columns})[:-1] + ', "rows": ['
+    for begin in range(0, found.n, _CHUNK):
+        rows = [json.dumps(row) for row in _rows(found, begin, begin + _CHUNK)]
+        yield ("" if begin == 0 else ",\n") + ",\n".join(rows)
+    yield "]}\n"

@@ -1,0 +1,241 @@
+"""Source files that a run names: found, checked to be harmless, and compared with what ran.
+
+Only files that the run names are ever read, as they are named or by the same end of their path in
+a directory that the user gave. What is read is a regular file of text of a bounded size, and in a
+given directory one that does not lead out of it by a link.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gnomon.errors import UsageError
+from gnomon.units import size
+
+LIMIT_BYTES = 8 << 20
+# Directories are looked through once; what has more files than this is not a source tree.
+_FILES_LIMIT = 200_000
+_CHOICES_LIMIT = 50
+_NOT_SOURCES = ("/proc", "/sys", "/dev", "/run")
+_SKIPPED = frozenset((".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"))
+_LANGUAGES = {
+    "c": "c", "h": "c", "cc": "cpp", "cp": "cpp", "cpp": "cpp", "cxx": "cpp", "c++": "cpp",
+    "hh": "cpp", "hpp": "cpp", "hxx": "cpp", "h++": "cpp", "ipp": "cpp", "tcc": "cpp", "inl": "cpp",
+    "cu": "cpp", "cuh": "cpp", "m": "c", "mm": "cpp", "f": "fortran", "for": "fortran",
+    "ftn": "fortran", "f77": "fortran", "f90": "fortran", "f95": "fortran", "f03": "fortran",
+    "f08": "fortran", "inc": "fortran", "py": "python", "pyx": "python", "pxd": "python",
+    "pyi": "python", "rs": "rust", "s": "assembler", "asm": "assembler", "go": "go", "jl": "julia",
+    "d": "d", "ada": "ada", "adb": "ada", "ads": "ada", "pas": "pascal", "java": "java",
+    "def": "c", "l": "c", "y": "c", "ll": "text", "r": "r", "js": "javascript", "zig": "text",
+    "nim": "text", "hs": "text", "ml": "text", "swift": "text", "kt": "text", "lua": "text",
+    "pl": "text", "rb": "text", "sh": "text", "ci": "text", "cl": "c", "glsl": "c",
+}  # fmt: skip
+# C++'s own headers have no suffix.
+_PLAIN_HEADERS = ("/include/", "/c++/")
+
+
+class Source(NamedTuple):
+    """A source file as the page gets it; `api.ts` says what each is."""
+
+    file: str
+    path: str
+    text: str | None
+    language: str
+    state: str
+    reason: str
+    choices: tuple[str, ...] = ()
+
+
+class Folders:
+    """Directories in which the user lets us look for sources; may be used from any thread."""
+
+    def __init__(self, folders: Iterable[Path] = ()) -> None:
+        self._lock = threading.Lock()
+        self._folders: dict[str, dict[str, list[str]]] = {}
+        for folder in folders:
+            self.add(os.fspath(folder))
+
+    def add(self, folder: str) -> None:
+        """Look into one more directory.
+
+        Raises:
+            UsageError: it is none, or has too many files.
+        """
+        path = os.path.realpath(Path(folder).expanduser()) if "\0" not in folder else ""
+        if not folder.strip() or not os.path.isdir(path):  # noqa: PTH112
+            raise UsageError(
+                f"{folder[:200]}: no directory on the machine that gnomon view runs on"
+            )
+        with self._lock:
+            self._folders[path] = _index(path)
+
+    def names(self) -> list[str]:
+        """Return the directories."""
+        with self._lock:
+            return list(self._folders)
+
+    def candidates(self, file: str) -> list[str]:
+        """Return the files that have a source file's name, those with most of its path first."""
+        parts = _parts(file)
+        if not parts:
+            return []
+        found: dict[str, int] = {}
+        with self._lock:
+            for folder, index in self._folders.items():
+                for path in index.get(parts[-1], ()):
+                    shared = _shared(parts, _parts(path))
+                    found[os.path.join(folder, path)] = shared  # noqa: PTH118
+        best = max(found.values(), default=0)
+        return sorted(path for path, shared in found.items() if shared == best)
+
+
+def _index(folder: str) -> dict[str, list[str]]:
+    """Return the files below a directory by their last name, relative to it, following no link."""
+    found: dict[str, list[str]] = {}
+    count = 0
+    for where, inner, files in os.walk(folder):
+        inner[:] = sorted(name for name in inner if name not in _SKIPPED)
+        for name in files:
+            count += 1
+            if count > _FILES_LIMIT:
+                raise UsageError(
+                    f"{folder}: more than {_FILES_LIMIT} files; give the directory of the sources"
+                )
+            if _is_source_name(os.path.join(where, name)):  # noqa: PTH118
+                found.setdefault(name, []).append(
+                    os.path.relpath(os.path.join(where, name), folder)  # noqa: PTH118
+                )
+    return found
+
+
+def _parts(path: str) -> list[str]:
+    return [part for part in path.split("/") if part not in ("", ".", "..")]
+
+
+def _shared(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return how many names two paths have in common at their ends."""
+    count = 0
+    for a, b in zip(reversed(one), reversed(other), strict=False):
+        if a != b:
+            break
+        count += 1
+    return count
+
+
+def language(file: str) -> str:
+    """Return the language of a file by its name: `text` where nobody can tell."""
+    name = file.rpartition("/")[2]
+    return _LANGUAGES.get(name.rpartition(".")[2].lower(), "cpp" if "." not in name else "text")
+
+
+def _is_source_name(path: str) -> bool:
+    name = path.rpartition("/")[2]
+    if "." not in name.lstrip("."):
+        return any(part in path for part in _PLAIN_HEADERS)
+    return name.rpartition(".")[2].lower() in _LANGUAGES
+
+
+def find(
+    file: str, named: Iterable[str], head: Mapping[str, Any], folders: Folders, choice: str = ""
+) -> Source:
+    """Return a source file's text, or why there is none.
+
+    Args:
+        file: as the run names it.
+        named: the source files that the run names.
+        head: the run's; `sources` in it has the digests, where they were taken.
+        folders: where the user lets us look.
+        choice: which of several candidates is meant.
+
+    Raises:
+        UsageError: the run does not name the file, or the choice is none of the candidates.
+    """
+    if file not in set(named):
+        raise UsageError(f"{file[:200]!a}: the run names no such source file")
+    kind = language(file)
+    own = file if file.startswith("/") else os.path.join(_directory(head), file)  # noqa: PTH118
+    candidates = folders.candidates(file)
+    if choice:
+        if choice not in candidates:
+            raise UsageError(f"{choice[:200]!a}: it is none of the files to choose from")
+        return _read(file, choice, kind, head, inside=folders.names())
+    if own.startswith("/") and os.path.lexists(own):
+        found = _read(file, own, kind, head)
+        if found.text is not None or not candidates:
+            return found
+    if len(candidates) == 1:
+        return _read(file, candidates[0], kind, head, inside=folders.names())
+    if candidates:
+        shown = tuple(candidates[:_CHOICES_LIMIT])
+        why = f"{len(candidates)} files could be it: choose one"
+        return Source(file, "", None, kind, "choose", why, shown)
+    why = "it is not on this machine; name the directory that has the sources"
+    return Source(file, own, None, kind, "missing", why)
+
+
+def _directory(head: Mapping[str, Any]) -> str:
+    found = head.get("working_directory")
+    return found if isinstance(found, str) and "\0" not in found else ""
+
+
+def _read(
+    file: str, path: str, kind: str, head: Mapping[str, Any], inside: Sequence[str] = ()
+) -> Source:
+    def refused(why: str) -> Source:
+        return Source(file, path, None, kind, "refused", why)
+
+    if "\0" in path:
+        return refused("its name is none of a file")
+    real = os.path.realpath(path)
+    if inside and not any(real == one or real.startswith(one + "/") for one in inside):
+        return refused("it is a link that leads out of the directory of the sources")
+    if any(real == one or real.startswith(one + "/") for one in _NOT_SOURCES):
+        return refused("files of the kernel and devices are no sources")
+    if not _is_source_name(real):
+        return refused("its name is none of a source file")
+    try:
+        # Not a pipe or device, not even for the moment between looking and opening.
+        descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError as error:
+        return Source(file, path, None, kind, "missing", f"it cannot be read: {error.strerror}")
+    try:
+        about = os.fstat(descriptor)
+        if not stat.S_ISREG(about.st_mode):
+            return refused("it is no regular file")
+        if about.st_size > LIMIT_BYTES:
+            return refused(f"it has {size(about.st_size)}; at most {size(LIMIT_BYTES)} are shown")
+        with open(descriptor, "rb", closefd=False) as opened:
+            data = opened.read(LIMIT_BYTES + 1)
+    except OSError as error:
+        return Source(file, path, None, kind, "missing", f"it cannot be read: {error.strerror}")
+    finally:
+        os.close(descriptor)
+    if len(data) > LIMIT_BYTES:
+        return refused(f"it grows; at most {size(LIMIT_BYTES)} are shown")
+    if b"\0" in data[: 1 << 16]:
+        return refused("it is no text")
+    state, why = _state(file, data, about.st_mtime, head)
+    return Source(file, real, data.decode(errors="replace"), kind, state, why)
+
+
+def _state(file: str, data: bytes, changed: float, head: Mapping[str, Any]) -> tuple[str, str]:
+    """Return whether a text is what ran, and what that is known from."""
+    recorded = head.get("sources")
+    if isinstance(recorded, dict) and isinstance(recorded.get(file), str):
+        algorithm, _, digest = recorded[file].partition(":")
+        if algorithm == "sha256":
+            if hashlib.sha256(data).hexdigest() == digest:
+                return "same", "its digest is that of the measured one"
+            return "changed", "its digest is not that of the file that was measured"
+    started = head.get("started")
+    if not isinstance(started, (int, float)):
+        return "unknown", "nobody knows when the program ran"
+    if changed > started:
+        return "changed", "it was written after the program had started"
+    return "unknown", "not written since the program started; no digest was taken when it ran"

@@ -1,0 +1,216 @@
+"""A tree of what a run's values are of, in one of four groupings, as arrays.
+
+Nodes stand in the order of a walk that goes down first. Which paths a node's values come from is
+kept as pairs of path and node, so that the values of any metric are a sum over pairs.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from gnomon.view import forest
+from gnomon.view.columns import Cells, Flags, Floats, Ints, Longs
+
+GROUPINGS = {
+    "region": "by region: as they were called",
+    "capability": "by capability",
+    "file": "by file and function",
+    "rank": "by rank, process and thread",
+}
+KINDS = (
+    "run", "capability", "module", "file", "function", "line", "section", "call", "host", "rank",
+    "command", "process", "thread", "core", "cpu",
+)  # fmt: skip
+LOCATION_KINDS = ("run", "host", "rank", "command", "process", "thread", "core", "cpu")
+_KINDS_LIMIT = 255
+_COLUMNS = ("kind", "name", "region", "location", "file", "module", "line")
+_KEYS_LIMIT = 1 << 62
+
+
+class Pairs(NamedTuple):
+    """Which paths are in which nodes, one pair at each position."""
+
+    path: Ints
+    node: Ints
+
+    @staticmethod
+    def of(path: Cells, node: Cells | int) -> Pairs:
+        """Return pairs of paths and their nodes, or of paths that are all in one."""
+        nodes = np.full(len(path), node) if isinstance(node, int) else node
+        return Pairs(path.astype(np.int32), nodes.astype(np.int32))
+
+    @staticmethod
+    def joined(*parts: Pairs) -> Pairs:
+        """Return the pairs of all parts."""
+        return Pairs(
+            np.concatenate([part.path for part in parts]),
+            np.concatenate([part.node for part in parts]),
+        )
+
+
+class Tree(NamedTuple):
+    """Nodes in the order of a walk.
+
+    Attributes:
+        by: the grouping.
+        parent: -1 for the root.
+        end: behind the last descendant.
+        name, file, module: numbers of `strings`.
+        kind: numbers of `kinds`.
+        region: position in the dataset, -1 where a node is more than one.
+        location: position in the dataset, -1 but for a grouping by rank.
+        line: 0 where not known.
+        strings: texts, each once, "" the first.
+        kinds: names of kinds.
+        notes: what was left out, and why.
+        inclusive: paths whose inclusive values add up to a node's.
+        exclusive: paths whose exclusive values add up to a node's.
+    """
+
+    by: str
+    parent: Ints
+    end: Ints
+    name: npt.NDArray[np.uint32]
+    kind: npt.NDArray[np.uint8]
+    region: Ints
+    location: Ints
+    file: npt.NDArray[np.uint32]
+    module: npt.NDArray[np.uint32]
+    line: Ints
+    strings: list[str]
+    kinds: list[str]
+    notes: tuple[str, ...]
+    inclusive: Pairs
+    exclusive: Pairs
+
+    @property
+    def n(self) -> int:
+        """How many nodes there are."""
+        return len(self.parent)
+
+    def text(self, numbers: npt.NDArray[np.uint32], node: int) -> str:
+        """Return a node's text of `name`, `file` or `module`."""
+        return self.strings[int(numbers[node])]
+
+    def arrays(self) -> dict[str, Cells]:
+        """Return what the page gets, by name."""
+        names = ("parent", "end", "name", "kind", "region", "location", "file", "module", "line")
+        return {name: getattr(self, name) for name in names}
+
+
+class Builder:
+    """Nodes as they are found, many at once: the root is node 0, the others follow in order."""
+
+    def __init__(self, by: str) -> None:
+        self._by = by
+        self._strings: dict[str, int] = {"": 0}
+        self._listed: list[str] = []
+        self._kinds = {kind: at for at, kind in enumerate(KINDS)}
+        self._parents: list[Cells] = []
+        self._columns: dict[str, list[Cells]] = {name: [] for name in _COLUMNS}
+        self._n = 0
+        self.notes: list[str] = []
+
+    def kind(self, name: str) -> int:
+        """Return the number of a kind of nodes."""
+        if name not in self._kinds and len(self._kinds) >= _KINDS_LIMIT:
+            return self._kinds["section"]
+        return self._kinds.setdefault(name, len(self._kinds))
+
+    def text(self, text: str) -> int:
+        """Return the number of a text."""
+        return self._strings.setdefault(text, len(self._strings))
+
+    def string(self, number: int) -> str:
+        """Return the text of a number."""
+        if len(self._listed) <= number:
+            self._listed = list(self._strings)
+        return self._listed[number]
+
+    def texts(self, texts: list[str]) -> Ints:
+        """Return the numbers of texts."""
+        known = self._strings
+        return np.array([known.setdefault(one, len(known)) for one in texts], dtype=np.int32)
+
+    def add(self, parent: Cells, **columns: Cells | int) -> Ints:
+        """Add a node for each parent and return their numbers; columns not given are of none."""
+        n = len(parent)
+        self._parents.append(parent)
+        for name in _COLUMNS:
+            none = -1 if name in ("region", "location") else 0
+            values = columns.get(name, none)
+            self._columns[name].append(
+                np.full(n, values, dtype=np.int32) if isinstance(values, int) else values
+            )
+        numbers = np.arange(self._n, self._n + n, dtype=np.int32)
+        self._n += n
+        return numbers
+
+    def tree(self, inclusive: Pairs, exclusive: Pairs) -> Tree:
+        """Return the nodes in the order of a walk; pairs have the numbers that `add` gave."""
+        parent = np.concatenate(self._parents).astype(np.int32)
+        place, end = forest.preorder(parent)
+        order = np.empty(len(parent), dtype=np.int32)
+        order[place] = np.arange(len(parent), dtype=np.int32)
+        columns = {name: np.concatenate(parts)[order] for name, parts in self._columns.items()}
+        moved = np.where(parent >= 0, place[parent], -1)
+        return Tree(
+            by=self._by,
+            parent=moved[order].astype(np.int32),
+            end=end[order],
+            name=columns["name"].astype(np.uint32),
+            kind=columns["kind"].astype(np.uint8),
+            region=columns["region"].astype(np.int32),
+            location=columns["location"].astype(np.int32),
+            file=columns["file"].astype(np.uint32),
+            module=columns["module"].astype(np.uint32),
+            line=columns["line"].astype(np.int32),
+            strings=list(self._strings),
+            kinds=list(self._kinds),
+            notes=tuple(self.notes),
+            inclusive=Pairs(inclusive.path, place[inclusive.node]),
+            exclusive=Pairs(exclusive.path, place[exclusive.node]),
+        )
+
+
+def is_place(tree: Tree, node: int) -> bool:
+    """Return whether a node is a run, rank, process, thread, core ... and no section in one."""
+    return tree.kinds[int(tree.kind[node])] in LOCATION_KINDS
+
+
+def grouped(*keys: Cells) -> tuple[Longs, Longs]:
+    """Return each item's group, numbered as they first appear, and each group's first item.
+
+    Args:
+        keys: whole numbers; items are of one group where all of them are equal.
+    """
+    code = np.zeros(len(keys[0]), dtype=np.int64)
+    span = 1
+    for key in keys:
+        low = int(key.min()) if len(key) else 0
+        width = (int(key.max()) if len(key) else 0) - low + 1
+        if span * width >= _KEYS_LIMIT:
+            unique, code = np.unique(code, return_inverse=True)
+            span = len(unique)
+        code = code * width + (key - low)
+        span *= width
+    _, first, inverse = np.unique(code, return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = np.arange(len(order))
+    return number[inverse], first[order]
+
+
+def added(values: Floats, has: Flags, pairs: Pairs, n: int) -> Floats:
+    """Return each node's sum over its paths that have a value; NaN where none has.
+
+    A path that has a value which is NaN (an exclusive one that nobody knows) makes the sum NaN.
+    """
+    chosen = has[pairs.path]
+    nodes = pairs.node[chosen]
+    sums = np.bincount(nodes, weights=values[pairs.path[chosen]], minlength=n)
+    counted = np.bincount(nodes, minlength=n)
+    return np.where(counted > 0, sums, np.nan)

@@ -1,0 +1,239 @@
+"""Values of a metric in the order of a tree's nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from gnomon.errors import UsageError
+from gnomon.view import forest, readings
+from gnomon.view.columns import Flags, Floats, Longs
+from gnomon.view.dataset import Dataset, Metric
+from gnomon.view.readings import Readings
+from gnomon.view.tree import LOCATION_KINDS, Pairs, Tree, added
+
+STATISTICS = ("total", "mean", "min", "median", "max")
+# A value for each node and place at once; more takes too long and too much memory.
+_CELLS_LIMIT = 40_000_000
+
+Read = Callable[[int], Readings]
+
+
+class Values(NamedTuple):
+    """Inclusive and exclusive values, NaN where there are none."""
+
+    inclusive: Floats
+    exclusive: Floats
+
+
+class OfPaths(NamedTuple):
+    """Values of paths, and which paths have any.
+
+    An exclusive value may be NaN although the path has one: nobody knows it.
+    """
+
+    inclusive: Floats
+    exclusive: Floats
+    has: Flags
+
+
+def of_paths(data: Dataset, metric: Metric, rows: Readings, location: int = -1) -> OfPaths:
+    """Return a metric's values of each path: averages over executions of the command.
+
+    Args:
+        data: the run.
+        metric: the metric.
+        rows: all of the metric's.
+        location: position of the only location that is wanted, with what is in it; -1 for all.
+    """
+    n = len(data.paths.number)
+    if location >= 0:
+        rows = rows.chosen(readings.within(data, location)[rows.location])
+    found = readings.outermost(data, rows)
+    count = np.bincount(found.path, minlength=n)
+    has = count > 0
+    executions = found.executions()
+    # What a formula came to in several places is no sum of them.
+    divisor = np.maximum(count, 1) if metric.is_derived else executions
+    if metric.is_derived:
+        has &= count <= executions
+    inclusive = np.bincount(found.path, weights=found.inclusive, minlength=n) / divisor
+    exclusive = np.bincount(found.path, weights=found.exclusive, minlength=n) / divisor
+    if metric.component == "emulated" and found.n:
+        # Lines are written that had any: the others are known to have had none.
+        none = ~has & (data.regions.kind[data.paths.region] == "cpu")
+        inclusive[none] = exclusive[none] = 0.0
+        has = has | none
+    leaf = np.ones(n, dtype=bool)
+    leaf[data.paths.parent[data.paths.parent >= 0]] = False
+    exclusive = np.where(leaf & np.isnan(exclusive), inclusive, exclusive)
+    return OfPaths(np.where(has, inclusive, np.nan), np.where(has, exclusive, np.nan), has)
+
+
+def of_nodes(data: Dataset, tree: Tree, metric: Metric, rows: Readings, location: int) -> Values:
+    """Return a metric's values of each node; see `of_paths` for the arguments."""
+    if tree.by == "rank":
+        return _by_rank(data, tree, metric, rows, location)
+    paths = of_paths(data, metric, rows, location)
+    if metric.is_derived:
+        return Values(
+            _single(paths.inclusive, paths.has, tree.inclusive, tree.n),
+            _single(paths.exclusive, paths.has, tree.exclusive, tree.n),
+        )
+    return Values(
+        added(paths.inclusive, paths.has, tree.inclusive, tree.n),
+        added(paths.exclusive, paths.has, tree.exclusive, tree.n),
+    )
+
+
+def _single(values: Floats, has: Flags, pairs: Pairs, n: int) -> Floats:
+    """Return the values of nodes that are one path; what comes from a formula is not added up."""
+    counted = np.bincount(pairs.node, minlength=n)
+    sums = added(values, has, pairs, n)
+    return np.where(counted == 1, sums, np.nan)
+
+
+def _by_rank(data: Dataset, tree: Tree, metric: Metric, rows: Readings, location: int) -> Values:
+    if location >= 0:
+        rows = rows.chosen(readings.within(data, location)[rows.location])
+    executions = np.ones(len(data.locations))
+    if data.repetitions > 1:
+        key = np.unique(rows.location.astype(np.int64) << 32 | rows.repetition)
+        executions = np.maximum(np.bincount(key >> 32, minlength=len(data.locations)), 1)
+    scaled = rows._replace(
+        inclusive=rows.inclusive / executions[rows.location],
+        exclusive=rows.exclusive / executions[rows.location],
+    )
+    values = Values(*(_functions(tree, scaled, pairs, at) for at, pairs in (
+        (3, tree.inclusive), (4, tree.exclusive),
+    )))  # fmt: skip
+    inclusive = values.inclusive
+    if not data.locations:
+        return values
+    whole = scaled.chosen(data.paths.parent[scaled.path] < 0)
+    count = np.bincount(whole.location, minlength=len(data.locations))
+    sums = np.bincount(whole.location, weights=whole.inclusive, minlength=len(data.locations))
+    of_location = np.where(count > 0, sums, np.nan)
+    if not metric.is_derived:
+        of_location = forest.filled_from_children(of_location, data.location_parents)
+    is_place = (tree.location >= 0) & np.isnan(inclusive)
+    kinds = np.array([kind in LOCATION_KINDS for kind in tree.kinds])
+    is_place &= kinds[tree.kind]
+    inclusive = np.where(is_place, of_location[tree.location], inclusive)
+    paths = of_paths(data, metric, rows, -1)
+    roots = (data.paths.parent < 0) & paths.has
+    if roots.any() and (not metric.is_derived or roots.sum() == 1):
+        inclusive[0] = paths.inclusive[roots].sum()
+    return Values(inclusive, values.exclusive)
+
+
+def _functions(tree: Tree, rows: Readings, pairs: Pairs, column: int) -> Floats:
+    """Return the sums of rows whose location and path are a node's."""
+    if not len(pairs.path) or not rows.n:
+        return np.full(tree.n, np.nan)
+    width = int(max(pairs.path.max(), rows.path.max())) + 1
+    wanted = tree.location[pairs.node].astype(np.int64) * width + pairs.path
+    order = np.argsort(wanted, kind="stable")
+    key = rows.location.astype(np.int64) * width + rows.path
+    at = np.minimum(np.searchsorted(wanted[order], key), len(order) - 1)
+    fits = wanted[order[at]] == key
+    node = pairs.node[order[at[fits]]]
+    sums = np.bincount(node, weights=rows[column][fits], minlength=tree.n)
+    count = np.bincount(node, minlength=tree.n)
+    return np.where(count > 0, sums, np.nan)
+
+
+class Cells(NamedTuple):
+    """Values of nodes at places: one at each position, in the order of nodes, then places."""
+
+    node: Longs
+    place: Longs
+    value: Floats
+
+
+def cells(data: Dataset, rows: Readings, pairs: Pairs, values: Floats) -> Cells:
+    """Return the sums over each node's paths at each location; averages over executions.
+
+    Args:
+        data: the run.
+        rows: rows of one metric, each at a place that counts.
+        pairs: paths and nodes.
+        values: of the rows.
+
+    Raises:
+        UsageError: they are too many.
+    """
+    order = np.argsort(pairs.path, kind="stable")
+    path, node = pairs.path[order], pairs.node[order]
+    first = np.searchsorted(path, rows.path, side="left")
+    count = np.searchsorted(path, rows.path, side="right") - first
+    total = int(count.sum())
+    if total > _CELLS_LIMIT:
+        raise UsageError(
+            f"{data.name}: {total} values at single places are too many to compare; "
+            "choose a location, or the total"
+        )
+    starts = np.repeat(first - (np.cumsum(count) - count), count)
+    nodes = node[starts + np.arange(total)].astype(np.int64)
+    places = np.repeat(rows.location, count)
+    key = nodes * max(len(data.locations), 1) + places
+    weights = np.repeat(values, count)
+    by_key = np.argsort(key, kind="stable")
+    ordered = key[by_key]
+    begins = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    begins = begins[: len(ordered)]
+    sums = np.add.reduceat(weights[by_key], begins) if len(begins) else np.zeros(0)
+    unique = ordered[begins]
+    width = max(len(data.locations), 1)
+    return Cells(unique // width, unique % width, sums)
+
+
+def statistic(
+    data: Dataset, tree: Tree, metric: Metric, rows: Readings, location: int, which: str
+) -> Values:
+    """Return mean, min, median or max over the places that have a value of a node.
+
+    Places are the innermost ones that have values of a path: threads, or where there are none,
+    processes.
+
+    Raises:
+        UsageError: there is no such statistic, or too many places to compare.
+    """
+    if which not in STATISTICS:
+        raise UsageError(f"statistic {which[:40]!a}: there are {', '.join(STATISTICS)}")
+    if which == "total" or tree.by == "rank":
+        return of_nodes(data, tree, metric, rows, location)
+    if location >= 0:
+        rows = rows.chosen(readings.within(data, location)[rows.location])
+    inner = readings.innermost(data, rows)
+    return Values(
+        *(
+            _reduced(cells(data, inner, pairs, values), tree.n, which)
+            for pairs, values in (
+                (tree.inclusive, inner.inclusive), (tree.exclusive, inner.exclusive),
+            )
+        )
+    )  # fmt: skip
+
+
+def _reduced(found: Cells, n: int, which: str) -> Floats:
+    reduced = np.full(n, np.nan)
+    if not len(found.node):
+        return reduced
+    order = np.lexsort((found.value, found.node))
+    node, value = found.node[order], found.value[order]
+    begins = np.flatnonzero(np.concatenate(([True], node[1:] != node[:-1])))
+    ends = np.concatenate((begins[1:], [len(node)]))
+    if which == "min":
+        result = value[begins]
+    elif which == "max":
+        result = value[ends - 1]
+    elif which == "mean":
+        result = np.add.reduceat(value, begins) / (ends - begins)
+    else:
+        middle = (begins + ends - 1) // 2
+        result = (value[middle] + value[(begins + ends) // 2]) / 2
+    reduced[node[begins]] = result
+    return reduced

@@ -1,0 +1,234 @@
+// The window: what is open, which view of it, and the keys that lead everywhere.
+
+import { useEffect, useState } from "preact/hooks";
+
+import type { Grouping, RunTitle } from "./api";
+import { CompareView } from "./compare";
+import { loadTree, useLocations, useMetrics, useOpened, useRun } from "./data";
+import { Help } from "./help";
+import { useKeys } from "./keys";
+import { MetricsView } from "./metrics";
+import { OpenDialog } from "./open";
+import { ask, go, place, usePlace, VIEWS, type View } from "./place";
+import { RunPage } from "./run-page";
+import { TableView } from "./table";
+import { nextTheme, useTheme } from "./theme";
+import { TreeView } from "./tree";
+import type { Sight } from "./sight";
+import { Menu } from "./menu";
+
+const TITLES: Readonly<Record<View, string>> = {
+  tree: "Tree and source",
+  table: "Table",
+  metrics: "Metrics",
+  compare: "Compare",
+  run: "Run",
+};
+const LETTERS: Readonly<Record<View, string>> = {
+  tree: "t",
+  table: "a",
+  metrics: "m",
+  compare: "c",
+  run: "r",
+};
+
+export function App() {
+  const opened = useOpened();
+  const { view, asked } = usePlace();
+  const theme = useTheme();
+  const [dialog, setDialog] = useState<"" | "open" | "help">("");
+  const runs = opened.value?.runs ?? [];
+  const title = runs.find((run) => run.id === asked["run"]) ?? runs[0];
+  const baseline = runs.find((run) => run.id === asked["vs"] && run.id !== title?.id);
+
+  useKeys({
+    "?": () => setDialog("help"),
+    o: () => setDialog("open"),
+    d: nextTheme,
+    ...Object.fromEntries(VIEWS.map((name) => [`g ${LETTERS[name]}`, () => go(name)])),
+    ...Object.fromEntries(VIEWS.map((name, at) => [String(at + 1), () => go(name)])),
+  });
+
+  useEffect(() => {
+    document.title = title ? `${title.title} · Gnomon` : "Gnomon";
+  }, [title?.title]);
+
+  return (
+    <div class="app">
+      <header class="bar">
+        <Mark />
+        <RunChoice runs={runs} title={title} />
+        {runs.length > 1 && title && <BaselineChoice runs={runs} title={title} chosen={baseline} />}
+        <nav class="tabs" aria-label="views">
+          {VIEWS.map((name, at) => (
+            <button
+              key={name}
+              type="button"
+              class={name === view ? "tab is-here" : "tab"}
+              aria-current={name === view ? "page" : undefined}
+              title={`${TITLES[name]} (g ${LETTERS[name]} or ${at + 1})`}
+              onClick={() => go(name)}
+            >
+              {TITLES[name]}
+            </button>
+          ))}
+        </nav>
+        <span class="bar-rest" />
+        <button type="button" class="quiet" onClick={() => setDialog("open")} title="open a run (o)">
+          Open…
+        </button>
+        <button
+          type="button"
+          class="quiet"
+          onClick={nextTheme}
+          title={`${theme === "dark" ? "bright" : "dark"} colours (d)`}
+        >
+          {theme === "dark" ? "Bright" : "Dark"}
+        </button>
+        <button type="button" class="quiet" onClick={() => setDialog("help")} title="keys (?)">
+          Help
+        </button>
+      </header>
+      <main class="view">
+        {opened.error && <p class="trouble">{opened.error}</p>}
+        {opened.value && !title && <Nothing problems={opened.value.problems} onOpen={() => setDialog("open")} />}
+        {title && <Shown view={view} title={title} runs={runs} baseline={baseline} />}
+      </main>
+      {dialog === "open" && opened.value && (
+        <OpenDialog state={opened.value} onClose={() => setDialog("")} />
+      )}
+      {dialog === "help" && <Help onClose={() => setDialog("")} />}
+    </div>
+  );
+}
+
+function Mark() {
+  return (
+    <span class="mark" title="Gnomon">
+      <svg viewBox="0 0 20 20" width="20" height="20" aria-hidden="true">
+        <path class="mark-post" d="M9 2v15" />
+        <path class="mark-shade" d="M9 17l8-5" />
+        <path class="mark-ground" d="M2 17h16" />
+      </svg>
+    </span>
+  );
+}
+
+function exit(run: RunTitle): string {
+  return run.exitStatus ? ` [exit ${run.exitStatus}]` : "";
+}
+
+function RunChoice({ runs, title }: { runs: readonly RunTitle[]; title: RunTitle | undefined }) {
+  if (!title) return <span class="run-title">no run is open</span>;
+  return (
+    <Menu
+      class="run-title"
+      label={title.title + exit(title)}
+      hint={`${title.command || title.path}\n${title.path}`}
+    >
+      {(close) =>
+        runs.map((run) => (
+          <button
+            key={run.id}
+            type="button"
+            class={run === title ? "item is-here" : "item"}
+            onClick={() => {
+              close();
+              const vs = run.id === title.id ? undefined : null;
+              go(place().view, { run: run.id, node: null, file: null, line: null, location: null, ...(vs === null ? { vs } : {}) });
+            }}
+          >
+            <b>{run.title}</b>
+            {exit(run)}
+            <small>{run.command}</small>
+          </button>
+        ))
+      }
+    </Menu>
+  );
+}
+
+function BaselineChoice(props: {
+  runs: readonly RunTitle[];
+  title: RunTitle;
+  chosen: RunTitle | undefined;
+}) {
+  return (
+    <label class="against">
+      against
+      <select
+        value={props.chosen?.id ?? ""}
+        onChange={(event) => ask({ vs: event.currentTarget.value || null })}
+        title="the run that every view compares with"
+      >
+        <option value="">nothing</option>
+        {props.runs
+          .filter((run) => run.id !== props.title.id)
+          .map((run) => (
+            <option key={run.id} value={run.id}>
+              {run.title}
+            </option>
+          ))}
+      </select>
+    </label>
+  );
+}
+
+
+function Nothing({ problems, onOpen }: { problems: readonly string[]; onOpen: () => void }) {
+  return (
+    <div class="nothing">
+      {problems.map((problem) => (
+        <p class="trouble" key={problem}>
+          {problem}
+        </p>
+      ))}
+      <p>No run is open. Open one that is here, or measure a program first:</p>
+      <pre>gnomon count --run NAME -- program</pre>
+      <button type="button" onClick={onOpen}>
+        Open…
+      </button>
+    </div>
+  );
+}
+
+interface ShownProps {
+  readonly view: View;
+  readonly title: RunTitle;
+  readonly runs: readonly RunTitle[];
+  readonly baseline: RunTitle | undefined;
+}
+
+function Shown({ view, title, runs, baseline }: ShownProps) {
+  const { asked } = usePlace();
+  // The largest answer is asked for first: it is on its way while the small ones are read.
+  useEffect(() => {
+    if (view === "tree") void loadTree(title.id, (asked["by"] ?? "region") as Grouping).catch(() => null);
+  }, [title.id]);
+  const run = useRun(title.id);
+  const metrics = useMetrics(title.id);
+  const locations = useLocations(title.id);
+  const error = run.error || metrics.error || locations.error;
+  if (error) return <p class="trouble">{error}</p>;
+  if (!run.value || !metrics.value || !locations.value || run.value.id !== title.id) {
+    return <p class="waiting">reading {title.title}</p>;
+  }
+  const sight: Sight = {
+    run: run.value,
+    metrics: metrics.value,
+    locations: locations.value,
+    baseline: baseline ?? null,
+  };
+  switch (view) {
+    case "tree":
+      return <TreeView key={title.id} {...sight} />;
+    case "table":
+      return <TableView key={title.id} {...sight} />;
+    case "metrics":
+      return <MetricsView key={title.id} {...sight} />;
+    case "compare":
+      return <CompareView key={title.id} {...sight} runs={runs} />;
+    case "run":
+      return <RunPage key={title.id} {...sight} />;
+  }
+}

@@ -1,0 +1,42 @@
+// A window over the page, which Escape closes and which gives the focus back.
+
+import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+
+interface Props {
+  readonly title: ComponentChildren;
+  readonly class?: string;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+}
+
+export function Dialog(props: Props) {
+  const box = useRef<HTMLDialogElement>(null);
+  useLayoutEffect(() => {
+    const before = document.activeElement as HTMLElement | null;
+    box.current?.showModal();
+    return () => before?.focus({ preventScroll: true });
+  }, []);
+  return (
+    <dialog
+      ref={box}
+      class={props.class}
+      aria-label={typeof props.title === "string" ? props.title : undefined}
+      onCancel={(event) => {
+        event.preventDefault();
+        props.onClose();
+      }}
+      onClick={(event) => {
+        if (event.target === box.current) props.onClose();
+      }}
+    >
+      <div class="dialog-head">
+        <h2>{props.title}</h2>
+        <button type="button" class="quiet" onClick={props.onClose} title="close (Esc)">
+          Close
+        </button>
+      </div>
+      <div class="dialog-body">{props.children}</div>
+    </dialog>
+  );
+}

@@ -1,0 +1,94 @@
+// What one types into the filter's box:
+//
+//   sweep solver        both words, in the name or the file
+//   -lookup             without this word
+//   file:stencil.c      in the file
+//   /^MPI_.*send/       a regular expression
+//   >1%  >1000          at least this much of the metric that is sorted by
+
+export class Filter {
+  private constructor(
+    private readonly tests: readonly StringTest[],
+    private readonly least: number,
+    private readonly leastShare: number,
+  ) {}
+
+  /** The filter of a text, null of an empty one, or why the text is none. */
+  static of(text: string): Filter | null | string {
+    const tests: StringTest[] = [];
+    let least = Number.NaN;
+    let leastShare = Number.NaN;
+    for (const word of words(text)) {
+      const bound = /^>=?([\d.]+(?:e\d+)?)([kMG]?)(%?)$/.exec(word);
+      if (bound) {
+        const value = Number(bound[1]) * { "": 1, k: 1e3, M: 1e6, G: 1e9 }[bound[2]]!;
+        if (Number.isNaN(value)) return `${word}: not a number`;
+        if (bound[3]) leastShare = value / 100;
+        else least = value;
+        continue;
+      }
+      if (word.startsWith(">")) return `${word}: give a number such as >1% or >1000`;
+      const not = word.startsWith("-") && word.length > 1;
+      let rest = (not ? word.slice(1) : word).replace(/"/g, "");
+      const where = rest.startsWith("file:") ? "file" : "any";
+      if (where === "file") rest = rest.slice(5);
+      if (rest === "") continue;
+      if (rest.length > 2 && rest.startsWith("/") && rest.endsWith("/")) {
+        try {
+          const pattern = new RegExp(rest.slice(1, -1), "i");
+          tests.push({ not, where, test: (string) => pattern.test(string) });
+        } catch {
+          return `${rest}: not a regular expression`;
+        }
+      } else {
+        const lower = rest.toLowerCase();
+        tests.push({ not, where, test: (_, lowered) => lowered.includes(lower) });
+      }
+    }
+    if (tests.length === 0 && Number.isNaN(least) && Number.isNaN(leastShare)) return null;
+    return new Filter(tests, least, leastShare);
+  }
+
+  get isOfText(): boolean {
+    return this.tests.some((test) => !test.not);
+  }
+
+  /** For every test and every string, whether the string passes it. */
+  strings(strings: readonly string[], lowered: readonly string[]): Uint8Array[] {
+    return this.tests.map((test) => {
+      const found = new Uint8Array(strings.length);
+      for (let at = 0; at < strings.length; at++) {
+        if (test.test(strings[at], lowered[at])) found[at] = 1;
+      }
+      return found;
+    });
+  }
+
+  keeps(
+    found: readonly Uint8Array[],
+    name: number,
+    file: number,
+    value: number,
+    total: number,
+  ): boolean {
+    if (this.least === this.least && !(value >= this.least)) return false;
+    if (this.leastShare === this.leastShare && !(value >= this.leastShare * total)) return false;
+    for (let at = 0; at < this.tests.length; at++) {
+      const test = this.tests[at];
+      const has = found[at][file] === 1 || (test.where === "any" && found[at][name] === 1);
+      if (has === test.not) return false;
+    }
+    return true;
+  }
+}
+
+interface StringTest {
+  readonly not: boolean;
+  readonly where: "any" | "file";
+  test(string: string, lowered: string): boolean;
+}
+
+/** Words between blanks; what stands in quotes or slashes is one. */
+function words(text: string): string[] {
+  return text.match(/-?(?:file:)?(?:"[^"]*"|\/(?:[^/\\]|\\.)+\/(?=\s|$))|\S+/g) ?? [];
+}

@@ -1,0 +1,133 @@
+// Quantities as people read them: what src/gnomon/units.py does, so that a number reads the same in
+// the browser and in the terminal. Whole numbers exactly, their digits in threes; everything else
+// with four significant digits.
+
+export const NOT_AVAILABLE = "n/a";
+export const NOT_MEASURED = "not measured";
+
+const DIGITS = 4;
+const PREFIXES = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "Zi", "Yi"];
+
+function grouped(digits: string): string {
+  return digits.replace(/\B(?=(\d{3})+$)/g, " ");
+}
+
+function whole(value: number): string {
+  const digits = BigInt(Math.round(value)).toString();
+  return digits.startsWith("-") ? "-" + grouped(digits.slice(1)) : grouped(digits);
+}
+
+/** A number: whole ones exactly, others to four significant digits. */
+export function number(value: number): string {
+  if (!Number.isFinite(value)) return NOT_AVAILABLE;
+  if (Number.isInteger(value) && Math.abs(value) < 2 ** 53) return whole(value);
+  const scientific = value.toExponential(DIGITS - 1);
+  const exponent = Number(scientific.slice(scientific.indexOf("e") + 1));
+  if (exponent < -4 || exponent >= 15) {
+    // As Python writes it: two digits of exponent at least.
+    return scientific.replace(/e([+-])(\d)$/, "e$10$2");
+  }
+  const fixed = Math.abs(value).toFixed(Math.max(DIGITS - 1 - exponent, 0));
+  const [digits, fraction = ""] = fixed.split(".");
+  const rest = fraction.replace(/0+$/, "");
+  return (value < 0 ? "-" : "") + grouped(digits) + (rest ? "." + rest : "");
+}
+
+/** A count as a whole number; between 0 and 10 with its fraction. */
+export function count(value: number): string {
+  if (!Number.isFinite(value)) return NOT_AVAILABLE;
+  return Math.abs(value) < 10 ? number(value) : whole(value);
+}
+
+/** A duration in nanoseconds: "840 ns", "12.3 ms", "3.214 s", "12 min 3.5 s", "3 h 25 min 4 s". */
+export function duration(ns: number): string {
+  if (!Number.isFinite(ns)) return NOT_AVAILABLE;
+  if (ns < 0) return "-" + duration(-ns);
+  for (const [limit, size, unit] of [
+    [1e3, 1, "ns"],
+    [1e6, 1e3, "µs"],
+    [1e9, 1e6, "ms"],
+  ] as const) {
+    if (ns < limit - size / 20) return `${number(ns / size)} ${unit}`;
+  }
+  const seconds = ns / 1e9;
+  if (seconds < 59.995) return `${number(seconds)} s`;
+  if (seconds < 3599.95) {
+    const tenths = Math.round(seconds * 10);
+    return `${Math.floor(tenths / 600)} min ${number((tenths % 600) / 10)} s`;
+  }
+  const all = Math.round(seconds);
+  const minutes = Math.floor((all % 3600) / 60);
+  return `${whole(Math.floor(all / 3600))} h ${minutes} min ${all % 60} s`;
+}
+
+function binary(value: number, unit: string): string {
+  if (!Number.isFinite(value)) return NOT_AVAILABLE;
+  let scaled = Math.abs(value);
+  let at = 0;
+  while (scaled >= 1023.5 && at < PREFIXES.length - 1) {
+    scaled /= 1024;
+    at++;
+  }
+  return `${value < 0 ? "-" : ""}${number(scaled)} ${PREFIXES[at]}${unit}`;
+}
+
+/** A value in the form that its unit asks for. */
+export function quantity(value: number, unit: string): string {
+  if (!Number.isFinite(value)) return NOT_AVAILABLE;
+  switch (unit) {
+    case "ns":
+      return duration(value);
+    case "s":
+      return duration(value * 1e9);
+    case "bytes":
+      return binary(value, "B");
+    case "bytes/s":
+      return binary(value, "B/s");
+    case "":
+      return count(value);
+    default:
+      return `${number(value)} ${unit}`;
+  }
+}
+
+/** A share of a total, for narrow columns: "12.3", "0.05", "<0.01". */
+export function share(part: number, total: number): string {
+  const percent = (100 * part) / total;
+  if (!Number.isFinite(percent)) return "";
+  if (percent === 0) return "0";
+  if (Math.abs(percent) >= 9.995) return percent.toFixed(1);
+  if (Math.abs(percent) >= 0.005) return percent.toFixed(2);
+  return percent > 0 ? "<0.01" : ">-0.01";
+}
+
+/** A ratio as a change: "+12.3 %", "-4.1 %", "x 24". */
+export function change(ratio: number): string {
+  if (!Number.isFinite(ratio) || ratio < 0) return NOT_AVAILABLE;
+  if (ratio >= 10) return `x ${number(ratio)}`;
+  const percent = 100 * (ratio - 1);
+  if (percent === 0) return "0 %";
+  const digits = Math.abs(percent) >= 10 ? 1 : 2;
+  const text = percent.toFixed(digits);
+  return `${percent > 0 ? "+" : ""}${text} %`;
+}
+
+/** A moment in seconds since 1970, in the reader's own time zone. */
+export function moment(seconds: number): string {
+  const at = new Date(seconds * 1000);
+  const two = (value: number) => String(value).padStart(2, "0");
+  const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  return `${day} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
+}
+
+/** The last part of a path. */
+export function base(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+/** Words of a command as one would type them. */
+export function command(words: readonly string[]): string {
+  return words
+    .map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replace(/'/g, `'"'"'`)}'`))
+    .join(" ");
+}

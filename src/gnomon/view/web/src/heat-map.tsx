@@ -1,0 +1,221 @@
+// Places in rows and columns, a colour for each value; drawn on a canvas, whatever their number.
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+
+import type { Spread } from "./api";
+import { quantity } from "./format";
+import { css, inkOn, sequential, themed } from "./palette";
+import { useTheme } from "./theme";
+
+interface Props {
+  readonly spread: Spread;
+  readonly values: Float64Array;
+  readonly names: readonly string[];
+  readonly stretched: boolean;
+  /** The place that is marked, -1 for none. */
+  readonly lit: number;
+  readonly onLit: (at: number) => void;
+}
+
+interface Layout {
+  readonly columns: number;
+  readonly rows: number;
+  /** A long single column or row is folded: cells read like text. */
+  readonly isFolded: boolean;
+}
+
+const LEAST_PX = 3;
+const MOST_PX = 30;
+const FOLD_ABOVE = 40;
+
+function layout(spread: Spread): Layout {
+  const rows = Math.max(1, spread.rowNames.length);
+  const columns = Math.max(1, spread.columnNames.length);
+  const isLine = rows === 1 || columns === 1;
+  if (!isLine || rows * columns <= FOLD_ABOVE) return { rows, columns, isFolded: false };
+  const wide = Math.ceil(Math.sqrt(rows * columns * 2.4));
+  // A round number of columns makes places easy to count.
+  const round = [8, 16, 32, 64, 128, 256].find((one) => one >= wide / 1.4) ?? wide;
+  return { rows: Math.ceil((rows * columns) / round), columns: round, isFolded: true };
+}
+
+export function HeatMap(props: Props) {
+  const { spread, values, names, stretched, lit, onLit } = props;
+  const theme = useTheme();
+  const box = useRef<HTMLDivElement>(null);
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const [width, setWidth] = useState(600);
+  const shape = useMemo(() => layout(spread), [spread]);
+  const [least, most] = useMemo(() => bounds(values, stretched), [values, stretched]);
+
+  const longest = Math.max(0, ...spread.rowNames.slice(0, 4000).map((name) => name.length));
+  const left = shape.isFolded ? 44 : Math.min(170, 10 + 6.4 * longest);
+  const top = 20;
+  const wide = Math.max(LEAST_PX, Math.min(shape.columns <= 16 ? 72 : MOST_PX, (width - left - 8) / shape.columns));
+  const high = shape.rows > 60 ? Math.max(LEAST_PX, Math.min(12, 640 / shape.rows)) : 22;
+
+  // Which place stands in which cell.
+  const cells = useMemo(() => {
+    const found = new Int32Array(shape.rows * shape.columns).fill(-1);
+    for (let at = 0; at < spread.n; at++) found[cellOf(at)] = at;
+    return found;
+  }, [spread, shape]);
+  function cellOf(at: number): number {
+    if (shape.isFolded) return Math.max(spread.row[at]!, spread.column[at]!);
+    return spread.row[at]! * shape.columns + spread.column[at]!;
+  }
+
+  useEffect(() => {
+    const watch = new ResizeObserver(() => setWidth(box.current?.clientWidth ?? 600));
+    watch.observe(box.current!);
+    return () => watch.disconnect();
+  }, []);
+
+  useEffect(() => {
+    const pen = scaled(canvas.current!, left + shape.columns * wide + 8, top + shape.rows * high + 8);
+    const gap = Math.min(wide, high) >= 10 ? 1 : 0;
+    const ink = themed("--dim");
+    pen.font = `11px ${themed("--sans")}`;
+    pen.textBaseline = "middle";
+    for (let cell = 0; cell < cells.length; cell++) {
+      const at = cells[cell]!;
+      if (at < 0) continue;
+      const x = left + (cell % shape.columns) * wide;
+      const y = top + Math.floor(cell / shape.columns) * high;
+      const value = values[at]!;
+      if (Number.isNaN(value)) {
+        pen.strokeStyle = themed("--line");
+        if (gap) pen.strokeRect(x + 0.5, y + 0.5, wide - 2, high - 2);
+        continue;
+      }
+      const colour = sequential(most > least ? (value - least) / (most - least) : 0.5);
+      pen.fillStyle = css(colour);
+      pen.fillRect(x, y, wide - gap, high - gap);
+      if (wide >= 62 && high >= 16) {
+        pen.fillStyle = inkOn(colour);
+        pen.textAlign = "center";
+        const text = quantity(value, spread.unit);
+        if (pen.measureText(text).width < wide - 4) pen.fillText(text, x + wide / 2, y + high / 2);
+      }
+    }
+    pen.fillStyle = ink;
+    pen.textAlign = "right";
+    const everyRow = Math.max(1, Math.ceil(14 / high));
+    for (let row = 0; row < shape.rows; row += everyRow) {
+      const name = shape.isFolded ? String(row * shape.columns) : (spread.rowNames[row] ?? "");
+      pen.fillText(shorten(pen, name, left - 8), left - 6, top + row * high + high / 2);
+    }
+    pen.textAlign = "left";
+    let free = 0;
+    for (let column = 0; column < shape.columns; column++) {
+      const name = shape.isFolded ? `+${column}` : (spread.columnNames[column] ?? "");
+      const x = left + column * wide;
+      const room = pen.measureText(name).width;
+      if (x < free || (shape.isFolded && column % 8 !== 0)) continue;
+      pen.fillText(shorten(pen, name, Math.max(wide - 2, room)), x + 1, top / 2);
+      free = x + Math.max(room + 8, 24);
+    }
+    if (lit >= 0 && lit < spread.n) {
+      const cell = cellOf(lit);
+      const x = left + (cell % shape.columns) * wide;
+      const y = top + Math.floor(cell / shape.columns) * high;
+      pen.lineWidth = 2;
+      pen.strokeStyle = themed("--accent-strong");
+      pen.strokeRect(x - 1, y - 1, wide + 1, high + 1);
+    }
+  }, [spread, values, least, most, width, lit, theme]);
+
+  const find = (event: { clientX: number; clientY: number }): number => {
+    const { left: x, top: y } = canvas.current!.getBoundingClientRect();
+    const column = Math.floor((event.clientX - x - left) / wide);
+    const row = Math.floor((event.clientY - y - top) / high);
+    if (column < 0 || column >= shape.columns || row < 0 || row >= shape.rows) return -1;
+    return cells[row * shape.columns + column] ?? -1;
+  };
+  const step = (by: number) => {
+    const from = lit >= 0 ? cellOf(lit) : 0;
+    for (let cell = from + by; cell >= 0 && cell < cells.length; cell += by) {
+      if (cells[cell]! >= 0) return onLit(cells[cell]!);
+    }
+  };
+  return (
+    <div class="heat" ref={box}>
+      <canvas
+        ref={canvas}
+        tabIndex={0}
+        role="img"
+        aria-label={`heat map of ${spread.n} places; arrows move from one to the next`}
+        onMouseMove={(event) => onLit(find(event))}
+        onMouseLeave={() => onLit(-1)}
+        onKeyDown={(event) => {
+          const steps: Record<string, number> = {
+            ArrowRight: 1,
+            ArrowLeft: -1,
+            ArrowDown: shape.columns,
+            ArrowUp: -shape.columns,
+          };
+          const by = steps[event.key];
+          if (by === undefined) return;
+          step(by);
+          event.preventDefault();
+        }}
+      />
+      <div class="heat-foot">
+        <Scale least={least} most={most} unit={spread.unit} />
+        <span class="heat-said" role="status">
+          {lit >= 0 && lit < spread.n
+            ? `${names[lit]}: ${Number.isNaN(values[lit]!) ? "not measured" : quantity(values[lit]!, spread.unit)}`
+            : ""}
+        </span>
+      </div>
+    </div>
+  );
+}
+
+function bounds(values: Float64Array, stretched: boolean): [number, number] {
+  let least = Number.POSITIVE_INFINITY;
+  let most = Number.NEGATIVE_INFINITY;
+  for (const value of values) {
+    if (value < least) least = value;
+    if (value > most) most = value;
+  }
+  if (most < least) return [0, 0];
+  return [stretched ? least : Math.min(0, least), most];
+}
+
+function Scale({ least, most, unit }: { least: number; most: number; unit: string }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  useEffect(() => {
+    const pen = scaled(canvas.current!, 160, 10);
+    for (let x = 0; x < 160; x++) {
+      pen.fillStyle = css(sequential(x / 159));
+      pen.fillRect(x, 0, 1, 10);
+    }
+  }, []);
+  return (
+    <span class="scale">
+      {quantity(least, unit)}
+      <canvas ref={canvas} aria-hidden="true" />
+      {quantity(most, unit)}
+    </span>
+  );
+}
+
+/** A pen for a canvas of so many pixels of the page, as sharp as the screen. */
+function scaled(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
+  const scale = window.devicePixelRatio || 1;
+  canvas.width = Math.ceil(width * scale);
+  canvas.height = Math.ceil(height * scale);
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
+  const pen = canvas.getContext("2d")!;
+  pen.scale(scale, scale);
+  return pen;
+}
+
+function shorten(pen: CanvasRenderingContext2D, text: string, room: number): string {
+  if (pen.measureText(text).width <= room) return text;
+  let length = text.length;
+  while (length > 1 && pen.measureText(`${text.slice(0, length)}…`).width > room) length--;
+  return `${text.slice(0, length)}…`;
+}

@@ -1,0 +1,95 @@
+import { Dialog } from "./dialog";
+import { HOWS, How, meaning } from "./how";
+
+const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])[] = [
+  [
+    "Everywhere",
+    [
+      ["g t, g a, g m, g c, g r", "tree, table, metrics, compare, run (also 1 to 5)"],
+      ["/", "filter"],
+      ["o", "open a run"],
+      ["d", "bright or dark"],
+      ["?", "this list"],
+      ["Esc", "close; leave the filter"],
+    ],
+  ],
+  [
+    "Tree",
+    [
+      ["↑ ↓ PgUp PgDn Home End", "move"],
+      ["→ ←", "open, close; to the first child, to the parent"],
+      ["Enter", "to the source line"],
+      ["Shift-F10, right click", "all that is known of a node"],
+      ["* and -", "open all below, close all"],
+      ["n N", "next, previous match of the filter"],
+      ["s S", "sort by the next, previous column"],
+      ["[ ]", "previous, next grouping"],
+    ],
+  ],
+  [
+    "Source",
+    [
+      ["↑ ↓", "move the line"],
+      ["n p", "next, previous line that has values"],
+      ["Enter", "to the tree's node of the line"],
+      ["Ctrl-F", "search in the text"],
+      ["Esc", "back to the tree"],
+    ],
+  ],
+  [
+    "Table",
+    [
+      ["↑ ↓ PgUp PgDn Home End", "move"],
+      ["Enter", "to the source of the row"],
+      ["click, right click on a title", "sort; hide, move"],
+      ["← →, then s, h, < and >", "choose a column; sort by it, hide it, move it"],
+    ],
+  ],
+  [
+    "Filter of the tree",
+    [
+      ["sweep solver", "both words, in the name or the file"],
+      ["-lookup", "without this word"],
+      ["file:stencil.c", "in this file"],
+      ["/^MPI_.*send/", "a regular expression"],
+      [">1%  >1000", "at least this much of the metric that is sorted by"],
+    ],
+  ],
+];
+
+export function Help({ onClose }: { onClose: () => void }) {
+  return (
+    <Dialog title="Keys and signs" class="help" onClose={onClose}>
+      <div class="help-columns">
+        {KEYS.map(([title, keys]) => (
+          <section key={title}>
+            <h3>{title}</h3>
+            <dl>
+              {keys.map(([key, does]) => (
+                <div key={key}>
+                  <dt>
+                    <kbd>{key}</kbd>
+                  </dt>
+                  <dd>{does}</dd>
+                </div>
+              ))}
+            </dl>
+          </section>
+        ))}
+        <section>
+          <h3>Beside every number: how it came to be</h3>
+          <dl>
+            {HOWS.map((how) => (
+              <div key={how}>
+                <dt>
+                  <How how={how} />
+                </dt>
+                <dd>{meaning(how)}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,15 @@
+import { render } from "preact";
+
+import { App } from "./app";
+import "./styles/theme.css";
+import "./styles/shell.css";
+import "./styles/tree.css";
+import "./styles/source.css";
+import "./styles/table.css";
+import "./styles/metrics.css";
+import "./styles/pages.css";
+import { applyTheme } from "./theme";
+
+applyTheme();
+const place = document.getElementById("view");
+if (place) render(<App />, place);

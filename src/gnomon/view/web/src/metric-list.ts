@@ -1,0 +1,62 @@
+// Which metrics to show, by name: numbers differ between runs, names are what people know.
+
+import type { Metric } from "./api";
+
+export type Part = "inclusive" | "exclusive";
+
+/** A column of the tree: one metric, with or without what is called from a node. */
+export interface Shown {
+  readonly metric: Metric;
+  readonly part: Part;
+}
+
+const BETWEEN = "|";
+
+export function keyOf(shown: Shown): string {
+  return `${shown.part === "inclusive" ? "i" : "e"}:${shown.metric.name}`;
+}
+
+export function text(shown: readonly Shown[]): string {
+  return shown.map(keyOf).join(BETWEEN);
+}
+
+/** The columns that an address asks for; those that the run has not are left out. */
+export function parse(asked: string, metrics: readonly Metric[]): Shown[] {
+  const found: Shown[] = [];
+  for (const word of asked.split(BETWEEN)) {
+    const metric = metrics.find((one) => one.name === word.slice(2));
+    if (metric) found.push({ metric, part: word.startsWith("i:") ? "inclusive" : "exclusive" });
+  }
+  return found;
+}
+
+/** What to show where nobody has asked: the first metric both ways, then others of its kind. */
+export function usual(metrics: readonly Metric[], first: number, room: number): Shown[] {
+  const main = metrics.find((metric) => metric.metric === first) ?? metrics[0];
+  if (!main) return [];
+  const shown: Shown[] = [{ metric: main, part: "inclusive" }];
+  if (main.hasRegions) shown.push({ metric: main, part: "exclusive" });
+  const others = metrics.filter((metric) => metric !== main && metric.hasRegions === main.hasRegions);
+  others.sort((a, b) => Number(b.additive) - Number(a.additive));
+  for (const metric of others) {
+    if (shown.length >= room) break;
+    shown.push({ metric, part: main.hasRegions ? "exclusive" : "inclusive" });
+  }
+  return shown;
+}
+
+/** What a metric is, in a few lines, for a hint. */
+export function describe(metric: Metric): string {
+  const lines = [metric.name];
+  if (metric.description) lines.push(metric.description);
+  if (metric.formula) lines.push(`= ${metric.formula}`);
+  const facts = [
+    metric.unit && `unit ${metric.unit}`,
+    metric.how && metric.how,
+    metric.component && `component ${metric.component}`,
+    metric.domain && `domain ${metric.domain}`,
+    metric.scope && `per ${metric.scope}`,
+  ].filter(Boolean);
+  lines.push(facts.join(", "));
+  return lines.join("\n");
+}

@@ -1,0 +1,364 @@
+// One metric at a time: over ranks and threads as a heat map, as a distribution, and who has least
+// and most of it.
+
+import { useMemo, useState } from "preact/hooks";
+
+import {
+  getLocations,
+  getMetrics,
+  getNode,
+  getSpread,
+  type Grouping,
+  type Metric,
+  type Spread,
+  type Summary,
+} from "./api";
+import { once, useLoaded, useTree } from "./data";
+import { change, number, quantity } from "./format";
+import { HeatMap } from "./heat-map";
+import { How, HowLegend, meaning } from "./how";
+import { useKeys } from "./keys";
+import { describe, type Part } from "./metric-list";
+import { grouped } from "./picker";
+import { ask, usePlace } from "./place";
+import { Histogram, Places } from "./plots";
+import { titlesOf } from "./places";
+import type { Sight } from "./sight";
+import { Split } from "./split";
+import { useTheme } from "./theme";
+
+const ENOUGH_FOR_BINS = 8;
+
+export function MetricsView(sight: Sight) {
+  const { run, metrics } = sight;
+  const { asked } = usePlace();
+  const groupings = run.groupings.map((grouping) => grouping.by);
+  const by = groupings.find((name) => name === asked["by"]) ?? groupings[0] ?? "region";
+  const tree = useTree(run.id, by);
+  const wanted = asked["node"] === undefined ? -1 : Number(asked["node"]);
+  const node = tree.value && wanted >= 0 && wanted < tree.value.n ? wanted : (tree.value?.children(-1)[0] ?? 0);
+  const isWhole = !tree.value || tree.value.parent(node) < 0;
+  const metric =
+    metrics.find((one) => one.name === asked["metric"]) ??
+    metrics.find((one) => one.metric === run.firstMetric) ??
+    metrics[0];
+  const part: Part = asked["part"] === "exclusive" ? "exclusive" : "inclusive";
+
+  useKeys({
+    e: () => ask({ part: part === "exclusive" ? null : "exclusive" }),
+  });
+  if (!metric) return <p class="nothing">This run has no metrics.</p>;
+  if (tree.error) return <p class="trouble">{tree.error}</p>;
+  return (
+    <div class="metrics-view">
+      <Split
+        name="metrics"
+        start={0.34}
+        first={<MetricList {...sight} by={by} node={node} metric={metric} part={part} />}
+        second={
+          <section class="pane metric-pane" aria-label="metric">
+            <div class="tools">
+              <span class="segments" role="group" aria-label="part">
+                {(["inclusive", "exclusive"] as const).map((name) => (
+                  <button
+                    key={name}
+                    type="button"
+                    class={name === part ? "is-here" : ""}
+                    aria-pressed={name === part}
+                    title={`${name === "inclusive" ? "with all that it calls" : "without what it calls"} (e)`}
+                    onClick={() => ask({ part: name === "exclusive" ? name : null })}
+                  >
+                    {name}
+                  </button>
+                ))}
+              </span>
+              <span class="node-name" title={tree.value?.path(node).map((at) => tree.value!.name(at)).join(" › ")}>
+                {tree.value ? tree.value.name(node) : ""}
+              </span>
+              {!isWhole && (
+                <button type="button" class="quiet" onClick={() => ask({ node: null })}>
+                  Whole run
+                </button>
+              )}
+            </div>
+            <One key={`${by} ${node} ${metric.metric}`} {...sight} by={by} node={node} metric={metric} part={part} />
+          </section>
+        }
+      />
+    </div>
+  );
+}
+
+interface OneProps extends Sight {
+  readonly by: Grouping;
+  readonly node: number;
+  readonly metric: Metric;
+  readonly part: Part;
+}
+
+function MetricList(props: OneProps) {
+  const { run, metrics, by, node, metric, part, baseline } = props;
+  const [word, setWord] = useState("");
+  const details = useLoaded(`${run.id}/node/${by}/${node}/`, () => getNode(run.id, { by, node }));
+  const before = useBaselineTotals(props);
+  const groups = grouped(metrics, word);
+  const flat = groups.flatMap(([, members]) => members);
+  const step = (to: number) => {
+    const at = flat.findIndex((one) => one.metric === metric.metric);
+    const next = flat[Math.max(0, Math.min(flat.length - 1, at + to))];
+    if (next) ask({ metric: next.name });
+  };
+  return (
+    <section class="pane list-pane" aria-label="metrics">
+      <div class="tools">
+        <input
+          type="search"
+          class="filter"
+          placeholder="find a metric   ( / )"
+          aria-label="find a metric"
+          value={word}
+          onInput={(event) => setWord(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key === "Enter" && flat[0]) ask({ metric: flat[0].name });
+          }}
+        />
+      </div>
+      <div
+        class="metric-list"
+        tabIndex={0}
+        role="listbox"
+        aria-label="metrics"
+        onKeyDown={(event) => {
+          if (event.key === "ArrowDown") step(1);
+          else if (event.key === "ArrowUp") step(-1);
+          else return;
+          event.preventDefault();
+        }}
+      >
+        {groups.map(([group, members]) => (
+          <section key={group}>
+            <h4>{group}</h4>
+            {members.map((one) => {
+              const found = details.value?.values.find((value) => value.metric === one.metric);
+              const value = found?.[part] ?? null;
+              const was = before?.get(one.name) ?? null;
+              return (
+                <button
+                  key={one.metric}
+                  type="button"
+                  role="option"
+                  tabIndex={-1}
+                  aria-selected={one.metric === metric.metric}
+                  class={one.metric === metric.metric ? "metric-row is-here" : "metric-row"}
+                  title={describe(one)}
+                  onClick={() => ask({ metric: one.name })}
+                >
+                  <span class="metric-name">
+                    {one.name}
+                    {isOfEmulation(run, one) && <small> of the emulation</small>}
+                  </span>
+                  <span class={value === null ? "number is-missing" : "number"}>
+                    {value === null ? "·" : quantity(value, one.unit)}
+                  </span>
+                  {one.how ? <How how={one.how} /> : <span />}
+                  {baseline && (
+                    <span class="change">{value !== null && was ? change(value / was) : ""}</span>
+                  )}
+                </button>
+              );
+            })}
+          </section>
+        ))}
+      </div>
+      <footer class="status">
+        <span>{number(flat.length)} metrics</span>
+        <HowLegend hows={metrics.map((one) => one.how)} />
+      </footer>
+    </section>
+  );
+}
+
+/** A time that the emulation took says nothing of the program. */
+function isOfEmulation(run: Sight["run"], metric: Metric): boolean {
+  return run.isEmulated && metric.unit === "ns" && metric.component === "" && metric.formula === "";
+}
+
+/** The baseline's values of its whole run, by name; where this run's whole is looked at. */
+function useBaselineTotals({ baseline, by, node, part }: OneProps): Map<string, number> | null {
+  const key = baseline && node === 0 ? `${baseline.id}/totals/${by}/${part}` : null;
+  const loaded = useLoaded(key, async () => {
+    const [metrics, root] = await Promise.all([
+      once(`${baseline!.id}/metrics`, () => getMetrics(baseline!.id)),
+      getNode(baseline!.id, { by, node: 0 }),
+    ]);
+    const names = new Map(metrics.map((metric) => [metric.metric, metric.name]));
+    return new Map(root.values.map((one) => [names.get(one.metric) ?? "", one[part] ?? 0]));
+  });
+  return loaded.value;
+}
+
+function One(props: OneProps) {
+  const { run, locations, by, node, metric, part, baseline } = props;
+  useTheme();
+  const { asked } = usePlace();
+  const spread = useLoaded(`${run.id}/spread/${by}/${node}/${metric.metric}`, () =>
+    getSpread(run.id, { by, node, metric: metric.metric }),
+  );
+  const other = useBaselineSpread(props);
+  const [lit, setLit] = useState(-1);
+  const value = spread.value;
+  const values = value?.[part] ?? null;
+  const names = useMemo(() => (value ? titles(value, locations) : []), [value, locations]);
+  const stretched = asked["stretch"] === "1";
+  return (
+    <div class="one">
+      <h2>
+        {metric.name} <How how={metric.how} />
+        <small>{metric.how || "mixed"}</small>
+      </h2>
+      {metric.description && <p class="description">{metric.description}</p>}
+      {metric.formula && (
+        <p class="formula" title="how it is worked out">
+          = {metric.formula}
+        </p>
+      )}
+      <p class="description">
+        {[
+          meaning(metric.how),
+          metric.component && `component ${metric.component}`,
+          metric.domain && `domain ${metric.domain}`,
+          metric.scope && `per ${metric.scope}`,
+          metric.worse && `${metric.worse} is worse`,
+        ]
+          .filter(Boolean)
+          .join("; ")}
+      </p>
+      {spread.error && <p class="trouble">{spread.error}</p>}
+      {!value && !spread.error && <p class="waiting">reading</p>}
+      {value && values && (
+        <>
+          {value.summary[part] === null ? (
+            <p class="hint">
+              No place has a value of this metric here
+              {part === "exclusive" ? ", exclusive of what is called: try inclusive" : ""}.
+            </p>
+          ) : (
+            <>
+              <SummaryLine
+                summary={value.summary[part]!}
+                before={other?.summary[part] ?? null}
+                baseline={baseline?.title ?? ""}
+                unit={value.unit}
+                how={value.how}
+                title={(location) => names[value.location.indexOf(location)] ?? `place ${location}`}
+                onPlace={(location) => setLit(value.location.indexOf(location))}
+              />
+              {values.length > 1 && <section class="figure">
+                <h3>
+                  {heading(value)}
+                  <label class="toggle" title="colours from the least to the most instead of from 0">
+                    <input
+                      type="checkbox"
+                      checked={stretched}
+                      onChange={() => ask({ stretch: stretched ? null : "1" })}
+                    />
+                    stretch colours
+                  </label>
+                </h3>
+                <HeatMap spread={value} values={values} names={names} stretched={stretched} lit={lit} onLit={setLit} />
+              </section>}
+              {values.length > 1 && (
+                <section class="figure">
+                  <h3>distribution over {number(values.filter((one) => one === one).length)} places</h3>
+                  <div class="plots">
+                    {values.length >= ENOUGH_FOR_BINS && (
+                      <Histogram values={values} unit={value.unit} before={other?.[part] ?? null} />
+                    )}
+                    <Places values={values} unit={value.unit} names={names} lit={lit} />
+                  </div>
+                </section>
+              )}
+            </>
+          )}
+        </>
+      )}
+    </div>
+  );
+}
+
+/** The baseline's spread over its whole run, where this run's whole is looked at. */
+function useBaselineSpread({ baseline, by, node, metric }: OneProps): Spread | null {
+  const key = baseline && node === 0 ? `${baseline.id}/spread/${by}/0/of ${metric.name}` : null;
+  const loaded = useLoaded(key, async () => {
+    const metrics = await once(`${baseline!.id}/metrics`, () => getMetrics(baseline!.id));
+    const same = metrics.find((one) => one.name === metric.name && one.unit === metric.unit);
+    await once(`${baseline!.id}/locations`, () => getLocations(baseline!.id));
+    return same ? getSpread(baseline!.id, { by, node: 0, metric: same.metric }) : null;
+  });
+  return loaded.value;
+}
+
+function heading({ rows, columns, rowNames, columnNames }: Spread): string {
+  if (rowNames.length <= 1) return columns ? `by ${columns}` : "by place";
+  if (columnNames.length <= 1 || !columns) return rows ? `by ${rows}` : "by place";
+  return `${rows} by ${columns}`;
+}
+
+function titles(spread: Spread, locations: Sight["locations"]): string[] {
+  const known = titlesOf(locations);
+  return Array.from(spread.location, (location) => known.get(location) ?? `place ${location}`);
+}
+
+interface SummaryProps {
+  readonly summary: Summary;
+  readonly before: Summary | null;
+  readonly baseline: string;
+  readonly unit: string;
+  readonly how: string;
+  readonly title: (location: number) => string;
+  readonly onPlace: (location: number) => void;
+}
+
+function SummaryLine(props: SummaryProps) {
+  const { summary, before, unit, how, title } = props;
+  const isOne = summary.places === 1;
+  const all: [string, number, number, number | undefined][] = [
+    ["min", summary.min, summary.minLocation, before?.min],
+    ["median", summary.median, summary.medianLocation, before?.median],
+    ["max", summary.max, summary.maxLocation, before?.max],
+    ["mean", summary.mean, -1, before?.mean],
+    ["total", summary.total, -1, before?.total],
+    ["deviation", summary.deviation, -1, before?.deviation],
+  ];
+  const cells = isOne ? all.filter(([name]) => name === "total") : all;
+  return (
+    <dl class="summary">
+      {cells.map(([name, value, location, was]) => (
+        <div key={name}>
+          <dt>{isOne ? title(summary.minLocation) : name}</dt>
+          <dd>
+            {quantity(value, unit)} <How how={how} />
+          </dd>
+          {location >= 0 && summary.places > 1 && (
+            <dd>
+              <button type="button" class="link" onClick={() => props.onPlace(location)} title="show it in the figures">
+                {title(location)}
+              </button>
+            </dd>
+          )}
+          {was !== undefined && (
+            <dd class="change" title={`${props.baseline}: ${quantity(was, unit)}`}>
+              {was !== 0 ? change(value / was) : ""}
+            </dd>
+          )}
+        </div>
+      ))}
+      {summary.imbalance !== null && summary.places > 1 && (
+        <div title="the most over the mean, less 1: what perfect balance would save">
+          <dt>imbalance</dt>
+          <dd>{number(100 * summary.imbalance)} %</dd>
+        </div>
+      )}
+    </dl>
+  );
+}

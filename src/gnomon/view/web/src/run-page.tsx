@@ -1,0 +1,197 @@
+// What ran, where, when, how it ended; what was not available and why; what to be careful with.
+
+import type { Run } from "./api";
+import { useRun } from "./data";
+import { command, duration, moment, number } from "./format";
+import { go } from "./place";
+import type { Sight } from "./sight";
+
+export function RunPage(sight: Sight) {
+  const { run, baseline } = sight;
+  const other = useRun(baseline?.id ?? "");
+  const before = baseline ? other.value : null;
+  const rows = facts(run);
+  const beforeRows = before ? new Map(facts(before)) : null;
+  const isWhole = run.components.every((component) => component.available);
+  return (
+    <div class="run-page" tabIndex={0} aria-label="run">
+      <header>
+        <h1>{run.title}</h1>
+        <code class="command">{words(run)}</code>
+      </header>
+      {run.isEmulated && (
+        <p class="warning">
+          This run was emulated: its counts are those of a simulated processor, its times are the emulator's and say
+          nothing of the program's speed.
+        </p>
+      )}
+      {run.warnings.length > 0 && (
+        <section>
+          <h2>Warnings</h2>
+          <ul class="warnings">
+            {run.warnings.map((warning) => (
+              <li key={warning}>{warning}</li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <section>
+        <h2>What ran</h2>
+        <table class="facts-table">
+          {beforeRows && (
+            <thead>
+              <tr>
+                <th />
+                <th>{run.title}</th>
+                <th>{before!.title}</th>
+              </tr>
+            </thead>
+          )}
+          <tbody>
+            {rows.map(([name, value]) => {
+              const was = beforeRows?.get(name);
+              const differs = beforeRows !== null && was !== value;
+              return (
+                <tr key={name} class={differs ? "differs" : ""}>
+                  <th>{name}</th>
+                  <td>{value}</td>
+                  {beforeRows && <td>{was ?? ""}</td>}
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </section>
+      {run.parts.length > 0 && (
+        <section>
+          <h2>Made of</h2>
+          <ul>
+            {run.parts.map((part) => (
+              <li key={part.id}>{part.title}</li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <section>
+        <h2>What it has</h2>
+        <ul class="holdings">
+          {run.capabilities.map((capability) => (
+            <li key={capability.kind}>
+              <b>{capability.title}</b> {number(capability.regions)} {capability.regions === 1 ? "region" : "regions"}
+            </li>
+          ))}
+          <li>
+            <button type="button" class="link" onClick={() => go("metrics")}>
+              {number(run.counts.metrics)} metrics
+            </button>
+          </li>
+          <li>{number(run.counts.locations)} places</li>
+          <li>{number(run.counts.paths)} paths</li>
+          <li>{number(run.counts.sources)} source files</li>
+        </ul>
+      </section>
+      {run.unavailable.length > 0 && (
+        <section>
+          <h2>Not counted</h2>
+          <table class="availability">
+            <tbody>
+              {reasons(run.unavailable).map(({ names, reason, remedy }) => (
+                <tr key={reason}>
+                  <th>{names.join(", ")}</th>
+                  <td>
+                    {reason}
+                    {remedy && <span class="remedy">{remedy}</span>}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </section>
+      )}
+      {run.components.length > 0 && (
+        <section>
+          <h2>Components</h2>
+          {isWhole && <p class="hint">all of them could be used</p>}
+          <table class="availability">
+            <tbody>
+              {run.components.map((component) => (
+                <tr key={component.name} class={component.available ? "" : "is-off"}>
+                  <th>
+                    <span class="availability-mark" aria-label={component.available ? "available" : "not available"}>
+                      {component.available ? "✓" : "✗"}
+                    </span>
+                    {component.name}
+                  </th>
+                  <td>
+                    {component.available ? "available" : component.reason}
+                    {!component.available && component.remedy && <span class="remedy">{component.remedy}</span>}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </section>
+      )}
+      {Object.keys(run.environment).length > 0 && (
+        <section>
+          <h2>Environment that matters</h2>
+          <table class="facts-table">
+            <tbody>
+              {Object.entries(run.environment).map(([name, value]) => (
+                <tr key={name}>
+                  <th>
+                    <code>{name}</code>
+                  </th>
+                  <td>
+                    <code>{value}</code>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </section>
+      )}
+    </div>
+  );
+}
+
+function words(run: Run): string {
+  const given = run.head["command"];
+  return Array.isArray(given) && given.length > 0 ? command(given.map(String)) : run.command || "attached process";
+}
+
+function facts(run: Run): [string, string][] {
+  const found: [string, string][] = [
+    ["command", words(run)],
+    ["ended", ending(run)],
+    [run.isEmulated ? "time of the emulation" : "wall time", duration(run.wallSeconds * 1e9)],
+    ["started", run.started > 0 ? moment(run.started) : ""],
+    ["executions", number(run.repetitions)],
+    ["working directory", run.workingDirectory],
+    ["run directory", run.path],
+    ["measured by", run.head["gnomon_version"] ? `gnomon ${String(run.head["gnomon_version"])}` : ""],
+  ];
+  run.hosts.forEach((host, at) => {
+    const name = run.hosts.length > 1 ? `host ${at + 1}` : "host";
+    const rest = [host["cpu_model"], host["cpus"] && `${String(host["cpus"])} CPUs`, host["kernel"]];
+    found.push([name, [host["name"], ...rest].filter(Boolean).map(String).join(", ")]);
+  });
+  return found.filter(([, value]) => value !== "");
+}
+
+function ending(run: Run): string {
+  const signal = run.head["signal"];
+  if (typeof signal === "number" && signal > 0) return `by signal ${signal}`;
+  return run.exitStatus === null ? "not known" : `with status ${run.exitStatus}`;
+}
+
+function reasons(list: Run["unavailable"]): { names: string[]; reason: string; remedy: string }[] {
+  const found = new Map<string, { names: string[]; reason: string; remedy: string }>();
+  for (const one of list) {
+    const key = `${one.reason}\u0000${one.remedy}`;
+    const known = found.get(key);
+    if (known) known.names.push(one.event);
+    else found.set(key, { names: [one.event], reason: one.reason, remedy: one.remedy });
+  }
+  return [...found.values()];
+}

@@ -1,0 +1,52 @@
+// Two panes with a bar between them that moves by mouse and keys.
+
+import type { ComponentChildren } from "preact";
+import { useRef, useState } from "preact/hooks";
+
+import { like, liked } from "./place";
+
+interface Props {
+  readonly name: string;
+  readonly start: number;
+  readonly first: ComponentChildren;
+  readonly second: ComponentChildren;
+}
+
+const LEAST = 0.15;
+
+export function Split(props: Props) {
+  const box = useRef<HTMLDivElement>(null);
+  const [part, set] = useState(() => Number(liked(`split.${props.name}`, String(props.start))) || props.start);
+  const move = (to: number) => {
+    const next = Math.max(LEAST, Math.min(1 - LEAST, to));
+    set(next);
+    like(`split.${props.name}`, next.toFixed(3));
+  };
+  return (
+    <div class="split" ref={box} style={{ "--part": `${100 * part}%` }}>
+      {props.first}
+      <div
+        class="split-bar"
+        role="separator"
+        aria-orientation="vertical"
+        aria-valuenow={Math.round(100 * part)}
+        aria-label="width of the panes"
+        tabIndex={0}
+        onPointerDown={(event) => event.currentTarget.setPointerCapture(event.pointerId)}
+        onPointerMove={(event) => {
+          if (!event.currentTarget.hasPointerCapture(event.pointerId)) return;
+          const { left, width } = box.current!.getBoundingClientRect();
+          move((event.clientX - left) / width);
+        }}
+        onDblClick={() => move(props.start)}
+        onKeyDown={(event) => {
+          if (event.key === "ArrowLeft") move(part - 0.02);
+          else if (event.key === "ArrowRight") move(part + 0.02);
+          else return;
+          event.preventDefault();
+        }}
+      />
+      {props.second}
+    </div>
+  );
+}

@@ -1,0 +1,290 @@
+// The tree as arrays: which nodes are children of which, in which order they stand, which of them a
+// filter keeps, and which rows are to be seen. No part of it knows the screen.
+
+import type { Tree as TreeArrays } from "./api";
+import type { Filter } from "./filter";
+import { sorted } from "./sorting";
+
+/** Rows to be seen: the node of each, and how deep it stands. */
+export interface Rows {
+  readonly nodes: Uint32Array;
+  readonly depths: Uint16Array;
+}
+
+/** Less than this of a node in its largest child: the node is the place to look at. */
+const MOST_OF_IT = 0.35;
+const MATCH = 1;
+const ABOVE = 2;
+const BELOW = 4;
+
+export class Tree {
+  readonly n: number;
+  /** Which nodes the reader has opened; `filtered` where a filter opened them. */
+  readonly opened: Uint8Array;
+  private readonly filtered: Uint8Array;
+  private kept: Uint8Array | null = null;
+  /** Children of node i are `child[start[i]]` to `child[start[i + 1] - 1]`; those of n are roots. */
+  private readonly start: Uint32Array;
+  private readonly child: Uint32Array;
+  private names: Float64Array | null = null;
+  private lowered: string[] | null = null;
+
+  constructor(readonly data: TreeArrays) {
+    const n = data.n;
+    this.n = n;
+    this.opened = new Uint8Array(n);
+    this.filtered = new Uint8Array(n);
+    this.start = new Uint32Array(n + 2);
+    this.child = new Uint32Array(n);
+    const given = new Uint32Array(n);
+    for (let node = 0; node < n; node++) {
+      this.start[this.above(node) + 1]++;
+      given[node] = node;
+    }
+    for (let node = 0; node <= n; node++) this.start[node + 1] += this.start[node];
+    this.order(given);
+    for (const root of this.children(-1)) this.opened[root] = 1;
+  }
+
+  /** The slot of a node's parent: n for roots. */
+  private above(node: number): number {
+    const parent = this.data.parent[node];
+    return parent >= 0 ? parent : this.n;
+  }
+
+  children(node: number): Uint32Array {
+    const slot = node < 0 ? this.n : node;
+    return this.child.subarray(this.start[slot], this.start[slot + 1]);
+  }
+
+  isLeaf(node: number): boolean {
+    return this.start[node] === this.start[node + 1];
+  }
+
+  parent(node: number): number {
+    const slot = this.above(node);
+    return slot === this.n ? -1 : slot;
+  }
+
+  name(node: number): string {
+    return this.data.strings[this.data.name[node]] ?? "";
+  }
+
+  file(node: number): string {
+    return this.data.strings[this.data.file[node]] ?? "";
+  }
+
+  kind(node: number): string {
+    return this.data.kinds[this.data.kind[node]] ?? "";
+  }
+
+  line(node: number): number {
+    return this.data.line[node];
+  }
+
+  /** Names from the root to a node. */
+  path(node: number): number[] {
+    const up: number[] = [];
+    for (let at = node; at >= 0 && up.length <= this.n; at = this.parent(at)) up.push(at);
+    return up.reverse();
+  }
+
+  /** Put all children in the order in which `order` has them. */
+  private order(order: Uint32Array): void {
+    const next = this.start.slice();
+    for (let at = 0; at < order.length; at++) {
+      const node = order[at];
+      this.child[next[this.above(node)]++] = node;
+    }
+  }
+
+  /** Sort by values in the nodes' order, or by name, place or calls. */
+  sort(by: Float64Array | "name" | "place" | "calls", descending: boolean): void {
+    if (by === "name") by = this.byName();
+    else if (by === "place") by = this.byPlace();
+    else if (by === "calls") by = this.data.calls;
+    this.order(sorted(by, descending));
+  }
+
+  private byName(): Float64Array {
+    if (this.names === null) {
+      const strings = this.data.strings;
+      const lower = this.lower();
+      const order = strings.map((_, at) => at);
+      order.sort((a, b) => (lower[a] < lower[b] ? -1 : lower[a] > lower[b] ? 1 : 0));
+      const rank = new Uint32Array(strings.length);
+      order.forEach((string, at) => (rank[string] = at));
+      this.names = Float64Array.from(this.data.name, (string) => rank[string]);
+    }
+    return this.names;
+  }
+
+  private byPlace(): Float64Array {
+    const order = this.data.strings.map((_, at) => at);
+    const strings = this.data.strings;
+    order.sort((a, b) => (strings[a] < strings[b] ? -1 : strings[a] > strings[b] ? 1 : 0));
+    const rank = new Float64Array(strings.length);
+    order.forEach((string, at) => (rank[string] = at));
+    const keys = new Float64Array(this.n);
+    for (let node = 0; node < this.n; node++) {
+      keys[node] = this.file(node)
+        ? rank[this.data.file[node]] * 2 ** 24 + this.data.line[node]
+        : Number.NaN;
+    }
+    return keys;
+  }
+
+  private lower(): string[] {
+    this.lowered ??= this.data.strings.map((string) => string.toLowerCase());
+    return this.lowered;
+  }
+
+  /** Keep what a filter keeps, and return how many nodes match; null keeps everything. */
+  filter(filter: Filter | null, values: Float64Array | null, total: number): number {
+    if (filter === null) {
+      this.kept = null;
+      return this.n;
+    }
+    const kept = new Uint8Array(this.n);
+    const found = filter.strings(this.data.strings, this.lower());
+    let matches = 0;
+    for (let node = 0; node < this.n; node++) {
+      const value = values === null ? Number.NaN : values[node];
+      if (filter.keeps(found, this.data.name[node], this.data.file[node], value, total)) {
+        kept[node] = MATCH;
+        matches++;
+      }
+    }
+    // Nodes come in pre-order: what is above a node has a smaller number.
+    for (let node = this.n - 1; node >= 0; node--) {
+      const parent = this.parent(node);
+      if (kept[node] & (MATCH | ABOVE) && parent >= 0) kept[parent] |= ABOVE;
+    }
+    if (filter.isOfText) {
+      for (let node = 0; node < this.n; node++) {
+        const parent = this.parent(node);
+        if (parent >= 0 && kept[parent] & (MATCH | BELOW)) kept[node] |= BELOW;
+      }
+    }
+    for (let node = 0; node < this.n; node++) this.filtered[node] = kept[node] & ABOVE ? 1 : 0;
+    this.kept = kept;
+    return matches;
+  }
+
+  matches(node: number): boolean {
+    return this.kept !== null && (this.kept[node] & MATCH) !== 0;
+  }
+
+  get isFiltered(): boolean {
+    return this.kept !== null;
+  }
+
+  private get open(): Uint8Array {
+    return this.kept === null ? this.opened : this.filtered;
+  }
+
+  isOpen(node: number): boolean {
+    return this.open[node] === 1;
+  }
+
+  set(node: number, open: boolean): void {
+    this.open[node] = open ? 1 : 0;
+  }
+
+  /** Open or close a node and everything below it; -1 is the whole tree. */
+  setAll(node: number, open: boolean): void {
+    const value = open ? 1 : 0;
+    const end = node < 0 ? this.n : this.data.end[node];
+    for (let at = Math.max(node, 0); at < end; at++) this.open[at] = value;
+    // A tree that is closed still shows what its roots are made of.
+    if (node < 0) for (const root of this.children(-1)) this.open[root] = 1;
+  }
+
+  /** Open all that is above a node. */
+  reveal(node: number): void {
+    for (let at = this.parent(node); at >= 0; at = this.parent(at)) this.open[at] = 1;
+  }
+
+  /** Open from a node, as long as one child has nearly all of the value. */
+  follow(node: number, values: Float64Array): number {
+    let at = node;
+    for (;;) {
+      this.set(at, true);
+      const most = this.children(at)[0];
+      if (most === undefined || !(values[most] >= MOST_OF_IT * values[at])) return at;
+      at = most;
+    }
+  }
+
+  /** The node of a line: the line's own, else the last that begins above it; -1 for none. */
+  at(file: string, line: number): number {
+    const wanted = this.data.strings.indexOf(file);
+    let above = -1;
+    for (let node = 0; wanted >= 0 && node < this.n; node++) {
+      if (this.data.file[node] !== wanted) continue;
+      const begin = this.data.line[node];
+      if (begin === line && line > 0) return node;
+      if (begin < line && (above < 0 || begin > this.data.line[above])) above = node;
+      if (line === 0 && above < 0) above = node;
+    }
+    return above;
+  }
+
+  /** The rows to be seen, from top to bottom. */
+  rows(): Rows {
+    const nodes = new Uint32Array(this.n);
+    const depths = new Uint16Array(this.n);
+    const kept = this.kept;
+    const open = this.open;
+    let filled = 0;
+    const slots = [this.n];
+    const at = [this.start[this.n]];
+    while (slots.length > 0) {
+      const level = slots.length - 1;
+      const k = at[level]++;
+      if (k >= this.start[slots[level] + 1]) {
+        slots.pop();
+        at.pop();
+        continue;
+      }
+      const node = this.child[k];
+      if (kept !== null && kept[node] === 0) continue;
+      nodes[filled] = node;
+      depths[filled++] = level;
+      if (open[node] && !this.isLeaf(node)) {
+        slots.push(node);
+        at.push(this.start[node]);
+      }
+    }
+    return { nodes: nodes.subarray(0, filled), depths: depths.subarray(0, filled) };
+  }
+
+  /** The sum of the roots' values: what all of the run has. */
+  total(values: Float64Array): number {
+    let sum = 0;
+    for (const root of this.children(-1)) if (!Number.isNaN(values[root])) sum += values[root];
+    return sum;
+  }
+
+  /** The node after or before another that matches, wherever it is hidden. */
+  nextMatch(order: Uint32Array, from: number, step: 1 | -1): number {
+    const kept = this.kept;
+    if (kept === null || order.length === 0) return -1;
+    for (let tried = 1; tried <= order.length; tried++) {
+      const at = (((from + step * tried) % order.length) + order.length) % order.length;
+      if (kept[order[at]] & MATCH) return at;
+    }
+    return -1;
+  }
+
+  /** What names a node whatever its number is: its names from the root. For comparing trees. */
+  keys(): string[] {
+    const keys = new Array<string>(this.n).fill("");
+    for (let node = 0; node < this.n; node++) {
+      const parent = this.parent(node);
+      const own = `${this.name(node)}\u0001${this.file(node)}\u0001${this.line(node)}`;
+      keys[node] = parent >= 0 ? `${keys[parent]}\u0002${own}` : own;
+    }
+    return keys;
+  }
+}

@@ -1,0 +1,303 @@
+// The rows of the tree and their columns.
+
+import type { Ref } from "preact";
+
+import { change, quantity, share } from "./format";
+import { How } from "./how";
+import { describe, keyOf, type Shown } from "./metric-list";
+import { VirtualRows, type RowsHandle } from "./rows";
+import type { Rows, Tree } from "./tree-model";
+import { base } from "./format";
+
+export interface ColumnValues extends Shown {
+  readonly unit: string;
+  readonly how: string;
+  /** In the order of the tree's nodes. */
+  readonly values: Float64Array;
+  /** What all of the run has, whatever part of it a node has. */
+  readonly total: number;
+  /** The baseline's, likewise. */
+  readonly before: Float64Array | null;
+}
+
+interface Props {
+  readonly tree: Tree;
+  readonly rows: Rows;
+  readonly columns: readonly ColumnValues[];
+  readonly selected: number;
+  readonly sortKey: string;
+  readonly descending: boolean;
+  readonly handle: Ref<RowsHandle>;
+  readonly onSort: (key: string) => void;
+  readonly onSelect: (node: number) => void;
+  readonly onOpen: (node: number, open: boolean) => void;
+  readonly onAll: (node: number, open: boolean) => void;
+  readonly onDetails: (node: number) => void;
+  readonly onSource: (node: number) => void;
+}
+
+const ROW_PX = 22;
+const HEAD_PX = 40;
+
+export function TreeTable(props: Props) {
+  const { tree, rows, columns, selected } = props;
+  const at = rows.nodes.indexOf(selected);
+  const hasCalls = anyCalls(tree);
+
+  const move = (to: number) => {
+    if (rows.nodes.length === 0) return;
+    const row = Math.max(0, Math.min(rows.nodes.length - 1, to));
+    props.onSelect(rows.nodes[row]!);
+    (props.handle as { current: RowsHandle | null }).current?.show(row);
+  };
+  const page = () => (props.handle as { current: RowsHandle | null }).current?.page() ?? 20;
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const node = selected;
+    const isLeaf = node < 0 || tree.isLeaf(node);
+    switch (event.key) {
+      case "ArrowDown":
+        move(at + 1);
+        break;
+      case "ArrowUp":
+        move(at < 0 ? 0 : at - 1);
+        break;
+      case "PageDown":
+        move(at + page());
+        break;
+      case "PageUp":
+        move(at - page());
+        break;
+      case "Home":
+        move(0);
+        break;
+      case "End":
+        move(rows.nodes.length - 1);
+        break;
+      case "ArrowRight":
+        if (isLeaf) break;
+        if (tree.isOpen(node)) move(at + 1);
+        else props.onOpen(node, true);
+        break;
+      case "ArrowLeft":
+        if (!isLeaf && tree.isOpen(node)) props.onOpen(node, false);
+        else if (node >= 0 && tree.parent(node) >= 0) move(rows.nodes.indexOf(tree.parent(node)));
+        break;
+      case " ":
+        if (!isLeaf) props.onOpen(node, !tree.isOpen(node));
+        break;
+      case "Enter":
+        if (node >= 0) props.onSource(node);
+        break;
+      case "*":
+        props.onAll(node, true);
+        break;
+      case "-":
+        props.onAll(-1, false);
+        break;
+      case "F10":
+        if (!event.shiftKey) return;
+        if (node >= 0) props.onDetails(node);
+        break;
+      case "ContextMenu":
+        if (node >= 0) props.onDetails(node);
+        break;
+      default:
+        return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  };
+
+  const widths = columns.map((column) => (column.before || column.metric.additive ? 152 : 118));
+  const grid = `minmax(170px, 1fr) ${hasCalls ? "60px " : ""}${widths.map((width) => `${width}px`).join(" ")}`;
+  const least = 170 + (hasCalls ? 60 : 0) + widths.reduce((sum, width) => sum + width, 0);
+
+  const title = (key: string, label: preact.ComponentChildren, hint: string, kind: string) => (
+    <span
+      class="head-box"
+      role="columnheader"
+      aria-sort={key !== props.sortKey ? "none" : props.descending ? "descending" : "ascending"}
+    >
+      <button
+        type="button"
+        class={`head ${kind} ${key === props.sortKey ? "is-sorted" : ""}`}
+        title={hint}
+        onClick={() => props.onSort(key)}
+        tabIndex={-1}
+      >
+        {label}
+        <span class="sort-mark" aria-hidden="true">
+          {key === props.sortKey ? (props.descending ? "▼" : "▲") : ""}
+        </span>
+      </button>
+    </span>
+  );
+
+  return (
+    <VirtualRows
+      class="tree-rows"
+      handle={props.handle}
+      count={rows.nodes.length}
+      height={ROW_PX}
+      headHeight={HEAD_PX}
+      empty="no node passes the filter"
+      attributes={{
+        role: "treegrid",
+        "aria-label": "tree",
+        "aria-rowcount": rows.nodes.length,
+        "aria-activedescendant": at >= 0 ? `row-${selected}` : undefined,
+        onKeyDown,
+        style: { "--grid": grid, "--least": `${least}px` },
+      }}
+      head={
+        <div class="tree-head" role="row">
+          {title("name", "name", "sort by name", "is-text")}
+          {hasCalls && title("calls", "calls", "how often it was entered", "is-number")}
+          {columns.map((column) =>
+            title(
+              keyOf(column),
+              <span class="head-words">
+                <span class="head-name">{column.metric.name}</span>
+                <small>
+                  <How how={column.how} /> {column.how || "mixed"} {column.part}
+                </small>
+              </span>,
+              `${describe(column.metric)}\n${column.part}: ${
+                column.part === "inclusive" ? "with all that it calls" : "without what it calls"
+              }`,
+              "is-number",
+            ),
+          )}
+        </div>
+      }
+      row={(row) => {
+        const node = rows.nodes[row]!;
+        const isLeaf = tree.isLeaf(node);
+        const isOpen = !isLeaf && tree.isOpen(node);
+        const file = tree.file(node);
+        const line = tree.line(node);
+        const kind = tree.kind(node);
+        return (
+          <div
+            key={node}
+            id={`row-${node}`}
+            class={`tree-row ${node === selected ? "is-selected" : ""} ${tree.matches(node) ? "is-match" : ""}`}
+            role="row"
+            aria-level={rows.depths[row]! + 1}
+            aria-expanded={isLeaf ? undefined : isOpen}
+            aria-selected={node === selected}
+            onClick={() => props.onSelect(node)}
+            onDblClick={() => (isLeaf ? props.onSource(node) : props.onOpen(node, !isOpen))}
+            onContextMenu={(event) => {
+              event.preventDefault();
+              props.onDetails(node);
+            }}
+          >
+            <span class="cell name" role="gridcell" style={{ paddingLeft: `${6 + 14 * rows.depths[row]!}px` }}>
+              <span
+                class={isLeaf ? "twist is-leaf" : "twist"}
+                onClick={(event) => {
+                  event.stopPropagation();
+                  if (!isLeaf) props.onOpen(node, !isOpen);
+                }}
+                aria-hidden="true"
+              >
+                {isLeaf ? "" : isOpen ? "▾" : "▸"}
+              </span>
+              <span class={`name-text kind-${kind}`} title={`${kind} ${tree.name(node)}`}>
+                {tree.name(node) || "(no name)"}
+              </span>
+              {file && kind !== "file" && kind !== "line" && (
+                <span class="where" title={`${file}${line ? `:${line}` : ""}`}>
+                  {base(file)}
+                  {line > 0 && `:${line}`}
+                </span>
+              )}
+            </span>
+            {hasCalls && (
+              <span class="cell number" role="gridcell">
+                {Number.isNaN(tree.data.calls[node]!) ? "" : quantity(tree.data.calls[node]!, "")}
+              </span>
+            )}
+            {columns.map((column) => (
+              <Cell key={keyOf(column)} column={column} node={node} />
+            ))}
+          </div>
+        );
+      }}
+    />
+  );
+}
+
+function Cell({ column, node }: { column: ColumnValues; node: number }) {
+  const value = column.values[node]!;
+  const total = column.total;
+  if (Number.isNaN(value)) {
+    return (
+      <span class="cell number is-missing" role="gridcell">
+        ·
+      </span>
+    );
+  }
+  const part = column.metric.additive && total > 0 ? value / total : 0;
+  return (
+    <span class={value === 0 ? "cell number is-zero" : "cell number"} role="gridcell">
+      <span class="value">{quantity(value, column.unit)}</span>
+      <How how={column.how} />
+      {column.before ? (
+        <Change
+          before={column.before[node]!}
+          value={value}
+          worse={column.how === EXACT ? column.metric.worse : null}
+        />
+      ) : (
+        column.metric.additive &&
+        total > 0 && (
+          <span class="meter" title={`${share(value, total)} % of the run`}>
+            <span class="meter-bar" style={{ width: `${Math.min(100, 100 * part)}%` }} />
+            <span class="meter-text">{share(value, total)}</span>
+          </span>
+        )
+      )}
+    </span>
+  );
+}
+
+// Emulated counts are the same from run to run: a difference is one. Of others the Compare view says
+// how sure it is; colours here would claim it.
+const EXACT = "emulated";
+
+function Change(props: { before: number; value: number; worse: "more" | "less" | null }) {
+  if (Number.isNaN(props.before)) {
+    return (
+      <span class="change" title="not in the other run">
+        new
+      </span>
+    );
+  }
+  const ratio = props.before === props.value ? 1 : props.value / props.before;
+  const isMore = ratio > 1;
+  const verdict =
+    props.worse === null || Math.abs(ratio - 1) < 0.005
+      ? ""
+      : isMore === (props.worse === "more")
+        ? "is-worse"
+        : "is-better";
+  return (
+    <span class={`change ${verdict}`} title="against the other run; see Compare for how sure this is">
+      {change(ratio)}
+    </span>
+  );
+}
+
+const callsKnown = new WeakMap<Tree, boolean>();
+
+function anyCalls(tree: Tree): boolean {
+  let known = callsKnown.get(tree);
+  if (known === undefined) {
+    known = tree.data.calls.some((calls) => calls > 1);
+    callsKnown.set(tree, known);
+  }
+  return known;
+}

@@ -1,0 +1,360 @@
+// The tree with the source beside it: the view that one works in.
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+
+import { getMetrics, type Grouping, type Statistic, type Wanted } from "./api";
+import { loadTree, loadValues, once, useLoaded, useTree, useValues } from "./data";
+import { Details } from "./details";
+import { Filter } from "./filter";
+import { number } from "./format";
+import { HowLegend } from "./how";
+import { useKeys } from "./keys";
+import { keyOf, parse, text, usual, type Shown } from "./metric-list";
+import { MetricPicker } from "./picker";
+import { LocationChoice } from "./places";
+import { ask, go, usePlace } from "./place";
+import type { RowsHandle } from "./rows";
+import type { Sight } from "./sight";
+import { SourcePane } from "./source";
+import { Split } from "./split";
+import { useTheme } from "./theme";
+import type { Tree } from "./tree-model";
+import { TreeTable, type ColumnValues } from "./tree-table";
+
+const STATISTICS: readonly Statistic[] = ["total", "mean", "min", "median", "max"];
+
+export function TreeView(sight: Sight) {
+  const { run, metrics, locations, baseline } = sight;
+  const { asked } = usePlace();
+  useTheme();
+  const groupings = run.groupings.map((grouping) => grouping.by);
+  const by = groupings.find((name) => name === asked["by"]) ?? groupings[0] ?? "region";
+  const statistic = STATISTICS.find((name) => name === asked["statistic"]) ?? "total";
+  const location = asked["location"] ? Number(asked["location"]) : undefined;
+  const room = window.innerWidth >= 2000 ? 6 : 3;
+  const shown = useMemo(() => {
+    const wanted = parse(asked["columns"] ?? "", metrics);
+    return wanted.length > 0 ? wanted : usual(metrics, run.firstMetric, room);
+  }, [asked["columns"], metrics, run.firstMetric, room]);
+
+  const tree = useTree(run.id, by);
+  const wanted = shown.map(({ metric }): Wanted => ({ by, metric: metric.metric, location, statistic }));
+  const values = useValues(run.id, wanted);
+  const against = useAgainst(tree.value, shown, by, baseline?.id ?? "");
+
+  // While others are on their way, what is there stays, but never beside another tree's rows.
+  const fits =
+    tree.value !== null &&
+    values.value !== null &&
+    values.value.length === shown.length &&
+    values.value.every((one, at) => one.n === tree.value!.n && one.metric === shown[at]!.metric.metric);
+  const error = tree.error || values.error;
+  return (
+    <div class="tree-view">
+      <Split
+        name="tree"
+        start={0.56}
+        first={
+          fits ? (
+            <TreePane
+              key={`${run.id} ${by}`}
+              {...sight}
+              tree={tree.value!}
+              by={by}
+              shown={shown}
+              statistic={statistic}
+              location={location}
+              columns={shown.map((one, at) => ({
+                ...one,
+                unit: values.value![at]!.unit,
+                how: values.value![at]!.how,
+                values: values.value![at]![one.part],
+                total: tree.value!.total(values.value![at]!.inclusive),
+                before: against?.[at] ?? null,
+              }))}
+            />
+          ) : (
+            <p class={error ? "trouble" : "waiting"}>{error || "reading the tree"}</p>
+          )
+        }
+        second={
+          <SourcePane
+            {...sight}
+            tree={tree.value}
+            shown={shown}
+            location={location}
+            file={asked["file"] ?? ""}
+            line={Number(asked["line"] ?? 0)}
+          />
+        }
+      />
+      {locations.length === 0 && <p class="waiting">this run has no places</p>}
+    </div>
+  );
+}
+
+/** The baseline's values in this tree's order, matched by the names from the root. */
+function useAgainst(
+  tree: Tree | null,
+  shown: readonly Shown[],
+  by: Grouping,
+  baseline: string,
+): (Float64Array | null)[] | null {
+  const key = tree && baseline ? `${baseline}/against/${by}/${text(shown)}/${tree.n}` : null;
+  const loaded = useLoaded(key, async () => {
+    const [other, metrics] = await Promise.all([
+      loadTree(baseline, by),
+      once(`${baseline}/metrics`, () => getMetrics(baseline)),
+    ]);
+    const numbers = new Map(other.keys().map((name, node) => [name, node]));
+    const nodes = tree!.keys().map((name) => numbers.get(name) ?? -1);
+    return Promise.all(
+      shown.map(async ({ metric, part }) => {
+        const same = metrics.find((one) => one.name === metric.name && one.unit === metric.unit);
+        if (!same) return null;
+        const found = (await loadValues(baseline, { by, metric: same.metric }))[part];
+        return Float64Array.from(nodes, (node) => (node < 0 ? Number.NaN : found[node]!));
+      }),
+    );
+  });
+  return loaded.waiting ? null : loaded.value;
+}
+
+interface PaneProps extends Sight {
+  readonly tree: Tree;
+  readonly by: Grouping;
+  readonly shown: readonly Shown[];
+  readonly statistic: Statistic;
+  readonly location: number | undefined;
+  readonly columns: readonly ColumnValues[];
+}
+
+function TreePane(props: PaneProps) {
+  const { run, tree, by, shown, columns } = props;
+  const { asked } = usePlace();
+  const [turn, setTurn] = useState(0);
+  const [details, setDetails] = useState(-1);
+  const rowsHandle = useRef<RowsHandle>(null);
+  const box = useRef<HTMLInputElement>(null);
+
+  const sortKey = asked["sort"] ?? keyOf(shown[0]!);
+  const sortColumn = columns.find((column) => keyOf(column) === sortKey);
+  const descending = asked["order"] ? asked["order"] === "down" : sortColumn !== undefined || sortKey === "calls";
+  const main = sortColumn ?? columns[0]!;
+  const sortBy = sortKey === "name" || sortKey === "place" || sortKey === "calls" ? sortKey : main.values;
+
+  const sort = useMemo(() => {
+    tree.sort(sortBy, descending);
+    return {};
+  }, [tree, sortBy, descending]);
+  const total = main.total;
+  const typed = asked["q"] ?? "";
+  const filter = useMemo(() => Filter.of(typed), [typed]);
+  const matches = useMemo(
+    () => tree.filter(typeof filter === "string" ? null : filter, main.values, total),
+    [tree, filter, filter === null ? null : main.values, total],
+  );
+  const rows = useMemo(() => tree.rows(), [tree, sort, matches, filter, turn]);
+
+  const asks = asked["node"] === undefined ? -1 : Number(asked["node"]);
+  const selected = asks >= 0 && asks < tree.n ? asks : -1;
+
+  const select = (node: number) => {
+    const place: Record<string, string | number | null> = { node };
+    if (tree.file(node)) {
+      place["file"] = tree.file(node);
+      place["line"] = tree.line(node) || null;
+    }
+    ask(place);
+  };
+  const redraw = () => setTurn((old) => old + 1);
+
+  useEffect(() => {
+    // The way to where most of it is, for whom comes without a place in mind.
+    const named = asked["file"] ? tree.at(asked["file"], Number(asked["line"] ?? 0)) : -1;
+    if (selected >= 0) {
+      tree.reveal(selected);
+    } else if (named >= 0) {
+      tree.reveal(named);
+      ask({ node: named });
+    } else {
+      const root = tree.children(-1)[0];
+      if (root !== undefined) {
+        select(tree.follow(root, main.values));
+      }
+    }
+    redraw();
+    rowsHandle.current?.focus();
+  }, [tree]);
+
+  useEffect(() => {
+    const at = rows.nodes.indexOf(selected);
+    if (at >= 0) rowsHandle.current?.show(at);
+  }, [selected, sort]);
+
+  const step = (list: readonly string[], at: number, by_: number) =>
+    list[(at + by_ + list.length) % list.length]!;
+  const groupings = run.groupings.map((grouping) => grouping.by);
+  const regroup = (next: Grouping) => ask({ by: next, node: null });
+  const sortKeys = columns.map(keyOf);
+  const toMatch = (direction: 1 | -1) => {
+    const at = tree.nextMatch(rows.nodes, rows.nodes.indexOf(selected), direction);
+    if (at < 0) return;
+    select(rows.nodes[at]!);
+    rowsHandle.current?.show(at, "middle");
+  };
+  useKeys({
+    "/": () => {
+      box.current?.focus();
+      box.current?.select();
+    },
+    "[": () => regroup(step(groupings, groupings.indexOf(by), -1) as Grouping),
+    "]": () => regroup(step(groupings, groupings.indexOf(by), 1) as Grouping),
+    s: () => ask({ sort: step(sortKeys, sortKeys.indexOf(sortKey), 1), order: null }),
+    S: () => ask({ sort: step(sortKeys, sortKeys.indexOf(sortKey), -1), order: null }),
+    n: () => toMatch(1),
+    N: () => toMatch(-1),
+  });
+
+  const all = (node: number, open: boolean) => {
+    tree.setAll(node, open);
+    redraw();
+    rowsHandle.current?.focus();
+  };
+  return (
+    <section class="pane tree-pane" aria-label="tree">
+      <div class="tools">
+        <span class="segments" role="group" aria-label="group by">
+          {run.groupings.map((grouping) => (
+            <button
+              key={grouping.by}
+              type="button"
+              class={grouping.by === by ? "is-here" : ""}
+              aria-pressed={grouping.by === by}
+              title={`${grouping.title} ([ and ])`}
+              onClick={() => regroup(grouping.by)}
+            >
+              {grouping.by}
+            </button>
+          ))}
+        </span>
+        <MetricPicker {...props} />
+        <LocationChoice locations={props.locations} chosen={props.location} />
+        {props.locations.length > 1 && (
+          <select
+            value={props.statistic}
+            title="of all places together: their sum, or one value of them"
+            aria-label="statistic"
+            onChange={(event) => ask({ statistic: event.currentTarget.value })}
+          >
+            {STATISTICS.map((name) => (
+              <option key={name}>{name}</option>
+            ))}
+          </select>
+        )}
+      </div>
+      <div class="tools">
+        <input
+          ref={box}
+          class={typeof filter === "string" ? "filter is-wrong" : "filter"}
+          type="search"
+          value={typed}
+          placeholder="filter: name, file:x.c, >1%   ( / )"
+          aria-label="filter"
+          title={typeof filter === "string" ? filter : "? lists what can be written here"}
+          spellcheck={false}
+          onInput={(event) => ask({ q: event.currentTarget.value || null })}
+          onKeyDown={(event) => {
+            if (event.key === "Escape") {
+              if (typed) ask({ q: null });
+              rowsHandle.current?.focus();
+              event.preventDefault();
+            } else if (event.key === "Enter" || event.key === "ArrowDown") {
+              toMatch(1);
+              rowsHandle.current?.focus();
+              event.preventDefault();
+            }
+          }}
+        />
+        <span class="note" role="status">
+          {typeof filter === "string"
+            ? filter
+            : tree.isFiltered
+              ? `${number(matches)} of ${number(tree.n)} nodes`
+              : `${number(tree.n)} ${tree.n === 1 ? "node" : "nodes"}`}
+        </span>
+        <span class="tools-rest" />
+        <button type="button" class="quiet" onClick={() => all(-1, true)} title="open all (*)">
+          Expand all
+        </button>
+        <button type="button" class="quiet" onClick={() => all(-1, false)} title="close all (-)">
+          Collapse all
+        </button>
+        <button
+          type="button"
+          class="quiet"
+          title="the same as a table that can be saved"
+          onClick={() => go("table", { table: null })}
+        >
+          As table
+        </button>
+      </div>
+      {tree.data.notes.map((note) => (
+        <p class="hint" key={note}>
+          {note}
+        </p>
+      ))}
+      <TreeTable
+        tree={tree}
+        rows={rows}
+        columns={columns}
+        selected={selected}
+        sortKey={sortKey}
+        descending={descending}
+        handle={rowsHandle}
+        onSort={(key) =>
+          ask(
+            key === sortKey
+              ? { order: descending ? "up" : "down" }
+              : { sort: key, order: null },
+          )
+        }
+        onSelect={select}
+        onOpen={(node, open) => {
+          tree.set(node, open);
+          redraw();
+        }}
+        onAll={all}
+        onDetails={(node) => {
+          select(node);
+          setDetails(node);
+        }}
+        onSource={(node) => {
+          select(node);
+          document.querySelector<HTMLElement>(".source-text")?.focus();
+        }}
+      />
+      <footer class="status">
+        <span class="crumbs" title={selected >= 0 ? crumbs(tree, selected) : ""}>
+          {selected >= 0 ? crumbs(tree, selected) : ""}
+        </span>
+        <HowLegend hows={columns.map((column) => column.how)} />
+      </footer>
+      {details >= 0 && (
+        <Details
+          {...props}
+          node={details}
+          onClose={() => setDetails(-1)}
+          onAll={(open) => {
+            setDetails(-1);
+            all(details, open);
+          }}
+        />
+      )}
+    </section>
+  );
+}
+
+function crumbs(tree: Tree, node: number): string {
+  return tree.path(node).map((at) => tree.name(at)).join(" › ");
+}

@@ -1,0 +1,14 @@
+import { defineConfig } from "vite";
+
+export default defineConfig({
+  base: "./",
+  html: { cspNonce: "GNOMON_NONCE" },
+  build: {
+    outDir: "../static",
+    emptyOutDir: true,
+    target: "es2022",
+    // Everything is a file of its own: the page's policy allows no data: addresses.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+  },
+});

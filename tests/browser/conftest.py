@@ -1,0 +1,104 @@
+"""A real browser on a real server with real runs: C, Fortran and Python programs, built here."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pages import Opened, Served
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response, sync_playwright
+
+PROGRAMS = Path(__file__).parent / "programs"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+GNOMON = str(Path(sys.executable).with_name("gnomon"))
+SIZE = {"width": 1280, "height": 800}
+
+
+def ran(command: list[str], folder: Path, **environment: str) -> None:
+    """Run a command to its end; what it says stands in the error if it fails."""
+    done = subprocess.run(
+        command, cwd=folder, env=os.environ | environment, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with runs: lines.gnomon, slower.gnomon, threads.gnomon, primes.viz."""
+    here = tmp_path_factory.mktemp("runs")
+    for source in PROGRAMS.iterdir():
+        shutil.copy(source, here)
+    ran(["gfortran", "-g", "-O1", "-c", "product.f90"], here)
+    for name, rounds in (("lines", 5), ("slower", 9)):
+        flags = ["-g", "-O1", f"-DROUNDS={rounds}"]
+        ran(["cc", *flags, "-o", "power", "power.c", "product.o", "-lgfortran", "-lm"], here)
+        ran([GNOMON, "count", "--pmu", "emulated", "--run", name, "--", "./power"], here)
+    ran(["cc", "-g", "-O1", "-pthread", "-o", "uneven", "uneven.c"], here)
+    ran([GNOMON, "count", "--per", "thread", "-r", "3", "--run", "threads", "--", "./uneven"], here)
+    shutil.copy(EXAMPLES / "hpm-python" / "primes.py", here)
+    ran(
+        [sys.executable, "primes.py", "200000", "2"], here,
+        HPM_OUTPUT_NAME="primes", HPM_UNIQUE_FILE_NAME="0",
+    )  # fmt: skip
+    return here
+
+
+@pytest.fixture(scope="session")
+def served(folder: Path) -> Iterator[Served]:
+    """Run `gnomon view` on all of them, as a user would."""
+    runs = ["lines", "slower", "threads", "primes.viz"]
+    with Opened([GNOMON, "view", *runs, "--no-browser"], folder) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Start Debian's Chromium, once."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        pytest.fail("Chromium is not installed: run `make setup`")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def trouble() -> list[str]:
+    """Collect what a page complains of; a test that expects some of it empties the list."""
+    return []
+
+
+@pytest.fixture
+def page(browser: Browser, trouble: list[str]) -> Iterator[Page]:
+    """Return a page of its own; no error on its console and no request to elsewhere is allowed."""
+    context = browser.new_context(viewport=SIZE, color_scheme="light", accept_downloads=True)
+    context.set_default_timeout(60_000)
+    made = context.new_page()
+
+    def said(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            trouble.append(f"console: {message.text}")
+
+    def asked(request: Request) -> None:
+        if not re.match(r"(http://127\.0\.0\.1:\d+/|blob:|data:)", request.url):
+            trouble.append(f"asked elsewhere: {request.url}")
+
+    def answered(response: Response) -> None:
+        if response.status >= 400:
+            trouble.append(f"{response.status}: {response.url}")
+
+    made.on("console", said)
+    made.on("pageerror", lambda error: trouble.append(f"error: {error}"))
+    made.on("request", asked)
+    made.on("response", answered)
+    yield made
+    context.close()
+    assert not trouble

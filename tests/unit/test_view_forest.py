@@ -1,0 +1,86 @@
+"""Forests as arrays: each function does what a plain recursion does, on any forest."""
+
+from __future__ import annotations
+
+import math
+from random import Random
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gnomon.view import forest
+
+
+@st.composite
+def parents(draw: st.DrawFn) -> list[int]:
+    """Return parents before or after their children, as files may have them."""
+    n = draw(st.integers(0, 24))
+    tree = [draw(st.integers(-1, at - 1)) for at in range(n)]
+    order = draw(st.permutations(range(n)))
+    moved = [0] * n
+    for at, parent in enumerate(tree):
+        moved[order[at]] = order[parent] if parent >= 0 else -1
+    return moved
+
+
+def walk(parent: list[int], root: int = -1) -> list[int]:
+    found = []
+    for at, above in enumerate(parent):
+        if above == root:
+            found += [at, *walk(parent, at)]
+    return found
+
+
+def as_array(numbers: list[int]) -> np.ndarray:
+    return np.array(numbers, dtype=np.int32)
+
+
+@given(parents())
+def test_a_walk_goes_down_first(parent: list[int]) -> None:
+    place, end = forest.preorder(as_array(parent))
+    order = walk(parent)
+    assert np.argsort(place).tolist() == order
+    assert [int(end[at] - place[at]) for at in range(len(parent))] == [
+        1 + len(walk(parent, at)) for at in range(len(parent))
+    ]
+
+
+@given(parents())
+def test_levels_are_depths(parent: list[int]) -> None:
+    depth = forest.depths(as_array(parent)).tolist()
+    for at, above in enumerate(parent):
+        assert depth[at] == (0 if above < 0 else depth[above] + 1)
+
+
+def test_circles_are_on_no_level() -> None:
+    assert forest.depths(as_array([-1, 2, 1, 3, 0])).tolist() == [0, -1, -1, -1, 1]
+
+
+@given(parents(), st.randoms(use_true_random=False))
+def test_of_a_recursion_the_outermost_counts(parent: list[int], random: Random) -> None:
+    group = [random.choice((-1, 0, 1)) for _ in parent]
+    found = forest.first_of_their_kind(as_array(group), as_array(parent)).tolist()
+    for at, one in enumerate(group):
+        above, nested = parent[at], False
+        while above >= 0:
+            nested |= group[above] == one
+            above = parent[above]
+        assert found[at] == (one >= 0 and not nested)
+
+
+@given(st.lists(st.none() | st.integers(0, 9), max_size=20), st.randoms(use_true_random=False))
+def test_what_is_missing_is_the_sum_of_its_parts(values: list[int | None], random: Random) -> None:
+    parent = [random.randint(-1, at - 1) for at in range(len(values))]
+    given_values = np.array([math.nan if one is None else one for one in values], dtype=float)
+
+    def expected(at: int) -> float:
+        value = values[at]
+        if value is not None:
+            return value
+        inner = [expected(each) for each, above in enumerate(parent) if above == at]
+        known = [one for one in inner if not math.isnan(one)]
+        return sum(known) if known else math.nan
+
+    found = forest.filled_from_children(given_values, as_array(parent))
+    np.testing.assert_array_equal(found, [expected(at) for at in range(len(values))])

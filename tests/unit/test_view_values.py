@@ -1,0 +1,282 @@
+"""Values of the view's trees: nothing counted twice, nothing lost, against plain loops."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from made_runs import made_run
+from view_runs import Place, Quantity, Region, Value, ranks, write
+
+from gnomon.errors import RunDirectoryError, UsageError
+from gnomon.store.hotspots import hotspots
+from gnomon.view import readings, spread
+from gnomon.view.opened import Opened
+from gnomon.view.session import Session
+from gnomon.view.tree import GROUPINGS
+
+LINES = [
+    ("app", "main", "/src/a.c", 3, (100, 10, 1, 0)),
+    ("app", "main", "/src/a.c", 4, (50, 0, 0, 2)),
+    ("app", "main", "/usr/include/inline.h", 9, (5, 5, 0, 0)),
+    ("app", "solve", "/src/b.c", 7, (30, 3, 3, 3)),
+    ("app", "", "", 0, (7, 0, 0, 0)),
+    ("lib.so", "solve", "/src/lib.c", 1, (11, 1, 0, 0)),
+]
+
+
+def opened(path: Path) -> Opened:
+    (found,) = Session().open([str(path)])
+    return found
+
+
+def named(run: Opened, by: str, kind: str, metric: int, location: int = -1) -> dict[str, float]:
+    """Return the inclusive values of nodes of a kind by their name."""
+    tree, values = run.tree(by), run.values(by, metric, location)
+    found: dict[str, float] = {}
+    for at in range(tree.n):
+        if tree.kinds[tree.kind[at]] == kind:
+            name = tree.text(tree.name, at)
+            found[name] = found.get(name, 0.0) + values.inclusive[at]
+    return found
+
+
+def test_lines_files_and_functions_are_those_of_the_report(tmp_path: Path) -> None:
+    run = made_run(tmp_path, LINES)
+    view = opened(run.path)
+    files = {row.file or "(source not known)": row.values["PAPI_TOT_INS"]
+             for row in hotspots(run, "file").rows}  # fmt: skip
+    assert named(view, "file", "file", 1) == files
+    functions = {
+        (row.program, row.function or "(unknown)", row.file): row.values["PAPI_TOT_INS"]
+        for row in hotspots(run, "function").rows
+    }
+    tree, values = view.tree("region"), view.values("region", 1)
+    assert {
+        (tree.text(tree.module, at), tree.text(tree.name, at), tree.text(tree.file, at)):
+        values.exclusive[at]
+        for at in range(tree.n)
+        if tree.kinds[tree.kind[at]] == "function"
+    } == functions  # fmt: skip
+    for by in GROUPINGS:
+        assert view.values(by, 1).inclusive[0] == 203
+
+
+def test_an_emulated_event_that_a_line_had_none_of_is_zero_there(tmp_path: Path) -> None:
+    view = opened(made_run(tmp_path, LINES).path)
+    assert named(view, "file", "function", 3)["solve"] == 3
+    assert named(view, "file", "file", 4)["/src/lib.c"] == 0
+    counted = opened(made_run(tmp_path, LINES, name="counted", component="cpu").path)
+    assert math.isnan(named(counted, "file", "file", 4)["/src/lib.c"])
+
+
+def test_places_are_added_up_and_looked_at_apart(tmp_path: Path) -> None:
+    view = opened(ranks(tmp_path / "run"))
+    total = sum(rank * 10 + thread + 1 for rank in range(3) for thread in range(2))
+    assert named(view, "region", "section", 0) == {"solve": total, "halo": total / 2}
+    assert view.values("region", 0).inclusive[0] == total
+    one = view.location(next(x.location for x in view.data.locations if x.tid == 2001))
+    assert named(view, "region", "section", 0, one) == {"solve": 22, "halo": 11}
+    rank = view.location(next(x.location for x in view.data.locations
+                              if x.kind == "process" and x.rank == 2))  # fmt: skip
+    assert named(view, "region", "section", 0, rank) == {"solve": 43, "halo": 21.5}
+    # The whole program was measured of the command alone: of a rank nobody knows it.
+    assert math.isnan(view.values("region", 0, rank).inclusive[0])
+
+
+def test_statistics_are_over_the_innermost_places(tmp_path: Path) -> None:
+    view = opened(ranks(tmp_path / "run"))
+    tree = view.tree("region")
+    at = tree.strings.index("solve")
+    (node,) = [one for one in range(tree.n) if tree.name[one] == at]
+    every = [rank * 10 + thread + 1 for rank in range(3) for thread in range(2)]
+    found = {
+        which: view.values("region", 0, -1, which).inclusive[node]
+        for which in ("min", "median", "mean", "max")
+    }
+    assert found == {
+        "min": 1, "median": np.median(every), "mean": np.mean(every), "max": 22,
+    }  # fmt: skip
+    with pytest.raises(UsageError, match="there are total, mean"):
+        view.values("region", 0, -1, "mode")
+
+
+def test_the_spread_is_a_row_for_each_rank_and_a_column_for_each_thread(tmp_path: Path) -> None:
+    view = opened(ranks(tmp_path / "run"))
+    tree = view.tree("region")
+    (node,) = [at for at in range(tree.n) if tree.text(tree.name, at) == "halo"]
+    found = spread.of_node(view.data, tree, view.metric(0), view.rows(0), node, -1)
+    assert (found.rows, found.columns) == ("rank", "thread")
+    assert found.row_names == ["rank 0 on node1", "rank 1 on node1", "rank 2 on node1"]
+    cells = dict(zip(zip(found.row.tolist(), found.column.tolist(), strict=True),
+                     found.inclusive.tolist(), strict=True))  # fmt: skip
+    assert cells == {(r, t): (r * 10 + t + 1) / 2 for r in range(3) for t in range(2)}
+    summary = spread.summary(view.data, found.location, found.inclusive)
+    assert summary is not None
+    assert (summary["min"], summary["max"], summary["places"]) == (0.5, 11, 6)
+    assert summary["imbalance"] == pytest.approx(11 / np.mean(list(cells.values())) - 1)
+
+
+def test_a_derived_metric_is_worked_out_anew_and_never_added_up(tmp_path: Path) -> None:
+    view = opened(ranks(tmp_path / "run"))
+    assert view.known()[2].recomputed
+    assert named(view, "region", "section", 2) == pytest.approx({"solve": 0.1, "halo": 0.1})
+    assert view.values("region", 2).inclusive[0] == 0.1
+
+
+def test_a_formula_that_does_not_give_what_the_run_says_is_not_used(tmp_path: Path) -> None:
+    values = [Value(0, 0, 0, 8.0, 4.0), Value(0, 0, 1, 4.0, 4.0), Value(0, 0, 2, 3.0, None),
+              Value(0, 1, 0, 4.0, 4.0), Value(0, 1, 1, 1.0, 1.0)]  # fmt: skip
+    path = write(
+        tmp_path / "run", [Place(-1, "command")],
+        [Region(-1, "hpm", "app"), Region(0, "hpm", "solve")],
+        [Quantity("a"), Quantity("b"), Quantity("ratio", "", "a / b", component="")], values,
+    )  # fmt: skip
+    view = opened(path)
+    assert not view.known()[2].recomputed
+    assert view.values("region", 2).inclusive[0] == 3
+    assert math.isnan(named(view, "region", "section", 2)["solve"])
+
+
+def test_calls_are_those_of_all_places(tmp_path: Path) -> None:
+    view = opened(ranks(tmp_path / "run"))
+    tree = view.tree("region")
+    calls = dict(zip([tree.text(tree.name, at) for at in range(tree.n)],
+                     view.calls("region").tolist(), strict=True))  # fmt: skip
+    assert calls == {"app": 1, "solve": 12, "halo": 24}
+
+
+def test_recursion_counts_once(tmp_path: Path) -> None:
+    """fib calls fib calls fib: what it came to with all it called is that of the outermost."""
+    regions = [Region(-1, "hpm", "app"), Region(0, "cpu", "fib", "/f.c", 1)]
+    regions += [Region(at, "cpu", "fib", "/f.c", 1) for at in (1, 2)]
+    values = [Value(0, 0, 0, 100.0, 1.0)]
+    values += [Value(0, at, 0, float(100 - at), 33.0) for at in (1, 2, 3)]
+    path = write(tmp_path / "run", [Place(-1, "command")], regions, [Quantity("t")], values)
+    view = opened(path)
+    assert named(view, "file", "function", 0) == {"fib": 99}
+    assert named(view, "file", "file", 0) == {"/f.c": 99}
+    tree = view.tree("file")
+    alone = view.values("file", 0).exclusive
+    assert [alone[at] for at in range(tree.n) if tree.text(tree.name, at) == "fib"] == [99]
+    assert view.values("capability", 0).inclusive[0] == 100
+
+
+PLACES = (
+    Place(-1, "command"), Place(0, "process", 0), Place(1, "thread", 0, 1),
+    Place(1, "thread", 0, 2), Place(0, "process", 1), Place(4, "thread", 1, 3),
+    Place(-1, "command"), Place(0, "core"),
+)  # fmt: skip
+ROWS = st.dictionaries(
+    st.tuples(st.integers(0, len(PLACES) - 1), st.integers(0, 2)), st.integers(0, 1000), max_size=18
+)
+
+
+def below(at: int) -> list[int]:
+    inner = [each for each, place in enumerate(PLACES) if place.parent == at]
+    return inner + [deep for each in inner for deep in below(each)]
+
+
+@settings(max_examples=40, deadline=None,
+          suppress_health_check=[HealthCheck.function_scoped_fixture])  # fmt: skip
+@given(ROWS)
+def test_every_count_is_taken_once_whatever_places_have_it(
+    tmp_path_factory: pytest.TempPathFactory, rows: dict[tuple[int, int], int]
+) -> None:
+    """Outermost and innermost places of a path, against the definition itself."""
+    folder = tmp_path_factory.mktemp("rows")
+    regions = [Region(-1, "hpm", "app"), Region(0, "hpm", "a"), Region(0, "hpm", "b")]
+    values = [Value(at, path, 0, float(count), None) for (at, path), count in rows.items()]
+    view = opened(write(folder / "run", PLACES, regions, [Quantity("t")], values))
+    found = readings.outermost(view.data, view.rows(0))
+    inner = readings.innermost(view.data, view.rows(0))
+    numbers = [one.location for one in view.data.locations]
+    kept = {key: v for key, v in rows.items() if key[0] != 7}
+    of_places = kept or rows
+
+    def has(at: int, path: int) -> bool:
+        return (at, path) in of_places
+
+    outer = {
+        key: count for key, count in of_places.items()
+        if not any(key[0] in below(up) and has(up, key[1]) for up in range(len(PLACES)))
+    }  # fmt: skip
+    innermost = {
+        key: count for key, count in rows.items()
+        if not any(key[0] != down and down in below(key[0]) and (down, key[1]) in rows
+                   for down in range(len(PLACES)))
+    }  # fmt: skip
+    for rows_found, expected in ((found, outer), (inner, innermost)):
+        assert {
+            (numbers[location], int(view.data.paths.number[path])): value
+            for location, path, value in zip(
+                rows_found.location.tolist(), rows_found.path.tolist(),
+                rows_found.inclusive.tolist(), strict=True,
+            )
+        } == expected  # fmt: skip
+
+
+def test_repetitions_are_averaged(tmp_path: Path) -> None:
+    places = [Place(-1, "command"), Place(-1, "command")]
+    values = [Value(0, 0, 0, 4.0, 4.0), Value(1, 0, 0, 8.0, 8.0, repetition=1)]
+    path = write(tmp_path / "run", places, [Region(-1, "hpm", "app")], [Quantity("t")], values,
+                 {"repetitions": 2})  # fmt: skip
+    view = opened(path)
+    assert view.values("region", 0).inclusive[0] == 6
+    assert view.values("region", 0, view.location(1)).inclusive[0] == 8
+    assert named(view, "rank", "command", 0) == {
+        "execution 1 of 2: app": 4, "execution 2 of 2: app": 8,
+    }  # fmt: skip
+
+
+def test_two_runs_are_one_with_a_location_for_each(tmp_path: Path) -> None:
+    session = Session()
+    one, other = session.open(
+        [str(ranks(tmp_path / "one")), str(ranks(tmp_path / "other", count=2))]
+    )
+    both = session.combine([one.id, other.id])
+    assert session.combine([one.id, other.id]) is both
+    assert both.tree("region").n == one.tree("region").n
+    for part, alone in zip(both.parts, (one, other), strict=True):
+        at = both.location(part.location)
+        for metric in (0, 1):
+            np.testing.assert_array_equal(
+                both.values("region", metric, at).inclusive,
+                alone.values("region", metric).inclusive,
+            )
+    assert both.values("region", 0).inclusive[0] == sum(
+        alone.values("region", 0).inclusive[0] for alone in (one, other)
+    )
+    session.close(one.id)
+    assert [each.id for each in session.runs()] == [other.id]
+
+
+@pytest.mark.parametrize(
+    ("regions", "why"),
+    [
+        ([Region(1, "hpm", "a"), Region(0, "hpm", "b")], "its own ancestor"),
+        ([Region(0, "hpm", "a")], "its own ancestor"),
+        ([Region(7, "hpm", "a")], "the parent of one of its paths is missing"),
+    ],
+)
+def test_paths_that_are_no_forest_are_refused(
+    tmp_path: Path, regions: list[Region], why: str
+) -> None:
+    path = write(tmp_path / "run", [Place(-1, "command")], regions, [Quantity("t")], [])
+    with pytest.raises(RunDirectoryError, match=why):
+        opened(path)
+
+
+def test_a_capability_that_nobody_knew_is_shown(tmp_path: Path) -> None:
+    regions = [Region(-1, "hpm", "app"), Region(0, "quantum", "teleport", "/q.c", 3)]
+    values = [Value(0, 0, 0, 9.0, 1.0), Value(0, 1, 0, 8.0, 8.0)]
+    view = opened(
+        write(tmp_path / "run", [Place(-1, "command")], regions, [Quantity("qubits")], values)
+    )
+    assert named(view, "capability", "capability", 0) == {"program and sections": 9, "quantum": 8}
+    assert named(view, "region", "quantum", 0) == {"teleport": 8}
+    assert named(view, "file", "file", 0) == {"/q.c": 8}
