@@ -9,7 +9,18 @@ import platform
 import time
 from pathlib import Path
 
-from benchmarks import clocks, compare, emulated, leaks, reads, sections, sets, startup, throughput
+from benchmarks import (
+    clocks,
+    compare,
+    emulated,
+    leaks,
+    reads,
+    sections,
+    sets,
+    startup,
+    throughput,
+    view,
+)
 from benchmarks.table import Table
 
 # name: what it measures, function from the number of rounds to a table
@@ -22,6 +33,7 @@ BENCHMARKS = {
     "clocks": ("reading the clock", clocks.run),
     "emulated": ("CPU time of emulated counting, beside Valgrind", emulated.run),
     "compare": ("slow-downs found and false alarms in measured noise", compare.run),
+    "view": ("opening runs in gnomon view, and what a click waits for", view.run),
     "throughput": ("programs that fork and call the kernel a lot, while counted", throughput.run),
 }
 

@@ -13,13 +13,16 @@ from gnomon.errors import UsageError
 from gnomon.layout import WIDTH
 
 _TOP = 25
+_PARTS = ("run", "locations", "regions", "metrics", "profile")
 _EPILOG = """\
 examples:
   gnomon report                                   the latest run here
   gnomon report app --per function
   gnomon report app --per line --sort PAPI_L1_DCM
   gnomon report app --per function -e L1_DCM,LD_INS --counts
-  gnomon report app --per line --file solver.c    the source of one file with its counts"""
+  gnomon report app --per line --file solver.c    the source of one file with its counts
+  gnomon report app run                           what ran, where, and what was not available
+  gnomon report app profile --by rank -e PAPI_TOT_CYC"""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -27,16 +30,31 @@ def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(
         prog="gnomon report",
         description="Print the values that a run directory holds: for the whole command, for each "
-        "process, thread, core or CPU, or for each function, source file or line.",
+        "process, thread, core or CPU, or for each function, source file or line; or one part of "
+        "what it holds.",
         epilog=_EPILOG,
         formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     p.add_argument("run", nargs="?", metavar="RUN", help="name or path (default: the latest here)")
     p.add_argument(
+        "part",
+        nargs="?",
+        choices=_PARTS,
+        metavar="PART",
+        help="run (what ran and where), locations, regions, metrics, or profile (values summed up "
+        "over all locations, or of each)",
+    )
+    p.add_argument(
+        "--by",
+        choices=("region", "file", "line", "rank", "thread", "metric"),
+        default=None,
+        help="what the profile is of (default: region)",
+    )
+    p.add_argument(
         "--per",
         choices=("command", "process", "thread", "core", "cpu", "function", "file", "line"),
-        default="command",
+        default=None,
         help="what to print values of (default: command)",
     )
     p.add_argument(
@@ -52,8 +70,8 @@ def parser() -> argparse.ArgumentParser:
         metavar="LIST",
         action="append",
         default=[],
-        help="events to show of functions, files and lines, in any case and with or without PAPI_ "
-        "(default: as many as fit; JSON has all of them)",
+        help="events to show of functions, files and lines, or the one of a profile, in any case "
+        "and with or without PAPI_ (default: as many as fit, of a profile one; JSON has all)",
     )
     p.add_argument(
         "--counts",
@@ -65,7 +83,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="N",
         type=int,
         default=None,
-        help=f"print only N functions, files or lines; 0 for all (default: {_TOP})",
+        help=f"print only N functions, files, lines or rows; 0 for all (default: {_TOP})",
     )
     p.add_argument(
         "--file",
@@ -86,8 +104,15 @@ def parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the report and return 0, or 1 if the run has no such values."""
-    from gnomon.store.rundir import find
+    from gnomon.store.rundir import exists, find
 
+    if arguments.part is None and arguments.run in _PARTS and not exists(arguments.run):
+        arguments.run, arguments.part = None, arguments.run
+    if arguments.part is not None:
+        return _part(arguments)
+    if arguments.by is not None:
+        raise UsageError("--by goes with profile: gnomon report RUN profile --by rank")
+    arguments.per = arguments.per or "command"
     kinds = ("function", "file", "line")
     by_place = arguments.per in kinds
     chosen = [name for names in arguments.event for name in names.split(",") if name.strip()]
@@ -100,9 +125,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.top is not None and arguments.top < 0:
         raise UsageError(f"--top {arguments.top}: a number of rows is 0 (for all) or more")
     opened = find(arguments.run)
-    as_json = arguments.json or (arguments.output or "").lower().endswith(".json")
-    to_file = bool(arguments.output) and arguments.output != "-"
-    width = WIDTH if to_file else width_of(sys.stdout)
+    as_json = _as_json(arguments)
+    width = _width(arguments)
     whole: dict[str, Any] = {"run": dict(opened.head)}
     text = ""
     if by_place:
@@ -131,9 +155,68 @@ def run(arguments: argparse.Namespace) -> int:
             )
     if as_json:
         text = json.dumps(whole, indent=2) + "\n"
-    if to_file:
+    _deliver(arguments, text)
+    return 1 if is_empty else 0
+
+
+def _part(arguments: argparse.Namespace) -> int:
+    """Print one part of a run and return 0, or 1 if there is nothing in it."""
+    from gnomon.store import holdings
+    from gnomon.store.rundir import find
+
+    part = arguments.part
+    chosen = [name for names in arguments.event for name in names.split(",") if name.strip()]
+    if arguments.per or arguments.sort or arguments.file or arguments.counts:
+        raise UsageError(f"--per, --sort, --file and --counts do not go with {part}")
+    if part != "profile" and (arguments.by or chosen):
+        raise UsageError(f"--by and --event go with profile, not with {part}")
+    if len(chosen) > 1:
+        raise UsageError("a profile is of one event: give -e once (--json has all)")
+    if arguments.top is not None and arguments.top < 0:
+        raise UsageError(f"--top {arguments.top}: a number of rows is 0 (for all) or more")
+    opened = find(arguments.run)
+    as_json, width = _as_json(arguments), _width(arguments)
+    by = arguments.by or "region"
+    top = (0 if as_json else _TOP) if arguments.top is None else arguments.top
+    whole: dict[str, Any] = {"run": dict(opened.head)}
+    is_empty = False
+    text = ""
+    if part == "run":
+        text = holdings.run_text(opened, width)
+    elif part == "profile":
+        event = next(iter(chosen), "")
+        one, names = (-1, []) if by == "metric" else holdings.metric(opened, by, event)
+        found = holdings.profile(opened, by, one if event or not as_json else -1)
+        is_empty = not found
+        if as_json:
+            whole["by"] = by
+            whole["profile"] = holdings.profile_rows(opened, found, by)[: top or None]
+        else:
+            text = holdings.profile_text(opened, found, by, width=width, top=top, others=names)
+    else:
+        rows = holdings.rows(opened, part)
+        is_empty = not rows
+        whole[part] = rows[: top or None] if as_json else []
+        text = holdings.table_text(opened, part, rows, width, top)
+    _deliver(arguments, json.dumps(whole, indent=2) + "\n" if as_json else text)
+    return 1 if is_empty else 0
+
+
+def _as_json(arguments: argparse.Namespace) -> bool:
+    return bool(arguments.json or (arguments.output or "").lower().endswith(".json"))
+
+
+def _to_file(arguments: argparse.Namespace) -> bool:
+    return bool(arguments.output) and arguments.output != "-"
+
+
+def _width(arguments: argparse.Namespace) -> int:
+    return WIDTH if _to_file(arguments) else width_of(sys.stdout)
+
+
+def _deliver(arguments: argparse.Namespace, text: str) -> None:
+    if _to_file(arguments):
         with open_for_writing(arguments.output) as file:
             write(file, text)
     else:
         write(sys.stdout, text)
-    return 1 if is_empty else 0

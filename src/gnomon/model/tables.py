@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its name, DuckDB type and meaning."""
+    """One column: its name, DuckDB type and meaning, and whether a value may be missing."""
 
     name: str
     type: str
     description: str
+    nullable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +92,12 @@ PROFILE = Schema(
             "exclusive",
             "DOUBLE",
             "value of the path alone; NULL where not known",
+            True,
         ),
-        Column("calls", "BIGINT", "how often the path was entered"),
-        Column("raw", "BIGINT", "the counter's unscaled reading; NULL for a derived metric"),
-        Column("enabled_ns", "BIGINT", "time the counter was meant to count; NULL likewise"),
-        Column("running_ns", "BIGINT", "time it did count; NULL likewise"),
+        Column("calls", "BIGINT", "how often the path was entered; NULL where not known", True),
+        Column("raw", "BIGINT", "the counter's unscaled reading; NULL for a derived metric", True),
+        Column("enabled_ns", "BIGINT", "time the counter was meant to count; NULL likewise", True),
+        Column("running_ns", "BIGINT", "time it did count; NULL likewise", True),
     ),
 )
 

@@ -10,6 +10,7 @@ from gnomon.metrics.differences import TRIM, benjamini_hochberg, centre, differe
 from gnomon.metrics.directions import LESS, worse
 from gnomon.store.comparison import SURE, WALL, Breach, Comparison, Limit, Options, Row
 from gnomon.store.sides import WHOLE, Measured, Place, Quantity, Side, measured
+from gnomon.units import printable
 
 # The same program, measured at two times, differs by more than its repetitions do (docs: compare).
 _AT_LEAST_ONE_RUN = 0.02
@@ -155,7 +156,7 @@ def _runs(of: Measured, key: tuple[Place, str], *, fill: bool) -> list[list[floa
     if runs is None:
         if not fill or key[1] not in of.quantities:
             return []
-        return [[0.0] * max(int(run.head["repetitions"]), 1) for run in of.side.runs]
+        return [[0.0] * n for n in of.repetitions if n]
     return [values for values in runs if values]
 
 
@@ -166,7 +167,7 @@ def _why_not(row: Row, baseline: Measured, other: Measured, options: Options) ->
             return f"{side.label} has no values of it"
     ours, theirs = (one.quantities[row.metric] for one in (baseline, other))
     for what, get in _DESCRIBED.items():
-        mine, its = ({get(one) for one in some} for some in (ours, theirs))
+        mine, its = ({printable(get(one)) for one in some} for some in (ours, theirs))
         if len(mine | its) > 1:
             if mine == its:
                 return f"{what} differs between the runs of a side: {' and '.join(sorted(mine))}"

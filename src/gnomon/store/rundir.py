@@ -10,7 +10,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +32,7 @@ _MAGIC = "gnomon/run"
 _HEAD_LIMIT_BYTES = 64 << 20
 _REMEDY = "; restore it from a copy, or measure again"
 _NAMED_RUNS = 5
+_ROWS_AT_ONCE = 10_000
 # What every reader of a run may rely on in its head.
 _FIELDS: dict[str, tuple[type, ...]] = {
     "command": (list,),
@@ -58,29 +59,59 @@ class Run:
     path: Path
     head: Mapping[str, Any]
 
-    def query(self, sql: str) -> list[tuple[Any, ...]]:
+    def query(self, sql: str, *, threads: int = 0) -> list[tuple[Any, ...]]:
         """Return the rows of a query over the model's tables, by their names.
+
+        Args:
+            sql: the query.
+            threads: so many at most; 0 for one on each CPU.
 
         Raises:
             RunDirectoryError: a table is missing or damaged; names its file.
         """
+        return [row for rows in self.stream(sql, threads=threads) for row in rows]
+
+    def stream(self, sql: str, *, threads: int = 0) -> Iterator[list[tuple[Any, ...]]]:
+        """Yield the rows of a query, some thousands at a time, however many there are.
+
+        Raises:
+            RunDirectoryError: as `query`; after rows were yielded too, if the damage is further on.
+        """
         import duckdb
 
+        for schema in SCHEMAS:
+            # A pipe or a device would be waited for, or read without end.
+            if not self._file(schema).is_file():
+                raise RunDirectoryError(f"{self._file(schema)}: the table is missing{_REMEDY}")
         connection = duckdb.connect(":memory:")
         try:
+            if threads:
+                connection.execute(f"SET threads = {threads}")
             for schema in SCHEMAS:
                 connection.execute(f"CREATE VIEW {schema.name} AS {self._whole(schema)}")
-            return connection.execute(sql).fetchall()
+            connection.execute(sql)
+            while rows := connection.fetchmany(_ROWS_AT_ONCE):
+                yield rows
         except duckdb.Error:
             raise RunDirectoryError(self._trouble(connection)) from None
         finally:
             connection.close()
 
     def _whole(self, schema: Schema) -> str:
-        """Return the query for all of a table."""
+        """Return the query for all of a table, whatever a foreign file has instead of its types."""
         name = str(self._file(schema)).replace("'", "''")
-        columns = ", ".join(column.name for column in schema.columns)
-        return f"SELECT {columns} FROM read_parquet('{name}')"
+        columns = ", ".join(
+            f"COALESCE(CAST({column.name} AS VARCHAR), '') AS {column.name}"
+            if column.type == "VARCHAR"
+            else f"CAST({column.name} AS {column.type}) AS {column.name}"
+            for column in schema.columns
+        )
+        needed = [
+            f"{column.name} IS NOT NULL"
+            for column in schema.columns
+            if column.type != "VARCHAR" and not column.nullable
+        ]
+        return f"SELECT {columns} FROM read_parquet('{name}') WHERE {' AND '.join(needed)}"
 
     def _file(self, schema: Schema) -> Path:
         return self.path / f"{schema.name}.parquet"
@@ -91,8 +122,6 @@ class Run:
 
         for schema in SCHEMAS:
             file = self._file(schema)
-            if not file.exists():
-                return f"{file}: the table is missing{_REMEDY}"
             try:
                 # Every value, not only the summary at the end of the file.
                 values = ", ".join(f"bit_xor(hash({column.name}))" for column in schema.columns)
@@ -291,6 +320,8 @@ def _others(path: Path) -> str:
 def _open(path: Path) -> Run:
     file = path / _HEAD
     try:
+        if not file.is_file():
+            raise FormatError(file, 0, f"no regular file{_REMEDY}")
         if file.stat().st_size > _HEAD_LIMIT_BYTES:
             raise FormatError(file, _HEAD_LIMIT_BYTES, f"too large for the head of a run{_REMEDY}")
         head = json.loads(file.read_bytes())
@@ -315,11 +346,15 @@ def _open(path: Path) -> Run:
             "use the Gnomon that wrote it, or a newer one",
         )
     for key, kinds in _FIELDS.items():
-        if not isinstance(head.get(key), kinds) or isinstance(head.get(key), bool):
+        if key not in head or not isinstance(head[key], kinds) or isinstance(head[key], bool):
             raise FormatError(file, 0, f"'{key}' is missing or not what a run has there{_REMEDY}")
     for key, kind in _ITEMS.items():
         if not all(isinstance(item, kind) for item in head[key]):
             raise FormatError(file, 0, f"an entry of '{key}' is not what a run has there{_REMEDY}")
     if not 0 <= head["started"] < 1e11 or not 0 <= head["wall_seconds"] < 1e11:
         raise FormatError(file, 0, f"its times are not times{_REMEDY}")
+    if not 0 <= head["repetitions"] < 1 << 31:
+        raise FormatError(file, 0, f"'repetitions' is no number of executions{_REMEDY}")
+    if head["exit_status"] is not None and not 0 <= head["exit_status"] < 1 << 31:
+        raise FormatError(file, 0, f"'exit_status' is no status{_REMEDY}")
     return Run(path, head)

@@ -117,11 +117,13 @@ class Measured:
         side: the side.
         quantities: its metrics by name, each with all that its runs say of it.
         samples: their values.
+        repetitions: of each run, how many have values.
     """
 
     side: Side
     quantities: Mapping[str, tuple[Quantity, ...]]
     samples: Samples
+    repetitions: tuple[int, ...]
 
 
 def side(text: str, where: Path = Path()) -> Side:
@@ -175,9 +177,11 @@ def measured(sides: Sequence[Side], per: str = "") -> tuple[Measured, ...]:
                 if quantity not in known:
                     known.append(quantity)
         samples: Samples = {}
+        there = [sorted({row[5] for row in rows}) for rows in of_runs]
         for at, rows in enumerate(of_runs):
-            _gather(samples, rows, at, one, per in _IN_SOURCE)
-        found.append(Measured(one, {n: tuple(q) for n, q in quantities.items()}, samples))
+            _gather(samples, rows, at, len(of_runs), there[at] if per in _IN_SOURCE else ())
+        known_as = {name: tuple(some) for name, some in quantities.items()}
+        found.append(Measured(one, known_as, samples, tuple(map(len, there))))
     return tuple(found)
 
 
@@ -194,21 +198,17 @@ def _rows(run: Run, per: str) -> list[Row]:
     return [row for row in run.query(query) if row[6] is not None and isfinite(row[6])]
 
 
-def _gather(samples: Samples, rows: Iterable[Row], at: int, of: Side, filled: bool) -> None:
-    """Add a run's values; where `filled`, a place without a value in a repetition had 0 there."""
+def _gather(
+    samples: Samples, rows: Iterable[Row], at: int, runs: int, everywhere: Sequence[int]
+) -> None:
+    """Add the values of one of so many runs; a place had 0 in those repetitions given it lacks."""
     by_key: dict[tuple[Place, str], dict[int, float]] = {}
     for program, name, file, line, metric, repetition, value in rows:
         values = by_key.setdefault(((program, name, file, line), metric), {})
         values[repetition] = values.get(repetition, 0.0) + value
-    repetitions = range(max(int(of.runs[at].head["repetitions"]), 1))
     for key, values in by_key.items():
-        if filled and len(repetitions) <= _MOST_REPETITIONS:
-            values = {n: values.get(n, 0.0) for n in {*repetitions, *values}}
-        runs = samples.setdefault(key, [[] for _ in of.runs])
-        runs[at] = [value for _, value in sorted(values.items())]
-
-
-_MOST_REPETITIONS = 100_000
+        of_runs = samples.setdefault(key, [[] for _ in range(runs)])
+        of_runs[at] = [values.get(n, 0.0) for n in everywhere or sorted(values)]
 
 
 def _renamed(raw: Sequence[Sequence[Sequence[Row]]], column: int) -> list[list[list[Row]]]:

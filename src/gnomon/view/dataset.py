@@ -210,7 +210,8 @@ class Dataset:
 
     def _forest(self, what: str, number: Ints, parent: Ints) -> tuple[Ints, Ints, Ints]:
         """Return positions of parents, an order with parents first, and depths."""
-        if len(np.unique(number)) < len(number):
+        ordered = np.sort(number)
+        if np.any(ordered[1:] == ordered[:-1]):
             raise RunDirectoryError(f"{self.name}: two of its {what} have one number{_DAMAGED}")
         above = positions(number, parent)
         if np.any((above < 0) & (parent != -1)):

@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from gnomon.errors import UsageError
-from gnomon.view.columns import Floats, Longs
+from gnomon.view import readings, values
+from gnomon.view.columns import Flags, Floats, Longs
+from gnomon.view.dataset import Metric
 from gnomon.view.opened import Opened
-from gnomon.view.tree import Tree
+from gnomon.view.tree import Tree, is_place
 
 _REGIONS_LIMIT = 200
 
@@ -56,7 +58,7 @@ def node(opened: Opened, by: str, number: int, location: int) -> dict[str, Any]:
             }
             for at in members[:_REGIONS_LIMIT].tolist()
         ],
-        "values": _values(opened, by, number, location),
+        "values": _values(opened, tree, number, location),
     }
 
 
@@ -81,21 +83,70 @@ def _facts(opened: Opened, tree: Tree, number: int, regions: int) -> list[dict[s
     return [{"title": title, "value": value} for title, value in found.items() if value]
 
 
-def _values(opened: Opened, by: str, number: int, location: int) -> list[dict[str, Any]]:
-    found = []
-    for metric in opened.data.metrics:
-        values = opened.values(by, metric.metric, location)
-        inclusive, exclusive = plain(values.inclusive[number]), plain(values.exclusive[number])
-        if inclusive is not None or exclusive is not None:
-            found.append(
-                {
-                    "metric": metric.metric,
-                    "inclusive": inclusive,
-                    "exclusive": exclusive,
-                    "total": plain(values.inclusive[0]),
-                }
-            )
-    return found
+def _values(opened: Opened, tree: Tree, number: int, location: int) -> list[dict[str, Any]]:
+    """Return every metric's values of a node; only the rows of its own paths are read for it."""
+    data = opened.data
+    roots = np.flatnonzero(data.paths.parent < 0).astype(np.int32)
+    inclusive, exclusive = (
+        pairs.path[pairs.node == number] for pairs in (tree.inclusive, tree.exclusive)
+    )
+    only = location
+    if tree.by == "rank":
+        place = int(tree.location[number])
+        if place >= 0:
+            if location >= 0 and not readings.within(data, location)[place]:
+                return []
+            only = place
+        if is_place(tree, number):
+            inclusive = roots
+    read = readings.of_paths(data, np.unique(np.concatenate([inclusive, exclusive, roots])))
+    sums: dict[int, tuple[float, float]] = {}
+    totals: dict[int, float] = {}
+    for metric in data.metrics:
+        rows = read.get(metric.metric)
+        if rows is None:
+            continue
+        found = values.of_paths(data, metric, rows, only)
+        sums[metric.metric] = (
+            _sum(metric, found.inclusive[inclusive], found.has[inclusive]),
+            _sum(metric, found.exclusive[exclusive], found.has[exclusive]),
+        )
+        whole = found if only == location else values.of_paths(data, metric, rows, location)
+        totals[metric.metric] = _sum(metric, whole.inclusive[roots], whole.has[roots])
+    for metric in data.metrics:
+        if opened.known()[metric.metric].recomputed:
+            _recompute(opened, metric, sums)
+    return [
+        {
+            "metric": at,
+            "inclusive": plain(pair[0]),
+            "exclusive": plain(pair[1]),
+            "total": plain(totals.get(at, float("nan"))),
+        }
+        for at, pair in sorted(sums.items())
+        if not np.isnan(pair).all()
+    ]
+
+
+def _sum(metric: Metric, found: Floats, has: Flags) -> float:
+    if not has.any() or (metric.is_derived and len(found) > 1):
+        return float("nan")
+    return float(found[has].sum())
+
+
+def _recompute(opened: Opened, metric: Metric, sums: dict[int, tuple[float, float]]) -> None:
+    formula = opened.inputs.formula(metric)
+    assert formula is not None
+    needed = opened.inputs.needed(formula)
+    none = (float("nan"), float("nan"))
+    again = [
+        opened.inputs.evaluate(
+            formula, {one.metric: np.array([sums.get(one.metric, none)[at]]) for one in needed}, 1
+        )[0]
+        for at in (0, 1)
+    ]
+    recorded = sums.get(metric.metric, none)[0]
+    sums[metric.metric] = (float(again[0]) if np.isnan(recorded) else recorded, float(again[1]))
 
 
 def lines(opened: Opened, file: str, metrics: list[int], location: int) -> dict[str, Any]:
@@ -115,25 +166,25 @@ def lines(opened: Opened, file: str, metrics: list[int], location: int) -> dict[
     where = np.searchsorted(found, at)
     columns = []
     for metric in metrics:
-        values = opened.values("file", metric, location)
+        of_nodes = opened.values("file", metric, location)
         is_derived = opened.metric(metric).is_derived
         columns.append(
             {
                 "metric": metric,
                 **{
-                    name: _by_line(values[column][wanted], where, len(found), is_derived)
+                    name: _by_line(of_nodes[column][wanted], where, len(found), is_derived)
                     for column, name in enumerate(("inclusive", "exclusive"))
                 },
-                "total": plain(values.inclusive[0]),
+                "total": plain(of_nodes.inclusive[0]),
             }
         )
     return {"file": file, "lines": found.tolist(), "metrics": columns}
 
 
-def _by_line(values: Floats, where: Longs, n: int, is_derived: bool) -> list[float | None]:
-    known = ~np.isnan(values)
+def _by_line(found: Floats, where: Longs, n: int, is_derived: bool) -> list[float | None]:
+    known = ~np.isnan(found)
     count = np.bincount(where[known], minlength=n)
-    sums = np.bincount(where[known], weights=values[known], minlength=n)
+    sums = np.bincount(where[known], weights=found[known], minlength=n)
     # A line in several functions: what comes from a formula is not added up.
     wanted = (count == 1) if is_derived else (count > 0)
     return [float(one) if there else None for one, there in zip(sums, wanted, strict=True)]

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from gnomon.model.functions import Part, homes
 from gnomon.view import forest
-from gnomon.view.columns import Floats, Ints
+from gnomon.view.columns import Cells, Flags, Floats, Ints, Texts
 from gnomon.view.dataset import Dataset, positions
-from gnomon.view.tree import NO_LINE, NO_SOURCE, UNKNOWN, Builder, Pairs, Tree
+from gnomon.view.tree import Builder, Pairs, Tree, grouped
 
+UNKNOWN = "(unknown)"
+NO_SOURCE = "(source not known)"
+NO_LINE = "(line not known)"
 _TITLES = {
     "hpm": "program and sections", "cpu": "functions and lines", "mpi": "MPI calls", "io": "I/O",
     "memory": "memory", "thread": "threads",
 }  # fmt: skip
-_NODE_KINDS = {"hpm": "section", "cpu": "function", "mpi": "call", "io": "call"}
+_NODE_KINDS = {"hpm": "section", "cpu": "function", "mpi": "call", "io": "call", "": "section"}
 # More than this and a tree by rank has the ranks, processes and threads alone.
 _BY_RANK_LIMIT = 400_000
 
@@ -38,295 +39,274 @@ def build(data: Dataset, by: str, weights: Floats) -> Tree:
     Raises:
         RunDirectoryError: its tables cannot be read.
     """
-    if by == "rank":
-        return _ByRank(data, weights).tree()
-    return {"region": _by_region, "capability": _by_capability, "file": _by_file}[by](
-        _Named(data, weights)
-    )
+    builder = Builder(by)
+    named = _Named(data, builder, weights)
+    return {
+        "region": _by_region, "capability": _by_capability, "file": _by_file, "rank": _by_rank,
+    }[by](named)  # fmt: skip
 
 
 class _Named:
-    """The paths of a run with the names of their regions, and which of them are lines."""
+    """The paths of a run with numbers of texts, which of them are lines, and the root's node.
 
-    def __init__(self, data: Dataset, weights: Floats) -> None:
+    Attributes:
+        kind: numbers of the regions' kinds; `kinds` has their names.
+        name, module, file: numbers of the builder's texts; a name is never "".
+        home: the file in which a function stands.
+        is_part: the path is a line, or another leaf, of a function: it has no children.
+        node_kind: what a node of the path is.
+        is_single: the program is one root, which is the tree's.
+    """
+
+    def __init__(self, data: Dataset, builder: Builder, weights: Floats) -> None:
+        self.data = data
+        self.builder = builder
         regions, paths = data.regions, data.paths
-        self.paths = paths
-        self.region: list[int] = paths.region.tolist()
-        self.parent: list[int] = paths.parent.tolist()
-        self.kind: list[str] = regions.kind[paths.region].tolist()
-        self.name: list[str] = regions.name[paths.region].tolist()
-        self.module: list[str] = regions.module[paths.region].tolist()
-        self.file: list[str] = regions.file[paths.region].tolist()
-        self.line: list[int] = regions.line[paths.region].tolist()
-        has_children = np.zeros(len(paths.number), dtype=bool)
-        has_children[paths.parent[paths.parent >= 0]] = True
-        self.is_part = [
-            kind == "cpu" and above >= 0 and not inner
-            for kind, above, inner in zip(
-                self.kind, self.parent, has_children.tolist(), strict=True
-            )
-        ]
-        self.home = self._homes(weights)
-        self.alone = self._alone()
-
-    def _homes(self, weights: Floats) -> list[str]:
-        by_part: dict[tuple[str, str, str], float] = {}
-        known = np.nan_to_num(weights).tolist()
-        keys = list(zip(self.module, self.name, self.file, strict=True))
-        for key, is_part, weight in zip(keys, self.is_part, known, strict=True):
-            if is_part:
-                by_part[key] = by_part.get(key, 0.0) + weight
-        found = homes({Part(*key): weight for key, weight in by_part.items()})
-        return [found.get(Part(*key), key[2]) for key in keys]
-
-    def _alone(self) -> set[tuple[int, str, str, str]]:
-        """Return the functions that are one part without a line: they have no node for it."""
-        count: dict[tuple[int, str, str, str], int] = {}
-        for path, is_part in enumerate(self.is_part):
-            if is_part:
-                key = self.function(path)
-                count[key] = count.get(key, 0) + (2 if self.line[path] else 1)
-        return {key for key, parts in count.items() if parts == 1}
-
-    def function(self, path: int) -> tuple[int, str, str, str]:
-        """Return what the parts of one function below one path have in common."""
-        return self.parent[path], self.module[path], self.name[path], self.home[path]
-
-    def modules_below(self) -> dict[int, set[str]]:
-        """Return the programs of the parts below each path."""
-        found: dict[int, set[str]] = {}
-        for path, is_part in enumerate(self.is_part):
-            if is_part:
-                found.setdefault(self.parent[path], set()).add(self.module[path])
-        return found
-
-    def root(self, builder: Builder) -> int:
-        roots = [path for path, above in enumerate(self.parent) if above < 0]
-        name = self.name[roots[0]] if len(roots) == 1 else "everything"
-        region = self.region[roots[0]] if len(roots) == 1 else -1
-        return builder.add(-1, "run", name or UNKNOWN, region=region)
-
-
-def _line_name(file: str, line: int) -> str:
-    return f"{file.rpartition('/')[2]}:{line}" if line else NO_LINE
-
-
-def _below(
-    named: _Named, builder: Builder, path: int, above: int, modules: Mapping[int, set[str]],
-    over: list[list[int]], under: list[int],
-) -> int:  # fmt: skip
-    """Add the nodes of one path below a node; note what sums go over it; return its node."""
-    kind, name = named.kind[path], named.name[path] or UNKNOWN
-    file, line, module = named.file[path], named.line[path], named.module[path]
-    region = named.region[path]
-    if not named.is_part[path]:
-        node = builder.add(
-            above, _NODE_KINDS.get(kind, kind or "section"), name, region=region, file=file,
-            module=module, line=line,
+        self.region, self.parent = paths.region, paths.parent
+        self.kinds, kind = _numbered(regions.kind)
+        self.kind = kind[self.region]
+        self.name = self._texts(regions.name, UNKNOWN)
+        self.module = self._texts(regions.module)
+        self.file = self._texts(regions.file)
+        self.line = regions.line[self.region]
+        is_leaf = np.ones(len(self.parent), dtype=bool)
+        is_leaf[self.parent[self.parent >= 0]] = False
+        is_cpu = np.array([one == "cpu" for one in self.kinds], dtype=bool)
+        self.is_cpu: Flags = is_cpu[self.kind] if len(self.kind) else is_leaf
+        self.is_part: Flags = self.is_cpu & is_leaf & (self.parent >= 0)
+        self.home = self._homes(regions.name, regions.module, regions.file, weights)
+        of_kinds = [builder.kind(_NODE_KINDS.get(one, one)) for one in self.kinds]
+        self.node_kind = np.array(of_kinds, dtype=np.int32)[self.kind]
+        self.roots = np.flatnonzero(self.parent < 0)
+        self.is_single = len(self.roots) == 1
+        root = int(self.roots[0]) if self.is_single else -1
+        builder.add(
+            np.array([-1]), kind=builder.kind("run"),
+            name=int(self.name[root]) if self.is_single else builder.text("everything"),
+            region=int(self.region[root]) if self.is_single else -1,
         )  # fmt: skip
-        under.append(node)
-        return node
-    if len(modules[named.parent[path]]) > 1:
-        above = builder.once(("module", module), above, "module", module or UNKNOWN, module=module)
-        over[0].append(path)
-        over[1].append(above)
-    key = named.function(path)
-    home = named.home[path]
-    if key in named.alone:
-        node = builder.once(
-            ("function", *key), above, "function", name, file=home, module=module, region=region
+
+    def _texts(self, texts: Texts, none: str = "") -> Ints:
+        numbers = self.builder.texts([one or none for one in texts.tolist()])
+        return numbers[self.region] if len(self.region) else numbers[:0]
+
+    def _homes(self, names: Texts, modules: Texts, files: Texts, weights: Floats) -> Ints:
+        parts = np.flatnonzero(self.is_part)
+        if not len(parts):
+            return self.file
+        group, first = grouped(self.module[parts], self.name[parts], self.file[parts])
+        of_group = np.bincount(group, weights=np.nan_to_num(weights[parts]))
+        regions = self.region[parts[first]].tolist()
+        keys = [Part(modules[at], names[at], files[at]) for at in regions]
+        found = homes(dict(zip(keys, of_group.tolist(), strict=True)))
+        numbers = self.builder.texts([found[key] for key in keys])
+        home = self.file.copy()
+        home[parts] = numbers[group]
+        return home
+
+    def about(self, paths: Cells) -> dict[str, Cells | int]:
+        """Return the columns of nodes that are one path each."""
+        return {
+            "kind": self.node_kind[paths], "name": self.name[paths], "region": self.region[paths],
+            "file": self.file[paths], "module": self.module[paths], "line": self.line[paths],
+        }  # fmt: skip
+
+    def lines(self, above: Cells, paths: Cells) -> Ints:
+        """Add a node for the line of each path below a function's; return their numbers."""
+        names = self._line_names(self.file[paths], self.line[paths])
+        columns = {**self.about(paths), "kind": self.builder.kind("line"), "name": names}
+        return self.builder.add(above, **columns)
+
+    def _line_names(self, files: Ints, lines: Ints) -> Ints:
+        ends = {file: self.builder.string(file).rpartition("/")[2] for file in set(files.tolist())}
+        return self.builder.texts(
+            [
+                f"{ends[file]}:{line}" if line else NO_LINE
+                for file, line in zip(files.tolist(), lines.tolist(), strict=True)
+            ]
         )
-        under.append(node)
-        return node
-    function = builder.once(("function", *key), above, "function", name, file=home, module=module)
-    over[0].append(path)
-    over[1].append(function)
-    node = builder.add(
-        function, "line", _line_name(file, line), region=region, file=file, module=module, line=line
+
+
+def _numbered(texts: Texts) -> tuple[list[str], Ints]:
+    known: dict[str, int] = {}
+    numbers = np.array(
+        [known.setdefault(one, len(known)) for one in texts.tolist()], dtype=np.int32
     )
-    under.append(node)
-    return node
+    return list(known), numbers
 
 
-def _pairs(paths: list[int], nodes: list[int]) -> Pairs:
-    return Pairs(np.array(paths, dtype=np.int32), np.array(nodes, dtype=np.int32))
+def _parts_below(named: _Named, above: Ints) -> tuple[Pairs, Pairs]:
+    """Add the nodes of programs, functions and lines; return sums that go over the lines' nodes.
+
+    Args:
+        named: the paths.
+        above: the node that each path is below.
+
+    Returns:
+        pairs of functions and programs, and pairs of lines.
+    """
+    builder = named.builder
+    parts = np.flatnonzero(named.is_part)
+    over = above[parts]
+    pairs = []
+    by_module, first = grouped(over, named.module[parts])
+    modules_of = np.bincount(over[first], minlength=int(over.max(initial=0)) + 1)
+    is_shared = modules_of[over] > 1
+    wanted = np.flatnonzero(modules_of[over[first]] > 1)
+    if len(wanted):
+        node = np.full(len(first), -1, dtype=np.int32)
+        at = parts[first[wanted]]
+        node[wanted] = builder.add(
+            over[first[wanted]], kind=builder.kind("module"), name=named.module[at],
+            module=named.module[at],
+        )  # fmt: skip
+        over = np.where(is_shared, node[by_module], over)
+        pairs.append(Pairs.of(parts[is_shared], over[is_shared]))
+    function, first = grouped(over, named.module[parts], named.name[parts], named.home[parts])
+    count = np.bincount(function, minlength=len(first))
+    at = parts[first]
+    # A function that is one part without a line has no node for that.
+    is_alone = (count == 1) & (named.line[at] == 0)
+    node = builder.add(
+        over[first], kind=builder.kind("function"), name=named.name[at], file=named.home[at],
+        module=named.module[at], region=np.where(is_alone, named.region[at], -1),
+    )  # fmt: skip
+    has_line = ~is_alone[function]
+    pairs.append(Pairs.of(parts[has_line], node[function[has_line]]))
+    lines = named.lines(node[function[has_line]], parts[has_line])
+    low = Pairs.joined(
+        Pairs.of(parts[has_line], lines), Pairs.of(parts[~has_line], node[function[~has_line]])
+    )
+    return Pairs.joined(*pairs), low
 
 
 def _by_region(named: _Named) -> Tree:
-    builder = Builder("region")
-    root = named.root(builder)
-    is_single = sum(above < 0 for above in named.parent) == 1
-    modules = named.modules_below()
-    node_of = [root] * len(named.parent)
-    over: list[list[int]] = [[], []]
-    under: list[int] = []
-    seen: list[int] = []
-    for path in named.paths.order.tolist():
-        above = named.parent[path]
-        seen.append(path)
-        if above < 0 and is_single:
-            under.append(root)
-            continue
-        at = root if above < 0 else node_of[above]
-        node_of[path] = _below(named, builder, path, at, modules, over, under)
-        if above < 0:
-            over[0].append(path)
-            over[1].append(root)
-    inclusive = _pairs(seen + over[0], under + over[1])
+    inner = named.data.paths.order[~named.is_part[named.data.paths.order]]
+    node_of = np.zeros(len(named.parent), dtype=np.int32)
+    mine = inner
+    if named.is_single:
+        mine = inner[named.parent[inner] >= 0]
+    node_of[mine] = 1 + np.arange(len(mine), dtype=np.int32)
+    above = np.where(named.parent >= 0, node_of[named.parent], 0).astype(np.int32)
+    named.builder.add(above[mine], **named.about(mine))
+    over, low = _parts_below(named, above)
+    own = Pairs.of(inner, node_of[inner])
+    exclusive = Pairs.joined(own, over, low)
+    if named.is_single:
+        return named.builder.tree(exclusive, exclusive)
     # A root above several has nothing of its own.
-    mine = [at for at, node in enumerate(over[1]) if node != root]
-    exclusive = _pairs(seen + [over[0][at] for at in mine], under + [over[1][at] for at in mine])
-    return builder.tree(inclusive, exclusive)
+    top = Pairs.of(named.roots, 0)
+    return named.builder.tree(Pairs.joined(exclusive, top), exclusive)
 
 
 def _by_capability(named: _Named) -> Tree:
-    builder = Builder("capability")
-    root = named.root(builder)
-    modules = named.modules_below()
-    node_of = [root] * len(named.parent)
-    over: list[list[int]] = [[], []]
-    under: list[int] = []
-    seen: list[int] = []
-    of_kind: list[int] = [-1] * len(named.parent)
-    for path in named.paths.order.tolist():
-        kind = named.kind[path]
-        top = builder.once(("kind", kind), root, "capability", title_of(kind))
-        of_kind[path] = top
-        above = named.parent[path]
-        while above >= 0 and named.kind[above] != kind:
-            above = named.parent[above]
-        at = top if above < 0 else node_of[above]
-        node_of[path] = _below(named, builder, path, at, modules, over, under)
-        seen.append(path)
-    group = np.array(of_kind, dtype=np.int32)
-    outermost = np.flatnonzero(forest.first_of_their_kind(group, named.paths.parent))
-    roots = np.flatnonzero(named.paths.parent < 0)
-    every = np.arange(len(group), dtype=np.int32)
-    low = _pairs(seen + over[0], under + over[1])
-    inclusive = Pairs(
-        np.concatenate([low.path, outermost, roots]).astype(np.int32),
-        np.concatenate([low.node, group[outermost], np.full(len(roots), root)]).astype(np.int32),
+    builder = named.builder
+    order = named.data.paths.order
+    _, first = grouped(named.kind[order])
+    tops = np.full(len(named.kinds), -1, dtype=np.int32)
+    kinds = named.kind[order[first]]
+    tops[kinds] = builder.add(
+        np.zeros(len(kinds)), kind=builder.kind("capability"),
+        name=builder.texts([title_of(named.kinds[one]) for one in kinds.tolist()]),
+    )  # fmt: skip
+    group = tops[named.kind]
+    # The nearest path above that is of the same kind.
+    up = named.parent.copy()
+    while True:
+        others = np.flatnonzero((up >= 0) & (named.kind[up] != named.kind))
+        if not len(others):
+            break
+        up[others] = named.parent[up[others]]
+    inner = order[~named.is_part[order]]
+    node_of = np.zeros(len(named.parent), dtype=np.int32)
+    node_of[inner] = 1 + len(kinds) + np.arange(len(inner), dtype=np.int32)
+    above = np.where(up >= 0, node_of[up], group).astype(np.int32)
+    builder.add(above[inner], **named.about(inner))
+    over, low = _parts_below(named, above)
+    outermost = np.flatnonzero(forest.first_of_their_kind(group, named.parent))
+    own = Pairs.joined(Pairs.of(inner, node_of[inner]), over, low, Pairs.of(named.roots, 0))
+    every = np.arange(len(group))
+    return builder.tree(
+        Pairs.joined(own, Pairs.of(outermost, group[outermost])),
+        Pairs.joined(own, Pairs.of(every, group)),
     )
-    exclusive = Pairs(
-        np.concatenate([low.path, every, roots]).astype(np.int32),
-        np.concatenate([low.node, group, np.full(len(roots), root)]).astype(np.int32),
-    )
-    return builder.tree(inclusive, exclusive)
 
 
 def _by_file(named: _Named) -> Tree:
-    builder = Builder("file")
-    root = named.root(builder)
-    levels: list[list[int]] = [[], [], []]
-    for path, above in enumerate(named.parent):
-        kind, file = named.kind[path], named.file[path]
-        if above < 0 and not file:
-            for level in levels:
-                level.append(-1)
-            continue
-        of_file = builder.once(("file", file), root, "file", file or NO_SOURCE, file=file)
-        name, module = named.name[path] or UNKNOWN, named.module[path]
-        node_kind = _NODE_KINDS.get(kind, kind or "section")
-        line, region = named.line[path], named.region[path]
-        key = (kind, module, name)
-        if kind == "cpu":
-            inner = builder.once(key, of_file, node_kind, name, file=file, module=module)
-            last = builder.once(
-                ("line", line), inner, "line", _line_name(file, line), file=file, module=module,
-                line=line, region=region,
-            )  # fmt: skip
-        else:
-            inner = builder.once(
-                (*key, line), of_file, node_kind, name, file=file, module=module, line=line,
-                region=region,
-            )  # fmt: skip
-            last = -1
-        for level, node in zip(levels, (of_file, inner, last), strict=True):
-            level.append(node)
-    roots = np.flatnonzero(named.paths.parent < 0)
-    top = Pairs(roots.astype(np.int32), np.full(len(roots), root, dtype=np.int32))
-    inclusive, exclusive = [top], []
-    for nodes in levels:
-        group = np.array(nodes, dtype=np.int32)
-        outermost = np.flatnonzero(forest.first_of_their_kind(group, named.paths.parent))
-        inclusive.append(Pairs(outermost.astype(np.int32), group[outermost]))
-        members = np.flatnonzero(group >= 0)
-        exclusive.append(Pairs(members.astype(np.int32), group[members]))
-    rootless = roots[np.array(levels[0], dtype=np.int32)[roots] < 0]
-    exclusive.append(Pairs(rootless.astype(np.int32), np.full(len(rootless), root, np.int32)))
-    return builder.tree(_joined(inclusive), _joined(exclusive))
-
-
-def _joined(parts: list[Pairs]) -> Pairs:
-    return Pairs(
-        np.concatenate([part.path for part in parts]),
-        np.concatenate([part.node for part in parts]).astype(np.int32),
+    builder = named.builder
+    members = np.flatnonzero((named.parent >= 0) | (named.file > 0))
+    of_file, first = grouped(named.file[members])
+    files = members[first]
+    names = np.where(named.file[files] > 0, named.file[files], builder.text(NO_SOURCE))
+    file_node = builder.add(
+        np.zeros(len(files)), kind=builder.kind("file"), name=names, file=named.file[files]
+    )[of_file]
+    # Lines of a function are below it; a section's line is its own.
+    line = np.where(named.is_cpu[members], 0, named.line[members])
+    of_function, first = grouped(
+        file_node, named.kind[members], named.module[members], named.name[members], line
     )
+    at = members[first]
+    columns = named.about(at)
+    is_one = ~named.is_cpu[at]
+    columns["region"] = np.where(is_one, named.region[at], -1)
+    columns["line"] = line[first]
+    function_node = builder.add(file_node[first], **columns)[of_function]
+    has_lines = np.flatnonzero(named.is_cpu[members])
+    of_line, first = grouped(function_node[has_lines], named.line[members[has_lines]])
+    line_node = named.lines(function_node[has_lines[first]], members[has_lines[first]])[of_line]
+    inclusive = [Pairs.of(named.roots, 0)]
+    exclusive = [Pairs.of(named.roots[~np.isin(named.roots, members)], 0)]
+    for paths, nodes in (
+        (members, file_node), (members, function_node), (members[has_lines], line_node),
+    ):  # fmt: skip
+        group = np.full(len(named.parent), -1, dtype=np.int32)
+        group[paths] = nodes
+        outermost = np.flatnonzero(forest.first_of_their_kind(group, named.parent))
+        inclusive.append(Pairs.of(outermost, group[outermost]))
+        exclusive.append(Pairs.of(paths, nodes))
+    return builder.tree(Pairs.joined(*inclusive), Pairs.joined(*exclusive))
 
 
-class _ByRank:
+def _by_rank(named: _Named) -> Tree:
     """Locations, and below each the functions and sections that have values there."""
-
-    def __init__(self, data: Dataset, weights: Floats) -> None:
-        self._data = data
-        self._named = _Named(data, weights)
-
-    def tree(self) -> Tree:
-        data, named = self._data, self._named
-        builder = Builder("rank")
-        root = named.root(builder)
-        nodes: list[int] = []
-        for at, one in enumerate(data.locations):
-            above = int(data.location_parents[at])
-            nodes.append(
-                builder.add(
-                    root if above < 0 else nodes[above], one.kind or "process", one.title,
-                    location=at,
-                )
-            )  # fmt: skip
-        found = data.tables.arrays(
-            "SELECT DISTINCT location, path FROM {s}.profile JOIN {s}.paths USING (path) "
-            "WHERE paths.parent <> -1 AND location IS NOT NULL "
-            f"LIMIT {_BY_RANK_LIMIT + 1}"
+    data, builder = named.data, named.builder
+    parents = data.location_parents
+    nodes = builder.add(
+        np.where(parents >= 0, parents + 1, 0),
+        kind=np.array([builder.kind(one.kind or "process") for one in data.locations], np.int32),
+        name=builder.texts([one.title for one in data.locations]),
+        location=np.arange(len(data.locations)),
+    )
+    found = data.tables.arrays(
+        "SELECT DISTINCT location, path FROM {s}.profile JOIN {s}.paths USING (path) "
+        "WHERE paths.parent <> -1 AND location IS NOT NULL "
+        f"LIMIT {_BY_RANK_LIMIT + 1}"
+    )
+    location, path = found["location"], found["path"]
+    if len(path) > _BY_RANK_LIMIT:
+        builder.notes.append(
+            f"functions and sections of each rank and thread are left out: there are more than "
+            f"{_BY_RANK_LIMIT}; choose a rank or thread in a tree by region"
         )
-        if len(found["path"]) > _BY_RANK_LIMIT:
-            builder.notes.append(
-                f"functions and sections of each rank and thread are left out: there are more than "
-                f"{_BY_RANK_LIMIT}; choose a rank or thread in a tree by region"
-            )
-            found = {name: array[:0] for name, array in found.items()}
-        inclusive, exclusive = self._functions(builder, nodes, found["location"], found["path"])
-        return builder.tree(inclusive, exclusive)
+        location, path = location[:0], path[:0]
+    where = positions(np.array([one.location for one in data.locations], np.int32), location)
+    which = positions(data.paths.number, path)
+    fits = (where >= 0) & (which >= 0)
+    pairs = _below_places(named, nodes, where[fits], which[fits])
+    return builder.tree(*pairs)
 
-    def _functions(
-        self, builder: Builder, nodes: list[int], location: Ints, path: Ints
-    ) -> tuple[Pairs, Pairs]:
-        data, named = self._data, self._named
-        known = np.array([one.location for one in data.locations], dtype=np.int32)
-        where = positions(known, location)
-        which = positions(data.paths.number, path)
-        fits = (where >= 0) & (which >= 0)
-        numbers: dict[tuple[str, str, str, str, int], int] = {}
-        keys = [self._key(one) for one in range(len(named.parent))]
-        group = np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int32)
-        outermost = forest.first_of_their_kind(group, data.paths.parent)
-        at_path: list[int] = []
-        at_node: list[int] = []
-        for place, one in zip(where[fits].tolist(), which[fits].tolist(), strict=True):
-            kind, module, name, home, line = keys[one]
-            node = builder.once(
-                keys[one], nodes[place], _NODE_KINDS.get(kind, kind or "section"), name or UNKNOWN,
-                file=home, module=module, line=line, location=place,
-            )  # fmt: skip
-            at_path.append(one)
-            at_node.append(node)
-        every = _pairs(at_path, at_node)
-        first = outermost[every.path]
-        return Pairs(every.path[first], every.node[first]), every
 
-    def _key(self, path: int) -> tuple[str, str, str, str, int]:
-        """Return what the paths of one function or section have in common."""
-        named = self._named
-        kind = named.kind[path]
-        line = 0 if kind == "cpu" else named.line[path]
-        return kind, named.module[path], named.name[path], named.home[path], line
+def _below_places(named: _Named, nodes: Ints, where: Ints, which: Ints) -> tuple[Pairs, Pairs]:
+    line = np.where(named.is_cpu, 0, named.line)
+    same, _ = grouped(named.kind, named.module, named.name, named.home, line)
+    outermost = forest.first_of_their_kind(same.astype(np.int32), named.parent)
+    order = np.lexsort((which, where))
+    where, which = where[order], which[order]
+    group, first = grouped(where, same[which])
+    at = which[first]
+    columns = named.about(at)
+    columns.update(file=named.home[at], line=line[at], region=-1, location=where[first])
+    node = named.builder.add(nodes[where[first]], **columns)[group]
+    wanted = outermost[which]
+    return Pairs.of(which[wanted], node[wanted]), Pairs.of(which, node)

@@ -7,11 +7,13 @@ by place, those of the innermost.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from gnomon.view.columns import Flags, Floats, Ints, Longs
+from gnomon.view.database import Arrays
 from gnomon.view.dataset import PLACES, Dataset, positions
 
 
@@ -39,7 +41,18 @@ class Readings(NamedTuple):
 
     def executions(self) -> int:
         """Return in how many executions of the command there are rows, at least 1."""
-        return max(len(np.unique(self.repetition)), 1)
+        if not self.repetition.any():
+            return 1
+        return len(np.unique(self.repetition))
+
+
+_COLUMNS = (
+    "COALESCE(repetition, 0) AS repetition, location, path, "
+    "COALESCE(inclusive, 'nan'::DOUBLE) AS inclusive, "
+    "COALESCE(exclusive, 'nan'::DOUBLE) AS exclusive, "
+    "COALESCE(CAST(calls AS DOUBLE), 'nan'::DOUBLE) AS calls"
+)
+_THERE = "location IS NOT NULL AND path IS NOT NULL"
 
 
 def read(data: Dataset, metric: int) -> Readings:
@@ -48,14 +61,34 @@ def read(data: Dataset, metric: int) -> Readings:
     Raises:
         RunDirectoryError: the tables cannot be read.
     """
+    sql = f"SELECT {_COLUMNS} FROM {{s}}.profile WHERE metric = ? AND {_THERE}"
+    return _placed(data, data.tables.arrays(sql, [metric]))
+
+
+def of_paths(data: Dataset, paths: Ints) -> dict[int, Readings]:
+    """Return the rows of some paths, by position, for each metric that has any.
+
+    Raises:
+        RunDirectoryError: the tables cannot be read.
+    """
     found = data.tables.arrays(
-        "SELECT COALESCE(repetition, 0) AS repetition, location, path, "
-        "COALESCE(inclusive, 'nan'::DOUBLE) AS inclusive, "
-        "COALESCE(exclusive, 'nan'::DOUBLE) AS exclusive, "
-        "COALESCE(CAST(calls AS DOUBLE), 'nan'::DOUBLE) AS calls FROM {s}.profile "
-        "WHERE metric = ? AND location IS NOT NULL AND path IS NOT NULL",
-        [metric],
+        f"SELECT metric, {_COLUMNS} FROM {{s}}.profile "
+        f"WHERE path IN (SELECT unnest(?::INTEGER[])) AND metric IS NOT NULL AND {_THERE}",
+        [data.paths.number[paths].tolist()],
     )
+    metric = found.pop("metric")
+    order = np.argsort(metric, kind="stable")
+    begins = np.flatnonzero(np.diff(metric[order], prepend=-1 if len(metric) else 0))
+    ends = np.append(begins[1:], len(order))
+    return {
+        int(metric[order[begin]]): _placed(
+            data, {name: column[order[begin:end]] for name, column in found.items()}
+        )
+        for begin, end in zip(begins.tolist(), ends.tolist(), strict=False)
+    }
+
+
+def _placed(data: Dataset, found: Arrays) -> Readings:
     known = np.array([one.location for one in data.locations], dtype=np.int32)
     location = positions(known, found["location"])
     path = positions(data.paths.number, found["path"])
@@ -78,17 +111,24 @@ def outermost(data: Dataset, rows: Readings) -> Readings:
     """Return for each path the rows of the outermost places that have any."""
     rows = _who_not_where(data, rows)
     covered = np.zeros(rows.n, dtype=bool)
-    for above, key in _ancestors(data, rows):
-        covered |= (above >= 0) & np.isin(key, _own(data, rows), kind="sort")
+    own = _keys(data, rows.path, rows.location)
+    for at, above in _ancestors(data, rows):
+        outer = np.zeros(len(data.locations), dtype=bool)
+        outer[above] = True
+        wanted = own[outer[rows.location]]
+        covered[at] |= _is_in(_keys(data, rows.path[at], above), wanted)
     return rows.chosen(~covered)
 
 
 def innermost(data: Dataset, rows: Readings) -> Readings:
     """Return for each path the rows of the innermost places that have any."""
     covering = np.zeros(rows.n, dtype=bool)
-    own = _own(data, rows)
-    for above, key in _ancestors(data, rows):
-        covering |= np.isin(own, key[above >= 0], kind="sort")
+    for at, above in _ancestors(data, rows):
+        outer = np.zeros(len(data.locations), dtype=bool)
+        outer[above] = True
+        suspects = np.flatnonzero(outer[rows.location])
+        own = _keys(data, rows.path[suspects], rows.location[suspects])
+        covering[suspects] |= _is_in(own, _keys(data, rows.path[at], above))
     return rows.chosen(~covering)
 
 
@@ -101,23 +141,28 @@ def _who_not_where(data: Dataset, rows: Readings) -> Readings:
     return rows if of_place.all() else rows.chosen(~of_place)
 
 
-def _own(data: Dataset, rows: Readings) -> Longs:
-    return rows.path.astype(np.int64) * len(data.locations) + rows.location
+def _keys(data: Dataset, path: Ints, location: Ints) -> Longs:
+    return path.astype(np.int64) * len(data.locations) + location
 
 
-def _ancestors(data: Dataset, rows: Readings) -> list[tuple[Ints, Longs]]:
-    """Return for each step upwards the rows' ancestors and their keys with the same path.
+def _is_in(keys: Longs, wanted: Longs) -> Flags:
+    if not len(wanted):
+        return np.zeros(len(keys), dtype=bool)
+    ordered = np.sort(wanted)
+    found: Flags = ordered[np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)] == keys
+    return found
 
-    Steps in which no ancestor has any rows are left out: most runs then have none at all.
-    """
+
+def _ancestors(data: Dataset, rows: Readings) -> Iterator[tuple[Longs, Ints]]:
+    """Yield for each step upwards which rows have an ancestor that has rows too, and which one."""
     parents = data.location_parents
     with_rows = np.zeros(len(data.locations) + 1, dtype=bool)
     with_rows[rows.location] = True
-    steps = []
-    above = np.where(rows.location >= 0, parents[rows.location], -1) if rows.n else rows.location
-    while (above >= 0).any():
-        if with_rows[above].any():
-            key = rows.path.astype(np.int64) * len(data.locations) + above
-            steps.append((above, key))
+    above = np.arange(len(data.locations), dtype=np.int32)
+    while True:
         above = np.where(above >= 0, parents[above], -1).astype(np.int32)
-    return steps
+        if not (above >= 0).any():
+            return
+        at = np.flatnonzero(with_rows[above][rows.location])
+        if len(at):
+            yield at, above[rows.location[at]]

@@ -11,7 +11,7 @@ from gnomon.view import readings
 from gnomon.view.columns import Floats, Ints
 from gnomon.view.dataset import Dataset, Location, Metric
 from gnomon.view.readings import Readings
-from gnomon.view.tree import Pairs, Tree
+from gnomon.view.tree import Pairs, Tree, is_place
 from gnomon.view.values import Cells, cells
 
 _ROWS_LIMIT = 2_000_000
@@ -82,9 +82,7 @@ def of_node(
 
 def _pairs(data: Dataset, tree: Tree, pairs: Pairs, node: int) -> Pairs:
     """Return the paths of one node, as those of node 0."""
-    kinds = ("run", "rank", "host", "command", "process", "thread", "core", "cpu")
-    is_place = tree.by == "rank" and tree.kinds[int(tree.kind[node])] in kinds
-    if is_place:
+    if tree.by == "rank" and is_place(tree, node):
         path = np.flatnonzero(data.paths.parent < 0).astype(np.int32)
     else:
         path = np.unique(pairs.path[pairs.node == node])

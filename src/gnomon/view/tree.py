@@ -6,13 +6,13 @@ kept as pairs of path and node, so that the values of any metric are a sum over 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from gnomon.view import forest
-from gnomon.view.columns import Flags, Floats, Ints
+from gnomon.view.columns import Cells, Flags, Floats, Ints, Longs
 
 GROUPINGS = {
     "region": "by region: as they were called",
@@ -24,9 +24,10 @@ KINDS = (
     "run", "capability", "module", "file", "function", "line", "section", "call", "host", "rank",
     "command", "process", "thread", "core", "cpu",
 )  # fmt: skip
-UNKNOWN = "(unknown)"
-NO_SOURCE = "(source not known)"
-NO_LINE = "(line not known)"
+LOCATION_KINDS = ("run", "host", "rank", "command", "process", "thread", "core", "cpu")
+_KINDS_LIMIT = 255
+_COLUMNS = ("kind", "name", "region", "location", "file", "module", "line")
+_KEYS_LIMIT = 1 << 62
 
 
 class Pairs(NamedTuple):
@@ -34,6 +35,20 @@ class Pairs(NamedTuple):
 
     path: Ints
     node: Ints
+
+    @staticmethod
+    def of(path: Cells, node: Cells | int) -> Pairs:
+        """Return pairs of paths and their nodes, or of paths that are all in one."""
+        nodes = np.full(len(path), node) if isinstance(node, int) else node
+        return Pairs(path.astype(np.int32), nodes.astype(np.int32))
+
+    @staticmethod
+    def joined(*parts: Pairs) -> Pairs:
+        """Return the pairs of all parts."""
+        return Pairs(
+            np.concatenate([part.path for part in parts]),
+            np.concatenate([part.node for part in parts]),
+        )
 
 
 class Tree(NamedTuple):
@@ -53,7 +68,6 @@ class Tree(NamedTuple):
         notes: what was left out, and why.
         inclusive: paths whose inclusive values add up to a node's.
         exclusive: paths whose exclusive values add up to a node's.
-        function: by rank, the function of each path; -1 for none.
     """
 
     by: str
@@ -81,75 +95,113 @@ class Tree(NamedTuple):
         """Return a node's text of `name`, `file` or `module`."""
         return self.strings[int(numbers[node])]
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self) -> dict[str, Cells]:
         """Return what the page gets, by name."""
         names = ("parent", "end", "name", "kind", "region", "location", "file", "module", "line")
         return {name: getattr(self, name) for name in names}
 
 
 class Builder:
-    """Nodes as they are found, in any order in which parents come first."""
+    """Nodes as they are found, many at once: the root is node 0, the others follow in order."""
 
     def __init__(self, by: str) -> None:
         self._by = by
         self._strings: dict[str, int] = {"": 0}
+        self._listed: list[str] = []
         self._kinds = {kind: at for at, kind in enumerate(KINDS)}
-        self._parent: list[int] = []
-        self._columns: list[tuple[int, int, int, int, int, int, int]] = []
-        self._keys: dict[tuple[Any, ...], int] = {}
+        self._parents: list[Cells] = []
+        self._columns: dict[str, list[Cells]] = {name: [] for name in _COLUMNS}
+        self._n = 0
         self.notes: list[str] = []
 
-    def add(
-        self, parent: int, kind: str, name: str, *, region: int = -1, location: int = -1,
-        file: str = "", module: str = "", line: int = 0,
-    ) -> int:  # fmt: skip
-        """Add a node and return its number."""
-        self._parent.append(parent)
-        kinds, strings = self._kinds, self._strings
-        self._columns.append(
-            (
-                strings.setdefault(name, len(strings)),
-                kinds.setdefault(kind, len(kinds)) if len(kinds) < 255 else kinds["section"],
-                region,
-                location,
-                strings.setdefault(file, len(strings)),
-                strings.setdefault(module, len(strings)),
-                line,
-            )
-        )
-        return len(self._parent) - 1
+    def kind(self, name: str) -> int:
+        """Return the number of a kind of nodes."""
+        if name not in self._kinds and len(self._kinds) >= _KINDS_LIMIT:
+            return self._kinds["section"]
+        return self._kinds.setdefault(name, len(self._kinds))
 
-    def once(self, key: tuple[Any, ...], parent: int, kind: str, name: str, **more: Any) -> int:  # noqa: ANN401
-        """Return the node of a key below a parent, adding it at the first call."""
-        known = self._keys.get((parent, *key))
-        if known is None:
-            known = self._keys[parent, *key] = self.add(parent, kind, name, **more)
-        return known
+    def text(self, text: str) -> int:
+        """Return the number of a text."""
+        return self._strings.setdefault(text, len(self._strings))
+
+    def string(self, number: int) -> str:
+        """Return the text of a number."""
+        if len(self._listed) <= number:
+            self._listed = list(self._strings)
+        return self._listed[number]
+
+    def texts(self, texts: list[str]) -> Ints:
+        """Return the numbers of texts."""
+        known = self._strings
+        return np.array([known.setdefault(one, len(known)) for one in texts], dtype=np.int32)
+
+    def add(self, parent: Cells, **columns: Cells | int) -> Ints:
+        """Add a node for each parent and return their numbers; columns not given are of none."""
+        n = len(parent)
+        self._parents.append(parent)
+        for name in _COLUMNS:
+            none = -1 if name in ("region", "location") else 0
+            values = columns.get(name, none)
+            self._columns[name].append(
+                np.full(n, values, dtype=np.int32) if isinstance(values, int) else values
+            )
+        numbers = np.arange(self._n, self._n + n, dtype=np.int32)
+        self._n += n
+        return numbers
 
     def tree(self, inclusive: Pairs, exclusive: Pairs) -> Tree:
         """Return the nodes in the order of a walk; pairs have the numbers that `add` gave."""
-        parent = np.array(self._parent, dtype=np.int32)
+        parent = np.concatenate(self._parents).astype(np.int32)
         place, end = forest.preorder(parent)
-        order = np.argsort(place)
-        columns = np.array(self._columns, dtype=np.int64).reshape(-1, 7)[order]
+        order = np.empty(len(parent), dtype=np.int32)
+        order[place] = np.arange(len(parent), dtype=np.int32)
+        columns = {name: np.concatenate(parts)[order] for name, parts in self._columns.items()}
         moved = np.where(parent >= 0, place[parent], -1)
         return Tree(
             by=self._by,
             parent=moved[order].astype(np.int32),
             end=end[order],
-            name=columns[:, 0].astype(np.uint32),
-            kind=columns[:, 1].astype(np.uint8),
-            region=columns[:, 2].astype(np.int32),
-            location=columns[:, 3].astype(np.int32),
-            file=columns[:, 4].astype(np.uint32),
-            module=columns[:, 5].astype(np.uint32),
-            line=columns[:, 6].astype(np.int32),
+            name=columns["name"].astype(np.uint32),
+            kind=columns["kind"].astype(np.uint8),
+            region=columns["region"].astype(np.int32),
+            location=columns["location"].astype(np.int32),
+            file=columns["file"].astype(np.uint32),
+            module=columns["module"].astype(np.uint32),
+            line=columns["line"].astype(np.int32),
             strings=list(self._strings),
             kinds=list(self._kinds),
             notes=tuple(self.notes),
             inclusive=Pairs(inclusive.path, place[inclusive.node]),
             exclusive=Pairs(exclusive.path, place[exclusive.node]),
         )
+
+
+def is_place(tree: Tree, node: int) -> bool:
+    """Return whether a node is a run, rank, process, thread, core ... and no section in one."""
+    return tree.kinds[int(tree.kind[node])] in LOCATION_KINDS
+
+
+def grouped(*keys: Cells) -> tuple[Longs, Longs]:
+    """Return each item's group, numbered as they first appear, and each group's first item.
+
+    Args:
+        keys: whole numbers; items are of one group where all of them are equal.
+    """
+    code = np.zeros(len(keys[0]), dtype=np.int64)
+    span = 1
+    for key in keys:
+        low = int(key.min()) if len(key) else 0
+        width = (int(key.max()) if len(key) else 0) - low + 1
+        if span * width >= _KEYS_LIMIT:
+            unique, code = np.unique(code, return_inverse=True)
+            span = len(unique)
+        code = code * width + (key - low)
+        span *= width
+    _, first, inverse = np.unique(code, return_index=True, return_inverse=True)
+    order = np.argsort(first, kind="stable")
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = np.arange(len(order))
+    return number[inverse], first[order]
 
 
 def added(values: Floats, has: Flags, pairs: Pairs, n: int) -> Floats:

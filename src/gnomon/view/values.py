@@ -12,7 +12,7 @@ from gnomon.view import forest, readings
 from gnomon.view.columns import Flags, Floats, Longs
 from gnomon.view.dataset import Dataset, Metric
 from gnomon.view.readings import Readings
-from gnomon.view.tree import Pairs, Tree, added
+from gnomon.view.tree import LOCATION_KINDS, Pairs, Tree, added
 
 STATISTICS = ("total", "mean", "min", "median", "max")
 # A value for each node and place at once; more takes too long and too much memory.
@@ -118,7 +118,7 @@ def _by_rank(data: Dataset, tree: Tree, metric: Metric, rows: Readings, location
     if not metric.is_derived:
         of_location = forest.filled_from_children(of_location, data.location_parents)
     is_place = (tree.location >= 0) & np.isnan(inclusive)
-    kinds = np.array([kind in _LOCATION_KINDS for kind in tree.kinds])
+    kinds = np.array([kind in LOCATION_KINDS for kind in tree.kinds])
     is_place &= kinds[tree.kind]
     inclusive = np.where(is_place, of_location[tree.location], inclusive)
     paths = of_paths(data, metric, rows, -1)
@@ -126,9 +126,6 @@ def _by_rank(data: Dataset, tree: Tree, metric: Metric, rows: Readings, location
     if roots.any() and (not metric.is_derived or roots.sum() == 1):
         inclusive[0] = paths.inclusive[roots].sum()
     return Values(inclusive, values.exclusive)
-
-
-_LOCATION_KINDS = ("run", "host", "rank", "command", "process", "thread", "core", "cpu")
 
 
 def _functions(tree: Tree, rows: Readings, pairs: Pairs, column: int) -> Floats:

@@ -1,0 +1,96 @@
+"""`gnomon export`: a run in the formats of other tools."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gnomon.cli.parsing import HelpFormatter
+from gnomon.errors import UsageError
+
+if TYPE_CHECKING:
+    from gnomon.store.rundir import Run
+
+_FORMATS = ("csv", "json", "speedscope", "openmetrics")
+_TABLES = ("locations", "regions", "paths", "metrics", "profile")
+_EPILOG = """\
+examples:
+  gnomon export app --to csv -o app.csv              a row for each value, for a spreadsheet
+  gnomon export app --to csv --table metrics
+  gnomon export app --to speedscope -o app.speedscope.json
+  gnomon export app --to openmetrics -o /var/lib/node_exporter/app.prom"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of `gnomon export`."""
+    p = argparse.ArgumentParser(
+        prog="gnomon export",
+        description="Write a run in the format of other tools: whole, every number exactly, "
+        "however large it is.",
+        epilog=_EPILOG,
+        formatter_class=HelpFormatter,
+        allow_abbrev=False,
+    )
+    p.add_argument("run", nargs="?", metavar="RUN", help="name or path (default: the latest here)")
+    p.add_argument(
+        "--to",
+        choices=_FORMATS,
+        required=True,
+        help="csv: a row for each value. json: all tables. speedscope: stacks for a flame graph. "
+        "openmetrics: gauges for Prometheus",
+    )
+    p.add_argument(
+        "--table",
+        choices=_TABLES,
+        default="",
+        help="with csv: a table of the run as it is, instead of values with all that is known of "
+        "them",
+    )
+    p.add_argument("-o", "--output", metavar="FILE", default="-", help="default: '-', stdout")
+    return p
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the run and return 0.
+
+    Raises:
+        UsageError: --table with another format.
+        RunDirectoryError: the run cannot be read.
+        GnomonError: the file cannot be written.
+    """
+    from gnomon.store.rundir import find
+
+    if arguments.table and arguments.to != "csv":
+        raise UsageError(f"--table goes with --to csv, not with {arguments.to}")
+    pieces = _pieces(find(arguments.run), arguments.to, arguments.table)
+    if arguments.output == "-":
+        for piece in pieces:
+            # A name that is no UTF-8 is shown as escapes, as in a file.
+            sys.stdout.write(piece)
+        sys.stdout.flush()
+        return 0
+    from gnomon.cli.wholefile import WholeFile
+
+    file = WholeFile(arguments.output)
+    try:
+        for piece in pieces:
+            file.text.write(piece)
+        file.keep()
+    finally:
+        file.drop()
+    return 0
+
+
+def _pieces(run: Run, to: str, table: str) -> Iterator[str]:
+    from gnomon.store import exports
+
+    if to == "csv":
+        return exports.csv_text(run, table)
+    kinds = {
+        "json": exports.json_text,
+        "speedscope": exports.speedscope,
+        "openmetrics": exports.openmetrics,
+    }
+    return kinds[to](run)

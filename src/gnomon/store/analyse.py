@@ -1,0 +1,240 @@
+"""Analyses of a profile that any number of processes can share.
+
+An analysis is a pair of functions: `partial` makes a small table of a part of a run, `merge` one
+table of such tables. `run` does the parts one after the other, or lets an executor of
+`concurrent.futures` do them (threads, processes; those of mpi4py and Dask have the same `map`).
+The parts are the same whoever does them and are merged in their order, so the results are too, to
+the last digit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from functools import partial as bound
+from pathlib import Path
+from typing import NamedTuple, Protocol, TypeVar
+
+from gnomon.errors import UsageError
+from gnomon.store.rundir import Run
+
+ROWS_PER_PART = 500_000
+"""About so many rows of the profile are one part of a run."""
+
+_PARTS_MOST = 256
+
+BY = ("region", "file", "line", "rank", "thread", "metric")
+
+
+class Part(NamedTuple):
+    """What of a run one call of `partial` looks at: locations from `first` up to before `end`."""
+
+    run: Path
+    first: int
+    end: int
+
+
+class Sum(NamedTuple):
+    """A row of the small table: values of one metric under one key, over the locations of a part.
+
+    Attributes:
+        key: of what; see `Profile`.
+        kind: of the locations: thread, process, command, cpu or core.
+        metric: its number.
+        locations: how many have values (each repetition's count).
+        total: of all of them.
+        least, most: of one of them.
+        calls: how often the regions were entered; None where not known.
+    """
+
+    key: Key
+    kind: str
+    metric: int
+    locations: int
+    total: float
+    least: float
+    most: float
+    calls: int | None
+
+
+Key = tuple[str, str, str, int]
+Result = TypeVar("Result")
+
+
+class Analysis(Protocol[Result]):
+    """What an analysis offers. It is sent to other processes, so it and its tables are plain."""
+
+    def partial(self, part: Part) -> Result:
+        """Return a small table of a part of a run."""
+
+    def merge(self, tables: Sequence[Result]) -> Result:
+        """Return one table of those of several parts, in the order of the parts."""
+
+
+def parts(run: Run) -> tuple[Part, ...]:
+    """Return the parts of a run: the same ones whoever asks.
+
+    Raises:
+        RunDirectoryError: its locations cannot be read.
+    """
+    ((first, last, rows),) = run.query(
+        "SELECT MIN(location), MAX(location), (SELECT COUNT(*) FROM profile) FROM locations"
+    )
+    if first is None:
+        return ()
+    size = max(math.ceil((last - first + 1) * ROWS_PER_PART / max(rows, 1)), 1)
+    # Numbers of locations that are far apart are not to make as many parts.
+    size = max(size, math.ceil((last - first + 1) / _PARTS_MOST))
+    return tuple(
+        Part(run.path, at, min(at + size, last + 1)) for at in range(first, last + 1, size)
+    )
+
+
+def run(analysis: Analysis[Result], of: Iterable[Part], executor: Executor | None = None) -> Result:
+    """Return what an analysis makes of parts, done here or by an executor.
+
+    Raises:
+        RunDirectoryError: a part cannot be read.
+    """
+    do: Callable[[Part], Result] = bound(_partial, analysis)
+    return analysis.merge(list(map(do, of) if executor is None else executor.map(do, of)))
+
+
+def _partial(analysis: Analysis[Result], part: Part) -> Result:
+    return analysis.partial(part)
+
+
+# A value of a path alone; a root's of which only that with all below it is known counts too.
+_ALONE = "COALESCE(p.exclusive, CASE WHEN k.parent = -1 THEN p.inclusive END)"
+_OF_REGIONS = {
+    "region": ("COALESCE(r.kind, '')", "COALESCE(r.name, '')", "''", "0"),
+    "file": ("''", "''", "COALESCE(r.file, '')", "0"),
+    "line": ("''", "COALESCE(r.name, '')", "COALESCE(r.file, '')", "COALESCE(r.line, 0)"),
+}
+_OF_LOCATIONS = {
+    "rank": ("''", "'rank'", "''", "COALESCE(l.rank, -1)"),
+    "thread": ("COALESCE(l.host, '')", "COALESCE(l.name, '')", "''", "l.location"),
+    "metric": ("''", "''", "''", "0"),
+}
+# Values are added up by numbers and named afterwards, which takes a tenth of the time.
+_QUERY = """
+WITH paths_ AS (
+    SELECT t.path, t.parent, {of_path} FROM paths t JOIN regions r USING (region)
+), locations_ AS (
+    SELECT l.location, COALESCE(l.kind, '') AS kind, {of_location} FROM locations l
+    WHERE l.location >= {first} AND l.location < {end} {more}
+), numbered AS (
+    SELECT *, CAST(dense_rank() OVER (ORDER BY k1, k2, k3, k4) AS INTEGER) AS key
+    FROM {keyed}
+), keys AS (SELECT DISTINCT key, k1, k2, k3, k4 FROM numbered
+), kinds AS (SELECT location, kind FROM locations_
+), each AS (
+    SELECT k.key, p.metric, p.location, p.repetition, SUM({alone}) AS v, SUM(p.calls) AS c
+    FROM profile p JOIN {joined}
+    WHERE p.location >= {first} AND p.location < {end} AND isfinite({alone}) {only}
+    GROUP BY ALL
+), added AS (
+    SELECT key, kind, metric, COUNT(*) AS n, SUM(v) AS v, MIN(v) AS least, MAX(v) AS most,
+           SUM(c) AS c
+    FROM each JOIN kinds USING (location) GROUP BY key, kind, metric
+)
+SELECT k1, k2, k3, k4, kind, metric, n, v, least, most, c FROM added JOIN keys USING (key)
+ORDER BY k1, k2, k3, k4, kind, metric
+"""
+
+
+def _query(profile: Profile, part: Part) -> str:
+    by = profile.by
+    in_regions = by in _OF_REGIONS
+    named = (_OF_REGIONS | _OF_LOCATIONS)[by]
+    columns = ", ".join(f"{column} AS k{at}" for at, column in enumerate(named, start=1))
+    return _QUERY.format(
+        of_path=columns if in_regions else "0 AS k0",
+        of_location="0 AS k0" if in_regions else columns,
+        first=part.first,
+        end=part.end,
+        more="AND l.rank >= 0" if by == "rank" else "",
+        keyed="paths_" if in_regions else "locations_",
+        alone=_ALONE if in_regions else _ALONE.replace("k.parent", "t.parent"),
+        only="" if profile.metric < 0 else f"AND p.metric = {profile.metric}",
+        joined=(
+            "numbered k USING (path)"
+            if in_regions
+            else "numbered k USING (location) JOIN paths_ t USING (path)"
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Sums of a profile's values without what is called, by region, file, line, rank, ...
+
+    Keys have four fields: of a region its kind and name; of a file its path, third; of a line the
+    function, file and line; of a rank its number, fourth; of a thread its host, name and location.
+
+    Attributes:
+        by: one of `BY`.
+        metric: number of the only metric that is wanted; -1 for all.
+    """
+
+    by: str
+    metric: int = -1
+
+    def partial(self, part: Part) -> list[Sum]:
+        """Return the sums over a part's locations.
+
+        Raises:
+            UsageError: there is no such key.
+            RunDirectoryError: the run cannot be read.
+        """
+        if self.by not in BY:
+            raise UsageError(f"{self.by}: a profile is by {', '.join(BY)}")
+        # One thread: sums of the same numbers in another order differ in their last digit.
+        rows = Run(part.run, {}).query(_query(self, part), threads=1)
+        return [Sum((str(a), str(b), str(c), int(d)), *rest) for a, b, c, d, *rest in rows]
+
+    def merge(self, tables: Sequence[Sequence[Sum]]) -> list[Sum]:
+        """Return the sums over all parts."""
+        found: dict[tuple[Key, str, int], Sum] = {}
+        for table in tables:
+            for row in table:
+                key = (row.key, row.kind, row.metric)
+                known = found.get(key)
+                found[key] = row if known is None else _both(known, row)
+        return [found[key] for key in sorted(found)]
+
+    def finest(self, sums: Iterable[Sum]) -> list[Sum]:
+        """Return each value once: what a process has, its threads and the command have too.
+
+        Of each key and metric the sums of threads stay or, where there are none, those of
+        processes, else of the command, else of CPUs.
+        """
+        best: dict[tuple[Key, int], int] = {}
+        kept = list(sums)
+        for row in kept:
+            key = self._group(row)
+            best[key] = min(best.get(key, len(_FINEST)), _rank(row.kind))
+        return [row for row in kept if best[self._group(row)] == _rank(row.kind)]
+
+    def _group(self, row: Sum) -> tuple[Key, int]:
+        return (("", "", "", 0) if self.by == "thread" else row.key), row.metric
+
+
+_FINEST = ("thread", "process", "command", "core", "cpu")
+
+
+def _rank(kind: str) -> int:
+    return _FINEST.index(kind) if kind in _FINEST else len(_FINEST)
+
+
+def _both(one: Sum, other: Sum) -> Sum:
+    calls = None if one.calls is None and other.calls is None else 0
+    return one._replace(
+        locations=one.locations + other.locations,
+        total=one.total + other.total,
+        least=min(one.least, other.least),
+        most=max(one.most, other.most),
+        calls=calls if calls is None else (one.calls or 0) + (other.calls or 0),
+    )

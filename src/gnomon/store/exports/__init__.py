@@ -1,0 +1,9 @@
+"""What a run holds in the formats of other tools, as text that is written piece by piece."""
+
+from __future__ import annotations
+
+from gnomon.store.exports.openmetrics import openmetrics
+from gnomon.store.exports.speedscope import speedscope
+from gnomon.store.exports.tabular import csv_text, json_text
+
+__all__ = ["csv_text", "json_text", "openmetrics", "speedscope"]

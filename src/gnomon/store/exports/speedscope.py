@@ -1,0 +1,144 @@
+"""A run as a file for speedscope, the viewer of flame graphs.
+
+A profile for each metric that can be added up: the stacks of the run's paths, weighted with what
+each path has by itself, of one execution, over all locations. A line of a function is a frame
+below the function's.
+
+Source: the format as src/lib/file-format-spec.ts of jlfwong/speedscope has it.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from math import fsum, isfinite
+from typing import Any, NamedTuple
+
+from gnomon import __version__
+from gnomon.errors import RunDirectoryError
+from gnomon.model.tables import METRICS
+from gnomon.store.rundir import Run
+
+_SCHEMA = "https://www.speedscope.app/file-format-schema.json"
+_UNITS = {"ns": "nanoseconds", "s": "seconds", "bytes": "bytes"}
+# A tree is not deeper; paths that lead back to themselves are.
+_DEEPEST = 10_000
+
+_PATHS = """
+SELECT t.path, t.parent, r.kind, r.name, r.module, r.file, r.line
+FROM paths t JOIN regions r USING (region) ORDER BY t.path
+"""
+# As in a profile: what a process has, its threads and the command have too.
+_WEIGHTS = """
+WITH found AS (
+    SELECT p.path, list_position(['command', 'process', 'thread'], l.kind) AS fine,
+           SUM(COALESCE(p.exclusive, CASE WHEN t.parent = -1 THEN p.inclusive END)) AS value
+    FROM profile p JOIN paths t USING (path) JOIN locations l USING (location)
+    WHERE p.metric = {metric} AND l.kind IN ('command', 'process', 'thread')
+    GROUP BY ALL
+)
+SELECT path, arg_max(value, fine) FROM found WHERE value > 0 GROUP BY path ORDER BY path
+"""
+
+
+class _Frame(NamedTuple):
+    name: str
+    file: str
+    line: int
+
+
+class _Path(NamedTuple):
+    parent: int
+    frames: tuple[int, ...]
+
+
+def speedscope(run: Run) -> Iterator[str]:
+    """Yield a run as a speedscope file.
+
+    Raises:
+        RunDirectoryError: a table cannot be read, or nothing in the run can be added up.
+    """
+    frames: dict[_Frame, int] = {}
+    paths = _paths(run, frames)
+    name = shlex.join(run.head["command"]) or run.path.name
+    head = {
+        "$schema": _SCHEMA,
+        "exporter": f"gnomon {__version__}",
+        "name": name,
+        "activeProfileIndex": 0,
+        "shared": {"frames": [_as_json(frame) for frame in frames]},
+    }
+    yield json.dumps(head)[:-1] + ', "profiles": ['
+    first = True
+    for metric in run.rows(METRICS):
+        if metric["formula"]:
+            continue  # a ratio
+        profile = _profile(run, metric, paths)
+        if profile is not None:
+            yield ("\n" if first else ",\n") + json.dumps(profile)
+            first = False
+    if first:
+        raise RunDirectoryError(f"{run.path}: it has no values that a flame graph could show")
+    yield "\n]}\n"
+
+
+def _paths(run: Run, frames: dict[_Frame, int]) -> dict[int, _Path]:
+    """Return each path's parent and frames; frames are numbered as they come."""
+    found = {}
+    for path, parent, kind, name, module, file, line in run.query(_PATHS):
+        label = name or file or module or "(unknown)"
+        own = [_Frame(label, file, 0 if kind == "cpu" else max(line, 0))]
+        if kind == "cpu" and line > 0:
+            own.append(_Frame(f"{file.rpartition('/')[2] or label}:{line}", file, line))
+        numbers = tuple(frames.setdefault(frame, len(frames)) for frame in own)
+        found[int(path)] = _Path(int(parent), numbers)
+    return found
+
+
+def _profile(
+    run: Run, metric: Mapping[str, Any], paths: Mapping[int, _Path]
+) -> dict[str, Any] | None:
+    repetitions = max(int(run.head["repetitions"]), 1)
+    samples, weights = [], []
+    for path, value in run.query(_WEIGHTS.format(metric=int(metric["metric"]))):
+        stack = _stack(int(path), paths)
+        if stack and isfinite(value):
+            samples.append(stack)
+            weights.append(_number(value / repetitions))
+    if not samples:
+        return None
+    return {
+        "type": "sampled",
+        "name": f"{metric['name']} ({metric['how']})",
+        "unit": _UNITS.get(str(metric["unit"]), "none"),
+        "startValue": 0,
+        "endValue": _number(fsum(weights)),
+        "samples": samples,
+        "weights": weights,
+    }
+
+
+def _stack(path: int, paths: Mapping[int, _Path]) -> list[int]:
+    """Return the frames from the root to a path; [] if its parents lead nowhere."""
+    stack: list[tuple[int, ...]] = []
+    while path != -1:
+        one = paths.get(path)
+        if one is None or len(stack) > _DEEPEST:
+            return []
+        stack.append(one.frames)
+        path = one.parent
+    return [frame for frames in reversed(stack) for frame in frames]
+
+
+def _number(value: float) -> int | float:
+    return int(value) if value.is_integer() else value
+
+
+def _as_json(frame: _Frame) -> dict[str, str | int]:
+    found: dict[str, str | int] = {"name": frame.name}
+    if frame.file:
+        found["file"] = frame.file
+    if frame.line:
+        found["line"] = frame.line
+    return found

@@ -1,0 +1,383 @@
+"""What a run holds, table by table, as text that fits the terminal and as rows for JSON."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from gnomon.layout import cut, filled, grid, short_path, shortened, suffixes, widths
+from gnomon.model.symbols import short_name
+from gnomon.model.tables import LOCATIONS, METRICS, REGIONS, Cell
+from gnomon.store import analyse
+from gnomon.store.analyse import Profile, Sum
+from gnomon.store.hotspots import named, whole
+from gnomon.store.rundir import Run
+from gnomon.units import duration, number, printable, quantity
+
+PARTS = ("run", "locations", "regions", "metrics", "profile")
+
+_SCHEMAS = {"locations": LOCATIONS, "regions": REGIONS, "metrics": METRICS}
+_INDENT = 2
+_GAP = 2
+_UNKNOWN = "(unknown)"
+_NAME_LEAST = 16
+
+
+def rows(run: Run, part: str) -> list[dict[str, Cell]]:
+    """Return the rows of locations, regions or metrics.
+
+    Raises:
+        RunDirectoryError: the table cannot be read.
+    """
+    return run.rows(_SCHEMAS[part])
+
+
+def profile(run: Run, by: str, metric: int = -1) -> list[Sum]:
+    """Return the sums of a run's profile, each value once.
+
+    Args:
+        run: the run.
+        by: one of `analyse.BY`.
+        metric: number of the only metric wanted; -1 for all.
+
+    Raises:
+        RunDirectoryError: the tables cannot be read.
+    """
+    analysis = Profile(by, metric)
+    with ThreadPoolExecutor(os.cpu_count()) as executor:
+        found = analyse.run(analysis, analyse.parts(run), executor)
+    return analysis.finest(found)
+
+
+def metric(run: Run, by: str, name: str) -> tuple[int, list[str]]:
+    """Return the number of the metric that a profile is to show, and the names of all it has.
+
+    Args:
+        run: the run.
+        by: what the profile is of.
+        name: the metric, in any case and with or without PAPI_; "" for the first of those that
+            most places have.
+
+    Raises:
+        UsageError: the run has no such metric.
+        RunDirectoryError: the tables cannot be read.
+    """
+    counts = dict(run.query("SELECT metric, COUNT(*) FROM profile GROUP BY metric"))
+    there = [row for row in run.rows(METRICS) if row["metric"] in counts]
+    names = [str(row["name"]) for row in there]
+    if name:
+        wanted = named(name, names, by)
+        return next(int(str(row["metric"])) for row in there if row["name"] == wanted), names
+    best = max(there, key=lambda row: counts[row["metric"]], default=None)
+    return (-1 if best is None else int(str(best["metric"]))), names
+
+
+def title(run: Run) -> str:
+    """Return the line that says which run it is."""
+    what = printable(shlex.join(run.head["command"])) or "attached process"
+    return f"{run.path}: {what}"
+
+
+def run_text(run: Run, width: int) -> str:
+    """Return what ran, where, when, and what was not available."""
+    head = run.head
+    started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(head["started"]))
+    status = head["exit_status"]
+    ended = "unknown: it was not started by Gnomon" if status is None else str(status)
+    if isinstance(head.get("signal"), int) and head["signal"]:
+        ended += f" (signal {head['signal']})"
+    facts = [
+        ("started", started),
+        ("wall time", duration(float(head["wall_seconds"]) * 1e9)),
+        ("exit status", ended),
+        ("executions", str(head["repetitions"])),
+        ("folder", str(head.get("working_directory", ""))),
+        *(("host", _host(host)) for host in head["hosts"]),
+        *((key, str(value)) for key, value in _mapping(head.get("environment")).items()),
+        ("gnomon", str(head.get("gnomon_version", ""))),
+    ]
+    longest = max(len(printable(name)) for name, _ in facts)
+    lines = [title(run)]
+    for name, value in facts:
+        if value:
+            first = f"  {printable(name):<{longest}}  "
+            lines += filled(printable(value), width, first, " " * len(first))
+    there = [one for one in _list(head.get("components")) if isinstance(one, dict)]
+    names = [str(one.get("name")) for one in there if one.get("available") is True]
+    if names:
+        lines += ["", *filled(f"components: {printable(', '.join(names))}", width, "", "    ")]
+    for one in there:
+        if one.get("available") is not True:
+            said = f"not available: {one.get('name')}: {one.get('reason')}"
+            lines += filled(printable(said), width, "", "    ")
+    for missing in head["unavailable"]:
+        said = f"not counted: {missing.get('event')}: {missing.get('reason')}"
+        lines += filled(printable(said), width, "", "    ")
+    for warning in head["warnings"]:
+        lines += filled(f"note: {printable(warning)}", width, "", "      ")
+    return "\n".join(lines) + "\n"
+
+
+def _host(host: Mapping[str, Any]) -> str:
+    parts = [str(host.get("name")), str(host.get("cpu_model", ""))]
+    if host.get("cpus"):
+        parts.append(f"{host['cpus']} CPUs")
+    if host.get("kernel"):
+        parts.append(f"kernel {host['kernel']}")
+    return ", ".join(part for part in parts if part)
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+# For each table: heading, how many columns the text needs at least, and whether it is a number.
+_COLUMNS: dict[str, tuple[tuple[str, int, bool], ...]] = {
+    "locations": (
+        ("location", 8, True), ("in", 2, True), ("rank", 4, True), ("pid", 3, True),
+        ("tid", 3, True), ("kind", 7, False), ("host", 8, False), ("name", 16, False),
+    ),
+    "regions": (
+        ("region", 6, True), ("kind", 4, False), ("name", 24, False), ("file:line", 16, False),
+        ("module", 8, False),
+    ),
+    "metrics": (
+        ("metric", 6, True), ("name", 14, False), ("unit", 5, False), ("how", 7, False),
+        ("component", 9, False), ("domain", 6, False), ("formula", 16, False),
+    ),
+}  # fmt: skip
+
+
+def table_text(
+    run: Run, part: str, found: Sequence[Mapping[str, Cell]], width: int, top: int
+) -> str:
+    """Return locations, regions or metrics as a table.
+
+    Args:
+        run: the run.
+        part: which of them.
+        found: the rows.
+        width: columns of the terminal.
+        top: only so many rows; 0 for all.
+    """
+    shown = found[:top] if top else found
+    files = suffixes({str(row.get("file") or "") for row in shown}) if part == "regions" else {}
+    cells = [_cells(part, row, files) for row in shown]
+    lines = [title(run), *_fitted(_COLUMNS[part], cells, width)]
+    if not found:
+        lines = [title(run), f"this run has no {part}"]
+    if len(found) > len(shown):
+        lines.append(f"  and {number(len(found) - len(shown))} more (--top 0 for all)")
+    return "\n".join(lines) + "\n"
+
+
+def _cells(part: str, row: Mapping[str, Cell], files: Mapping[str, str]) -> list[str]:
+    def text(key: str) -> str:
+        return printable(str(row[key])) if row[key] not in (None, "") else ""
+
+    def known(key: str) -> str:
+        value = row[key]
+        return str(value) if isinstance(value, int) and value >= 0 else "-"
+
+    if part == "locations":
+        numbers = [str(row["location"]), known("parent"), known("rank"), known("pid"), known("tid")]
+        return [*numbers, text("kind"), text("host"), text("name")]
+    if part == "regions":
+        file = printable(files.get(str(row["file"] or ""), ""))
+        place = f"{file}:{row['line']}" if file and row["line"] else file
+        return [str(row["region"]), text("kind"), text("name") or _UNKNOWN, place, text("module")]
+    about = text("formula") or text("description")
+    values = [text(key) for key in ("name", "unit", "how", "component", "domain")]
+    return [str(row["metric"]), *values, about]
+
+
+def _fitted(
+    columns: Sequence[tuple[str, int, bool]], cells: Sequence[Sequence[str]], width: int
+) -> tuple[str, ...]:
+    """Return a table in which the texts are shortened as far as needed; empty columns go."""
+    used = [at for at in range(len(columns)) if any(row[at] not in ("", "-") for row in cells)]
+    heads = [columns[at] for at in used]
+    natural = [
+        max(len(head), *(len(row[at]) for row in cells))
+        for at, (head, _, _) in zip(used, heads, strict=True)
+    ]
+    fixed = [
+        wide if is_number else 0 for wide, (_, _, is_number) in zip(natural, heads, strict=True)
+    ]
+    room = width - _INDENT - _GAP * (len(heads) - 1) - sum(fixed)
+    texts = [at for at, (_, _, is_number) in enumerate(heads) if not is_number]
+    given = widths(
+        [natural[at] for at in texts],
+        [max(heads[at][1], len(heads[at][0])) for at in texts],
+        room,
+    )
+    wide = dict(zip(texts, given, strict=True))
+    table = []
+    for row in cells:
+        line = []
+        for at, source in enumerate(used):
+            text = row[source]
+            if at in wide:
+                short = {"file:line": short_path, "name": short_name}.get(heads[at][0], cut)
+                text = short(text, wide[at])
+            line.append(text)
+        table.append(line)
+    numbers = len(heads) - len(texts)
+    return grid([(head,) for head, _, _ in heads], table, numbers).lines
+
+
+def profile_rows(run: Run, found: Sequence[Sum], by: str) -> list[dict[str, Any]]:
+    """Return the sums for JSON: the total of one execution, and of one location.
+
+    Raises:
+        RunDirectoryError: the metrics cannot be read.
+    """
+    of = {row["metric"]: row for row in run.rows(METRICS)}
+    repetitions = max(int(run.head["repetitions"]), 1)
+    return [
+        {
+            **_fields(one, by),
+            "metric": of[one.metric]["name"],
+            "unit": of[one.metric]["unit"],
+            "how": of[one.metric]["how"],
+            "locations": one.locations,
+            "of": one.kind,
+            "total": whole(one.total / repetitions),
+            "least": whole(one.least),
+            "mean": whole(one.total / one.locations),
+            "most": whole(one.most),
+            "calls": one.calls,
+        }
+        for one in sorted(found, key=lambda one: (one.metric, -one.total, one.key))
+        if one.metric in of
+    ]
+
+
+def _fields(one: Sum, by: str) -> dict[str, Cell]:
+    """Return the key of a sum by field name."""
+    first, second, file, at = one.key
+    fields: dict[str, dict[str, Cell]] = {
+        "region": {"region": second, "kind": first},
+        "file": {"file": file},
+        "line": {"file": file, "line": at, "function": second},
+        "rank": {"rank": at},
+        "thread": {"location": at, "host": first, "name": second},
+    }
+    return fields.get(by, {})
+
+
+def profile_text(
+    run: Run,
+    found: Sequence[Sum],
+    by: str,
+    *,
+    width: int,
+    top: int = 0,
+    others: Sequence[str] = (),
+) -> str:
+    """Return a profile as a table: of one metric or, by metric, of all.
+
+    Args:
+        run: the run.
+        found: its sums, of one metric unless by metric.
+        by: of what the sums are.
+        width: columns of the terminal.
+        top: only so many rows; 0 for all.
+        others: names of metrics that it could have been of.
+
+    Raises:
+        RunDirectoryError: the metrics cannot be read.
+    """
+    of = {int(str(row["metric"])): row for row in run.rows(METRICS)}
+    found = [one for one in found if one.metric in of]
+    if not found:
+        remedy = ": it is no run of several MPI ranks" if by == "rank" else ""
+        return f"{title(run)}\nthis run has no values by {by}{remedy}\n"
+    repetitions = max(int(run.head["repetitions"]), 1)
+    several = any(one.locations > repetitions for one in found)
+    # Ratios of several places cannot be added up.
+    is_sum = by == "metric" or not of[found[0].metric]["formula"]
+    found.sort(key=lambda one: (one.metric if by == "metric" else -_size(one, is_sum), one.key))
+    shown = found[:top] if top else found
+    total = sum(one.total for one in found)
+    files = suffixes({one.key[2] for one in shown})
+    heads = ["of total"] if is_sum and by != "metric" else []
+    heads += ["total"] if is_sum else []
+    heads += ["least", "mean", "most"] if several else [] if is_sum else ["mean"]
+    table = []
+    for one in shown:
+        row = of[one.metric]
+        mean = one.total / one.locations
+        values = {
+            "total": None if row["formula"] else one.total / repetitions,
+            "least": one.least, "mean": mean, "most": one.most,
+        }  # fmt: skip
+        cells = {name: quantity(one, str(row["unit"] or ""), "-") for name, one in values.items()}
+        cells["of total"] = f"{100 * one.total / total:.1f} %" if total else "-"
+        table.append([*(cells[head] for head in heads), _name(one, by, files, of)])
+    lines = [title(run)]
+    if by != "metric":
+        what = of[found[0].metric]
+        lines.append(printable(f"{what['name']} by {by}, {what['how']}"))
+    hows = [str(of[one.metric]["how"] or "") for one in shown] if by == "metric" else []
+    lines += _profile_table([*heads, by], table, by, width, hows)
+    if len(found) > len(shown):
+        lines.append(f"  and {number(len(found) - len(shown))} more (--top 0 for all)")
+    if several:
+        kinds = sorted({_plural(one.kind) for one in found})
+        lines += filled(f"least, mean and most of the {' or '.join(kinds)}", width)
+    rest = ", ".join(name for name in others if name != of[found[0].metric]["name"])
+    if rest and by != "metric":
+        lines += filled(printable(f"choose with -e: {rest}"), width, "", "  ")
+    return "\n".join(lines) + "\n"
+
+
+def _size(one: Sum, is_sum: bool) -> float:
+    return one.total if is_sum else one.total / one.locations
+
+
+def _plural(kind: str) -> str:
+    return {"process": "processes", "cpu": "CPUs"}.get(kind, f"{kind}s")
+
+
+def _profile_table(
+    heads: Sequence[str],
+    table: Sequence[Sequence[str]],
+    by: str,
+    width: int,
+    hows: Sequence[str],
+) -> tuple[str, ...]:
+    taken = sum(
+        max(len(heads[at]), *(len(row[at]) for row in table)) + _GAP for at in range(len(heads) - 1)
+    )
+    taken += max((len(how) + _GAP for how in hows), default=0)
+    room = max(width - _INDENT - taken, _NAME_LEAST)
+    short = {"region": short_name, "file": short_path, "line": short_path}.get(by, shortened)
+    cells = [[*row[:-1], short(row[-1], room)] for row in table]
+    more = [("how",)] if hows else []
+    rows = [[*row, printable(how)] for row, how in zip(cells, hows, strict=True)] if hows else cells
+    return grid([*((head,) for head in heads), *more], rows, len(heads) - 1).lines
+
+
+def _name(one: Sum, by: str, files: Mapping[str, str], of: Mapping[int, Mapping[str, Cell]]) -> str:
+    first, second, file, at = one.key
+    if by == "metric":
+        return printable(str(of[one.metric]["name"]))
+    if by == "region":
+        return printable(second) or _UNKNOWN
+    if by == "rank":
+        return f"rank {at}"
+    if by == "thread":
+        return printable(f"{one.kind} {at} {second}" + (f" on {first}" if first else ""))
+    label = printable(files.get(file, file)) or _UNKNOWN
+    if by == "file":
+        return label
+    return (f"{label}:{at}" if at else label) + (f" {printable(second)}" if second else "")

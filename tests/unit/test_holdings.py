@@ -1,0 +1,205 @@
+"""What a run holds, part by part; profiles done in a loop and by executors."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from itertools import pairwise
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_runs import made_run
+from repeated_runs import repeated_run
+
+from gnomon.cli import main
+from gnomon.store import analyse, rundir
+from gnomon.store.analyse import Profile
+
+TASKS = [
+    ("process", "app", 0, {"task-clock": [10.0, 12.0], "page-faults": [1.0, 1.0]}),
+    ("process", "app", 1, {"task-clock": [30.0, 32.0], "page-faults": [3.0, 5.0]}),
+    ("thread", "worker", 0, {"task-clock": [10.0, 12.0]}),
+    ("thread", "worker", 1, {"task-clock": [30.0, 32.0]}),
+]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    metrics = {"wall time": [2e9, 4e9], "task-clock": [40.0, 44.0], "page-faults": [4.0, 6.0]}
+    return repeated_run(tmp_path, "app", metrics, tasks=TASKS)
+
+
+def told(*words: str, capsys: pytest.CaptureFixture[str]) -> Any:
+    assert main(["report", *words, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def table(text: str) -> list[list[str]]:
+    return [line.split() for line in text.splitlines()]
+
+
+@pytest.mark.usefixtures("run")
+def test_parts_as_json_are_the_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    assert told("app", "run", capsys=capsys)["run"]["repetitions"] == 2
+    locations = told("app", "locations", capsys=capsys)["locations"]
+    assert len(locations) == 10
+    assert locations[1]["rank"] == 0
+    assert [row["name"] for row in told("app", "regions", capsys=capsys)["regions"]] == ["app"]
+    metrics = told("app", "metrics", "--top", "2", capsys=capsys)["metrics"]
+    assert [row["name"] for row in metrics] == ["wall time", "task-clock"]
+
+
+@pytest.mark.usefixtures("run")
+def test_parts_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    for words, expected in (
+        (["run"], "wall time    100 ms"),
+        (["locations"], "  command  node1  app"),
+        (["regions"], "  hpm   app"),
+        (["metrics"], "  page-faults        counted"),
+        (["locations", "--top", "3"], "  and 7 more (--top 0 for all)"),
+    ):
+        assert main(["report", "app", *words]) == 0
+        text = capsys.readouterr().out
+        assert text.startswith("app.gnomon: ./app\n")
+        assert expected in text
+        assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.usefixtures("run")
+def test_the_latest_run_is_the_default_of_parts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "regions"]) == 0
+    assert capsys.readouterr().out.startswith("app.gnomon: ./app\n")
+
+
+def test_each_value_is_counted_once(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Threads, processes and the command have the same task-clock."""
+    rows = told("app", "profile", "--by", "metric", capsys=capsys)["profile"]
+    assert [
+        (row["metric"], row["of"], row["total"], row["least"], row["most"]) for row in rows
+    ] == [
+        ("wall time", "command", 3_000_000_000, 2_000_000_000, 4_000_000_000),
+        ("task-clock", "thread", 42, 10, 32),
+        ("page-faults", "process", 5, 1, 5),
+    ]
+    rows = told("app", "profile", "--by", "rank", "-e", "task-clock", capsys=capsys)["profile"]
+    assert [(row["rank"], row["total"], row["mean"]) for row in rows] == [(1, 31, 31), (0, 11, 11)]
+    assert rundir.find(str(run)).path == run
+
+
+@pytest.mark.usefixtures("run")
+def test_profiles_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "app", "profile", "--by", "rank"]) == 0
+    text = capsys.readouterr().out
+    assert "task-clock by rank, counted" in text
+    assert ["73.8", "%", "31", "ns", "rank", "1"] in table(text)
+    assert "choose with -e: wall time, page-faults" in text
+    assert main(["report", "app", "profile", "--by", "metric"]) == 0
+    text = capsys.readouterr().out
+    assert ["5", "1", "2.5", "5", "page-faults", "counted"] in table(text)
+    assert main(["report", "app", "profile", "--by", "thread", "--top", "1"]) == 0
+    assert "  and 3 more (--top 0 for all)" in capsys.readouterr().out
+
+
+def test_lines_and_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made_run(
+        tmp_path,
+        [("app", "f", "/src/a.c", 3, (600, 6, 1, 0)), ("app", "g", "/src/a.c", 9, (400, 4, 0, 0)),
+         ("app", "h", "/src/b.c", 2, (1000, 5, 0, 0))],
+    )  # fmt: skip
+    name = str(tmp_path / "run")
+    rows = told(name, "profile", "--by", "file", "-e", "tot_ins", capsys=capsys)["profile"]
+    assert {row["file"]: row["total"] for row in rows} == {
+        "/src/a.c": 1000,
+        "/src/b.c": 1000,
+        "": 0,
+    }
+    rows = told(name, "profile", "--by", "line", "-e", "ld_ins", capsys=capsys)["profile"]
+    assert [(row["function"], row["line"], row["total"]) for row in rows[:2]] == [
+        ("f", 3, 6), ("h", 2, 5),
+    ]  # fmt: skip
+
+
+def test_ratios_are_not_added_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made_run(tmp_path, [("app", "f", "a.c", 3, (6, 6, 1, 0))])
+    file = tmp_path / "run.gnomon" / "metrics.parquet"
+    import duckdb
+
+    with duckdb.connect() as connection:
+        rows = f"SELECT * REPLACE (name || ' / 2' AS formula) FROM read_parquet('{file}')"
+        connection.execute(f"COPY ({rows}) TO '{file}.new' (FORMAT parquet)")
+    file.with_name("metrics.parquet.new").rename(file)
+    assert main(["report", str(tmp_path / "run"), "profile", "--by", "line", "-e", "ld_ins"]) == 0
+    text = capsys.readouterr().out
+    assert "of total" not in text
+    assert ["6", "a.c:3", "f"] in table(text)
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (["app", "profile", "--per", "line"], 2, "do not go with profile"),
+        (["app", "metrics", "--by", "rank"], 2, "go with profile, not with metrics"),
+        (["app", "--by", "rank"], 2, "--by goes with profile"),
+        (["app", "profile", "-e", "a,b"], 2, "a profile is of one event"),
+        (["app", "profile", "-e", "cycles"], 2, "this run has no regions with that event"),
+        (["app", "regions", "--top", "-1"], 2, "0 (for all) or more"),
+    ],
+)
+@pytest.mark.usefixtures("run")
+def test_mistakes_are_one_line(
+    words: list[str], status: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", *words]) == status
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+
+
+def test_a_run_without_ranks_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made_run(tmp_path, [])
+    assert main(["report", str(tmp_path / "run"), "profile", "--by", "rank"]) == 1
+    assert "no values by rank: it is no run of several MPI ranks" in capsys.readouterr().out
+
+
+# --- analyses -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("by", analyse.BY)
+def test_a_loop_and_executors_give_the_same(
+    by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Values whose sum depends on the order of adding."""
+    tasks = [
+        ("process", f"p{at % 3}", at % 5, {"task-clock": [0.1 * at + 1e16 * (at % 2), at / 3]})
+        for at in range(40)
+    ]
+    opened = rundir.find(
+        str(repeated_run(tmp_path, "many", {"task-clock": [1.0, 2.0]}, tasks=tasks))
+    )
+    monkeypatch.setattr(analyse, "ROWS_PER_PART", 7)
+    parts = analyse.parts(opened)
+    assert len(parts) > 8
+    assert (parts[0].first, parts[-1].end) == (0, 82)
+    assert all(one.end == after.first for one, after in pairwise(parts))
+    once = analyse.run(Profile(by), parts)
+    executors: list[Executor] = [
+        ThreadPoolExecutor(4), ProcessPoolExecutor(2, mp_context=get_context("spawn")),
+    ]  # fmt: skip
+    for executor in executors:
+        with executor:
+            assert analyse.run(Profile(by), parts, executor) == once
+    assert once
+
+
+def test_parts_do_not_change_exact_sums(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tasks = [("thread", "t", at, {"task-clock": [float(at)]}) for at in range(30)]
+    opened = rundir.find(str(repeated_run(tmp_path, "many", {"task-clock": [435.0]}, tasks=tasks)))
+    whole = analyse.run(Profile("metric"), analyse.parts(opened))
+    monkeypatch.setattr(analyse, "ROWS_PER_PART", 4)
+    assert analyse.run(Profile("metric"), analyse.parts(opened)) == whole
+    (threads,) = Profile("metric").finest(whole)
+    assert (threads.total, threads.locations, threads.least, threads.most) == (435, 30, 0, 29)
