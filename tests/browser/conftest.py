@@ -80,7 +80,7 @@ def trouble() -> list[str]:
 def page(browser: Browser, trouble: list[str]) -> Iterator[Page]:
     """Return a page of its own; no error on its console and no request to elsewhere is allowed."""
     context = browser.new_context(viewport=SIZE, color_scheme="light", accept_downloads=True)
-    context.set_default_timeout(60_000)
+    context.set_default_timeout(30_000)
     made = context.new_page()
 
     def said(message: ConsoleMessage) -> None:
