@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -19,8 +20,6 @@ from gnomon.hpm.job import job
 from gnomon.hpm.ranks.codec import decoded, encoded
 from gnomon.hpm.ranks.items import EventInfo, Item
 from gnomon.hpm.ranks.plugin import folder
-from gnomon.hpm.ranks.ranks import Ranks
-from gnomon.hpm.report import signal_name
 
 _CHANGES_FD = 3
 
@@ -99,10 +98,12 @@ def _aggregate(module: ModuleType, content: bytes) -> bytes:
         file, _ = decoded(content, "the items", 0)
     except FormatError as error:
         raise _PluginError(str(error)) from None
+    from gnomon.hpm.ranks.ranks import Ranks
+
     ranks = Ranks(folder())
     if file.signal:
         # What it counted is no part of the totals.
-        os.environ["HPM_JOB_OUTCOME"] = f"killed by {signal_name(file.signal)}"
+        os.environ["HPM_JOB_OUTCOME"] = f"killed by {_signal_name(file.signal)}"
     elif file.exit_status > 0:
         os.environ["HPM_JOB_OUTCOME"] = f"status {file.exit_status}"
     ranks.be_patient()
@@ -116,6 +117,13 @@ def _aggregate(module: ModuleType, content: bytes) -> bytes:
         return b"\1" + encoded(file._replace(items=_checked(made)))
     except (ValueError, TypeError, AttributeError) as error:
         raise _PluginError(f"the aggregator lied: {error}") from None
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _called(call: Callable[[], T], what: str) -> T:
