@@ -84,7 +84,9 @@ static void place(const struct hpm_launch *launch, const char *purpose, char bas
 	*is_one_node = !all_here && !launch->is_common;
 	snprintf(name, 64, "hpm-%u-%s-%s", (unsigned int)geteuid(), launch->name, purpose);
 	if (chosen && *chosen) {
-		snprintf(base, PATH_MAX, "%s", chosen);
+		/* The program may go elsewhere before it leaves the job. */
+		if (!realpath(chosen, base))
+			snprintf(base, PATH_MAX, "%s", chosen);
 	} else if (is_shared) {
 		if (!getcwd(base, PATH_MAX))
 			snprintf(base, PATH_MAX, ".");
@@ -113,6 +115,10 @@ static int appear(const struct hpm_job *made, char why[PATH_MAX])
 	if (fd < 0 || write(fd, reason, sizeof(reason)) != (ssize_t)sizeof(reason) ||
 	    flock(fd, LOCK_EX | LOCK_NB) || linkat(made->folder, hidden, made->folder, name, 0))
 		error = errno;
+	/* Some file systems have no second names. */
+	if ((error == EPERM || error == EOPNOTSUPP || error == ENOSYS) && fd >= 0 &&
+	    !renameat(made->folder, hidden, made->folder, name))
+		error = 0;
 	unlinkat(made->folder, hidden, 0);
 	if (!error)
 		return fd;

@@ -9,13 +9,16 @@ from typing import NamedTuple
 from gnomon.counters.component import EventInfo
 from gnomon.hpm.stat.choice import Choice
 from gnomon.hpm.stat.rows import CGROUP, MACHINE, PROCESS, Row
-from gnomon.hpm.stat.vitals import CPU_TIMES
+from gnomon.hpm.stat.vitals import CPU_TIMES, SYSTEM_TIME, USER_TIME
 from gnomon.layout import heading
 from gnomon.metrics.derived import MetricValue
 from gnomon.model.value import Value
 
 Cell = Callable[[Mapping[str, Value], Mapping[str, MetricValue], float], float | None]
 """What a column shows of a row: of its values and metrics by name, and the interval's seconds."""
+
+Kind = Callable[[str], Cell]
+"""Makes what a column shows of an event, a vital or a metric."""
 
 _SI = ("", "k", "M", "G", "T", "P", "E")
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
@@ -31,6 +34,7 @@ class Column(NamedTuple):
         rank: those with the highest go first where the room is short.
         name: the event or metric in full, for what is said of columns without room.
         is_metric: it shows a metric.
+        of: the event, the vital or the metric that it shows, which says how it came to be.
         above: what stands above it and its neighbours that have the same.
     """
 
@@ -41,6 +45,12 @@ class Column(NamedTuple):
     name: str = ""
     above: str = ""
     is_metric: bool = False
+    of: str = ""
+
+    @property
+    def label(self) -> str:
+        """What it is called in a sentence."""
+        return self.name or self.head[-1]
 
     @property
     def width(self) -> int:
@@ -124,51 +134,48 @@ def _metric(name: str) -> Cell:
 def _by_default(kind: str) -> list[Column]:
     """Return the columns of a row where nobody said what to count."""
 
-    def column(above: str, head: str, cell: Cell, unit: str = "", rank: int = 0) -> Column:
-        return Column((head,), cell, unit, rank, f"{above} {head}", above)
-
-    def metric(head: str, name: str, rank: int) -> Column:
-        made = column("hardware, per second", head, _metric(name), "", rank)
-        return made._replace(is_metric=True)
+    def column(above: str, head: str, of: str, cell: Kind, unit: str, rank: int) -> Column:
+        name = f"{above} {head}".strip()
+        return Column((head,), cell(of), unit, rank, name, above, cell is _metric, of)
 
     found: list[Column] = []
     if kind == MACHINE:
         found += [
-            column("tasks", "r", _present("proc.runnable"), "n", 1),
-            column("tasks", "b", _present("proc.blocked"), "n", 2),
+            column("tasks", "r", "proc.runnable", _present, "n", 1),
+            column("tasks", "b", "proc.blocked", _present, "n", 2),
         ]
     if kind in (CGROUP, PROCESS):
         found += [
-            column("CPU %", "us", _cpus("proc.user_time"), "%"),
-            column("CPU %", "sy", _cpus("proc.system_time"), "%"),
-            column("", "memory", _present("proc.resident_memory"), "bytes", 2),
+            column("CPU %", "us", USER_TIME, _cpus, "%", 0),
+            column("CPU %", "sy", SYSTEM_TIME, _cpus, "%", 0),
+            column("", "memory", "proc.resident_memory", _present, "bytes", 2),
         ]
     else:
         found += [
-            column("CPU %", head, _share(name), "%")
+            column("CPU %", head, name, _share, "%", 0)
             for head, name in zip(("us", "sy", "id", "wa", "st"), CPU_TIMES, strict=True)
         ]
     found += [
-        metric("IPC", "ipc", 1),
-        metric("Minst", "mips", 2),
-        column("hardware, per second", "cmiss", _rate("cache-misses"), "", 3),
-        column("hardware, per second", "bmiss", _rate("branch-misses"), "", 4),
-        column("per second", "cs", _rate("context-switches"), "", 1),
+        column("hardware, per second", "IPC", "ipc", _metric, "", 1),
+        column("hardware, per second", "Minst", "mips", _metric, "", 2),
+        column("hardware, per second", "cmiss", "cache-misses", _rate, "", 3),
+        column("hardware, per second", "bmiss", "branch-misses", _rate, "", 4),
+        column("per second", "cs", "context-switches", _rate, "", 1),
     ]
     if kind == MACHINE:
-        found.append(column("per second", "in", _rate("proc.interrupts"), "", 2))
+        found.append(column("per second", "in", "proc.interrupts", _rate, "", 2))
     found += [
-        column("per second", "migr", _rate("cpu-migrations"), "", 5),
-        column("per second", "fault", _rate("page-faults"), "", 2),
-        column("per second", "major", _rate("major-faults"), "", 6),
+        column("per second", "migr", "cpu-migrations", _rate, "", 5),
+        column("per second", "fault", "page-faults", _rate, "", 2),
+        column("per second", "major", "major-faults", _rate, "", 6),
     ]
     if kind == MACHINE:
         found += [
-            column("disk B/s", "read", _rate("io:::disk_read_bytes"), "bytes", 3),
-            column("disk B/s", "write", _rate("io:::disk_write_bytes"), "bytes", 3),
-            column("net B/s", "in", _rate("network:::rx_bytes"), "bytes", 4),
-            column("net B/s", "out", _rate("network:::tx_bytes"), "bytes", 4),
-            column("memory", "free", _present("proc.available_memory"), "bytes", 7),
+            column("disk B/s", "read", "io:::disk_read_bytes", _rate, "bytes", 3),
+            column("disk B/s", "write", "io:::disk_write_bytes", _rate, "bytes", 3),
+            column("net B/s", "in", "network:::rx_bytes", _rate, "bytes", 4),
+            column("net B/s", "out", "network:::tx_bytes", _rate, "bytes", 4),
+            column("memory", "free", "proc.available_memory", _present, "bytes", 7),
         ]
     return found
 
@@ -219,7 +226,7 @@ def _of_event(name: str, infos: Mapping[str, EventInfo], rank: int) -> Column:
     elif unit:
         lines.append(unit)
     cell = _present(name) if gauge else _rate(name)
-    return Column(tuple(lines), cell, "bytes" if unit == "bytes" else "", rank, name)
+    return Column(tuple(lines), cell, "bytes" if unit == "bytes" else "", rank, name, of=name)
 
 
 def _of_metric(metric: MetricValue, rank: int) -> Column:
@@ -228,7 +235,8 @@ def _of_metric(metric: MetricValue, rank: int) -> Column:
     unit = metric.unit if len(metric.unit) <= 8 else ""
     lines += [unit] if unit else []
     kind = "bytes" if metric.unit in ("bytes", "bytes/s") else ""
-    return Column(tuple(lines), _metric(metric.name), kind, rank, metric.name, is_metric=True)
+    name = metric.name
+    return Column(tuple(lines), _metric(name), kind, rank, name, is_metric=True, of=name)
 
 
 def fitting(found: Sequence[Column], room: int) -> tuple[list[Column], list[Column]]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from gnomon.counters.component import Event, EventInfo
 from gnomon.counters.perf import PerfSpec
 from gnomon.counters.pmu import online_cpus
+from gnomon.counters.spots import threads
 from gnomon.hpm.capture import raise_nofile
 from gnomon.hpm.measurement import raw_clock_ns
 from gnomon.hpm.schedule import Schedule
@@ -76,7 +77,8 @@ class Monitor:
         natives = sum(
             len(event.spec.terms) for event in chosen.on_cpus if isinstance(event.spec, PerfSpec)
         )
-        places = len(online_cpus()) * max(len(watched.cgroups), 1) + 64 * len(watched.pids)
+        places = len(online_cpus()) * max(len(watched.cgroups), 1)
+        places += sum(len(threads(pid)) for pid in watched.pids)
         raise_nofile((natives + 1) * places + 256)
         try:
             for name in watched.cgroups:

@@ -10,6 +10,7 @@ from gnomon.hpm.stat.choice import Choice
 from gnomon.hpm.stat.columns import Column, columns, fitting, shown
 from gnomon.hpm.stat.rows import MACHINE, PROCESS, Row, Sample
 from gnomon.layout import filled, shortened
+from gnomon.model.value import How
 from gnomon.units import duration, printable
 
 _SHORT_NS = 1_000_000_000
@@ -40,6 +41,7 @@ class Table:
         self._columns: list[Column] = []
         self._kept: list[Column] = []
         self._extremes: dict[tuple[tuple[str, str], str], tuple[float, float]] = {}
+        self._said: set[tuple[How, str]] = set()
         self._names = 0
         self._whose = ""
         self.left_out: tuple[str, ...] = ()
@@ -72,9 +74,10 @@ class Table:
             moment += f".{int(sample.time % 1 * 1000):03d}"
         for row in sample.rows:
             lines.append(self._line(moment, row, sample.span_ns, note=True))
-        for note in sample.notes:
+        notes = [*self._hows(sample.rows), *sample.notes]
+        for note in notes:
             lines += filled(f"# {note}", width, "", "#   ")
-        self._since_heading += len(sample.rows) + len(sample.notes)
+        self._since_heading += len(sample.rows) + len(notes)
         return "".join(f"{line}\n" for line in lines)
 
     def summary(self, sample: Sample, intervals: int, width: int) -> str:
@@ -97,6 +100,20 @@ class Table:
                     lines.append(self._joined(word, row, cells))
         return "".join(f"{line}\n" for line in lines)
 
+    def _hows(self, rows: Sequence[Row]) -> list[str]:
+        """Return what is to be said of columns that are not counted exactly, once of each."""
+        found: dict[How, list[str]] = {}
+        for row in rows:
+            hows: dict[str, How] = {value.event: value.how for value in row.values}
+            if any(column.is_metric for column in self._kept):
+                hows.update((metric.name, metric.how) for metric in row.metrics)
+            for column in self._kept:
+                how = hows.get(column.of, How.COUNTED)
+                if how is not How.COUNTED and (how, column.of) not in self._said:
+                    self._said.add((how, column.of))
+                    found.setdefault(how, []).append(column.label)
+        return [f"{how.value}: {', '.join(names)}" for how, names in found.items()]
+
     # --- the shape ---------------------------------------------------------------------------
 
     def _choose(self, rows: Sequence[Row]) -> None:
@@ -115,7 +132,7 @@ class Table:
         self._names = names if self._whose else 0
         room = width - self._front - (self._names + 1 if self._whose else 0)
         self._kept, left = fitting(self._columns, room)
-        self.left_out = tuple(column.name or " ".join(filter(None, column.head)) for column in left)
+        self.left_out = tuple(column.label for column in left)
         self._since_heading = -1
 
     def _heading(self) -> list[str]:
