@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 from hpm_programs import PACKAGE
 from hpm_programs import run as run_in
-from mpi import BOTH, Mpi, build, launch
+from mpi import BOTH, MPICH, Mpi, build, launch
 
 SOURCE = Path(__file__).parents[1] / "native" / "tree_ranks.c"
 FLAGS = (
@@ -152,6 +152,60 @@ def test_a_directory_that_cannot_be_used(
     said = f"the directory {nowhere}/hpm-"
     assert done.out.count(said) == 4
     assert done.out.count("cannot be made: No such file or directory; set HPM_AGGREGATE_DIR") == 4
+
+
+def nodes(mpi: Mpi, folder: Path) -> dict[str, str]:
+    """Return the variables by which a launcher takes this machine for two nodes."""
+    hosts = folder / "hosts"
+    if mpi is MPICH:
+        hosts.write_text("localhost:2\n127.0.0.1:2\n")
+        return {"HYDRA_LAUNCHER": "fork", "HYDRA_HOST_FILE": str(hosts)}
+    hosts.write_text("one slots=2\ntwo slots=2\n")
+    agent = folder / "agent"
+    agent.write_text('#!/bin/sh\nshift\nexec sh -c "$*"\n')
+    agent.chmod(0o755)
+    # The two would use the same names for memory that they share.
+    return {
+        "OMPI_MCA_plm_rsh_agent": str(agent),
+        "OMPI_MCA_orte_default_hostfile": str(hosts),
+        "OMPI_MCA_btl": "tcp,self",
+    }
+
+
+@pytest.mark.parametrize("way", ["files", "mpi", "finalized"])
+@BY_MPI
+def test_two_nodes_that_share_the_working_directory(
+    mpi: Mpi, way: str, programs: Programs, tmp_path: Path
+) -> None:
+    program = programs.serial if way == "files" else programs.parallel[mpi]
+    actions = ["after"] if way == "finalized" else []
+    work = tmp_path / "work"
+    work.mkdir()
+    done = launch(mpi, 4, program, *actions, folder=work, variables=nodes(mpi, tmp_path))
+    assert done.out.count(" of 4: 10 10") == 4, done.said
+    assert list(work.iterdir()) == []
+
+
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_two_nodes_that_share_nothing(is_shared: bool, programs: Programs, tmp_path: Path) -> None:
+    """Each reports for itself, and says what would help; with that, they are one."""
+    here, there, shared = tmp_path / "here", tmp_path / "there", tmp_path / "shared"
+    for folder in (here, there, shared):
+        folder.mkdir()
+    variables = nodes(MPICH, tmp_path) | {"HPM_AGGREGATE_TIMEOUT": "2"}
+    if is_shared:
+        variables["HPM_AGGREGATE_DIR"] = str(shared)
+    program = str(programs.serial)
+    done = launch(MPICH, 2, "-wdir", here, program, ":", "-n", "2", "-wdir", there, program,
+                  folder=tmp_path, variables=variables)  # fmt: skip
+    if is_shared:
+        assert done.out.count(" of 4: 10 10") == 4, done.said
+    else:
+        why = "did not start within 2 s, or is on a node that does not share HPM_AGGREGATE_DIR"
+        assert done.out.count(f" of 4: 3 3 | 2-3 {why}") == 2, done.said
+        assert done.out.count(f" of 4: 7 7 | 0-1 {why}") == 2, done.said
+        assert done.out.count(" root ") == 2
+    assert [list(folder.iterdir()) for folder in (here, there, shared)] == [[], [], []]
 
 
 @BY_MPI
