@@ -22,6 +22,7 @@ from watching import (
     lines,
     of_machine,
     of_row,
+    the_rest,
     until,
     watched,
     watching,
@@ -269,8 +270,8 @@ def test_the_last_process_ends_it(programs: Programs) -> None:
         before = first_line(ours)
         go(goes)
         goes.communicate()
-        out, _ = ours.communicate(timeout=60)
-    assert ours.returncode == 0
+        status, out, _ = the_rest(ours)
+    assert status == 0
     assert "(ended)" in before + out
     assert "--- " in out  # the summary
 
