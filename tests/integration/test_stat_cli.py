@@ -216,6 +216,8 @@ def test_without_rights_proc_is_left(paranoid: Callable[[int], None]) -> None:  
     line = lines(done.stdout)[0]
     assert of_machine(line)["proc.context_switches"] >= 0
     assert "context-switches" in {one["event"] for one in line["unavailable"]}
+    text = run(*WITHOUT_RIGHTS, GNOMON, "stat", "0.1", "1").stderr
+    assert "gnomon: not counted: context-switches, cpu-migrations, " in text
     asked = run(*WITHOUT_RIGHTS, GNOMON, "stat", "-e", "page-faults", "0.1", "1")
     assert asked.returncode == 1
     assert "kernel.perf_event_paranoid is 2" in asked.stderr
