@@ -148,6 +148,7 @@ def _replayed(folder: Path, rows: list[Row], limits: list[str]) -> None:
     if process.returncode:
         raise SystemExit(f"ranks: gnomon repair -a average: status {process.returncode}")
     rows.append(Row(f"gnomon repair -a average, {_FILES} files", "", 1e3 * seconds))
+    rows.append(Row("  of which time on a CPU", "", 1e3 * (usage.ru_utime + usage.ru_stime)))
     limits.append(f"gnomon repair, {_FILES} files: {usage.ru_maxrss / 1024:.0f} MiB at most")
 
 

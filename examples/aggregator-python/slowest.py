@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from math import isfinite
 
-from gnomon.hpm.ranks import Item, Ranks, Spread
+from gnomon.hpm.ranks import EventInfo, Item, Ranks, Spread
 
 WALLCLOCK = 0
 
 # What travels: the longest wall time with its task, and for each event its least and its greatest
 # value with their tasks, and how many tasks have one. Lists and texts are what JSON has.
-Place = list[float]
-Range = tuple[Place, Place, int]
-Partial = tuple[Place, dict[str, Range]]
+Extreme = list[float]
+Range = tuple[Extreme, Extreme, int]
+Partial = tuple[Extreme, dict[str, Range]]
 
 
 def distributor(environment: MutableMapping[str, str], task: int, tasks: int) -> None:
@@ -34,7 +34,7 @@ def aggregator(items: list[Item], ranks: Ranks) -> list[Item] | None:
     own = [item for item in items if not item.is_rusage]
     seconds = max(item.times[WALLCLOCK] for item in own)
     ranges: dict[str, Range] = {
-        event.name: ([event.value, ranks.task], [event.value, ranks.task], 1)
+        place(item, event): ([event.value, ranks.task], [event.value, ranks.task], 1)
         for item in own
         for event in item.data
         if isfinite(event.value)
@@ -53,10 +53,15 @@ def aggregator(items: list[Item], ranks: Ranks) -> list[Item] | None:
         item._replace(
             description="\n".join(words),
             xml_descr="; ".join(words),
-            data=tuple(event._replace(spread=spread.get(event.name)) for event in item.data),
+            data=tuple(e._replace(spread=spread.get(place(item, e))) for e in item.data),
         )
         for item in own
     ]
+
+
+def place(item: Item, event: EventInfo) -> str:
+    """Return a name for a value that is the same on every task: section, group, event."""
+    return f"{item.label} {item.group} {event.name}"
 
 
 def merged(one: Partial, other: Partial) -> Partial:
@@ -68,6 +73,6 @@ def merged(one: Partial, other: Partial) -> Partial:
     return greater(one[0], other[0]), ranges
 
 
-def greater(one: Place, other: Place) -> Place:
+def greater(one: Extreme, other: Extreme) -> Extreme:
     """Return the greater value with its task."""
-    return max(one, other, key=lambda place: (place[0], -place[1]))
+    return max(one, other, key=lambda extreme: (extreme[0], -extreme[1]))

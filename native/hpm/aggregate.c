@@ -14,10 +14,12 @@
 #include "engine.h"
 #include "gnomon/hpm_agg.h"
 #include "guard.h"
+#include "numbers.h"
 #include "script.h"
 
 /* For an aggregator; what waits for other tasks of the job has that much from then on. */
 #define TIMEOUT_USUAL_S 60
+#define TIMEOUT_MOST_S 86400
 #define EXTRA_S 2
 
 /* Those of a program that is linked with a plug-in go before HPM_AGGREGATE (3.13.2). */
@@ -48,7 +50,21 @@ static struct {
 
 static double timeout_s(void)
 {
-	return (double)hpm_number("HPM_AGGREGATE_TIMEOUT", 1, 86400, TIMEOUT_USUAL_S) + EXTRA_S;
+	static double seconds;
+	const char *asked = getenv("HPM_AGGREGATE_TIMEOUT");
+
+	if (seconds > 0)
+		return seconds;
+	if (!asked || !*asked) {
+		seconds = TIMEOUT_USUAL_S;
+	} else if (hpm_real(asked, &seconds) || !(seconds > 0 && seconds <= TIMEOUT_MOST_S)) {
+		hpm_warn("HPM_AGGREGATE_TIMEOUT=%.60s is not heeded; set it to seconds above 0, at "
+			 "most %d",
+			 asked, TIMEOUT_MOST_S);
+		seconds = TIMEOUT_USUAL_S;
+	}
+	seconds += EXTRA_S;
+	return seconds;
 }
 
 /* --- finding it ------------------------------------------------------------------------------- */

@@ -42,7 +42,7 @@ int hpm_conclude_exit(void)
 {
 	struct report *report = atomic_exchange(&pending, NULL);
 
-	if (!report || !hpm_guard_is_here())
+	if (!report || !hpm_guard_leave())
 		return -1;
 	hpm_error(NULL, HPM_BAD_PLUGIN,
 		  "the aggregator failed: it called exit; what was measured is written as it is");

@@ -151,7 +151,11 @@ int hpm_guard(void (*work)(void *context), void *context, double seconds, int be
 	return ended;
 }
 
-int hpm_guard_is_here(void)
+int hpm_guard_leave(void)
 {
-	return guard.tid == gettid();
+	const int is_here = guard.tid == gettid();
+
+	if (is_here)
+		guard.tid = 0;
+	return is_here;
 }

@@ -10,7 +10,8 @@
  */
 int hpm_guard(void (*work)(void *context), void *context, double seconds, int beat_fd);
 
-/* Whether this thread is in the middle of such a call. */
-int hpm_guard_is_here(void);
+/* Returns whether this thread is in the middle of such a call; if it is, the call is not guarded
+ * any more and will not come back: the program exits. */
+int hpm_guard_leave(void);
 
 #endif

@@ -258,7 +258,7 @@ static int run(const struct hpm_script *script, const char *task, int answers_as
 	else if (error)
 		snprintf(why, size, "its answer cannot be read: %s", strerror(error));
 	else if (WIFSIGNALED(status))
-		snprintf(why, size, "it was killed by SIG%s", sigabbrev_np(WTERMSIG(status)));
+		snprintf(why, size, "it was killed by signal %d", WTERMSIG(status));
 	else if (WIFEXITED(status) && WEXITSTATUS(status))
 		snprintf(why, size, "it says why above");
 	else

@@ -3,6 +3,9 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The same number in both interfaces. */
@@ -34,6 +37,7 @@ typedef int request_function(void *request);
 typedef void any_function(void);
 
 static struct {
+	void *library; /* RTLD_DEFAULT, or one that only its user sees */
 	int is_openmpi;
 	void *world; /* Open MPI's */
 	void *byte;
@@ -48,11 +52,50 @@ static any_function *find(const char *name)
 	void *found;
 
 	strncat(hidden, name, sizeof(hidden) - 2);
-	found = dlsym(RTLD_DEFAULT, hidden);
+	found = dlsym(mpi.library, hidden);
 	if (!found)
-		found = dlsym(RTLD_DEFAULT, name);
+		found = dlsym(mpi.library, name);
 	memcpy(&function, &found, sizeof(function));
 	return function;
+}
+
+#define LIBRARIES_MAX 8
+
+struct libraries {
+	int n;
+	char path[LIBRARIES_MAX][PATH_MAX];
+};
+
+static int add_library(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct libraries *libraries = context;
+	const char *slash = strrchr(info->dlpi_name, '/');
+
+	(void)size;
+	if (!strncmp(slash ? slash + 1 : info->dlpi_name, "libmpi", 6))
+		snprintf(libraries->path[libraries->n++], PATH_MAX, "%s", info->dlpi_name);
+	return libraries->n == LIBRARIES_MAX;
+}
+
+/* An interpreter's MPI is a library of an extension, which RTLD_DEFAULT does not reach. */
+static void find_library(void)
+{
+	static struct libraries libraries;
+	void *library;
+
+	mpi.library = RTLD_DEFAULT;
+	if (find("MPI_Initialized"))
+		return;
+	libraries.n = 0;
+	dl_iterate_phdr(add_library, &libraries);
+	for (int i = 0; i < libraries.n; i++) {
+		/* What is loaded stays so, as it is not closed. */
+		library = dlopen(libraries.path[i], RTLD_NOW | RTLD_NOLOAD);
+		mpi.library = library ? library : RTLD_DEFAULT;
+		if (find("MPI_Initialized"))
+			return;
+	}
+	mpi.library = RTLD_DEFAULT;
 }
 
 static int asks(const char *name, int *answer)
@@ -81,8 +124,8 @@ static int knows_interface(void)
 	char text[VERSION_SIZE] = "";
 	int length;
 
-	mpi.world = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world");
-	mpi.byte = dlsym(RTLD_DEFAULT, "ompi_mpi_byte");
+	mpi.world = dlsym(mpi.library, "ompi_mpi_comm_world");
+	mpi.byte = dlsym(mpi.library, "ompi_mpi_byte");
 	mpi.is_openmpi = mpi.world && mpi.byte;
 	if (mpi.is_openmpi)
 		return 1;
@@ -102,6 +145,7 @@ static int ask_world(any_function *function, int *number)
 
 int hpm_mpi_find(int *task, int *tasks)
 {
+	find_library();
 	if (!is_up() || !knows_interface())
 		return ENOTSUP;
 	mpi.rank = find("MPI_Comm_rank");

@@ -19,6 +19,7 @@
 #define LOOK_EVERY (50 * NS_PER_MS)
 
 /* Tasks have come; what they still do is merging. */
+#define DRAIN_WAIT (20 * NS_PER_MS)
 #define DROP_WAIT (1000 * (int64_t)NS_PER_MS)
 #define SLACK (10000 * (int64_t)NS_PER_MS)
 
@@ -261,9 +262,10 @@ static void drain(hpm_tree *tree)
 	int first, n = children(tree, &first);
 
 	for (int i = 0; i < n; i++)
-		if (!receive_bytes(tree, &bytes, &size, first + i, TAG_HERE, 0, NULL))
+		if (!receive_bytes(tree, &bytes, &size, first + i, TAG_HERE, DRAIN_WAIT, NULL))
 			free(bytes);
-	if (tree->task && !receive_bytes(tree, &bytes, &size, parent(tree), TAG_GO, 0, NULL))
+	if (tree->task &&
+	    !receive_bytes(tree, &bytes, &size, parent(tree), TAG_GO, DRAIN_WAIT, NULL))
 		free(bytes);
 }
 
@@ -373,8 +375,9 @@ static int share(hpm_tree *tree, struct hpm_load *load)
 
 static void close_mpi(hpm_tree *tree)
 {
+	/* All have come, though perhaps not all to this directory. */
 	if (tree->job)
-		hpm_job_leave(tree->job, tree->gaps.n > 0);
+		hpm_job_leave(tree->job, 1);
 	free(tree->state);
 }
 

@@ -2,7 +2,8 @@
  * nothing. */
 #include <stdio.h>
 
-#include "job.h"
+/* This folder has a job.h, too. */
+#include "../plugins/job.h"
 
 int main(void)
 {

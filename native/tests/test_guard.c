@@ -13,7 +13,6 @@ static int calls;
 static void come_back(void *context)
 {
 	calls += *(int *)context;
-	CHECK(hpm_guard_is_here());
 }
 
 static void fall(void *context)
@@ -60,7 +59,7 @@ static void test_endings(void)
 			CHECK_EQ(hpm_guard(fall, (void *)&fatal[i], 10, -1), fatal[i]);
 		CHECK_EQ(hpm_guard(stop, NULL, 10, -1), SIGABRT);
 		CHECK_EQ(hpm_guard(hang, NULL, 0.05, -1), -ETIMEDOUT);
-		CHECK(!hpm_guard_is_here());
+		CHECK(!hpm_guard_leave());
 	}
 	CHECK_EQ(calls, 3);
 	/* The program's own handlers and mask are as they were. */
@@ -75,13 +74,35 @@ static void test_endings(void)
 /* A file that is touched while the call goes on: it waits for others, and has that much longer. */
 static void wait_long(void *context)
 {
-	const struct timespec pause_for = {0, 20000000};
+	const struct timespec pause_for = {0, 50000000};
 	int fd = *(int *)context;
 
-	for (int i = 0; i < 30; i++) {
+	for (int i = 0; i < 45; i++) {
 		CHECK_EQ(pwrite(fd, "x", 1, 0), 1);
 		nanosleep(&pause_for, NULL);
 	}
+}
+
+/* What exits is not guarded any more: it ends as anybody does. */
+static void leave(void *context)
+{
+	(void)context;
+	CHECK(hpm_guard_leave());
+	CHECK(!hpm_guard_leave());
+	raise(SIGABRT);
+}
+
+static void test_exit(void)
+{
+	int status;
+	pid_t child = fork();
+
+	if (!child) {
+		hpm_guard(leave, NULL, 10, -1);
+		_exit(0);
+	}
+	CHECK(waitpid(child, &status, 0) == child);
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
 }
 
 static void test_beats(void)
@@ -91,8 +112,8 @@ static void test_beats(void)
 
 	CHECK(file);
 	fd = fileno(file);
-	CHECK_EQ(hpm_guard(wait_long, &fd, 0.25, fd), 0);
-	CHECK_EQ(hpm_guard(wait_long, &fd, 0.25, -1), -ETIMEDOUT);
+	CHECK_EQ(hpm_guard(wait_long, &fd, 1, fd), 0);
+	CHECK_EQ(hpm_guard(wait_long, &fd, 1, -1), -ETIMEDOUT);
 	fclose(file);
 }
 
@@ -165,6 +186,7 @@ static void test_lies(void)
 int main(void)
 {
 	RUN(test_endings);
+	RUN(test_exit);
 	RUN(test_beats);
 	RUN(test_copies);
 	RUN(test_lies);

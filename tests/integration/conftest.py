@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from commands import SAME_LAYOUT, perf_program, run
 from mpi_reports import Known
+from ranks_program import Programs as RanksPrograms
 
 from gnomon.counters.emulation.valgrind import Valgrind
 
@@ -92,3 +93,9 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 def known(tmp_path_factory: pytest.TempPathFactory) -> Known:
     """Return the programs of known work for jobs of several tasks."""
     return Known(tmp_path_factory.mktemp("known"))
+
+
+@pytest.fixture(scope="session")
+def ranks_programs(tmp_path_factory: pytest.TempPathFactory) -> RanksPrograms:
+    """Return a program with sections for each MPI."""
+    return RanksPrograms(tmp_path_factory.mktemp("ranks"))

@@ -60,13 +60,14 @@ def counted(
     ranks: int = 4,
     language: str = "c",
     options: tuple[str, ...] = ("-e", EVENTS),
+    unique: bool = True,
     status: int | None = 0,
     variables: Mapping[str, str] | None = None,
 ) -> Job:
     """Return a job under `hpmcount -a plugin`, which leaves r*.csv and r*.hpm in the folder."""
     words, needed = known.command(mpi, language, marked=False)
     given = {"HPM_CSV_OUTPUT": "1", "HPM_ASC_OUTPUT": "1"} | PATIENCE | needed
-    command = [HPMCOUNT, "-n", "-u", "-o", "r", "-a", plugin, *options, *words]
+    command = [HPMCOUNT, "-n", *["-u"] * unique, "-o", "r", "-a", plugin, *options, *words]
     return launch(
         mpi, ranks, *command, folder=folder, status=status, variables=given | dict(variables or {})
     )
@@ -80,6 +81,7 @@ def marked(
     *,
     ranks: int = 4,
     language: str = "c",
+    unique: bool = True,
     status: int | None = 0,
     variables: Mapping[str, str] | None = None,
 ) -> Job:
@@ -89,7 +91,7 @@ def marked(
         "HPM_CSV_OUTPUT": "1",
         "HPM_ASC_OUTPUT": "1",
         "HPM_OUTPUT_NAME": "r",
-        "HPM_UNIQUE_FILE_NAME": "1",
+        "HPM_UNIQUE_FILE_NAME": "yes" if unique else "no",
         "HPM_AGGREGATE": plugin,
         "GNOMON_EVENTS": EVENTS,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,6 +18,8 @@ EVENTS = ("-e", "task-clock,page-faults")
 TASK = "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}"
 LAUNCHER = {OPEN_MPI: ("--oversubscribe",), MPICH: ()}
 both = pytest.mark.parametrize("mpi", BOTH, ids=str)
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "aggregator-python" / "slowest.py"
 
 # A section is complete, another is not, when the task is killed.
 KILLED = """
@@ -96,6 +99,11 @@ def test_raw_files_of_killed_tasks_come_to_one_report(tmp_path: Path) -> None:
     said = " ".join(done.stdout.split())
     assert "note: tasks 0,1,3: the program ended without hpmTerminate" in said
     assert "half was active at the end" in said
+    # The same by a plug-in in Python: task 3 has worked most.
+    done = run(GNOMON, "repair", "-a", str(EXAMPLE), *files, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"the slowest of 4 tasks: task \d\n  task 2 left no file that", done.stdout)
+    assert re.search(r"getppid +\d 000 +1 000 \(0\) +4 000 \(3\)", done.stdout)
     # Files stay, and reports have the names that are asked for.
     done = run(GNOMON, "repair", "-a", "statistics", "-o", "all", *files, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "all.hpm\n")

@@ -71,6 +71,21 @@ def test_a_plugin_that_goes_wrong_on_one_task(
     assert job.err.count("HPM ERROR - ") == 1, job.said
 
 
+@ways
+def test_a_plugin_that_goes_wrong_leaves_a_file_of_each_task(
+    job_of: object, bad_plugin: Path, known: Known, tmp_path: Path
+) -> None:
+    assert callable(job_of)
+    variables = {"BAD": "fail", "HPM_UNIQUE_FILE_NAME": "no"}
+    status = 0 if job_of is counted else None
+    job = job_of(known, OPEN_MPI, tmp_path, str(bad_plugin), status=status, unique=False,
+                 variables=variables)  # fmt: skip
+    label = "" if job_of is counted else "work"
+    assert own_values(tmp_path, label) == ALL, job.said
+    names = {f"r{task}.{kind}" for task in ("", "_1", "_2", "_3") for kind in ("csv", "hpm")}
+    assert {file.name for file in tmp_path.glob("r*")} >= names
+
+
 def test_hpmcount_survives_a_plugin_that_exits(
     bad_plugin: Path, known: Known, tmp_path: Path
 ) -> None:

@@ -176,3 +176,15 @@ def test_both_mpis_give_the_same_report(way: str, known: Known, tmp_path: Path) 
         rows.append(reported(mpi, known, folder, way, "histogram"))
     same = ("value", "minimum", "maximum", "minimum_task", "maximum_task", "bins", "tasks")
     assert [rows[0][name] for name in same] == [rows[1][name] for name in same]
+
+
+@both
+@pytest.mark.parametrize("language", ["c", "fortran", "python"])
+def test_sections_need_no_directory_while_mpi_is_up(
+    mpi: Mpi, language: str, known: Known, tmp_path: Path
+) -> None:
+    # Python's MPI is loaded where dlsym(3) does not look by itself.
+    nowhere = {"HPM_AGGREGATE_DIR": str(tmp_path / "nowhere")}
+    row = reported(mpi, known, tmp_path, "sections", "average", language=language,
+                   variables=nowhere)  # fmt: skip
+    assert (float(row["value"]), row["tasks"]) == (MEAN, "0-3")

@@ -159,6 +159,11 @@ def test_programs_are_compiled_and_linked(
         run("cc", "hello.c", "-o", "hello", *given.split(), folder=tmp_path)
         run("./hello", folder=tmp_path, LD_LIBRARY_PATH=str(lib))
     assert "section 1" in (tmp_path / "hello.hpm").read_text()
+    # The plug-ins that came with it lie beside the library, wherever that is.
+    program = "build/shared" if way == "cmake" else "./hello"
+    plugin = lib / "gnomon" / "plugins" / "average.so" if way == "static" else "average"
+    run(program, folder=tmp_path, LD_LIBRARY_PATH=str(lib), HPM_AGGREGATE=str(plugin))
+    assert "average over 1 task: 0" in (tmp_path / "hello.hpm").read_text()
 
 
 def test_a_cpp_program_links(tmp_path: Path) -> None:
@@ -181,6 +186,8 @@ def test_gnomon_config_compiles_and_links(tmp_path: Path) -> None:
     )
     run("cc", "sets.c", "-o", "sets", *words.stdout.split(), folder=tmp_path)
     run("./sets", folder=tmp_path)
+    refused = run(GNOMON, "config", "--fortran", "hpm_plugin", folder=tmp_path, status=2)
+    assert "hpm_plugin has no Fortran module" in refused.stderr
     refused = run(GNOMON, "config", "hpm", folder=tmp_path, status=2)
     assert "nothing is asked for; give --cflags" in refused.stderr
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -123,3 +124,13 @@ def test_no_sections_at_all_is_an_output_too(tmp_path: Path) -> None:
     )
     assert run(program, folder=tmp_path).stderr == ""
     assert {"none.hpm", "none.viz"} <= {file.name for file in tmp_path.iterdir()}
+
+
+def test_programs_under_hpmcount_have_histories_of_their_own(tmp_path: Path) -> None:
+    said: list[str] = []
+    for program in ("true", "true", "false"):
+        hpmcount = Path(sys.executable).parent / "hpmcount"
+        done = run(hpmcount, "-e", "page-faults", "-a", "history", program, folder=tmp_path,
+                   status=int(program == "false"))  # fmt: skip
+        said += re.findall(r"and over (\d+) run", done.stdout + done.stderr)
+    assert said == ["1", "2", "1"]

@@ -28,6 +28,9 @@ HPM_PLUGIN int distributor(void);
  * is written. in: num_in items, to be left as they are. out: num_out items, allocated here by
  * malloc(3); what they point to may be in's. HPM frees nothing of it. is_print_task: set to 0 if
  * this task writes nothing.
+ *
+ * One that fails, crashes, hangs (HPM_AGGREGATE_TIMEOUT) or gives what cannot be is reported, and
+ * every task writes what it measured.
  */
 HPM_PLUGIN int aggregator(int num_in, hpm_event_vector in, int *num_out, hpm_event_vector *out,
 			  int *is_print_task);

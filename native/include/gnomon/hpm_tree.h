@@ -32,7 +32,10 @@ typedef struct {
 	size_t size;
 } hpm_blob;
 
-/* Puts `other` into `into`. 0, or an errno: then `other` and the tasks in it are left out. */
+/*
+ * Puts `other` into `into`. 0, or an errno: then `into` is as it was, and the tasks in `other` are
+ * left out.
+ */
 typedef int hpm_merge(hpm_blob *into, const hpm_blob *other, void *context);
 
 /* Tasks first to last, and why they are no part of the totals, or what else is to be said. */

@@ -2,7 +2,7 @@
  * The mean over tasks, and then over this run and earlier ones of the same program that counted the
  * same on as many tasks.
  *
- * HPM_HISTORY_FILE (hpm_history.hpmitems) keeps sums, so that it stays as small after the
+ * HPM_HISTORY_FILE (hpm_history.hpmhist) keeps sums, so that it stays as small after the
  * thousandth run as after the first. It is locked while it is read and written, and replaced as a
  * whole.
  */
@@ -64,7 +64,7 @@ static int open_file(struct file *file)
 
 	file->fd = -1;
 	if (snprintf(file->path, sizeof(file->path) - 32, "%s",
-		     asked && *asked ? asked : "hpm_history.hpmitems") >= PATH_MAX - 32)
+		     asked && *asked ? asked : "hpm_history.hpmhist") >= PATH_MAX - 32)
 		return ENAMETOOLONG;
 	for (;;) {
 		int error;

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,10 +18,8 @@ from typing import TypeVar
 from gnomon.errors import FormatError, GnomonError
 from gnomon.hpm.job import job
 from gnomon.hpm.ranks.codec import decoded, encoded
-from gnomon.hpm.ranks.items import EventInfo, Item
+from gnomon.hpm.ranks.items import EventInfo, Item, RankFile
 from gnomon.hpm.ranks.plugin import folder
-from gnomon.hpm.ranks.ranks import Ranks
-from gnomon.hpm.report import signal_name
 
 _CHANGES_FD = 3
 
@@ -37,10 +36,13 @@ def main(words: list[str]) -> int:
     answer = os.dup(1)
     os.dup2(2, 1)
     try:
-        if len(words) != 2 or words[0] not in ("distribute", "aggregate"):
-            raise _PluginError("usage: host distribute|aggregate PLUGIN")
+        is_replay = words[:1] == ["replay"] and len(words) > 2
+        if not is_replay and (len(words) != 2 or words[0] not in ("distribute", "aggregate")):
+            raise _PluginError("usage: host distribute|aggregate PLUGIN, or replay PLUGIN FILE...")
         module = _module(words[1])
-        if words[0] == "distribute":
+        if is_replay:
+            _write(answer, _replay(module, words[2:]))
+        elif words[0] == "distribute":
             _distribute(module)
         else:
             _write(answer, _aggregate(module, sys.stdin.buffer.read()))
@@ -99,10 +101,12 @@ def _aggregate(module: ModuleType, content: bytes) -> bytes:
         file, _ = decoded(content, "the items", 0)
     except FormatError as error:
         raise _PluginError(str(error)) from None
+    from gnomon.hpm.ranks.ranks import Ranks
+
     ranks = Ranks(folder())
     if file.signal:
         # What it counted is no part of the totals.
-        os.environ["HPM_JOB_OUTCOME"] = f"killed by {signal_name(file.signal)}"
+        os.environ["HPM_JOB_OUTCOME"] = f"killed by {_signal_name(file.signal)}"
     elif file.exit_status > 0:
         os.environ["HPM_JOB_OUTCOME"] = f"status {file.exit_status}"
     ranks.be_patient()
@@ -112,10 +116,47 @@ def _aggregate(module: ModuleType, content: bytes) -> bytes:
         ranks.close()
     if made is None:
         return b"\0" + encoded(file._replace(items=()))
+    return b"\1" + _encoded(file, made)
+
+
+def _replay(module: ModuleType, paths: list[str]) -> bytes:
+    """Return the items of each task that prints."""
+    from gnomon.hpm.ranks.replay import replayed
+
+    files: dict[int, RankFile] = {}
+    for path in paths:
+        try:
+            file, _ = decoded(Path(path).read_bytes(), path)
+        except OSError as error:
+            raise _PluginError(f"{path}: cannot be read: {error.strerror}") from None
+        except FormatError as error:
+            raise _PluginError(str(error)) from None
+        if file.task in files:
+            raise _PluginError(f"{path}: is of task {file.task}, and so is another file")
+        files[file.task] = file
+    parts = []
+    for file, made, raised in replayed(list(files.values()), module.aggregator):
+        if raised is not None:
+            raise _PluginError(
+                f"the aggregator failed on task {file.task}: {type(raised).__name__}: {raised}"
+            )
+        if made is not None:
+            parts.append(_encoded(file, made))
+    return b"".join(parts)
+
+
+def _encoded(file: RankFile, made: object) -> bytes:
     try:
-        return b"\1" + encoded(file._replace(items=_checked(made)))
+        return encoded(file._replace(items=_checked(made)))
     except (ValueError, TypeError, AttributeError) as error:
         raise _PluginError(f"the aggregator lied: {error}") from None
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _called(call: Callable[[], T], what: str) -> T:

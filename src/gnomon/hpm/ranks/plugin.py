@@ -93,9 +93,7 @@ class Aggregated(NamedTuple):
 
 def folder() -> Path:
     """Return where the libraries and helpers are."""
-    import gnomon
-
-    return Path(gnomon.__path__[0]) / "lib"
+    return Path(__file__).parents[2] / "lib"
 
 
 def find(name: str, environment: Mapping[str, str], source: str) -> tuple[Plugin, Changes]:
@@ -113,7 +111,7 @@ def find(name: str, environment: Mapping[str, str], source: str) -> tuple[Plugin
     """
     if name.endswith(".py") or _MODULE.fullmatch(name):
         if name.endswith(".py") and not Path(name).is_file():
-            raise _missing(name, source, f"{name}: cannot open it: No such file or directory")
+            raise _missing(name, source, f"{name}: cannot open file: No such file or directory")
         plugin = Plugin(name, str(Path(name).absolute()) if name.endswith(".py") else name, True)
         return plugin, _distributed(plugin, environment, source)
     plugin = Plugin(name, name, False)
@@ -222,7 +220,8 @@ def _missing(name: str, source: str, said: str) -> GuideError:
     lines = said.strip().removeprefix(_PREFIX).splitlines()
     if not lines or _NOT_FOUND not in lines[0]:
         lines = [f"{_NOT_FOUND} at dlopen():", *lines]
-    guide = _PREFIX + "\n".join(lines)
+    # As the guide breaks it.
+    guide = _PREFIX + "\n".join(lines).replace(": No such file", ":\nNo such file")
     if Path(name).is_file():
         return GuideError(guide, f"{source}{name}: it cannot be used as a plug-in: see above")
     return GuideError(

@@ -78,6 +78,8 @@ def _headline(file: RankFile, options: Options, style: Style) -> str:
         size = f"{file.size} tasks" if file.size else f"files of {over} tasks"
         whose = size if over else f"task {file.task} of {file.size}"
         return style.bold(f"{options.tool}: {what}") + f"  [{whose}]"
+    if file.task >= 0 and not file.size:
+        return style.bold(f"{options.tool}: {what}") + f"  [task {file.task}]"
     ending = f"killed by {signal_name(file.signal)}" if file.signal else f"exit {file.exit_status}"
     known = file.signal or file.exit_status >= 0
     return style.bold(f"{options.tool}: {what}") + (f"  [{ending}]" if known else "")
