@@ -12,6 +12,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 import duckdb
 
@@ -44,6 +45,7 @@ _TABLES = {
 def _generate(path: Path, ranks: int, threads: int, regions: int, metrics: int) -> None:
     path.mkdir()
     with duckdb.connect() as connection:
+        connection.execute("SET enable_progress_bar = false")
         for table, query in _TABLES.items():
             filled = query.format(
                 locations=ranks * threads, threads=threads, regions=regions, metrics=metrics,
@@ -59,9 +61,23 @@ def _generate(path: Path, ranks: int, threads: int, regions: int, metrics: int) 
     (path / "run.json").write_text(json.dumps(head))
 
 
-def _report(run: Path, *words: str, rounds: int) -> tuple[float, float]:
-    """Return the median of the seconds that a report takes, and the most memory, in MB."""
-    seconds, memory = [], 0.0
+class _Cost(NamedTuple):
+    """Medians of the seconds that a report takes, and of its CPU time; the most memory, in MB."""
+
+    seconds: float
+    cpu_seconds: float
+    memory: float
+
+    def rows(self, name: str) -> list[Row]:
+        """Return the rows of a table in milliseconds."""
+        return [
+            Row(name, "", 1e3 * self.seconds),
+            Row("  its CPU time", "", 1e3 * self.cpu_seconds),
+        ]
+
+
+def _report(run: Path, *words: str, rounds: int) -> _Cost:
+    seconds, cpu, memory = [], [], 0.0
     for _ in range(rounds):
         begin = time.perf_counter()
         child = subprocess.Popen([_GNOMON, "report", run, *words], stdout=subprocess.DEVNULL)
@@ -70,14 +86,15 @@ def _report(run: Path, *words: str, rounds: int) -> tuple[float, float]:
         child.returncode = status
         if status:
             raise RuntimeError(f"gnomon report {' '.join(words)}: status {status}")
+        cpu.append(used.ru_utime + used.ru_stime)
         memory = max(memory, used.ru_maxrss / 1e3)
-    return median(seconds), memory
+    return _Cost(median(seconds), median(cpu), memory)
 
 
 def run(rounds: int) -> Table:
     """Return how long reports of large runs take, and the memory of the largest."""
     rows = []
-    slowest = largest = 0.0
+    shown = slowest = largest = 0.0
     with tempfile.TemporaryDirectory() as folder:
         summary = Path(folder) / "threads.gnomon"
         ranks = Path(folder) / "ranks.gnomon"
@@ -86,20 +103,24 @@ def run(rounds: int) -> Table:
             apart.submit(_generate, summary, 1, 64, 1000, 20).result()
             apart.submit(_generate, ranks, 8192, 1, 100, 20).result()
         few = max(rounds // 4, 1)
-        shown, _ = _report(summary, "profile", rounds=rounds)
-        rows.append(Row("1,000 regions x 64 threads x 20 metrics: by region", "", 1e3 * shown))
-        whole, _ = _report(summary, "profile", "--by", "metric", rounds=rounds)
-        rows.append(Row("the same: by metric", "", 1e3 * whole))
+        of_threads = "1,000 regions x 64 threads x 20 metrics"
+        for by in ("region", "metric"):
+            cost = _report(summary, "profile", "--by", by, rounds=rounds)
+            rows += cost.rows(f"{of_threads}: by {by}")
+            shown = max(shown, cost.seconds)
         for by in ("region", "rank", "metric"):
-            taken, memory = _report(ranks, "profile", "--by", by, rounds=few)
-            slowest, largest = max(slowest, taken), max(largest, memory)
-            rows.append(Row(f"8,192 ranks x 100 regions x 20 metrics: by {by}", "", 1e3 * taken))
+            cost = _report(ranks, "profile", "--by", by, rounds=few)
+            rows += cost.rows(f"8,192 ranks x 100 regions x 20 metrics: by {by}")
+            slowest, largest = max(slowest, cost.seconds), max(largest, cost.memory)
+        cost = _report(ranks, "profile", "--json", rounds=few)
+        rows += cost.rows("the same: by region, all metrics, JSON")
+        slowest, largest = max(slowest, cost.seconds), max(largest, cost.memory)
     return Table(
         "reports of large runs",
         "ms",
         rows,
         [
-            verdict("1,000 regions x 64 threads x 20 metrics", max(shown, whole), 1.0, "s"),
+            verdict(of_threads, shown, 1.0, "s"),
             verdict("8,192 ranks, the slowest", slowest, 10.0, "s"),
             verdict("8,192 ranks, most memory", largest / 1e3, 2.0, "GB"),
         ],
