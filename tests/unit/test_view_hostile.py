@@ -38,9 +38,8 @@ def look_at_everything(opened: Opened) -> None:
         for number in numbers:
             for which in STATISTICS:
                 assert len(opened.values(by, number, -1, which).inclusive) == tree.n
-            rows = opened.rows(number)
             for node in (0, tree.n - 1):
-                found = spread.of_node(opened.data, tree, opened.metric(number), rows, node, -1)
+                found = opened.spread(by, number, node)
                 spread.summary(opened.data, found.location, found.inclusive)
         details.node(opened, by, tree.n - 1, -1)
     for name in sheet.TABLES:
