@@ -52,9 +52,13 @@ def look_at_everything(opened: Opened) -> None:
         answers.source(opened, {"file": file})
 
 
-def opened_or_refused(path: Path) -> bool:
-    """Look at all of a run and return True, or False where it is refused by its name."""
+def opened_or_refused(path: Path, beside: Path | None = None) -> bool:
+    """Look at all of a run and return True, or False where it is refused by its name.
+
+    A run that is open beside it does not notice: damaged files can bring down a whole DuckDB.
+    """
     session = Session()
+    others = session.open([str(beside)] if beside else [])
     try:
         (opened,) = session.open([str(path)])
         look_at_everything(opened)
@@ -62,6 +66,8 @@ def opened_or_refused(path: Path) -> bool:
         assert path.name in str(refused)  # noqa: PT017
         return False
     finally:
+        for other in others:
+            assert other.values("region", 0).inclusive[0] > 0
         session.end()
     return True
 
@@ -94,7 +100,7 @@ def test_damaged_bytes_are_refused_or_shown(
         else:
             data[at:at] = chance.randbytes(chance.randint(1, 32))
     file.write_bytes(data)
-    opened_or_refused(path)
+    opened_or_refused(path, beside=whole[0])
 
 
 # What a table may claim: numbers and texts that make no sense, columns of other types, none at all.

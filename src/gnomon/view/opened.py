@@ -110,10 +110,10 @@ class Opened:
     def _known(self) -> dict[int, Known]:
         # Roots are few: what is on none of them is below the whole program.
         found = self.data.tables.arrays(
-            "SELECT metric, BOOL_OR(path NOT IN (SELECT path FROM {s}.paths WHERE parent = -1)) "
-            "AS below, BOOL_OR(location NOT IN (SELECT location FROM {s}.locations "
+            "SELECT metric, BOOL_OR(path NOT IN (SELECT path FROM paths WHERE parent = -1)) "
+            "AS below, BOOL_OR(location NOT IN (SELECT location FROM locations "
             "WHERE parent = -1 OR kind = 'run' OR kind = 'command')) AS inside "
-            "FROM {s}.profile WHERE inclusive IS NOT NULL AND metric IS NOT NULL "
+            "FROM profile WHERE isfinite(inclusive) AND metric IS NOT NULL "
             "AND path IS NOT NULL AND location IS NOT NULL GROUP BY metric"
         )
         places = dict(
