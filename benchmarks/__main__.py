@@ -18,6 +18,7 @@ from benchmarks import (
     sections,
     sets,
     startup,
+    store,
     throughput,
     view,
 )
@@ -33,6 +34,7 @@ BENCHMARKS = {
     "clocks": ("reading the clock", clocks.run),
     "emulated": ("CPU time of emulated counting, beside Valgrind", emulated.run),
     "compare": ("slow-downs found and false alarms in measured noise", compare.run),
+    "store": ("reports of large runs: time, and the memory they take", store.run),
     "view": ("opening runs in gnomon view, and what a click waits for", view.run),
     "throughput": ("programs that fork and call the kernel a lot, while counted", throughput.run),
 }

@@ -231,7 +231,7 @@ def examine(run: Path, seed: int, per_seed: int) -> list[str]:
         shutil.copytree(run, "bad.gnomon")
         for _ in range(rng.choice((1, 1, 2))):
             # After a first mutation the second may find nothing to do.
-            with suppress(OSError, ValueError, IndexError, duckdb.Error):
+            with suppress(OSError, ValueError, TypeError, IndexError, RecursionError, duckdb.Error):
                 rng.choice(MUTATIONS)(rng, Path("bad.gnomon"))
         for at in range(per_seed):
             command = COMMANDS[(seed * per_seed + at) % len(COMMANDS)]

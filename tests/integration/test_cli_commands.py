@@ -245,10 +245,13 @@ def test_completion(shell: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ("c", {"count", "components", "completion", "clockres", "config", "cost"}),
+        ("c", {"count", "compare", "components", "completion", "clockres", "config", "cost"}),
         ("hardware t", {"topology", "tlbs"}),
         ("components n", {"network"}),
         ("cost m", {"multiplexed"}),
+        ("runs re", {"rebuild"}),
+        ("report first pro", {"profile"}),
+        ("export --to o", {"openmetrics"}),
     ],
 )
 def test_completion_completes(tmp_path: Path, words: str, expected: set[str]) -> None:

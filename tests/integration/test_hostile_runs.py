@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 PROGRAM = Path(hostile_runs.__file__)
 SEEDS, AT_ONCE, COMMANDS = 1000, 10, 2
+BATCHES = 25 if settings.get_current_profile_name() == "fuzz" else 4
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +46,8 @@ def test_some_mutations_crash_nothing(measured: dict[str, Path], of: str) -> Non
 
 
 @given(batch=st.integers(0, SEEDS // AT_ONCE - 1), of=st.sampled_from(["threads", "lines"]))
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=BATCHES, deadline=None)
 def test_any_mutation_crashes_nothing(measured: dict[str, Path], batch: int, of: str) -> None:
-    """Of a thousand seeds, and with `make fuzz` more of them in each round."""
+    """Of a thousand seeds of each run, and with `make fuzz` 250 of them in each round."""
     first = 1000 + batch * AT_ONCE
     assert examined(measured[of], first, first + AT_ONCE, COMMANDS) == ""

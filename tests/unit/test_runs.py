@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import io
 import json
 import os
@@ -195,6 +197,20 @@ def test_concurrent_writers_lose_nothing(folder: Path) -> None:
     assert set(tags(folder)["first"]) == expected
     exported = json.loads((folder / index.EXPORT).read_text())["runs"]
     assert set(exported[0]["tags"]) == expected
+
+
+def test_a_folder_that_cannot_be_locked_gets_a_file_that_can(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As NFS does it, which is not to be had here."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    assert index.tag(folder / "first.gnomon", ["main"]) == ("main",)
+    assert tags(folder) == {"first": ("main",)}
+    assert (folder / ".gnomon-runs.lock").exists()
 
 
 def test_deletion_asks_or_wants_yes(

@@ -50,6 +50,7 @@ def text(
         lines += _unjudged(one.whole, width)
         if per:
             lines += ["", *_places(one, per, width, top)]
+        lines += [""] if one.notes else []
         for note in one.notes:
             lines += filled(f"note: {printable(note)}", width, "", "      ")
         lines.append("")
@@ -168,6 +169,7 @@ def _places(one: Comparison, per: str, width: int, top: int) -> list[str]:
         of_metric = [row for row in one.places if row.metric == metric]
         rows = [row for row in of_metric if row.unjudged or row.before != row.after]
         shown = rows[:top] if top else rows
+        lines += [""] if lines else []
         if not rows:
             lines.append(f"{printable(metric)}: no {per} differs")
             continue

@@ -26,6 +26,7 @@ FILE = ".gnomon-runs.sqlite"
 EXPORT = ".gnomon-runs.json"
 SCHEMA_VERSION = 1
 _MAGIC = "gnomon/runs"
+_LOCK = ".gnomon-runs.lock"
 _APPLICATION = 0x676E6D6E  # "gnmn", SQLite's application_id
 _EXPORT_LIMIT_BYTES = 64 << 20
 _NOTE_LIMIT = 4096
@@ -200,14 +201,20 @@ Notes = dict[tuple[str, float], str]
 
 @contextmanager
 def _locked(where: Path) -> Iterator[None]:
-    folder = os.open(where, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    lock = os.open(where, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        except OSError:
+            # NFS locks only what was opened for writing, and a folder cannot be.
+            os.close(lock)
+            lock = os.open(where / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            fcntl.lockf(lock, fcntl.LOCK_EX)
         yield
     except OSError as error:
         raise RunDirectoryError(f"{where}: the index cannot be kept: {error.strerror}") from None
     finally:
-        os.close(folder)
+        os.close(lock)
 
 
 @contextmanager

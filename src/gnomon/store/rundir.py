@@ -83,7 +83,7 @@ class Run:
             # A pipe or a device would be waited for, or read without end.
             if not self._file(schema).is_file():
                 raise RunDirectoryError(f"{self._file(schema)}: the table is missing{_REMEDY}")
-        connection = duckdb.connect(":memory:")
+        connection = _connected()
         try:
             if threads:
                 connection.execute(f"SET threads = {threads}")
@@ -201,10 +201,19 @@ def write(
     return path
 
 
-def _write_tables(folder: Path, tables: Sequence[Table]) -> None:
+def _connected() -> DuckDBPyConnection:
     import duckdb
 
     connection = duckdb.connect(":memory:")
+    # A bar on stdout where Python is taken for interactive, as children of multiprocessing are.
+    connection.execute("SET enable_progress_bar = false")
+    return connection
+
+
+def _write_tables(folder: Path, tables: Sequence[Table]) -> None:
+    import duckdb
+
+    connection = _connected()
     try:
         for table in tables:
             schema = table.schema

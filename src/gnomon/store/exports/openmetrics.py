@@ -48,7 +48,7 @@ _UNITS = {
 }
 # promtool takes these for units that are not spelt out, wherever they stand.
 _ABBREVIATED = frozenset(
-    ["s", "ms", "us", "ns", "sec", "b", "kb", "mb", "gb", "tb", "pb", "m", "h", "d"]
+    ("s", "ms", "us", "ns", "sec", "b", "kb", "mb", "gb", "tb", "pb", "m", "h", "d")
 )
 _RESERVED_ENDS = ("_total", "_count", "_sum", "_bucket", "_created", "_info")
 _TYPES = ("counter", "gauge", "histogram", "summary", "untyped", "info", "stateset")
