@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnomon.errors import GnomonError, RunDirectoryError
@@ -143,6 +143,7 @@ def test_entities_do_not_grow(tmp_path: Path) -> None:
         read(tmp_path, text)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**32))
 def test_damage_of_any_kind_is_refused_or_read(
     tmp_path_factory: pytest.TempPathFactory, seed: int

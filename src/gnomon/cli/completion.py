@@ -28,8 +28,10 @@ def _complete(whole: argparse.ArgumentParser, words: Mapping[str, Sequence[str]]
     import shtab
 
     for action in _actions(whole):
-        if action.metavar == "FILE":
+        if action.metavar in ("FILE", "RUN|FILE.viz"):
             action.complete = shtab.FILE  # type: ignore[attr-defined]
+        elif action.metavar == "DIR":
+            action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
         elif isinstance(action.metavar, str) and action.metavar in words:
             action.complete = {  # type: ignore[attr-defined]
                 "bash": _function(action.metavar),

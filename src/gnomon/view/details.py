@@ -11,14 +11,10 @@ from gnomon.view import readings, values
 from gnomon.view.columns import Flags, Floats, Longs
 from gnomon.view.dataset import Metric
 from gnomon.view.opened import Opened
+from gnomon.view.spread import plain
 from gnomon.view.tree import Tree, is_place
 
 _REGIONS_LIMIT = 200
-
-
-def plain(value: float) -> float | None:
-    """Return a number for JSON, None for what is none."""
-    return float(value) if np.isfinite(value) else None
 
 
 def node(opened: Opened, by: str, number: int, location: int) -> dict[str, Any]:

@@ -95,8 +95,10 @@ def _placed(data: Dataset, found: Arrays) -> Readings:
     rows = Readings(
         found["repetition"], location, path, found["inclusive"], found["exclusive"], found["calls"]
     )
-    # A row of no location or path, or without a value, says nothing.
-    return rows.chosen((location >= 0) & (path >= 0) & ~np.isnan(rows.inclusive))
+    # A row of no location or path, or without a finite value, says nothing.
+    chosen = rows.chosen((location >= 0) & (path >= 0) & np.isfinite(rows.inclusive))
+    finite = np.where(np.isfinite(chosen.exclusive), chosen.exclusive, np.nan)
+    return chosen._replace(exclusive=finite)
 
 
 def within(data: Dataset, location: int) -> Flags:

@@ -12,8 +12,8 @@ import numpy as np
 
 from gnomon.errors import UsageError
 from gnomon.view.columns import Cells, Longs, Texts
-from gnomon.view.details import plain
 from gnomon.view.opened import Opened
+from gnomon.view.spread import plain
 from gnomon.view.tree import Tree
 
 TABLES = {
@@ -238,7 +238,9 @@ def _metrics(opened: Opened, wanted: Wanted) -> Sheet:
 
 def _values(opened: Opened, wanted: Wanted) -> Sheet:
     """Return every recorded value of the metrics that are wanted: the first one, if not said."""
-    metrics = wanted.metrics or (opened.first_metric(),)
+    metrics = wanted.metrics or ((opened.first_metric(),) if opened.data.metrics else ())
+    if not metrics:
+        return Sheet((), (), _texts([]), np.zeros(0, dtype=np.int32))
     parts = [opened.rows(number) for number in metrics]
     data = opened.data
     path = np.concatenate([part.path for part in parts])
