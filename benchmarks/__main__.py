@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 from benchmarks import (
+    browser,
     clocks,
     compare,
     emulated,
@@ -36,6 +37,7 @@ BENCHMARKS = {
     "compare": ("slow-downs found and false alarms in measured noise", compare.run),
     "store": ("reports of large runs: time, and the memory they take", store.run),
     "view": ("opening runs in gnomon view, and what a click waits for", view.run),
+    "browser": ("clicks and keys on 100,000 nodes, in Chromium", browser.run),
     "throughput": ("programs that fork and call the kernel a lot, while counted", throughput.run),
 }
 

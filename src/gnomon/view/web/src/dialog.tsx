@@ -13,9 +13,14 @@ interface Props {
 export function Dialog(props: Props) {
   const box = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => {
+    const dialog = box.current!;
     const before = document.activeElement as HTMLElement | null;
-    box.current?.showModal();
-    return () => before?.focus({ preventScroll: true });
+    dialog.showModal();
+    return () => {
+      // Nothing outside can have the focus before it is closed.
+      dialog.close();
+      before?.focus({ preventScroll: true });
+    };
   }, []);
   return (
     <dialog

@@ -42,12 +42,27 @@ export function TreeView(sight: Sight) {
   const values = useValues(run.id, wanted);
   const against = useAgainst(tree.value, shown, by, baseline?.id ?? "");
 
-  // While others are on their way, what is there stays, but never beside another tree's rows.
   const fits =
     tree.value !== null &&
     values.value !== null &&
     values.value.length === shown.length &&
     values.value.every((one, at) => one.n === tree.value!.n && one.metric === shown[at]!.metric.metric);
+  // While others are on their way, what is there stays, but never beside another tree's rows.
+  const last = useRef<{ tree: Tree; columns: ColumnValues[] } | null>(null);
+  if (fits) {
+    last.current = {
+      tree: tree.value!,
+      columns: shown.map((one, at) => ({
+        ...one,
+        unit: values.value![at]!.unit,
+        how: values.value![at]!.how,
+        values: values.value![at]![one.part],
+        total: tree.value!.total(values.value![at]!.inclusive),
+        before: against?.[at] ?? null,
+      })),
+    };
+  }
+  const now = last.current?.tree === tree.value ? last.current : null;
   const error = tree.error || values.error;
   return (
     <div class="tree-view">
@@ -55,23 +70,16 @@ export function TreeView(sight: Sight) {
         name="tree"
         start={0.56}
         first={
-          fits ? (
+          now && !error ? (
             <TreePane
               key={`${run.id} ${by}`}
               {...sight}
-              tree={tree.value!}
+              tree={now.tree}
               by={by}
               shown={shown}
               statistic={statistic}
               location={location}
-              columns={shown.map((one, at) => ({
-                ...one,
-                unit: values.value![at]!.unit,
-                how: values.value![at]!.how,
-                values: values.value![at]![one.part],
-                total: tree.value!.total(values.value![at]!.inclusive),
-                before: against?.[at] ?? null,
-              }))}
+              columns={now.columns}
             />
           ) : (
             <p class={error ? "trouble" : "waiting"}>{error || "reading the tree"}</p>
@@ -130,14 +138,14 @@ interface PaneProps extends Sight {
 }
 
 function TreePane(props: PaneProps) {
-  const { run, tree, by, shown, columns } = props;
+  const { run, tree, by, columns } = props;
   const { asked } = usePlace();
   const [turn, setTurn] = useState(0);
   const [details, setDetails] = useState(-1);
   const rowsHandle = useRef<RowsHandle>(null);
   const box = useRef<HTMLInputElement>(null);
 
-  const sortKey = asked["sort"] ?? keyOf(shown[0]!);
+  const sortKey = asked["sort"] ?? keyOf(columns[0]!);
   const sortColumn = columns.find((column) => keyOf(column) === sortKey);
   const descending = asked["order"] ? asked["order"] === "down" : sortColumn !== undefined || sortKey === "calls";
   const main = sortColumn ?? columns[0]!;
@@ -185,6 +193,8 @@ function TreePane(props: PaneProps) {
     }
     redraw();
     rowsHandle.current?.focus();
+    const idle = requestIdleCallback(() => tree.prepare());
+    return () => cancelIdleCallback(idle);
   }, [tree]);
 
   useEffect(() => {
