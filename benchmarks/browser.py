@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING
 
 from benchmarks import large_run
 from benchmarks.table import Row, Table, verdict
@@ -38,11 +38,18 @@ new Promise((done) => {
   look();
 })
 """
-_Act = Callable[[Any], object]
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+_Act = Callable[["Page"], object]
 
 
 def _key(*keys: str) -> _Act:
-    return lambda page: [page.keyboard.press(key) for key in keys]
+    def act(page: Page) -> None:
+        for key in keys:
+            page.keyboard.press(key)
+
+    return act
 
 
 def _click(what: str) -> _Act:
@@ -50,7 +57,7 @@ def _click(what: str) -> _Act:
 
 
 def _typed(text: str) -> _Act:
-    def act(page: Any) -> None:
+    def act(page: Page) -> None:
         page.keyboard.press("/")
         page.keyboard.type(text, delay=80)
 

@@ -48,7 +48,10 @@ def write(path: Path) -> None:
 
     def of_all(path: int, children: list[tuple[int, int]]) -> tuple[int, int]:
         own = (int(chance.expovariate(1e-6)), int(chance.expovariate(1e-5)))
-        inclusive = (own[0] + sum(one[0] for one in children), own[1] + sum(one[1] for one in children))
+        inclusive = (
+            own[0] + sum(one[0] for one in children),
+            own[1] + sum(one[1] for one in children),
+        )
         value(path, 0, inclusive, own)
         return inclusive
 
@@ -60,9 +63,19 @@ def write(path: Path) -> None:
         at_phase = node(root, f"phase {phase}", f"src/phase{phase}.c", 10)
         functions = []
         for function in range(FUNCTIONS):
-            at = node(at_phase, f"compute_{phase}_{function}", f"src/phase{phase}.c", 20 + 100 * function)
+            at = node(
+                at_phase, f"compute_{phase}_{function}", f"src/phase{phase}.c", 20 + 100 * function
+            )
             steps = [
-                of_all(node(at, f"step {step} of {function}", f"src/phase{phase}.c", 21 + 100 * function + step), [])
+                of_all(
+                    node(
+                        at,
+                        f"step {step} of {function}",
+                        f"src/phase{phase}.c",
+                        21 + 100 * function + step,
+                    ),
+                    [],
+                )
                 for step in range(STEPS)
             ]
             functions.append(of_all(at, steps))
@@ -79,7 +92,10 @@ def write(path: Path) -> None:
                 host=f"node{rank // 8}", rank=rank, pid=1000 + rank, tid=2000 + 100 * rank + thread,
                 name="app",
             )  # fmt: skip
-            spent = (int(1e9 * (1 + rank / 400) * chance.uniform(0.97, 1.03)), int(1e9 + 1e6 * rank))
+            spent = (
+                int(1e9 * (1 + rank / 400) * chance.uniform(0.97, 1.03)),
+                int(1e9 + 1e6 * rank),
+            )
             value(root, here, spent, spent)
     head = {
         "command": ["./app"], "hosts": [{"name": f"node{at}"} for at in range(RANKS // 8)],

@@ -90,7 +90,7 @@ bring() {
 	done
 }
 
-# The machine's package sources, certificates and pip configuration; nothing else.
+# The machine's package sources, certificates and the configuration of pip and npm; nothing else.
 prepare() {
 	sources >"$base/etc/apt/sources.list"
 	bring /etc/apt/apt.conf.d /etc/apt/auth.conf /etc/apt/auth.conf.d /etc/resolv.conf /etc/hosts
@@ -98,7 +98,8 @@ prepare() {
 	chroot "$base" update-ca-certificates >/dev/null 2>&1
 	bring /etc/ssl/certs/ca-certificates.crt
 	bring /etc/pip.conf /etc/xdg/pip/pip.conf
-	for path in .config/pip .pip; do
+	bring /etc/npmrc /usr/etc/npmrc
+	for path in .config/pip .pip .npmrc; do
 		if [ -e "$HOME/$path" ]; then
 			mkdir -p "$base/root/$(dirname "$path")"
 			cp -rL "$HOME/$path" "$base/root/$path"
@@ -127,7 +128,7 @@ clone() {
 
 # The environment variables that say where packages come from and whom to trust.
 trusted() {
-	env -0 | grep -zE '^(PIP_[A-Z_]+|SSL_CERT_(FILE|DIR)|(REQUESTS|CURL)_CA_BUNDLE|(https?|no|all)_proxy|(HTTPS?|NO|ALL)_PROXY)=' || true
+	env -0 | grep -zE '^(PIP_[A-Z_]+|(npm_config|NPM_CONFIG)_[A-Za-z_]+|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|(REQUESTS|CURL)_CA_BUNDLE|(https?|no|all)_proxy|(HTTPS?|NO|ALL)_PROXY)=' || true
 }
 
 megabytes() {

@@ -11,13 +11,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pages import Opened, Served
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Response, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    ConsoleMessage,
+    Page,
+    Request,
+    Response,
+    ViewportSize,
+    sync_playwright,
+)
+
+from browser.pages import GNOMON, Opened, Served
 
 PROGRAMS = Path(__file__).parent / "programs"
 EXAMPLES = Path(__file__).parents[2] / "examples"
-GNOMON = str(Path(sys.executable).with_name("gnomon"))
-SIZE = {"width": 1280, "height": 800}
+SIZE = ViewportSize(width=1280, height=800)
 
 
 def ran(command: list[str], folder: Path, **environment: str) -> None:

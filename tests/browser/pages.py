@@ -5,10 +5,23 @@ from __future__ import annotations
 import re
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import Protocol, Self
 
 from playwright.sync_api import Locator, Page
+
+GNOMON = str(Path(sys.executable).with_name("gnomon"))
+
+
+# What is there when a view can be used.
+READY = {
+    "tree": ".tree-row.is-selected",
+    "table": ".table-row .value",
+    "metrics": ".summary",
+    "compare": ".compare-view",
+    "run": ".run-page",
+}
 
 
 class Served(Protocol):
@@ -59,14 +72,16 @@ def visit(page: Page, served: Served, place: str = "", run: str = "") -> None:
     page.wait_for_selector(".run-title .menu-button")
     if run:
         choose_run(page, run)
-    if place in ("", "#/tree"):
-        page.wait_for_selector(".tree-row.is-selected")
+    view = re.sub(r"^#/|\?.*", "", place) or "tree"
+    page.wait_for_selector(READY[view])
 
 
 def choose_run(page: Page, name: str) -> None:
     """Choose a run in the bar."""
     page.click(".run-title .menu-button")
-    page.locator(".run-title .item", has=page.locator("b", has_text=re.compile(f"^{name}$"))).click()
+    page.locator(
+        ".run-title .item", has=page.locator("b", has_text=re.compile(f"^{name}$"))
+    ).click()
     page.wait_for_function("name => document.title.startsWith(name)", arg=name)
 
 

@@ -1,4 +1,4 @@
-"""A tree of 100,000 nodes and 1,536 threads: nothing is left out and nothing is slow to be there."""
+"""A tree of 100,000 nodes, 1,536 threads and a table as long: all of it is there."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import GNOMON
-from pages import Opened, Served, names, selected, text, values_of, visit
 from playwright.sync_api import Page, expect
 
 from benchmarks import large_run
+from browser.pages import GNOMON, Opened, Served, names, selected, text, values_of, visit
 from gnomon.store import rundir
 from gnomon.units import number, quantity
 

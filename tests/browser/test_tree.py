@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-from pages import Served, choose_run, names, row_of, selected, text, values_of, visit
 from playwright.sync_api import Page, expect
 
+from browser.pages import Served, choose_run, names, row_of, selected, text, values_of, visit
 from gnomon.store import rundir
 from gnomon.units import quantity
 
@@ -257,4 +257,6 @@ def test_against_another_run_every_column_says_how_much_it_changed(
                   .replace("r.name, r.file, r.line", "r.name, '', 0"))[0][3]
     )  # fmt: skip
     before = function(served.folder, "product_of_")
-    assert float(change.inner_text().strip(" %+")) == pytest.approx(100 * (after / before - 1), abs=0.06)
+    assert float(change.inner_text().strip(" %+")) == pytest.approx(
+        100 * (after / before - 1), abs=0.06
+    )

@@ -10,10 +10,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import GNOMON
-from pages import Served, choose_run, row_of, text, visit
 from playwright.sync_api import Browser, Page, expect
 
+from browser.pages import GNOMON, Served, choose_run, row_of, text, visit
 from gnomon.store import rundir
 from gnomon.units import quantity
 
@@ -165,11 +164,15 @@ def test_the_comparison_is_what_gnomon_compare_says(page: Page, served: Served) 
             page.get_by_role("button", name="by function").click()
             expect(page.locator(".compare-head > span").first).to_have_text("function")
         command = [GNOMON, "compare", "lines", "slower", "--json", *(["--per", per] if per else [])]
-        said = subprocess.run(command, cwd=served.folder, capture_output=True, text=True, check=True)
+        said = subprocess.run(
+            command, cwd=served.folder, capture_output=True, text=True, check=True
+        )
         found = json.loads(said.stdout)["comparisons"][0]["places" if per else "metrics"]
         first = next(row for row in found if row["change"] is not None)
         row = page.locator(".compare-row").first
-        assert text(row.locator(".cell").nth(1)).startswith(quantity(first["before"], first["unit"]))
+        assert text(row.locator(".cell").nth(1)).startswith(
+            quantity(first["before"], first["unit"])
+        )
         assert text(row.locator(".cell").nth(2)).startswith(quantity(first["after"], first["unit"]))
         assert text(row).count(f"{abs(100 * first['change']):.1f}"[:3]) > 0
     page.get_by_role("button", name="Swap").click()
@@ -211,7 +214,8 @@ def test_runs_are_opened_from_inside(page: Page, served: Served, trouble: list[s
 def test_keys_lead_everywhere(page: Page, served: Served) -> None:
     visit(page, served)
     expect(page.locator(".tree-row").first).to_be_visible()
-    for letter, name in (("a", "table"), ("m", "metrics"), ("c", "compare"), ("r", "run"), ("t", "tree")):
+    views = {"a": "table", "m": "metrics", "c": "compare", "r": "run", "t": "tree"}
+    for letter, name in views.items():
         page.keyboard.press("g")
         page.keyboard.press(letter)
         assert f"#/{name}" in page.url

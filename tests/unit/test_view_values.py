@@ -109,7 +109,7 @@ def test_the_spread_is_a_row_for_each_rank_and_a_column_for_each_thread(tmp_path
     view = opened(ranks(tmp_path / "run"))
     tree = view.tree("region")
     (node,) = [at for at in range(tree.n) if tree.text(tree.name, at) == "halo"]
-    found = spread.of_node(view.data, tree, view.metric(0), view.rows(0), node, -1)
+    found = view.spread("region", 0, node)
     assert (found.rows, found.columns) == ("rank", "thread")
     assert found.row_names == ["rank 0 on node1", "rank 1 on node1", "rank 2 on node1"]
     cells = dict(zip(zip(found.row.tolist(), found.column.tolist(), strict=True),
@@ -126,6 +126,17 @@ def test_a_derived_metric_is_worked_out_anew_and_never_added_up(tmp_path: Path) 
     assert view.known()[2].recomputed
     assert named(view, "region", "section", 2) == pytest.approx({"solve": 0.1, "halo": 0.1})
     assert view.values("region", 2).inclusive[0] == 0.1
+
+
+def test_a_derived_metric_is_looked_at_place_by_place(tmp_path: Path) -> None:
+    """The formula is worked out at each thread, and the statistics are of what it came to."""
+    view = opened(ranks(tmp_path / "run"))
+    tree = view.tree("region")
+    (node,) = [at for at in range(tree.n) if tree.text(tree.name, at) == "halo"]
+    found = view.spread("region", 2, node)
+    assert found.inclusive.tolist() == pytest.approx([0.1] * 6)
+    for which in ("min", "median", "max"):
+        assert view.values("region", 2, -1, which).inclusive[node] == pytest.approx(0.1)
 
 
 def test_a_formula_that_does_not_give_what_the_run_says_is_not_used(tmp_path: Path) -> None:

@@ -275,9 +275,8 @@ class _Api:
 
     def spread(self, opened: Opened, asked: Asked) -> Response:
         metric = opened.metric(asking.integer(asked, "metric"))
-        tree = opened.tree(asked.get("by", "region"))
-        found = spread.of_node(
-            opened.data, tree, metric, opened.rows(metric.metric), asking.integer(asked, "node", 0),
+        found = opened.spread(
+            asked.get("by", "region"), metric.metric, asking.integer(asked, "node", 0),
             opened.location(asking.integer(asked, "location", -1)),
         )  # fmt: skip
         header = {

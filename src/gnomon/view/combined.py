@@ -14,7 +14,7 @@ import numpy as np
 from gnomon.errors import UsageError
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, REGIONS
 from gnomon.model.value import How
-from gnomon.view.database import Arrays, Database
+from gnomon.view.database import Arrays, Tables
 from gnomon.view.dataset import Dataset
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _HOWS = [how.value for how in How]
 
 
-def combine(database: Database, parts: Sequence[Opened]) -> tuple[Dataset, tuple[Part, ...]]:
+def combine(parts: Sequence[Opened]) -> tuple[Dataset, tuple[Part, ...]]:
     """Return the combination of runs, and which location is which run.
 
     Raises:
@@ -33,13 +33,16 @@ def combine(database: Database, parts: Sequence[Opened]) -> tuple[Dataset, tuple
     if any(part.parts for part in parts):
         raise UsageError("combine runs, not combinations: choose all of the runs at once")
     made = _Union(parts)
-    tables = database.of_statements(
-        [made.profile()], {f"map{at}_{name}": one for at, name, one in made.maps}
-    )
+    name = " and ".join(part.title for part in parts)
+    tables = Tables(name)
+    for at, part in enumerate(parts):
+        part.data.tables.lend_profile(tables, f"profile{at}")
+    for at, column, numbers in made.maps:
+        tables.keep(f"map{at}_{column}", numbers)
+    tables.execute(made.profile())
     for schema, rows in made.rows():
         columns: list[Any] = list(zip(*rows, strict=True)) or [()] * len(schema.columns)
-        database.insert(tables.schema, schema, columns)
-    name = " and ".join(part.title for part in parts)
+        tables.insert(schema, columns)
     return Dataset(name, made.head(), tables), made.parts()
 
 
@@ -116,7 +119,6 @@ class _Union:
         """
         parts = []
         for at, part in enumerate(self._parts):
-            source = f"{part.data.tables.schema}.profile"
             executions = part.data.repetitions
             values = "p.inclusive, p.exclusive, p.calls"
             if executions > 1:
@@ -124,15 +126,15 @@ class _Union:
             parts.append(
                 f"SELECT 0 AS repetition, l.new AS location, t.new AS path, m.new AS metric, "
                 f"{values}, CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), CAST(NULL AS BIGINT) "
-                f"FROM {source} p JOIN {{s}}.map{at}_location l ON p.location = l.old "
-                f"JOIN {{s}}.map{at}_path t ON p.path = t.old "
-                f"JOIN {{s}}.map{at}_metric m ON p.metric = m.old"
+                f"FROM profile{at} p JOIN map{at}_location l ON p.location = l.old "
+                f"JOIN map{at}_path t ON p.path = t.old "
+                f"JOIN map{at}_metric m ON p.metric = m.old"
             )
         columns = (
             "repetition, location, path, metric, inclusive, exclusive, calls, raw, enabled_ns, "
             "running_ns"
         )
-        return f"CREATE VIEW {{s}}.profile({columns}) AS " + " UNION ALL ".join(parts)
+        return f"CREATE VIEW profile({columns}) AS " + " UNION ALL ".join(parts)
 
     def head(self) -> dict[str, Any]:
         """Return what a combination has for a head: what all of its runs have in common."""

@@ -1,10 +1,12 @@
-"""Every open run's tables in one DuckDB, each run in a schema of its own.
+"""The tables of each open run in a DuckDB of its own, where they are asked with SQL.
 
 Tables of run directories are views on their Parquet files: nothing is read before it is asked for.
+A damaged file can bring down the database that reads it; the other runs have others.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import stat
 import threading
@@ -14,59 +16,159 @@ from typing import Any
 
 import duckdb
 import numpy as np
-import numpy.typing as npt
 
 from gnomon.errors import RunDirectoryError
-from gnomon.model.tables import SCHEMAS, Schema, Table
+from gnomon.model.tables import PROFILE, SCHEMAS, Schema, Table
 from gnomon.store.rundir import Run
+from gnomon.view.columns import Cells
 
-Arrays = dict[str, npt.NDArray[Any]]
+Arrays = dict[str, Cells]
 _TYPES = {"INTEGER": np.int32, "BIGINT": np.int64, "DOUBLE": np.float64, "VARCHAR": object}
+_THREADS_MOST = 8
+# Messages of DuckDB's may quote a damaged name that is no UTF-8.
+_FAILURES = (duckdb.Error, UnicodeDecodeError)
+_REMEDY = "restore it from a copy, or measure again"
 
 
 class Tables:
-    """The model's tables of one run, to be asked with SQL by their names."""
+    """The model's tables of one run; the methods may be called from any thread.
 
-    def __init__(self, database: Database, schema: str, run: Run | None = None) -> None:
-        self._database = database
-        self._run = run
-        self.schema = schema
+    Args:
+        name: what to call the run in errors.
+        threads: how many threads read them at once.
+    """
+
+    def __init__(self, name: str, threads: int = _THREADS_MOST) -> None:
+        # Nothing is fetched: extensions that a query might want stay where they are.
+        self._connection = duckdb.connect(
+            ":memory:",
+            config={
+                "autoinstall_known_extensions": False,
+                "autoload_known_extensions": False,
+                "threads": max(1, min(threads, len(os.sched_getaffinity(0)))),
+            },
+        )
+        self._connection.execute("SET enable_progress_bar = false")
+        self._lock = threading.Lock()
+        self._name = name
+        self._run: Run | None = None
+
+    @classmethod
+    def of_run(cls, run: Run) -> Tables:
+        """Return the tables of a run directory.
+
+        Raises:
+            RunDirectoryError: a table is missing, no file, or not of the model.
+        """
+        for schema in SCHEMAS:
+            check_regular(run.path / f"{schema.name}.parquet")
+        tables = cls(str(run.path))
+        tables._run = run
+        try:
+            for schema in SCHEMAS:
+                tables._connection.execute(f"CREATE VIEW {schema.name} AS {_read(run, schema)}")
+        except _FAILURES as error:
+            tables.close()
+            raise tables._refusal(error) from None
+        return tables
+
+    @classmethod
+    def of_tables(cls, name: str, filled: Iterable[Table]) -> Tables:
+        """Return tables that are in memory."""
+        tables = cls(name, threads=1)
+        for table in filled:
+            columns = list(zip(*table.rows, strict=True)) or [()] * len(table.schema.columns)
+            tables.insert(table.schema, columns)
+        return tables
 
     def arrays(self, sql: str, values: Sequence[Any] = ()) -> Arrays:
         """Return the columns of a query's result by name.
 
-        No column may have NULLs: queries say what to take instead. Tables are named `{s}.profile`
-        and so on, where `{s}` is replaced.
+        No column may have NULLs: queries say what to take instead.
 
         Raises:
             RunDirectoryError: a table is missing, damaged or not what the model has there.
         """
-        cursor = self._database.cursor()
         try:
-            found = cursor.execute(sql.replace("{s}", self.schema), values).fetchnumpy()
-        except duckdb.Error as error:
+            with self._cursor() as cursor:
+                found = cursor.execute(sql, values).fetchnumpy()
+        except _FAILURES as error:
             raise self._refusal(error) from None
-        finally:
-            cursor.close()
         return {name: np.ma.getdata(column) for name, column in found.items()}
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query's result; raises as `arrays`."""
-        cursor = self._database.cursor()
         try:
-            return cursor.execute(sql.replace("{s}", self.schema), values).fetchall()
-        except duckdb.Error as error:
+            with self._cursor() as cursor:
+                return cursor.execute(sql, values).fetchall()
+        except _FAILURES as error:
             raise self._refusal(error) from None
-        finally:
-            cursor.close()
+
+    def insert(self, table: Schema, columns: Sequence[Sequence[Any]]) -> None:
+        """Make a table of the model from its columns, None for what is not there."""
+        arrays: Arrays = {}
+        for column, cells in zip(table.columns, columns, strict=True):
+            kind = _TYPES[column.type]
+            none = "" if kind is object else 0
+            known = [none if cell is None else cell for cell in cells]
+            arrays[column.name] = np.array(known, dtype=kind)
+            arrays[f"{column.name}_none"] = np.array([cell is None for cell in cells], dtype=bool)
+        wanted = ", ".join(
+            f"CASE WHEN {c.name}_none THEN NULL ELSE CAST({c.name} AS {c.type}) END AS {c.name}"
+            for c in table.columns
+        )
+        self.keep(table.name, arrays, wanted)
+
+    def keep(self, name: str, columns: Mapping[str, Cells], wanted: str = "*") -> None:
+        """Make a table from arrays."""
+        with self._lock:
+            self._connection.register("arrived", dict(columns))
+            self._connection.execute(f"CREATE TABLE {name} AS SELECT {wanted} FROM arrived")
+            self._connection.unregister("arrived")
+
+    def execute(self, statement: str) -> None:
+        """Change what the tables are.
+
+        Raises:
+            RunDirectoryError: a table that it reads is missing, damaged or not of the model.
+        """
+        try:
+            with self._lock:
+                self._connection.execute(statement)
+        except _FAILURES as error:
+            raise self._refusal(error) from None
+
+    def lend_profile(self, to: Tables, name: str) -> None:
+        """Let other tables have this profile under a name: as a view on its file, or a copy."""
+        if self._run is not None:
+            to.execute(f"CREATE VIEW {name} AS {_read(self._run, PROFILE)}")
+            return
+        none = {"DOUBLE": "'nan'::DOUBLE", "INTEGER": "0", "BIGINT": "0"}
+        columns = ", ".join(
+            f"COALESCE({column.name}, {none[column.type]}) AS {column.name}"
+            for column in PROFILE.columns
+        )
+        known = self.arrays(f"SELECT {columns}, calls IS NULL AS no_calls FROM profile")
+        no_calls = known.pop("no_calls")
+        known["calls"] = np.where(no_calls, np.nan, known["calls"])
+        to.keep(name, known)
 
     def close(self) -> None:
         """Forget the tables."""
-        self._database.drop(self.schema)
+        with self._lock:
+            self._connection.close()
 
-    def _refusal(self, error: duckdb.Error) -> RunDirectoryError:
+    def _cursor(self) -> duckdb.DuckDBPyConnection:
+        with self._lock:
+            return self._connection.cursor()
+
+    def _refusal(self, error: Exception) -> RunDirectoryError:
+        """Return which table is at fault; what DuckDB says of it is for its own users."""
         if self._run is None:
-            return RunDirectoryError(f"its tables cannot be read: {str(error).splitlines()[0]}")
+            return RunDirectoryError(
+                f"{self._name}: its tables cannot be read ({str(error).splitlines()[0]}); "
+                "close it and open it again"
+            )
         try:
             for schema in SCHEMAS:
                 columns = ", ".join(f"bit_xor(hash({column.name}))" for column in schema.columns)
@@ -74,114 +176,8 @@ class Tables:
         except RunDirectoryError as found:
             return found
         return RunDirectoryError(
-            f"{self._run.path}: its tables do not hold what the model has there; "
-            "restore it from a copy, or measure again"
+            f"{self._run.path}: its tables do not hold what the model has there; {_REMEDY}"
         )
-
-
-class Database:
-    """One DuckDB in memory for all that is open; its methods may be called from any thread."""
-
-    def __init__(self) -> None:
-        # Nothing is fetched: extensions that a query might want stay where they are.
-        self._connection = duckdb.connect(
-            ":memory:",
-            config={"autoinstall_known_extensions": False, "autoload_known_extensions": False},
-        )
-        self._connection.execute("SET enable_progress_bar = false")
-        self._lock = threading.Lock()
-        self._made = 0
-
-    def cursor(self) -> duckdb.DuckDBPyConnection:
-        """Return a connection of its own to the database."""
-        with self._lock:
-            return self._connection.cursor()
-
-    def close(self) -> None:
-        """End it; what is asked afterwards fails."""
-        with self._lock:
-            self._connection.close()
-
-    def drop(self, schema: str) -> None:
-        """Forget a schema and what is in it."""
-        self._execute([f"DROP SCHEMA IF EXISTS {schema} CASCADE"])
-
-    def of_run(self, run: Run) -> Tables:
-        """Return the tables of a run directory.
-
-        Raises:
-            RunDirectoryError: a table is missing, no file, or not of the model.
-        """
-        schema = self._schema()
-        tables = Tables(self, schema, run)
-        statements = [f"CREATE SCHEMA {schema}"]
-        for one in SCHEMAS:
-            file = run.path / f"{one.name}.parquet"
-            check_regular(file)
-            columns = ", ".join(f"CAST({c.name} AS {c.type}) AS {c.name}" for c in one.columns)
-            statements.append(
-                f"CREATE VIEW {schema}.{one.name} AS "
-                f"SELECT {columns} FROM read_parquet({_literal(file)})"
-            )
-        try:
-            self._execute(statements)
-        except duckdb.Error as error:
-            self.drop(schema)
-            raise tables._refusal(error) from None
-        return tables
-
-    def of_tables(self, filled: Iterable[Table]) -> Tables:
-        """Return tables that are in memory."""
-        schema = self._schema()
-        self._execute([f"CREATE SCHEMA {schema}"])
-        for table in filled:
-            columns = list(zip(*table.rows, strict=True)) or [()] * len(table.schema.columns)
-            self.insert(schema, table.schema, columns)
-        return Tables(self, schema)
-
-    def of_statements(self, statements: Sequence[str], arrays: Mapping[str, Arrays]) -> Tables:
-        """Return tables that are made from others: `{s}` is the new schema, arrays are tables."""
-        schema = self._schema()
-        self._execute([f"CREATE SCHEMA {schema}"])
-        for name, columns in arrays.items():
-            self._register(f"{schema}.{name}", columns)
-        self._execute([statement.replace("{s}", schema) for statement in statements])
-        return Tables(self, schema)
-
-    def insert(self, schema: str, table: Schema, columns: Sequence[Sequence[Any]]) -> None:
-        """Make a table of the model from its columns, None for what is not there."""
-        arrays: Arrays = {}
-        missing: Arrays = {}
-        for column, cells in zip(table.columns, columns, strict=True):
-            kind = _TYPES[column.type]
-            none = "" if kind is object else 0
-            arrays[column.name] = np.array(
-                [none if cell is None else cell for cell in cells], dtype=kind
-            )
-            missing[f"{column.name}_is_null"] = np.array(
-                [cell is None for cell in cells], dtype=bool
-            )
-        wanted = ", ".join(
-            f"CASE WHEN {c.name}_is_null THEN NULL ELSE CAST({c.name} AS {c.type}) END AS {c.name}"
-            for c in table.columns
-        )
-        self._register(f"{schema}.{table.name}", {**arrays, **missing}, wanted)
-
-    def _register(self, name: str, columns: Arrays, wanted: str = "*") -> None:
-        with self._lock:
-            self._connection.register("arrived", columns)
-            self._connection.execute(f"CREATE TABLE {name} AS SELECT {wanted} FROM arrived")
-            self._connection.unregister("arrived")
-
-    def _execute(self, statements: Sequence[str]) -> None:
-        with self._lock:
-            for statement in statements:
-                self._connection.execute(statement)
-
-    def _schema(self) -> str:
-        with self._lock:
-            self._made += 1
-            return f"run{self._made}"
 
 
 def check_regular(file: Path) -> None:
@@ -193,16 +189,15 @@ def check_regular(file: Path) -> None:
     try:
         mode = file.stat().st_mode
     except OSError as error:
-        raise RunDirectoryError(
-            f"{file}: cannot be read: {error.strerror}; restore it from a copy, or measure again"
-        ) from None
+        raise RunDirectoryError(f"{file}: cannot be read: {error.strerror}; {_REMEDY}") from None
     if not stat.S_ISREG(mode):
-        raise RunDirectoryError(
-            f"{file}: it is no regular file; restore it from a copy, or measure again"
-        )
+        raise RunDirectoryError(f"{file}: it is no regular file; {_REMEDY}")
 
 
-def _literal(file: Path) -> str:
-    """Return a path as DuckDB reads it, its own signs in it as themselves."""
-    plain = re.sub(r"[*?\[]", r"[\g<0>]", str(file))
-    return "'" + plain.replace("'", "''") + "'"
+def _read(run: Run, schema: Schema) -> str:
+    """Return the query for all of a table; its columns are what the model says, or it fails."""
+    columns = ", ".join(f"CAST({c.name} AS {c.type}) AS {c.name}" for c in schema.columns)
+    # Signs of patterns stand for themselves.
+    plain = re.sub(r"[*?\[]", r"[\g<0>]", str(run.path / f"{schema.name}.parquet"))
+    name = "'" + plain.replace("'", "''") + "'"
+    return f"SELECT {columns} FROM read_parquet({name})"

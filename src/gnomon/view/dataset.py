@@ -105,7 +105,7 @@ class Dataset:
         """
         rows = self.tables.rows(
             "SELECT location, parent, COALESCE(kind, ''), COALESCE(host, ''), COALESCE(rank, -1), "
-            "COALESCE(pid, -1), COALESCE(tid, -1), COALESCE(name, '') FROM {s}.locations "
+            "COALESCE(pid, -1), COALESCE(tid, -1), COALESCE(name, '') FROM locations "
             "WHERE location IS NOT NULL"
         )
         number = np.array([row[0] for row in rows], dtype=np.int32)
@@ -156,7 +156,7 @@ class Dataset:
             for name in ("name", "unit", "formula", "how", "component", "domain", "scope")
         )
         rows = self.tables.rows(
-            f"SELECT metric, {texts}, COALESCE(description, '') FROM {{s}}.metrics "
+            f"SELECT metric, {texts}, COALESCE(description, '') FROM metrics "
             "WHERE metric IS NOT NULL ORDER BY metric"
         )
         if len({row[0] for row in rows}) < len(rows):
@@ -179,7 +179,7 @@ class Dataset:
         found = self.tables.arrays(
             "SELECT region, COALESCE(kind, '') AS kind, COALESCE(name, '') AS name, "
             "COALESCE(module, '') AS module, COALESCE(file, '') AS file, "
-            "GREATEST(COALESCE(line, 0), 0) AS line FROM {s}.regions WHERE region IS NOT NULL"
+            "GREATEST(COALESCE(line, 0), 0) AS line FROM regions WHERE region IS NOT NULL"
         )
         return Regions(
             found["region"], found["kind"], found["name"], found["module"], found["file"],
@@ -195,7 +195,7 @@ class Dataset:
         """
         found = self.tables.arrays(
             "SELECT path, COALESCE(parent, -1) AS parent, COALESCE(region, -1) AS region "
-            "FROM {s}.paths WHERE path IS NOT NULL"
+            "FROM paths WHERE path IS NOT NULL"
         )
         number = found["path"].astype(np.int32)
         if len(number) > _PATHS_LIMIT:

@@ -279,7 +279,7 @@ def _by_rank(named: _Named) -> Tree:
         location=np.arange(len(data.locations)),
     )
     found = data.tables.arrays(
-        "SELECT DISTINCT location, path FROM {s}.profile JOIN {s}.paths USING (path) "
+        "SELECT DISTINCT location, path FROM profile JOIN paths USING (path) "
         "WHERE paths.parent <> -1 AND location IS NOT NULL "
         f"LIMIT {_BY_RANK_LIMIT + 1}"
     )

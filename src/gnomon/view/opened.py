@@ -11,11 +11,12 @@ import numpy as np
 
 from gnomon.errors import UsageError
 from gnomon.metrics.formula import Formula
-from gnomon.view import groupings, readings, values
+from gnomon.view import groupings, readings, spread, values
 from gnomon.view.columns import Floats
 from gnomon.view.dataset import Dataset, Metric
 from gnomon.view.readings import Readings
 from gnomon.view.recomputed import Inputs
+from gnomon.view.spread import Spread
 from gnomon.view.tree import GROUPINGS, Tree
 from gnomon.view.values import Values
 
@@ -109,10 +110,10 @@ class Opened:
     def _known(self) -> dict[int, Known]:
         # Roots are few: what is on none of them is below the whole program.
         found = self.data.tables.arrays(
-            "SELECT metric, BOOL_OR(path NOT IN (SELECT path FROM {s}.paths WHERE parent = -1)) "
-            "AS below, BOOL_OR(location NOT IN (SELECT location FROM {s}.locations "
+            "SELECT metric, BOOL_OR(path NOT IN (SELECT path FROM paths WHERE parent = -1)) "
+            "AS below, BOOL_OR(location NOT IN (SELECT location FROM locations "
             "WHERE parent = -1 OR kind = 'run' OR kind = 'command')) AS inside "
-            "FROM {s}.profile WHERE inclusive IS NOT NULL AND metric IS NOT NULL "
+            "FROM profile WHERE isfinite(inclusive) AND metric IS NOT NULL "
             "AND path IS NOT NULL AND location IS NOT NULL GROUP BY metric"
         )
         places = dict(
@@ -216,10 +217,12 @@ class Opened:
         metric = self.metric(number)
         tree = self.tree(by)
         found = values.statistic(self.data, tree, metric, self.rows(number), location, which)
-        if not self.known()[number].recomputed or which != "total":
+        if not self.known()[number].recomputed:
             return found
         formula = self.inputs.formula(metric)
         assert formula is not None
+        if which != "total" and by != "rank":
+            return self._of_places(tree, formula, location, which)
         inputs = {
             one.metric: self.values(by, one.metric, location) for one in self.inputs.needed(formula)
         }
@@ -229,6 +232,56 @@ class Opened:
         ]
         # What the run itself has is what its own report prints.
         return Values(np.where(np.isnan(found.inclusive), again[0], found.inclusive), again[1])
+
+    def _of_places(self, tree: Tree, formula: Formula, location: int, which: str) -> Values:
+        """Return a statistic over places at each of which a formula is worked out."""
+        inputs = {
+            one.metric: values.at_places(self.data, tree, self.rows(one.metric), location)
+            for one in self.inputs.needed(formula)
+        }
+        found = []
+        for column in (0, 1):
+            node, place, known = values.aligned({at: two[column] for at, two in inputs.items()})
+            again = self.inputs.evaluate(formula, known, len(node))
+            found.append(values.reduced(values.Cells(node, place, again), tree.n, which))
+        return Values(found[0], found[1])
+
+    def spread(self, by: str, metric: int, node: int, location: int = -1) -> Spread:
+        """Return a metric's values of a node at each of the innermost places that have any.
+
+        Args:
+            by: the grouping.
+            metric: number of the metric.
+            node: number of the node in the tree.
+            location: position of the only location that is wanted, with what is in it; -1 for all.
+
+        Raises:
+            UsageError: there is no such node, or there are too many places.
+            RunDirectoryError: the tables cannot be read.
+        """
+        tree, one = self.tree(by), self.metric(metric)
+        formula = self.inputs.formula(one) if self.known()[metric].recomputed else None
+        if formula is None:
+            found = spread.at_places(self.data, tree, one, self.rows(metric), node, location)
+            return spread.grid(self.data, *found)
+        needed = self.inputs.needed(formula)
+        inputs = {
+            each.metric: spread.at_places(
+                self.data, tree, each, self.rows(each.metric), node, location
+            )
+            for each in needed
+        }
+        places = np.unique(np.concatenate([found.place for found in inputs.values()]))
+        again = [
+            self.inputs.evaluate(
+                formula,
+                {at: spread.moved(found, column, places) for at, found in inputs.items()},
+                len(places),
+            )
+            for column in ("inclusive", "exclusive")
+        ]
+        there = ~np.isnan(again[0]) | ~np.isnan(again[1])
+        return spread.grid(self.data, places[there], again[0][there], again[1][there])
 
     def _once(self, key: Hashable, work: Callable[[], T]) -> T:
         with self._lock:

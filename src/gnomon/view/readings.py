@@ -61,7 +61,7 @@ def read(data: Dataset, metric: int) -> Readings:
     Raises:
         RunDirectoryError: the tables cannot be read.
     """
-    sql = f"SELECT {_COLUMNS} FROM {{s}}.profile WHERE metric = ? AND {_THERE}"
+    sql = f"SELECT {_COLUMNS} FROM profile WHERE metric = ? AND {_THERE}"
     return _placed(data, data.tables.arrays(sql, [metric]))
 
 
@@ -72,7 +72,7 @@ def of_paths(data: Dataset, paths: Ints) -> dict[int, Readings]:
         RunDirectoryError: the tables cannot be read.
     """
     found = data.tables.arrays(
-        f"SELECT metric, {_COLUMNS} FROM {{s}}.profile "
+        f"SELECT metric, {_COLUMNS} FROM profile "
         f"WHERE path IN (SELECT unnest(?::INTEGER[])) AND metric IS NOT NULL AND {_THERE}",
         [data.paths.number[paths].tolist()],
     )

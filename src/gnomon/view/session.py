@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from gnomon.errors import GnomonError, RunDirectoryError, UsageError
 from gnomon.store import rundir
-from gnomon.view.database import Database, check_regular
+from gnomon.view.database import Tables, check_regular
 from gnomon.view.dataset import Dataset
 from gnomon.view.opened import Opened, Part
 
@@ -48,7 +48,6 @@ class Session:
     def __init__(self, *, sources: Sequence[Path] = (), sources_before_asking: int = 15) -> None:
         from gnomon.view.sources import Folders
 
-        self._database = Database()
         self._opened: dict[str, Opened] = {}
         self._lock = threading.Lock()
         self._numbers = 0
@@ -102,14 +101,14 @@ class Session:
 
             check_regular(Path(absolute))
             document = viz.read(Path(absolute))
-            tables = self._database.of_tables(document.tables)
+            tables = Tables.of_tables(absolute, document.tables)
             data = Dataset(absolute, document.head, tables)
             return self._keep("viz", absolute, Path(absolute).name, data)
         for folder in (Path(absolute), rundir.path_of(absolute)):
             if (folder / "run.json").exists():
                 check_regular(folder / "run.json")
         run = rundir.find(absolute)
-        data = Dataset(str(run.path), run.head, self._database.of_run(run))
+        data = Dataset(str(run.path), run.head, Tables.of_run(run))
         title = run.path.name.removesuffix(rundir.SUFFIX)
         return self._keep("run", str(run.path), title, data)
 
@@ -127,7 +126,7 @@ class Session:
         for one in self.runs():
             if [part.id for part in one.parts] == [part.id for part in parts]:
                 return one
-        data, locations = combine(self._database, parts)
+        data, locations = combine(parts)
         title = " + ".join(part.title for part in parts)
         return self._keep("combined", "", title, data, locations)
 
@@ -164,7 +163,8 @@ class Session:
 
     def end(self) -> None:
         """Close everything."""
-        self._database.close()
+        for one in self.runs():
+            one.close()
 
 
 def listing(folder: str) -> Listing:

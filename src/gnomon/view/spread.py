@@ -39,9 +39,17 @@ class Spread(NamedTuple):
     exclusive: Floats
 
 
-def of_node(
+class AtPlaces(NamedTuple):
+    """Values at places, by position of the location; NaN where not known."""
+
+    place: Ints
+    inclusive: Floats
+    exclusive: Floats
+
+
+def at_places(
     data: Dataset, tree: Tree, metric: Metric, rows: Readings, node: int, location: int
-) -> Spread:
+) -> AtPlaces:
     """Return a metric's values of a node at each of the innermost places that have any.
 
     Args:
@@ -77,7 +85,7 @@ def of_node(
     if metric.component == "emulated":
         # Where nothing was written there was none.
         found = [np.where(np.isnan(values), 0.0, values) for values in found]
-    return _grid(data, places.astype(np.int32), found[0], found[1])
+    return AtPlaces(places.astype(np.int32), found[0], found[1])
 
 
 def _pairs(data: Dataset, tree: Tree, pairs: Pairs, node: int) -> Pairs:
@@ -95,7 +103,14 @@ def _at(places: Ints, found: Cells) -> Floats:
     return values
 
 
-def _grid(data: Dataset, places: Ints, inclusive: Floats, exclusive: Floats) -> Spread:
+def moved(found: AtPlaces, column: str, places: Ints) -> Floats:
+    """Return a column of values at more places, NaN at those that have none."""
+    values = np.full(len(places), np.nan)
+    values[np.searchsorted(places, found.place)] = getattr(found, column)
+    return values
+
+
+def grid(data: Dataset, places: Ints, inclusive: Floats, exclusive: Floats) -> Spread:
     """Return places as rows (what they are in) and columns (which one in it)."""
     parents = data.location_parents.tolist()
     locations = data.locations

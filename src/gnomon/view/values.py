@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +17,6 @@ from gnomon.view.tree import LOCATION_KINDS, Pairs, Tree, added
 STATISTICS = ("total", "mean", "min", "median", "max")
 # A value for each node and place at once; more takes too long and too much memory.
 _CELLS_LIMIT = 40_000_000
-
-Read = Callable[[int], Readings]
 
 
 class Values(NamedTuple):
@@ -205,23 +203,48 @@ def statistic(
         raise UsageError(f"statistic {which[:40]!a}: there are {', '.join(STATISTICS)}")
     if which == "total" or tree.by == "rank":
         return of_nodes(data, tree, metric, rows, location)
+    inclusive, exclusive = at_places(data, tree, rows, location)
+    return Values(reduced(inclusive, tree.n, which), reduced(exclusive, tree.n, which))
+
+
+def at_places(data: Dataset, tree: Tree, rows: Readings, location: int) -> tuple[Cells, Cells]:
+    """Return inclusive and exclusive values of nodes at the innermost places that have any.
+
+    Raises:
+        UsageError: they are too many.
+    """
     if location >= 0:
         rows = rows.chosen(readings.within(data, location)[rows.location])
     inner = readings.innermost(data, rows)
-    return Values(
-        *(
-            _reduced(cells(data, inner, pairs, values), tree.n, which)
-            for pairs, values in (
-                (tree.inclusive, inner.inclusive), (tree.exclusive, inner.exclusive),
-            )
-        )
-    )  # fmt: skip
+    return (
+        cells(data, inner, tree.inclusive, inner.inclusive),
+        cells(data, inner, tree.exclusive, inner.exclusive),
+    )
 
 
-def _reduced(found: Cells, n: int, which: str) -> Floats:
-    reduced = np.full(n, np.nan)
+def aligned(found: Mapping[int, Cells]) -> tuple[Longs, Longs, dict[int, Floats]]:
+    """Return the nodes and places of several metrics' values, and the values, NaN for none.
+
+    Args:
+        found: values by number of the metric.
+    """
+    width = 1 + max((int(one.place.max(initial=0)) for one in found.values()), default=0)
+    keys = {at: one.node * width + one.place for at, one in found.items()}
+    every = np.unique(np.concatenate(list(keys.values()))) if keys else np.zeros(0, np.int64)
+    values = {}
+    for at, one in found.items():
+        values[at] = np.full(len(every), np.nan)
+        values[at][np.searchsorted(every, keys[at])] = one.value
+    return every // width, every % width, values
+
+
+def reduced(found: Cells, n: int, which: str) -> Floats:
+    """Return one of `STATISTICS` of each of n nodes over its places, NaN where it has none."""
+    known = ~np.isnan(found.value)
+    found = Cells(found.node[known], found.place[known], found.value[known])
+    result_of = np.full(n, np.nan)
     if not len(found.node):
-        return reduced
+        return result_of
     order = np.lexsort((found.value, found.node))
     node, value = found.node[order], found.value[order]
     begins = np.flatnonzero(np.concatenate(([True], node[1:] != node[:-1])))
@@ -235,5 +258,5 @@ def _reduced(found: Cells, n: int, which: str) -> Floats:
     else:
         middle = (begins + ends - 1) // 2
         result = (value[middle] + value[(begins + ends) // 2]) / 2
-    reduced[node[begins]] = result
-    return reduced
+    result_of[node[begins]] = result
+    return result_of

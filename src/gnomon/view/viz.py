@@ -106,7 +106,8 @@ class _Reader:
         self._sections: list[_Section] = []
         self._metrics: dict[str, _Metric] = {}
         self._root: dict[str, str] = {}
-        self._parser = expat.ParserCreate()
+        # Whatever a file says of its encoding: those that Gnomon writes are in this one.
+        self._parser = expat.ParserCreate("utf-8")
         self._parser.buffer_text = True
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end

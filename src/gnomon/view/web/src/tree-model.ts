@@ -92,9 +92,12 @@ export class Tree {
   /** Put all children in the order in which `order` has them. */
   private order(order: Uint32Array): void {
     const next = this.start.slice();
+    const { child, n } = this;
+    const { parent } = this.data;
     for (let at = 0; at < order.length; at++) {
       const node = order[at];
-      this.child[next[this.above(node)]++] = node;
+      const above = parent[node];
+      child[next[above >= 0 ? above : n]++] = node;
     }
   }
 
@@ -134,6 +137,11 @@ export class Tree {
     return keys;
   }
 
+  /** Do what sorting by name and filtering will want, so that the first of each does not wait. */
+  prepare(): void {
+    this.byName();
+  }
+
   private lower(): string[] {
     this.lowered ??= this.data.strings.map((string) => string.toLowerCase());
     return this.lowered;
@@ -156,13 +164,14 @@ export class Tree {
       }
     }
     // Nodes come in pre-order: what is above a node has a smaller number.
+    const above = this.data.parent;
     for (let node = this.n - 1; node >= 0; node--) {
-      const parent = this.parent(node);
+      const parent = above[node];
       if (kept[node] & (MATCH | ABOVE) && parent >= 0) kept[parent] |= ABOVE;
     }
     if (filter.isOfText) {
       for (let node = 0; node < this.n; node++) {
-        const parent = this.parent(node);
+        const parent = above[node];
         if (parent >= 0 && kept[parent] & (MATCH | BELOW)) kept[node] |= BELOW;
       }
     }

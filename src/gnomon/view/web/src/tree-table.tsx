@@ -180,7 +180,7 @@ export function TreeTable(props: Props) {
         const kind = tree.kind(node);
         return (
           <div
-            key={node}
+            key={row}
             id={`row-${node}`}
             class={`tree-row ${node === selected ? "is-selected" : ""} ${tree.matches(node) ? "is-match" : ""}`}
             role="row"

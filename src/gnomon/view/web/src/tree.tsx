@@ -193,6 +193,8 @@ function TreePane(props: PaneProps) {
     }
     redraw();
     rowsHandle.current?.focus();
+    const idle = requestIdleCallback(() => tree.prepare());
+    return () => cancelIdleCallback(idle);
   }, [tree]);
 
   useEffect(() => {
