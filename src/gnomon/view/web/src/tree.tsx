@@ -114,8 +114,7 @@ function useAgainst(
       loadTree(baseline, by),
       once(`${baseline}/metrics`, () => getMetrics(baseline)),
     ]);
-    const numbers = new Map(other.keys().map((name, node) => [name, node]));
-    const nodes = tree!.keys().map((name) => numbers.get(name) ?? -1);
+    const nodes = tree!.same(other);
     return Promise.all(
       shown.map(async ({ metric, part }) => {
         const same = metrics.find((one) => one.name === metric.name && one.unit === metric.unit);
