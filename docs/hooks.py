@@ -65,7 +65,5 @@ def on_page_markdown(markdown: str, **_: object) -> str:
     """Return the page with every line that asks for something replaced by it."""
     markdown = MEANINGS.sub(lambda _match: preset_meanings(), markdown)
     markdown = TABLES.sub(lambda _match: model_tables(), markdown)
-    markdown = SCHEMA.sub(lambda match: f"```json
-{schema(match[1])}
-```", markdown)
+    markdown = SCHEMA.sub(lambda match: f"```json\n{schema(match[1])}\n```", markdown)
     return OPTIONS.sub(lambda match: f"```text\n{command_help(match[1])}\n```", markdown)
