@@ -74,10 +74,10 @@ static void test_endings(void)
 /* A file that is touched while the call goes on: it waits for others, and has that much longer. */
 static void wait_long(void *context)
 {
-	const struct timespec pause_for = {0, 20000000};
+	const struct timespec pause_for = {0, 50000000};
 	int fd = *(int *)context;
 
-	for (int i = 0; i < 30; i++) {
+	for (int i = 0; i < 45; i++) {
 		CHECK_EQ(pwrite(fd, "x", 1, 0), 1);
 		nanosleep(&pause_for, NULL);
 	}
@@ -112,8 +112,8 @@ static void test_beats(void)
 
 	CHECK(file);
 	fd = fileno(file);
-	CHECK_EQ(hpm_guard(wait_long, &fd, 0.25, fd), 0);
-	CHECK_EQ(hpm_guard(wait_long, &fd, 0.25, -1), -ETIMEDOUT);
+	CHECK_EQ(hpm_guard(wait_long, &fd, 1, fd), 0);
+	CHECK_EQ(hpm_guard(wait_long, &fd, 1, -1), -ETIMEDOUT);
 	fclose(file);
 }
 
