@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -121,12 +122,8 @@ static int enter(const char *path, int task, char where[PATH_MAX])
 						path, strerror(errno));
 		goto out;
 	}
-	while (flock(lock, LOCK_SH))
-		if (errno != EINTR) {
-			failed = said(where, errno, "%s/lock cannot be locked: %s" REMEDY, path,
-				      strerror(errno));
-			goto out;
-		}
+	while (flock(lock, LOCK_SH) && errno == EINTR)
+		;
 	if (!is_still(path, top))
 		goto out;
 	turn = turn_of(top, task);
@@ -166,13 +163,33 @@ int hpm_folder_is_locked(int folder, const char *name, char *content, size_t siz
 
 	if (fd < 0)
 		return -errno;
-	is_locked = flock(fd, LOCK_SH | LOCK_NB) != 0;
+	is_locked = flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
 	if (content) {
 		bytes = pread(fd, content, size - 1, 0);
 		content[bytes > 0 ? bytes : 0] = 0;
 	}
 	close(fd);
 	return is_locked;
+}
+
+int hpm_folder_has_locks(int folder)
+{
+	static const unsigned int known[] = {
+		0xef53,	    /* ext2 to ext4 */
+		0x58465342, /* XFS */
+		0x9123683e, /* Btrfs */
+		0x2fc12fc1, /* ZFS */
+		0xf2f52010, /* F2FS */
+		0x01021994, /* tmpfs */
+		0x794c7630, /* overlay */
+		0x6969,	    /* NFS */
+	};
+	struct statfs is;
+
+	for (size_t i = 0; !fstatfs(folder, &is) && i < sizeof(known) / sizeof(*known); i++)
+		if ((unsigned int)is.f_type == known[i])
+			return 1;
+	return 0;
 }
 
 /* --- what is left of others ------------------------------------------------------------------- */
@@ -245,7 +262,7 @@ static void sweep(const char *base, const char *own)
 	const size_t prefix = common + strcspn(own + common, "-") + 1;
 	const struct dirent *entry;
 
-	while (entries && (entry = readdir(entries))) {
+	while (entries && hpm_folder_has_locks(dirfd(entries)) && (entry = readdir(entries))) {
 		struct stat is;
 		int top, lock;
 
@@ -295,29 +312,30 @@ int hpm_folder_enter(const char *base, const char *name, int task, char where[PA
 /* --- leaving ---------------------------------------------------------------------------------- */
 
 /* Whether nobody is in `folder`, and all who ever came to the job were there last. */
-static int is_deserted(int top, int folder, int task, int tasks, int all)
+static int is_deserted(int top, int folder, int task, int tasks, int all, int has_locks)
 {
-	char name[32], turn[32];
+	char name[32], turn[32], said_so[2];
 	const long last = turn_of(top, task);
 	int came = 0;
 
 	for (int i = 0; i < tasks; i++) {
 		const int other = (task + i) % tasks;
+		int is_locked;
 
-		snprintf(name, sizeof(name), "here.%d", other);
 		snprintf(turn, sizeof(turn), "turn.%d", other);
-		if (hpm_folder_is_locked(folder, name, NULL, 0) > 0)
+		if (faccessat(top, turn, F_OK, AT_SYMLINK_NOFOLLOW))
+			continue;
+		snprintf(name, sizeof(name), "here.%d", other);
+		is_locked = hpm_folder_is_locked(folder, name, said_so, sizeof(said_so));
+		/* One without a file is on its way. */
+		if (is_locked || turn_of(top, other) != last || (!has_locks && !*said_so))
 			return 0;
-		if (!faccessat(top, turn, F_OK, AT_SYMLINK_NOFOLLOW)) {
-			if (turn_of(top, other) != last)
-				return 0;
-			came++;
-		}
+		came++;
 	}
 	return came >= all;
 }
 
-void hpm_folder_remove(const char *where, int folder, int task, int tasks, int all)
+void hpm_folder_remove(const char *where, int folder, int task, int tasks, int all, int has_locks)
 {
 	char path[PATH_MAX], gone[PATH_MAX + 32];
 	char *slash;
@@ -334,11 +352,12 @@ void hpm_folder_remove(const char *where, int folder, int task, int tasks, int a
 	lock = openat(top, "lock", O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	/* Of two who leave at once the second must not give up because the first one looks. */
 	for (int i = 0; lock >= 0 && !is_locked && i < TRIES; i++) {
-		is_locked = !flock(lock, LOCK_EX | LOCK_NB);
+		is_locked = !flock(lock, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK;
 		if (!is_locked)
 			nanosleep(&(struct timespec){0, 1000000}, NULL);
 	}
-	if (is_locked && is_still(path, top) && is_deserted(top, folder, task, tasks, all)) {
+	if (is_locked && is_still(path, top) &&
+	    is_deserted(top, folder, task, tasks, all, has_locks)) {
 		snprintf(gone, sizeof(gone), "%s.gone.%d", path, (int)getpid());
 		if (!rename(path, gone)) {
 			remove_all(top, 1);

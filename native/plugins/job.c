@@ -21,6 +21,9 @@
 #define TIMEOUT_DEFAULT_S 60
 #define TIMEOUT_MAX_S 1e6
 
+/* What the file of a task says that was done, where its lock may not be seen. */
+#define HAS_LEFT "has left"
+
 static int has_left;
 static struct hpm_job job = {.here = -1, .folder = -1};
 static _Atomic int64_t hurried;
@@ -113,7 +116,8 @@ static int appear(const struct hpm_job *made, char why[PATH_MAX])
 	/* Room for a reason is taken now: the disk may be full when there is one. */
 	errno = fd < 0 ? errno : ENOSPC;
 	if (fd < 0 || write(fd, reason, sizeof(reason)) != (ssize_t)sizeof(reason) ||
-	    flock(fd, LOCK_EX | LOCK_NB) || linkat(made->folder, hidden, made->folder, name, 0))
+	    (flock(fd, LOCK_EX | LOCK_NB) && made->has_locks) ||
+	    linkat(made->folder, hidden, made->folder, name, 0))
 		error = errno;
 	/* Some file systems have no second names. */
 	if ((error == EPERM || error == EOPNOTSUPP || error == ENOSYS) && fd >= 0 &&
@@ -140,6 +144,16 @@ static void forget(void)
 	}
 }
 
+static int sees_locks(const struct hpm_job *of)
+{
+#ifdef HPM_LOCKS_ARE_NOT_SEEN
+	(void)of;
+	return 0;
+#else
+	return of->launch.local_tasks == of->launch.tasks || hpm_folder_has_locks(of->folder);
+#endif
+}
+
 static int join(const char *purpose, char why[PATH_MAX])
 {
 	static int is_prepared;
@@ -159,6 +173,7 @@ static int join(const char *purpose, char why[PATH_MAX])
 			snprintf(why, PATH_MAX, "%s", made.where);
 			return made.folder;
 		}
+		made.has_locks = sees_locks(&made);
 		made.here = appear(&made, why);
 		if (made.here < 0)
 			close(made.folder);
@@ -206,8 +221,7 @@ static int inherit(char why[PATH_MAX])
 	if (getenv("HPM_JOB_HURRY"))
 		hpm_job_hurry();
 	made.process = getpid();
-	made.is_one_node = made.launch.local_tasks != made.launch.tasks && !made.launch.is_common &&
-			   !getenv("HPM_AGGREGATE_DIR");
+	made.is_one_node = made.launch.local_tasks != made.launch.tasks && !made.launch.is_common;
 	snprintf(made.where, sizeof(made.where), "%s", where);
 	job = made;
 	return 0;
@@ -256,7 +270,13 @@ enum hpm_presence hpm_job_presence(const struct hpm_job *of, int task, char why[
 	if (is_locked == -ENOENT)
 		return HPM_ABSENT;
 	/* Of a file that cannot be looked at nothing is known: wait. */
-	return is_locked ? HPM_ALIVE : HPM_GONE;
+	if (is_locked)
+		return HPM_ALIVE;
+	if (!*why && !of->has_locks)
+		return HPM_UNSURE;
+	if (!strcmp(why, HAS_LEFT))
+		*why = 0;
+	return HPM_GONE;
 }
 
 int hpm_job_came(const struct hpm_job *of)
@@ -291,11 +311,15 @@ void hpm_job_resign(struct hpm_job *of, const char *why)
 
 void hpm_job_leave(struct hpm_job *of, int is_short)
 {
-	flock(of->here, LOCK_UN);
+	if (of->has_locks)
+		flock(of->here, LOCK_UN);
+	else
+		hpm_job_resign(of, HAS_LEFT);
 	hpm_folder_remove(of->where, of->folder, of->launch.task, of->launch.tasks,
 			  is_short	    ? 1
 			  : of->is_one_node ? of->launch.local_tasks
-					    : of->launch.tasks);
+					    : of->launch.tasks,
+			  of->has_locks);
 	close(of->folder);
 	if (of->is_own)
 		close(of->here);

@@ -26,6 +26,7 @@ struct hpm_job {
 	struct hpm_launch launch;
 	int is_count;	 /* hpmcount's; else the program's own sections */
 	int is_one_node; /* the directory is this node's, the job is larger */
+	int has_locks;	 /* that tell of tasks on all nodes */
 	int is_own;	 /* joined by this process, not by its parent */
 	pid_t process;
 	int folder; /* the directory, open */
@@ -39,6 +40,7 @@ int hpm_job_get(const char *purpose, struct hpm_job **job);
 enum hpm_presence {
 	HPM_ABSENT, /* it never came */
 	HPM_ALIVE,
+	HPM_UNSURE, /* it came, and what became of it cannot be seen from here */
 	HPM_GONE,
 };
 
@@ -75,8 +77,17 @@ __attribute__((format(printf, 2, 3))) int hpm_tree_failed(int error, const char 
  */
 int hpm_folder_enter(const char *base, const char *name, int task, char where[PATH_MAX]);
 
-/* Removes the job's directory if nobody is in it. all: how many tasks must have been there. */
-void hpm_folder_remove(const char *where, int folder, int task, int tasks, int all);
+/*
+ * Removes the job's directory if nobody is in it. all: how many tasks must have been there.
+ * has_locks: else a task is in it until its file says something.
+ */
+void hpm_folder_remove(const char *where, int folder, int task, int tasks, int all, int has_locks);
+
+/*
+ * Whether a lock that is held on one node is seen on all: some file systems of clusters keep
+ * flock(2) to each node, or have none.
+ */
+int hpm_folder_has_locks(int folder);
 
 /* Whether someone holds the lock of a file in a directory: 1, 0, or a negative errno. */
 int hpm_folder_is_locked(int folder, const char *name, char *content, size_t size);

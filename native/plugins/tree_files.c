@@ -195,7 +195,7 @@ static void shut_out(hpm_tree *tree, int task, enum hpm_presence presence, char 
 
 	if (hpm_job_hurried_ns())
 		snprintf(why, HPM_REASON_SIZE, "was not done when the job was ended");
-	else if (presence == HPM_ALIVE)
+	else if (presence != HPM_ABSENT)
 		snprintf(why, HPM_REASON_SIZE, "did not come to its end within %g s", seconds);
 	else
 		snprintf(why, HPM_REASON_SIZE, "did not start within %g s%s", seconds,
@@ -355,7 +355,7 @@ static int has_better(hpm_tree *tree)
 	for (int task = 0; task < tree->task; task++) {
 		snprintf(name, sizeof(name), "up.%d.%d", tree->round, task);
 		if (task != files_of(tree)->root && exists(tree, name) &&
-		    hpm_job_presence(files_of(tree)->job, task, why) == HPM_ALIVE)
+		    hpm_job_presence(files_of(tree)->job, task, why) != HPM_GONE)
 			return 1;
 	}
 	return 0;

@@ -232,6 +232,19 @@ def test_modules_and_repetitions(tmp_path: Path) -> None:
     assert "HPM_AGGREGATE_TIMEOUT: 'soon'" in done.stderr
 
 
+# --- what covers the node -------------------------------------------------------------------------
+
+
+@both
+def test_what_covers_the_node_is_counted_once(mpi: Mpi, tmp_path: Path) -> None:
+    events = "network:::lo:rx_bytes,page-faults"
+    command = [HPMCOUNT, "-n", "-o", "r", "-a", "average", "-e", events, "true"]
+    launch(mpi, 4, *command, folder=tmp_path, variables={"HPM_CSV_OUTPUT": "1"})
+    found = {row["name"]: row for row in rows(tmp_path / "r.csv") if row["kind"] == "event"}
+    assert {row["tasks"] for row in found.values()} == {"0-3"}
+    assert [found[name]["with_value"] for name in events.split(",")] == ["1", "4"]
+
+
 # --- the files ------------------------------------------------------------------------------------
 
 

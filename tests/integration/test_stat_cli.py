@@ -53,7 +53,7 @@ def cgroup() -> Iterator[Path]:
 def test_number_and_length_of_intervals() -> None:
     found = watched("0.2", "3")
     assert [one["interval"] for one in found] == [1, 2, 3]
-    assert [one["end_seconds"] for one in found] == pytest.approx([0.2, 0.4, 0.6], abs=0.15)
+    assert all(one["end_seconds"] >= 0.2 * one["interval"] for one in found)
     assert sum(one["seconds"] for one in found) == pytest.approx(found[-1]["end_seconds"])
     # What is said once is in the first line.
     assert "unavailable" not in found[1]
@@ -63,21 +63,21 @@ def test_number_and_length_of_intervals() -> None:
 def test_a_stopped_monitor_tells_rates_of_the_true_time(programs: Programs) -> None:
     """As one that was suspended, or starved: the interval is longer, and nothing is made up for."""
     with watching("--json", "-e", "page-faults", "0.1") as ours:
-        before = first_line(ours)
+        text = first_line(ours)
         ours.send_signal(signal.SIGSTOP)
         run(programs("pages"), "5000")
         time.sleep(1)
         ours.send_signal(signal.SIGCONT)
-        time.sleep(0.5)
+        for _ in range(5):
+            text += first_line(ours)
         status, out, _ = ended(ours)
     assert status == 0
-    found = [one for one in lines(before + out) if "interval" in one]
+    found = [one for one in lines(text + out) if "interval" in one]
     late = max(found, key=lambda one: float(one["seconds"]))
     assert late["seconds"] >= 1
     assert of_machine(late)["page-faults"] >= 5000
-    after = [one["seconds"] for one in found if one["interval"] > late["interval"]]
-    # The missed ones do not follow in a hurry.
-    assert 1 <= len(after) <= 6
+    # Those that were missed do not follow in a hurry.
+    assert len(found) <= found[-1]["end_seconds"] / 0.1 - 8
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,10 @@ def test_rows_of_cpus_cores_and_nodes() -> None:
         line = watched(option, "-e", "page-faults,cpu-clock", "0.2", "1")[0]
         parts = sum(of_row(line, row["name"])["cpu-clock"] for row in line["rows"])
         assert parts == pytest.approx(of_machine(line)["cpu-clock"])
-        assert parts / 1e9 == pytest.approx(CPUS * line["seconds"], rel=0.2)
+        # The CPUs' own clocks run as long as they are counted.
+        whole = next(one for one in line["counters"] if one["event"] == "cpu-clock")
+        assert parts == pytest.approx(whole["enabled_ns"], rel=0.02)
+        assert parts >= CPUS * 0.2e9
 
 
 def test_work_is_seen_on_its_cpu(programs: Programs) -> None:
@@ -196,6 +199,15 @@ def test_no_pmu_is_said_once_and_the_rest_is_counted() -> None:
     )
 
 
+def test_what_a_cgroup_or_a_machine_has_not_is_said() -> None:
+    done = gnomon("stat", "-G", "/", "-e", "io:::rchar,page-faults", "0.1", "1")
+    assert done.returncode == 0
+    assert done.stderr.startswith("gnomon: not counted: io:::rchar: the kernel does not tell it")
+    nothing = gnomon("stat", "-e", "io:::rchar", "0.1", "1")
+    assert (nothing.returncode, nothing.stdout) == (1, "")
+    assert nothing.stderr.startswith("gnomon: io:::rchar: it belongs to a process")
+
+
 def test_without_rights_proc_is_left(paranoid: Callable[[int], None]) -> None:  # noqa: F811
     paranoid(2)
     done = run(*WITHOUT_RIGHTS, GNOMON, "stat", "--json", "0.1", "1")
@@ -212,47 +224,64 @@ def test_without_rights_proc_is_left(paranoid: Callable[[int], None]) -> None:  
 # --- processes and cgroups ------------------------------------------------------------------------
 
 
+def told_to_go(command: str) -> subprocess.Popen[bytes]:
+    """Return a shell that runs a command once it is told to by `go`."""
+    return subprocess.Popen(["sh", "-c", f"read go; {command}"], stdin=subprocess.PIPE)
+
+
+def go(shell: subprocess.Popen[bytes]) -> None:
+    assert shell.stdin is not None
+    shell.stdin.write(b"\n")
+    shell.stdin.flush()
+
+
 def test_processes_and_one_that_ends(programs: Programs) -> None:
     """Its last counts are told, its end is said, and the others go on."""
-    stays = subprocess.Popen(["sleep", "60"])
-    goes = subprocess.Popen([programs("phases"), "100", "700", "4000"])
+    stays = subprocess.Popen(["sleep", "600"])
+    goes = told_to_go(f"{programs('pages')} 4000")
     try:
-        found = watched("-p", f"{stays.pid},{goes.pid}", "0.3", "5")
+        with watching("--json", "-p", f"{stays.pid},{goes.pid}", "0.1") as ours:
+            text = first_line(ours)
+            go(goes)
+            goes.communicate()
+            for _ in range(5):
+                text += first_line(ours)
+            _, out, _ = ended(ours)
     finally:
         stays.kill()
         stays.wait()
-        goes.wait()
+    *found, summary = lines(text + out)
     rows = [{row["name"]: row for row in line["rows"]} for line in found]
-    last = next(at for at, line in enumerate(rows) if rows[at][str(goes.pid)].get("gap"))
+    last = next(at for at, line in enumerate(rows) if line[str(goes.pid)].get("gap"))
     assert rows[last][str(goes.pid)]["gap"] == "ended"
-    assert rows[0][str(goes.pid)]["program"] == "phases"
+    assert rows[0][str(goes.pid)]["program"] == "sh"
     faults = sum(of_row(line, str(goes.pid))["page-faults"] for line in found[: last + 1])
     assert faults >= 4000
-    assert f"process {goes.pid} (phases) has ended: it is counted no more" in found[last]["notes"]
+    assert of_row(summary, str(goes.pid))["page-faults"] == faults
+    assert f"process {goes.pid} (sh) has ended: it is counted no more" in found[last]["notes"]
+    assert rows[last + 1 :]
     assert all(set(later) == {str(stays.pid)} for later in rows[last + 1 :])
-    assert len(found) == 5
 
 
 def test_the_last_process_ends_it(programs: Programs) -> None:
-    process = subprocess.Popen([programs("phases"), "100", "500", "3000"])
-    with watching("-p", str(process.pid), "0.2") as ours:
-        process.wait()
+    goes = told_to_go(f"{programs('pages')} 3000")
+    with watching("-p", str(goes.pid), "0.1") as ours:
+        before = first_line(ours)
+        go(goes)
+        goes.communicate()
         out, _ = ours.communicate(timeout=60)
     assert ours.returncode == 0
-    assert "(ended)" in out
+    assert "(ended)" in before + out
     assert "--- " in out  # the summary
 
 
 def test_children_of_a_process_count(programs: Programs) -> None:
-    shell = subprocess.Popen(
-        ["sh", "-c", f"read go; {programs('pages')} 6000; read go"], stdin=subprocess.PIPE
-    )
-    assert shell.stdin is not None
+    shell = told_to_go(f"{programs('pages')} 6000; read go")
     with watching("--json", "-p", str(shell.pid), "0.1") as ours:
         text = first_line(ours)
-        shell.stdin.write(b"\n")
-        shell.stdin.flush()
-        time.sleep(0.5)
+        go(shell)
+        while sum(of_row(one, str(shell.pid))["page-faults"] for one in lines(text)) < 6000:
+            text += first_line(ours)
         _, out, _ = ended(ours)
     shell.communicate(b"\n")
     assert of_row(lines(text + out)[-1], str(shell.pid))["page-faults"] >= 6000

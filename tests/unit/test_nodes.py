@@ -34,6 +34,10 @@ def test_the_first_counts_all(environment: dict[str, str]) -> None:
     assert once(ALL, environment) == ALL
 
 
+def test_the_order_is_the_same_everywhere() -> None:
+    assert once(ALL, OPEN_MPI).names == ALL.names == (NETWORK, OWN)
+
+
 def test_others_say_who_does() -> None:
     who = "counted by the first task on this node"
     assert names(OPEN_MPI) == ([OWN], [(NETWORK, who)])

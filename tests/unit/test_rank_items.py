@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import struct
+import subprocess
 import zlib
+from math import nan
+from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rank_items import FILES, a_file, an_event, an_item
 
+import gnomon
 from gnomon.errors import FormatError
 from gnomon.hpm.ranks import codec
 from gnomon.hpm.ranks.codec import decoded, encoded
-from gnomon.hpm.ranks.items import RankFile
+from gnomon.hpm.ranks.items import RankFile, Spread
 
 # Places in the head.
 BYTE_ORDER, VERSION, SIZE, TASK = 8, 12, 16, 24
@@ -29,6 +33,7 @@ def swapped(content: bytes) -> bytes:
     return whole + struct.pack(other + "I", zlib.crc32(whole))
 
 
+@settings(deadline=None)
 @given(FILES)
 def test_what_is_written_is_read(file: RankFile) -> None:
     content = encoded(file)
@@ -39,6 +44,7 @@ def test_what_is_written_is_read(file: RankFile) -> None:
     assert encoded(read) == content
 
 
+@settings(deadline=None)
 @given(FILES, FILES)
 def test_one_after_the_other(one: RankFile, other: RankFile) -> None:
     content = encoded(one) + encoded(other)
@@ -55,6 +61,7 @@ def test_the_other_byte_order() -> None:
     assert decoded(swapped(content), "file")[0] == file
 
 
+@settings(deadline=None)
 @given(FILES, st.data())
 def test_cut_off_anywhere(file: RankFile, data: st.DataObject) -> None:
     content = encoded(file)
@@ -65,6 +72,7 @@ def test_cut_off_anywhere(file: RankFile, data: st.DataObject) -> None:
     assert 0 <= caught.value.offset <= length
 
 
+@settings(deadline=None)
 @given(FILES, st.data())
 def test_any_damage_is_found(file: RankFile, data: st.DataObject) -> None:
     content = bytearray(encoded(file))
@@ -74,6 +82,7 @@ def test_any_damage_is_found(file: RankFile, data: st.DataObject) -> None:
         decoded(bytes(content), "file")
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=300), st.booleans())
 def test_any_bytes_behind_a_right_head(body: bytes, is_whole: bool) -> None:
     """Numbers of items and lengths of texts that cannot be cost neither memory nor a crash."""
@@ -128,3 +137,31 @@ def test_a_zero_byte_in_a_text_stays_visible() -> None:
 def test_what_has_no_room_is_not_written(file: RankFile, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         encoded(file)
+
+
+SPREAD = Spread(4, 1.5, 2.5e300, nan, 0, 3, (2, 0, 2**40))
+WRITTEN = {
+    "empty": RankFile(()),
+    "one": a_file(),
+    "aggregated": a_file(
+        an_item(an_event("ru_utime"), is_rusage=True, description="über\nzwei Zeilen"),
+        an_item(
+            an_event("a \udcff", -0.0, spread=SPREAD, reason="<&>\t", how=5, modes=7, flags=3),
+            an_event("b", nan, how=-1, enabled_s=1e-300),
+            times_spread=(SPREAD,) * 8, n_tasks=4, tasks="0-2,40", is_mplex_cont=True, line=7,
+            is_exclusive=True, parent_label="p", parent_id=2, thread_id=5, file="f.c",
+        ),
+        notes="one\ntwo", exit_status=3, process=2**31 - 1,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_c_reads_what_python_writes_and_writes_the_same(name: str) -> None:
+    """The plug-in that gives back what it gets, in the host of plug-ins in C."""
+    content = encoded(WRITTEN[name])
+    host = Path(gnomon.__path__[0]) / "lib" / "hpm-plugin-host"
+    done = subprocess.run([host, "aggregate", "mirror"], input=content, capture_output=True,
+                          check=False, env={})  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout == b"\1" + content

@@ -152,3 +152,15 @@ def test_a_value_that_was_not_measured_adds_nothing() -> None:
     for number, one in enumerate((value(5, 10, 10), value(0, 10, 0), value(6, 10, 10)), 1):
         totals.add(Sample(number, 0, 10, 0.0, (Row(MACHINE, "", (one,)),)))
     assert totals.rows[MACHINE, ""]["x"].sum == 11
+
+
+def test_a_summary_has_the_mean_of_a_gauge_over_time() -> None:
+    totals = Totals(Derivation(()))
+    for number, span_ns in ((3, 10**9), (6, 3 * 10**9)):
+        (gauge,) = vital_values({}, {"proc.runnable": number}, span_ns)
+        totals.add(Sample(1, 0, span_ns, 0.0, (Row(MACHINE, "", (gauge,)),)))
+    summary = totals.summary()
+    assert summary is not None
+    assert summary.rows[0].values[0].value == pytest.approx(5.25)
+    # What is served meanwhile is the present value.
+    assert totals.rows[MACHINE, ""]["proc.runnable"].last.value == 6

@@ -29,7 +29,7 @@ from gnomon.units import printable
 
 if TYPE_CHECKING:
     from gnomon.hpm.job import Job
-    from gnomon.hpm.measurement import Host, Measurement
+    from gnomon.hpm.measurement import Measurement
     from gnomon.hpm.ranks.items import RankFile
     from gnomon.hpm.ranks.joining import Joined
 
@@ -60,6 +60,7 @@ def count(arguments: argparse.Namespace, command: Sequence[str], name: str) -> i
     groups, events = wanted(arguments, chosen)
     measure = measurer(command, groups, events, None, chosen.slice_ms)
     group = f"{groups[0].number} {groups[0].name}" if len(groups) == 1 else ""
+    order = [name for one in groups for name in one.wanted.names] or list(events.names)
     own = job()
     if own is not None and own.task and chosen.name and not chosen.unique:
         # Two tasks may print, each for its group: task 0 has the name as it is.
@@ -69,7 +70,7 @@ def count(arguments: argparse.Namespace, command: Sequence[str], name: str) -> i
         (one,) = measure()
         with Signals() as signals:
             by = _ended_by(one, joined)
-            file = _of_task(one, group, own, this_host(), by)
+            file = _of_task(one, group, own, by, order)
             made = plugins.aggregated(
                 plugin, file, seen, joined, signals, hurried=by in (_LAUNCHER, _USER),
                 patience_s=None if by else _patience_s(file),
@@ -133,10 +134,11 @@ def _ended_by(one: Measurement, joined: Joined | None) -> str:
     return ""
 
 
-def _of_task(one: Measurement, group: str, own: Job | None, host: Host, by: str) -> RankFile:
-    file = rank_file(
-        one, group, task=own.task if own else None, size=own.tasks if own else None, host=host.name
-    )
+def _of_task(
+    one: Measurement, group: str, own: Job | None, by: str, order: Sequence[str]
+) -> RankFile:
+    task, size = (own.task, own.tasks) if own else (None, None)
+    file = rank_file(one, group, task=task, size=size, host=this_host().name, order=order)
     if by:
         # That is no fault of this task, whose counts are as good as those of the others.
         note = f"{by} ended the job: counts are those up to then"

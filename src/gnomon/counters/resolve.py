@@ -22,12 +22,23 @@ _USERS = "GNOMON_PRESETS"
 class Resolved(NamedTuple):
     """The events of a list of names, and the names that exist but are not to be had here.
 
-    `notes` are sentences that belong beside their counts.
+    Attributes:
+        events: those that can be counted.
+        unavailable: those that cannot.
+        notes: sentences that belong beside the counts.
+        order: all names in their order where some of the first events became unavailable.
     """
 
     events: tuple[Event, ...]
     unavailable: tuple[Unavailable, ...]
     notes: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names, in an order that does not depend on which task of a job this is."""
+        found = (*(one.name for one in self.events), *(one.event for one in self.unavailable))
+        return self.order or found
 
 
 def resolve(names: str | Iterable[str]) -> Resolved:

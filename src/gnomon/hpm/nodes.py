@@ -42,7 +42,9 @@ def once(wanted: Resolved, environment: Mapping[str, str] = os.environ) -> Resol
         return wanted
     missing = tuple(Unavailable(event.name, _who(own), "") for event in covering)
     events = tuple(event for event in wanted.events if event not in covering)
-    return wanted._replace(events=events, unavailable=wanted.unavailable + missing)
+    return wanted._replace(
+        events=events, unavailable=wanted.unavailable + missing, order=wanted.names
+    )
 
 
 def _who(own: Job) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite, nan
 from typing import TYPE_CHECKING
 
@@ -35,7 +35,13 @@ WHOLE_RUN = "counters of the whole run"
 
 
 def rank_file(
-    one: Measurement, group: str, *, task: int | None, size: int | None, host: str
+    one: Measurement,
+    group: str,
+    *,
+    task: int | None,
+    size: int | None,
+    host: str,
+    order: Sequence[str] = (),
 ) -> RankFile:
     """Return all that a task measured.
 
@@ -45,19 +51,22 @@ def rank_file(
         task: in the job; None without one.
         size: tasks of the job; None if not known.
         host: where it ran.
+        order: names of events as they are to follow each other, whether they could be counted on
+            this task or not: tasks with the same events are alike.
     """
+    places = {name: at for at, name in enumerate(order)}
     program = one.command[0].rpartition("/")[2] if one.command else ""
     of_task = -1 if task is None else task
     items = [_usage(one, of_task)] if one.rusage else []
     if one.parts:
         for at, part in enumerate(one.parts):
             own = analyse.of_part(one, part)
-            items.append(_item(own, f"{part.number} {part.name}", of_task, program, at > 0))
+            items.append(_item(own, f"{part.number} {part.name}", of_task, program, at > 0, places))
         rest = analyse.beside_parts(one)
         if rest.values or rest.unavailable:
-            items.append(_item(rest, WHOLE_RUN, of_task, program, True))
+            items.append(_item(rest, WHOLE_RUN, of_task, program, True, places))
     else:
-        items.append(_item(one, group, of_task, program, False))
+        items.append(_item(one, group, of_task, program, False, places))
     asked = [f"{part.number} {part.name}" for part in one.parts] or [
         *(value.event for value in one.values),
         *(missing.event for missing in one.unavailable),
@@ -85,9 +94,17 @@ def _usage(one: Measurement, task: int) -> Item:
     return Item(data, _times(one), is_rusage=True, mpi_task_id=task, process_id=one.pid)
 
 
-def _item(one: Measurement, group: str, task: int, label: str, continues: bool) -> Item:
+def _item(
+    one: Measurement,
+    group: str,
+    task: int,
+    label: str,
+    continues: bool,
+    places: Mapping[str, int],
+) -> Item:
     data = [_event(value) for value in one.values]
     data += [EventInfo(missing.event, reason=_reason(missing)) for missing in one.unavailable]
+    data.sort(key=lambda event: places.get(event.name, len(places)))
     return Item(
         tuple(data), _times(one), is_mplex_cont=continues, mpi_task_id=task, label=label,
         group=group, process_id=one.pid, xml_element_id=1,

@@ -88,7 +88,7 @@ class Monitor:
             if not self._subjects:
                 self._subjects.append(MachineSubject(chosen, watched.per))
             if not choice.is_default:
-                what = "-G" if watched.cgroups else "-p" if watched.pids else "gnomon stat"
+                what = "-G" if watched.cgroups else "-p" if watched.pids else ""
                 check_rights(self._subjects, chosen, what)
         except BaseException:
             self.close()

@@ -224,6 +224,12 @@ class CgroupSubject:
         self.events = dict(self._cpus.events)
         self._order = [self.events[e.name] for e in chosen.on_cpus if e.name in self.events]
         self.refused = {n: one for n, one in self._cpus.refused.items() if n not in self.events}
+        for event in chosen.rest:
+            self.refused[event.name] = Unavailable(
+                event.name,
+                "the kernel does not tell it of a cgroup, only what happens on CPUs",
+                "count it of the machine (without -G) or of a process (-p)",
+            )
         self.notes = list(self._cpus.notes)
         self._vitals = CgroupVitals(self._fd, times_only=not chosen.vitals)
         self._before: Numbers = {}
@@ -372,6 +378,11 @@ class ProcessSubject:
 def check_rights(subjects: Sequence[Subject], chosen: Chosen, what: str) -> None:
     """Check that something may be counted.
 
+    Args:
+        subjects: what is watched.
+        chosen: what is to be counted.
+        what: the option that is to be blamed, "" for the event.
+
     Raises:
         GnomonError: nothing of what was asked for may be.
     """
@@ -379,4 +390,4 @@ def check_rights(subjects: Sequence[Subject], chosen: Chosen, what: str) -> None
         return
     first = next((one for subject in subjects for one in subject.refused.values()), None)
     if first is not None:
-        raise GnomonError(f"{what}: {why_forbidden(first)}")
+        raise GnomonError(f"{what or first.event}: {why_forbidden(first)}")

@@ -13,7 +13,7 @@ class Total:
     """One event of one row.
 
     Attributes:
-        sum: over intervals, in the event's unit; of a gauge the last value.
+        sum: over intervals, in the event's unit; of a gauge over time, in its unit seconds.
         how: the least certain that an interval's was: a label that changes once at most.
         last: the value of the last interval that had one.
     """
@@ -38,18 +38,17 @@ class Total:
         self.last = value
         if value.how is not self.how:
             self.how = worst((self.how, value.how))
-        self.sum = number if self.is_gauge else self.sum + number
+        self.sum += number * span_ns / 1e9 if self.is_gauge else number
         self.raw += value.raw
         self.enabled_ns += value.enabled_ns
         self.running_ns += value.running_ns
         self.seconds += span_ns / 1e9
 
     def value(self) -> Value:
-        """Return all of it as one value; of a gauge the last."""
-        if self.is_gauge:
-            return self.last
-        if self.last.is_derived:
-            return self.last._replace(derived=None)
+        """Return all of it as one value; of a gauge the mean over time."""
+        if self.is_gauge and self.seconds:
+            mean = self.sum / self.seconds / self.last.unit_factor
+            return self.last._replace(raw=0, derived=mean, is_derived=True, how=self.how)
         if self.how is How.SCALED and self.running_ns:
             # Intervals were scaled one by one: the whole is their sum.
             wanted = self.sum / self.last.unit_factor
@@ -99,7 +98,12 @@ class Totals:
             return None
         rows = []
         for key, totals in self.rows.items():
-            values = tuple(total.value() for total in totals.values())
+            # What formulas come to does not add up.
+            values = tuple(
+                total.value()
+                for total in totals.values()
+                if total.is_gauge or not total.last.is_derived
+            )
             metrics = self._derive.of(values, self.span_ns, None)
             rows.append(self.last[key]._replace(values=values, derived=metrics, gap=""))
         last = self.sample
