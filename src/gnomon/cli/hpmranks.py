@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from gnomon.hpm.ranks.items import RankFile
     from gnomon.hpm.ranks.joining import Joined
 
-_PATIENCE_S = 5.0
+_PATIENCE_S = 10.0
 _LAUNCHER, _USER, _OTHER = "the launcher", "the user", "another task failed, which"
 _OTHERS_REPORT_S = 3.0
 

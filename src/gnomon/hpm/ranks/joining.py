@@ -129,7 +129,10 @@ def join(folder: Path) -> tuple[Joined | None, str]:
     if fd >= 0:
         # No other descriptor of a child has its number.
         fd = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, ABOVE)
-        folder_fd = os.open(said, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            folder_fd = os.open(said, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            return None, f"{said}: cannot be opened: {error.strerror}; set HPM_AGGREGATE_DIR"
         with suppress(OSError):  # a network's file system may have no such locks
             fcntl.flock(folder_fd, fcntl.LOCK_SH)
         return Joined(fd, folder_fd, {"HPM_JOB_FD": str(fd), "HPM_JOB_DIR": said}), ""
