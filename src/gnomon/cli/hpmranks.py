@@ -49,10 +49,28 @@ def count(arguments: argparse.Namespace, command: Sequence[str], name: str) -> i
         raise UsageError(
             f"-r and {source}{name}: tasks are aggregated over one execution; leave out one of them"
         )
-    seen = with_options(os.environ, arguments, name)
     joined, why_not = join(plugins.folder())
     if why_not:
         complain(f"the job's other tasks cannot be met: {why_not}")
+    others_s = 0.0
+    try:
+        one = _counted(arguments, command, name, source, joined)
+        others_s = _OTHERS_REPORT_S if one.exit_status else 0.0
+    finally:
+        if joined is not None:
+            joined.leave(others_s)
+    return finish(one.exit_status, one.signal)
+
+
+def _counted(
+    arguments: argparse.Namespace,
+    command: Sequence[str],
+    name: str,
+    source: str,
+    joined: Joined | None,
+) -> Measurement:
+    """Count, let the plug-in aggregate, report."""
+    seen = with_options(os.environ, arguments, name)
     plugin, changes = plugins.find(name, seen, source)
     pass_on(changes)
     apply(changes, seen)
@@ -80,9 +98,7 @@ def count(arguments: argparse.Namespace, command: Sequence[str], name: str) -> i
                 output.deliver([one])
             elif made.file is not None:
                 _deliver(output, made.file._replace(exit_status=one.exit_status or 0))
-    if joined is not None:
-        joined.leave(_OTHERS_REPORT_S if one.exit_status else 0.0)
-    return finish(one.exit_status, one.signal)
+    return one
 
 
 def with_options(

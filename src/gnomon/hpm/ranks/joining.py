@@ -9,7 +9,7 @@ import os
 import re
 import signal
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -31,11 +31,13 @@ class Joined(NamedTuple):
         fd: locked until this task has told what it counted.
         folder_fd: the job's directory; its lock is shared by all tasks that have yet to report.
         variables: tell a child of it.
+        end: leaves the job; the last task removes its directory.
     """
 
     fd: int
     folder_fd: int
     variables: Mapping[str, str]
+    end: Callable[[], object]
 
     def end_others(self) -> None:
         """End the other tasks on this node, as the launcher would, but without its haste.
@@ -58,6 +60,7 @@ class Joined(NamedTuple):
         A task that ends badly makes launchers kill the others at once, wherever they are.
         """
         end = time.monotonic() + wait_s
+        self.end()
         with suppress(OSError):
             fcntl.flock(self.folder_fd, fcntl.LOCK_UN)
             while time.monotonic() < end:
@@ -135,7 +138,8 @@ def join(folder: Path) -> tuple[Joined | None, str]:
             return None, f"{said}: cannot be opened: {error.strerror}; set HPM_AGGREGATE_DIR"
         with suppress(OSError):  # a network's file system may have no such locks
             fcntl.flock(folder_fd, fcntl.LOCK_SH)
-        return Joined(fd, folder_fd, {"HPM_JOB_FD": str(fd), "HPM_JOB_DIR": said}), ""
+        variables = {"HPM_JOB_FD": str(fd), "HPM_JOB_DIR": said}
+        return Joined(fd, folder_fd, variables, found.hpm_job_end), ""
     if -fd == errno.ENODATA:
         return None, ""
     return None, said or os.strerror(-fd)
