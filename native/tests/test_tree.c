@@ -263,7 +263,7 @@ static void an_inner_task_that_dies_while_it_merges(void)
 /* Long enough for tasks that are there: valgrind makes everything many times slower. */
 static const char *patience(void)
 {
-	return check_work(100) < 20 ? "8" : check_work(100) < 100 ? "4" : "1.5";
+	return check_work(100) < 20 ? "12" : check_work(100) < 100 ? "6" : "3";
 }
 
 /* "TASK-TASK did not ... within SECONDS s|" */

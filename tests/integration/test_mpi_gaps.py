@@ -94,7 +94,7 @@ def test_a_task_that_is_killed_under_hpmcount(
     assert number.name in said(job, tmp_path)
     # Nobody's counts are lost, whoever was ended by the launcher with it.
     values = {row["tasks"] or row["task"]: float(row["value"]) for row in calls(tmp_path, "")}
-    assert values["2"] == calls_of(2), said(job, tmp_path)
+    assert values.get("2") == calls_of(2), said(job, tmp_path)
     assert sorted(all_tasks(values)) == [0, 1, 2, 3], said(job, tmp_path)
 
 

@@ -22,6 +22,7 @@ from watching import (
     lines,
     of_machine,
     of_row,
+    the_rest,
     until,
     watched,
     watching,
@@ -215,6 +216,8 @@ def test_without_rights_proc_is_left(paranoid: Callable[[int], None]) -> None:  
     line = lines(done.stdout)[0]
     assert of_machine(line)["proc.context_switches"] >= 0
     assert "context-switches" in {one["event"] for one in line["unavailable"]}
+    text = run(*WITHOUT_RIGHTS, GNOMON, "stat", "0.1", "1").stderr
+    assert "gnomon: not counted: context-switches, cpu-migrations, " in text
     asked = run(*WITHOUT_RIGHTS, GNOMON, "stat", "-e", "page-faults", "0.1", "1")
     assert asked.returncode == 1
     assert "kernel.perf_event_paranoid is 2" in asked.stderr
@@ -269,8 +272,8 @@ def test_the_last_process_ends_it(programs: Programs) -> None:
         before = first_line(ours)
         go(goes)
         goes.communicate()
-        out, _ = ours.communicate(timeout=60)
-    assert ours.returncode == 0
+        status, out, _ = the_rest(ours)
+    assert status == 0
     assert "(ended)" in before + out
     assert "--- " in out  # the summary
 

@@ -55,7 +55,8 @@ def watching(*arguments: str | Path, tool: str = GNOMON) -> Iterator[subprocess.
     finally:
         if process.poll() is None:
             process.kill()
-        process.communicate()
+        with process:
+            pass
 
 
 def ended(
@@ -63,8 +64,18 @@ def ended(
 ) -> tuple[int, str, str]:
     """End a process by a signal; return its status and what it still wrote."""
     process.send_signal(by)
-    out, err = process.communicate(timeout=_SECONDS)
-    return process.returncode, out, err
+    return the_rest(process)
+
+
+def the_rest(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    """Return the status of a process that ends, and what of its output was not read yet.
+
+    What `communicate` returns lacks what `readline` has read ahead.
+    """
+    assert process.stdout is not None
+    assert process.stderr is not None
+    out, err = process.stdout.read(), process.stderr.read()
+    return process.wait(_SECONDS), out, err
 
 
 def first_line(process: subprocess.Popen[str]) -> str:

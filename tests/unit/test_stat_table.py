@@ -6,7 +6,74 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gnomon.hpm.stat.choice import Choice
 from gnomon.hpm.stat.columns import Column, fitting, shown
+from gnomon.hpm.stat.rows import CPU, MACHINE, Row, Sample
+from gnomon.hpm.stat.subjects import Chosen
+from gnomon.hpm.stat.table import Table
+from gnomon.hpm.stat.vitals import CPU_TIMES, VITALS
+from gnomon.metrics.derived import MetricValue
+from gnomon.model.value import Domain, How, Scope, Value
+
+DEFAULT = Choice(Chosen(()), (), (), is_default=True, names=())
+SECOND = 10**9
+
+
+def value(event: str, raw: int, running: float = 1.0, unit: str = "", factor: float = 1) -> Value:
+    how = How.COUNTED if running == 1 else How.SCALED
+    return Value(event, "cpu", raw, SECOND, round(running * SECOND), unit, factor, Domain.ALL,
+                 Scope.NODE, how)  # fmt: skip
+
+
+def machine_with_a_pmu(name: str = "", kind: str = MACHINE) -> Row:
+    times = [value(one, (5 - at) * SECOND // 10, 1, "s", 1e-9) for at, one in enumerate(CPU_TIMES)]
+    counts = [
+        value("context-switches", 1234),
+        value("cpu_core/cache-misses/", 300_000),
+        value("cpu_atom/cache-misses/", 100_000),
+        value("branch-misses", 50_000, 0.5),
+    ]
+    metrics = tuple(
+        MetricValue(metric, "", number, "", How.COUNTED)
+        for metric, number in (("ipc", 1.234), ("mips", 2345.6))
+    )
+    return Row(kind, name, (*counts, *times), metrics)
+
+
+def test_hardware_has_its_columns_and_what_is_scaled_is_named() -> None:
+    infos = {name: vital.info for name, vital in VITALS.items()}
+    table = Table(DEFAULT, infos, SECOND)
+    sample = Sample(1, SECOND, SECOND, 0.0, (machine_with_a_pmu(),))
+    above, head, line, note = table.text(sample, 100, 0).splitlines()
+    assert above.replace("-", " ").split() == ["CPU", "%", "hardware,", "per", "second", "per", "s"]
+    assert head.split() == ["time", "us", "sy", "id", "wa", "st", "IPC", "Minst", "cmiss", "bmiss",
+                            "cs"]  # fmt: skip
+    assert line.split()[1:] == ["33", "27", "20", "13", "7", "1.23", "2346", "400k", "100k", "1234"]
+    assert note == "# scaled: hardware, per second bmiss"
+    # What was said is not said again, and the heading comes once where there is no terminal.
+    assert len(table.text(sample, 100, 0).splitlines()) == 1
+    narrow = Table(DEFAULT, infos, SECOND).text(sample, 60, 0).splitlines()
+    assert max(map(len, narrow)) <= 60
+
+
+def test_a_gap_is_seen_and_a_summary_has_extremes() -> None:
+    infos = {name: vital.info for name, vital in VITALS.items()}
+    table = Table(DEFAULT, infos, SECOND)
+    gone = Row(CPU, "3", (), gap="offline")
+    sample = Sample(1, SECOND, SECOND, 0.0, (machine_with_a_pmu(), gone))
+    lines = table.text(sample, 100, 0).splitlines()
+    assert lines[1].split()[:2] == ["time", "CPU"]
+    assert lines[3].split()[1] == "3"
+    assert lines[3].endswith("-  (offline)")
+    alone = Table(DEFAULT, infos, SECOND)
+    for switches in (10, 30):
+        row = machine_with_a_pmu()
+        counts = (value("context-switches", switches), *row.values[1:])
+        alone.text(Sample(1, 0, SECOND, 0.0, (row._replace(values=counts),)), 100, 0)
+    summary = alone.summary(Sample(0, 0, 2 * SECOND, 0.0, (row._replace(values=counts),)), 2, 100)
+    assert summary.startswith("--- 2 s in 2 intervals ---\n")
+    ends = [line.split()[-1] for line in summary.splitlines()[-2:]]
+    assert ends == ["10", "30"]
 
 
 @pytest.mark.parametrize(

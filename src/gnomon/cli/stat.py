@@ -314,11 +314,14 @@ def group_labels(choice: Choice) -> dict[str, str]:
 
 def first_lines(monitor: Monitor, *, is_default: bool) -> list[str]:
     """Return what is to be said before the first interval: what is not counted, and why."""
+    from gnomon.hpm.stat.choice import HARDWARE
+
     by_cause: dict[tuple[str, str], list[str]] = {}
     for one in monitor.unavailable:
         by_cause.setdefault((one.reason, one.remedy), []).append(one.event)
     lines = []
     for (reason, remedy), events in by_cause.items():
-        what = "no hardware counters" if is_default else f"not counted: {', '.join(events)}"
+        is_hardware = is_default and set(events) <= set(HARDWARE)
+        what = "no hardware counters" if is_hardware else f"not counted: {', '.join(events)}"
         lines.append(f"{what}: {reason}; {remedy}")
     return [*lines, *monitor.notes]

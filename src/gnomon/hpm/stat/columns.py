@@ -58,7 +58,7 @@ class Column(NamedTuple):
         return max(_WIDTHS.get(self.unit, 5), *map(len, self.head))
 
 
-_WIDTHS = {"%": 3, "n": 2, "bytes": 6}
+_WIDTHS = {"%": 3, "n": 3, "bytes": 6}
 
 
 def shown(number: float | None, unit: str) -> str:
@@ -117,6 +117,18 @@ def _rate(name: str) -> Cell:
     return cell
 
 
+def _rate_of_all(name: str) -> Cell:
+    """Return the rate of an event, on hybrid CPUs of its counts on every kind of core."""
+    ending = f"/{name}/"
+
+    def cell(values: Mapping[str, Value], _: Mapping[str, MetricValue], s: float) -> float | None:
+        found = [value.value for event, value in values.items() if event == name or ending in event]
+        known = [number for number in found if number is not None]
+        return sum(known) / s if known and len(known) == len(found) else None
+
+    return cell
+
+
 def _present(name: str) -> Cell:
     def cell(values: Mapping[str, Value], _: Mapping[str, MetricValue], __: float) -> float | None:
         return values[name].value if name in values else None
@@ -158,8 +170,8 @@ def _by_default(kind: str) -> list[Column]:
     found += [
         column("hardware, per second", "IPC", "ipc", _metric, "", 1),
         column("hardware, per second", "Minst", "mips", _metric, "", 2),
-        column("hardware, per second", "cmiss", "cache-misses", _rate, "", 3),
-        column("hardware, per second", "bmiss", "branch-misses", _rate, "", 4),
+        column("hardware, per second", "cmiss", "cache-misses", _rate_of_all, "", 3),
+        column("hardware, per second", "bmiss", "branch-misses", _rate_of_all, "", 4),
         column("per second", "cs", "context-switches", _rate, "", 1),
     ]
     if kind == MACHINE:
