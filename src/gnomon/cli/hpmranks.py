@@ -49,16 +49,18 @@ def count(arguments: argparse.Namespace, command: Sequence[str], name: str) -> i
         raise UsageError(
             f"-r and {source}{name}: tasks are aggregated over one execution; leave out one of them"
         )
-    joined, why_not = join(plugins.folder())
-    if why_not:
-        complain(f"the job's other tasks cannot be met: {why_not}")
-    others_s = 0.0
-    try:
-        one = _counted(arguments, command, name, source, joined)
-        others_s = _OTHERS_REPORT_S if one.exit_status else 0.0
-    finally:
-        if joined is not None:
-            joined.leave(others_s)
+    # Whoever has joined may be told to end, and reports all the same.
+    with Signals() as early:
+        joined, why_not = join(plugins.folder())
+        if why_not:
+            complain(f"the job's other tasks cannot be met: {why_not}")
+        others_s = 0.0
+        try:
+            one = _counted(arguments, command, name, source, joined, early)
+            others_s = _OTHERS_REPORT_S if one.exit_status else 0.0
+        finally:
+            if joined is not None:
+                joined.leave(others_s)
     return finish(one.exit_status, one.signal)
 
 
@@ -68,10 +70,13 @@ def _counted(
     name: str,
     source: str,
     joined: Joined | None,
+    early: Signals,
 ) -> Measurement:
     """Count, let the plug-in aggregate, report."""
     seen = with_options(os.environ, arguments, name)
     plugin, changes = plugins.find(name, seen, source)
+    if early.interrupted:
+        raise KeyboardInterrupt
     pass_on(changes)
     apply(changes, seen)
     chosen = settings(seen)
