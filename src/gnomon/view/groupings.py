@@ -10,6 +10,9 @@ from gnomon.view.columns import Cells, Flags, Floats, Ints, Texts
 from gnomon.view.dataset import Dataset, positions
 from gnomon.view.tree import Builder, Pairs, Tree, grouped
 
+FUNCTION = "function"
+"""A grouping for tables: each function once. Not among those of the page's trees."""
+
 UNKNOWN = "(unknown)"
 NO_SOURCE = "(source not known)"
 NO_LINE = "(line not known)"
@@ -32,7 +35,7 @@ def build(data: Dataset, by: str, weights: Floats) -> Tree:
 
     Args:
         data: the run.
-        by: one of `GROUPINGS`.
+        by: one of `GROUPINGS`, or `FUNCTION`.
         weights: a value for each path, NaN for none: of a function in several files, the one that
             has most is where it stands.
 
@@ -43,6 +46,7 @@ def build(data: Dataset, by: str, weights: Floats) -> Tree:
     named = _Named(data, builder, weights)
     return {
         "region": _by_region, "capability": _by_capability, "file": _by_file, "rank": _by_rank,
+        FUNCTION: _by_function,
     }[by](named)  # fmt: skip
 
 
@@ -266,6 +270,27 @@ def _by_file(named: _Named) -> Tree:
         inclusive.append(Pairs.of(outermost, group[outermost]))
         exclusive.append(Pairs.of(paths, nodes))
     return builder.tree(Pairs.joined(*inclusive), Pairs.joined(*exclusive))
+
+
+def _by_function(named: _Named) -> Tree:
+    """Functions and sections, each once, whatever they are called from and inlined from."""
+    members = np.flatnonzero((named.parent >= 0) | (named.file > 0))
+    line = np.where(named.is_cpu, 0, named.line)
+    group, first = grouped(
+        named.kind[members], named.module[members], named.name[members], named.home[members],
+        line[members],
+    )  # fmt: skip
+    at = members[first]
+    columns = named.about(at)
+    columns.update(file=named.home[at], line=line[at], region=-1)
+    node = named.builder.add(np.zeros(len(at)), **columns)[group]
+    of_path = np.full(len(named.parent), -1, dtype=np.int32)
+    of_path[members] = node
+    outermost = np.flatnonzero(forest.first_of_their_kind(of_path, named.parent))
+    top = Pairs.of(named.roots, 0)
+    return named.builder.tree(
+        Pairs.joined(top, Pairs.of(outermost, of_path[outermost])), Pairs.of(members, node)
+    )
 
 
 def _by_rank(named: _Named) -> Tree:

@@ -170,7 +170,7 @@ class Opened:
             UsageError: there is no such grouping.
             RunDirectoryError: the tables cannot be read.
         """
-        if by not in GROUPINGS:
+        if by not in GROUPINGS and by != groupings.FUNCTION:
             raise UsageError(f"by {by[:40]!a}: there are {', '.join(GROUPINGS)}")
         with self._lock:
             if by not in self._trees:
