@@ -92,7 +92,7 @@ class Run:
             connection.execute(sql)
             while rows := connection.fetchmany(_ROWS_AT_ONCE):
                 yield rows
-        except duckdb.Error:
+        except (duckdb.Error, UnicodeDecodeError):  # its messages quote damaged names
             raise RunDirectoryError(self._trouble(connection)) from None
         finally:
             connection.close()
@@ -126,7 +126,7 @@ class Run:
                 # Every value, not only the summary at the end of the file.
                 values = ", ".join(f"bit_xor(hash({column.name}))" for column in schema.columns)
                 connection.execute(f"SELECT {values} FROM ({self._whole(schema)})").fetchall()
-            except duckdb.Error:
+            except (duckdb.Error, UnicodeDecodeError):
                 return f"{file}: it is damaged, or no table of a run: it cannot be read{_REMEDY}"
         return f"{self.path}: its tables cannot be read: they do not fit together{_REMEDY}"
 

@@ -25,6 +25,8 @@ from gnomon.view.columns import Cells
 Arrays = dict[str, Cells]
 _TYPES = {"INTEGER": np.int32, "BIGINT": np.int64, "DOUBLE": np.float64, "VARCHAR": object}
 _THREADS_MOST = 8
+# Messages of DuckDB's may quote a damaged name that is no UTF-8.
+_FAILURES = (duckdb.Error, UnicodeDecodeError)
 _REMEDY = "restore it from a copy, or measure again"
 
 
@@ -65,7 +67,7 @@ class Tables:
         try:
             for schema in SCHEMAS:
                 tables._connection.execute(f"CREATE VIEW {schema.name} AS {_read(run, schema)}")
-        except duckdb.Error as error:
+        except _FAILURES as error:
             tables.close()
             raise tables._refusal(error) from None
         return tables
@@ -90,7 +92,7 @@ class Tables:
         try:
             with self._cursor() as cursor:
                 found = cursor.execute(sql, values).fetchnumpy()
-        except duckdb.Error as error:
+        except _FAILURES as error:
             raise self._refusal(error) from None
         return {name: np.ma.getdata(column) for name, column in found.items()}
 
@@ -99,7 +101,7 @@ class Tables:
         try:
             with self._cursor() as cursor:
                 return cursor.execute(sql, values).fetchall()
-        except duckdb.Error as error:
+        except _FAILURES as error:
             raise self._refusal(error) from None
 
     def insert(self, table: Schema, columns: Sequence[Sequence[Any]]) -> None:
@@ -133,7 +135,7 @@ class Tables:
         try:
             with self._lock:
                 self._connection.execute(statement)
-        except duckdb.Error as error:
+        except _FAILURES as error:
             raise self._refusal(error) from None
 
     def lend_profile(self, to: Tables, name: str) -> None:
@@ -160,7 +162,7 @@ class Tables:
         with self._lock:
             return self._connection.cursor()
 
-    def _refusal(self, error: duckdb.Error) -> RunDirectoryError:
+    def _refusal(self, error: Exception) -> RunDirectoryError:
         """Return which table is at fault; what DuckDB says of it is for its own users."""
         if self._run is None:
             return RunDirectoryError(
