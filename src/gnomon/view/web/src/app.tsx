@@ -2,9 +2,10 @@
 
 import { useEffect, useState } from "preact/hooks";
 
+import * as api from "./api";
 import type { Grouping, RunTitle } from "./api";
 import { CompareView } from "./compare";
-import { loadTree, useLocations, useMetrics, useOpened, useRun } from "./data";
+import { loadTree, stateChanged, useLocations, useMetrics, useOpened, useRun } from "./data";
 import { Help } from "./help";
 import { useKeys } from "./keys";
 import { MetricsView } from "./metrics";
@@ -92,7 +93,15 @@ export function App() {
       <main class="view">
         {opened.error && <p class="trouble">{opened.error}</p>}
         {opened.value && !title && <Nothing problems={opened.value.problems} onOpen={() => setDialog("open")} />}
-        {title && <Shown view={view} title={title} runs={runs} baseline={baseline} />}
+        {title && (
+          <Shown
+            view={view}
+            title={title}
+            runs={runs}
+            baseline={baseline}
+            asking={opened.value?.sourcesBeforeAsking ?? 15}
+          />
+        )}
       </main>
       {dialog === "open" && opened.value && (
         <OpenDialog state={opened.value} onClose={() => setDialog("")} />
@@ -126,8 +135,9 @@ function RunChoice({ runs, title }: { runs: readonly RunTitle[]; title: RunTitle
       label={title.title + exit(title)}
       hint={`${title.command || title.path}\n${title.path}`}
     >
-      {(close) =>
-        runs.map((run) => (
+      {(close) => (
+        <>
+        {runs.map((run) => (
           <button
             key={run.id}
             type="button"
@@ -135,15 +145,30 @@ function RunChoice({ runs, title }: { runs: readonly RunTitle[]; title: RunTitle
             onClick={() => {
               close();
               const vs = run.id === title.id ? undefined : null;
-              go(place().view, { run: run.id, node: null, file: null, line: null, location: null, ...(vs === null ? { vs } : {}) });
+              go(place().view, { run: run.id, node: null, of: null, file: null, line: null, location: null, ...(vs === null ? { vs } : {}) });
             }}
           >
             <b>{run.title}</b>
             {exit(run)}
             <small>{run.command}</small>
           </button>
-        ))
-      }
+        ))}
+        <button
+          type="button"
+          class="quiet"
+          title="it stays on the disk"
+          onClick={() => {
+            close();
+            void api.close(title.id).then(() => {
+              stateChanged();
+              go(place().view, { run: null, vs: null, node: null, of: null, file: null, line: null, location: null });
+            });
+          }}
+        >
+          Close {title.title}
+        </button>
+        </>
+      )}
     </Menu>
   );
 }
@@ -197,9 +222,10 @@ interface ShownProps {
   readonly title: RunTitle;
   readonly runs: readonly RunTitle[];
   readonly baseline: RunTitle | undefined;
+  readonly asking: number;
 }
 
-function Shown({ view, title, runs, baseline }: ShownProps) {
+function Shown({ view, title, runs, baseline, asking }: ShownProps) {
   const { asked } = usePlace();
   // The largest answer is asked for first: it is on its way while the small ones are read.
   useEffect(() => {
@@ -218,6 +244,7 @@ function Shown({ view, title, runs, baseline }: ShownProps) {
     metrics: metrics.value,
     locations: locations.value,
     baseline: baseline ?? null,
+    asking,
   };
   switch (view) {
     case "tree":

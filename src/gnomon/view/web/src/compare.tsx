@@ -64,7 +64,7 @@ export function CompareView(sight: Sight & { readonly runs: readonly RunTitle[] 
     <section class="pane compare-view" aria-label="compare">
       <div class="tools">
         <label>
-          baseline
+          from
           <select
             value={baseline?.id ?? ""}
             aria-label="baseline"
@@ -88,7 +88,7 @@ export function CompareView(sight: Sight & { readonly runs: readonly RunTitle[] 
           Swap
         </button>
         <span class="compared-with">
-          against <b>{run.title}</b>
+          to <b>{run.title}</b>
         </span>
         <span class="segments" role="group" aria-label="compare">
           {PER.map((name) => (

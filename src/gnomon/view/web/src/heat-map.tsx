@@ -49,10 +49,12 @@ export function HeatMap(props: Props) {
   const [least, most] = useMemo(() => bounds(values, stretched), [values, stretched]);
 
   const longest = Math.max(0, ...spread.rowNames.slice(0, 4000).map((name) => name.length));
-  const left = shape.isFolded ? 44 : Math.min(170, 10 + 6.4 * longest);
+  const left = shape.isFolded ? 44 : Math.min(170, Math.ceil(10 + 6.4 * longest));
   const top = 20;
-  const wide = Math.max(LEAST_PX, Math.min(shape.columns <= 16 ? 72 : MOST_PX, (width - left - 8) / shape.columns));
-  const high = shape.rows > 60 ? Math.max(LEAST_PX, Math.min(12, 640 / shape.rows)) : 22;
+  // Whole pixels: cells of a fraction more or less make a pattern of their own.
+  const room = Math.floor((width - left - 8) / shape.columns);
+  const wide = Math.max(LEAST_PX, Math.min(shape.columns <= 16 ? 72 : MOST_PX, room));
+  const high = shape.rows > 60 ? Math.max(LEAST_PX, Math.min(12, Math.floor(640 / shape.rows))) : 22;
 
   // Which place stands in which cell.
   const cells = useMemo(() => {

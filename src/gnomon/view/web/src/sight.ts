@@ -7,4 +7,6 @@ export interface Sight {
   readonly metrics: readonly Metric[];
   readonly locations: readonly Location[];
   readonly baseline: RunTitle | null;
+  /** So many source files are listed before the reader is asked for a part of the name. */
+  readonly asking: number;
 }

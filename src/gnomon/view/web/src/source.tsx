@@ -9,7 +9,7 @@ import { base, quantity, share } from "./format";
 import { How, signOf } from "./how";
 import { Menu } from "./menu";
 import { describe, type Shown } from "./metric-list";
-import { themed } from "./palette";
+import { themed, widthOf } from "./palette";
 import { ask, usePlace } from "./place";
 import type { Sight } from "./sight";
 import { useTheme } from "./theme";
@@ -24,6 +24,7 @@ interface Props extends Sight {
 }
 
 const MOST_COLUMNS = 3;
+const MOST_FOUND = 500;
 
 export function SourcePane(props: Props) {
   const { run, file } = props;
@@ -41,7 +42,7 @@ export function SourcePane(props: Props) {
   return (
     <section class="pane source-pane" aria-label="source">
       <div class="tools">
-        <FileChoice files={run.sourceFiles} file={file} />
+        <FileChoice files={run.sourceFiles} file={file} asking={props.asking} />
         {source.value && <SourceState source={source.value} />}
       </div>
       {!file && (
@@ -73,10 +74,12 @@ export function SourcePane(props: Props) {
   );
 }
 
-function FileChoice({ files, file }: { files: readonly string[]; file: string }) {
+function FileChoice(props: { files: readonly string[]; file: string; asking: number }) {
+  const { files, file, asking } = props;
   const [word, setWord] = useState("");
   const lower = word.toLowerCase();
   const found = files.filter((name) => name.toLowerCase().includes(lower));
+  const most = word ? Math.max(asking, MOST_FOUND) : asking;
   return (
     <Menu class="file-choice" label={file ? base(file) : "no file"} hint={file || "choose a source file"}>
       {(close) => (
@@ -89,7 +92,7 @@ function FileChoice({ files, file }: { files: readonly string[]; file: string })
             onInput={(event) => setWord(event.currentTarget.value)}
           />
           <div class="file-list">
-            {found.slice(0, 500).map((name) => (
+            {found.slice(0, most).map((name) => (
               <button
                 key={name}
                 type="button"
@@ -103,7 +106,9 @@ function FileChoice({ files, file }: { files: readonly string[]; file: string })
                 <small>{name}</small>
               </button>
             ))}
-            {found.length > 500 && <p class="hint">{found.length - 500} more: write a part of the name</p>}
+            {found.length > most && (
+              <p class="hint">{found.length - most} more: write a part of the name</p>
+            )}
           </div>
         </>
       )}
@@ -256,6 +261,7 @@ function Text(props: Props & { source: Source }) {
             line: at,
             text: quantity(number, metric.unit),
             sign: signOf(metric.how),
+            how: metric.how,
             heat: most > 0 ? Math.max(0, number / most) : 0,
             hint: `${metric.name}: ${quantity(number, metric.unit)}${shared} (${metric.how})`,
           },
@@ -264,11 +270,16 @@ function Text(props: Props & { source: Source }) {
     });
   }, [lines.value, columns]);
 
+  // Room for the largest number of all columns: no digit is ever cut off.
+  const room = useMemo(() => {
+    const longest = marks.flat().reduce((most, mark) => (mark.text.length > most.length ? mark.text : most), "");
+    return Math.max(88, Math.ceil(widthOf(longest)) + 22);
+  }, [marks]);
   useEffect(() => editor?.mark(marks), [editor, marks]);
   useEffect(() => editor?.light(line), [editor, line]);
 
   return (
-    <div class="source-body">
+    <div class="source-body" style={{ "--values": `${room}px` }}>
       {source.state === "changed" && (
         <p class="warning" role="status">
           This file has changed since the run: lines may not be those that were measured. {source.reason}

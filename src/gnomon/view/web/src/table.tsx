@@ -4,12 +4,13 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { exportAddress, getTable, getTables, type Column, type TablePage, type TableWanted } from "./api";
 import { once, useLoaded } from "./data";
-import { number, quantity } from "./format";
+import { base, change, number, quantity } from "./format";
 import { How, HowLegend } from "./how";
 import { useKeys } from "./keys";
 import { Menu } from "./menu";
 import { usual } from "./metric-list";
 import { LocationChoice } from "./places";
+import { widthOf } from "./palette";
 import { ask, usePlace } from "./place";
 import { VirtualRows, type RowsHandle } from "./rows";
 import type { Sight } from "./sight";
@@ -93,6 +94,7 @@ function TablePane(props: PaneProps) {
         <Grid
           key={JSON.stringify(wanted)}
           run={run.id}
+          baseline={location === undefined ? (props.baseline?.id ?? "") : ""}
           wanted={wanted}
           columns={columns}
           every={every.value.columns}
@@ -206,14 +208,65 @@ function Tools(props: ToolsProps) {
 
 interface GridProps {
   readonly run: string;
+  /** The run to compare with; "" for none. */
+  readonly baseline: string;
   readonly wanted: TableWanted;
   readonly columns: readonly Column[];
   readonly every: readonly Column[];
   readonly sample: TablePage;
 }
 
-function Grid({ run, wanted, columns, every }: GridProps) {
+/** Rows of the baseline's table that are looked at, most of the first metric first. */
+const AGAINST = 5000;
+
+/** What tells a row of a table from the others, in whatever run: its texts, with folders or not. */
+function rowKey(row: Cells, columns: readonly Column[], isBare: boolean): string {
+  return columns
+    .map((column, at) => {
+      if (column.metric >= 0) return "";
+      const cell = row[at] ?? "";
+      return typeof cell === "string" && isBare ? base(cell) : cell;
+    })
+    .join("\u0001");
+}
+
+type Before = (row: Cells, columns: readonly Column[]) => ReadonlyMap<string, number> | undefined;
+
+/** The baseline's same row as one of this table's: its values by the titles of columns. */
+function useBefore(props: GridProps): Before | null {
+  const { baseline, wanted, every } = props;
+  const key = baseline && wanted.name ? `${baseline}/against/${wanted.name}/${wanted.filter ?? ""}` : null;
+  const loaded = useLoaded(key, async () => {
+    const exact = new Map<string, Map<string, number>>();
+    const near = new Map<string, Map<string, number> | null>();
+    const page = await getTable(baseline, { name: wanted.name, filter: wanted.filter, limit: AGAINST });
+    for (const row of page.rows) {
+      const values = new Map<string, number>();
+      page.columns.forEach((column, at) => {
+        const cell = row[at] ?? null;
+        if (column.metric >= 0 && typeof cell === "number") values.set(titleOf(column), cell);
+      });
+      exact.set(rowKey(row, page.columns, false), values);
+      // Compiled elsewhere: by the last names of files, where only one row has them.
+      const bare = rowKey(row, page.columns, true);
+      near.set(bare, near.has(bare) ? null : values);
+    }
+    return (row: Cells, all: readonly Column[]) =>
+      exact.get(rowKey(row, all, false)) ?? near.get(rowKey(row, all, true)) ?? undefined;
+  });
+  // Rows are known by all of their texts: without the columns of these there is nothing to go by.
+  const isWhole = every.every((column) => column.metric >= 0 || props.columns.includes(column));
+  return isWhole ? loaded.value : null;
+}
+
+function titleOf(column: Column): string {
+  return `${column.title} ${column.kind}`;
+}
+
+function Grid(props: GridProps) {
+  const { run, wanted, columns, every } = props;
   const { asked } = usePlace();
+  const before = useBefore(props);
   const pages = useRef(new Map<number, TablePage>());
   const [state, setState] = useState<{ total: number; error: string }>({ total: -1, error: "" });
   const [selected, setSelected] = useState(0);
@@ -239,7 +292,10 @@ function Grid({ run, wanted, columns, every }: GridProps) {
 
   const first = pages.current.get(0);
   const shown = first?.columns ?? columns;
-  const fitting = useMemo(() => shown.map((one, at) => fit(one, first, at)), [first]);
+  const fitting = useMemo(
+    () => shown.map((one, at) => fit(one, first, at) + (before && one.metric >= 0 ? 62 : 0)),
+    [first, before !== null],
+  );
   const width = (at: number) => widths[shown[at]!.name] ?? fitting[at] ?? 80;
   if (state.error) return <p class="trouble">{state.error}</p>;
   if (state.total < 0) return <p class="waiting">reading {wanted.name}</p>;
@@ -256,6 +312,7 @@ function Grid({ run, wanted, columns, every }: GridProps) {
   };
   const arrange = (names: readonly string[]) => ask({ shown: names.join("|") || null });
   const names = shown.map((one) => one.name);
+  const whole = (row: Cells) => every.map((one) => row[names.indexOf(one.name)] ?? null);
   const said: Said = { unit: names.indexOf("unit"), how: names.indexOf("how") };
   const hide = (name: string) => arrange(names.filter((one) => one !== name));
   const shift = (name: string, by: number) => {
@@ -365,6 +422,7 @@ function Grid({ run, wanted, columns, every }: GridProps) {
         row={(at) => {
           const cells = rowOf(at);
           const source = sourceOf(at);
+          const was = before && cells ? before(whole(cells), every) : undefined;
           return (
             <div
               key={at}
@@ -394,6 +452,11 @@ function Grid({ run, wanted, columns, every }: GridProps) {
                     title={typeof cell === "string" && cell.length > 12 ? cell : undefined}
                   >
                     {cells === undefined ? "" : shownCell(cell ?? null, one, cells, said)}
+                    {before && one.metric >= 0 && typeof cell === "number" && (
+                      <span class="change" title="against the other run; see Compare for how sure this is">
+                        {changed(was?.get(titleOf(one)), cell)}
+                      </span>
+                    )}
                   </span>
                 );
               })}
@@ -433,6 +496,7 @@ function shownCell(
 ): preact.ComponentChildren {
   if (cell === null) return <span class="is-missing">·</span>;
   if (typeof cell === "string") return cell;
+  if (column.name === "line" && cell === 0) return "";
   if (NAMES.has(column.name)) return String(cell);
   const isOfRow = column.metric < 0 && OF_ROW.has(column.name);
   const unit = isOfRow && said.unit >= 0 ? String(row[said.unit] ?? "") : column.unit;
@@ -445,18 +509,25 @@ function shownCell(
   );
 }
 
-/** A width that most of the first rows fit into. */
+function changed(before: number | undefined, now: number): string {
+  if (before === undefined) return "new";
+  return before === now ? "0 %" : change(now / before);
+}
+
+/** A width that most of the first rows fit into, and the title. */
 function fit(column: Column, page: TablePage | undefined, at: number): number {
-  const lengths = (page?.rows ?? []).map((row) => {
+  const cells = (page?.rows ?? []).map((row) => {
     const cell = row[at] ?? null;
-    if (cell === null) return 1;
-    return typeof cell === "string" ? cell.length : quantity(cell, column.unit).length + 3;
+    if (cell === null) return "";
+    return typeof cell === "string" ? cell : quantity(cell, column.unit);
   });
-  lengths.sort((a, b) => a - b);
-  const most = lengths[Math.floor(0.97 * (lengths.length - 1))] ?? 4;
-  const words = Math.max(...column.title.split(/\s+/).map((word) => word.length));
-  const title = Math.max(words, Math.min(column.title.length, 18)) * 7 + 26;
-  return Math.round(Math.max(Math.min(most * 7.1 + 18, 340), Math.min(title, 190), 54));
+  cells.sort((a, b) => a.length - b.length);
+  // The widest of the longest; of texts but for a few that are longer than all others.
+  const isText = column.type === "text";
+  const longest = cells.slice(0, Math.ceil((isText ? 0.98 : 1) * cells.length)).slice(-8);
+  const most = longest.reduce((found, cell) => Math.max(found, widthOf(cell)), 24);
+  const sign = isText ? 0 : 20;
+  return Math.ceil(Math.max(Math.min(most + sign + 19, 340), Math.min(widthOf(column.title) + 28, 200)));
 }
 
 interface HeadProps {

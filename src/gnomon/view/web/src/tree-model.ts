@@ -3,6 +3,7 @@
 
 import type { Tree as TreeArrays } from "./api";
 import type { Filter } from "./filter";
+import { base } from "./format";
 import { sorted } from "./sorting";
 
 /** Rows to be seen: the node of each, and how deep it stands. */
@@ -286,12 +287,26 @@ export class Tree {
     return -1;
   }
 
-  /** What names a node whatever its number is: its names from the root. For comparing trees. */
-  keys(): string[] {
+  /**
+   * The nodes of another tree that are the same as this one's, -1 where there is none: by names
+   * from the root and files, else, of runs that were compiled elsewhere, by the files' last names
+   * where only one node of the other has them.
+   */
+  same(other: Tree): Int32Array {
+    const exact = new Map<string, number>();
+    other.keys(false).forEach((key, node) => exact.set(key, node));
+    const near = new Map<string, number>();
+    other.keys(true).forEach((key, node) => near.set(key, near.has(key) ? -1 : node));
+    const bare = this.keys(true);
+    return Int32Array.from(this.keys(false), (key, node) => exact.get(key) ?? near.get(bare[node]) ?? -1);
+  }
+
+  private keys(isBare: boolean): string[] {
+    const files = isBare ? this.data.strings.map(base) : this.data.strings;
     const keys = new Array<string>(this.n).fill("");
     for (let node = 0; node < this.n; node++) {
-      const parent = this.parent(node);
-      const own = `${this.name(node)}\u0001${this.file(node)}\u0001${this.line(node)}`;
+      const parent = this.data.parent[node];
+      const own = `${this.name(node)}\u0001${files[this.data.file[node]]}`;
       keys[node] = parent >= 0 ? `${keys[parent]}\u0002${own}` : own;
     }
     return keys;
