@@ -145,7 +145,7 @@ function RunChoice({ runs, title }: { runs: readonly RunTitle[]; title: RunTitle
             onClick={() => {
               close();
               const vs = run.id === title.id ? undefined : null;
-              go(place().view, { run: run.id, node: null, file: null, line: null, location: null, ...(vs === null ? { vs } : {}) });
+              go(place().view, { run: run.id, node: null, of: null, file: null, line: null, location: null, ...(vs === null ? { vs } : {}) });
             }}
           >
             <b>{run.title}</b>
@@ -161,7 +161,7 @@ function RunChoice({ runs, title }: { runs: readonly RunTitle[]; title: RunTitle
             close();
             void api.close(title.id).then(() => {
               stateChanged();
-              go(place().view, { run: null, vs: null, node: null, file: null, line: null, location: null });
+              go(place().view, { run: null, vs: null, node: null, of: null, file: null, line: null, location: null });
             });
           }}
         >
