@@ -101,7 +101,7 @@ def test_a_browser_is_opened_where_there_is_one(runs: Path, tmp_path: Path) -> N
     browser.chmod(0o755)
     command = [str(BIN / "gnomon"), "view", "first"]
     with started(runs, command, BROWSER=f"{browser} %s &", DISPLAY=":9") as page:
-        assert page.lines[0].startswith("opened in the browser: ")
+        assert page.lines[0].startswith("opening in the browser: ")
         for _ in range(500):
             if asked.exists() and asked.read_text():
                 break

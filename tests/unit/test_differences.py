@@ -80,6 +80,26 @@ def test_equal_small_counts_prove_little_and_emulated_ones_all() -> None:
     assert many.p_beyond(0.001) < 1e-6
 
 
+@pytest.mark.parametrize("often", [0.3, 1.0, 3.0, 20.0])
+@pytest.mark.parametrize("n", [3, 5, 10, 20])
+def test_rare_events_raise_no_alarm(often: float, n: int) -> None:
+    """Counts of what happens by chance, so often on average: about 1 % at most, as for times."""
+    rng = random.Random(1)
+
+    def count() -> float:
+        found, chance = 0, rng.random()
+        while chance > exp(-often):
+            found += 1
+            chance *= rng.random()
+        return float(found)
+
+    alarms = sum(
+        difference([count() for _ in range(n)], [count() for _ in range(n)]).p_beyond(0.02) < 0.01
+        for _ in range(500)
+    )
+    assert alarms <= 10
+
+
 def test_zeros_are_compared_as_they_are() -> None:
     found = difference([0.0, 1.0, 2.0], [10.0, 11.0, 12.0])
     assert not found.is_ratio

@@ -118,7 +118,7 @@ def _open(
 
 def _tell(url: str, port: int, *, browser: bool) -> None:
     opened = browser and _has_browser() and _opens(url)
-    print(f"{'opened in the browser' if opened else 'open in a browser'}: {url}")
+    print(f"{'opening in the browser' if opened else 'open in a browser'}: {url}")
     if not opened:
         user = os.environ.get("USER") or os.environ.get("LOGNAME") or "you"
         print(
@@ -150,4 +150,6 @@ def _opens(url: str) -> bool:
     ):
         return False
     sys.stdout.flush()
-    return browser.open(url)
+    # What it says is whether the starter still runs: most have done their work by then.
+    browser.open(url)
+    return True

@@ -23,6 +23,8 @@ TRIM = 0.2
 """Share of the values at either end that is trimmed, of samples that are large enough."""
 
 _TRIMMED_FROM = 5
+# Few events are rare events, whose number varies as it does: what is far off is no outlier.
+_FEW = 100
 _TINY = 1e-300
 
 
@@ -127,7 +129,10 @@ def difference(
         )
     if not all(map(isfinite, (*before, *after))):
         raise UsageError("cannot compare values that are infinite or not numbers")
-    is_ratio = min(*before, *after) > 0
+    everything = (*before, *after)
+    if max(everything) < _FEW and all(float(value).is_integer() for value in everything):
+        trim = 0.0
+    is_ratio = min(everything) > 0
     # A power of two: sums stay within the range of doubles.
     largest = max(abs(value) for value in (*before, *after)) or 1.0
     one = _Centre.of([_as_compared(value, largest, is_ratio) for value in before], trim)
