@@ -2,7 +2,7 @@
 // filter keeps, and which rows are to be seen. No part of it knows the screen.
 
 import type { Tree as TreeArrays } from "./api";
-import type { Filter } from "./filter";
+import { Filter } from "./filter";
 import { base } from "./format";
 import { sorted } from "./sorting";
 
@@ -141,6 +141,7 @@ export class Tree {
   /** Do what sorting by name and filtering will want, so that the first of each does not wait. */
   prepare(): void {
     this.byName();
+    this.passing(Filter.of("prepare") as Filter, null, 0);
   }
 
   private lower(): string[] {
@@ -154,6 +155,18 @@ export class Tree {
       this.kept = null;
       return this.n;
     }
+    const { kept, matches } = this.passing(filter, values, total);
+    for (let node = 0; node < this.n; node++) this.filtered[node] = kept[node] & ABOVE ? 1 : 0;
+    this.kept = kept;
+    return matches;
+  }
+
+  /** What passes a filter, what is above it, and what is below. */
+  private passing(
+    filter: Filter,
+    values: Float64Array | null,
+    total: number,
+  ): { kept: Uint8Array; matches: number } {
     const kept = new Uint8Array(this.n);
     const found = filter.strings(this.data.strings, this.lower());
     let matches = 0;
@@ -176,9 +189,7 @@ export class Tree {
         if (parent >= 0 && kept[parent] & (MATCH | BELOW)) kept[node] |= BELOW;
       }
     }
-    for (let node = 0; node < this.n; node++) this.filtered[node] = kept[node] & ABOVE ? 1 : 0;
-    this.kept = kept;
-    return matches;
+    return { kept, matches };
   }
 
   matches(node: number): boolean {
