@@ -17,7 +17,7 @@ from gnomon.cli.hpmcount import measurer, wanted
 from gnomon.cli.hpmfiles import Output
 from gnomon.cli.output import write
 from gnomon.errors import UsageError
-from gnomon.hpm.job import job
+from gnomon.hpm.job import job, launcher_ends_job
 from gnomon.hpm.measurement import this_host
 from gnomon.hpm.program import Signals
 from gnomon.hpm.ranks import plugin as plugins
@@ -138,12 +138,12 @@ def apply(changes: plugins.Changes, seen: dict[str, str]) -> None:
 def _patience_s(file: RankFile) -> float | None:
     """Return how long the other tasks may go on once this task's program has ended as it did.
 
-    Launchers end a job when a task fails, because the others may wait for it for ever. They do so
-    when this process ends, which waits for the others.
+    A launcher that ends a job when a task fails, because the others may wait for it for ever, does
+    so when this process ends, which waits for the others. None where it would let them go on.
     """
-    if file.signal:
-        return 0.0
-    return _PATIENCE_S if file.exit_status > 0 else None
+    if not launcher_ends_job(killed=bool(file.signal), status=file.exit_status):
+        return None
+    return 0.0 if file.signal else _PATIENCE_S
 
 
 def _ended_by(one: Measurement, joined: Joined | None) -> str:

@@ -21,6 +21,9 @@ _ENDED = "ended."
 _LOOK_S = 0.01
 # Who has one, or waits for it. Source: proc_locks(5).
 _LOCK = re.compile(r" FLOCK +\S+ +\S+ +([1-9][0-9]*) ")
+# A task's file in the job's directory, which was made by another name; /proc keeps the one or the
+# other, and says of a name that is gone that it is deleted.
+_PRESENCE = re.compile(r"(here|new)\.[0-9]+(\.[0-9]+)?( \(deleted\))?")
 _LIBRARY = "libhpm_plugin.so.0"
 
 
@@ -93,12 +96,13 @@ class Joined(NamedTuple):
                 yield pid, os.pidfd_open(pid)
 
     def _is_task(self, pid: int) -> bool:
-        """Return whether a process has a file of the job's directory open, as its tasks have."""
+        """Return whether a process has its file in the job's directory open, as its tasks have."""
         # The last one removes the directory, after it has given it another name.
         begin = str(self._folder.parent)
         for link in Path(f"/proc/{pid}/fd").iterdir():
             with suppress(OSError):
-                if str(link.readlink()).startswith(begin):
+                file = link.readlink()
+                if str(file).startswith(begin) and _PRESENCE.fullmatch(file.name):
                     return True
         return False
 
