@@ -4,6 +4,8 @@ export default defineConfig({
   base: "./",
   html: { cspNonce: "GNOMON_NONCE" },
   build: {
+    // What the licences of the packages within ask for.
+    license: { fileName: "licenses.md" },
     outDir: "../static",
     emptyOutDir: true,
     target: "es2022",
