@@ -14,7 +14,7 @@ import {
   type Summary,
 } from "./api";
 import { once, useLoaded, useTree } from "./data";
-import { change, number, quantity } from "./format";
+import { change, many, number, quantity } from "./format";
 import { HeatMap } from "./heat-map";
 import { How, HowLegend, meaning } from "./how";
 import { useKeys } from "./keys";
@@ -173,7 +173,7 @@ function MetricList(props: OneProps) {
         ))}
       </div>
       <footer class="status">
-        <span>{number(flat.length)} metrics</span>
+        <span>{many(flat.length, "metric")}</span>
         <HowLegend hows={metrics.map((one) => one.how)} />
       </footer>
     </section>

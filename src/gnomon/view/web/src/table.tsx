@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { exportAddress, getTable, getTables, type Column, type TablePage, type TableWanted } from "./api";
 import { once, useLoaded } from "./data";
-import { base, change, number, quantity } from "./format";
+import { base, change, many, number, quantity } from "./format";
 import { How, HowLegend } from "./how";
 import { useKeys } from "./keys";
 import { Menu } from "./menu";
@@ -467,7 +467,7 @@ function Grid(props: GridProps) {
       />
       <footer class="status">
         <span role="status">
-          {number(state.total)} {state.total === 1 ? "row" : "rows"}
+          {many(state.total, "row")}
           {wanted.filter ? ` with “${wanted.filter}”` : ""}
         </span>
         <HowLegend hows={shown.map((one) => one.how)} />

@@ -6,7 +6,7 @@ import { getMetrics, type Grouping, type Statistic, type Wanted } from "./api";
 import { loadTree, loadValues, once, useLoaded, useTree, useValues } from "./data";
 import { Details } from "./details";
 import { Filter } from "./filter";
-import { number } from "./format";
+import { many, number } from "./format";
 import { HowLegend } from "./how";
 import { useKeys } from "./keys";
 import { keyOf, parse, text, usual, type Shown } from "./metric-list";
@@ -203,6 +203,9 @@ function TreePane(props: PaneProps) {
       }
     }
     redraw();
+  }, [tree, selected < 0]);
+
+  useEffect(() => {
     rowsHandle.current?.focus();
     const idle = requestIdleCallback(() => tree.prepare());
     return () => cancelIdleCallback(idle);
@@ -302,7 +305,7 @@ function TreePane(props: PaneProps) {
             ? filter
             : tree.isFiltered
               ? `${number(matches)} of ${number(tree.n)} nodes`
-              : `${number(tree.n)} ${tree.n === 1 ? "node" : "nodes"}`}
+              : many(tree.n, "node")}
         </span>
         <span class="tools-rest" />
         <button type="button" class="quiet" onClick={() => all(-1, true)} title="open all (*)">
