@@ -27,6 +27,8 @@ export class Tree {
   /** Children of node i are `child[start[i]]` to `child[start[i + 1] - 1]`; those of n are roots. */
   private readonly start: Uint32Array;
   private readonly child: Uint32Array;
+  private sortedBy: Float64Array | string | null = null;
+  private isDescending = false;
   private names: Float64Array | null = null;
   private lowered: string[] | null = null;
 
@@ -104,6 +106,10 @@ export class Tree {
 
   /** Sort by values in the nodes' order, or by name, place or calls. */
   sort(by: Float64Array | "name" | "place" | "calls", descending: boolean): void {
+    // Whoever comes back from another view finds it as it was.
+    if (by === this.sortedBy && descending === this.isDescending) return;
+    this.sortedBy = by;
+    this.isDescending = descending;
     if (by === "name") by = this.byName();
     else if (by === "place") by = this.byPlace();
     else if (by === "calls") by = this.data.calls;
