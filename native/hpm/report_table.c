@@ -108,6 +108,7 @@ void hpm_table_add_spread(struct hpm_table *table, char *name, char *value,
 	};
 
 	table->has_spread |= has_any;
+	table->has_tasks |= has_any && (spread->min_task >= 0 || spread->max_task >= 0);
 	add_row(table, cell);
 }
 
@@ -154,8 +155,14 @@ static void put_numbers(struct hpm_output *output, char *const cell[HPM_CELLS],
 
 void hpm_table_print(struct hpm_output *output, struct hpm_table *table, const char *heading)
 {
-	static const char *const title[HPM_CELLS] = {
-		"", "value", "minimum (task)", "maximum (task)", "deviation", ""};
+	const char *const title[HPM_CELLS] = {
+		"",
+		"value",
+		table->has_tasks ? "minimum (task)" : "minimum",
+		table->has_tasks ? "maximum (task)" : "maximum",
+		"deviation",
+		"",
+	};
 	size_t width[HPM_CELLS];
 
 	measure(table, width, title);

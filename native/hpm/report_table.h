@@ -22,6 +22,7 @@ struct hpm_table {
 	int room;
 	int error;
 	int has_spread;
+	int has_tasks; /* its extremes are tasks', not of runs, say */
 };
 
 /* Takes the cells: what malloc(3) gave, or NULL for want of memory. */

@@ -138,7 +138,7 @@ def test_it_fits_its_width(width: int) -> None:
     lines = text(aggregated(), width).splitlines()
     assert max(map(len, lines[3:])) <= max(width, 76)
     words = " ".join(" ".join(lines).split())
-    for said in ("3 of 4 tasks have it", "tasks in bins: 2 0 1", "scaled; counted 50.0 %",
+    for said in ("3 of 4 tasks have it", "tasks by task-clock", "scaled; counted 50.0 %",
                  "why the PMU has no such event", "remedy use another"):  # fmt: skip
         assert said in words
 

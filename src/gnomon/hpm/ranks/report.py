@@ -7,7 +7,7 @@ the same tasks, as it does in the report of one program.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from math import isfinite
+from math import inf, isfinite
 from typing import NamedTuple
 
 from gnomon.hpm.measurement import Host
@@ -34,15 +34,16 @@ from gnomon.hpm.report import (
 )
 from gnomon.layout import filled
 from gnomon.model.value import Domain, How, Unavailable
-from gnomon.units import printable, quantity
+from gnomon.units import number, printable, quantity
 
 _TIMES = ((WALLCLOCK, "wall time"), (USER, "user time"), (SYSTEM, "system time"),
           (OVERHEAD, "overhead"))  # fmt: skip
 _NARROW = "    "
+_BAR = 40
 
 
 class _Row(NamedTuple):
-    """A quantity over tasks, as text; `below` are lines of their own after it."""
+    """A quantity over tasks, as text; `bins` are the rows of its histogram, after the table."""
 
     name: str
     value: str
@@ -50,7 +51,7 @@ class _Row(NamedTuple):
     maximum: str
     deviation: str
     remark: str
-    below: tuple[str, ...] = ()
+    bins: tuple[tuple[str, int], ...] = ()
 
 
 def text(file: RankFile, host: Host, options: Options) -> str:
@@ -194,9 +195,6 @@ def _row(
     # Without tasks it is a spread over something else, such as earlier runs.
     if 0 < spread.n < item.n_tasks and spread.min_task >= 0:
         remark = joined(f"{spread.n} of {item.n_tasks} tasks have it", remark)
-    below: tuple[str, ...] = ()
-    if spread.bins:
-        below = (f"tasks in bins: {' '.join(map(str, spread.bins))}",)
     return _Row(
         name,
         quantity(value, unit),
@@ -204,8 +202,18 @@ def _row(
         _at_task(spread.maximum, unit, spread.max_task),
         quantity(spread.deviation, unit) if isfinite(spread.deviation) else "",
         remark,
-        below,
+        tuple(_bins(spread, unit)),
     )
+
+
+def _bins(spread: Spread, unit: str) -> Iterator[tuple[str, int]]:
+    """Yield from where to where, and how many tasks; of tasks that all have one value nothing."""
+    if not spread.bins or not 0 < spread.maximum - spread.minimum < inf:
+        return
+    step = (spread.maximum - spread.minimum) / len(spread.bins)
+    ends = [*(spread.minimum + at * step for at in range(len(spread.bins))), spread.maximum]
+    for low, high, count in zip(ends, ends[1:], spread.bins, strict=False):
+        yield f"{quantity(low, unit)} to {quantity(high, unit)}", count
 
 
 def _at_task(value: float, unit: str, task: int) -> str:
@@ -237,7 +245,9 @@ def _whose_words(item: Item) -> str:
 
 def _table(title: str, rows: Sequence[_Row], options: Options, style: Style) -> list[str]:
     """Return a table under its heading; where it is too wide, names have lines of their own."""
-    head = _Row(title, "value", "minimum (task)", "maximum (task)", "deviation", "")
+    of_tasks = any(row.minimum.endswith(")") or row.maximum.endswith(")") for row in rows)
+    extremes = ("minimum (task)", "maximum (task)") if of_tasks else ("minimum", "maximum")
+    head = _Row(title, "value", *extremes, "deviation", "")
     shown = [at for at in range(1, 5) if any(row[at] for row in rows)]
     if shown == [1]:
         head = head._replace(value="")
@@ -267,6 +277,20 @@ def _table(title: str, rows: Sequence[_Row], options: Options, style: Style) -> 
                 lines[-1] += f"  {style.dim(row.remark)}"
             elif row.remark:
                 lines += map(style.dim, filled(row.remark, options.width, "      ", "      "))
-        for extra in row.below:
-            lines += map(style.dim, filled(extra, options.width, "      ", "        "))
+    for row in rows:
+        lines += _histogram_lines(row, options, style)
+    return lines
+
+
+def _histogram_lines(row: _Row, options: Options, style: Style) -> list[str]:
+    if not row.bins:
+        return []
+    names = max(len(name) for name, _ in row.bins)
+    numbers = max(len(number(count)) for _, count in row.bins)
+    room = max(min(_BAR, options.width - 6 - names - numbers), 1)
+    most = max(max(count for _, count in row.bins), 1)
+    lines = ["", style.bold(f"tasks by {row.name}")]
+    for name, count in row.bins:
+        bar = "#" * -(-count * room // most)
+        lines.append(f"  {name:<{names}}  {number(count):>{numbers}}  {bar}".rstrip())
     return lines
