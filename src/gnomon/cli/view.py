@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gnomon.cli.parsing import HelpFormatter
 from gnomon.errors import GnomonError, UsageError
+from gnomon.units import printable
 
 _EPILOG = """\
 examples:
@@ -80,8 +81,12 @@ def serve(
 
     session = Session(sources=list(map(Path, arguments.sources)), sources_before_asking=asking)
     _open(session.open, session.problems, paths, combined=combined)
+    for problem in session.problems:
+        print(f"gnomon view: {printable(problem)}", file=sys.stderr)
     server = Server(session, arguments.port)
-    _tell(server.address.url, server.address.port, browser=not arguments.no_browser)
+    combinations = [one.id for one in session.runs() if one.kind == "combined"]
+    place = f"#/tree?run={combinations[-1]}" if combinations else ""
+    _tell(server.address.url + place, server.address.port, browser=not arguments.no_browser)
     try:
         server.run()
     except KeyboardInterrupt:
