@@ -242,6 +242,35 @@ def test_a_source_that_changed_is_flagged_and_a_missing_one_asked_for(
         source.write_text(kept)
 
 
+def test_a_source_written_after_the_run_is_flagged(page: Page, served: Served) -> None:
+    source = served.folder / "power.c"
+    source.write_text(source.read_text() + "\n/* a line more */\n")
+    visit(page, served)
+    row_of(page, "main").click()
+    expect(page.locator(".source-state")).to_have_text("changed since the run")
+    expect(page.locator(".source-pane .warning")).to_contain_text("has changed since the run")
+
+
+def test_of_two_sources_of_one_name_the_reader_chooses(
+    page: Page, served: Served, tmp_path: Path
+) -> None:
+    source = served.folder / "primes.py"
+    kept = source.read_text()
+    for folder in ("first", "second"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "primes.py").write_text(f"# {folder}\n{kept}")
+    source.unlink()
+    try:
+        visit(page, served, run="primes.viz")
+        row_of(page, "all threads").click()
+        page.locator(".source-pane .ask input").fill(str(tmp_path))
+        page.locator(".source-pane .ask button").click()
+        page.locator(".choices .item", has_text="second").click()
+        expect(page.locator(".cm-line").first).to_have_text("# second")
+    finally:
+        source.write_text(kept)
+
+
 def test_against_another_run_every_column_says_how_much_it_changed(
     page: Page, served: Served
 ) -> None:

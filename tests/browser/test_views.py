@@ -144,6 +144,20 @@ def test_formulas_and_how_stand_with_every_metric(page: Page, served: Served) ->
     assert "emulated" in hint
 
 
+def test_metrics_are_chosen_by_keys(page: Page, served: Served) -> None:
+    visit(page, served, "#/metrics")
+    page.keyboard.press("/")
+    page.keyboard.type("l1_data_miss_ratio")
+    page.keyboard.press("Enter")
+    expect(page.locator(".one h2")).to_contain_text("l1_data_miss_ratio")
+    page.keyboard.press("/")
+    page.keyboard.press("Escape")
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".one h2")).not_to_contain_text("l1_data_miss_ratio")
+    page.keyboard.press("e")
+    expect(page.locator(".segments .is-here")).to_have_text("exclusive")
+
+
 def test_metrics_of_a_node_come_from_the_tree(page: Page, served: Served) -> None:
     visit(page, served)
     row_of(page, "main").click(button="right")

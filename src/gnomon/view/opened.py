@@ -21,8 +21,8 @@ from gnomon.view.tree import GROUPINGS, Tree
 from gnomon.view.values import Values
 
 T = TypeVar("T")
-# Rows of metrics that are kept in memory; the least recently used go first.
-_KEPT_BYTES = 1 << 30
+# Rows of metrics, and values of nodes, that are kept; the least recently used go first.
+_KEPT_BYTES = 1 << 29
 _KEPT_ANSWERS = 64
 
 
@@ -296,7 +296,10 @@ class Opened:
                 found: T = self._answers[key]
                 return found
             made = self._answers[key] = work()
-            while len(self._answers) > _KEPT_ANSWERS:
+            while len(self._answers) > 1 and (
+                len(self._answers) > _KEPT_ANSWERS
+                or sum(map(_bytes, self._answers.values())) > _KEPT_BYTES
+            ):
                 self._answers.popitem(last=False)
             return made
 
@@ -309,3 +312,7 @@ class Opened:
     def close(self) -> None:
         """Forget it."""
         self.data.tables.close()
+
+
+def _bytes(answer: object) -> int:
+    return sum(array.nbytes for array in answer) if isinstance(answer, Values) else 0

@@ -1,11 +1,12 @@
 // What differs between two runs, by how much, and how sure that is: what `gnomon compare` says.
 
-import { useMemo, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 
 import { getComparison, type RunTitle } from "./api";
 import { useLoaded } from "./data";
 import { base, change, many, number, quantity } from "./format";
 import { How } from "./how";
+import { useKeys } from "./keys";
 import { ask, go, usePlace } from "./place";
 import { VirtualRows } from "./rows";
 import type { Sight } from "./sight";
@@ -133,6 +134,8 @@ function Result(props: Sight & { document: Document; per: string }) {
   const { document, per } = props;
   const one = document.comparisons[0]!;
   const [word, setWord] = useState("");
+  const box = useRef<HTMLInputElement>(null);
+  useKeys({ "/": () => box.current?.focus() });
   const [isAll, setAll] = useState(false);
   const all = per ? one.places : one.metrics;
   const judged = all.filter((row) => row.verdict !== "");
@@ -167,12 +170,19 @@ function Result(props: Sight & { document: Document; per: string }) {
         <span>{many(count("more") + count("less"), "other difference")}</span>
         <span>{number(all.length - judged.length)} not different, or not to be judged</span>
         <input
+          ref={box}
           type="search"
           class="filter"
-          placeholder="filter"
+          placeholder="filter   ( / )"
           aria-label="filter"
           value={word}
           onInput={(event) => setWord(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key === "Escape") setWord("");
+            else if (event.key !== "Enter") return;
+            globalThis.document.querySelector<HTMLElement>(".compare-rows")?.focus();
+            event.preventDefault();
+          }}
         />
         {hidden > 0 && (
           <label class="toggle">

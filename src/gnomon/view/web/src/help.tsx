@@ -39,6 +39,14 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
     ],
   ],
   [
+    "Metrics",
+    [
+      ["↑ ↓", "the metric before, after"],
+      ["e", "inclusive or exclusive"],
+      ["Tab to the heat map, ← → ↑ ↓", "from place to place"],
+    ],
+  ],
+  [
     "Table",
     [
       ["↑ ↓ PgUp PgDn Home End", "move"],

@@ -1,7 +1,7 @@
 // One metric at a time: over ranks and threads as a heat map, as a distribution, and who has least
 // and most of it.
 
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import {
   getLocations,
@@ -105,6 +105,16 @@ function MetricList(props: OneProps) {
   const before = useBaselineTotals(props);
   const groups = grouped(metrics, word);
   const flat = groups.flatMap(([, members]) => members);
+  const box = useRef<HTMLInputElement>(null);
+  const list = useRef<HTMLDivElement>(null);
+  useKeys({
+    "/": () => {
+      box.current?.focus();
+      box.current?.select();
+    },
+  });
+  useEffect(() => list.current?.focus({ preventScroll: true }), []);
+  useEffect(() => list.current?.querySelector(".is-here")?.scrollIntoView({ block: "nearest" }), [metric.metric]);
   const step = (to: number) => {
     const at = flat.findIndex((one) => one.metric === metric.metric);
     const next = flat[Math.max(0, Math.min(flat.length - 1, at + to))];
@@ -114,6 +124,7 @@ function MetricList(props: OneProps) {
     <section class="pane list-pane" aria-label="metrics">
       <div class="tools">
         <input
+          ref={box}
           type="search"
           class="filter"
           placeholder="find a metric   ( / )"
@@ -122,10 +133,15 @@ function MetricList(props: OneProps) {
           onInput={(event) => setWord(event.currentTarget.value)}
           onKeyDown={(event) => {
             if (event.key === "Enter" && flat[0]) ask({ metric: flat[0].name });
+            else if (event.key === "Escape") setWord("");
+            else if (event.key !== "ArrowDown") return;
+            list.current?.focus();
+            event.preventDefault();
           }}
         />
       </div>
       <div
+        ref={list}
         class="metric-list"
         tabIndex={0}
         role="listbox"
