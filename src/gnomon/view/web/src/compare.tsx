@@ -127,7 +127,7 @@ export function CompareView(sight: Sight & { readonly runs: readonly RunTitle[] 
   );
 }
 
-const GRID = "minmax(240px, 1fr) 150px 150px minmax(210px, 320px) 78px 150px 76px";
+const GRID = "minmax(240px, 560px) 150px 150px minmax(210px, 720px) 78px minmax(150px, 1fr) 76px";
 const LEAST_PX = 1060;
 
 function Result(props: Sight & { document: Document; per: string }) {

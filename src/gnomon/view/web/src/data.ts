@@ -12,17 +12,26 @@ export interface Loaded<T> {
   readonly waiting: boolean;
 }
 
-const KEPT = 400;
+// Values of a large tree are a megabyte or two: what was not looked at for longest goes first.
+const KEPT = 120;
 const kept = new Map<string, Promise<unknown>>();
 
 /** The answer to a question, asked once. Failures are asked again. */
 export function once<T>(key: string, load: () => Promise<T>): Promise<T> {
   const known = kept.get(key);
-  if (known !== undefined) return known as Promise<T>;
+  if (known !== undefined) {
+    kept.delete(key);
+    kept.set(key, known);
+    return known as Promise<T>;
+  }
   const asked = load();
   kept.set(key, asked);
   asked.catch(() => kept.delete(key));
-  if (kept.size > KEPT) kept.delete(kept.keys().next().value!);
+  if (kept.size > KEPT) {
+    // Trees stay: they know which of their nodes are open.
+    const oldest = [...kept.keys()].find((one) => !one.includes("/tree/"));
+    if (oldest !== undefined) kept.delete(oldest);
+  }
   return asked;
 }
 
