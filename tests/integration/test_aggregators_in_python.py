@@ -14,8 +14,12 @@ PAGE = Path(__file__).parents[2] / "docs" / "hpm" / "write-an-aggregator.md"
 EXAMPLE = Path(__file__).parents[2] / "examples" / "aggregator-python" / "slowest.py"
 EVENTS = ("-e", "task-clock,page-faults")
 both = pytest.mark.parametrize("mpi", BOTH, ids=str)
-# Task N sleeps for N tenths of a second.
-SLEEPS = ("sh", "-c", "sleep 0.${OMPI_COMM_WORLD_RANK:-$PMI_RANK}")
+# Task 0 is the fastest and task 3 the slowest, on a busy machine too.
+SLEEPS = (
+    "sh",
+    "-c",
+    "case ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} in 0) ;; 3) sleep 2 ;; *) sleep 0.8 ;; esac",
+)
 # As MPICH's launcher tells a task of two.
 SECOND = {"PMI_RANK": "1", "PMI_SIZE": "2", "MPI_LOCALRANKID": "1", "MPI_LOCALNRANKS": "2"}
 

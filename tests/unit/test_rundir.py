@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnomon.errors import FormatError, GnomonError, RunDirectoryError
-from gnomon.model.tables import METRICS, SCHEMAS, Table
+from gnomon.model.tables import METRICS, REGIONS, SCHEMAS, Table
 from gnomon.store import report, rundir
 
 HEAD = {
@@ -191,3 +192,19 @@ def test_no_bytes_do_more_than_raise_one_error(
     (folder / "run.json").write_bytes(content)
     with pytest.raises(GnomonError):
         rundir.find(str(folder))
+
+
+def test_digests_are_of_sources_as_they_were_measured(tmp_path: Path) -> None:
+    old, new, absent = tmp_path / "old.c", tmp_path / "new.c", tmp_path / "absent.c"
+    for file in (old, new):
+        file.write_text("int main(void) {}\n")
+    os.utime(old, (1.0, 1.0))
+    os.mkfifo(tmp_path / "pipe.c")
+    names = [str(old), str(new), str(absent), str(tmp_path / "pipe.c"), "old.c", str(tmp_path)]
+    regions = Table(REGIONS)
+    for at, name in enumerate(names):
+        regions.add(region=at, kind="cpu", name="main", module="", file=name, line=1)
+    rundir.write(str(tmp_path / "run"), {**HEAD, "started": 1000.0}, [regions], {})
+    head = json.loads((tmp_path / "run.gnomon" / "run.json").read_text())
+    digest = hashlib.sha256(old.read_bytes()).hexdigest()
+    assert head["sources"] == {str(old): f"sha256:{digest}"}

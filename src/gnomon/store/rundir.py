@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from gnomon import __version__
 from gnomon.errors import FormatError, RunDirectoryError
-from gnomon.model.tables import SCHEMAS, Cell, Schema, Table
+from gnomon.model.tables import REGIONS, SCHEMAS, Cell, Schema, Table
 from gnomon.units import printable
 
 if TYPE_CHECKING:
@@ -187,6 +187,7 @@ def write(
             "schema": _MAGIC,
             "schema_version": SCHEMA_VERSION,
             "gnomon_version": __version__,
+            "sources": _digests(tables, head),
             **head,
         }
         (partial / _HEAD).write_text(json.dumps(whole, indent=2) + "\n", encoding="utf-8")
@@ -199,6 +200,15 @@ def write(
             ) from None
         raise RunDirectoryError(f"{path}: cannot be written: {error.strerror}") from None
     return path
+
+
+def _digests(tables: Sequence[Table], head: Mapping[str, Any]) -> dict[str, str]:
+    from gnomon.store.sources import digests
+
+    files = [
+        str(row["file"]) for table in tables if table.schema is REGIONS for row in table.dicts()
+    ]
+    return digests(map(_utf8, files), float(head["started"]))
 
 
 def _connected() -> DuckDBPyConnection:

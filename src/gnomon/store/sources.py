@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -9,6 +11,9 @@ from gnomon.units import printable
 
 _LIMIT_BYTES = 64 << 20
 _TAB = 4
+# Sources are small and few; what is more than this would delay the end of a measurement.
+_DIGEST_LIMIT_BYTES = 8 << 20
+_DIGESTS_LIMIT = 10_000
 
 
 class Sources:
@@ -46,6 +51,44 @@ class Sources:
         if not lines[-1]:
             lines.pop()
         return [printable(line.expandtabs(_TAB).rstrip()) for line in lines]
+
+
+def digests(files: Iterable[str], before: float) -> dict[str, str]:
+    """Return "sha256:..." of those files that are there, so that a reader can tell later changes.
+
+    Args:
+        files: paths from the root; what is no regular file, or larger than 8 MiB, is left out.
+        before: seconds since the epoch; what was written since is not what was measured.
+    """
+    found: dict[str, str] = {}
+    for file in sorted(set(files)):
+        if len(found) >= _DIGESTS_LIMIT:
+            break
+        digest = _digest(file, before) if file.startswith("/") else ""
+        if digest:
+            found[file] = f"sha256:{digest}"
+    return found
+
+
+def _digest(file: str, before: float) -> str:
+    import hashlib
+
+    try:
+        # Not opened by what would wait for a writer of a pipe.
+        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    except (OSError, ValueError):
+        return ""
+    try:
+        about = os.fstat(descriptor)
+        is_small = stat.S_ISREG(about.st_mode) and about.st_size <= _DIGEST_LIMIT_BYTES
+        if not is_small or about.st_mtime > before:
+            return ""
+        with open(descriptor, "rb", closefd=False) as opened:
+            return hashlib.sha256(opened.read(_DIGEST_LIMIT_BYTES)).hexdigest()
+    except OSError:
+        return ""
+    finally:
+        os.close(descriptor)
 
 
 def indentation(lines: Iterable[str]) -> int:
