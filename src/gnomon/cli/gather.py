@@ -12,7 +12,7 @@ from gnomon.errors import RunDirectoryError, UsageError
 from gnomon.hpm.job import Job, job
 from gnomon.hpm.measurement import this_host
 from gnomon.hpm.tables import ENVIRONMENT, components
-from gnomon.model.collected import Collected
+from gnomon.model.collected import Collected, rows_of
 from gnomon.store import assembly, rawfolder, rundir
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def place(program: str, name: str | None) -> Place:
     """
     own = job()
     if own is None:
-        chosen = name or _named(program, time.localtime())
+        chosen = name or _free(_named(program, time.localtime()))
         return Place(chosen, 0, -1, 1, f"{os.getpid()} {time.time_ns()}")
     began, identity = _launcher(own)
     if not name and not identity:
@@ -80,7 +80,10 @@ def begin(where: Place, command: Sequence[str], used: Sequence[Capability]) -> P
     Raises:
         RunDirectoryError: the name is taken, or nothing can be written there.
     """
-    rundir.check_free(where.name)
+    try:
+        rundir.check_free(where.name)
+    except RunDirectoryError as error:
+        raise RunDirectoryError(str(error).replace("--run NAME", "--name NAME")) from None
     host = this_host()
     return rawfolder.begin(
         where.name,
@@ -141,6 +144,8 @@ def close(folder: Path, name: str) -> Finished:
          "available": state.available, "reason": state.reason, "remedy": state.remedy}
         for one, state in states
     ])  # fmt: skip
+    seen = {row["rank"] for row in rows_of(whole, "locations")} - {-1}
+    head["ranks"] = max(head["ranks"], len(seen))
     path = rundir.write(name, head, whole, {})
     rawfolder.remove(folder)
     return Finished(path, head, whole)
@@ -202,6 +207,15 @@ def _head(
 def _named(program: str, when: time.struct_time) -> str:
     base = Path(program).name
     return f"{base}-{time.strftime('%Y%m%d-%H%M%S', when)}"
+
+
+def _free(name: str) -> str:
+    """Return the name, or one with a number behind it where several runs begin in a second."""
+    chosen, at = name, 1
+    while rundir.path_of(chosen).exists() or rawfolder.raw_of(chosen).exists():
+        at += 1
+        chosen = f"{name}-{at}"
+    return chosen
 
 
 def _launcher(own: Job) -> tuple[float, str]:

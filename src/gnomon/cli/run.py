@@ -50,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
         dest="capabilities",
         metavar="CAPABILITY",
         help="measure with these, too, separated by commas: emulated (exact counts of each "
-        "function and line on an emulated PMU, in the place of the counters; slow)",
+        "function and line on an emulated PMU, in the counters' place; slow)",
     )
     p.add_argument(
         "--name",

@@ -31,6 +31,8 @@ from gnomon.model.value import Unavailable
 VARIABLE = "GNOMON_RUN_DIR"
 _TIMES = (("wall time", WALLCLOCK), ("user time", USER), ("system time", SYSTEM))
 _NS = 1e9
+# What hpm-repair says where people run it; here nobody did.
+_BY_HAND = ", put together by gnomon repair"
 
 
 def collect(folder: Path) -> Collected:
@@ -44,7 +46,8 @@ def collect(folder: Path) -> Collected:
     for file in _files(folder, warnings):
         rows.add(file)
         of_file = f"process {file.process}" if file.task < 0 else f"rank {file.task}"
-        warnings += (f"{of_file}: {note}" for note in file.notes.splitlines() if note)
+        notes = file.notes.replace(_BY_HAND, "").splitlines()
+        warnings += (f"{of_file}: {note}" for note in notes if note)
         for event in (event for item in file.items if not item.is_rusage for event in item.data):
             if not has_value(event) and event.reason:
                 reason, _, remedy = event.reason.partition("; ")

@@ -176,5 +176,9 @@ class _Assembly:
             profile.rows.append((repetition, location, path, metric, *values))
         locations = Table(LOCATIONS)
         for row in self._locations:
+            # libhpm tells a process's rank; its threads have the same.
+            above = self._locations[row["parent"]] if row["parent"] >= 0 else row
+            if row["rank"] < 0 and row["kind"] == "thread":
+                row["rank"] = above["rank"]
             locations.add(**row)
         return (locations, self._regions, self._paths, self._metrics, profile)

@@ -66,6 +66,10 @@ def begin(name: str, task: int, head: Mapping[str, Any]) -> Path:
                 if _read(other).get("job") != head["job"] or other.name == f"task.{task}.json":
                     raise FileExistsError
             _write(folder / f"task.{task}.json", head)
+            # Held as long as this process lives, so that `gnomon repair` leaves it alone.
+            held = os.open(folder / f"task.{task}.json", os.O_RDONLY | os.O_CLOEXEC)
+            with suppress(OSError):
+                fcntl.flock(held, fcntl.LOCK_SH)
     except FileExistsError:
         raise RunDirectoryError(
             f"{folder}: it is what another run has left, or is at; wait for its end, close it with "
@@ -106,6 +110,29 @@ def locked(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(fd)
+
+
+def check_ended(folder: Path) -> None:
+    """Check that no `gnomon run` is still at it.
+
+    Raises:
+        RunDirectoryError: one is.
+    """
+    for path in folder.glob("task.*.json"):
+        try:
+            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except OSError:
+            continue
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RunDirectoryError(
+                f"{folder}: its gnomon run has not ended; wait for it, or end it"
+            ) from None
+        except OSError:  # a network's file system may have no such locks
+            pass
+        finally:
+            os.close(fd)
 
 
 def count_of_parts(folder: Path) -> int:
@@ -163,7 +190,9 @@ def _part(path: Path, document: Mapping[str, Any]) -> tuple[Mapping[str, Any], C
     for one in missing:
         if not (isinstance(one, list) and len(one) == 4 and _are_texts(one[:3])):
             raise _damaged(path)
-        absent.append(Unavailable(*one[:3], one[3] if isinstance(one[3], int) else 0))
+        event, reason, remedy = one[:3]
+        number = one[3] if isinstance(one[3], int) else 0
+        absent.append(Unavailable(event, reason, remedy, number))
     filled = tuple(
         _table(path, schema, tables[schema.name]) for schema in SCHEMAS if schema.name in tables
     )

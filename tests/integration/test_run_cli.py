@@ -1,0 +1,430 @@
+"""`gnomon run` on real programs: alone, in jobs and over them, and what a kill leaves."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import mpi
+import pytest
+from commands import GNOMON, gnomon, run
+from hpm_programs import run as run_program
+
+from gnomon import capabilities
+from gnomon.cli.main import main
+from gnomon.errors import GnomonError
+from gnomon.hpm.running import COUNTERS, SECTIONS
+from gnomon.model.collected import Collected, Ended, State
+from gnomon.model.tables import (
+    LOCATIONS,
+    METRICS,
+    PATHS,
+    PROFILE,
+    REGIONS,
+    Table,
+)
+from gnomon.store import rundir
+from gnomon.view.session import Session
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+GETPPID = "syscalls:sys_enter_getppid"
+EVENTS = {"GNOMON_EVENTS": GETPPID}
+RANKS = 4
+# Each rank makes 2 * (3 + rank) calls in 3 + rank starts of the inner section.
+JOB = r"""
+#include <mpi.h>
+#include <stdio.h>
+#include <unistd.h>
+#include "libhpm.h"
+int main(int argc, char **argv)
+{
+	int rank;
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	hpmInit(rank, "job");
+	hpmStart(1, "outer");
+	getppid();
+	for (int i = 0; i < 3 + rank; i++) {
+		hpmStart(2, "inner");
+		getppid();
+		getppid();
+		hpmStop(2);
+	}
+	hpmStop(1);
+	hpmTerminate(rank);
+	printf("rank %d\n", rank);
+	MPI_Finalize();
+	return 0;
+}
+"""
+WAITS = r"""
+#include <stdio.h>
+#include <unistd.h>
+#include "libhpm.h"
+int main(void)
+{
+	hpmInit(0, "waits");
+	hpmStart(1, "done");
+	getppid();
+	hpmStop(1);
+	hpmStart(2, "lost");
+	puts("ready");
+	fflush(stdout);
+	for (;;)
+		pause();
+}
+"""
+
+
+def flags() -> list[str]:
+    """Return what a program with libhpm is compiled and linked with."""
+    return gnomon("config", "--cflags", "--libs", "hpm").stdout.split()
+
+
+def compiled(folder: Path, source: str) -> Path:
+    """Return a program of C with libhpm."""
+    file = folder / "program.c"
+    file.write_text(source)
+    made = folder / "program"
+    run_program("cc", "-g", "-O1", "-o", str(made), str(file), *flags(), folder=folder)
+    return made
+
+
+def section_values(path: Path, metric: str) -> dict[str, list[tuple[Any, ...]]]:
+    """Return (rank, inclusive, exclusive, calls) of each section, for each location."""
+    found: dict[str, list[tuple[Any, ...]]] = {}
+    for name, *values in rundir.find(str(path)).query(
+        "SELECT r.name, l.rank, p.inclusive, p.exclusive, p.calls FROM profile p "
+        "JOIN locations l USING (location) JOIN paths USING (path) JOIN regions r USING (region) "
+        f"JOIN metrics m USING (metric) WHERE m.name = '{metric}' AND paths.parent >= 0 "
+        "ORDER BY l.rank, l.location"
+    ):
+        found.setdefault(name, []).append(tuple(values))
+    return found
+
+
+def test_a_c_program_with_openmp_leaves_counters_and_sections(tmp_path: Path) -> None:
+    program = tmp_path / "relax"
+    run_program("cc", "-O2", "-g", "-fopenmp", "-o", str(program),
+                str(EXAMPLES / "hpm-c" / "relax.c"), *flags(), "-lm", folder=tmp_path)  # fmt: skip
+    environment = os.environ | {"OMP_NUM_THREADS": "2", "GNOMON_EVENTS": "task-clock"}
+    alone = run(program, "100", "3", cwd=tmp_path, env=environment)
+    written = {path.name for path in tmp_path.iterdir()}
+    done = gnomon("run", "--name", "r", "--", program, "100", "3", cwd=tmp_path, env=environment)
+    assert (done.returncode, done.stdout) == (0, alone.stdout)
+    assert {path.name for path in tmp_path.iterdir()} == written | {"r.gnomon"}
+    assert "top regions by wall time" in done.stderr
+    assert "gnomon view r.gnomon" in done.stderr
+    assert len(done.stderr.splitlines()) <= 24
+    sweeps = section_values(tmp_path / "r.gnomon", "wall time")
+    assert [row[3] for row in sweeps["a sweep, red and black"]] == [3]
+    assert len(sweeps["one thread's share of a sweep"]) == 2
+    opened = rundir.find(str(tmp_path / "r.gnomon"))
+    kinds = Counter(row["kind"] for row in opened.rows(LOCATIONS))
+    assert kinds["command"] == 1 and kinds["process"] == 1
+    parents = dict(
+        opened.query(
+            "SELECT r.name, q.name FROM paths p JOIN regions r USING (region) JOIN paths o "
+            "ON p.parent = o.path JOIN regions q ON o.region = q.region"
+        )
+    )
+    assert parents["a sweep, red and black"] == "relax"
+    lines = opened.query("SELECT line, file FROM regions WHERE name = 'set up'")
+    assert lines[0][0] > 0 and str(lines[0][1]).endswith("relax.c")
+    names = {row["name"] for row in opened.rows(METRICS)}
+    assert {"wall time", "task-clock", "ru_minflt"} <= names
+    (shown,) = Session().open([str(tmp_path / "r.gnomon")])
+    tree = shown.tree("region")
+    assert "set up" in {tree.text(tree.name, at) for at in range(tree.n)}
+
+
+def test_a_fortran_program_leaves_its_sections(tmp_path: Path) -> None:
+    program = tmp_path / "heat"
+    words = gnomon("config", "--fflags", "--libs", "hpm")
+    options = words.stdout.split() if words.returncode == 0 else flags()
+    run_program("gfortran", "-O2", "-g", "-fopenmp", "-o", str(program),
+                str(EXAMPLES / "hpm-fortran" / "heat.F90"), *options, folder=tmp_path)  # fmt: skip
+    done = gnomon("run", "--name", "f", "--", program, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    opened = rundir.find(str(tmp_path / "f.gnomon"))
+    files = {row["file"] for row in opened.rows(REGIONS) if row["line"]}
+    assert any(str(file).endswith("heat.F90") for file in files)
+
+
+def test_names_that_a_user_has_given_to_libhpm_stay(tmp_path: Path) -> None:
+    program = compiled(tmp_path, WAITS.replace("for (;;)\n\t\tpause();", "return 0;"))
+    environment = os.environ | {"HPM_OUTPUT_NAME": "mine", "HPM_CSV_OUTPUT": "yes"} | EVENTS
+    done = gnomon("run", "--name", "r", "--", program, cwd=tmp_path, env=environment)
+    assert done.returncode == 0, done.stderr
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {"mine.csv", "r.gnomon", "program", "program.c"}
+    assert section_values(tmp_path / "r.gnomon", GETPPID)["done"] == [(-1, 1, 1, 1)]
+
+
+@pytest.mark.parametrize("status", [0, 7, 255])
+def test_status_and_output_are_the_programs(tmp_path: Path, status: int) -> None:
+    script = f"echo out; echo err >&2; exit {status}"
+    done = gnomon("run", "--name", "s", "--", "sh", "-c", script, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (status, "out\n")
+    assert done.stderr.startswith("err\n")
+    assert rundir.find(str(tmp_path / "s.gnomon")).head["exit_status"] == status
+
+
+def test_a_signal_is_the_programs(tmp_path: Path) -> None:
+    done = gnomon("run", "--name", "s", "--", "sh", "-c", "kill -SEGV $$", cwd=tmp_path)
+    assert done.returncode == -signal.SIGSEGV
+    assert rundir.find(str(tmp_path / "s.gnomon")).head["signal"] == signal.SIGSEGV
+
+
+def test_runs_without_a_name_have_names_of_their_own(tmp_path: Path) -> None:
+    for _ in range(2):
+        assert gnomon("run", "--", "true", cwd=tmp_path).returncode == 0
+    left = sorted(path.name for path in tmp_path.iterdir())
+    assert len(left) == 2 and all(name.startswith("true-20") for name in left)
+
+
+def test_what_is_wrong_costs_no_run(tmp_path: Path) -> None:
+    (tmp_path / "taken.gnomon").mkdir()
+    for words, status, said in (
+        (("--name", "taken", "--", "true"), 1, "--name NAME"),
+        (("--with", "nothing", "--", "true"), 2, "counters, sections, emulated"),
+        (("--with", "counters,emulated", "--", "true"), 2, "each runs the program"),
+        (("--", "no-such-program"), 127, "command not found"),
+        ((), 2, "no program to run"),
+    ):
+        done = gnomon("run", *words, cwd=tmp_path)
+        assert (done.returncode, done.stderr.count("\n")) == (status, 1), done.stderr
+        assert said in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["taken.gnomon"]
+
+
+def test_emulated_counts_are_per_function_and_line(tmp_path: Path) -> None:
+    done = gnomon("run", "--with", "emulated", "--name", "e", "--", "true", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "top regions by PAPI_TOT_INS" in done.stderr
+    opened = rundir.find(str(tmp_path / "e.gnomon"))
+    (total,), (lines,) = (
+        opened.query(
+            "SELECT SUM(inclusive) FROM profile JOIN metrics USING (metric) "
+            "JOIN locations USING (location) JOIN paths USING (path) "
+            f"WHERE metrics.name = 'PAPI_TOT_INS' AND kind = 'process' AND paths.parent {which} -1"
+        )
+        for which in ("=", "<>")
+    )
+    assert total == lines and total[0] > 1000
+
+
+# --- jobs -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("launcher", mpi.BOTH, ids=str)
+def test_inside_and_over_a_launcher_the_sections_are_the_same(
+    tmp_path: Path, launcher: mpi.Mpi
+) -> None:
+    source = tmp_path / "job.c"
+    source.write_text(JOB)
+    program = mpi.build(launcher, source, tmp_path, *flags())
+    inside = mpi.launch(
+        launcher, RANKS, GNOMON, "run", "--", program, folder=tmp_path, variables=EVENTS
+    )
+    (made,) = tmp_path.glob("job.*-20*.gnomon")
+    assert sorted(inside.out.splitlines()) == [f"rank {rank}" for rank in range(RANKS)]
+    assert inside.err.count("gnomon view") == 1
+    done = run(
+        GNOMON, "run", "--name", "over", "--", launcher.command("mpirun"),
+        *(["--oversubscribe"] if launcher is mpi.OPEN_MPI else []), "-n", str(RANKS), program,
+        cwd=tmp_path, env=mpi.environment(launcher) | EVENTS,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    over = tmp_path / "over.gnomon"
+    expected = {
+        "outer": [(rank, 7 + 2 * rank, None, 1) for rank in range(RANKS)],
+        "inner": [(rank, 6 + 2 * rank, 6 + 2 * rank, 3 + rank) for rank in range(RANKS)],
+    }
+    assert section_values(made, GETPPID) == section_values(over, GETPPID) == expected
+    for path in (made, over):
+        opened = rundir.find(str(path))
+        assert opened.head["ranks"] == RANKS
+        processes = opened.query(
+            "SELECT rank FROM locations WHERE kind = 'process' AND rank >= 0 ORDER BY rank"
+        )
+        assert [rank for (rank,) in processes] == list(range(RANKS))
+    sums = rundir.find(str(made)).query(
+        "SELECT m.name, SUM(CASE WHEN kind = 'rank' THEN inclusive END), "
+        "SUM(CASE WHEN kind = 'command' THEN inclusive END) FROM profile "
+        "JOIN metrics m USING (metric) JOIN locations USING (location) "
+        "WHERE m.name IN ('task-clock', 'page-faults') GROUP BY 1 ORDER BY 1"
+    )
+    assert [name for name, _, _ in sums] == ["page-faults", "task-clock"]
+    assert all(ranks == whole > 0 for _, ranks, whole in sums)
+    assert not list(tmp_path.glob("*.raw"))
+
+
+# --- kills ----------------------------------------------------------------------------------------
+
+
+def killed_while_it_waits(folder: Path, who: str) -> int:
+    """Run WAITS and kill it, or gnomon and then it; return the status of gnomon."""
+    program = compiled(folder, WAITS)
+    process = subprocess.Popen(
+        [GNOMON, "run", "--name", "k", "--", str(program)], cwd=folder, env=os.environ | EVENTS,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    assert len(children) == 1
+    busy = gnomon("repair", "k", cwd=folder)
+    assert (busy.returncode, "has not ended" in busy.stderr) == (1, True)
+    if who == "gnomon":
+        process.kill()
+        process.wait()
+    os.kill(int(children[0]), signal.SIGKILL)
+    return process.wait(60)
+
+
+def test_sections_of_a_killed_program_are_in_the_run(tmp_path: Path) -> None:
+    assert killed_while_it_waits(tmp_path, "program") == -signal.SIGKILL
+    assert section_values(tmp_path / "k.gnomon", GETPPID) == {"done": [(-1, 1, 1, 1)]}
+    warnings = rundir.find(str(tmp_path / "k.gnomon")).head["warnings"]
+    assert any("without hpmTerminate" in warning for warning in warnings)
+    assert (tmp_path / "waits.hpmraw").exists()
+
+
+def test_a_killed_run_is_repaired(tmp_path: Path) -> None:
+    assert killed_while_it_waits(tmp_path, "gnomon") == -signal.SIGKILL
+    assert not (tmp_path / "k.gnomon").exists()
+    done = gnomon("repair", "k", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "k.gnomon\n"), done.stderr
+    opened = rundir.find(str(tmp_path / "k.gnomon"))
+    assert opened.head["exit_status"] is None
+    assert "was killed" in opened.head["warnings"][0]
+    assert section_values(opened.path, GETPPID) == {"done": [(-1, 1, 1, 1)]}
+    assert gnomon("report", "k", "run", cwd=tmp_path).returncode == 0
+    assert not (tmp_path / "k.gnomon.raw").exists()
+
+
+def test_damaged_raw_folders_crash_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    whole = tmp_path / "whole"
+    seen = _kept_raw_folder(tmp_path, whole, monkeypatch)
+    generator = random.Random(7)
+    outcomes: Counter[int] = Counter()
+    for _ in range(60):
+        folder = tmp_path / "x.gnomon.raw"
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(tmp_path / "x.gnomon", ignore_errors=True)
+        shutil.copytree(whole, folder, symlinks=True)
+        file = folder / generator.choice(seen)
+        content = bytearray(file.read_bytes())
+        for _ in range(generator.randint(1, 4)):
+            content[generator.randrange(len(content))] = generator.choice(b'0,"[]{}x\xff\0-9')
+        if generator.random() < 0.2:
+            del content[generator.randrange(len(content)) :]
+        file.write_bytes(content)
+        outcomes[main(["repair", "x"])] += 1
+        assert "Traceback" not in capsys.readouterr().err
+    assert set(outcomes) == {0, 1}, outcomes
+
+
+def _kept_raw_folder(tmp_path: Path, whole: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Copy the raw folder of a real run, as it is before the run is made; return its files."""
+    from gnomon.cli import gather
+
+    program = compiled(tmp_path, WAITS.replace("for (;;)\n\t\tpause();", "return 0;"))
+    close = gather.close
+
+    def kept(folder: Path, name: str) -> object:
+        shutil.copytree(folder, whole, symlinks=True)
+        return close(folder, name)
+
+    with monkeypatch.context() as changed:
+        changed.setattr(gather, "close", kept)
+        assert main(["run", "--name", "real", "--", str(program)]) == 0
+    files = [path.name for path in whole.iterdir() if not path.is_symlink()]
+    assert len(files) == 3
+    return files
+
+
+# --- a capability more ----------------------------------------------------------------------------
+
+
+class Weather:
+    """A made-up capability: one region with one value, and something that it could not have."""
+
+    name, title, is_default, runs_program = "weather", "degrees outside", True, False
+
+    def availability(self) -> State:
+        return State(True)
+
+    def environment(self, folder: Path) -> Mapping[str, str]:
+        return {"WEATHER_FILE": str(folder / "weather")}
+
+    def run(self, _command: Sequence[str], _folder: Path) -> Ended:
+        raise NotImplementedError
+
+    def collect(self, folder: Path) -> Collected:
+        degrees = float((folder / "weather").read_text())
+        locations, regions, paths = Table(LOCATIONS), Table(REGIONS), Table(PATHS)
+        metrics, profile = Table(METRICS), Table(PROFILE)
+        locations.add(location=0, parent=-1, kind="command", host="", rank=-1, pid=-1, tid=-1,
+                      name="")  # fmt: skip
+        for at, name in enumerate(("", "garden")):
+            regions.add(region=at, kind="weather", name=name, module="", file="", line=0)
+            paths.add(path=at, parent=at - 1, region=at)
+        metrics.add(metric=0, name="temperature", unit="degC", formula="", how="estimated",
+                    component="weather", domain="all", scope="node", description="")  # fmt: skip
+        profile.add(repetition=0, location=0, path=1, metric=0, inclusive=degrees,
+                    exclusive=degrees, calls=1, raw=None, enabled_ns=None,
+                    running_ns=None)  # fmt: skip
+        return Collected((locations, regions, paths, metrics, profile), (), ("it may rain",))
+
+
+def test_a_new_capability_joins_through_the_tuple(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(capabilities, "CAPABILITIES", (COUNTERS, SECTIONS, Weather()))
+    script = 'echo 21.5 > "$WEATHER_FILE"'
+    assert main(["run", "--name", "w", "--", "sh", "-c", script]) == 0
+    assert "it may rain" in capfd.readouterr().err
+    assert main(["report", "w", "profile", "--by", "region", "-e", "temperature"]) == 0
+    assert "garden" in capfd.readouterr().out
+    (opened,) = Session().open([str(tmp_path / "w.gnomon")])
+    tree = opened.tree("capability")
+    names = [tree.text(tree.name, at) for at in range(tree.n)]
+    assert "weather" in names and "garden" in names
+    metric = next(one.metric for one in opened.data.metrics if one.name == "temperature")
+    values = opened.values("capability", metric)
+    assert values.inclusive[names.index("garden")] == 21.5
+    head = json.loads((tmp_path / "w.gnomon" / "run.json").read_text())
+    assert [one["name"] for one in head["capabilities"]] == ["counters", "sections", "weather"]
+
+
+def test_a_raw_folder_of_another_run_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "x.gnomon.raw").mkdir()
+    done = gnomon("run", "--name", "x", "--", "true", cwd=tmp_path)
+    assert (done.returncode, "gnomon repair x.gnomon" in done.stderr) == (1, True)
+    done = gnomon("repair", "x", cwd=tmp_path)
+    assert (done.returncode, "nothing that a run left" in done.stderr) == (1, True)
+    with pytest.raises(GnomonError):
+        rundir.find(str(tmp_path / "x"))
+
+
+def test_times_of_a_run_are_those_of_the_program(tmp_path: Path) -> None:
+    begun = time.time()
+    assert gnomon("run", "--name", "t", "--", "sleep", "0.1", cwd=tmp_path).returncode == 0
+    head = rundir.find(str(tmp_path / "t.gnomon")).head
+    assert begun <= head["started"] <= head["ended"] <= time.time()
+    assert head["wall_seconds"] >= 0.1
