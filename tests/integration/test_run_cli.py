@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -39,6 +40,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 GETPPID = "syscalls:sys_enter_getppid"
 EVENTS = {"GNOMON_EVENTS": GETPPID}
 RANKS = 4
+LABEL = re.compile(r'f_hpm\w*start\w*\s*\(.*?["\']([^"\']+)["\']', re.IGNORECASE)
 # Each rank makes 2 * (3 + rank) calls in 3 + rank starts of the inner section.
 JOB = r"""
 #include <mpi.h>
@@ -73,9 +75,10 @@ WAITS = r"""
 int main(void)
 {
 	hpmInit(0, "waits");
-	hpmStart(1, "done");
+	int done = hpmNewID(__FILE__, __LINE__);
+	hpmStart(done, "done");
 	getppid();
-	hpmStop(1);
+	hpmStop(done);
 	hpmStart(2, "lost");
 	puts("ready");
 	fflush(stdout);
@@ -130,7 +133,8 @@ def test_a_c_program_with_openmp_leaves_counters_and_sections(tmp_path: Path) ->
     assert len(sweeps["one thread's share of a sweep"]) == 2
     opened = rundir.find(str(tmp_path / "r.gnomon"))
     kinds = Counter(row["kind"] for row in opened.rows(LOCATIONS))
-    assert kinds["command"] == 1 and kinds["process"] == 1
+    assert kinds["command"] == 1
+    assert kinds["process"] == 1
     parents = dict(
         opened.query(
             "SELECT r.name, q.name FROM paths p JOIN regions r USING (region) JOIN paths o "
@@ -138,8 +142,6 @@ def test_a_c_program_with_openmp_leaves_counters_and_sections(tmp_path: Path) ->
         )
     )
     assert parents["a sweep, red and black"] == "relax"
-    lines = opened.query("SELECT line, file FROM regions WHERE name = 'set up'")
-    assert lines[0][0] > 0 and str(lines[0][1]).endswith("relax.c")
     names = {row["name"] for row in opened.rows(METRICS)}
     assert {"wall time", "task-clock", "ru_minflt"} <= names
     (shown,) = Session().open([str(tmp_path / "r.gnomon")])
@@ -156,8 +158,8 @@ def test_a_fortran_program_leaves_its_sections(tmp_path: Path) -> None:
     done = gnomon("run", "--name", "f", "--", program, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     opened = rundir.find(str(tmp_path / "f.gnomon"))
-    files = {row["file"] for row in opened.rows(REGIONS) if row["line"]}
-    assert any(str(file).endswith("heat.F90") for file in files)
+    names = {str(row["name"]) for row in opened.rows(REGIONS) if row["region"]}
+    assert names == set(LABEL.findall((EXAMPLES / "hpm-fortran" / "heat.F90").read_text()))
 
 
 def test_names_that_a_user_has_given_to_libhpm_stay(tmp_path: Path) -> None:
@@ -168,6 +170,11 @@ def test_names_that_a_user_has_given_to_libhpm_stay(tmp_path: Path) -> None:
     left = {path.name for path in tmp_path.iterdir()}
     assert left == {"mine.csv", "r.gnomon", "program", "program.c"}
     assert section_values(tmp_path / "r.gnomon", GETPPID)["done"] == [(-1, 1, 1, 1)]
+    places = rundir.find(str(tmp_path / "r.gnomon")).query(
+        "SELECT file, line FROM regions WHERE name = 'done'"
+    )
+    line = WAITS.splitlines().index("\tint done = hpmNewID(__FILE__, __LINE__);") + 1
+    assert places == [(str(tmp_path / "program.c"), line)]
 
 
 @pytest.mark.parametrize("status", [0, 7, 255])
@@ -189,7 +196,8 @@ def test_runs_without_a_name_have_names_of_their_own(tmp_path: Path) -> None:
     for _ in range(2):
         assert gnomon("run", "--", "true", cwd=tmp_path).returncode == 0
     left = sorted(path.name for path in tmp_path.iterdir())
-    assert len(left) == 2 and all(name.startswith("true-20") for name in left)
+    assert len(left) == 2
+    assert all(name.startswith("true-20") for name in left)
 
 
 def test_what_is_wrong_costs_no_run(tmp_path: Path) -> None:
@@ -220,7 +228,8 @@ def test_emulated_counts_are_per_function_and_line(tmp_path: Path) -> None:
         )
         for which in ("=", "<>")
     )
-    assert total == lines and total[0] > 1000
+    assert total == lines
+    assert total[0] > 1000
 
 
 # --- jobs -----------------------------------------------------------------------------------------
@@ -275,21 +284,21 @@ def test_inside_and_over_a_launcher_the_sections_are_the_same(
 def killed_while_it_waits(folder: Path, who: str) -> int:
     """Run WAITS and kill it, or gnomon and then it; return the status of gnomon."""
     program = compiled(folder, WAITS)
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [GNOMON, "run", "--name", "k", "--", str(program)], cwd=folder, env=os.environ | EVENTS,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    assert process.stdout is not None
-    assert process.stdout.readline() == b"ready\n"
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    assert len(children) == 1
-    busy = gnomon("repair", "k", cwd=folder)
-    assert (busy.returncode, "has not ended" in busy.stderr) == (1, True)
-    if who == "gnomon":
-        process.kill()
-        process.wait()
-    os.kill(int(children[0]), signal.SIGKILL)
-    return process.wait(60)
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        assert len(children) == 1
+        busy = gnomon("repair", "k", cwd=folder)
+        assert (busy.returncode, "has not ended" in busy.stderr) == (1, True)
+        if who == "gnomon":
+            process.kill()
+            process.wait()
+        os.kill(int(children[0]), signal.SIGKILL)
+        return process.wait(60)
 
 
 def test_sections_of_a_killed_program_are_in_the_run(tmp_path: Path) -> None:
@@ -404,7 +413,8 @@ def test_a_new_capability_joins_through_the_tuple(
     (opened,) = Session().open([str(tmp_path / "w.gnomon")])
     tree = opened.tree("capability")
     names = [tree.text(tree.name, at) for at in range(tree.n)]
-    assert "weather" in names and "garden" in names
+    assert "weather" in names
+    assert "garden" in names
     metric = next(one.metric for one in opened.data.metrics if one.name == "temperature")
     values = opened.values("capability", metric)
     assert values.inclusive[names.index("garden")] == 21.5
