@@ -79,8 +79,7 @@ void hpm_run_leave(const struct hpm_raw *raw, int n, hpm_event_vector item, doub
 	char path[PATH_MAX];
 	size_t size;
 
-	if (name_of(from, "hpmitems", path, sizeof(path)) ||
-	    hpm_items_write(&items, &bytes, &size))
+	if (name_of(from, "hpmitems", path, sizeof(path)) || hpm_items_write(&items, &bytes, &size))
 		return;
 	hpm_signals_hold(&signals);
 	/* Whoever reads the folder sees that there are no items, and says so. */

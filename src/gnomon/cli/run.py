@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 _DESCRIPTION = """\
 Run a program and measure with all that this machine offers: counters, times and memory of the
 program and each process and thread, and the sections that it marks with libhpm. What was measured
-is left in a run directory NAME.gnomon, and a summary of one screen goes to standard error. The
-program's output, exit status and signals stay as they are."""
+is left in a run directory NAME.gnomon, and a summary of one screen goes to standard error.
+The program's output, exit status and signals stay as they are."""
 
 _EPILOG = """\
 examples:

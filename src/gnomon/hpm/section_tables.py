@@ -24,6 +24,7 @@ from gnomon.hpm.ranks.items import (
     Item,
     RankFile,
 )
+from gnomon.hpm.ranks.plugin import folder as library_folder
 from gnomon.model.collected import Collected
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Cell, Table
 from gnomon.model.value import Unavailable
@@ -85,9 +86,7 @@ def _recover(link: Path, items: Path) -> None:
     Raises:
         GnomonError: its raw file is gone, or cannot be read.
     """
-    import gnomon
-
-    helper = Path(gnomon.__path__[0]) / "lib" / "hpm-repair"
+    helper = library_folder() / "hpm-repair"
     raw = link.readlink() if link.is_symlink() else link
     if not raw.is_file():
         raise GnomonError(f"it ended without hpmTerminate, and its {raw} is gone")
