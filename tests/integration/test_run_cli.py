@@ -278,6 +278,25 @@ def test_inside_and_over_a_launcher_the_sections_are_the_same(
     assert not list(tmp_path.glob("*.raw"))
 
 
+@pytest.mark.parametrize("launcher", mpi.BOTH, ids=str)
+def test_a_job_whose_rank_fails_leaves_what_there_was(tmp_path: Path, launcher: mpi.Mpi) -> None:
+    source = tmp_path / "job.c"
+    ends = "if (rank == 1)\n\t\treturn 3;\n\tMPI_Barrier(MPI_COMM_WORLD);\n\tMPI_Finalize"
+    source.write_text(JOB.replace("MPI_Finalize", ends))
+    program = mpi.build(launcher, source, tmp_path, *flags())
+    done = mpi.launch(
+        launcher, RANKS, GNOMON, "run", "--name", "j", "--", program,
+        folder=tmp_path, variables=EVENTS, status=None,
+    )  # fmt: skip
+    assert done.status != 0
+    if not (tmp_path / "j.gnomon").exists():
+        assert "gnomon repair j" in done.err
+        repaired = gnomon("repair", "j", cwd=tmp_path)
+        assert repaired.returncode == 0, repaired.stderr
+    assert rundir.find(str(tmp_path / "j.gnomon")).head["exit_status"] == 3
+    assert (1, 9, None, 1) in section_values(tmp_path / "j.gnomon", GETPPID)["outer"]
+
+
 # --- kills ----------------------------------------------------------------------------------------
 
 

@@ -163,7 +163,11 @@ def _head(
     ended = max(
         (float(end["started"]) + int(end["wall_ns"]) / 1e9 for end in ends), default=started
     )
-    failed = [end for end in ends if end["exit_status"]]
+    # The first that failed says how it went: the launcher ends the others.
+    failed = sorted(
+        (end for end in ends if end["exit_status"]),
+        key=lambda end: float(end["started"]) + int(end["wall_ns"]) / 1e9,
+    )
     last = failed[0] if failed else ends[0] if ends else None
     tasks = int(first["tasks"])
     hosts = {str(part.head["host"].get("name")): part.head["host"] for part in found}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -92,6 +93,8 @@ def run(arguments: argparse.Namespace) -> int:
     finally:
         os.environ.clear()
         os.environ.update(before)
+    # A launcher that ends the job must not end us before what was measured is kept.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     guarded(where.name, lambda: _leave(folder, where, ended))
     return finish(ended.exit_status, ended.signal)
 
@@ -111,9 +114,7 @@ def _leave(folder: Path, where: Place, ended: Ended) -> None:
     with rawfolder.locked(folder):
         rawfolder.end(folder, where.task, facts, ended.collected)
         if rawfolder.count_of_parts(folder) != where.tasks:
-            if not where.tasks and where.task == 0:
-                write(sys.stderr, "gnomon: the launcher does not tell how many tasks there are; "
-                                  f"when all have ended: gnomon repair {where.name}\n")  # fmt: skip
+            _tell_of_others(where, ended)
             return
         is_shown = is_styled(sys.stderr)
         if is_shown:
@@ -124,6 +125,17 @@ def _leave(folder: Path, where: Place, ended: Ended) -> None:
             if is_shown:
                 write(sys.stderr, "\r\x1b[K")
     tell(made)
+
+
+def _tell_of_others(where: Place, ended: Ended) -> None:
+    """Say what to do where no other task may come to make the run."""
+    if not where.tasks and where.task == 0:
+        why = "the launcher does not tell how many tasks there are; when all have ended"
+    elif ended.exit_status and not ended.signal:
+        why = f"rank {where.rank} failed; if the launcher kills the others before they have ended"
+    else:
+        return
+    write(sys.stderr, f"gnomon: {why}: gnomon repair {where.name}\n")
 
 
 def tell(made: Finished) -> None:
