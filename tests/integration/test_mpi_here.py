@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,9 @@ def test_a_job_that_hangs_is_ended_and_fails(mpi: Mpi, tmp_path: Path) -> None:
         launch(mpi, 2, "sh", "-c", script, folder=tmp_path, limit_s=1)
     begun = re.findall(r"^begun (\d+)$", str(failure.value), re.MULTILINE)
     assert len(begun) == 2
+    end = time.monotonic() + 10
+    while time.monotonic() < end and any(map(runs, begun)):
+        time.sleep(0.05)
     assert not [pid for pid in begun if runs(pid)]
 
 

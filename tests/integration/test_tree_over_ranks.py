@@ -111,8 +111,8 @@ def test_a_task_that_never_comes(
     mpi: Mpi, missing: int, way: str, programs: Programs, tmp_path: Path
 ) -> None:
     program = programs.serial if way == "files" else programs.parallel[mpi]
-    found = told(mpi, 4, program, f"absent:{missing}", folder=tmp_path, timeout="2")
-    assert rooted(found) == rooted(without(missing, 4, "did not start within 2 s"))
+    found = told(mpi, 4, program, f"absent:{missing}", folder=tmp_path, timeout="4")
+    assert rooted(found) == rooted(without(missing, 4, "did not start within 4 s"))
 
 
 @pytest.mark.parametrize("way", ["files", "mpi"])

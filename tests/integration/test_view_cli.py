@@ -33,7 +33,7 @@ class Page(NamedTuple):
         return found[0]
 
     def ask(self, path: str) -> Any:
-        base, _, token = self.url.partition("/?token=")
+        base, _, token = self.url.partition("#")[0].partition("/?token=")
         request = urllib.request.Request(base + path, headers={"X-Gnomon-Token": token})
         with urllib.request.urlopen(request, timeout=60) as answer:
             return json.load(answer)
@@ -101,7 +101,7 @@ def test_a_browser_is_opened_where_there_is_one(runs: Path, tmp_path: Path) -> N
     browser.chmod(0o755)
     command = [str(BIN / "gnomon"), "view", "first"]
     with started(runs, command, BROWSER=f"{browser} %s &", DISPLAY=":9") as page:
-        assert page.lines[0].startswith("opened in the browser: ")
+        assert page.lines[0].startswith("opening in the browser: ")
         for _ in range(500):
             if asked.exists() and asked.read_text():
                 break
@@ -126,6 +126,7 @@ def test_peekperf_combines_what_it_is_given(runs: Path, tmp_path: Path) -> None:
         assert state["sourcesBeforeAsking"] == 3
         assert [run["kind"] for run in state["runs"]] == ["viz", "viz", "run", "combined"]
         assert len(state["runs"][-1]["parts"]) == 3
+        assert page.url.endswith(f"#/tree?run={state['runs'][-1]['id']}")
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import signal
 from pathlib import Path
 
 import pytest
-from commands import gnomon
+from commands import GNOMON, gnomon
 from hpm_files import hpmcount, rows
 from hpm_programs import run
 from python_programs import GETPPID, python
@@ -74,8 +72,7 @@ with hpm.section("lost"):
     {end}
 """
     python(tmp_path, text, status=-signal.SIGKILL, HPM_VIZ_OUTPUT="yes")
-    run(shutil.which("gnomon", path=os.environ["PATH"]) or "gnomon", "repair", "prog.hpmraw",
-        folder=tmp_path, **VIZ)  # fmt: skip
+    run(GNOMON, "repair", "prog.hpmraw", folder=tmp_path, **VIZ)
     (opened,) = Session().open([str(tmp_path / "prog.viz")])
     assert shown(opened, GETPPID)["whole"] == (30, 30)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon.hpm.job import LAUNCHERS, Job, job
+from gnomon.hpm.job import LAUNCHERS, Job, job, launcher_ends_job
 
 OPEN_MPI = {
     "OMPI_COMM_WORLD_RANK": "5",
@@ -103,3 +103,24 @@ def test_whatever_the_environment_the_numbers_agree(environment: dict[str, str])
         assert found.local_task is None or found.local_task < found.local_tasks
     if found.nodes == 1:
         assert found.tasks in (None, found.local_tasks)
+
+
+@pytest.mark.parametrize(
+    ("environment", "after_a_kill", "after_a_status"),
+    [
+        (OPEN_MPI, True, True),
+        (HYDRA | {"HYDI_CONTROL_FD": "7"}, True, False),
+        (STEP, False, False),
+        (STEP | {"SLURM_KILL_BAD_EXIT": "1"}, True, True),
+        ({}, False, False),
+    ],
+)
+def test_tasks_are_ended_only_where_the_launcher_would(
+    environment: Mapping[str, str], after_a_kill: bool, after_a_status: bool
+) -> None:
+    def ends(killed: bool, status: int) -> bool:
+        return launcher_ends_job(killed=killed, status=status, environment=environment)
+
+    assert ends(True, 137) == after_a_kill
+    assert ends(False, 3) == after_a_status
+    assert not ends(False, 0)

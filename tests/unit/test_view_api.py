@@ -214,6 +214,9 @@ def test_the_page_is_small_and_knows_no_other_address() -> None:
     files = [file for file in static.rglob("*") if file.is_file()]
     assert sum(len(gzip.compress(file.read_bytes())) for file in files) < 400_000
     assert not [file.name for file in files if file.suffix == ".map"]
+    licences = "".join(file.read_text() for file in files if file.suffix == ".txt")
+    for name in ("preact", "uplot", "@codemirror/view", "Plex", "SIL OPEN FONT LICENSE"):
+        assert name in licences
     for file in files:
         if file.suffix in (".html", ".css"):
             text = file.read_text()

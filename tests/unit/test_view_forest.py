@@ -69,6 +69,14 @@ def test_of_a_recursion_the_outermost_counts(parent: list[int], random: Random) 
         assert found[at] == (one >= 0 and not nested)
 
 
+def test_deep_recursion_is_walked() -> None:
+    n = 200
+    parent = as_array(list(range(-1, n - 1)))
+    group = as_array([at % 3 - 1 for at in range(n)])
+    found = forest.first_of_their_kind(group, parent)
+    assert np.flatnonzero(found).tolist() == [1, 2]
+
+
 @given(st.lists(st.none() | st.integers(0, 9), max_size=20), st.randoms(use_true_random=False))
 def test_what_is_missing_is_the_sum_of_its_parts(values: list[int | None], random: Random) -> None:
     parent = [random.randint(-1, at - 1) for at in range(len(values))]

@@ -14,7 +14,7 @@ from view_runs import Place, Quantity, Region, Value, ranks, write
 
 from gnomon.errors import RunDirectoryError, UsageError
 from gnomon.store.hotspots import hotspots
-from gnomon.view import readings, spread
+from gnomon.view import readings, sheet, spread
 from gnomon.view.opened import Opened
 from gnomon.view.session import Session
 from gnomon.view.tree import GROUPINGS
@@ -62,6 +62,13 @@ def test_lines_files_and_functions_are_those_of_the_report(tmp_path: Path) -> No
         for at in range(tree.n)
         if tree.kinds[tree.kind[at]] == "function"
     } == functions  # fmt: skip
+    table = sheet.sheet(view, sheet.Wanted("functions", metrics=(1,)))
+    names = [column.name for column in table.columns]
+    columns = [table.cells[names.index(name)].tolist() for name in ("program", "name", "file")]
+    rows = zip(*columns, table.cells[-1].tolist(), strict=True)
+    assert {tuple(row[:3]): row[3] for row in rows} == functions
+    lines = dict(zip(columns[1], table.lines.tolist(), strict=True))
+    assert lines["main"] == 3
     for by in GROUPINGS:
         assert view.values(by, 1).inclusive[0] == 203
 

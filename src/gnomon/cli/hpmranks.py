@@ -17,7 +17,7 @@ from gnomon.cli.hpmcount import measurer, wanted
 from gnomon.cli.hpmfiles import Output
 from gnomon.cli.output import write
 from gnomon.errors import UsageError
-from gnomon.hpm.job import job
+from gnomon.hpm.job import job, launcher_ends_job
 from gnomon.hpm.measurement import this_host
 from gnomon.hpm.program import Signals
 from gnomon.hpm.ranks import plugin as plugins
@@ -49,11 +49,34 @@ def count(arguments: argparse.Namespace, command: Sequence[str], name: str) -> i
         raise UsageError(
             f"-r and {source}{name}: tasks are aggregated over one execution; leave out one of them"
         )
+    # Whoever has joined may be told to end, and reports all the same.
+    with Signals() as early:
+        joined, why_not = join(plugins.folder())
+        if why_not:
+            complain(f"the job's other tasks cannot be met: {why_not}")
+        others_s = 0.0
+        try:
+            one = _counted(arguments, command, name, source, joined, early)
+            others_s = _OTHERS_REPORT_S if one.exit_status else 0.0
+        finally:
+            if joined is not None:
+                joined.leave(others_s)
+    return finish(one.exit_status, one.signal)
+
+
+def _counted(
+    arguments: argparse.Namespace,
+    command: Sequence[str],
+    name: str,
+    source: str,
+    joined: Joined | None,
+    early: Signals,
+) -> Measurement:
+    """Count, let the plug-in aggregate, report."""
     seen = with_options(os.environ, arguments, name)
-    joined, why_not = join(plugins.folder())
-    if why_not:
-        complain(f"the job's other tasks cannot be met: {why_not}")
     plugin, changes = plugins.find(name, seen, source)
+    if early.interrupted:
+        raise KeyboardInterrupt
     pass_on(changes)
     apply(changes, seen)
     chosen = settings(seen)
@@ -80,9 +103,7 @@ def count(arguments: argparse.Namespace, command: Sequence[str], name: str) -> i
                 output.deliver([one])
             elif made.file is not None:
                 _deliver(output, made.file._replace(exit_status=one.exit_status or 0))
-    if joined is not None:
-        joined.leave(_OTHERS_REPORT_S if one.exit_status else 0.0)
-    return finish(one.exit_status, one.signal)
+    return one
 
 
 def with_options(
@@ -117,12 +138,12 @@ def apply(changes: plugins.Changes, seen: dict[str, str]) -> None:
 def _patience_s(file: RankFile) -> float | None:
     """Return how long the other tasks may go on once this task's program has ended as it did.
 
-    Launchers end a job when a task fails, because the others may wait for it for ever. They do so
-    when this process ends, which waits for the others.
+    A launcher that ends a job when a task fails, because the others may wait for it for ever, does
+    so when this process ends, which waits for the others. None where it would let them go on.
     """
-    if file.signal:
-        return 0.0
-    return _PATIENCE_S if file.exit_status > 0 else None
+    if not launcher_ends_job(killed=bool(file.signal), status=file.exit_status):
+        return None
+    return 0.0 if file.signal else _PATIENCE_S
 
 
 def _ended_by(one: Measurement, joined: Joined | None) -> str:

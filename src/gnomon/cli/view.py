@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gnomon.cli.parsing import HelpFormatter
 from gnomon.errors import GnomonError, UsageError
+from gnomon.units import printable
 
 _EPILOG = """\
 examples:
@@ -80,8 +81,12 @@ def serve(
 
     session = Session(sources=list(map(Path, arguments.sources)), sources_before_asking=asking)
     _open(session.open, session.problems, paths, combined=combined)
+    for problem in session.problems:
+        print(f"gnomon view: {printable(problem)}", file=sys.stderr)
     server = Server(session, arguments.port)
-    _tell(server.address.url, server.address.port, browser=not arguments.no_browser)
+    combinations = [one.id for one in session.runs() if one.kind == "combined"]
+    place = f"#/tree?run={combinations[-1]}" if combinations else ""
+    _tell(server.address.url + place, server.address.port, browser=not arguments.no_browser)
     try:
         server.run()
     except KeyboardInterrupt:
@@ -118,7 +123,7 @@ def _open(
 
 def _tell(url: str, port: int, *, browser: bool) -> None:
     opened = browser and _has_browser() and _opens(url)
-    print(f"{'opened in the browser' if opened else 'open in a browser'}: {url}")
+    print(f"{'opening in the browser' if opened else 'open in a browser'}: {url}")
     if not opened:
         user = os.environ.get("USER") or os.environ.get("LOGNAME") or "you"
         print(
@@ -150,4 +155,6 @@ def _opens(url: str) -> bool:
     ):
         return False
     sys.stdout.flush()
-    return browser.open(url)
+    # What it says is whether the starter still runs: most have done their work by then.
+    browser.open(url)
+    return True

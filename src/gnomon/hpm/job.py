@@ -88,6 +88,24 @@ def job(environment: Mapping[str, str] = os.environ) -> Job | None:
     return None
 
 
+def launcher_ends_job(
+    *, killed: bool, status: int, environment: Mapping[str, str] = os.environ
+) -> bool:
+    """Return whether the launcher ends all tasks because one of them ended so.
+
+    Open MPI does so where one was killed or returned a status other than 0, Hydra where one was
+    killed, Slurm only where it was told to. Source: mpirun(1) of Open MPI 4.1 and tried with it and
+    MPICH 4.0; srun(1), --kill-on-bad-exit.
+    """
+    if not killed and status <= 0:
+        return False
+    if "OMPI_COMM_WORLD_RANK" in environment:
+        return True
+    if "HYDI_CONTROL_FD" in environment:
+        return killed
+    return environment.get("SLURM_KILL_BAD_EXIT", "") == "1" and _SLURM.tasks in environment
+
+
 def _of(launcher: Launcher, environment: Mapping[str, str], task: int) -> Job:
     tasks = _number(environment, launcher.tasks)
     if tasks is not None and tasks <= task:

@@ -29,6 +29,8 @@ Handler = Callable[[int, FrameType | None], object] | int | None
 class Signals:
     """While a program runs: Ctrl-C is its business, and what is sent to us goes on to it.
 
+    Within another one, those that came before there was a program go to this one's.
+
     Attributes:
         interrupted: SIGINT or SIGQUIT came; the terminal sends them to the program too.
         terminated: SIGTERM came, as from a launcher that ends a job.
@@ -42,6 +44,7 @@ class Signals:
         self._pid: int | None = None
         self._pending: list[int] = []
         self._before: dict[int, Handler] = {}
+        self._outer: Signals | None = None
 
     def __enter__(self) -> Signals:
         self.wakeup, self._wakeup_write = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
@@ -52,6 +55,12 @@ class Signals:
                 self._before[number] = signal.signal(number, self._handle)
         # With a handler the end of a child wakes us up, also where it used to be ignored.
         self._before[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, self._handle)
+        outer = getattr(self._before[signal.SIGCHLD], "__self__", None)
+        if isinstance(outer, Signals):
+            self._outer = outer
+            self._pending += outer._pending
+            self.terminated |= signal.SIGTERM in outer._pending
+            outer._pending.clear()
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -63,7 +72,10 @@ class Signals:
 
     def dispositions(self) -> tuple[int, ...]:
         """Return what the program must find otherwise than we have it, for `_core.spawn`."""
-        ignored = self._before.get(signal.SIGCHLD) is signal.SIG_IGN
+        first = self
+        while first._outer is not None:
+            first = first._outer
+        ignored = first._before.get(signal.SIGCHLD) is signal.SIG_IGN
         ours = [n for n in self._before if n != signal.SIGCHLD or not ignored]
         return (*ours, *_IGNORED_BY_PYTHON, *((-signal.SIGCHLD,) if ignored else ()))
 

@@ -24,7 +24,7 @@ STATIC = Path(__file__).with_name("static")
 _TYPES = {
     ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".woff2": "font/woff2",
     ".woff": "font/woff", ".png": "image/png", ".map": "application/json",
-    ".wasm": "application/wasm",
+    ".wasm": "application/wasm", ".txt": "text/plain; charset=utf-8",
 }  # fmt: skip
 # Names of built files have a digest of their content in them.
 _FOREVER = "private, max-age=31536000, immutable"

@@ -8,6 +8,9 @@ import numpy as np
 
 from gnomon.view.columns import Flags, Floats, Ints
 
+# So many steps up cost less than a walk.
+_STEPS = 24
+
 
 def levels(parent: Ints) -> list[Ints]:
     """Return the positions of each depth, roots first, siblings together and in their order.
@@ -93,21 +96,28 @@ def first_of_their_kind(group: Ints, parent: Ints) -> Flags:
         parent: position of each one's parent, -1 for roots.
     """
     outermost = group >= 0
-    by_level = levels(parent)
-    if sum(bool((group[level] >= 0).any()) for level in by_level) < 2:
-        return outermost
+    at = np.flatnonzero(outermost & (parent >= 0))
+    above = parent[at]
+    for _ in range(_STEPS):
+        outermost[at[group[above] == group[at]]] = False
+        keep = outermost[at] & (parent[above] >= 0)
+        at, above = at[keep], parent[above[keep]]
+        if not len(at):
+            return outermost
+    # Deep ones: a walk meets each group's members in turn, whatever lies between them.
+    outermost = group >= 0
     place, end = preorder(parent)
     members = np.flatnonzero(group >= 0)
     members = members[np.lexsort((place[members], group[members]))]
     # In a group, in the order of the walk: whoever begins before the end of one above is below it.
     reach: dict[int, int] = {}
     inside: list[Any] = []
-    for at, one, begins, ends in zip(
+    for member, one, begins, ends in zip(
         members.tolist(), group[members].tolist(), place[members].tolist(), end[members].tolist(),
         strict=True,
     ):  # fmt: skip
         if begins < reach.get(one, 0):
-            inside.append(at)
+            inside.append(member)
         else:
             reach[one] = ends
     outermost[inside] = False

@@ -8,7 +8,10 @@ from gnomon.model.functions import Part, homes
 from gnomon.view import forest
 from gnomon.view.columns import Cells, Flags, Floats, Ints, Texts
 from gnomon.view.dataset import Dataset, positions
-from gnomon.view.tree import Builder, Pairs, Tree, grouped
+from gnomon.view.tree import Builder, Pairs, Strings, Tree, grouped
+
+FUNCTION = "function"
+"""A grouping for tables: each function once. Not among those of the page's trees."""
 
 UNKNOWN = "(unknown)"
 NO_SOURCE = "(source not known)"
@@ -27,68 +30,62 @@ def title_of(kind: str) -> str:
     return _TITLES.get(kind, kind or UNKNOWN)
 
 
-def build(data: Dataset, by: str, weights: Floats) -> Tree:
+def build(data: Dataset, by: str, names: Names) -> Tree:
     """Return the tree of a run in one grouping.
 
     Args:
         data: the run.
-        by: one of `GROUPINGS`.
-        weights: a value for each path, NaN for none: of a function in several files, the one that
-            has most is where it stands.
+        by: one of `GROUPINGS`, or `FUNCTION`.
+        names: those of the run.
 
     Raises:
         RunDirectoryError: its tables cannot be read.
     """
-    builder = Builder(by)
-    named = _Named(data, builder, weights)
+    named = _Named(data, names, Builder(by, names.strings.copy()))
     return {
         "region": _by_region, "capability": _by_capability, "file": _by_file, "rank": _by_rank,
+        FUNCTION: _by_function,
     }[by](named)  # fmt: skip
 
 
-class _Named:
-    """The paths of a run with numbers of texts, which of them are lines, and the root's node.
+class Names:
+    """Names of a run's paths as numbers of texts, and which of them are lines: for all groupings.
+
+    Args:
+        data: the run.
+        weights: a value for each path, NaN for none: of a function in several files, the one that
+            has most is where it stands.
 
     Attributes:
         kind: numbers of the regions' kinds; `kinds` has their names.
-        name, module, file: numbers of the builder's texts; a name is never "".
+        name, module, file: numbers of `strings`; a name is never "".
+        line_name: likewise, of functions' lines.
         home: the file in which a function stands.
+        is_cpu: the path is a function, or of one.
         is_part: the path is a line, or another leaf, of a function: it has no children.
-        node_kind: what a node of the path is.
-        is_single: the program is one root, which is the tree's.
     """
 
-    def __init__(self, data: Dataset, builder: Builder, weights: Floats) -> None:
-        self.data = data
-        self.builder = builder
+    def __init__(self, data: Dataset, weights: Floats) -> None:
         regions, paths = data.regions, data.paths
-        self.region, self.parent = paths.region, paths.parent
+        self.strings = Strings()
+        self._region = paths.region
         self.kinds, kind = _numbered(regions.kind)
-        self.kind = kind[self.region]
+        self.kind = kind[paths.region]
         self.name = self._texts(regions.name, UNKNOWN)
         self.module = self._texts(regions.module)
         self.file = self._texts(regions.file)
-        self.line = regions.line[self.region]
-        is_leaf = np.ones(len(self.parent), dtype=bool)
-        is_leaf[self.parent[self.parent >= 0]] = False
+        self.line = regions.line[paths.region]
+        is_leaf = np.ones(len(paths.parent), dtype=bool)
+        is_leaf[paths.parent[paths.parent >= 0]] = False
         is_cpu = np.array([one == "cpu" for one in self.kinds], dtype=bool)
         self.is_cpu: Flags = is_cpu[self.kind] if len(self.kind) else is_leaf
-        self.is_part: Flags = self.is_cpu & is_leaf & (self.parent >= 0)
+        self.is_part: Flags = self.is_cpu & is_leaf & (paths.parent >= 0)
         self.home = self._homes(regions.name, regions.module, regions.file, weights)
-        of_kinds = [builder.kind(_NODE_KINDS.get(one, one)) for one in self.kinds]
-        self.node_kind = np.array(of_kinds, dtype=np.int32)[self.kind]
-        self.roots = np.flatnonzero(self.parent < 0)
-        self.is_single = len(self.roots) == 1
-        root = int(self.roots[0]) if self.is_single else -1
-        builder.add(
-            np.array([-1]), kind=builder.kind("run"),
-            name=int(self.name[root]) if self.is_single else builder.text("everything"),
-            region=int(self.region[root]) if self.is_single else -1,
-        )  # fmt: skip
+        self.line_name = self._line_names()
 
     def _texts(self, texts: Texts, none: str = "") -> Ints:
-        numbers = self.builder.texts([one or none for one in texts.tolist()])
-        return numbers[self.region] if len(self.region) else numbers[:0]
+        numbers = self.strings.numbers([one or none for one in texts.tolist()])
+        return numbers[self._region] if len(self._region) else numbers[:0]
 
     def _homes(self, names: Texts, modules: Texts, files: Texts, weights: Floats) -> Ints:
         parts = np.flatnonzero(self.is_part)
@@ -96,13 +93,54 @@ class _Named:
             return self.file
         group, first = grouped(self.module[parts], self.name[parts], self.file[parts])
         of_group = np.bincount(group, weights=np.nan_to_num(weights[parts]))
-        regions = self.region[parts[first]].tolist()
+        regions = self._region[parts[first]].tolist()
         keys = [Part(modules[at], names[at], files[at]) for at in regions]
         found = homes(dict(zip(keys, of_group.tolist(), strict=True)))
-        numbers = self.builder.texts([found[key] for key in keys])
+        numbers = self.strings.numbers([found[key] for key in keys])
         home = self.file.copy()
         home[parts] = numbers[group]
         return home
+
+    def _line_names(self) -> Ints:
+        paths = np.flatnonzero(self.is_cpu)
+        files, lines = self.file[paths].tolist(), self.line[paths].tolist()
+        ends = {file: self.strings.text(file).rpartition("/")[2] for file in set(files)}
+        found = np.zeros(len(self.file), dtype=np.int32)
+        found[paths] = self.strings.numbers(
+            [
+                f"{ends[file]}:{line}" if line else NO_LINE
+                for file, line in zip(files, lines, strict=True)
+            ]
+        )
+        return found
+
+
+class _Named:
+    """The paths of a run with their names, for one tree whose root is there already.
+
+    Attributes:
+        node_kind: what a node of each path is.
+        is_single: the program is one root, which is the tree's.
+    """
+
+    def __init__(self, data: Dataset, names: Names, builder: Builder) -> None:
+        self.data = data
+        self.builder = builder
+        self.region, self.parent = data.paths.region, data.paths.parent
+        self.kinds, self.kind = names.kinds, names.kind
+        self.name, self.module, self.file = names.name, names.module, names.file
+        self.line, self.home, self.line_name = names.line, names.home, names.line_name
+        self.is_cpu, self.is_part = names.is_cpu, names.is_part
+        of_kinds = [builder.kind(_NODE_KINDS.get(one, one)) for one in self.kinds]
+        self.node_kind = np.array(of_kinds, dtype=np.int32)[self.kind]
+        self.roots = np.flatnonzero(self.parent < 0)
+        self.is_single = len(self.roots) == 1
+        root = int(self.roots[0]) if self.is_single else -1
+        builder.add(
+            np.array([-1]), kind=builder.kind("run"),
+            name=int(self.name[root]) if self.is_single else builder.strings.number("everything"),
+            region=int(self.region[root]) if self.is_single else -1,
+        )  # fmt: skip
 
     def about(self, paths: Cells) -> dict[str, Cells | int]:
         """Return the columns of nodes that are one path each."""
@@ -113,18 +151,9 @@ class _Named:
 
     def lines(self, above: Cells, paths: Cells) -> Ints:
         """Add a node for the line of each path below a function's; return their numbers."""
-        names = self._line_names(self.file[paths], self.line[paths])
-        columns = {**self.about(paths), "kind": self.builder.kind("line"), "name": names}
+        columns = self.about(paths)
+        columns.update(kind=self.builder.kind("line"), name=self.line_name[paths])
         return self.builder.add(above, **columns)
-
-    def _line_names(self, files: Ints, lines: Ints) -> Ints:
-        ends = {file: self.builder.string(file).rpartition("/")[2] for file in set(files.tolist())}
-        return self.builder.texts(
-            [
-                f"{ends[file]}:{line}" if line else NO_LINE
-                for file, line in zip(files.tolist(), lines.tolist(), strict=True)
-            ]
-        )
 
 
 def _numbered(texts: Texts) -> tuple[list[str], Ints]:
@@ -207,7 +236,7 @@ def _by_capability(named: _Named) -> Tree:
     kinds = named.kind[order[first]]
     tops[kinds] = builder.add(
         np.zeros(len(kinds)), kind=builder.kind("capability"),
-        name=builder.texts([title_of(named.kinds[one]) for one in kinds.tolist()]),
+        name=builder.strings.numbers([title_of(named.kinds[one]) for one in kinds.tolist()]),
     )  # fmt: skip
     group = tops[named.kind]
     # The nearest path above that is of the same kind.
@@ -237,7 +266,7 @@ def _by_file(named: _Named) -> Tree:
     members = np.flatnonzero((named.parent >= 0) | (named.file > 0))
     of_file, first = grouped(named.file[members])
     files = members[first]
-    names = np.where(named.file[files] > 0, named.file[files], builder.text(NO_SOURCE))
+    names = np.where(named.file[files] > 0, named.file[files], builder.strings.number(NO_SOURCE))
     file_node = builder.add(
         np.zeros(len(files)), kind=builder.kind("file"), name=names, file=named.file[files]
     )[of_file]
@@ -268,6 +297,27 @@ def _by_file(named: _Named) -> Tree:
     return builder.tree(Pairs.joined(*inclusive), Pairs.joined(*exclusive))
 
 
+def _by_function(named: _Named) -> Tree:
+    """Functions and sections, each once, whatever they are called from and inlined from."""
+    members = np.flatnonzero((named.parent >= 0) | (named.file > 0))
+    line = np.where(named.is_cpu, 0, named.line)
+    group, first = grouped(
+        named.kind[members], named.module[members], named.name[members], named.home[members],
+        line[members],
+    )  # fmt: skip
+    at = members[first]
+    columns = named.about(at)
+    columns.update(file=named.home[at], line=line[at], region=-1)
+    node = named.builder.add(np.zeros(len(at)), **columns)[group]
+    of_path = np.full(len(named.parent), -1, dtype=np.int32)
+    of_path[members] = node
+    outermost = np.flatnonzero(forest.first_of_their_kind(of_path, named.parent))
+    top = Pairs.of(named.roots, 0)
+    return named.builder.tree(
+        Pairs.joined(top, Pairs.of(outermost, of_path[outermost])), Pairs.of(members, node)
+    )
+
+
 def _by_rank(named: _Named) -> Tree:
     """Locations, and below each the functions and sections that have values there."""
     data, builder = named.data, named.builder
@@ -275,7 +325,7 @@ def _by_rank(named: _Named) -> Tree:
     nodes = builder.add(
         np.where(parents >= 0, parents + 1, 0),
         kind=np.array([builder.kind(one.kind or "process") for one in data.locations], np.int32),
-        name=builder.texts([one.title for one in data.locations]),
+        name=builder.strings.numbers([one.title for one in data.locations]),
         location=np.arange(len(data.locations)),
     )
     found = data.tables.arrays(

@@ -66,6 +66,7 @@ class Opened:
         self._rows: OrderedDict[int, Readings] = OrderedDict()
         self._answers: OrderedDict[Hashable, Any] = OrderedDict()
         self._trees: dict[str, Tree] = {}
+        self._known_names: groupings.Names | None = None
 
     def metric(self, number: int) -> Metric:
         """Return a metric by its number.
@@ -170,12 +171,17 @@ class Opened:
             UsageError: there is no such grouping.
             RunDirectoryError: the tables cannot be read.
         """
-        if by not in GROUPINGS:
+        if by not in GROUPINGS and by != groupings.FUNCTION:
             raise UsageError(f"by {by[:40]!a}: there are {', '.join(GROUPINGS)}")
         with self._lock:
             if by not in self._trees:
-                self._trees[by] = groupings.build(self.data, by, self._weights())
+                self._trees[by] = groupings.build(self.data, by, self._names())
             return self._trees[by]
+
+    def _names(self) -> groupings.Names:
+        if self._known_names is None:
+            self._known_names = groupings.Names(self.data, self._weights())
+        return self._known_names
 
     def _weights(self) -> Floats:
         number = self.first_metric()

@@ -1,7 +1,9 @@
 """Who may ask: whoever has the token, on this machine, from our own page.
 
-- The server listens on loopback. Every request needs the token, in the address at first, then as a
-  cookie that scripts cannot read and other sites' pages do not send.
+- The server listens on loopback, and the kernel tells it whose each connection is: only the user
+  who started it, and root, get an answer.
+- Every request needs the token, in the address at first, then as a cookie that scripts cannot read
+  and other sites' pages do not send.
 - A name in `Host` that is not the loopback's own is refused: a page of another site whose name
   somebody lets point to 127.0.0.1 gets nothing, token or not.
 - Requests that change something must come from our own page (`Origin`), as JSON.
@@ -10,13 +12,16 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Mapping
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from gnomon.view.peer import user_of
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _BODY_LIMIT_BYTES = 1 << 20
@@ -33,6 +38,13 @@ _POLICY = (
     "font-src 'self'; connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'"
 )
+_ENTER = "/enter.js"
+_SCRIPT = "location.replace(location.pathname + location.hash);\n"
+_PAGE = f"""<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>Gnomon</title>
+<script src="{_ENTER}"></script>
+<noscript>The page needs scripts, its own ones alone.</noscript></html>
+"""
 NONCE = "GNOMON_NONCE"
 """What the built page has where the nonce of each answer belongs."""
 
@@ -60,16 +72,18 @@ class Guard:
         if refusal is not None:
             await refusal(scope, receive, _with_headers(send))
             return
-        query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        if scope["method"] == "GET" and "token" in dict(query):
+        if scope["path"] == _ENTER:
+            script = Response(_SCRIPT, media_type="text/javascript")
+            await script(scope, receive, _with_headers(send))
+            return
+        if scope["method"] == "GET" and "token" in _query(scope):
             # The token goes into a cookie and out of the address, its history and screenshots.
-            rest = urlencode([(key, value) for key, value in query if key != "token"])
-            there = "/" + scope["path"].lstrip("/\\")
-            answer: Response = RedirectResponse(there + (f"?{rest}" if rest else ""), 303)
-            answer.set_cookie(
+            # By a page: after a redirect that began elsewhere browsers send no strict cookie.
+            page = Response(_PAGE, media_type="text/html")
+            page.set_cookie(
                 cookie_name(headers), self._token, httponly=True, samesite="strict", path="/"
             )
-            await answer(scope, receive, _with_headers(send))
+            await page(scope, receive, _with_headers(send))
             return
         await self._app(scope, _limited(receive), _with_headers(send))
 
@@ -77,6 +91,9 @@ class Guard:
         host = headers.get("host", "")
         if len(headers.getlist("host")) != 1 or _name(host) not in _LOOPBACK:
             return refused(403, "this server answers to 127.0.0.1 and localhost alone")
+        owner = _owner(scope)
+        if owner not in (None, os.getuid(), 0):
+            return refused(403, f"this is of another user; you are user {owner} of this machine")
         if not self._has_token(scope, headers):
             return refused(
                 403, "the token is missing or wrong; open the address that gnomon view printed"
@@ -93,11 +110,20 @@ class Guard:
         return None
 
     def _has_token(self, scope: Scope, headers: Headers) -> bool:
-        query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
-        offered = [query.get("token"), headers.get("x-gnomon-token")]
+        offered = [_query(scope).get("token"), headers.get("x-gnomon-token")]
         offered += _cookies(headers, cookie_name(headers))
         wanted = self._token.encode()
         return any(secrets.compare_digest(one.encode(), wanted) for one in offered if one)
+
+
+def _query(scope: Scope) -> dict[str, str]:
+    return dict(parse_qsl(scope["query_string"].decode("latin-1")))
+
+
+def _owner(scope: Scope) -> int | None:
+    """Return the user at the other end, None where the kernel does not tell."""
+    client, server = scope.get("client"), scope.get("server")
+    return user_of(tuple(client), tuple(server)) if client and server else None
 
 
 def cookie_name(headers: Mapping[str, str]) -> str:

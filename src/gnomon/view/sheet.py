@@ -12,6 +12,7 @@ import numpy as np
 
 from gnomon.errors import UsageError
 from gnomon.view.columns import Cells, Longs, Texts
+from gnomon.view.groupings import FUNCTION
 from gnomon.view.opened import Opened
 from gnomon.view.spread import plain
 from gnomon.view.tree import Tree
@@ -133,7 +134,7 @@ def _whole(opened: Opened, wanted: Wanted) -> Sheet:
         return _values(opened, wanted)
     if wanted.name == "metrics":
         return _metrics(opened, wanted)
-    tree = opened.tree("rank" if wanted.name == "places" else "file")
+    tree = opened.tree({"places": "rank", "functions": FUNCTION}.get(wanted.name, "file"))
     kinds = np.array(
         [
             kind == "file" if wanted.name == "files"
@@ -203,7 +204,21 @@ def _of_nodes(opened: Opened, tree: Tree, nodes: Longs, wanted: Wanted) -> Sheet
                 ),
                 column,
             )  # fmt: skip
+    if wanted.name == "functions":
+        lines = np.where(lines > 0, lines, _first_lines(opened, tree)[nodes])
     return Sheet(tuple(columns), tuple(cells), files, lines)
+
+
+def _first_lines(opened: Opened, tree: Tree) -> Cells:
+    """Return the first line that each function has values of in its own file, 0 for none."""
+    paths, regions = opened.data.paths, opened.data.regions
+    strings = np.array(tree.strings, dtype=object)
+    path, node = tree.exclusive
+    line = regions.line[paths.region[path]]
+    own = (regions.file[paths.region[path]] == strings[tree.file[node]]) & (line > 0)
+    first = np.full(tree.n, np.iinfo(np.int32).max, dtype=np.int32)
+    np.minimum.at(first, node[own], line[own])
+    return np.where(first == np.iinfo(np.int32).max, 0, first)
 
 
 def _chosen(opened: Opened, wanted: Wanted, tree: Tree) -> Sequence[int]:

@@ -101,13 +101,48 @@ class Tree(NamedTuple):
         return {name: getattr(self, name) for name in names}
 
 
-class Builder:
-    """Nodes as they are found, many at once: the root is node 0, the others follow in order."""
+class Strings:
+    """Texts, each once, by number; "" is 0."""
 
-    def __init__(self, by: str) -> None:
-        self._by = by
-        self._strings: dict[str, int] = {"": 0}
+    def __init__(self, known: dict[str, int] | None = None) -> None:
+        self._known = {"": 0} if known is None else dict(known)
         self._listed: list[str] = []
+
+    def copy(self) -> Strings:
+        """Return the same, to which others can be added."""
+        return Strings(self._known)
+
+    def number(self, text: str) -> int:
+        """Return the number of a text, a new one for a new text."""
+        return self._known.setdefault(text, len(self._known))
+
+    def numbers(self, texts: list[str]) -> Ints:
+        """Return the numbers of texts."""
+        known = self._known
+        return np.array([known.setdefault(one, len(known)) for one in texts], dtype=np.int32)
+
+    def text(self, number: int) -> str:
+        """Return the text of a number."""
+        return self.texts()[number]
+
+    def texts(self) -> list[str]:
+        """Return all of them, in the order of their numbers."""
+        if len(self._listed) < len(self._known):
+            self._listed = list(self._known)
+        return self._listed
+
+
+class Builder:
+    """Nodes as they are found, many at once: the root is node 0, the others follow in order.
+
+    Args:
+        by: the grouping.
+        strings: texts that nodes have; it may have others too.
+    """
+
+    def __init__(self, by: str, strings: Strings) -> None:
+        self._by = by
+        self.strings = strings
         self._kinds = {kind: at for at, kind in enumerate(KINDS)}
         self._parents: list[Cells] = []
         self._columns: dict[str, list[Cells]] = {name: [] for name in _COLUMNS}
@@ -119,21 +154,6 @@ class Builder:
         if name not in self._kinds and len(self._kinds) >= _KINDS_LIMIT:
             return self._kinds["section"]
         return self._kinds.setdefault(name, len(self._kinds))
-
-    def text(self, text: str) -> int:
-        """Return the number of a text."""
-        return self._strings.setdefault(text, len(self._strings))
-
-    def string(self, number: int) -> str:
-        """Return the text of a number."""
-        if len(self._listed) <= number:
-            self._listed = list(self._strings)
-        return self._listed[number]
-
-    def texts(self, texts: list[str]) -> Ints:
-        """Return the numbers of texts."""
-        known = self._strings
-        return np.array([known.setdefault(one, len(known)) for one in texts], dtype=np.int32)
 
     def add(self, parent: Cells, **columns: Cells | int) -> Ints:
         """Add a node for each parent and return their numbers; columns not given are of none."""
@@ -168,7 +188,7 @@ class Builder:
             file=columns["file"].astype(np.uint32),
             module=columns["module"].astype(np.uint32),
             line=columns["line"].astype(np.int32),
-            strings=list(self._strings),
+            strings=self.strings.texts(),
             kinds=list(self._kinds),
             notes=tuple(self.notes),
             inclusive=Pairs(inclusive.path, place[inclusive.node]),

@@ -114,6 +114,11 @@ def _aggregate(module: ModuleType, content: bytes) -> bytes:
         made = _called(lambda: module.aggregator(list(file.items), ranks), "aggregator")
     finally:
         ranks.close()
+    if made is None and file.signal and file.items:
+        # What it counted is in no total: nobody else can tell it.
+        words = f"task {file.task} by itself: it was killed by {_signal_name(file.signal)}"
+        first = file.items[0]._replace(description=words, xml_descr=words)
+        made = [first, *file.items[1:]]
     if made is None:
         return b"\0" + encoded(file._replace(items=()))
     return b"\1" + _encoded(file, made)

@@ -9,7 +9,7 @@ import os
 import re
 import signal
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +21,9 @@ _ENDED = "ended."
 _LOOK_S = 0.01
 # Who has one, or waits for it. Source: proc_locks(5).
 _LOCK = re.compile(r" FLOCK +\S+ +\S+ +([1-9][0-9]*) ")
+# A task's file in the job's directory, which was made by another name; /proc keeps the one or the
+# other, and says of a name that is gone that it is deleted.
+_PRESENCE = re.compile(r"(here|new)\.[0-9]+(\.[0-9]+)?( \(deleted\))?")
 _LIBRARY = "libhpm_plugin.so.0"
 
 
@@ -31,11 +34,13 @@ class Joined(NamedTuple):
         fd: locked until this task has told what it counted.
         folder_fd: the job's directory; its lock is shared by all tasks that have yet to report.
         variables: tell a child of it.
+        end: leaves the job; the last task removes its directory.
     """
 
     fd: int
     folder_fd: int
     variables: Mapping[str, str]
+    end: Callable[[], object]
 
     def end_others(self) -> None:
         """End the other tasks on this node, as the launcher would, but without its haste.
@@ -58,6 +63,7 @@ class Joined(NamedTuple):
         A task that ends badly makes launchers kill the others at once, wherever they are.
         """
         end = time.monotonic() + wait_s
+        self.end()
         with suppress(OSError):
             fcntl.flock(self.folder_fd, fcntl.LOCK_UN)
             while time.monotonic() < end:
@@ -90,12 +96,13 @@ class Joined(NamedTuple):
                 yield pid, os.pidfd_open(pid)
 
     def _is_task(self, pid: int) -> bool:
-        """Return whether a process has a file of the job's directory open, as its tasks have."""
+        """Return whether a process has its file in the job's directory open, as its tasks have."""
         # The last one removes the directory, after it has given it another name.
         begin = str(self._folder.parent)
         for link in Path(f"/proc/{pid}/fd").iterdir():
             with suppress(OSError):
-                if str(link.readlink()).startswith(begin):
+                file = link.readlink()
+                if str(file).startswith(begin) and _PRESENCE.fullmatch(file.name):
                     return True
         return False
 
@@ -135,7 +142,8 @@ def join(folder: Path) -> tuple[Joined | None, str]:
             return None, f"{said}: cannot be opened: {error.strerror}; set HPM_AGGREGATE_DIR"
         with suppress(OSError):  # a network's file system may have no such locks
             fcntl.flock(folder_fd, fcntl.LOCK_SH)
-        return Joined(fd, folder_fd, {"HPM_JOB_FD": str(fd), "HPM_JOB_DIR": said}), ""
+        variables = {"HPM_JOB_FD": str(fd), "HPM_JOB_DIR": said}
+        return Joined(fd, folder_fd, variables, found.hpm_job_end), ""
     if -fd == errno.ENODATA:
         return None, ""
     return None, said or os.strerror(-fd)

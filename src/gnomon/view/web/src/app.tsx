@@ -128,6 +128,7 @@ function exit(run: RunTitle): string {
 }
 
 function RunChoice({ runs, title }: { runs: readonly RunTitle[]; title: RunTitle | undefined }) {
+  const { asked } = usePlace();
   if (!title) return <span class="run-title">no run is open</span>;
   return (
     <Menu
@@ -144,8 +145,9 @@ function RunChoice({ runs, title }: { runs: readonly RunTitle[]; title: RunTitle
             class={run === title ? "item is-here" : "item"}
             onClick={() => {
               close();
-              const vs = run.id === title.id ? undefined : null;
-              go(place().view, { run: run.id, node: null, file: null, line: null, location: null, ...(vs === null ? { vs } : {}) });
+              if (run.id === title.id) return;
+              const vs = run.id === asked["vs"] ? null : asked["vs"];
+              go(place().view, { run: run.id, vs, node: null, of: null, file: null, line: null, location: null });
             }}
           >
             <b>{run.title}</b>
@@ -161,7 +163,7 @@ function RunChoice({ runs, title }: { runs: readonly RunTitle[]; title: RunTitle
             close();
             void api.close(title.id).then(() => {
               stateChanged();
-              go(place().view, { run: null, vs: null, node: null, file: null, line: null, location: null });
+              go(place().view, { run: null, vs: null, node: null, of: null, file: null, line: null, location: null });
             });
           }}
         >

@@ -4,7 +4,7 @@ import { useMemo, useState } from "preact/hooks";
 
 import { getComparison, type RunTitle } from "./api";
 import { useLoaded } from "./data";
-import { base, change, number, quantity } from "./format";
+import { base, change, many, number, quantity } from "./format";
 import { How } from "./how";
 import { ask, go, usePlace } from "./place";
 import { VirtualRows } from "./rows";
@@ -164,7 +164,7 @@ function Result(props: Sight & { document: Document; per: string }) {
         </span>
         <span class="is-worse">▲ {number(count("worse"))} worse</span>
         <span class="is-better">▼ {number(count("better"))} better</span>
-        <span>{number(count("more") + count("less"))} other differences</span>
+        <span>{many(count("more") + count("less"), "other difference")}</span>
         <span>{number(all.length - judged.length)} not different, or not to be judged</span>
         <input
           type="search"
@@ -241,7 +241,7 @@ function Result(props: Sight & { document: Document; per: string }) {
 }
 
 function times(executions: number): string {
-  return executions === 1 ? "1 execution" : `${number(executions)} executions`;
+  return many(executions, "execution");
 }
 
 function title(row: Row): string {

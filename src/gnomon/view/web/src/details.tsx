@@ -49,7 +49,7 @@ export function Details(props: Props) {
         >
           Filter by this name
         </button>
-        <button type="button" onClick={() => go("metrics", { node, by })}>
+        <button type="button" onClick={() => go("metrics", { of: node, by })}>
           Ranks and threads
         </button>
         <button type="button" onClick={() => go("table", { filter: tree.name(node), table: null })}>

@@ -33,6 +33,7 @@ export interface LineMark {
   readonly line: number;
   readonly text: string;
   readonly sign: string;
+  readonly how: string;
   /** Part of the most of any line, from 0 to 1. */
   readonly heat: number;
   readonly hint: string;
@@ -71,7 +72,7 @@ class ValueMarker extends GutterMarker {
     box.style.setProperty("--heat", `${Math.round(100 * this.mark.heat)}%`);
     box.append(this.mark.text);
     const sign = document.createElement("span");
-    sign.className = "how";
+    sign.className = `how how-${this.mark.how}`;
     sign.textContent = this.mark.sign;
     box.append(sign);
     return box;

@@ -120,6 +120,11 @@ export function moment(seconds: number): string {
   return `${day} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
 }
 
+/** How many there are of something: "1 path", "2 paths". */
+export function many(n: number, one: string, more = `${one}s`): string {
+  return `${number(n)} ${n === 1 ? one : more}`;
+}
+
 /** The last part of a path. */
 export function base(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);

@@ -1,3 +1,5 @@
+import plex from "@fontsource/ibm-plex-sans/LICENSE?url";
+
 import { Dialog } from "./dialog";
 import { HOWS, How, meaning } from "./how";
 
@@ -90,6 +92,13 @@ export function Help({ onClose }: { onClose: () => void }) {
           </dl>
         </section>
       </div>
+      <p class="hint">
+        Made with Preact, CodeMirror and uPlot (<a href="./licences.txt" target="_blank" rel="noreferrer">licences</a>); set in IBM Plex (
+        <a href={plex} target="_blank" rel="noreferrer">
+          licence
+        </a>
+        ).
+      </p>
     </Dialog>
   );
 }

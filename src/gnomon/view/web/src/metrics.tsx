@@ -14,7 +14,7 @@ import {
   type Summary,
 } from "./api";
 import { once, useLoaded, useTree } from "./data";
-import { change, number, quantity } from "./format";
+import { change, many, number, quantity } from "./format";
 import { HeatMap } from "./heat-map";
 import { How, HowLegend, meaning } from "./how";
 import { useKeys } from "./keys";
@@ -26,6 +26,7 @@ import { titlesOf } from "./places";
 import type { Sight } from "./sight";
 import { Split } from "./split";
 import { useTheme } from "./theme";
+import { usualGrouping } from "./tree";
 
 const ENOUGH_FOR_BINS = 8;
 
@@ -33,9 +34,10 @@ export function MetricsView(sight: Sight) {
   const { run, metrics } = sight;
   const { asked } = usePlace();
   const groupings = run.groupings.map((grouping) => grouping.by);
-  const by = groupings.find((name) => name === asked["by"]) ?? groupings[0] ?? "region";
+  const by = groupings.find((name) => name === asked["by"]) ?? usualGrouping(sight);
   const tree = useTree(run.id, by);
-  const wanted = asked["node"] === undefined ? -1 : Number(asked["node"]);
+  // What was asked for by "Ranks and threads"; whoever just comes here sees the whole run.
+  const wanted = asked["of"] === undefined ? -1 : Number(asked["of"]);
   const node = tree.value && wanted >= 0 && wanted < tree.value.n ? wanted : (tree.value?.children(-1)[0] ?? 0);
   const isWhole = !tree.value || tree.value.parent(node) < 0;
   const metric =
@@ -76,7 +78,7 @@ export function MetricsView(sight: Sight) {
                 {tree.value ? tree.value.name(node) : ""}
               </span>
               {!isWhole && (
-                <button type="button" class="quiet" onClick={() => ask({ node: null })}>
+                <button type="button" class="quiet" onClick={() => ask({ of: null })}>
                   Whole run
                 </button>
               )}
@@ -171,7 +173,7 @@ function MetricList(props: OneProps) {
         ))}
       </div>
       <footer class="status">
-        <span>{number(flat.length)} metrics</span>
+        <span>{many(flat.length, "metric")}</span>
         <HowLegend hows={metrics.map((one) => one.how)} />
       </footer>
     </section>

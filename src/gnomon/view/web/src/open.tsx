@@ -31,7 +31,7 @@ export function OpenDialog({ state, onClose }: Props) {
         const last = answer.runs[answer.runs.length - 1];
         if (answer.problems.length === 0 && last) {
           onClose();
-          go(place().view, { run: last.id, node: null, file: null, line: null, location: null });
+          go(place().view, { run: last.id, node: null, of: null, file: null, line: null, location: null });
         }
       },
       (error: Error) => setProblems([error.message]),

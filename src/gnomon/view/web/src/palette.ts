@@ -44,6 +44,14 @@ export function inkOn([red, green, blue]: Colour): string {
   return 0.299 * red + 0.587 * green + 0.114 * blue > 140 ? "#10151a" : "#ffffff";
 }
 
+const ruler = document.createElement("canvas").getContext("2d")!;
+
+/** How wide a text of the page is, in its own font. */
+export function widthOf(text: string): number {
+  ruler.font = `13px ${themed("--sans")}`;
+  return ruler.measureText(text).width;
+}
+
 /** A colour of the theme, for what is drawn on a canvas. */
 export function themed(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();

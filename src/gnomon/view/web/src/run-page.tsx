@@ -2,7 +2,7 @@
 
 import type { Run } from "./api";
 import { useRun } from "./data";
-import { command, duration, moment, number } from "./format";
+import { command, duration, many, moment, number } from "./format";
 import { go } from "./place";
 import type { Sight } from "./sight";
 
@@ -77,17 +77,17 @@ export function RunPage(sight: Sight) {
         <ul class="holdings">
           {run.capabilities.map((capability) => (
             <li key={capability.kind}>
-              <b>{capability.title}</b> {number(capability.regions)} {capability.regions === 1 ? "region" : "regions"}
+              <b>{capability.title}</b> {many(capability.regions, "region")}
             </li>
           ))}
           <li>
             <button type="button" class="link" onClick={() => go("metrics")}>
-              {number(run.counts.metrics)} metrics
+              {many(run.counts.metrics, "metric")}
             </button>
           </li>
-          <li>{number(run.counts.locations)} places</li>
-          <li>{number(run.counts.paths)} paths</li>
-          <li>{number(run.counts.sources)} source files</li>
+          <li>{many(run.counts.locations, "place")}</li>
+          <li>{many(run.counts.paths, "path")}</li>
+          <li>{many(run.counts.sources, "source file")}</li>
         </ul>
       </section>
       {run.unavailable.length > 0 && (

@@ -9,7 +9,7 @@ import { base, quantity, share } from "./format";
 import { How, signOf } from "./how";
 import { Menu } from "./menu";
 import { describe, type Shown } from "./metric-list";
-import { themed } from "./palette";
+import { themed, widthOf } from "./palette";
 import { ask, usePlace } from "./place";
 import type { Sight } from "./sight";
 import { useTheme } from "./theme";
@@ -261,6 +261,7 @@ function Text(props: Props & { source: Source }) {
             line: at,
             text: quantity(number, metric.unit),
             sign: signOf(metric.how),
+            how: metric.how,
             heat: most > 0 ? Math.max(0, number / most) : 0,
             hint: `${metric.name}: ${quantity(number, metric.unit)}${shared} (${metric.how})`,
           },
@@ -269,11 +270,16 @@ function Text(props: Props & { source: Source }) {
     });
   }, [lines.value, columns]);
 
+  // Room for the largest number of all columns: no digit is ever cut off.
+  const room = useMemo(() => {
+    const longest = marks.flat().reduce((most, mark) => (mark.text.length > most.length ? mark.text : most), "");
+    return Math.max(88, Math.ceil(widthOf(longest)) + 22);
+  }, [marks]);
   useEffect(() => editor?.mark(marks), [editor, marks]);
   useEffect(() => editor?.light(line), [editor, line]);
 
   return (
-    <div class="source-body">
+    <div class="source-body" style={{ "--values": `${room}px` }}>
       {source.state === "changed" && (
         <p class="warning" role="status">
           This file has changed since the run: lines may not be those that were measured. {source.reason}

@@ -4,13 +4,13 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { exportAddress, getTable, getTables, type Column, type TablePage, type TableWanted } from "./api";
 import { once, useLoaded } from "./data";
-import { base, change, number, quantity } from "./format";
+import { base, change, many, number, quantity } from "./format";
 import { How, HowLegend } from "./how";
 import { useKeys } from "./keys";
 import { Menu } from "./menu";
 import { usual } from "./metric-list";
 import { LocationChoice } from "./places";
-import { themed } from "./palette";
+import { widthOf } from "./palette";
 import { ask, usePlace } from "./place";
 import { VirtualRows, type RowsHandle } from "./rows";
 import type { Sight } from "./sight";
@@ -467,7 +467,7 @@ function Grid(props: GridProps) {
       />
       <footer class="status">
         <span role="status">
-          {number(state.total)} {state.total === 1 ? "row" : "rows"}
+          {many(state.total, "row")}
           {wanted.filter ? ` with “${wanted.filter}”` : ""}
         </span>
         <HowLegend hows={shown.map((one) => one.how)} />
@@ -514,13 +514,6 @@ function changed(before: number | undefined, now: number): string {
   return before === now ? "0 %" : change(now / before);
 }
 
-const pen = document.createElement("canvas").getContext("2d")!;
-
-function widthOf(text: string): number {
-  pen.font = `13px ${themed("--sans")}`;
-  return pen.measureText(text).width;
-}
-
 /** A width that most of the first rows fit into, and the title. */
 function fit(column: Column, page: TablePage | undefined, at: number): number {
   const cells = (page?.rows ?? []).map((row) => {
@@ -529,10 +522,11 @@ function fit(column: Column, page: TablePage | undefined, at: number): number {
     return typeof cell === "string" ? cell : quantity(cell, column.unit);
   });
   cells.sort((a, b) => a.length - b.length);
-  // The widest of the longest, but for a few that are longer than all others.
-  const longest = cells.slice(0, Math.ceil(0.98 * cells.length)).slice(-8);
+  // The widest of the longest; of texts but for a few that are longer than all others.
+  const isText = column.type === "text";
+  const longest = cells.slice(0, Math.ceil((isText ? 0.98 : 1) * cells.length)).slice(-8);
   const most = longest.reduce((found, cell) => Math.max(found, widthOf(cell)), 24);
-  const sign = column.type === "number" ? 14 : 0;
+  const sign = isText ? 0 : 20;
   return Math.ceil(Math.max(Math.min(most + sign + 19, 340), Math.min(widthOf(column.title) + 28, 200)));
 }
 

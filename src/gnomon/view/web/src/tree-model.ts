@@ -2,7 +2,7 @@
 // filter keeps, and which rows are to be seen. No part of it knows the screen.
 
 import type { Tree as TreeArrays } from "./api";
-import type { Filter } from "./filter";
+import { Filter } from "./filter";
 import { base } from "./format";
 import { sorted } from "./sorting";
 
@@ -27,6 +27,8 @@ export class Tree {
   /** Children of node i are `child[start[i]]` to `child[start[i + 1] - 1]`; those of n are roots. */
   private readonly start: Uint32Array;
   private readonly child: Uint32Array;
+  private sortedBy: Float64Array | string | null = null;
+  private isDescending = false;
   private names: Float64Array | null = null;
   private lowered: string[] | null = null;
 
@@ -104,6 +106,10 @@ export class Tree {
 
   /** Sort by values in the nodes' order, or by name, place or calls. */
   sort(by: Float64Array | "name" | "place" | "calls", descending: boolean): void {
+    // Whoever comes back from another view finds it as it was.
+    if (by === this.sortedBy && descending === this.isDescending) return;
+    this.sortedBy = by;
+    this.isDescending = descending;
     if (by === "name") by = this.byName();
     else if (by === "place") by = this.byPlace();
     else if (by === "calls") by = this.data.calls;
@@ -141,6 +147,7 @@ export class Tree {
   /** Do what sorting by name and filtering will want, so that the first of each does not wait. */
   prepare(): void {
     this.byName();
+    this.passing(Filter.of("prepare") as Filter, null, 0);
   }
 
   private lower(): string[] {
@@ -154,6 +161,18 @@ export class Tree {
       this.kept = null;
       return this.n;
     }
+    const { kept, matches } = this.passing(filter, values, total);
+    for (let node = 0; node < this.n; node++) this.filtered[node] = kept[node] & ABOVE ? 1 : 0;
+    this.kept = kept;
+    return matches;
+  }
+
+  /** What passes a filter, what is above it, and what is below. */
+  private passing(
+    filter: Filter,
+    values: Float64Array | null,
+    total: number,
+  ): { kept: Uint8Array; matches: number } {
     const kept = new Uint8Array(this.n);
     const found = filter.strings(this.data.strings, this.lower());
     let matches = 0;
@@ -176,9 +195,7 @@ export class Tree {
         if (parent >= 0 && kept[parent] & (MATCH | BELOW)) kept[node] |= BELOW;
       }
     }
-    for (let node = 0; node < this.n; node++) this.filtered[node] = kept[node] & ABOVE ? 1 : 0;
-    this.kept = kept;
-    return matches;
+    return { kept, matches };
   }
 
   matches(node: number): boolean {

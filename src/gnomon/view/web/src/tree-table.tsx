@@ -1,10 +1,12 @@
 // The rows of the tree and their columns.
 
 import type { Ref } from "preact";
+import { useMemo } from "preact/hooks";
 
 import { change, quantity, share } from "./format";
 import { How } from "./how";
 import { describe, keyOf, type Shown } from "./metric-list";
+import { widthOf } from "./palette";
 import { VirtualRows, type RowsHandle } from "./rows";
 import type { Rows, Tree } from "./tree-model";
 import { base } from "./format";
@@ -38,6 +40,7 @@ interface Props {
 
 const ROW_PX = 22;
 const HEAD_PX = 40;
+const LEAST_NUMBER_PX = 68;
 
 export function TreeTable(props: Props) {
   const { tree, rows, columns, selected } = props;
@@ -109,7 +112,7 @@ export function TreeTable(props: Props) {
     event.stopPropagation();
   };
 
-  const widths = columns.map((column) => (column.before || column.metric.additive ? 152 : 118));
+  const widths = useMemo(() => columns.map(widthFor), [columns]);
   const grid = `minmax(170px, 1fr) ${hasCalls ? "60px " : ""}${widths.map((width) => `${width}px`).join(" ")}`;
   const least = 170 + (hasCalls ? 60 : 0) + widths.reduce((sum, width) => sum + width, 0);
 
@@ -228,6 +231,16 @@ export function TreeTable(props: Props) {
       }}
     />
   );
+}
+
+/** Room for the largest number: no digit is ever cut off. */
+function widthFor(column: ColumnValues): number {
+  let most = 0;
+  for (const value of column.values) if (Math.abs(value) > most) most = Math.abs(value);
+  const texts = [most, column.total].map((value) => quantity(value, column.unit));
+  const number = Math.max(LEAST_NUMBER_PX, ...texts.map(widthOf));
+  const beside = column.before ? 66 : column.metric.additive ? 54 : 0;
+  return Math.ceil(number + beside + 27);
 }
 
 function Cell({ column, node }: { column: ColumnValues; node: number }) {

@@ -6,7 +6,7 @@ import { getMetrics, type Grouping, type Statistic, type Wanted } from "./api";
 import { loadTree, loadValues, once, useLoaded, useTree, useValues } from "./data";
 import { Details } from "./details";
 import { Filter } from "./filter";
-import { number } from "./format";
+import { many, number } from "./format";
 import { HowLegend } from "./how";
 import { useKeys } from "./keys";
 import { keyOf, parse, text, usual, type Shown } from "./metric-list";
@@ -24,11 +24,11 @@ import { TreeTable, type ColumnValues } from "./tree-table";
 const STATISTICS: readonly Statistic[] = ["total", "mean", "min", "median", "max"];
 
 export function TreeView(sight: Sight) {
-  const { run, metrics, locations, baseline } = sight;
+  const { run, metrics, baseline } = sight;
   const { asked } = usePlace();
   useTheme();
   const groupings = run.groupings.map((grouping) => grouping.by);
-  const by = groupings.find((name) => name === asked["by"]) ?? groupings[0] ?? "region";
+  const by = groupings.find((name) => name === asked["by"]) ?? usualGrouping(sight);
   const statistic = STATISTICS.find((name) => name === asked["statistic"]) ?? "total";
   const location = asked["location"] ? Number(asked["location"]) : undefined;
   const room = window.innerWidth >= 2000 ? 6 : 3;
@@ -49,8 +49,9 @@ export function TreeView(sight: Sight) {
     values.value.every((one, at) => one.n === tree.value!.n && one.metric === shown[at]!.metric.metric);
   // While others are on their way, what is there stays, but never beside another tree's rows.
   const last = useRef<{ tree: Tree; columns: ColumnValues[] } | null>(null);
-  if (fits) {
-    last.current = {
+  const made = useMemo(() => {
+    if (!fits) return null;
+    return {
       tree: tree.value!,
       columns: shown.map((one, at) => ({
         ...one,
@@ -61,44 +62,55 @@ export function TreeView(sight: Sight) {
         before: against?.[at] ?? null,
       })),
     };
-  }
+  }, [fits, tree.value, values.value, shown, against]);
+  if (made) last.current = made;
   const now = last.current?.tree === tree.value ? last.current : null;
   const error = tree.error || values.error;
+  const pane =
+    now && !error ? (
+      <TreePane
+        key={`${run.id} ${by}`}
+        {...sight}
+        tree={now.tree}
+        by={by}
+        shown={shown}
+        statistic={statistic}
+        location={location}
+        columns={now.columns}
+      />
+    ) : (
+      <p class={error ? "trouble" : "waiting"}>{error || "reading the tree"}</p>
+    );
   return (
     <div class="tree-view">
-      <Split
-        name="tree"
-        start={0.56}
-        first={
-          now && !error ? (
-            <TreePane
-              key={`${run.id} ${by}`}
+      {run.sourceFiles.length === 0 ? (
+        pane
+      ) : (
+        <Split
+          name="tree"
+          start={0.56}
+          first={pane}
+          second={
+            <SourcePane
               {...sight}
-              tree={now.tree}
-              by={by}
+              tree={tree.value}
               shown={shown}
-              statistic={statistic}
               location={location}
-              columns={now.columns}
+              file={asked["file"] ?? ""}
+              line={Number(asked["line"] ?? 0)}
             />
-          ) : (
-            <p class={error ? "trouble" : "waiting"}>{error || "reading the tree"}</p>
-          )
-        }
-        second={
-          <SourcePane
-            {...sight}
-            tree={tree.value}
-            shown={shown}
-            location={location}
-            file={asked["file"] ?? ""}
-            line={Number(asked["line"] ?? 0)}
-          />
-        }
-      />
-      {locations.length === 0 && <p class="waiting">this run has no places</p>}
+          }
+        />
+      )}
     </div>
   );
+}
+
+/** By region, unless there is but one, and places that differ. */
+export function usualGrouping({ run, locations }: Sight): Grouping {
+  const groupings = run.groupings.map((grouping) => grouping.by);
+  if (run.counts.regions <= 1 && locations.length > 2 && groupings.includes("rank")) return "rank";
+  return groupings[0] ?? "region";
 }
 
 /** The baseline's values in this tree's order, matched by the names from the root. */
@@ -191,6 +203,9 @@ function TreePane(props: PaneProps) {
       }
     }
     redraw();
+  }, [tree, selected < 0]);
+
+  useEffect(() => {
     rowsHandle.current?.focus();
     const idle = requestIdleCallback(() => tree.prepare());
     return () => cancelIdleCallback(idle);
@@ -204,7 +219,7 @@ function TreePane(props: PaneProps) {
   const step = (list: readonly string[], at: number, by_: number) =>
     list[(at + by_ + list.length) % list.length]!;
   const groupings = run.groupings.map((grouping) => grouping.by);
-  const regroup = (next: Grouping) => ask({ by: next, node: null });
+  const regroup = (next: Grouping) => ask({ by: next, node: null, of: null });
   const sortKeys = columns.map(keyOf);
   const toMatch = (direction: 1 | -1) => {
     const at = tree.nextMatch(rows.nodes, rows.nodes.indexOf(selected), direction);
@@ -290,7 +305,7 @@ function TreePane(props: PaneProps) {
             ? filter
             : tree.isFiltered
               ? `${number(matches)} of ${number(tree.n)} nodes`
-              : `${number(tree.n)} ${tree.n === 1 ? "node" : "nodes"}`}
+              : many(tree.n, "node")}
         </span>
         <span class="tools-rest" />
         <button type="button" class="quiet" onClick={() => all(-1, true)} title="open all (*)">
@@ -308,6 +323,12 @@ function TreePane(props: PaneProps) {
           As table
         </button>
       </div>
+      {run.sourceFiles.length === 0 && (
+        <p class="hint">
+          This run names no source files. Lines are known of programs built with -g and measured by function or line
+          (gnomon count --pmu emulated), and of sections (hpmStart).
+        </p>
+      )}
       {tree.data.notes.map((note) => (
         <p class="hint" key={note}>
           {note}
