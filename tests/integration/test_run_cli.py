@@ -1,118 +1,39 @@
-"""`gnomon run` on real programs: alone, in jobs and over them, and what a kill leaves."""
+"""`gnomon run` on real programs: alone, and what a kill leaves."""
 
 from __future__ import annotations
 
-import json
 import os
 import random
-import re
 import shutil
 import signal
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-import mpi
 import pytest
 from commands import GNOMON, gnomon, run
 from hpm_programs import run as run_program
+from run_programs import (
+    EVENTS,
+    EXAMPLES,
+    GETPPID,
+    LABEL,
+    WAITS,
+    compiled,
+    flags,
+    section_values,
+)
 
-from gnomon import capabilities
 from gnomon.cli.main import main
 from gnomon.errors import GnomonError
-from gnomon.hpm.running import COUNTERS, SECTIONS
-from gnomon.model.collected import Collected, Ended, State
 from gnomon.model.tables import (
     LOCATIONS,
     METRICS,
-    PATHS,
-    PROFILE,
     REGIONS,
-    Table,
 )
 from gnomon.store import rundir
 from gnomon.view.session import Session
-
-EXAMPLES = Path(__file__).parents[2] / "examples"
-GETPPID = "syscalls:sys_enter_getppid"
-EVENTS = {"GNOMON_EVENTS": GETPPID}
-RANKS = 4
-LABEL = re.compile(r'f_hpm\w*start\w*\s*\(.*?["\']([^"\']+)["\']', re.IGNORECASE)
-# Each rank makes 2 * (3 + rank) calls in 3 + rank starts of the inner section.
-JOB = r"""
-#include <mpi.h>
-#include <stdio.h>
-#include <unistd.h>
-#include "libhpm.h"
-int main(int argc, char **argv)
-{
-	int rank;
-	MPI_Init(&argc, &argv);
-	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-	hpmInit(rank, "job");
-	hpmStart(1, "outer");
-	getppid();
-	for (int i = 0; i < 3 + rank; i++) {
-		hpmStart(2, "inner");
-		getppid();
-		getppid();
-		hpmStop(2);
-	}
-	hpmStop(1);
-	hpmTerminate(rank);
-	printf("rank %d\n", rank);
-	MPI_Finalize();
-	return 0;
-}
-"""
-WAITS = r"""
-#include <stdio.h>
-#include <unistd.h>
-#include "libhpm.h"
-int main(void)
-{
-	hpmInit(0, "waits");
-	int done = hpmNewID(__FILE__, __LINE__);
-	hpmStart(done, "done");
-	getppid();
-	hpmStop(done);
-	hpmStart(2, "lost");
-	puts("ready");
-	fflush(stdout);
-	for (;;)
-		pause();
-}
-"""
-
-
-def flags() -> list[str]:
-    """Return what a program with libhpm is compiled and linked with."""
-    return gnomon("config", "--cflags", "--libs", "hpm").stdout.split()
-
-
-def compiled(folder: Path, source: str) -> Path:
-    """Return a program of C with libhpm."""
-    file = folder / "program.c"
-    file.write_text(source)
-    made = folder / "program"
-    run_program("cc", "-g", "-O1", "-o", str(made), str(file), *flags(), folder=folder)
-    return made
-
-
-def section_values(path: Path, metric: str) -> dict[str, list[tuple[Any, ...]]]:
-    """Return (rank, inclusive, exclusive, calls) of each section, for each location."""
-    found: dict[str, list[tuple[Any, ...]]] = {}
-    for name, *values in rundir.find(str(path)).query(
-        "SELECT r.name, l.rank, p.inclusive, p.exclusive, p.calls FROM profile p "
-        "JOIN locations l USING (location) JOIN paths USING (path) JOIN regions r USING (region) "
-        f"JOIN metrics m USING (metric) WHERE m.name = '{metric}' AND paths.parent >= 0 "
-        "ORDER BY l.rank, l.location"
-    ):
-        found.setdefault(name, []).append(tuple(values))
-    return found
 
 
 def test_a_c_program_with_openmp_leaves_counters_and_sections(tmp_path: Path) -> None:
@@ -232,71 +153,6 @@ def test_emulated_counts_are_per_function_and_line(tmp_path: Path) -> None:
     assert total[0] > 1000
 
 
-# --- jobs -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("launcher", mpi.BOTH, ids=str)
-def test_inside_and_over_a_launcher_the_sections_are_the_same(
-    tmp_path: Path, launcher: mpi.Mpi
-) -> None:
-    source = tmp_path / "job.c"
-    source.write_text(JOB)
-    program = mpi.build(launcher, source, tmp_path, *flags())
-    inside = mpi.launch(
-        launcher, RANKS, GNOMON, "run", "--", program, folder=tmp_path, variables=EVENTS
-    )
-    (made,) = tmp_path.glob("job.*-20*.gnomon")
-    assert sorted(inside.out.splitlines()) == [f"rank {rank}" for rank in range(RANKS)]
-    assert inside.err.count("gnomon view") == 1
-    done = run(
-        GNOMON, "run", "--name", "over", "--", launcher.command("mpirun"),
-        *(["--oversubscribe"] if launcher is mpi.OPEN_MPI else []), "-n", str(RANKS), program,
-        cwd=tmp_path, env=mpi.environment(launcher) | EVENTS,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    over = tmp_path / "over.gnomon"
-    expected = {
-        "outer": [(rank, 7 + 2 * rank, None, 1) for rank in range(RANKS)],
-        "inner": [(rank, 6 + 2 * rank, 6 + 2 * rank, 3 + rank) for rank in range(RANKS)],
-    }
-    assert section_values(made, GETPPID) == section_values(over, GETPPID) == expected
-    for path in (made, over):
-        opened = rundir.find(str(path))
-        assert opened.head["ranks"] == RANKS
-        processes = opened.query(
-            "SELECT rank FROM locations WHERE kind = 'process' AND rank >= 0 ORDER BY rank"
-        )
-        assert [rank for (rank,) in processes] == list(range(RANKS))
-    sums = rundir.find(str(made)).query(
-        "SELECT m.name, SUM(CASE WHEN kind = 'rank' THEN inclusive END), "
-        "SUM(CASE WHEN kind = 'command' THEN inclusive END) FROM profile "
-        "JOIN metrics m USING (metric) JOIN locations USING (location) "
-        "WHERE m.name IN ('task-clock', 'page-faults') GROUP BY 1 ORDER BY 1"
-    )
-    assert [name for name, _, _ in sums] == ["page-faults", "task-clock"]
-    assert all(ranks == whole > 0 for _, ranks, whole in sums)
-    assert not list(tmp_path.glob("*.raw"))
-
-
-@pytest.mark.parametrize("launcher", mpi.BOTH, ids=str)
-def test_a_job_whose_rank_fails_leaves_what_there_was(tmp_path: Path, launcher: mpi.Mpi) -> None:
-    source = tmp_path / "job.c"
-    ends = "if (rank == 1)\n\t\treturn 3;\n\tMPI_Barrier(MPI_COMM_WORLD);\n\tMPI_Finalize"
-    source.write_text(JOB.replace("MPI_Finalize", ends))
-    program = mpi.build(launcher, source, tmp_path, *flags())
-    done = mpi.launch(
-        launcher, RANKS, GNOMON, "run", "--name", "j", "--", program,
-        folder=tmp_path, variables=EVENTS, status=None,
-    )  # fmt: skip
-    assert done.status != 0
-    if not (tmp_path / "j.gnomon").exists():
-        assert "gnomon repair j" in done.err
-        repaired = gnomon("repair", "j", cwd=tmp_path)
-        assert repaired.returncode == 0, repaired.stderr
-    assert rundir.find(str(tmp_path / "j.gnomon")).head["exit_status"] == 3
-    assert (1, 9, None, 1) in section_values(tmp_path / "j.gnomon", GETPPID)["outer"]
-
-
 # --- kills ----------------------------------------------------------------------------------------
 
 
@@ -383,62 +239,6 @@ def _kept_raw_folder(tmp_path: Path, whole: Path, monkeypatch: pytest.MonkeyPatc
     files = [path.name for path in whole.iterdir() if not path.is_symlink()]
     assert len(files) == 3
     return files
-
-
-# --- a capability more ----------------------------------------------------------------------------
-
-
-class Weather:
-    """A made-up capability: one region with one value, and something that it could not have."""
-
-    name, title, is_default, runs_program = "weather", "degrees outside", True, False
-
-    def availability(self) -> State:
-        return State(True)
-
-    def environment(self, folder: Path) -> Mapping[str, str]:
-        return {"WEATHER_FILE": str(folder / "weather")}
-
-    def run(self, _command: Sequence[str], _folder: Path) -> Ended:
-        raise NotImplementedError
-
-    def collect(self, folder: Path) -> Collected:
-        degrees = float((folder / "weather").read_text())
-        locations, regions, paths = Table(LOCATIONS), Table(REGIONS), Table(PATHS)
-        metrics, profile = Table(METRICS), Table(PROFILE)
-        locations.add(location=0, parent=-1, kind="command", host="", rank=-1, pid=-1, tid=-1,
-                      name="")  # fmt: skip
-        for at, name in enumerate(("", "garden")):
-            regions.add(region=at, kind="weather", name=name, module="", file="", line=0)
-            paths.add(path=at, parent=at - 1, region=at)
-        metrics.add(metric=0, name="temperature", unit="degC", formula="", how="estimated",
-                    component="weather", domain="all", scope="node", description="")  # fmt: skip
-        profile.add(repetition=0, location=0, path=1, metric=0, inclusive=degrees,
-                    exclusive=degrees, calls=1, raw=None, enabled_ns=None,
-                    running_ns=None)  # fmt: skip
-        return Collected((locations, regions, paths, metrics, profile), (), ("it may rain",))
-
-
-def test_a_new_capability_joins_through_the_tuple(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(capabilities, "CAPABILITIES", (COUNTERS, SECTIONS, Weather()))
-    script = 'echo 21.5 > "$WEATHER_FILE"'
-    assert main(["run", "--name", "w", "--", "sh", "-c", script]) == 0
-    assert "it may rain" in capfd.readouterr().err
-    assert main(["report", "w", "profile", "--by", "region", "-e", "temperature"]) == 0
-    assert "garden" in capfd.readouterr().out
-    (opened,) = Session().open([str(tmp_path / "w.gnomon")])
-    tree = opened.tree("capability")
-    names = [tree.text(tree.name, at) for at in range(tree.n)]
-    assert "weather" in names
-    assert "garden" in names
-    metric = next(one.metric for one in opened.data.metrics if one.name == "temperature")
-    values = opened.values("capability", metric)
-    assert values.inclusive[names.index("garden")] == 21.5
-    head = json.loads((tmp_path / "w.gnomon" / "run.json").read_text())
-    assert [one["name"] for one in head["capabilities"]] == ["counters", "sections", "weather"]
 
 
 def test_a_raw_folder_of_another_run_is_left_alone(tmp_path: Path) -> None:

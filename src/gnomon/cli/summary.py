@@ -117,12 +117,12 @@ def _missing(head: Mapping[str, Any], width: int) -> Iterator[str]:
         by_reason.setdefault(str(one["reason"]), []).append(str(one["event"]))
     for reason, names in list(by_reason.items())[:_REASONS]:
         some = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-        yield from filled(printable(f"  not available: {some}: {reason}"), width, "", "    ")
+        yield from filled(printable(f"not available: {some}: {reason}"), width, "  ", "    ")
     if len(by_reason) > _REASONS:
         yield f"  not available: {len(by_reason) - _REASONS} more reasons: gnomon doctor"
     for one in head["capabilities"]:
         if not one["used"] and not one["available"]:
             yield from filled(
-                printable(f"  not available: {one['name']}: {one['reason']}; {one['remedy']}"),
-                width, "", "    ",
+                printable(f"not available: {one['name']}: {one['reason']}; {one['remedy']}"),
+                width, "  ", "    ",
             )  # fmt: skip
