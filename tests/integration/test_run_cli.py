@@ -7,6 +7,7 @@ import random
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -81,6 +82,23 @@ def test_a_fortran_program_leaves_its_sections(tmp_path: Path) -> None:
     opened = rundir.find(str(tmp_path / "f.gnomon"))
     names = {str(row["name"]) for row in opened.rows(REGIONS) if row["region"]}
     assert names == set(LABEL.findall((EXAMPLES / "hpm-fortran" / "heat.F90").read_text()))
+
+
+def test_a_python_program_leaves_its_sections_with_their_lines(tmp_path: Path) -> None:
+    program = tmp_path / "prog.py"
+    program.write_text(
+        'import os\nfrom gnomon import hpm\n\nwith hpm.section("outer"):\n    os.getppid()\n'
+        '    for _ in range(3):\n        with hpm.section("inner"):\n            os.getppid()\n'
+    )
+    done = gnomon("run", "--name", "p", "--", sys.executable, program, cwd=tmp_path,
+                  env=os.environ | EVENTS | {"HPM_EXCLUSIVE_VALUES": "yes"})  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    places = rundir.find(str(tmp_path / "p.gnomon")).query(
+        "SELECT name, file, line FROM regions WHERE file <> '' ORDER BY line"
+    )
+    assert places == [("outer", str(program), 4), ("inner", str(program), 7)]
+    found = section_values(tmp_path / "p.gnomon", GETPPID)
+    assert found == {"outer": [(-1, 4, 1, 1)], "inner": [(-1, 3, 3, 3)]}
 
 
 def test_names_that_a_user_has_given_to_libhpm_stay(tmp_path: Path) -> None:

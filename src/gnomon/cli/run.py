@@ -94,8 +94,9 @@ def run(arguments: argparse.Namespace) -> int:
         os.environ.clear()
         os.environ.update(before)
     # A launcher that ends the job must not end us before what was measured is kept.
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    usual = signal.signal(signal.SIGTERM, signal.SIG_IGN)
     guarded(where.name, lambda: _leave(folder, where, ended))
+    signal.signal(signal.SIGTERM, usual)
     return finish(ended.exit_status, ended.signal)
 
 
