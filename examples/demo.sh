@@ -54,3 +54,10 @@ ls "$work/xz.gnomon"
 
 say "What this machine could count and does not (gnomon doctor)"
 "$bin/gnomon" doctor
+
+say "All of it at once, and a run to look at (gnomon run, examples/hpm-c)"
+(cd "$work" && OMP_NUM_THREADS=2 GNOMON_EVENTS=task-clock,page-faults \
+	"$bin/gnomon" run --name first -- ./relax)
+
+say "Look at it in the browser:"
+echo "$bin/gnomon view $work/first.gnomon"

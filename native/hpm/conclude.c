@@ -78,6 +78,8 @@ int hpm_conclude(const struct hpm_raw *raw, const struct hpm_settings *settings,
 	}
 	report.n = n;
 	report.items = items;
+	if (!settings->is_repair)
+		hpm_run_leave(raw, n, items, stopped, wall_s, notes);
 	name_by_task(&own, from->task);
 	pending = &report;
 	verdict = hpm_aggregate(&header, (int)from->is_child, n, items, &report.n, &report.items);

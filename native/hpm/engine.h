@@ -360,6 +360,11 @@ void hpm_event_value(const struct hpm_raw *raw, uint32_t e, const uint64_t *word
 
 /* --- conclude.c --------------------------------------------------------------------------------*/
 
+/* For `gnomon run`, where GNOMON_RUN_DIR names its folder: run_folder.c. */
+void hpm_run_link(const struct hpm_raw_file *file);
+void hpm_run_leave(const struct hpm_raw *raw, int n, hpm_event_vector item, double stopped,
+		   double wall_s, const char *notes);
+
 /* Items, aggregator, report. seconds: epoch of the end. 0, or -1: not written, which was said. */
 int hpm_conclude(const struct hpm_raw *raw, const struct hpm_settings *settings,
 		 const double *rusage, double stopped, double wall_s, const char *notes);

@@ -190,6 +190,8 @@ static int make_tables(struct hpm_engine *engine, struct hpm_raw_plan *plan)
 		hpm_warn("%s cannot be made (%s): nothing could be recovered after a kill; set "
 			 "HPM_OUTPUT_NAME to a folder that can be written and has room",
 			 path, strerror(-error));
+	else
+		hpm_run_link(&engine->file);
 	return hpm_context_make(engine, &engine->process, HPM_PROCESS, NULL);
 }
 

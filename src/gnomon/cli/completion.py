@@ -41,6 +41,7 @@ def _complete(whole: argparse.ArgumentParser, words: Mapping[str, Sequence[str]]
 
 def _words() -> dict[str, Sequence[str]]:
     """Return what may stand where the help has a word, by that word."""
+    from gnomon.capabilities import CAPABILITIES
     from gnomon.cli.hardware_sections import SECTIONS
     from gnomon.counters import presets
     from gnomon.counters.allocation import known_names
@@ -54,6 +55,7 @@ def _words() -> dict[str, Sequence[str]]:
         "COMPONENT": [source.name for source in COMPONENTS],
         "SECTION": list(SECTIONS),
         "KIND": KINDS,
+        "CAPABILITY": [one.name for one in CAPABILITIES],
         "GROUP": tuple(dict.fromkeys(group.name for group in load_groups())),
     }
 

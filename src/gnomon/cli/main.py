@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # command: what it does, in one line
 COMMANDS = {
+    "run": "run a program with all that this machine offers, and leave a run to look at",
     "count": "run a program (or watch one) and count events",
     "stat": "watch a machine, its CPUs, cgroups or processes in intervals",
     "report": "print what a run directory holds",

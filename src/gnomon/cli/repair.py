@@ -1,4 +1,4 @@
-"""`gnomon repair`: the output of a program that was killed before it could write it."""
+"""`gnomon repair`: the output of a program, or the run of a `gnomon run`, that was killed."""
 
 from __future__ import annotations
 
@@ -24,12 +24,15 @@ def parser() -> argparse.ArgumentParser:
         description="Write what hpmTerminate would have written (.hpm, .viz, .csv), from the raw "
         "file that a program with libhpm leaves when it is killed. Complete starts and stops are "
         "there; what a section measured since its last start is not, and the output says so. The "
-        "raw file stays.",
+        "raw file stays. Of a gnomon run that was killed: make the run directory of what it left.",
         formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     p.add_argument(
-        "files", nargs="+", metavar="FILE.hpmraw", help="the raw files; with -a also .hpmitems"
+        "files",
+        nargs="+",
+        metavar="FILE.hpmraw|NAME",
+        help="the raw files, with -a also .hpmitems; or the name of a gnomon run",
     )
     p.add_argument(
         "-o",
@@ -62,8 +65,36 @@ def run(arguments: argparse.Namespace) -> int:
         parser().error("-o names the output of one file; give one file")
     status = 0
     for file in arguments.files:
+        name = _run_of(file)
+        if name:
+            _close(name)
+            continue
         status = status or _repair(file, [arguments.output] if arguments.output else [])
     return status
+
+
+def _run_of(word: str) -> str:
+    """Return the name of the run that a word is of, "" if it left no raw folder."""
+    from gnomon.store.rawfolder import raw_of
+    from gnomon.store.rundir import SUFFIX
+
+    if word.rstrip("/").endswith(f"{SUFFIX}.raw") and Path(word).is_dir():
+        return word.rstrip("/").removesuffix(".raw")
+    return word if word and raw_of(word.rstrip("/")).is_dir() else ""
+
+
+def _close(name: str) -> None:
+    from gnomon.cli import gather
+    from gnomon.cli.run import tell
+    from gnomon.store import rawfolder, rundir
+
+    name = name.rstrip("/")
+    rundir.check_free(name)
+    folder = rawfolder.raw_of(name)
+    rawfolder.check_ended(folder)
+    made = gather.close(folder, name)
+    tell(made)
+    print(made.path)
 
 
 def _repair(file: str, rest: Sequence[str | Path], *options: str) -> int:

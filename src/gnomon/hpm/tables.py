@@ -18,7 +18,7 @@ from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Tab
 from gnomon.store import rundir
 
 # Variables that change how programs run; others may hold secrets and are not kept.
-_ENVIRONMENT = (
+ENVIRONMENT = (
     "CUDA_VISIBLE_DEVICES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY", "LD_LIBRARY_PATH", "LD_PRELOAD",
     "MALLOC_ARENA_MAX", "MKL_NUM_THREADS", "OMP_NUM_THREADS", "OMP_PLACES", "OMP_PROC_BIND",
     "OMP_SCHEDULE", "OPENBLAS_NUM_THREADS", "SLURM_JOB_ID", "SLURM_NTASKS",
@@ -38,7 +38,7 @@ def save(name: str, measurements: Sequence[Measurement], host: Host, report: str
         "capability": "hpm",
         "command": list(first.command),
         "pid": last.pid,
-        "environment": {key: os.environ[key] for key in _ENVIRONMENT if key in os.environ},
+        "environment": {key: os.environ[key] for key in ENVIRONMENT if key in os.environ},
         "working_directory": str(Path.cwd()),
         "hosts": [
             {
@@ -54,7 +54,7 @@ def save(name: str, measurements: Sequence[Measurement], host: Host, report: str
         "exit_status": last.exit_status,
         "signal": last.signal,
         "repetitions": len(measurements),
-        "components": [_component(source) for source in COMPONENTS],
+        "components": components(),
         "unavailable": [
             {"event": u.event, "reason": u.reason, "remedy": u.remedy, "errno": u.errno}
             for u in last.unavailable
@@ -65,7 +65,17 @@ def save(name: str, measurements: Sequence[Measurement], host: Host, report: str
         "count.txt": report,
         "count.json": json.dumps(document(measurements, host), indent=2) + "\n",
     }
-    return rundir.write(name, head, _Rows(measurements, host).tables(), texts)
+    return rundir.write(name, head, rows_of(measurements, host), texts)
+
+
+def rows_of(measurements: Sequence[Measurement], host: Host) -> tuple[Table, ...]:
+    """Return the rows of one command's measurements."""
+    return _Rows(measurements, host).tables()
+
+
+def components() -> list[dict[str, Any]]:
+    """Return every source of events and whether it can be used, as run.json has them."""
+    return [_component(source) for source in COMPONENTS]
 
 
 def _component(source: Component) -> dict[str, Any]:

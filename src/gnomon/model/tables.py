@@ -35,7 +35,7 @@ LOCATIONS = Schema(
     (
         Column("location", "INTEGER", "number of the location, from 0"),
         Column("parent", "INTEGER", "location that includes this one; -1 for none"),
-        Column("kind", "VARCHAR", "command, process, thread, core or cpu"),
+        Column("kind", "VARCHAR", "command, rank, process, thread, core or cpu"),
         Column("host", "VARCHAR", "host name"),
         Column("rank", "INTEGER", "MPI rank; -1 outside MPI"),
         Column("pid", "INTEGER", "process number"),

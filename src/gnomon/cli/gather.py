@@ -1,0 +1,276 @@
+"""The part of `gnomon run` around the program: its raw folder, its job, the run made of both."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gnomon.errors import RunDirectoryError, UsageError
+from gnomon.hpm.job import Job, job
+from gnomon.hpm.measurement import this_host
+from gnomon.hpm.tables import ENVIRONMENT, components
+from gnomon.model.collected import Collected, rows_of
+from gnomon.store import assembly, rawfolder, rundir
+
+if TYPE_CHECKING:
+    from gnomon.capabilities import Capability
+    from gnomon.model.tables import Table
+
+_KILLED = "gnomon run was killed before the program's end: its counters and times are lost"
+
+
+class Finished(NamedTuple):
+    """A run that was written.
+
+    Attributes:
+        path: its directory.
+        head: what is in run.json.
+        tables: of the model.
+    """
+
+    path: Path
+    head: Mapping[str, Any]
+    tables: tuple[Table, ...]
+
+
+class Place(NamedTuple):
+    """Where this process's part goes.
+
+    Attributes:
+        name: of the run.
+        task: its number in the job, 0 without one.
+        rank: the same, -1 without a job.
+        tasks: how many tasks the job has; 0 if the launcher does not tell.
+        identity: the same for all tasks of this job, and no other.
+    """
+
+    name: str
+    task: int
+    rank: int
+    tasks: int
+    identity: str
+
+
+def place(program: str, name: str | None) -> Place:
+    """Return where the part of this process goes.
+
+    Raises:
+        UsageError: the tasks of the job cannot agree on a name.
+    """
+    own = job()
+    if own is None:
+        chosen = name or _free(_named(program, time.localtime()))
+        return Place(chosen, 0, -1, 1, f"{os.getpid()} {time.time_ns()}")
+    began, identity = _launcher(own)
+    if not name and not identity:
+        raise UsageError(
+            "the tasks of this job cannot agree on a name for the run, as they are on several "
+            "nodes; give one: gnomon run --name NAME -- program"
+        )
+    chosen = name or _named(program, time.localtime(began))
+    return Place(chosen, own.task, own.task, own.tasks or 0, identity)
+
+
+def begin(where: Place, command: Sequence[str], used: Sequence[Capability]) -> Path:
+    """Make the raw folder and say in it what is about to run.
+
+    Raises:
+        RunDirectoryError: the name is taken, or nothing can be written there.
+    """
+    try:
+        rundir.check_free(where.name)
+    except RunDirectoryError as error:
+        raise RunDirectoryError(str(error).replace("--run NAME", "--name NAME")) from None
+    host = this_host()
+    return rawfolder.begin(
+        where.name,
+        where.task,
+        {
+            "job": where.identity,
+            "tasks": where.tasks,
+            "rank": where.rank,
+            "command": list(command),
+            "host": {"name": host.name, "cpu_model": host.cpu_model, "cpus": host.cpus,
+                     "kernel": host.kernel},
+            "started": time.time(),
+            "environment": {key: os.environ[key] for key in ENVIRONMENT if key in os.environ},
+            "working_directory": str(Path.cwd()),
+            "capabilities": [one.name for one in used],
+        },
+    )  # fmt: skip
+
+
+def withdraw(folder: Path, task: int) -> None:
+    """Leave nothing of a task whose program was not executed."""
+    (folder / f"task.{task}.json").unlink(missing_ok=True)
+    if not any(folder.glob("task.*.json")):
+        rawfolder.remove(folder)
+
+
+def close(folder: Path, name: str) -> Finished:
+    """Write the run of all that is in a raw folder, and remove that.
+
+    Raises:
+        RunDirectoryError: what is there is damaged, or the run cannot be written.
+    """
+    from gnomon.capabilities import CAPABILITIES
+
+    found = rawfolder.parts(folder)
+    first = found[0].head
+    command = [str(word) for word in first["command"]]
+    of_job = int(first.get("rank", -1)) >= 0
+    states = [(one, one.availability()) for one in CAPABILITIES]
+    inside = [one.collect(folder) for one in CAPABILITIES]
+    tables = [
+        assembly.of_task(part.collected.tables, part.task) if of_job else part.collected.tables
+        for part in found
+    ]
+    try:
+        whole = assembly.assembled(
+            [*tables, *(one.tables for one in inside)],
+            program=Path(command[0]).name, module=command[0],
+            host=str(first["host"].get("name", "")), job=of_job,
+        )  # fmt: skip
+    except (KeyError, TypeError, IndexError, ValueError):
+        raise RunDirectoryError(
+            f"{folder}: its tables do not fit together: a part is damaged; remove that part.N.json"
+        ) from None
+    collected = [part.collected for part in found] + inside
+    head = _head(found, command, collected, [
+        {"name": one.name, "title": one.title, "used": one.name in first.get("capabilities", ()),
+         "available": state.available, "reason": state.reason, "remedy": state.remedy}
+        for one, state in states
+    ])  # fmt: skip
+    seen = {row["rank"] for row in rows_of(whole, "locations")} - {-1}
+    head["ranks"] = max(head["ranks"], len(seen))
+    path = rundir.write(name, head, whole, {})
+    rawfolder.remove(folder)
+    return Finished(path, head, whole)
+
+
+def _head(
+    found: Sequence[rawfolder.Part],
+    command: list[str],
+    collected: Sequence[Collected],
+    capabilities: list[dict[str, Any]],
+) -> dict[str, Any]:
+    first = found[0].head
+    ends = [part.end for part in found if part.end is not None]
+    started = min(float(part.head["started"]) for part in found)
+    ended = max(
+        (float(end["started"]) + int(end["wall_ns"]) / 1e9 for end in ends), default=started
+    )
+    # The first that failed says how it went: the launcher ends the others.
+    failed = sorted(
+        (end for end in ends if end["exit_status"]),
+        key=lambda end: float(end["started"]) + int(end["wall_ns"]) / 1e9,
+    )
+    last = failed[0] if failed else ends[0] if ends else None
+    tasks = int(first["tasks"])
+    hosts = {str(part.head["host"].get("name")): part.head["host"] for part in found}
+    warnings = [note for one in collected for note in one.warnings]
+    lost = [part.task for part in found if part.end is None]
+    if lost:
+        which = "" if len(found) == 1 else f"rank {', '.join(map(str, lost))}: "
+        warnings.insert(0, which + _KILLED)
+    if tasks > len(found):
+        there = {part.task for part in found}
+        gone = [str(task) for task in range(tasks) if task not in there]
+        warnings.insert(0, f"rank {', '.join(gone)}: left nothing")
+    unavailable = {(one.event, one.reason): one for each in collected for one in each.unavailable}
+    return {
+        "capability": "run",
+        "capabilities": capabilities,
+        "command": command,
+        "pid": last["pid"] if last else -1,
+        "ranks": max(tasks, len(found), 1),
+        "environment": first.get("environment", {}),
+        "working_directory": first.get("working_directory", ""),
+        "hosts": list(hosts.values()),
+        "started": started,
+        "ended": ended,
+        "wall_seconds": max((int(end["wall_ns"]) / 1e9 for end in ends), default=0.0),
+        "exit_status": last["exit_status"] if last else None,
+        "signal": last["signal"] if last else 0,
+        "repetitions": 1,
+        "components": components(),
+        "unavailable": [
+            {"event": u.event, "reason": u.reason, "remedy": u.remedy, "errno": u.errno}
+            for u in unavailable.values()
+        ],
+        "warnings": list(dict.fromkeys(warnings)),
+    }
+
+
+# --- the job --------------------------------------------------------------------------------------
+
+
+def _named(program: str, when: time.struct_time) -> str:
+    base = Path(program).name
+    return f"{base}-{time.strftime('%Y%m%d-%H%M%S', when)}"
+
+
+def _free(name: str) -> str:
+    """Return the name, or one with a number behind it where several runs begin in a second."""
+    chosen, at = name, 1
+    while rundir.path_of(chosen).exists() or rawfolder.raw_of(chosen).exists():
+        at += 1
+        chosen = f"{name}-{at}"
+    return chosen
+
+
+def _launcher(own: Job) -> tuple[float, str]:
+    """Return when what started the job began, since the epoch, and its identity; "" if not known.
+
+    It is the nearest ancestor that has no rank itself: mpirun, or its helper on this node.
+    """
+    if own.nodes != 1 and own.tasks != own.local_tasks:
+        return 0.0, ""
+    pid = os.getppid()
+    try:
+        while pid > 1:
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            entries = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+            pairs = (os.fsdecode(entry).partition("=") for entry in entries)
+            if job({key: value for key, _, value in pairs}) is None:
+                ticks = int(fields[19])
+                boot = next(
+                    int(line.split()[1])
+                    for line in Path("/proc/stat").read_text().splitlines()
+                    if line.startswith("btime")
+                )
+                return boot + ticks / os.sysconf("SC_CLK_TCK"), f"{pid} {ticks}"
+            pid = int(fields[1])
+    except (OSError, ValueError, IndexError, StopIteration):
+        pass
+    return 0.0, ""
+
+
+def choose(words: str | None) -> tuple[tuple[Capability, ...], Capability]:
+    """Return the capabilities of a run, and which of them runs the program.
+
+    Raises:
+        UsageError: a word is none of them, or one that was asked for does not work here.
+    """
+    from gnomon.capabilities import CAPABILITIES
+
+    wanted = [word.strip() for word in (words or "").split(",") if word.strip()]
+    by_name = {one.name: one for one in CAPABILITIES}
+    for word in wanted:
+        if word not in by_name:
+            raise UsageError(f"--with {word}: there is {', '.join(by_name)}")
+        state = by_name[word].availability()
+        if not state.available:
+            raise UsageError(f"--with {word}: {state.reason}; {state.remedy}")
+    runners = [by_name[word] for word in wanted if by_name[word].runs_program]
+    if len(runners) > 1:
+        names = " and ".join(one.name for one in runners)
+        raise UsageError(f"--with {names}: each runs the program itself; run it twice")
+    usual = [one for one in CAPABILITIES if one.is_default and one.availability().available]
+    runner = runners[0] if runners else next(one for one in usual if one.runs_program)
+    others = [one for one in CAPABILITIES
+              if not one.runs_program and (one in usual or one.name in wanted)]  # fmt: skip
+    return (runner, *others), runner

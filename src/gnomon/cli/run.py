@@ -1,0 +1,146 @@
+"""`gnomon run`: run a program with all that this machine offers, and leave a run to look at."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gnomon.cli.delivery import finish, guarded
+from gnomon.cli.output import is_styled, width_of, write
+from gnomon.cli.parsing import HelpFormatter
+from gnomon.errors import UsageError
+
+if TYPE_CHECKING:
+    from gnomon.cli.gather import Finished, Place
+    from gnomon.model.collected import Ended
+
+_DESCRIPTION = """\
+Run a program and measure with all that this machine offers: counters, times and memory of the
+program and each process and thread, and the sections that it marks with libhpm. What was measured
+is left in a run directory NAME.gnomon, and a summary of one screen goes to standard error.
+The program's output, exit status and signals stay as they are."""
+
+_EPILOG = """\
+examples:
+  gnomon run -- ./app -n 100
+  gnomon run --name first -- ./app
+  gnomon run --with emulated -- ./app -n 1
+  gnomon run -- mpirun -n 4 ./app
+  mpirun -n 4 gnomon run -- ./app
+
+Then: gnomon view NAME. After a kill: gnomon repair NAME.
+The status is the program's own; 127 if it is not found, 126 if it cannot be executed."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of `gnomon run`."""
+    p = argparse.ArgumentParser(
+        prog="gnomon run",
+        usage="gnomon run [options] [--] program [arguments]",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=HelpFormatter,
+        allow_abbrev=False,
+    )
+    p.add_argument(
+        "--with",
+        dest="capabilities",
+        metavar="CAPABILITY",
+        help="measure with these, too, separated by commas: emulated (exact counts of each "
+        "function and line on an emulated PMU, in the counters' place; slow)",
+    )
+    p.add_argument(
+        "--name",
+        metavar="NAME",
+        help="leave the run directory NAME.gnomon (default: the program's name, date and time)",
+    )
+    p.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    return p
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the program, leave a run, print the summary; return the program's status.
+
+    Raises:
+        UsageError: there is no program, or an option is wrong.
+        RunDirectoryError: the run's name is taken, or its folder cannot be written.
+        ProgramError: the program cannot be executed.
+    """
+    command = arguments.program
+    if command[:1] == ["--"]:
+        command = command[1:]
+    if not command:
+        raise UsageError("no program to run: gnomon run [options] -- program [arguments]")
+    if arguments.name == "":
+        raise UsageError("--name '': a run has a name")
+    from gnomon.cli import gather
+
+    used, runner = gather.choose(arguments.capabilities)
+    where = gather.place(command[0], arguments.name)
+    folder = gather.begin(where, command, used)
+    before = dict(os.environ)
+    try:
+        for one in used:
+            os.environ.update(one.environment(folder))
+        ended = runner.run(command, folder)
+    except BaseException:
+        gather.withdraw(folder, where.task)
+        raise
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+    # A launcher that ends the job must not end us before what was measured is kept.
+    usual = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    guarded(where.name, lambda: _leave(folder, where, ended))
+    signal.signal(signal.SIGTERM, usual)
+    return finish(ended.exit_status, ended.signal)
+
+
+def _leave(folder: Path, where: Place, ended: Ended) -> None:
+    """Write this task's part; whoever is the last of a job makes the run of all."""
+    from gnomon.cli import gather
+    from gnomon.store import rawfolder
+
+    facts = {
+        "pid": ended.pid,
+        "exit_status": ended.exit_status,
+        "signal": ended.signal,
+        "started": ended.started,
+        "wall_ns": ended.wall_ns,
+    }
+    with rawfolder.locked(folder):
+        rawfolder.end(folder, where.task, facts, ended.collected)
+        if rawfolder.count_of_parts(folder) != where.tasks:
+            _tell_of_others(where, ended)
+            return
+        is_shown = is_styled(sys.stderr)
+        if is_shown:
+            write(sys.stderr, "gnomon: putting the run together ...")
+        try:
+            made = gather.close(folder, where.name)
+        finally:
+            if is_shown:
+                write(sys.stderr, "\r\x1b[K")
+    tell(made)
+
+
+def _tell_of_others(where: Place, ended: Ended) -> None:
+    """Say what to do where no other task may come to make the run."""
+    if not where.tasks and where.task == 0:
+        why = "the launcher does not tell how many tasks there are; when all have ended"
+    elif ended.exit_status and not ended.signal:
+        why = f"rank {where.rank} failed; if the launcher kills the others before they have ended"
+    else:
+        return
+    write(sys.stderr, f"gnomon: {why}: gnomon repair {where.name}\n")
+
+
+def tell(made: Finished) -> None:
+    """Print the summary of a run."""
+    from gnomon.cli.summary import text
+
+    write(sys.stderr, text(made, width_of(sys.stderr)))

@@ -1,0 +1,128 @@
+"""The screen that `gnomon run` ends with: times, top regions and metrics, what was missing."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from gnomon.layout import filled
+from gnomon.model.collected import rows_of
+from gnomon.units import duration, printable, quantity
+
+if TYPE_CHECKING:
+    from gnomon.cli.gather import Finished
+
+_REGIONS = 5
+_METRICS = 6
+_REASONS = 3
+_WARNINGS = 3
+_NAME = 40
+# Of the measured ones those that say most first; the rest in the order of the tables.
+_FIRST = ("instructions", "cycles", "task-clock", "page-faults", "context-switches", "ru_maxrss")
+# Of functions and lines, on the emulated PMU; times are not the program's there.
+_INSTRUCTIONS = "PAPI_TOT_INS"
+_TIMES = ("wall time", "user time", "system time")
+
+
+def text(made: Finished, width: int) -> str:
+    """Return the summary of a run, at most a screen of 24 lines where names are short."""
+    head = made.head
+    what = printable(shlex.join(head["command"]))
+    status = "status not known" if head["exit_status"] is None else f"exit {head['exit_status']}"
+    ranks = f", {head['ranks']} ranks" if head["ranks"] > 1 else ""
+    lines = ["", f"{what[: width - 30]}  [{status}{ranks}]", *_times(made), *_regions(made)]
+    lines += _metrics(made)
+    lines += _missing(head, width)
+    for note in head["warnings"][:_WARNINGS]:
+        lines += filled(f"note: {printable(note)}", width, "", "      ")
+    if len(head["warnings"]) > _WARNINGS:
+        more = len(head["warnings"]) - _WARNINGS
+        lines.append(f"note: {more} more: gnomon report {_word(made)} run")
+    lines.append(f"look at it: gnomon view {_word(made)}")
+    return "\n".join(lines) + "\n"
+
+
+def _word(made: Finished) -> str:
+    return shlex.quote(str(made.path))
+
+
+def _of_command(made: Finished) -> dict[str, tuple[float, dict[str, Any]]]:
+    metrics = {row["metric"]: row for row in rows_of(made.tables, "metrics")}
+    return {
+        str(metrics[row["metric"]]["name"]): (float(row["inclusive"] or 0), metrics[row["metric"]])
+        for row in rows_of(made.tables, "profile")
+        if row["location"] == 0 and row["path"] == 0
+    }
+
+
+def _times(made: Finished) -> Iterator[str]:
+    values = _of_command(made)
+    found = {name: values[name][0] for name in _TIMES if name in values}
+    if not found:
+        yield "  time: not known"
+        return
+    wall = found.get("wall time", 0.0)
+    parts = [f"{name.split()[0]} {duration(ns)}" for name, ns in found.items()]
+    used = sum(ns for name, ns in found.items() if name != "wall time")
+    if wall > 0:
+        parts.append(f"{used / wall:.2f} CPUs busy")
+    yield "  time: " + ", ".join(parts)
+
+
+def _regions(made: Finished) -> Iterator[str]:
+    """Yield the regions with most of the metric that most regions have: time, or instructions."""
+    paths = {row["path"]: row for row in rows_of(made.tables, "paths")}
+    regions = {row["region"]: row for row in rows_of(made.tables, "regions")}
+    metrics = {row["metric"]: row for row in rows_of(made.tables, "metrics")}
+    for wanted in (_INSTRUCTIONS, "wall time"):
+        totals: dict[str, list[float]] = {}
+        unit = ""
+        for row in rows_of(made.tables, "profile"):
+            metric = metrics[row["metric"]]
+            path = paths[row["path"]]
+            if path["parent"] == -1 or metric["name"] != wanted:
+                continue
+            unit = str(metric["unit"])
+            name = str(regions[path["region"]]["name"]) or "(no symbol)"
+            sums = totals.setdefault(name, [0.0, 0.0])
+            sums[0] += float(row["inclusive"] or 0)
+            sums[1] += float(row["calls"] or 0)
+        if not totals:
+            continue
+        yield f"  top regions by {wanted}, over all processes and threads:"
+        ordered = sorted(totals.items(), key=lambda one: -one[1][0])
+        for name, (value, calls) in ordered[:_REGIONS]:
+            entered = f"  {calls:,.0f} calls" if calls else ""
+            yield f"    {printable(name)[:_NAME]:<{_NAME}} {quantity(value, unit):>12}{entered}"
+        return
+
+
+def _metrics(made: Finished) -> Iterator[str]:
+    values = {name: one for name, one in _of_command(made).items() if name not in _TIMES}
+    ordered = [name for name in _FIRST if name in values]
+    ordered += [name for name in values if name not in ordered]
+    if not ordered:
+        return
+    yield "  top metrics:"
+    for name in ordered[:_METRICS]:
+        value, metric = values[name]
+        unit = str(metric["unit"])
+        yield f"    {printable(name)[:_NAME]:<{_NAME}} {quantity(value, unit):>12}  {metric['how']}"
+
+
+def _missing(head: Mapping[str, Any], width: int) -> Iterator[str]:
+    by_reason: dict[str, list[str]] = {}
+    for one in head["unavailable"]:
+        by_reason.setdefault(str(one["reason"]), []).append(str(one["event"]))
+    for reason, names in list(by_reason.items())[:_REASONS]:
+        some = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        yield from filled(printable(f"not available: {some}: {reason}"), width, "  ", "    ")
+    if len(by_reason) > _REASONS:
+        yield f"  not available: {len(by_reason) - _REASONS} more reasons: gnomon doctor"
+    for one in head["capabilities"]:
+        if not one["used"] and not one["available"]:
+            yield from filled(
+                printable(f"not available: {one['name']}: {one['reason']}; {one['remedy']}"),
+                width, "  ", "    ",
+            )  # fmt: skip

@@ -1,0 +1,236 @@
+"""What sections of a program with libhpm measured, as rows of the model's tables.
+
+libhpm leaves it in the folder that GNOMON_RUN_DIR names (native/hpm/run_folder.c): items of every
+process that called hpmTerminate, and for each a link to its raw file, which is what remains of one
+that was killed.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from pathlib import Path
+
+from gnomon.errors import GnomonError
+from gnomon.hpm.ranks.codec import BYTES_MAX, decoded
+from gnomon.hpm.ranks.conversion import domain_of, has_value, how_of, metrics_of
+from gnomon.hpm.ranks.items import (
+    IS_NODE_WIDE,
+    SYSTEM,
+    USER,
+    WALLCLOCK,
+    Item,
+    RankFile,
+)
+from gnomon.hpm.ranks.plugin import folder as library_folder
+from gnomon.model.collected import Collected
+from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Cell, Table
+from gnomon.model.value import Unavailable
+
+VARIABLE = "GNOMON_RUN_DIR"
+_TIMES = (("wall time", WALLCLOCK), ("user time", USER), ("system time", SYSTEM))
+_NS = 1e9
+# What hpm-repair says where people run it; here nobody did.
+_BY_HAND = ", put together by gnomon repair"
+
+
+def collect(folder: Path) -> Collected:
+    """Return what the sections of all processes measured that had the folder.
+
+    A file that cannot be read costs a warning, never the others.
+    """
+    rows = _Rows()
+    warnings: list[str] = []
+    unavailable: dict[tuple[str, str], Unavailable] = {}
+    for file in _files(folder, warnings):
+        rows.add(file)
+        of_file = f"process {file.process}" if file.task < 0 else f"rank {file.task}"
+        notes = file.notes.replace(_BY_HAND, "").splitlines()
+        warnings += (f"{of_file}: {note}" for note in notes if note)
+        for event in (event for item in file.items if not item.is_rusage for event in item.data):
+            if not has_value(event) and event.reason:
+                reason, _, remedy = event.reason.partition("; ")
+                key = (event.name, reason)
+                unavailable.setdefault(
+                    key, Unavailable(event.name, f"in sections: {reason}", remedy)
+                )
+    return Collected(rows.tables(), tuple(unavailable.values()), tuple(dict.fromkeys(warnings)))
+
+
+def _files(folder: Path, warnings: list[str]) -> list[RankFile]:
+    found = []
+    names = sorted(path.name for path in folder.iterdir())
+    stems = dict.fromkeys(
+        name.rpartition(".")[0] for name in names if name.endswith((".hpmitems", ".hpmraw"))
+    )
+    for stem in stems:
+        items = folder / f"{stem}.hpmitems"
+        try:
+            if items.name not in names:
+                _recover(folder / f"{stem}.hpmraw", items)
+            with items.open("rb") as file:
+                content = file.read(BYTES_MAX + 1)
+            found.append(decoded(content, str(items))[0])
+        except OSError as error:
+            warnings.append(f"sections of process {stem}: cannot be read: {error.strerror}")
+        except GnomonError as error:
+            warnings.append(f"sections of process {stem}: {error}")
+    return sorted(found, key=lambda one: (one.task, one.process, one.started))
+
+
+def _recover(link: Path, items: Path) -> None:
+    """Write the items of a process that was killed.
+
+    Raises:
+        GnomonError: its raw file is gone, or cannot be read.
+    """
+    helper = library_folder() / "hpm-repair"
+    raw = link.readlink() if link.is_symlink() else link
+    if not raw.is_file():
+        raise GnomonError(f"it ended without hpmTerminate, and its {raw} is gone")
+    done = subprocess.run(
+        [os.fspath(helper), "--items", str(raw), str(items)],
+        check=False, capture_output=True, text=True, errors="replace",
+    )  # fmt: skip
+    if done.returncode:
+        said = done.stderr.strip() or f"status {done.returncode}"
+        raise GnomonError(f"it ended without hpmTerminate, and what it left is no use: {said}")
+
+
+class _Rows:
+    """Fills the tables: processes and threads that have sections, and a path for each section."""
+
+    def __init__(self) -> None:
+        self._locations: dict[tuple[str, int, int], int] = {}
+        self._places = Table(LOCATIONS)
+        self._regions = Table(REGIONS)
+        self._region: dict[tuple[Cell, ...], int] = {}
+        self._paths = Table(PATHS)
+        self._path: dict[tuple[int, int], int] = {}
+        self._metrics = Table(METRICS)
+        self._metric: dict[tuple[str, ...], int] = {}
+        self._values: dict[tuple[int, int, int], list[float | None]] = {}
+        self._regions.add(region=0, kind="hpm", name="program", module="", file="", line=0)
+        self._paths.add(path=0, parent=-1, region=0)
+
+    def tables(self) -> tuple[Table, ...]:
+        profile = Table(PROFILE)
+        for (location, path, metric), values in self._values.items():
+            profile.rows.append((0, location, path, metric, *values[:2], _whole(values[2]), None,
+                                 _whole(values[3]), _whole(values[4])))  # fmt: skip
+        return (self._places, self._regions, self._paths, self._metrics, profile)
+
+    def add(self, file: RankFile) -> None:
+        sections = [item for item in file.items if not item.is_rusage and item.instr_id > 0]
+        if not sections:
+            return
+        process = self._place(file, 0)
+        by_id = {item.instr_id: item for item in sections}
+        parents = {item.parent_id for item in sections}
+        alone = {(one.instr_id, one.group): one for one in sections if one.is_exclusive}
+        for item in sections:
+            if item.is_exclusive:
+                continue
+            place = self._place(file, item.thread_id) if item.thread_id > 0 else process
+            path = self._path_of(item, by_id, file.command or file.program)
+            # Of a section without parts all is its own; of others only libhpm knows.
+            own = alone.get((item.instr_id, item.group))
+            if own is None and item.instr_id not in parents:
+                own = item
+            self._add_values(file, item, own, place, path)
+
+    def _add_values(
+        self, file: RankFile, item: Item, own: Item | None, place: int, path: int
+    ) -> None:
+        for name, at in _TIMES:
+            seconds = item.times[at]
+            if isfinite(seconds) and not item.is_mplex_cont:
+                part = own.times[at] * _NS if own and isfinite(own.times[at]) else None
+                metric = self._measured(name, "ns", "counted", description="of a section")
+                self._put(place, path, metric, seconds * _NS, part, item.count, None, None)
+        parts = {event.name: event for event in own.data} if own else {}
+        for event in item.data:
+            if not has_value(event):
+                continue
+            part_of = parts.get(event.name)
+            metric = self._measured(
+                event.name, event.unit, how_of(event).value, component=event.component,
+                domain=domain_of(event).value, description=event.description,
+                scope="node" if event.flags & IS_NODE_WIDE else "process",
+            )  # fmt: skip
+            self._put(
+                place, path, metric, event.value,
+                part_of.value if part_of and has_value(part_of) else None, item.count,
+                event.enabled_s * _NS, event.running_s * _NS,
+            )  # fmt: skip
+        own_metrics = {one.name: one.value for one in metrics_of(own, file)} if own else {}
+        for derived in metrics_of(item, file):
+            metric = self._measured(
+                derived.name, derived.unit, derived.how.value, formula=derived.formula,
+                scope=derived.scope.value if derived.scope else "process",
+                description=derived.description,
+            )  # fmt: skip
+            key = (place, path, metric)
+            if key not in self._values:
+                self._values[key] = [derived.value, own_metrics.get(derived.name), item.count,
+                                     None, None]  # fmt: skip
+
+    def _put(self, place: int, path: int, metric: int, *values: float | None) -> None:
+        known = self._values.get((place, path, metric))
+        if known is None:
+            self._values[(place, path, metric)] = list(values)
+            return
+        # Two sections of one name on one line are one path.
+        for at, value in enumerate(values):
+            before = known[at]
+            known[at] = None if before is None or value is None else before + value
+
+    def _place(self, file: RankFile, tid: int) -> int:
+        key = (file.host, file.process, tid or -1)
+        if key not in self._locations:
+            parent = self._place(file, 0) if tid else -1
+            self._locations[key] = self._places.add(
+                location=len(self._places.rows), parent=parent,
+                kind="thread" if tid else "process", host=file.host, rank=file.task,
+                pid=file.process, tid=tid or -1, name=file.program or Path(file.command).name,
+            )  # fmt: skip
+        return self._locations[key]
+
+    def _path_of(
+        self, item: Item, by_id: Mapping[int, Item], module: str, seen: Sequence[int] = ()
+    ) -> int:
+        above = by_id.get(item.parent_id)
+        # Sections may be each other's parents, at different times.
+        if above is None or above.instr_id in seen or above.instr_id == item.instr_id:
+            parent = 0
+        else:
+            parent = self._path_of(above, by_id, module, (*seen, item.instr_id))
+        name = item.label or f"section {item.instr_id}"
+        cells: tuple[Cell, ...] = ("hpm", name, Path(module).name, item.file, max(item.line, 0))
+        if cells not in self._region:
+            self._region[cells] = len(self._regions.rows)
+            self._regions.rows.append((len(self._regions.rows), *cells))
+        key = (parent, self._region[cells])
+        if key not in self._path:
+            self._path[key] = self._paths.add(
+                path=len(self._paths.rows), parent=parent, region=self._region[cells]
+            )
+        return self._path[key]
+
+    def _measured(
+        self, name: str, unit: str, how: str, *, formula: str = "", component: str = "",
+        domain: str = "all", scope: str = "process", description: str = "",
+    ) -> int:  # fmt: skip
+        key = (name, unit, how, formula)
+        if key not in self._metric:
+            self._metric[key] = self._metrics.add(
+                metric=len(self._metrics.rows), name=name, unit=unit, formula=formula, how=how,
+                component=component, domain=domain, scope=scope, description=description,
+            )  # fmt: skip
+        return self._metric[key]
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None or not isfinite(value) else round(value)

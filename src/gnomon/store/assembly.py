@@ -1,0 +1,184 @@
+"""One set of the model's tables from several: those of capabilities, processes and tasks of a job.
+
+Each set is numbered on its own. What is the same gets one number: a process or thread by its host
+and number, a region by all its columns, a path by its parent and region, a metric by its name, unit
+and how it was measured. The roots of all are one: what was started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from gnomon.model.collected import rows_of
+from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Cell, Table
+
+_TASKS = ("process", "thread")
+# A job takes as long as its slowest task and has the peak of its largest; the rest is added up.
+_PEAKS = ("wall time", "ru_maxrss")
+
+
+def assembled(
+    parts: Iterable[Sequence[Table]], *, program: str, module: str, host: str, job: bool
+) -> tuple[Table, ...]:
+    """Return the five tables of all parts.
+
+    Args:
+        parts: each a set of tables that refer to each other only.
+        program: name of what was started, the root of all paths.
+        module: its path.
+        host: where the command ran.
+        job: the parts are of several tasks; the command's own values are then put together from
+            those of kind `rank`.
+    """
+    whole = _Assembly(program, module, host)
+    for part in parts:
+        whole.add(part)
+    if job:
+        whole.add_up()
+    return whole.tables()
+
+
+def of_task(tables: Sequence[Table], rank: int) -> tuple[Table, ...]:
+    """Return a task's tables as a part of its job: its command is a rank, below the job."""
+    found = []
+    for table in tables:
+        if table.schema is LOCATIONS:
+            changed = Table(LOCATIONS)
+            for row in table.dicts():
+                cells = dict(row) | {"rank": rank}
+                if row["kind"] == "command":
+                    cells["kind"] = "rank"
+                changed.add(**cells)
+            table = changed
+        found.append(table)
+    return tuple(found)
+
+
+class _Assembly:
+    def __init__(self, program: str, module: str, host: str) -> None:
+        self._locations: list[dict[str, Any]] = []
+        self._place: dict[tuple[object, ...], int] = {}
+        self._regions = Table(REGIONS)
+        self._region: dict[tuple[Cell, ...], int] = {}
+        self._paths = Table(PATHS)
+        self._path: dict[tuple[int, int], int] = {}
+        self._metrics = Table(METRICS)
+        self._metric: dict[tuple[object, ...], int] = {}
+        self._rows: dict[tuple[int, int, int, int], list[Any]] = {}
+        self._locate({"kind": "command", "host": host, "rank": -1, "pid": -1, "tid": -1,
+                      "name": program}, -1)  # fmt: skip
+        self._step(-1, self._known_region(("hpm", program, module, "", 0)))
+
+    # --- identity ---------------------------------------------------------------------------------
+
+    def _locate(self, cells: dict[str, Any], parent: int) -> int:
+        kind = cells["kind"]
+        key: tuple[object, ...]
+        if kind == "command":
+            key = ("command",)
+        elif kind in _TASKS:
+            key = (kind, cells["host"], cells["pid"], cells["tid"])
+        else:
+            key = (kind, cells["host"], cells["rank"], cells["name"])
+        at = self._place.get(key)
+        if at is None:
+            at = self._place[key] = len(self._locations)
+            self._locations.append({**cells, "location": at, "parent": parent})
+            return at
+        known = self._locations[at]
+        for field in ("rank", "pid"):
+            if known[field] < 0:
+                known[field] = cells[field]
+        if at and known["parent"] == 0 and parent != at:
+            known["parent"] = parent
+        return at
+
+    def _known_region(self, cells: tuple[Cell, ...]) -> int:
+        if cells not in self._region:
+            self._region[cells] = len(self._regions.rows)
+            self._regions.rows.append((len(self._regions.rows), *cells))
+        return self._region[cells]
+
+    def _step(self, parent: int, region: int) -> int:
+        key = (parent, region)
+        if key not in self._path:
+            self._path[key] = len(self._paths.rows)
+            self._paths.rows.append((len(self._paths.rows), parent, region))
+        return self._path[key]
+
+    def _measure(self, row: dict[str, Cell]) -> int:
+        key = tuple(row[name] for name in ("name", "unit", "how", "formula"))
+        if key not in self._metric:
+            self._metric[key] = len(self._metrics.rows)
+            self._metrics.add(**{**row, "metric": len(self._metrics.rows)})
+        return self._metric[key]
+
+    # --- adding -----------------------------------------------------------------------------------
+
+    def add(self, tables: Sequence[Table]) -> None:
+        """Add a set of tables; parents come before their children in each."""
+        places: dict[Cell, int] = {}
+        for row in rows_of(tables, "locations"):
+            is_root = row["kind"] == "command"
+            parent = -1 if is_root else places.get(row["parent"], 0)
+            places[row["location"]] = self._locate(dict(row), parent)
+        regions = {
+            row["region"]: tuple(row[name] for name in ("kind", "name", "module", "file", "line"))
+            for row in rows_of(tables, "regions")
+        }
+        paths: dict[Cell, int] = {}
+        for row in rows_of(tables, "paths"):
+            if row["parent"] == -1:
+                paths[row["path"]] = 0
+            else:
+                region = self._known_region(regions[row["region"]])
+                paths[row["path"]] = self._step(paths[row["parent"]], region)
+        metrics = {row["metric"]: self._measure(row) for row in rows_of(tables, "metrics")}
+        for table in tables:
+            if table.schema is PROFILE:
+                for repetition, location, path, metric, *values in table.rows:
+                    key = (int(repetition or 0), places[location], paths[path], metrics[metric])
+                    # The first capability that knows a value has it.
+                    self._rows.setdefault(key, list(values))
+
+    def add_up(self) -> None:
+        """Give the command what its ranks have together; derived metrics are no sums."""
+        ranks = {at for at, one in enumerate(self._locations) if one["kind"] == "rank"}
+        sums: dict[tuple[int, int, int, int], list[Any]] = {}
+        for (repetition, location, path, metric), values in self._rows.items():
+            name, formula = self._metrics.rows[metric][1], self._metrics.rows[metric][3]
+            if location not in ranks or path != 0 or formula:
+                continue
+            key = (repetition, 0, 0, metric)
+            known = sums.get(key)
+            if known is None:
+                sums[key] = [values[0], values[1], 1, None, None, None]
+            elif name in _PEAKS:
+                known[0] = known[1] = max(known[0], values[0])
+            else:
+                known[0] += values[0]
+                known[1] = None if None in (known[1], values[1]) else known[1] + values[1]
+        self._rows.update({key: values for key, values in sums.items() if key not in self._rows})
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the tables; what is on a root beside its parts is its own."""
+        inside: dict[tuple[int, int, int], float] = {}
+        for (repetition, location, path, metric), values in self._rows.items():
+            if self._paths.rows[path][1] == 0:
+                key = (repetition, location, metric)
+                inside[key] = inside.get(key, 0.0) + values[0]
+        profile = Table(PROFILE)
+        for (repetition, location, path, metric), values in self._rows.items():
+            within = inside.get((repetition, location, metric)) if path == 0 else None
+            if within is not None:
+                values = [values[0], max(values[0] - within, 0.0), *values[2:]]
+            profile.rows.append((repetition, location, path, metric, *values))
+        locations = Table(LOCATIONS)
+        for row in self._locations:
+            # libhpm tells a process's rank; its threads have the same.
+            above = self._locations[row["parent"]] if row["parent"] >= 0 else row
+            if row["rank"] < 0 and row["kind"] == "thread":
+                row["rank"] = above["rank"]
+            locations.add(**row)
+        return (locations, self._regions, self._paths, self._metrics, profile)

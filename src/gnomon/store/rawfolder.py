@@ -1,0 +1,247 @@
+"""`NAME.gnomon.raw/`: what a run has until it is complete, one file for each task of a job.
+
+`task.N.json` is written before the program starts, `part.N.json` when it has ended: the model's
+rows of the task. Capabilities leave files of their own beside them. The task that finds all parts
+makes the run of it; `gnomon repair` does so after a kill.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gnomon.errors import RunDirectoryError
+from gnomon.model.collected import Collected
+from gnomon.model.tables import SCHEMAS, Schema, Table
+from gnomon.model.value import Unavailable
+from gnomon.store.rundir import path_of
+
+_FORMAT = "gnomon/raw"
+_VERSION = 1
+_LIMIT_BYTES = 1 << 30
+_TYPES: dict[str, tuple[type, ...]] = {
+    "INTEGER": (int,), "BIGINT": (int,), "DOUBLE": (int, float), "VARCHAR": (str,),
+}  # fmt: skip
+
+
+class Part(NamedTuple):
+    """A task of the run.
+
+    Attributes:
+        task: its number, from 0.
+        head: what was known when it began: command, host, started, tasks, job.
+        end: exit_status, signal, pid, started, wall_ns; None if it did not come to its end.
+        collected: what was measured of it.
+    """
+
+    task: int
+    head: Mapping[str, Any]
+    end: Mapping[str, Any] | None
+    collected: Collected
+
+
+def raw_of(name: str) -> Path:
+    """Return the folder of a run's name."""
+    path = path_of(name)
+    return path.with_name(path.name + ".raw")
+
+
+def begin(name: str, task: int, head: Mapping[str, Any]) -> Path:
+    """Make the folder, or join the other tasks of the job in it; return its absolute path.
+
+    Raises:
+        RunDirectoryError: it is there of another run, or cannot be made.
+    """
+    folder = raw_of(name)
+    try:
+        folder.mkdir(mode=0o700, exist_ok=int(head["tasks"]) != 1)
+        with locked(folder):
+            for other in sorted(folder.glob("task.*.json")):
+                if _read(other).get("job") != head["job"] or other.name == f"task.{task}.json":
+                    raise FileExistsError
+            _write(folder / f"task.{task}.json", head)
+            # Held as long as this process lives, so that `gnomon repair` leaves it alone.
+            held = os.open(folder / f"task.{task}.json", os.O_RDONLY | os.O_CLOEXEC)
+            with suppress(OSError):
+                fcntl.flock(held, fcntl.LOCK_SH)
+    except FileExistsError:
+        raise RunDirectoryError(
+            f"{folder}: it is what another run has left, or is at; wait for its end, close it with "
+            f"`gnomon repair {path_of(name)}`, remove it, or choose another --name"
+        ) from None
+    except OSError as error:
+        raise RunDirectoryError(f"{folder}: cannot be made: {error.strerror}") from None
+    return folder.absolute()
+
+
+def end(folder: Path, task: int, end: Mapping[str, Any], collected: Collected) -> None:
+    """Write what a task measured.
+
+    Raises:
+        RunDirectoryError: it cannot be written.
+    """
+    document = {
+        "end": end,
+        "tables": {table.schema.name: table.rows for table in collected.tables},
+        "unavailable": collected.unavailable,
+        "warnings": collected.warnings,
+    }
+    try:
+        _write(folder / f"part.{task}.json", document)
+    except OSError as error:
+        raise RunDirectoryError(
+            f"{folder}: what was measured cannot be written: {error.strerror}"
+        ) from None
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Be the only task that looks at what is there."""
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with suppress(OSError):  # a network's file system may have no such locks
+            fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
+
+
+def check_ended(folder: Path) -> None:
+    """Check that no `gnomon run` is still at it.
+
+    Raises:
+        RunDirectoryError: one is.
+    """
+    for path in folder.glob("task.*.json"):
+        try:
+            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except OSError:
+            continue
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RunDirectoryError(
+                f"{folder}: its gnomon run has not ended; wait for it, or end it"
+            ) from None
+        except OSError:  # a network's file system may have no such locks
+            pass
+        finally:
+            os.close(fd)
+
+
+def count_of_parts(folder: Path) -> int:
+    """Return how many tasks have ended."""
+    return sum(1 for _ in folder.glob("part.*.json"))
+
+
+def parts(folder: Path) -> tuple[Part, ...]:
+    """Return the tasks by their numbers.
+
+    Raises:
+        RunDirectoryError: there are none, or a file is damaged; names it.
+    """
+    found = []
+    for path in folder.glob("task.*.json"):
+        head = _read(path)
+        number = path.name.split(".")[1]
+        wanted = {"command": list, "host": dict, "started": (int, float), "tasks": int}
+        if not number.isdecimal() or any(
+            not isinstance(head.get(field), kind)  # type: ignore[arg-type]
+            for field, kind in wanted.items()
+        ):
+            raise _damaged(path)
+        end, collected = None, Collected()
+        part = path.with_name(f"part.{number}.json")
+        if part.exists():
+            document = _read(part)
+            end, collected = _part(part, document)
+        found.append(Part(int(number), head, end, collected))
+    if not found:
+        raise RunDirectoryError(f"{folder}: it has no task.*.json: it is nothing that a run left")
+    return tuple(sorted(found, key=lambda part: part.task))
+
+
+def remove(folder: Path) -> None:
+    """Remove the folder."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _part(path: Path, document: Mapping[str, Any]) -> tuple[Mapping[str, Any], Collected]:
+    end, tables = document.get("end"), document.get("tables")
+    missing, warnings = document.get("unavailable"), document.get("warnings")
+    if not (isinstance(end, dict) and isinstance(tables, dict)):
+        raise _damaged(path)
+    for field in ("pid", "signal", "wall_ns"):
+        if not isinstance(end.get(field), int):
+            raise _damaged(path)
+    if not isinstance(end.get("started"), (int, float)):
+        raise _damaged(path)
+    if not isinstance(end.get("exit_status"), (int, type(None))):
+        raise _damaged(path)
+    if not _are_texts(warnings) or not isinstance(missing, list):
+        raise _damaged(path)
+    absent = []
+    for one in missing:
+        if not (isinstance(one, list) and len(one) == 4 and _are_texts(one[:3])):
+            raise _damaged(path)
+        event, reason, remedy = one[:3]
+        number = one[3] if isinstance(one[3], int) else 0
+        absent.append(Unavailable(event, reason, remedy, number))
+    filled = tuple(
+        _table(path, schema, tables[schema.name]) for schema in SCHEMAS if schema.name in tables
+    )
+    return end, Collected(filled, tuple(absent), tuple(warnings or ()))
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def _table(path: Path, schema: Schema, rows: object) -> Table:
+    if not isinstance(rows, list):
+        raise _damaged(path)
+    for row in rows:
+        if not isinstance(row, list) or len(row) != len(schema.columns):
+            raise _damaged(path)
+        for column, cell in zip(schema.columns, row, strict=True):
+            is_missing = cell is None and column.nullable
+            if not is_missing and not isinstance(cell, _TYPES[column.type]):
+                raise _damaged(path)
+    return Table(schema, [tuple(row) for row in rows])
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        if not path.is_file() or path.stat().st_size > _LIMIT_BYTES:
+            raise _damaged(path)
+        found = json.loads(path.read_bytes())
+    except OSError as error:
+        raise RunDirectoryError(f"{path}: cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        raise _damaged(path) from None
+    if not isinstance(found, dict) or found.get("format") != _FORMAT:
+        raise _damaged(path)
+    if found.get("version") != _VERSION:
+        raise RunDirectoryError(
+            f"{path}: version {found.get('version')!r:.20}; this Gnomon reads version {_VERSION}"
+        )
+    return found
+
+
+def _write(path: Path, document: Mapping[str, Any]) -> None:
+    whole = {"format": _FORMAT, "version": _VERSION, **document}
+    partial = path.with_name(f".{path.name}.new")
+    partial.write_text(json.dumps(whole), encoding="utf-8")
+    partial.rename(path)
+
+
+def _damaged(path: Path) -> RunDirectoryError:
+    return RunDirectoryError(
+        f"{path}: it is damaged; remove it, and repair gives what the rest has"
+    )

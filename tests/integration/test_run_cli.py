@@ -1,0 +1,277 @@
+"""`gnomon run` on real programs: alone, and what a kill leaves."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from commands import GNOMON, gnomon, run
+from hpm_programs import run as run_program
+from run_programs import (
+    EVENTS,
+    EXAMPLES,
+    GETPPID,
+    LABEL,
+    WAITS,
+    compiled,
+    flags,
+    section_values,
+)
+
+from gnomon.cli.main import main
+from gnomon.errors import GnomonError
+from gnomon.model.tables import (
+    LOCATIONS,
+    METRICS,
+    REGIONS,
+)
+from gnomon.store import rundir
+from gnomon.view.session import Session
+
+
+def test_a_c_program_with_openmp_leaves_counters_and_sections(tmp_path: Path) -> None:
+    program = tmp_path / "relax"
+    run_program("cc", "-O2", "-g", "-fopenmp", "-o", str(program),
+                str(EXAMPLES / "hpm-c" / "relax.c"), *flags(), "-lm", folder=tmp_path)  # fmt: skip
+    environment = os.environ | {"OMP_NUM_THREADS": "2", "GNOMON_EVENTS": "task-clock"}
+    alone = run(program, "100", "3", cwd=tmp_path, env=environment)
+    written = {path.name for path in tmp_path.iterdir()}
+    done = gnomon("run", "--name", "r", "--", program, "100", "3", cwd=tmp_path, env=environment)
+    assert (done.returncode, done.stdout) == (0, alone.stdout)
+    assert {path.name for path in tmp_path.iterdir()} == written | {"r.gnomon"}
+    assert "top regions by wall time" in done.stderr
+    assert "gnomon view r.gnomon" in done.stderr
+    assert len(done.stderr.splitlines()) <= 24
+    sweeps = section_values(tmp_path / "r.gnomon", "wall time")
+    assert [row[3] for row in sweeps["a sweep, red and black"]] == [3]
+    assert len(sweeps["one thread's share of a sweep"]) == 2
+    opened = rundir.find(str(tmp_path / "r.gnomon"))
+    kinds = Counter(row["kind"] for row in opened.rows(LOCATIONS))
+    assert kinds["command"] == 1
+    assert kinds["process"] == 1
+    parents = dict(
+        opened.query(
+            "SELECT r.name, q.name FROM paths p JOIN regions r USING (region) JOIN paths o "
+            "ON p.parent = o.path JOIN regions q ON o.region = q.region"
+        )
+    )
+    assert parents["a sweep, red and black"] == "relax"
+    names = {row["name"] for row in opened.rows(METRICS)}
+    assert {"wall time", "task-clock", "ru_minflt"} <= names
+    (shown,) = Session().open([str(tmp_path / "r.gnomon")])
+    tree = shown.tree("region")
+    assert "set up" in {tree.text(tree.name, at) for at in range(tree.n)}
+
+
+def test_a_fortran_program_leaves_its_sections(tmp_path: Path) -> None:
+    program = tmp_path / "heat"
+    words = gnomon("config", "--fflags", "--libs", "hpm")
+    options = words.stdout.split() if words.returncode == 0 else flags()
+    run_program("gfortran", "-O2", "-g", "-fopenmp", "-o", str(program),
+                str(EXAMPLES / "hpm-fortran" / "heat.F90"), *options, folder=tmp_path)  # fmt: skip
+    done = gnomon("run", "--name", "f", "--", program, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    opened = rundir.find(str(tmp_path / "f.gnomon"))
+    names = {str(row["name"]) for row in opened.rows(REGIONS) if row["region"]}
+    assert names == set(LABEL.findall((EXAMPLES / "hpm-fortran" / "heat.F90").read_text()))
+
+
+def test_a_python_program_leaves_its_sections_with_their_lines(tmp_path: Path) -> None:
+    program = tmp_path / "prog.py"
+    program.write_text(
+        'import os\nfrom gnomon import hpm\n\nwith hpm.section("outer"):\n    os.getppid()\n'
+        '    for _ in range(3):\n        with hpm.section("inner"):\n            os.getppid()\n'
+    )
+    done = gnomon("run", "--name", "p", "--", sys.executable, program, cwd=tmp_path,
+                  env=os.environ | EVENTS | {"HPM_EXCLUSIVE_VALUES": "yes"})  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    places = rundir.find(str(tmp_path / "p.gnomon")).query(
+        "SELECT name, file, line FROM regions WHERE file <> '' ORDER BY line"
+    )
+    assert places == [("outer", str(program), 4), ("inner", str(program), 7)]
+    found = section_values(tmp_path / "p.gnomon", GETPPID)
+    assert found == {"outer": [(-1, 4, 1, 1)], "inner": [(-1, 3, 3, 3)]}
+
+
+def test_names_that_a_user_has_given_to_libhpm_stay(tmp_path: Path) -> None:
+    program = compiled(tmp_path, WAITS.replace("for (;;)\n\t\tpause();", "return 0;"))
+    environment = os.environ | {"HPM_OUTPUT_NAME": "mine", "HPM_CSV_OUTPUT": "yes"} | EVENTS
+    done = gnomon("run", "--name", "r", "--", program, cwd=tmp_path, env=environment)
+    assert done.returncode == 0, done.stderr
+    left = {path.name for path in tmp_path.iterdir()}
+    assert left == {"mine.csv", "r.gnomon", "program", "program.c"}
+    assert section_values(tmp_path / "r.gnomon", GETPPID)["done"] == [(-1, 1, 1, 1)]
+    places = rundir.find(str(tmp_path / "r.gnomon")).query(
+        "SELECT file, line FROM regions WHERE name = 'done'"
+    )
+    line = WAITS.splitlines().index("\tint done = hpmNewID(__FILE__, __LINE__);") + 1
+    assert places == [(str(tmp_path / "program.c"), line)]
+
+
+@pytest.mark.parametrize("status", [0, 7, 255])
+def test_status_and_output_are_the_programs(tmp_path: Path, status: int) -> None:
+    script = f"echo out; echo err >&2; exit {status}"
+    done = gnomon("run", "--name", "s", "--", "sh", "-c", script, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (status, "out\n")
+    assert done.stderr.startswith("err\n")
+    assert rundir.find(str(tmp_path / "s.gnomon")).head["exit_status"] == status
+
+
+def test_a_signal_is_the_programs(tmp_path: Path) -> None:
+    done = gnomon("run", "--name", "s", "--", "sh", "-c", "kill -SEGV $$", cwd=tmp_path)
+    assert done.returncode == -signal.SIGSEGV
+    assert rundir.find(str(tmp_path / "s.gnomon")).head["signal"] == signal.SIGSEGV
+
+
+def test_runs_without_a_name_have_names_of_their_own(tmp_path: Path) -> None:
+    for _ in range(2):
+        assert gnomon("run", "--", "true", cwd=tmp_path).returncode == 0
+    left = sorted(path.name for path in tmp_path.iterdir())
+    assert len(left) == 2
+    assert all(name.startswith("true-20") for name in left)
+
+
+def test_what_is_wrong_costs_no_run(tmp_path: Path) -> None:
+    (tmp_path / "taken.gnomon").mkdir()
+    for words, status, said in (
+        (("--name", "taken", "--", "true"), 1, "--name NAME"),
+        (("--with", "nothing", "--", "true"), 2, "counters, sections, emulated"),
+        (("--with", "counters,emulated", "--", "true"), 2, "each runs the program"),
+        (("--", "no-such-program"), 127, "command not found"),
+        ((), 2, "no program to run"),
+    ):
+        done = gnomon("run", *words, cwd=tmp_path)
+        assert (done.returncode, done.stderr.count("\n")) == (status, 1), done.stderr
+        assert said in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["taken.gnomon"]
+
+
+def test_emulated_counts_are_per_function_and_line(tmp_path: Path) -> None:
+    done = gnomon("run", "--with", "emulated", "--name", "e", "--", "true", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "top regions by PAPI_TOT_INS" in done.stderr
+    opened = rundir.find(str(tmp_path / "e.gnomon"))
+    (total,), (lines,) = (
+        opened.query(
+            "SELECT SUM(inclusive) FROM profile JOIN metrics USING (metric) "
+            "JOIN locations USING (location) JOIN paths USING (path) "
+            f"WHERE metrics.name = 'PAPI_TOT_INS' AND kind = 'process' AND paths.parent {which} -1"
+        )
+        for which in ("=", "<>")
+    )
+    assert total == lines
+    assert total[0] > 1000
+
+
+# --- kills ----------------------------------------------------------------------------------------
+
+
+def killed_while_it_waits(folder: Path, who: str) -> int:
+    """Run WAITS and kill it, or gnomon and then it; return the status of gnomon."""
+    program = compiled(folder, WAITS)
+    with subprocess.Popen(
+        [GNOMON, "run", "--name", "k", "--", str(program)], cwd=folder, env=os.environ | EVENTS,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        assert len(children) == 1
+        busy = gnomon("repair", "k", cwd=folder)
+        assert (busy.returncode, "has not ended" in busy.stderr) == (1, True)
+        if who == "gnomon":
+            process.kill()
+            process.wait()
+        os.kill(int(children[0]), signal.SIGKILL)
+        return process.wait(60)
+
+
+def test_sections_of_a_killed_program_are_in_the_run(tmp_path: Path) -> None:
+    assert killed_while_it_waits(tmp_path, "program") == -signal.SIGKILL
+    assert section_values(tmp_path / "k.gnomon", GETPPID) == {"done": [(-1, 1, 1, 1)]}
+    warnings = rundir.find(str(tmp_path / "k.gnomon")).head["warnings"]
+    assert any("without hpmTerminate" in warning for warning in warnings)
+    assert (tmp_path / "waits.hpmraw").exists()
+
+
+def test_a_killed_run_is_repaired(tmp_path: Path) -> None:
+    assert killed_while_it_waits(tmp_path, "gnomon") == -signal.SIGKILL
+    assert not (tmp_path / "k.gnomon").exists()
+    done = gnomon("repair", "k", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "k.gnomon\n"), done.stderr
+    opened = rundir.find(str(tmp_path / "k.gnomon"))
+    assert opened.head["exit_status"] is None
+    assert "was killed" in opened.head["warnings"][0]
+    assert section_values(opened.path, GETPPID) == {"done": [(-1, 1, 1, 1)]}
+    assert gnomon("report", "k", "run", cwd=tmp_path).returncode == 0
+    assert not (tmp_path / "k.gnomon.raw").exists()
+
+
+def test_damaged_raw_folders_crash_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    whole = tmp_path / "whole"
+    seen = _kept_raw_folder(tmp_path, whole, monkeypatch)
+    generator = random.Random(7)
+    outcomes: Counter[int] = Counter()
+    for _ in range(60):
+        folder = tmp_path / "x.gnomon.raw"
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(tmp_path / "x.gnomon", ignore_errors=True)
+        shutil.copytree(whole, folder, symlinks=True)
+        file = folder / generator.choice(seen)
+        content = bytearray(file.read_bytes())
+        for _ in range(generator.randint(1, 4)):
+            content[generator.randrange(len(content))] = generator.choice(b'0,"[]{}x\xff\0-9')
+        if generator.random() < 0.2:
+            del content[generator.randrange(len(content)) :]
+        file.write_bytes(content)
+        outcomes[main(["repair", "x"])] += 1
+        assert "Traceback" not in capsys.readouterr().err
+    assert set(outcomes) == {0, 1}, outcomes
+
+
+def _kept_raw_folder(tmp_path: Path, whole: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Copy the raw folder of a real run, as it is before the run is made; return its files."""
+    from gnomon.cli import gather
+
+    program = compiled(tmp_path, WAITS.replace("for (;;)\n\t\tpause();", "return 0;"))
+    close = gather.close
+
+    def kept(folder: Path, name: str) -> object:
+        shutil.copytree(folder, whole, symlinks=True)
+        return close(folder, name)
+
+    with monkeypatch.context() as changed:
+        changed.setattr(gather, "close", kept)
+        assert main(["run", "--name", "real", "--", str(program)]) == 0
+    files = [path.name for path in whole.iterdir() if not path.is_symlink()]
+    assert len(files) == 3
+    return files
+
+
+def test_a_raw_folder_of_another_run_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "x.gnomon.raw").mkdir()
+    done = gnomon("run", "--name", "x", "--", "true", cwd=tmp_path)
+    assert (done.returncode, "gnomon repair x.gnomon" in done.stderr) == (1, True)
+    done = gnomon("repair", "x", cwd=tmp_path)
+    assert (done.returncode, "nothing that a run left" in done.stderr) == (1, True)
+    with pytest.raises(GnomonError):
+        rundir.find(str(tmp_path / "x"))
+
+
+def test_times_of_a_run_are_those_of_the_program(tmp_path: Path) -> None:
+    begun = time.time()
+    assert gnomon("run", "--name", "t", "--", "sleep", "0.1", cwd=tmp_path).returncode == 0
+    head = rundir.find(str(tmp_path / "t.gnomon")).head
+    assert begun <= head["started"] <= head["ended"] <= time.time()
+    assert head["wall_seconds"] >= 0.1

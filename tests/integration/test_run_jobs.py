@@ -1,0 +1,81 @@
+"""`gnomon run` in jobs and over them, with Open MPI and MPICH."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import mpi
+import pytest
+from commands import GNOMON, gnomon, run
+from run_programs import (
+    EVENTS,
+    GETPPID,
+    JOB,
+    RANKS,
+    flags,
+    section_values,
+)
+
+from gnomon.store import rundir
+
+
+@pytest.mark.parametrize("launcher", mpi.BOTH, ids=str)
+def test_inside_and_over_a_launcher_the_sections_are_the_same(
+    tmp_path: Path, launcher: mpi.Mpi
+) -> None:
+    source = tmp_path / "job.c"
+    source.write_text(JOB)
+    program = mpi.build(launcher, source, tmp_path, *flags())
+    inside = mpi.launch(
+        launcher, RANKS, GNOMON, "run", "--", program, folder=tmp_path, variables=EVENTS
+    )
+    (made,) = tmp_path.glob("job.*-20*.gnomon")
+    assert sorted(inside.out.splitlines()) == [f"rank {rank}" for rank in range(RANKS)]
+    assert inside.err.count("gnomon view") == 1
+    done = run(
+        GNOMON, "run", "--name", "over", "--", launcher.command("mpirun"),
+        *(["--oversubscribe"] if launcher is mpi.OPEN_MPI else []), "-n", str(RANKS), program,
+        cwd=tmp_path, env=mpi.environment(launcher) | EVENTS,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    over = tmp_path / "over.gnomon"
+    expected = {
+        "outer": [(rank, 7 + 2 * rank, None, 1) for rank in range(RANKS)],
+        "inner": [(rank, 6 + 2 * rank, 6 + 2 * rank, 3 + rank) for rank in range(RANKS)],
+    }
+    assert section_values(made, GETPPID) == section_values(over, GETPPID) == expected
+    for path in (made, over):
+        opened = rundir.find(str(path))
+        assert opened.head["ranks"] == RANKS
+        processes = opened.query(
+            "SELECT rank FROM locations WHERE kind = 'process' AND rank >= 0 ORDER BY rank"
+        )
+        assert [rank for (rank,) in processes] == list(range(RANKS))
+    sums = rundir.find(str(made)).query(
+        "SELECT m.name, SUM(CASE WHEN kind = 'rank' THEN inclusive END), "
+        "SUM(CASE WHEN kind = 'command' THEN inclusive END) FROM profile "
+        "JOIN metrics m USING (metric) JOIN locations USING (location) "
+        "WHERE m.name IN ('task-clock', 'page-faults') GROUP BY 1 ORDER BY 1"
+    )
+    assert [name for name, _, _ in sums] == ["page-faults", "task-clock"]
+    assert all(ranks == whole > 0 for _, ranks, whole in sums)
+    assert not list(tmp_path.glob("*.raw"))
+
+
+@pytest.mark.parametrize("launcher", mpi.BOTH, ids=str)
+def test_a_job_whose_rank_fails_leaves_what_there_was(tmp_path: Path, launcher: mpi.Mpi) -> None:
+    source = tmp_path / "job.c"
+    ends = "if (rank == 1)\n\t\treturn 3;\n\tMPI_Barrier(MPI_COMM_WORLD);\n\tMPI_Finalize"
+    source.write_text(JOB.replace("MPI_Finalize", ends))
+    program = mpi.build(launcher, source, tmp_path, *flags())
+    done = mpi.launch(
+        launcher, RANKS, GNOMON, "run", "--name", "j", "--", program,
+        folder=tmp_path, variables=EVENTS, status=None,
+    )  # fmt: skip
+    assert done.status != 0
+    if not (tmp_path / "j.gnomon").exists():
+        assert "gnomon repair j" in done.err
+        repaired = gnomon("repair", "j", cwd=tmp_path)
+        assert repaired.returncode == 0, repaired.stderr
+    assert rundir.find(str(tmp_path / "j.gnomon")).head["exit_status"] == 3
+    assert (1, 9, None, 1) in section_values(tmp_path / "j.gnomon", GETPPID)["outer"]
