@@ -362,6 +362,8 @@ void hpm_event_value(const struct hpm_raw *raw, uint32_t e, const uint64_t *word
 
 /* For `gnomon run`, where GNOMON_RUN_DIR names its folder: run_folder.c. */
 void hpm_run_link(const struct hpm_raw_file *file);
+struct hpm_items hpm_items_of_run(const struct hpm_raw_header *from, int n, hpm_event_vector item,
+				  double stopped, double wall_s, const char *notes);
 void hpm_run_leave(const struct hpm_raw *raw, int n, hpm_event_vector item, double stopped,
 		   double wall_s, const char *notes);
 

@@ -124,19 +124,7 @@ static int write_whole(const char *path, const unsigned char *bytes, size_t size
 static int write_items(const struct hpm_raw *raw, const char *path, double stopped, double wall_s,
 		       char *notes)
 {
-	const struct hpm_raw_header *from = raw->header;
-	struct hpm_items items = {
-		.task = from->task,
-		.process = (int64_t)from->pid,
-		.started = (double)from->realtime_ns / 1e9,
-		.stopped = stopped,
-		.wall_s = wall_s,
-		.program = (char *)from->program,
-		.command = (char *)from->command,
-		.host = (char *)from->host,
-		.events = (char *)from->asked,
-		.notes = notes,
-	};
+	struct hpm_items items = hpm_items_of_run(raw->header, 0, NULL, stopped, wall_s, notes);
 	unsigned char *bytes = NULL;
 	size_t size;
 	int failed = hpm_items_of(raw, NULL, &items.n, &items.item);

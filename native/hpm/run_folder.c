@@ -56,11 +56,10 @@ static int write_beside(const char *path, const unsigned char *bytes, size_t siz
 	return 0;
 }
 
-void hpm_run_leave(const struct hpm_raw *raw, int n, hpm_event_vector item, double stopped,
-		   double wall_s, const char *notes)
+struct hpm_items hpm_items_of_run(const struct hpm_raw_header *from, int n, hpm_event_vector item,
+				  double stopped, double wall_s, const char *notes)
 {
-	const struct hpm_raw_header *from = raw->header;
-	struct hpm_items items = {
+	return (struct hpm_items){
 		.task = from->task,
 		.process = (int64_t)from->pid,
 		.started = (double)from->realtime_ns / 1e9,
@@ -74,6 +73,13 @@ void hpm_run_leave(const struct hpm_raw *raw, int n, hpm_event_vector item, doub
 		.n = n,
 		.item = item,
 	};
+}
+
+void hpm_run_leave(const struct hpm_raw *raw, int n, hpm_event_vector item, double stopped,
+		   double wall_s, const char *notes)
+{
+	const struct hpm_raw_header *from = raw->header;
+	const struct hpm_items items = hpm_items_of_run(from, n, item, stopped, wall_s, notes);
 	struct hpm_signals signals;
 	unsigned char *bytes = NULL;
 	char path[PATH_MAX];

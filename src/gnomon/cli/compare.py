@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from gnomon.cli.output import open_for_writing, width_of, write
-from gnomon.cli.parsing import HelpFormatter
+from gnomon.cli.parsing import HelpFormatter, add_report_options
 from gnomon.errors import UsageError
 from gnomon.layout import WIDTH
 
@@ -85,13 +85,7 @@ def parser() -> argparse.ArgumentParser:
         default=None,
         help=f"print only N functions, lines, ...; 0 for all (default: {_TOP})",
     )
-    p.add_argument("--json", action="store_true", help="as JSON")
-    p.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="write it there, as JSON if it ends in .json; '-' is stdout",
-    )
+    add_report_options(p)
     return p
 
 

@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from gnomon.cli.delivery import finish
-from gnomon.cli.parsing import HelpFormatter, add_presets_option, load_presets
+from gnomon.cli.parsing import (
+    HelpFormatter,
+    add_presets_option,
+    guided,
+    list_of_guide,
+    load_presets,
+)
 from gnomon.errors import GuideError, UsageError
 
 if TYPE_CHECKING:
@@ -91,23 +96,14 @@ def parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Count and report on stdout; return the program's status, or end as it did."""
-    try:
-        return _run(arguments)
-    except GuideError as error:
-        print(error.guide, file=sys.stderr)
-        raise UsageError(error.remedy) from None
+    return guided(_run, arguments)
 
 
 def _run(arguments: argparse.Namespace) -> int:
     load_presets(arguments.presets)
-    if arguments.list_groups:
-        from gnomon.cli import listing
-
-        return listing.print_groups()
-    if arguments.list_events:
-        from gnomon.cli import listing
-
-        return listing.print_counters() or listing.print_events([], as_json=False)
+    listed = list_of_guide(arguments)
+    if listed is not None:
+        return listed
     command = arguments.program[arguments.program[:1] == ["--"] :]
     if not command:
         raise UsageError("no program to count: hpmcount [options] <program>")

@@ -7,11 +7,16 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from gnomon.cli.parsing import HelpFormatter, add_presets_option, load_presets
+from gnomon.cli.parsing import (
+    HelpFormatter,
+    add_presets_option,
+    guided,
+    list_of_guide,
+    load_presets,
+)
 from gnomon.errors import GuideError, UsageError
 
 if TYPE_CHECKING:
@@ -86,25 +91,16 @@ def parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Watch and report on stdout; return 0."""
-    try:
-        return _run(arguments)
-    except GuideError as error:
-        print(error.guide, file=sys.stderr)
-        raise UsageError(error.remedy) from None
+    return guided(_run, arguments)
 
 
 def _run(arguments: argparse.Namespace) -> int:
     from gnomon.cli.stat import timing
 
     load_presets(arguments.presets)
-    if arguments.list_groups:
-        from gnomon.cli import listing
-
-        return listing.print_groups()
-    if arguments.list_events:
-        from gnomon.cli import listing
-
-        return listing.print_counters() or listing.print_events([], as_json=False)
+    listed = list_of_guide(arguments)
+    if listed is not None:
+        return listed
     period_ns, count = timing(arguments.interval, arguments.count)
     return _watch(arguments, period_ns, count)
 

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from gnomon.cli.output import open_for_writing, width_of, write
-from gnomon.cli.parsing import HelpFormatter
+from gnomon.cli.parsing import HelpFormatter, add_report_options
 from gnomon.errors import UsageError
 from gnomon.layout import WIDTH
 
@@ -92,13 +92,7 @@ def parser() -> argparse.ArgumentParser:
         help="only what is in this source file; with --per line its source, each line with its "
         "counts, and without those far from any",
     )
-    p.add_argument("--json", action="store_true", help="as JSON")
-    p.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="write it there, as JSON if it ends in .json; '-' is stdout",
-    )
+    add_report_options(p)
     return p
 
 
