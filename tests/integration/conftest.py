@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,18 @@ from gnomon.counters.emulation.valgrind import Valgrind
 
 SOURCES = Path(__file__).parents[1] / "programs"
 TRACING = Path("/sys/kernel/tracing/events")
+
+
+@pytest.fixture(scope="module")
+def busy_cpu() -> Iterator[None]:
+    """Keep a CPU busy: the kernel tells CPU time by ticks, and of an idle machine it tells none.
+
+    Rates per CPU second then have no value in an interval of a few ticks.
+    """
+    process = subprocess.Popen(["nice", "sh", "-c", "while :; do :; done"])
+    yield
+    process.kill()
+    process.wait()
 
 
 @pytest.fixture(scope="session")

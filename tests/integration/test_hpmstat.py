@@ -15,6 +15,7 @@ from watching import HPMSTAT, ended, first_line, watching
 
 from gnomon.hpm.naming import unique
 
+pytestmark = pytest.mark.usefixtures("busy_cpu")
 Programs = Callable[[str], Path]
 # What proc(5) and getrusage(2) give no meaning on Linux.
 MEANINGLESS = ("ru_ixrss", "ru_idrss", "ru_isrss", "ru_nswap", "ru_msgsnd", "ru_msgrcv",

@@ -31,6 +31,7 @@ from watching import (
 from gnomon.errors import GnomonError
 from gnomon.hpm.cgroups import hierarchy
 
+pytestmark = pytest.mark.usefixtures("busy_cpu")
 Programs = Callable[[str], Path]
 CPUS = os.cpu_count() or 1
 

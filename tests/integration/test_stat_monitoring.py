@@ -24,6 +24,7 @@ from prometheus_client import parser as prometheus_parser
 from prometheus_client.openmetrics import parser as openmetrics_parser
 from watching import ended, first_line, until, watching
 
+pytestmark = pytest.mark.usefixtures("busy_cpu")
 Programs = Callable[[str], Path]
 OPEN = {"Accept": "application/openmetrics-text;version=1.0.0,text/plain;q=0.5"}
 CPUS = os.cpu_count() or 1
