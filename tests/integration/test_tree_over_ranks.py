@@ -162,13 +162,19 @@ def nodes(mpi: Mpi, folder: Path) -> dict[str, str]:
         return {"HYDRA_LAUNCHER": "fork", "HYDRA_HOST_FILE": str(hosts)}
     hosts.write_text("one slots=2\ntwo slots=2\n")
     agent = folder / "agent"
-    agent.write_text('#!/bin/sh\nshift\nexec sh -c "$*"\n')
+    # Daemons of one machine would make the same folder, and the later one fails.
+    agent.write_text(
+        '#!/bin/sh\nshift\nTMPDIR=$(mktemp -d) && export TMPDIR\nsh -c "$*"\nstatus=$?\n'
+        'rm -rf "$TMPDIR"\nexit $status\n'
+    )
     agent.chmod(0o755)
     # The two would use the same names for memory that they share.
     return {
         "OMPI_MCA_plm_rsh_agent": str(agent),
         "OMPI_MCA_orte_default_hostfile": str(hosts),
         "OMPI_MCA_btl": "tcp,self",
+        # Its daemon maps what it knows of the machine where it hopes for room, and may crash.
+        "OMPI_MCA_rtc": "^hwloc",
     }
 
 
