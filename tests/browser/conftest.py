@@ -39,7 +39,7 @@ def ran(command: list[str], folder: Path, **environment: str) -> None:
     assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with runs: lines.gnomon, slower.gnomon, threads.gnomon, primes.viz."""
     here = tmp_path_factory.mktemp("runs")
@@ -60,7 +60,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return here
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def served(folder: Path) -> Iterator[Served]:
     """Run `gnomon view` on all of them, as a user would."""
     runs = ["lines", "slower", "threads", "primes.viz"]
@@ -72,7 +72,7 @@ def served(folder: Path) -> Iterator[Served]:
 expect.set_options(timeout=PATIENCE_MS)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """Start Debian's Chromium, once."""
     program = shutil.which("chromium") or shutil.which("chromium-browser")
