@@ -8,22 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from gnomon.hpm.running import COUNTERS, EMULATED, SECTIONS
 from gnomon.model.collected import Collected, Ended, State
 
 
 class Capability(Protocol):
-    """One way of measuring a program.
-
-    Attributes:
-        name: as `--with` has it.
-        title: what it measures, in one line.
-        is_default: it is used unless another one is in its place.
-        runs_program: it starts the program itself; one of them does in each run, the last of those
-            that were asked for.
-    """
+    """One way of measuring a program: a `Runner`, or `Inside` a program that one runs."""
 
     @property
     def name(self) -> str:
@@ -37,12 +29,25 @@ class Capability(Protocol):
     def is_default(self) -> bool:
         """Whether it is used without `--with`."""
 
-    @property
-    def runs_program(self) -> bool:
-        """Whether it starts the program itself."""
-
     def availability(self) -> State:
         """Return whether it works on this machine; if not, why and what to do."""
+
+
+@runtime_checkable
+class Runner(Capability, Protocol):
+    """Starts the program itself; one of them does in each run, the one that was asked for."""
+
+    def run(self, command: Sequence[str], /) -> Ended:
+        """Run the program and measure.
+
+        Raises:
+            ProgramError: the program cannot be executed.
+        """
+
+
+@runtime_checkable
+class Inside(Capability, Protocol):
+    """Measures from within the processes of the program, which leave raw files."""
 
     def environment(self, folder: Path, /) -> Mapping[str, str]:
         """Return variables that the program gets.
@@ -52,13 +57,6 @@ class Capability(Protocol):
                 of a job share it.
         """
 
-    def run(self, command: Sequence[str], folder: Path, /) -> Ended:
-        """Run the program and measure; only asked of those with `runs_program`.
-
-        Raises:
-            ProgramError: the program cannot be executed.
-        """
-
     def collect(self, folder: Path, /) -> Collected:
         """Return what is in the raw files, after the program or, by `gnomon repair`, after a kill.
 
@@ -66,4 +64,4 @@ class Capability(Protocol):
         """
 
 
-CAPABILITIES: tuple[Capability, ...] = (COUNTERS, SECTIONS, EMULATED)
+CAPABILITIES: tuple[Runner | Inside, ...] = (COUNTERS, SECTIONS, EMULATED)

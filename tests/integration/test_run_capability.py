@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ import pytest
 from gnomon import capabilities
 from gnomon.cli.main import main
 from gnomon.hpm.running import COUNTERS, SECTIONS
-from gnomon.model.collected import Collected, Ended, State
+from gnomon.model.collected import Collected, State
 from gnomon.model.tables import (
     LOCATIONS,
     METRICS,
@@ -26,16 +26,13 @@ from gnomon.view.session import Session
 class Weather:
     """A made-up capability: one region with one value, and something that it could not have."""
 
-    name, title, is_default, runs_program = "weather", "degrees outside", True, False
+    name, title, is_default = "weather", "degrees outside", True
 
     def availability(self) -> State:
         return State(True)
 
     def environment(self, folder: Path) -> Mapping[str, str]:
         return {"WEATHER_FILE": str(folder / "weather")}
-
-    def run(self, _command: Sequence[str], _folder: Path) -> Ended:
-        raise NotImplementedError
 
     def collect(self, folder: Path) -> Collected:
         degrees = float((folder / "weather").read_text())

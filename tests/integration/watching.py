@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from commands import GNOMON, TOOLS, gnomon
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
@@ -106,5 +107,6 @@ def until(true: Any, seconds: float = _SECONDS) -> None:
     """Return when a condition holds; fail if it does not in time."""
     end = time.monotonic() + seconds
     while not true():
-        assert time.monotonic() < end, "it did not come to be"
+        if time.monotonic() > end:
+            pytest.fail(f"it did not come to be within {seconds} s")
         time.sleep(0.02)

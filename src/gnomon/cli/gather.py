@@ -16,7 +16,7 @@ from gnomon.model.collected import Collected, rows_of
 from gnomon.store import assembly, rawfolder, rundir
 
 if TYPE_CHECKING:
-    from gnomon.capabilities import Capability
+    from gnomon.capabilities import Capability, Inside, Runner
     from gnomon.model.tables import Table
 
 _KILLED = "gnomon run was killed before the program's end: its counters and times are lost"
@@ -116,14 +116,14 @@ def close(folder: Path, name: str) -> Finished:
     Raises:
         RunDirectoryError: what is there is damaged, or the run cannot be written.
     """
-    from gnomon.capabilities import CAPABILITIES
+    from gnomon.capabilities import CAPABILITIES, Inside
 
     found = rawfolder.parts(folder)
     first = found[0].head
     command = [str(word) for word in first["command"]]
     of_job = int(first.get("rank", -1)) >= 0
     states = [(one, one.availability()) for one in CAPABILITIES]
-    inside = [one.collect(folder) for one in CAPABILITIES]
+    inside = [one.collect(folder) for one in CAPABILITIES if isinstance(one, Inside)]
     tables = [
         assembly.of_task(part.collected.tables, part.task) if of_job else part.collected.tables
         for part in found
@@ -249,13 +249,13 @@ def _launcher(own: Job) -> tuple[float, str]:
     return 0.0, ""
 
 
-def choose(words: str | None) -> tuple[tuple[Capability, ...], Capability]:
-    """Return the capabilities of a run, and which of them runs the program.
+def choose(words: str | None) -> tuple[Runner, tuple[Inside, ...]]:
+    """Return what runs the program, and what measures inside it.
 
     Raises:
         UsageError: a word is none of them, or one that was asked for does not work here.
     """
-    from gnomon.capabilities import CAPABILITIES
+    from gnomon.capabilities import CAPABILITIES, Inside, Runner
 
     wanted = [word.strip() for word in (words or "").split(",") if word.strip()]
     by_name = {one.name: one for one in CAPABILITIES}
@@ -265,12 +265,12 @@ def choose(words: str | None) -> tuple[tuple[Capability, ...], Capability]:
         state = by_name[word].availability()
         if not state.available:
             raise UsageError(f"--with {word}: {state.reason}; {state.remedy}")
-    runners = [by_name[word] for word in wanted if by_name[word].runs_program]
+    named = [by_name[word] for word in wanted]
+    runners = [one for one in named if isinstance(one, Runner)]
     if len(runners) > 1:
         names = " and ".join(one.name for one in runners)
         raise UsageError(f"--with {names}: each runs the program itself; run it twice")
     usual = [one for one in CAPABILITIES if one.is_default and one.availability().available]
-    runner = runners[0] if runners else next(one for one in usual if one.runs_program)
-    others = [one for one in CAPABILITIES
-              if not one.runs_program and (one in usual or one.name in wanted)]  # fmt: skip
-    return (runner, *others), runner
+    runner = next(one for one in (*runners, *usual) if isinstance(one, Runner))
+    inside = [one for one in CAPABILITIES if one in usual or one in named]
+    return runner, tuple(one for one in inside if isinstance(one, Inside))

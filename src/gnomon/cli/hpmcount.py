@@ -11,14 +11,17 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from gnomon.cli.delivery import finish
-from gnomon.cli.parsing import (
-    HelpFormatter,
-    add_presets_option,
+from gnomon.cli.guide import (
+    add_list_options,
+    add_output_options,
+    chosen_of,
+    groups_of,
     guided,
-    list_of_guide,
-    load_presets,
+    known,
+    print_list,
 )
-from gnomon.errors import GuideError, UsageError
+from gnomon.cli.parsing import HelpFormatter, add_presets_option, load_presets
+from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
     from gnomon.counters.resolve import Resolved
@@ -57,12 +60,7 @@ def parser() -> argparse.ArgumentParser:
     )
     p.add_argument("-o", dest="output", metavar="<name>", help="copy the output to <name>.hpm")
     p.add_argument("-u", dest="unique", action="store_true", help="make the file name unique")
-    p.add_argument(
-        "-n", dest="no_terminal", action="store_true", help="no output on stdout with -o"
-    )
-    p.add_argument(
-        "-x", dest="formulas", action="store_true", help="add formulas for derived metrics"
-    )
+    add_output_options(p)
     p.add_argument(
         "-g",
         dest="group",
@@ -77,8 +75,7 @@ def parser() -> argparse.ArgumentParser:
         "joined, extrapolated to the whole run); over the tasks of an MPI job: single, average, "
         "minimum, maximum, statistics, histogram, history, or a plug-in of your own (.so, .py)",
     )
-    p.add_argument("-l", dest="list_groups", action="store_true", help="list groups")
-    p.add_argument("-c", dest="list_events", action="store_true", help="list counters and events")
+    add_list_options(p)
     ours = p.add_argument_group("beyond the guide")
     ours.add_argument("-e", dest="event", metavar="<events>", help="events by name")
     ours.add_argument(
@@ -101,7 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     load_presets(arguments.presets)
-    listed = list_of_guide(arguments)
+    listed = print_list(arguments)
     if listed is not None:
         return listed
     command = arguments.program[arguments.program[:1] == ["--"] :]
@@ -128,7 +125,7 @@ def _count(arguments: argparse.Namespace, command: Sequence[str]) -> int:
         from gnomon.cli import hpmranks
 
         return hpmranks.count(arguments, command, plugin)
-    chosen = _chosen(arguments, settings())
+    chosen = chosen_of(arguments, settings())
     groups, events = wanted(arguments, chosen)
     measure = measurer(command, groups, events, arguments.repeat, chosen.slice_ms)
     options = Options(tool="hpmcount", formulas=chosen.formulas, every_usage_row=True, parts=apart)
@@ -146,19 +143,6 @@ def _plugin(arguments: argparse.Namespace) -> str:
     return (os.environ.get("HPM_AGGREGATE", "") if named is None else named) or "mirror"
 
 
-def _chosen(arguments: argparse.Namespace, chosen: Settings) -> Settings:
-    """Return the settings with the options in the place of variables."""
-    by_name = arguments.group is None and arguments.event is not None
-    return chosen._replace(
-        name=chosen.name if arguments.output is None else arguments.output,
-        unique=chosen.unique or arguments.unique,
-        silent=chosen.silent or arguments.no_terminal,
-        formulas=chosen.formulas or arguments.formulas,
-        groups="" if by_name else chosen.groups if arguments.group is None else arguments.group,
-        events=chosen.events if arguments.event is None else arguments.event,
-    )
-
-
 def wanted(
     arguments: argparse.Namespace, chosen: Settings
 ) -> tuple[tuple[WantedGroup, ...], Resolved]:
@@ -173,14 +157,8 @@ def wanted(
     extra = [chosen.events] if chosen.events and arguments.event is not None else []
     if not chosen.groups and chosen.events:
         return (), analyse.wanted([chosen.events])
-    words = [word.strip() for word in chosen.groups.split(",")] if chosen.groups else []
-    try:
-        groups = grouped.wanted_groups(words or [str(analyse.DEFAULT_GROUP)], extra)
-    except UsageError as error:
-        if "no group" not in str(error):
-            raise
-        guide = "hpmcount ERROR - pm_set_program_mygroup:\npm_api : event group ID is invalid"
-        raise GuideError(guide, f"{error}; hpmcount -l lists them") from None
+    words = groups_of(chosen) or [str(analyse.DEFAULT_GROUP)]
+    groups = known("hpmcount", lambda: grouped.wanted_groups(words, extra))
     return groups, groups[0].wanted
 
 

@@ -10,14 +10,17 @@ import os
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from gnomon.cli.parsing import (
-    HelpFormatter,
-    add_presets_option,
+from gnomon.cli.guide import (
+    add_list_options,
+    add_output_options,
+    chosen_of,
+    groups_of,
     guided,
-    list_of_guide,
-    load_presets,
+    known,
+    print_list,
 )
-from gnomon.errors import GuideError, UsageError
+from gnomon.cli.parsing import HelpFormatter, add_presets_option, load_presets
+from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
     from gnomon.cli.destinations import Rendered
@@ -62,12 +65,7 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="make the file name unique: _host_process_dd.mm.yyyy_hh:mm:ss before its last dot",
     )
-    p.add_argument(
-        "-n", dest="no_terminal", action="store_true", help="no output on stdout with -o"
-    )
-    p.add_argument(
-        "-x", dest="formulas", action="store_true", help="add formulas for derived metrics"
-    )
+    add_output_options(p)
     p.add_argument(
         "-g",
         dest="group",
@@ -81,8 +79,7 @@ def parser() -> argparse.ArgumentParser:
         help="aggregate counters: mirror (each group by itself, the default) or loc_merge (groups "
         "joined); over the tasks of an MPI job, one a node: average and the others of hpmcount",
     )
-    p.add_argument("-l", dest="list_groups", action="store_true", help="list groups")
-    p.add_argument("-c", dest="list_events", action="store_true", help="list counters and events")
+    add_list_options(p)
     ours = p.add_argument_group("beyond the guide")
     ours.add_argument("-e", dest="event", metavar="<events>", help="events by name")
     add_presets_option(ours)
@@ -98,7 +95,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from gnomon.cli.stat import timing
 
     load_presets(arguments.presets)
-    listed = list_of_guide(arguments)
+    listed = print_list(arguments)
     if listed is not None:
         return listed
     period_ns, count = timing(arguments.interval, arguments.count)
@@ -122,7 +119,8 @@ def _watch(arguments: argparse.Namespace, period_ns: int, count: int) -> int:
         return hpmstatranks.watch(
             arguments, period_ns, count, plugin, lambda found: _choice(arguments, found)
         )
-    chosen = _chosen(arguments, settings())
+    _check(arguments)
+    chosen = chosen_of(arguments, settings())
     choice = _choice(arguments, chosen)
     host = this_host()
     options = Options(tool="hpmstat", formulas=chosen.formulas, every_usage_row=True, parts=apart)
@@ -148,8 +146,7 @@ def _watch(arguments: argparse.Namespace, period_ns: int, count: int) -> int:
     return 0
 
 
-def _chosen(arguments: argparse.Namespace, chosen: Settings) -> Settings:
-    """Return the settings with the options in the place of variables."""
+def _check(arguments: argparse.Namespace) -> None:
     for option, given in (
         ("-o", arguments.output),
         ("-g", arguments.group),
@@ -157,15 +154,6 @@ def _chosen(arguments: argparse.Namespace, chosen: Settings) -> Settings:
     ):
         if given == "":
             raise UsageError(f"{option} '': name something, or leave {option} out")
-    by_name = arguments.group is None and arguments.event is not None
-    return chosen._replace(
-        name=chosen.name if arguments.output is None else arguments.output,
-        unique=chosen.unique or arguments.unique,
-        silent=chosen.silent or arguments.no_terminal,
-        formulas=chosen.formulas or arguments.formulas,
-        groups="" if by_name else chosen.groups if arguments.group is None else arguments.group,
-        events=chosen.events if arguments.event is None else arguments.event,
-    )
 
 
 def _choice(arguments: argparse.Namespace, chosen: Settings) -> Choice:
@@ -177,13 +165,7 @@ def _choice(arguments: argparse.Namespace, chosen: Settings) -> Choice:
     """
     from gnomon.hpm.stat.choice import choose
 
-    words = [word.strip() for word in chosen.groups.split(",")] if chosen.groups else []
+    words = groups_of(chosen)
     by_name = arguments.event is not None or not words
     events = [chosen.events] if chosen.events and by_name else []
-    try:
-        return choose(events, words, machine=True)
-    except UsageError as error:
-        if "no group" not in str(error):
-            raise
-        guide = "hpmstat ERROR - pm_set_program_mygroup:\npm_api : event group ID is invalid"
-        raise GuideError(guide, f"{error}; hpmstat -l lists them") from None
+    return known("hpmstat", lambda: choose(events, words, machine=True))

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Callable, Iterable
-
-from gnomon.errors import GuideError, UsageError
+from collections.abc import Iterable
 
 # Our help is in English, and Python brings no translation of argparse's few words in it. To look
 # for one it would import `locale` and walk through folders: 1 ms of each start.
@@ -45,32 +42,6 @@ def add_report_options(p: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write it there, as JSON if it ends in .json; '-' is stdout",
     )
-
-
-def guided(command: Callable[[argparse.Namespace], int], arguments: argparse.Namespace) -> int:
-    """Run a command of IBM's guide: the guide's message for a mistake comes before ours.
-
-    Raises:
-        UsageError: what the guide has a message for.
-    """
-    try:
-        return command(arguments)
-    except GuideError as error:
-        print(error.guide, file=sys.stderr)
-        raise UsageError(error.remedy) from None
-
-
-def list_of_guide(arguments: argparse.Namespace) -> int | None:
-    """Print the list that `-l` or `-c` of the guide asks for; None: neither was given."""
-    if arguments.list_groups:
-        from gnomon.cli import listing
-
-        return listing.print_groups()
-    if arguments.list_events:
-        from gnomon.cli import listing
-
-        return listing.print_counters() or listing.print_events([], as_json=False)
-    return None
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):

@@ -79,14 +79,14 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--name '': a run has a name")
     from gnomon.cli import gather
 
-    used, runner = gather.choose(arguments.capabilities)
+    runner, inside = gather.choose(arguments.capabilities)
     where = gather.place(command[0], arguments.name)
-    folder = gather.begin(where, command, used)
+    folder = gather.begin(where, command, (runner, *inside))
     before = dict(os.environ)
     try:
-        for one in used:
+        for one in inside:
             os.environ.update(one.environment(folder))
-        ended = runner.run(command, folder)
+        ended = runner.run(command)
     except BaseException:
         gather.withdraw(folder, where.task)
         raise

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from gnomon.hpm.measurement import Measurement
     from gnomon.model.tables import Table
 
-_NOTHING = Collected()
-
 
 class Counters:
     """Counters, times and resource usage, of all and of each process and thread."""
@@ -25,17 +23,12 @@ class Counters:
     name = "counters"
     title = "counters, times and memory of the program, its processes and threads"
     is_default = True
-    runs_program = True
 
     def availability(self) -> State:
         """Return that it works: times and resource usage are known everywhere."""
         return State(True)
 
-    def environment(self, _folder: Path) -> Mapping[str, str]:
-        """Return the variables that the program gets: none."""
-        return {}
-
-    def run(self, command: Sequence[str], _folder: Path) -> Ended:
+    def run(self, command: Sequence[str]) -> Ended:
         """Run the program and count.
 
         Raises:
@@ -53,10 +46,6 @@ class Counters:
             note = f"processes and threads are not told apart: {error}"
             return _ended(capture.run(command, wanted), note)
 
-    def collect(self, _folder: Path) -> Collected:
-        """Return nothing: the kernel's counters end with the program."""
-        return _NOTHING
-
 
 class Sections:
     """What programs with libhpm mark."""
@@ -64,7 +53,6 @@ class Sections:
     name = "sections"
     title = "sections that the program marks with libhpm"
     is_default = True
-    runs_program = False
 
     def availability(self) -> State:
         """Return that it works; a program without libhpm has no sections."""
@@ -75,10 +63,6 @@ class Sections:
         from gnomon.hpm.section_tables import VARIABLE
 
         return {VARIABLE: str(folder)}
-
-    def run(self, _command: Sequence[str], _folder: Path) -> Ended:
-        """Raise, as it runs no program."""
-        raise NotImplementedError
 
     def collect(self, folder: Path) -> Collected:
         """Return the sections of every process, of killed ones as far as they had come."""
@@ -93,7 +77,6 @@ class EmulatedCounts:
     name = "emulated"
     title = "instructions, caches and branches of each function and line, on an emulated PMU"
     is_default = False
-    runs_program = True
 
     def availability(self) -> State:
         """Return whether there is an engine."""
@@ -106,11 +89,7 @@ class EmulatedCounts:
             return State(False, reason, remedy)
         return State(True)
 
-    def environment(self, _folder: Path) -> Mapping[str, str]:
-        """Return the variables that the program gets beside the engine's: none."""
-        return {}
-
-    def run(self, command: Sequence[str], _folder: Path) -> Ended:
+    def run(self, command: Sequence[str]) -> Ended:
         """Run the program on the emulated PMU.
 
         Raises:
@@ -124,10 +103,6 @@ class EmulatedCounts:
         emulate.check_wanted(command, wanted)
         one = emulate.run(command, wanted, emulate.usable(), caches.choose([]))
         return _ended(one, "times are those of the emulation, of sections too")
-
-    def collect(self, _folder: Path) -> Collected:
-        """Return nothing: the engine's files are read when the program has ended."""
-        return _NOTHING
 
 
 COUNTERS, SECTIONS, EMULATED = Counters(), Sections(), EmulatedCounts()
