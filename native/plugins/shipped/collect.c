@@ -281,19 +281,26 @@ struct ranks_group *ranks_group_of(const struct ranks_total *total, const char *
 	return NULL;
 }
 
+/* A copy of n things with room for one more behind them, or NULL. */
+static void *one_longer(struct ranks_arena *arena, const void *things, int n, size_t size)
+{
+	void *longer = ranks_take(arena, (size_t)n + 1, size);
+
+	if (longer && n)
+		memcpy(longer, things, (size_t)n * size);
+	return longer;
+}
+
 static int add_item(struct ranks_arena *arena, struct ranks_group *into,
 		    const struct ranks_item *item)
 {
 	struct ranks_item *longer =
-		ranks_take(arena, (size_t)into->n_items + 1, sizeof(*into->item));
+		one_longer(arena, into->item, into->n_items, sizeof(*into->item));
 
 	if (!longer)
 		return ENOMEM;
-	if (into->n_items)
-		memcpy(longer, into->item, (size_t)into->n_items * sizeof(*longer));
-	longer[into->n_items] = *item;
+	longer[into->n_items++] = *item;
 	into->item = longer;
-	into->n_items++;
 	return 0;
 }
 
@@ -343,14 +350,11 @@ int ranks_merge_total(struct ranks_arena *arena, struct ranks_total *into,
 			error = ranks_merge_group(arena, mine, group, into->n_bins);
 			continue;
 		}
-		mine = ranks_take(arena, (size_t)into->n_groups + 1, sizeof(*mine));
+		mine = one_longer(arena, into->group, into->n_groups, sizeof(*mine));
 		if (!mine)
 			return ENOMEM;
-		if (into->n_groups)
-			memcpy(mine, into->group, (size_t)into->n_groups * sizeof(*mine));
-		mine[into->n_groups] = *group;
+		mine[into->n_groups++] = *group;
 		into->group = mine;
-		into->n_groups++;
 		if (into->n_groups > RANKS_GROUPS)
 			drop_group(into);
 	}

@@ -3,6 +3,7 @@ import { render } from "preact";
 import { App } from "./app";
 import "./styles/theme.css";
 import "./styles/shell.css";
+import "./styles/rows.css";
 import "./styles/tree.css";
 import "./styles/source.css";
 import "./styles/table.css";
