@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -69,6 +70,23 @@ def test_a_c_program_with_openmp_leaves_counters_and_sections(tmp_path: Path) ->
     (shown,) = Session().open([str(tmp_path / "r.gnomon")])
     tree = shown.tree("region")
     assert "set up" in {tree.text(tree.name, at) for at in range(tree.n)}
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        (("true", "env"), "true"),
+        (("env", "-u", "HOME", "A=1", "/bin/true", "env"), "true"),
+        (("nice", "-n", "3", "true"), "true"),
+        (("env",), "env"),
+    ],
+)
+def test_a_run_is_called_after_the_program_not_its_launcher(
+    tmp_path: Path, command: tuple[str, ...], name: str
+) -> None:
+    assert gnomon("run", "--", *command, cwd=tmp_path).returncode == 0
+    (made,) = tmp_path.glob("*.gnomon")
+    assert re.fullmatch(name + r"-\d{8}-\d{6}\.gnomon", made.name)
 
 
 def test_a_fortran_program_leaves_its_sections(tmp_path: Path) -> None:

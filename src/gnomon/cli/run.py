@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     from gnomon.cli import gather
 
     runner, inside = gather.choose(arguments.capabilities)
-    where = gather.place(command[0], arguments.name)
+    where = gather.place(command, arguments.name)
     folder = gather.begin(where, command, (runner, *inside))
     before = dict(os.environ)
     try:

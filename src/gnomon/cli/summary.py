@@ -93,7 +93,7 @@ def _regions(made: Finished) -> Iterator[str]:
         yield f"  top regions by {wanted}, over all processes and threads:"
         ordered = sorted(totals.items(), key=lambda one: -one[1][0])
         for name, (value, calls) in ordered[:_REGIONS]:
-            entered = f"  {calls:,.0f} calls" if calls else ""
+            entered = f"  {calls:,.0f} call{'' if calls == 1 else 's'}" if calls else ""
             yield f"    {printable(name)[:_NAME]:<{_NAME}} {quantity(value, unit):>12}{entered}"
         return
 
