@@ -89,6 +89,25 @@ def test_a_run_is_called_after_the_program_not_its_launcher(
     assert re.fullmatch(name + r"-\d{8}-\d{6}\.gnomon", made.name)
 
 
+def test_the_programs_of_a_script_are_told_apart(tmp_path: Path) -> None:
+    script = "for i in 1 2 3; do sort /dev/null; done; gzip -c /bin/bash | wc -c"
+    done = gnomon("run", "--name", "s", "--", "sh", "-c", script, cwd=tmp_path)
+    rows = [line.split() for line in done.stderr.partition("top programs")[2].splitlines()[1:5]]
+    assert sorted((row[0], row[-2:]) for row in rows) == [
+        ("gzip", ["1", "process"]),
+        ("sh", ["1", "process"]),
+        ("sort", ["3", "processes"]),
+        ("wc", ["1", "process"]),
+    ]
+    opened = rundir.find(str(tmp_path / "s.gnomon"))
+    (sums,) = opened.query(
+        "SELECT SUM(CASE WHEN kind = 'process' THEN inclusive END), "
+        "SUM(CASE WHEN kind = 'command' THEN inclusive END) FROM profile "
+        "JOIN metrics m USING (metric) JOIN locations USING (location) WHERE m.name = 'task-clock'"
+    )
+    assert sums[0] == sums[1] > 0
+
+
 def test_a_fortran_program_leaves_its_sections(tmp_path: Path) -> None:
     program = tmp_path / "heat"
     words = gnomon("config", "--fflags", "--libs", "hpm")
