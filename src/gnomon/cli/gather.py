@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -119,14 +119,20 @@ def withdraw(folder: Path, task: int) -> None:
         rawfolder.remove(folder)
 
 
-def close(folder: Path, name: str) -> Finished:
+def close(folder: Path, name: str, tell: Callable[[str], object] = lambda _: None) -> Finished:
     """Write the run of all that is in a raw folder, and remove that.
+
+    Args:
+        folder: the raw folder.
+        name: of the run.
+        tell: called with what is being done, several times in a long work.
 
     Raises:
         RunDirectoryError: what is there is damaged, or the run cannot be written.
     """
     from gnomon.capabilities import CAPABILITIES, Inside
 
+    tell("reading what was measured")
     found = rawfolder.parts(folder)
     first = found[0].head
     command = [str(word) for word in first["command"]]
@@ -137,9 +143,10 @@ def close(folder: Path, name: str) -> Finished:
         assembly.of_task(part.collected.tables, part.task) if of_job else part.collected.tables
         for part in found
     ]
+    sets = [*tables, *(one.tables for one in inside)]
     try:
         whole = assembly.assembled(
-            [*tables, *(one.tables for one in inside)],
+            _counted(sets, tell),
             program=Path(command[0]).name, module=command[0],
             host=str(first["host"].get("name", "")), job=of_job,
         )  # fmt: skip
@@ -155,9 +162,18 @@ def close(folder: Path, name: str) -> Finished:
     ])  # fmt: skip
     seen = {row["rank"] for row in rows_of(whole, "locations")} - {-1}
     head["ranks"] = max(head["ranks"], len(seen))
+    tell("writing the run")
     path = rundir.write(name, head, whole, {})
     rawfolder.remove(folder)
     return Finished(path, head, whole)
+
+
+def _counted(
+    parts: Sequence[Sequence[Table]], tell: Callable[[str], object]
+) -> Iterator[Sequence[Table]]:
+    for at, part in enumerate(parts):
+        tell(f"putting the run together, {at} of {len(parts)} parts")
+        yield part
 
 
 def _head(
