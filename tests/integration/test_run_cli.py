@@ -36,7 +36,6 @@ from gnomon.model.tables import (
 from gnomon.store import rundir
 from gnomon.view.session import Session
 
-
 PASSES_ON = r"""
 #include <pthread.h>
 #include "libhpm.h"
