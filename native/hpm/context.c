@@ -276,31 +276,6 @@ static void close_groups(struct hpm_engine *engine, struct hpm_context *context)
 {
 	for (int g = 0; g < context->n_targets * engine->layout.n_packs; g++)
 		gn_group_close(context->group[g]);
-	for (int t = 0; context->apart && t < context->n_targets; t++)
-		close(context->apart[t]);
-	context->apart = NULL;
-}
-
-/*
- * Opens an event on a task that its children do not inherit. Without it the kernel takes the events
- * of a thread and of those it makes for the same, and exchanges whole contexts when it switches
- * between them. Where somebody else counts the program by thread (inherit_stat), it then exchanges
- * counts and times, too, in the order of both lists: that is not the same order where events were
- * opened on the task itself. Returns its file, or a negative errno.
- */
-static int keep_apart(int tid)
-{
-	static const struct gn_event_spec nothing = {
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_DUMMY,
-		.exclude = GN_EXCLUDE_KERNEL | GN_EXCLUDE_HYPERVISOR,
-	};
-	struct gn_group group;
-	int error;
-
-	gn_group_begin(&group, 0);
-	error = gn_group_add(&group, &nothing, tid, -1);
-	return error ? error : hpm_move_up(group.fd[0]);
 }
 
 /*
@@ -375,21 +350,13 @@ static int open_process(struct hpm_engine *engine, struct hpm_context *context)
 {
 	struct tasks tasks;
 	int error = find_tasks(&tasks), opened = 0, first = 0;
-	int *apart;
 
 	if (error)
 		return error;
 	error = make_groups(engine, context, tasks.n);
-	apart = hpm_take(engine, (size_t)tasks.n * sizeof(*apart));
-	if (!error && !apart)
-		error = -ENOMEM;
 	for (int i = 0; !error && i < tasks.n; i++) {
-		int failed = open_on(engine, context, opened, tasks.tid[i]);
+		const int failed = open_on(engine, context, opened, tasks.tid[i]);
 
-		if (!failed) {
-			apart[opened] = keep_apart(tasks.tid[i]);
-			failed = apart[opened] < 0 ? apart[opened] : 0;
-		}
 		if (!failed) {
 			opened++;
 			continue;
@@ -402,7 +369,6 @@ static int open_process(struct hpm_engine *engine, struct hpm_context *context)
 			error = failed;
 	}
 	free(tasks.tid);
-	context->apart = apart;
 	if (error) {
 		context->n_targets = opened;
 		close_groups(engine, context);
