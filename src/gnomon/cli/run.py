@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnomon.cli.delivery import finish, guarded
-from gnomon.cli.output import is_styled, width_of, write
+from gnomon.cli.output import is_styled, width_of, write, write_lines
 from gnomon.cli.parsing import HelpFormatter
 from gnomon.errors import UsageError
 
@@ -143,4 +143,4 @@ def tell(made: Finished) -> None:
     """Print the summary of a run."""
     from gnomon.cli.summary import text
 
-    write(sys.stderr, text(made, width_of(sys.stderr)))
+    write_lines(sys.stderr, text(made, width_of(sys.stderr)))

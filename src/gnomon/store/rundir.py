@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ _MAGIC = "gnomon/run"
 _HEAD_LIMIT_BYTES = 64 << 20
 _REMEDY = "; restore it from a copy, or measure again"
 _NAMED_RUNS = 5
+_DEPTH_LIMIT = 32
 _ROWS_AT_ONCE = 10_000
 # What every reader of a run may rely on in its head.
 _FIELDS: dict[str, tuple[type, ...]] = {
@@ -304,8 +306,15 @@ def exists(name: str) -> bool:
 
 
 def is_run(path: Path) -> bool:
-    """Return whether a directory is a run, be it whole or damaged."""
-    return (path / _HEAD).exists()
+    """Return whether a directory is a run, be it whole or damaged.
+
+    Raises:
+        RunDirectoryError: it may not be looked into.
+    """
+    try:
+        return (path / _HEAD).exists()
+    except PermissionError as error:
+        raise RunDirectoryError(f"{path}: cannot be read: {error.strerror}") from None
 
 
 def stamp(path: Path) -> int:
@@ -364,6 +373,9 @@ def _open(path: Path) -> Run:
             f"schema version {version!a}; this Gnomon reads up to {SCHEMA_VERSION}; "
             "use the Gnomon that wrote it, or a newer one",
         )
+    for key, value in head.items():
+        if why := _oddity(value):
+            raise FormatError(file, 0, f"{key[:40]!a} {why}{_REMEDY}")
     for key, kinds in _FIELDS.items():
         if key not in head or not isinstance(head[key], kinds) or isinstance(head[key], bool):
             raise FormatError(file, 0, f"'{key}' is missing or not what a run has there{_REMEDY}")
@@ -377,3 +389,17 @@ def _open(path: Path) -> Run:
     if head["exit_status"] is not None and not 0 <= head["exit_status"] < 1 << 31:
         raise FormatError(file, 0, f"'exit_status' is no status{_REMEDY}")
     return Run(path, head)
+
+
+def _oddity(value: object) -> str:
+    """Return why a value can be in no head, "" if it can: what is written must be JSON again."""
+    level = [value]
+    for _ in range(_DEPTH_LIMIT):
+        if any(isinstance(one, float) and not isfinite(one) for one in level):
+            return "has a number that is not finite"
+        nested = [one.values() if isinstance(one, dict) else one for one in level
+                  if isinstance(one, dict | list)]  # fmt: skip
+        level = [inner for one in nested for inner in one]
+        if not level:
+            return ""
+    return "is nested too deep"
