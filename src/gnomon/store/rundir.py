@@ -11,8 +11,8 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,6 +60,9 @@ class Run:
 
     path: Path
     head: Mapping[str, Any]
+    _databases: dict[int, DuckDBPyConnection] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def query(self, sql: str, *, threads: int = 0) -> list[tuple[Any, ...]]:
         """Return the rows of a query over the model's tables, by their names.
@@ -85,19 +88,31 @@ class Run:
             # A pipe or a device would be waited for, or read without end.
             if not self._file(schema).is_file():
                 raise RunDirectoryError(f"{self._file(schema)}: the table is missing{_REMEDY}")
-        connection = _connected()
         try:
-            if threads:
-                connection.execute(f"SET threads = {threads}")
-            for schema in SCHEMAS:
-                connection.execute(f"CREATE VIEW {schema.name} AS {self._whole(schema)}")
-            connection.execute(sql)
-            while rows := connection.fetchmany(_ROWS_AT_ONCE):
-                yield rows
+            with closing(self._cursor(threads)) as cursor:
+                cursor.execute(sql)
+                while rows := cursor.fetchmany(_ROWS_AT_ONCE):
+                    yield rows
         except (duckdb.Error, UnicodeDecodeError):  # its messages quote damaged names
-            raise RunDirectoryError(self._trouble(connection)) from None
-        finally:
-            connection.close()
+            # Damage can bring down the whole database.
+            self._databases.clear()
+            raise RunDirectoryError(self._trouble()) from None
+
+    def _cursor(self, threads: int) -> DuckDBPyConnection:
+        """Return a new cursor of a database that has the tables as views.
+
+        Making one takes 20 ms, most of what a small query takes: it is kept. One of a number of
+        threads is another.
+        """
+        known = self._databases.get(threads)
+        if known is None:
+            known = _connected()
+            if threads:
+                known.execute(f"SET threads = {threads}")
+            for schema in SCHEMAS:
+                known.execute(f"CREATE VIEW {schema.name} AS {self._whole(schema)}")
+            self._databases[threads] = known
+        return known.cursor()
 
     def _whole(self, schema: Schema) -> str:
         """Return the query for all of a table, whatever a foreign file has instead of its types."""
@@ -118,7 +133,7 @@ class Run:
     def _file(self, schema: Schema) -> Path:
         return self.path / f"{schema.name}.parquet"
 
-    def _trouble(self, connection: DuckDBPyConnection) -> str:
+    def _trouble(self) -> str:
         """Return which table is at fault; what DuckDB says of it is for its own users."""
         import duckdb
 
@@ -127,7 +142,8 @@ class Run:
             try:
                 # Every value, not only the summary at the end of the file.
                 values = ", ".join(f"bit_xor(hash({column.name}))" for column in schema.columns)
-                connection.execute(f"SELECT {values} FROM ({self._whole(schema)})").fetchall()
+                with closing(_connected()) as connection:
+                    connection.execute(f"SELECT {values} FROM ({self._whole(schema)})").fetchall()
             except (duckdb.Error, UnicodeDecodeError):
                 return f"{file}: it is damaged, or no table of a run: it cannot be read{_REMEDY}"
         return f"{self.path}: its tables cannot be read: they do not fit together{_REMEDY}"
