@@ -137,15 +137,15 @@ class Run:
         """Return which table is at fault; what DuckDB says of it is for its own users."""
         import duckdb
 
-        for schema in SCHEMAS:
-            file = self._file(schema)
-            try:
+        with closing(_connected()) as connection:
+            for schema in SCHEMAS:
                 # Every value, not only the summary at the end of the file.
                 values = ", ".join(f"bit_xor(hash({column.name}))" for column in schema.columns)
-                with closing(_connected()) as connection:
+                try:
                     connection.execute(f"SELECT {values} FROM ({self._whole(schema)})").fetchall()
-            except (duckdb.Error, UnicodeDecodeError):
-                return f"{file}: it is damaged, or no table of a run: it cannot be read{_REMEDY}"
+                except (duckdb.Error, UnicodeDecodeError):
+                    why = "it is damaged, or no table of a run: it cannot be read"
+                    return f"{self._file(schema)}: {why}{_REMEDY}"
         return f"{self.path}: its tables cannot be read: they do not fit together{_REMEDY}"
 
     def rows(self, schema: Schema) -> list[dict[str, Cell]]:
