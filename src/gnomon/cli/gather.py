@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from gnomon.capabilities import Capability, Inside, Runner
     from gnomon.model.tables import Table
 
-_KILLED = "gnomon run was killed before the program's end: its counters and times are lost"
+_KILLED = (
+    "gnomon run was killed before the program's end, or could not write what it counted: "
+    "counters and times are lost"
+)
 
 
 class Finished(NamedTuple):

@@ -217,6 +217,9 @@ def write(
                 f"{path}: another process has made it meanwhile; under mpirun use -u"
             ) from None
         raise RunDirectoryError(f"{path}: cannot be written: {error.strerror}") from None
+    except BaseException:  # Ctrl-C
+        shutil.rmtree(partial, ignore_errors=True)
+        raise
     return path
 
 
