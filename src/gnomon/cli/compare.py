@@ -7,7 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from gnomon.cli.output import open_for_writing, width_of, write
+from gnomon.cli.output import open_for_writing, width_of, write_lines
 from gnomon.cli.parsing import HelpFormatter, add_report_options
 from gnomon.errors import UsageError
 from gnomon.layout import WIDTH
@@ -129,9 +129,9 @@ def run(arguments: argparse.Namespace) -> int:
         )
     if to_file:
         with open_for_writing(arguments.output) as file:
-            write(file, text)
+            write_lines(file, text)
     else:
-        write(sys.stdout, text)
+        write_lines(sys.stdout, text)
     return FAILED if breaches else 0
 
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from gnomon.cli.output import safe_lines
 from gnomon.cli.parsing import HelpFormatter
 from gnomon.errors import UsageError
 
@@ -66,8 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--table goes with --to csv, not with {arguments.to}")
     pieces = _pieces(find(arguments.run), arguments.to, arguments.table)
     if arguments.output == "-":
-        for piece in pieces:
-            # A name that is no UTF-8 is shown as escapes, as in a file.
+        # A name that is no UTF-8 is shown as escapes, as in a file.
+        for piece in map(_for_terminal, pieces) if sys.stdout.isatty() else pieces:
             sys.stdout.write(piece)
         sys.stdout.flush()
         return 0
@@ -81,6 +82,10 @@ def run(arguments: argparse.Namespace) -> int:
     finally:
         file.drop()
     return 0
+
+
+def _for_terminal(piece: str) -> str:
+    return safe_lines(piece.replace("\r\n", "\n"))
 
 
 def _pieces(run: Run, to: str, table: str) -> Iterator[str]:

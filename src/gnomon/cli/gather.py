@@ -26,7 +26,10 @@ _LAUNCHERS = frozenset(
      "taskset", "nice", "chrt", "setarch", "stdbuf", "timeout")
 )  # fmt: skip
 
-_KILLED = "gnomon run was killed before the program's end: its counters and times are lost"
+_KILLED = (
+    "gnomon run was killed before the program's end, or could not write what it counted: "
+    "counters and times are lost"
+)
 
 
 class Finished(NamedTuple):

@@ -9,6 +9,7 @@ from typing import IO
 
 from gnomon.errors import GnomonError
 from gnomon.layout import NARROWEST, WIDTH
+from gnomon.units import printable
 
 
 def is_styled(stream: IO[str]) -> bool:
@@ -51,6 +52,21 @@ def write(stream: IO[str], text: str) -> None:
     with suppress(BrokenPipeError):
         stream.write(text)
         stream.flush()
+
+
+def write_lines(stream: IO[str], text: str) -> None:
+    """Write a whole report of what a file holds: whatever names are in it, a terminal obeys none.
+
+    Other control characters than ends of lines are shown as Python writes them.
+    """
+    write(stream, safe_lines(text))
+
+
+def safe_lines(text: str) -> str:
+    """Return lines without what would move the cursor, change colours or the window's title."""
+    if text.replace("\n", "").isprintable():
+        return text
+    return "\n".join(map(printable, text.split("\n")))
 
 
 def write_alone(text: str) -> None:

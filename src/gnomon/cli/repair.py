@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnomon.cli.parsing import HelpFormatter
-from gnomon.errors import GnomonError, UsageError
+from gnomon.errors import GnomonError, RunDirectoryError, UsageError
 
 if TYPE_CHECKING:
     from gnomon.hpm.ranks.items import RankFile
@@ -63,12 +63,18 @@ def run(arguments: argparse.Namespace) -> int:
         return _aggregate(arguments.plugin, arguments.files, arguments.output)
     if arguments.output and len(arguments.files) > 1:
         parser().error("-o names the output of one file; give one file")
+    from gnomon.store import rundir
+
     status = 0
     for file in arguments.files:
         name = _run_of(file)
         if name:
             _close(name)
             continue
+        if not Path(file).is_file() and rundir.exists(file):
+            raise RunDirectoryError(
+                f"{rundir.located(file)}: it is a whole run: there is nothing to repair"
+            )
         status = status or _repair(file, [arguments.output] if arguments.output else [])
     return status
 

@@ -7,7 +7,7 @@ import json
 import sys
 from typing import Any
 
-from gnomon.cli.output import open_for_writing, width_of, write
+from gnomon.cli.output import open_for_writing, width_of, write_lines
 from gnomon.cli.parsing import HelpFormatter, add_report_options
 from gnomon.errors import UsageError
 from gnomon.layout import WIDTH
@@ -211,6 +211,6 @@ def _width(arguments: argparse.Namespace) -> int:
 def _deliver(arguments: argparse.Namespace, text: str) -> None:
     if _to_file(arguments):
         with open_for_writing(arguments.output) as file:
-            write(file, text)
+            write_lines(file, text)
     else:
-        write(sys.stdout, text)
+        write_lines(sys.stdout, text)

@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnomon.cli.delivery import finish, guarded
-from gnomon.cli.output import is_styled, width_of, write
+from gnomon.cli.output import is_styled, width_of, write, write_lines
 from gnomon.cli.parsing import HelpFormatter
-from gnomon.errors import UsageError
+from gnomon.errors import RunDirectoryError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gnomon.capabilities import Inside, Runner
     from gnomon.cli.gather import Finished, Place
     from gnomon.model.collected import Ended
 
@@ -78,26 +81,42 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.name == "":
         raise UsageError("--name '': a run has a name")
     from gnomon.cli import gather
+    from gnomon.hpm.program import Signals
 
     runner, inside = gather.choose(arguments.capabilities)
     where = gather.place(command, arguments.name)
     folder = gather.begin(where, command, (runner, *inside))
+    try:
+        # From the program's end until what was counted is in our hands Ctrl-C is not for us.
+        with Signals():
+            ended = _run_in(folder, where, command, runner, inside)
+        # A launcher that ends the job must not end us before what was measured is kept.
+        usual = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        guarded(where.name, lambda: _leave(folder, where, ended))
+        signal.signal(signal.SIGTERM, usual)
+    except KeyboardInterrupt:
+        why = "interrupted before the run was made; what was measured is kept"
+        write(sys.stderr, f"\ngnomon: {why}: gnomon repair {where.name}\n")
+    return finish(ended.exit_status, ended.signal)
+
+
+def _run_in(
+    folder: Path, where: Place, command: Sequence[str], runner: Runner, inside: Sequence[Inside]
+) -> Ended:
+    """Run the program with what measures inside it; leave nothing if it cannot be executed."""
+    from gnomon.cli import gather
+
     before = dict(os.environ)
     try:
         for one in inside:
             os.environ.update(one.environment(folder))
-        ended = runner.run(command)
+        return runner.run(command)
     except BaseException:
         gather.withdraw(folder, where.task)
         raise
     finally:
         os.environ.clear()
         os.environ.update(before)
-    # A launcher that ends the job must not end us before what was measured is kept.
-    usual = signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    guarded(where.name, lambda: _leave(folder, where, ended))
-    signal.signal(signal.SIGTERM, usual)
-    return finish(ended.exit_status, ended.signal)
 
 
 def _leave(folder: Path, where: Place, ended: Ended) -> None:
@@ -116,7 +135,11 @@ def _leave(folder: Path, where: Place, ended: Ended) -> None:
         if rawfolder.count_of_parts(folder) != where.tasks:
             _tell_of_others(where, ended)
             return
-        made = close(folder, where.name)
+        try:
+            made = close(folder, where.name)
+        except RunDirectoryError as error:
+            kept = f"what was measured is kept: mend that, then: gnomon repair {where.name}"
+            raise RunDirectoryError(f"{error}; {kept}") from None
     tell(made)
 
 
@@ -153,4 +176,4 @@ def tell(made: Finished) -> None:
     """Print the summary of a run."""
     from gnomon.cli.summary import text
 
-    write(sys.stderr, text(made, width_of(sys.stderr)))
+    write_lines(sys.stderr, text(made, width_of(sys.stderr)))

@@ -87,7 +87,12 @@ def run_text(run: Run, width: int) -> str:
     head = run.head
     started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(head["started"]))
     status = head["exit_status"]
-    ended = "unknown: it was not started by Gnomon" if status is None else str(status)
+    unseen = (
+        "no gnomon was there to see it"
+        if head.get("capability") == "run"
+        else ("it was not started by Gnomon")
+    )
+    ended = f"unknown: {unseen}" if status is None else str(status)
     if isinstance(head.get("signal"), int) and head["signal"]:
         ended += f" (signal {head['signal']})"
     facts = [

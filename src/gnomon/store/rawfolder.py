@@ -102,8 +102,18 @@ def end(folder: Path, task: int, end: Mapping[str, Any], collected: Collected) -
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Be the only task that looks at what is there."""
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    """Be the only task that looks at what is there.
+
+    Raises:
+        RunDirectoryError: it is gone.
+    """
+    try:
+        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise RunDirectoryError(
+            f"{folder}: it was removed while the program ran, and what was measured with it; run "
+            "it again with --name in another folder"
+        ) from None
     try:
         with suppress(OSError):  # a network's file system may have no such locks
             fcntl.flock(fd, fcntl.LOCK_EX)

@@ -105,7 +105,7 @@ class Session:
             data = Dataset(absolute, document.head, tables)
             return self._keep("viz", absolute, Path(absolute).name, data)
         for folder in (Path(absolute), rundir.path_of(absolute)):
-            if (folder / "run.json").exists():
+            if rundir.is_run(folder):
                 check_regular(folder / "run.json")
         run = rundir.find(absolute)
         data = Dataset(str(run.path), run.head, Tables.of_run(run))
