@@ -150,6 +150,7 @@ static void describe_run(struct hpm_engine *engine, struct hpm_raw_header *heade
 	header->task = (int32_t)hpm_mpi_task();
 	header->is_child = (uint32_t)engine->is_child;
 	header->flags |= engine->is_exclusive ? HPM_RAW_EXCLUSIVE : 0;
+	header->flags |= engine->keeps_exclusive ? HPM_RAW_KEPT : 0;
 	engine->ticks_per_ms = hpm_uses_counter ? (uint64_t)(gn_clock_hz() / 1e3) : 1000000u;
 	engine->init_ns = gn_clock_ns();
 	engine->init_ticks = hpm_ticks(hpm_uses_counter);
@@ -236,6 +237,10 @@ static struct hpm_engine *make_engine(int is_child)
 	engine->is_child = is_child;
 	hpm_settings_read(&engine->settings, program_name);
 	engine->is_exclusive = hpm_says_yes("HPM_EXCLUSIVE_VALUES");
+	engine->is_run = hpm_is_run();
+	/* A user who says no spares their program what it costs. */
+	engine->keeps_exclusive =
+		engine->is_exclusive || (engine->is_run && !hpm_is_set("HPM_EXCLUSIVE_VALUES"));
 	engine->uses_locks = hpm_says("HPM_USE_PTHREAD_MUTEX", 1);
 	engine->has_barrier =
 		!syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);

@@ -124,10 +124,10 @@ static int write_whole(const char *path, const unsigned char *bytes, size_t size
 static int write_items(const struct hpm_raw *raw, const char *path, double stopped, double wall_s,
 		       char *notes)
 {
-	struct hpm_items items = hpm_items_of_run(raw->header, 0, NULL, stopped, wall_s, notes);
+	struct hpm_items items = hpm_items_of_run(raw->header, stopped, wall_s, notes);
 	unsigned char *bytes = NULL;
 	size_t size;
-	int failed = hpm_items_of(raw, NULL, &items.n, &items.item);
+	int failed = hpm_items_of(raw, NULL, 1, &items.n, &items.item);
 
 	if (failed)
 		return fail(path, "no memory for the items; free some");
