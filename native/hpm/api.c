@@ -60,6 +60,11 @@ int hpmNewID(const char *file, int line)
 	return hpm_new_id("hpmNewID", file, line);
 }
 
+int hpmPlace(int instID, const char *file, int line)
+{
+	return hpm_tell_place(instID, file, line);
+}
+
 void hpmGetTimeAndCounters(int numCounters, double *time, long long *values)
 {
 	hpm_get(HPM_CALL_GET_TIME, numCounters > 0 ? numCounters : 0, time, values);

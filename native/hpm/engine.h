@@ -311,17 +311,23 @@ void hpm_init_once(const char *program);
 void hpm_terminate(const char *caller);
 void hpm_terminate_once(void);
 
-/* Where the section of a number that hpmNewID gave is in its program's source. */
+/* Where the section of a number is in its program's source. */
 struct hpm_place {
-	char *file; /* NULL: not known */
 	int line;
+	char file[];
 };
 
 /* The number, or 0 after an error that was reported. */
 int hpm_new_id(const char *caller, const char *file, int line);
 
-/* NULL: the program chose the number itself, or nobody has it. */
-const struct hpm_place *hpm_place_of(const struct hpm_engine *engine, int id);
+/* 1, or 0: no section can have the number now. The first place that a number is given holds. */
+int hpm_tell_place(int id, const char *file, int line);
+
+/* NULL: nobody has said it. */
+const struct hpm_place *hpm_place_of(int id);
+
+/* Whether a section can have it: a program's own, or one that hpmNewID gave. */
+int hpm_is_number(const struct hpm_engine *engine, int id);
 
 /* On a page that the kernel clears in a forked child, which so begins afresh. */
 struct hpm_process {

@@ -34,7 +34,7 @@ static void set_label(char *to, const char *label, size_t length)
 /* Of a path that is too long the end. */
 static void set_place(struct hpm_raw_slot *slot, const struct hpm_place *place)
 {
-	const char *file = place && place->file ? place->file : "";
+	const char *file = place ? place->file : "";
 	const size_t length = strlen(file);
 
 	if (length >= sizeof(slot->file))
@@ -79,7 +79,7 @@ struct hpm_section *hpm_make(struct hpm_engine *engine, struct hpm_thread *threa
 	section->slot->thread = kind == HPM_THREAD ? thread->tid : 0;
 	section->slot->is_exclusive = (uint32_t)engine->is_exclusive;
 	set_label(section->slot->label, label, length);
-	set_place(section->slot, hpm_place_of(engine, id));
+	set_place(section->slot, hpm_place_of(id));
 	if (engine->is_run && !section->slot->file[0])
 		hpm_run_place(&engine->file, id, from);
 	if (!section->context->is_open)

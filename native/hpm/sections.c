@@ -61,11 +61,6 @@ static struct hpm_section *find(const struct hpm_engine *engine, int id)
 	return atomic_load_explicit(&engine->section[id], memory_order_acquire);
 }
 
-static int is_number(const struct hpm_engine *engine, int id)
-{
-	return id >= 1 && (id < engine->id_limit || hpm_place_of(engine, id));
-}
-
 /* Whether this thread may use a section so; says why not. */
 static inline int is_usable(struct hpm_section *section, const struct hpm_thread *thread,
 			    enum hpm_function function)
@@ -361,7 +356,7 @@ void hpm_start(enum hpm_function function, int id, int parent, const char *label
 		hpm_leave(thread);
 		return;
 	}
-	if (!section && !is_number(engine, id))
+	if (!section && !hpm_is_number(engine, id))
 		section = hpm_bad_id(engine, function, id);
 	else if (!section)
 		section = hpm_make(engine, thread, kind, id, label, length, from);
@@ -453,7 +448,7 @@ void hpm_stop(enum hpm_function function, int id)
 		return;
 	}
 	if (!section) {
-		if (!is_number(engine, id))
+		if (!hpm_is_number(engine, id))
 			hpm_bad_id(engine, function, id);
 		else
 			not_started(NULL, function, id);
