@@ -17,6 +17,7 @@
 
 #include "engine.h"
 #include "items_file.h"
+#include "output.h"
 
 static int fail(const char *path, const char *why)
 {
@@ -106,18 +107,12 @@ static double last_stop(const struct hpm_raw *raw, double *wall_s)
 static int write_whole(const char *path, const unsigned char *bytes, size_t size)
 {
 	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	ssize_t written = 1;
+	int failed;
 
 	if (fd < 0)
 		return -1;
-	while (size && written > 0) {
-		written = write(fd, bytes, size);
-		if (written > 0) {
-			bytes += written;
-			size -= (size_t)written;
-		}
-	}
-	return close(fd) || size ? -1 : 0;
+	failed = hpm_write(fd, (const char *)bytes, size);
+	return close(fd) || failed ? -1 : 0;
 }
 
 /* What hpmTerminate would have given to an aggregator. */

@@ -172,7 +172,7 @@ def numbers_of(source: str) -> dict[str, int]:
 def test_parts_of_a_c_program_add_up(tmp_path: Path) -> None:
     program = compiled(tmp_path, NESTED)
     opened = started(tmp_path, program)
-    assert check_sums(opened) == 2 * 4
+    assert check_sums(opened) == 2 * 5
     assert section_values(opened.path, GETPPID) == {
         "everything": [(-1, 91, 57, 1)],
         "calls": [(-1, 34, 34, 1)],
@@ -348,7 +348,7 @@ def test_a_killed_program_has_both(tmp_path: Path) -> None:
     done = gnomon("run", "--name", "k", "--", program, cwd=tmp_path, env=os.environ | EVENTS)
     assert done.returncode == -9
     opened = rundir.find(str(tmp_path / "k.gnomon"))
-    assert check_sums(opened) == 2 * 4
+    assert check_sums(opened) == 2 * 5
     assert lines_of(opened)["calls"][0] == str(tmp_path / "program.c")
     # What repair writes for the user has what the user asked for.
     repaired = gnomon("repair", "nested.hpmraw", cwd=tmp_path)
