@@ -17,32 +17,32 @@ void hpmTerminate(int taskID)
 
 void hpmStart(int instID, const char *label)
 {
-	hpm_start("hpmStart", HPM_PROCESS, instID, HPM_AUTO_PARENT, label, HPM_TO_ZERO);
+	hpm_start(HPM_CALL_START, instID, HPM_AUTO_PARENT, label, HPM_TO_ZERO, HPM_CALLED_FROM);
 }
 
 void hpmStartx(int instID, int par_ID, const char *label)
 {
-	hpm_start("hpmStartx", HPM_PROCESS, instID, par_ID, label, HPM_TO_ZERO);
+	hpm_start(HPM_CALL_STARTX, instID, par_ID, label, HPM_TO_ZERO, HPM_CALLED_FROM);
 }
 
 void hpmStop(int instID)
 {
-	hpm_stop("hpmStop", HPM_PROCESS, instID);
+	hpm_stop(HPM_CALL_STOP, instID);
 }
 
 void hpmTstart(int instID, const char *label)
 {
-	hpm_start("hpmTstart", HPM_THREAD, instID, HPM_AUTO_PARENT, label, HPM_TO_ZERO);
+	hpm_start(HPM_CALL_TSTART, instID, HPM_AUTO_PARENT, label, HPM_TO_ZERO, HPM_CALLED_FROM);
 }
 
 void hpmTstartx(int instID, int par_ID, const char *label)
 {
-	hpm_start("hpmTstartx", HPM_THREAD, instID, par_ID, label, HPM_TO_ZERO);
+	hpm_start(HPM_CALL_TSTARTX, instID, par_ID, label, HPM_TO_ZERO, HPM_CALLED_FROM);
 }
 
 void hpmTstop(int instID)
 {
-	hpm_stop("hpmTstop", HPM_THREAD, instID);
+	hpm_stop(HPM_CALL_TSTOP, instID);
 }
 
 void hpmInitOnce(const char *progName)
@@ -60,12 +60,17 @@ int hpmNewID(const char *file, int line)
 	return hpm_new_id("hpmNewID", file, line);
 }
 
+int hpmPlace(int instID, const char *file, int line)
+{
+	return hpm_tell_place(instID, file, line);
+}
+
 void hpmGetTimeAndCounters(int numCounters, double *time, long long *values)
 {
-	hpm_get("hpmGetTimeAndCounters", numCounters > 0 ? numCounters : 0, time, values);
+	hpm_get(HPM_CALL_GET_TIME, numCounters > 0 ? numCounters : 0, time, values);
 }
 
 void hpmGetCounters(long long *values)
 {
-	hpm_get("hpmGetCounters", -1, NULL, values);
+	hpm_get(HPM_CALL_GET, -1, NULL, values);
 }

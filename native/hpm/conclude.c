@@ -72,14 +72,14 @@ int hpm_conclude(const struct hpm_raw *raw, const struct hpm_settings *settings,
 	enum hpm_verdict verdict;
 	int n;
 
-	if (hpm_items_of(raw, rusage, &n, &items)) {
+	if (hpm_items_of(raw, rusage, 0, &n, &items)) {
 		hpm_error(NULL, HPM_NO_MEMORY, "hpmTerminate: no room for the output; free some");
 		return -1;
 	}
 	report.n = n;
 	report.items = items;
 	if (!settings->is_repair)
-		hpm_run_leave(raw, n, items, stopped, wall_s, notes);
+		hpm_run_leave(raw, rusage, stopped, wall_s, notes);
 	name_by_task(&own, from->task);
 	pending = &report;
 	verdict = hpm_aggregate(&header, (int)from->is_child, n, items, &report.n, &report.items);

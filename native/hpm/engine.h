@@ -65,6 +65,7 @@ struct hpm_context {
 	int error; /* the errno, where it could not be opened */
 	int n_targets;
 	struct gn_group **group;	 /* [n_targets * n_packs], target after target */
+	int *anchor;			 /* [n_targets], of all threads' context: open_anchor() */
 	uint64_t usage[HPM_USAGE_WORDS]; /* as getrusage(2) said last, */
 	uint64_t usage_ticks;		 /* and when */
 	uint64_t usage_for;		 /* so long it holds; on average */
@@ -128,8 +129,10 @@ enum hpm_state {
 struct hpm_engine {
 	_Atomic int state;
 	int uses_locks;
-	int has_barrier; /* membarrier(2) */
-	int is_exclusive;
+	int has_barrier;     /* membarrier(2) */
+	int is_exclusive;    /* exclusive values of all sections are written */
+	int keeps_exclusive; /* they are kept, for `gnomon run`, too */
+	int is_run;	     /* GNOMON_RUN_DIR names a folder */
 	int is_child;
 	int id_limit; /* ids that programs choose are less than it, */
 	int id_end;   /* and hpmNewID's, which come after them, than this */
@@ -150,7 +153,36 @@ struct hpm_engine {
 	char notes[2048]; /* for the report */
 };
 
+/*
+ * The functions that programs call, as messages name them. Even numbers are of all threads, odd
+ * ones of the calling one.
+ */
+enum hpm_function {
+	HPM_CALL_START,
+	HPM_CALL_TSTART,
+	HPM_CALL_STARTX,
+	HPM_CALL_TSTARTX,
+	HPM_CALL_STOP,
+	HPM_CALL_TSTOP,
+	HPM_CALL_F_START,
+	HPM_CALL_F_TSTART,
+	HPM_CALL_F_STARTX,
+	HPM_CALL_F_TSTARTX,
+	HPM_CALL_F_STOP,
+	HPM_CALL_F_TSTOP,
+	HPM_CALL_GET_TIME,
+	HPM_CALL_GET,
+	HPM_CALLS,
+};
+
+static inline enum hpm_kind hpm_kind_of(enum hpm_function function)
+{
+	return function & 1 ? HPM_THREAD : HPM_PROCESS;
+}
+
 /* --- errors.c ----------------------------------------------------------------------------------*/
+
+extern const char *const hpm_function_name[HPM_CALLS];
 
 enum hpm_error {
 	HPM_BAD_ID,
@@ -280,17 +312,23 @@ void hpm_init_once(const char *program);
 void hpm_terminate(const char *caller);
 void hpm_terminate_once(void);
 
-/* Where the section of a number that hpmNewID gave is in its program's source. */
+/* Where the section of a number is in its program's source. */
 struct hpm_place {
-	char *file; /* NULL: not known */
 	int line;
+	char file[];
 };
 
 /* The number, or 0 after an error that was reported. */
 int hpm_new_id(const char *caller, const char *file, int line);
 
-/* NULL: the program chose the number itself, or nobody has it. */
-const struct hpm_place *hpm_place_of(const struct hpm_engine *engine, int id);
+/* 1, or 0: no section can have the number now. The first place that a number is given holds. */
+int hpm_tell_place(int id, const char *file, int line);
+
+/* NULL: nobody has said it. */
+const struct hpm_place *hpm_place_of(int id);
+
+/* Whether a section can have it: a program's own, or one that hpmNewID gave. */
+int hpm_is_number(const struct hpm_engine *engine, int id);
 
 /* On a page that the kernel clears in a forked child, which so begins afresh. */
 struct hpm_process {
@@ -307,7 +345,7 @@ __attribute__((cold)) struct hpm_thread *hpm_enter_slowly(const char *caller, in
  * The calling thread, marked busy, with the running engine of this process; NULL after an error
  * that was reported.
  */
-static inline struct hpm_thread *hpm_enter(const char *caller, int id)
+static inline struct hpm_thread *hpm_enter(enum hpm_function function, int id)
 {
 	struct hpm_process *here = atomic_load_explicit(&hpm_process_page, memory_order_acquire);
 	struct hpm_thread *thread = hpm_self;
@@ -315,7 +353,7 @@ static inline struct hpm_thread *hpm_enter(const char *caller, int id)
 	if (!thread || thread->is_busy ||
 	    thread->engine != atomic_load_explicit(&here->engine, memory_order_relaxed) ||
 	    atomic_load_explicit(&thread->engine->state, memory_order_relaxed) != HPM_RUNNING)
-		return hpm_enter_slowly(caller, id);
+		return hpm_enter_slowly(hpm_function_name[function], id);
 	thread->is_busy = 1;
 	atomic_signal_fence(memory_order_seq_cst);
 	return thread;
@@ -327,20 +365,36 @@ static inline void hpm_leave(struct hpm_thread *thread)
 	thread->is_busy = 0;
 }
 
-/* --- sections.c --------------------------------------------------------------------------------*/
+/* --- making.c ----------------------------------------------------------------------------------*/
 
 /* The length of a label that ends with a zero byte. */
 #define HPM_TO_ZERO ((size_t)-1)
 
-void hpm_start(const char *caller, enum hpm_kind kind, int id, int parent, const char *label,
-	       size_t length);
-void hpm_stop(const char *caller, enum hpm_kind kind, int id);
+/* The section of a number, made unless another thread did. NULL after an error, which was said. */
+__attribute__((cold)) struct hpm_section *hpm_make(struct hpm_engine *engine,
+						   struct hpm_thread *thread, enum hpm_kind kind,
+						   int id, const char *label, size_t length,
+						   const void *from);
+
+/* Says that no section can have the number; NULL. */
+__attribute__((cold)) struct hpm_section *hpm_bad_id(const struct hpm_engine *engine,
+						     enum hpm_function function, int id);
+
+/* --- sections.c --------------------------------------------------------------------------------*/
+
+/* In a function that the program calls: the address behind that call. */
+#define HPM_CALLED_FROM __builtin_extract_return_addr(__builtin_return_address(0))
+
+/* from: HPM_CALLED_FROM. */
+void hpm_start(enum hpm_function function, int id, int parent, const char *label, size_t length,
+	       const void *from);
+void hpm_stop(enum hpm_function function, int id);
 
 /* Stops everything that is active, with one snapshot of each context. */
 void hpm_stop_all(struct hpm_engine *engine);
 
 /* Seconds and counts since the thread's counters were opened; n < 0: all events. */
-void hpm_get(const char *caller, int n, double *seconds, long long *values);
+void hpm_get(enum hpm_function function, int n, double *seconds, long long *values);
 
 /* --- items.c -----------------------------------------------------------------------------------*/
 
@@ -349,9 +403,11 @@ void hpm_rusage(double value[HPM_RAW_RUSAGE]);
 
 /*
  * What was measured, resource usage first. rusage: now, or NULL where the process is gone.
- * *items is for hpm_items_free(). 0 or -ENOMEM.
+ * for_run: with exclusive values that were kept for `gnomon run` alone. *items is for
+ * hpm_items_free(). 0 or -ENOMEM.
  */
-int hpm_items_of(const struct hpm_raw *raw, const double *rusage, int *n, hpm_event_vector *items);
+int hpm_items_of(const struct hpm_raw *raw, const double *rusage, int for_run, int *n,
+		 hpm_event_vector *items);
 void hpm_items_free(int n, hpm_event_vector items);
 
 /* The value of event e for these words; NaN if there is none. */
@@ -361,11 +417,15 @@ void hpm_event_value(const struct hpm_raw *raw, uint32_t e, const uint64_t *word
 /* --- conclude.c --------------------------------------------------------------------------------*/
 
 /* For `gnomon run`, where GNOMON_RUN_DIR names its folder: run_folder.c. */
+int hpm_is_run(void);
 void hpm_run_link(const struct hpm_raw_file *file);
-struct hpm_items hpm_items_of_run(const struct hpm_raw_header *from, int n, hpm_event_vector item,
-				  double stopped, double wall_s, const char *notes);
-void hpm_run_leave(const struct hpm_raw *raw, int n, hpm_event_vector item, double stopped,
-		   double wall_s, const char *notes);
+
+/* Section `id` was started first before this address, of which nothing else is known. */
+void hpm_run_place(const struct hpm_raw_file *file, int id, const void *address);
+struct hpm_items hpm_items_of_run(const struct hpm_raw_header *from, double stopped, double wall_s,
+				  const char *notes);
+void hpm_run_leave(const struct hpm_raw *raw, const double *rusage, double stopped, double wall_s,
+		   const char *notes);
 
 /* Items, aggregator, report. seconds: epoch of the end. 0, or -1: not written, which was said. */
 int hpm_conclude(const struct hpm_raw *raw, const struct hpm_settings *settings,

@@ -21,6 +21,23 @@ int hpm_error_count_;
 
 static _Atomic unsigned int told;
 
+const char *const hpm_function_name[HPM_CALLS] = {
+	[HPM_CALL_START] = "hpmStart",
+	[HPM_CALL_TSTART] = "hpmTstart",
+	[HPM_CALL_STARTX] = "hpmStartx",
+	[HPM_CALL_TSTARTX] = "hpmTstartx",
+	[HPM_CALL_STOP] = "hpmStop",
+	[HPM_CALL_TSTOP] = "hpmTstop",
+	[HPM_CALL_F_START] = "f_hpmstart",
+	[HPM_CALL_F_TSTART] = "f_hpmtstart",
+	[HPM_CALL_F_STARTX] = "f_hpmstartx",
+	[HPM_CALL_F_TSTARTX] = "f_hpmtstartx",
+	[HPM_CALL_F_STOP] = "f_hpmstop",
+	[HPM_CALL_F_TSTOP] = "f_hpmtstop",
+	[HPM_CALL_GET_TIME] = "hpmGetTimeAndCounters",
+	[HPM_CALL_GET] = "hpmGetCounters",
+};
+
 static const char *const beginnings[HPM_ERRORS] = {
 	[HPM_BAD_ID] = "Illegal instance id specified",
 	[HPM_BAD_PARENT] = "Illegal instance id specified",

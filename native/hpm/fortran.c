@@ -55,32 +55,34 @@ void f_hpmterminate_(const int *id)
 
 void f_hpmstart_(const int *id, const char *label, size_t length)
 {
-	hpm_start("f_hpmstart", HPM_PROCESS, *id, HPM_AUTO_PARENT, label, length_of(length));
+	hpm_start(HPM_CALL_F_START, *id, HPM_AUTO_PARENT, label, length_of(length),
+		  HPM_CALLED_FROM);
 }
 
 void f_hpmstartx_(const int *id, const int *parent, const char *label, size_t length)
 {
-	hpm_start("f_hpmstartx", HPM_PROCESS, *id, *parent, label, length_of(length));
+	hpm_start(HPM_CALL_F_STARTX, *id, *parent, label, length_of(length), HPM_CALLED_FROM);
 }
 
 void f_hpmstop_(const int *id)
 {
-	hpm_stop("f_hpmstop", HPM_PROCESS, *id);
+	hpm_stop(HPM_CALL_F_STOP, *id);
 }
 
 void f_hpmtstart_(const int *id, const char *label, size_t length)
 {
-	hpm_start("f_hpmtstart", HPM_THREAD, *id, HPM_AUTO_PARENT, label, length_of(length));
+	hpm_start(HPM_CALL_F_TSTART, *id, HPM_AUTO_PARENT, label, length_of(length),
+		  HPM_CALLED_FROM);
 }
 
 void f_hpmtstartx_(const int *id, const int *parent, const char *label, size_t length)
 {
-	hpm_start("f_hpmtstartx", HPM_THREAD, *id, *parent, label, length_of(length));
+	hpm_start(HPM_CALL_F_TSTARTX, *id, *parent, label, length_of(length), HPM_CALLED_FROM);
 }
 
 void f_hpmtstop_(const int *id)
 {
-	hpm_stop("f_hpmtstop", HPM_THREAD, *id);
+	hpm_stop(HPM_CALL_F_TSTOP, *id);
 }
 
 void f_gettimeandcounters_(const int *n, double *time, long long *values)

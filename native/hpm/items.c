@@ -162,6 +162,7 @@ struct list {
 	const struct hpm_raw *raw;
 	struct hpm_raw_slot **sorted; /* by number */
 	uint32_t n_slots;
+	int has_kept; /* exclusive values of all sections */
 	hpm_event_vector items;
 	int n;
 };
@@ -311,14 +312,20 @@ static int add_section(struct list *list, struct hpm_raw_slot *slot)
 		return 0;
 	for (uint32_t g = 0; !error && g < header->n_groups; g++)
 		error = add_group(list, slot, g, 0);
-	for (uint32_t g = 0; !error && slot->is_exclusive && g < header->n_groups; g++)
+	for (uint32_t g = 0;
+	     !error && (slot->is_exclusive || list->has_kept) && g < header->n_groups; g++)
 		error = add_group(list, slot, g, 1);
 	return error;
 }
 
-int hpm_items_of(const struct hpm_raw *raw, const double *rusage, int *n, hpm_event_vector *items)
+int hpm_items_of(const struct hpm_raw *raw, const double *rusage, int for_run, int *n,
+		 hpm_event_vector *items)
 {
-	struct list list = {.raw = raw, .n_slots = atomic_load(&raw->header->n_slots)};
+	struct list list = {
+		.raw = raw,
+		.n_slots = atomic_load(&raw->header->n_slots),
+		.has_kept = for_run && raw->header->flags & HPM_RAW_KEPT,
+	};
 	int error = -ENOMEM;
 
 	list.sorted = calloc(list.n_slots + 1, sizeof(*list.sorted));

@@ -29,8 +29,8 @@ static char program_name[1024];
 static char program_folder[PATH_MAX]; /* with a slash behind it, or "" if it has none */
 static pthread_key_t thread_end;
 
-/* Of the numbers that hpmNewID gave; children that are forked go on with it. */
-static struct hpm_place *place;
+/* By number, what hpmNewID and hpmPlace were told; children that are forked go on with it. */
+static struct hpm_place *_Atomic *place;
 static _Atomic int numbers_given;
 
 __thread struct hpm_thread *hpm_self __attribute__((tls_model("initial-exec")));
@@ -150,6 +150,7 @@ static void describe_run(struct hpm_engine *engine, struct hpm_raw_header *heade
 	header->task = (int32_t)hpm_mpi_task();
 	header->is_child = (uint32_t)engine->is_child;
 	header->flags |= engine->is_exclusive ? HPM_RAW_EXCLUSIVE : 0;
+	header->flags |= engine->keeps_exclusive ? HPM_RAW_KEPT : 0;
 	engine->ticks_per_ms = hpm_uses_counter ? (uint64_t)(gn_clock_hz() / 1e3) : 1000000u;
 	engine->init_ns = gn_clock_ns();
 	engine->init_ticks = hpm_ticks(hpm_uses_counter);
@@ -208,14 +209,10 @@ static int set_numbers(struct hpm_engine *engine)
 	if (n_own > HPM_RAW_SECTIONS_MAX - engine->id_limit)
 		n_own = HPM_RAW_SECTIONS_MAX - engine->id_limit;
 	engine->id_end = engine->id_limit + n_own;
-	if (!place && n_own) {
-		void *made = mmap(NULL, (size_t)n_own * sizeof(*place), PROT_READ | PROT_WRITE,
-				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-		if (made == MAP_FAILED)
-			return -ENOMEM;
-		place = made;
-	}
+	if (!place)
+		place = calloc((size_t)engine->id_end, sizeof(*place));
+	if (!place)
+		return -ENOMEM;
 	engine->section = mmap(NULL, (size_t)engine->id_end * sizeof(*engine->section),
 			       PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	return engine->section != MAP_FAILED ? 0 : -ENOMEM;
@@ -236,6 +233,10 @@ static struct hpm_engine *make_engine(int is_child)
 	engine->is_child = is_child;
 	hpm_settings_read(&engine->settings, program_name);
 	engine->is_exclusive = hpm_says_yes("HPM_EXCLUSIVE_VALUES");
+	engine->is_run = hpm_is_run();
+	/* A user who says no spares their program what it costs. */
+	engine->keeps_exclusive =
+		engine->is_exclusive || (engine->is_run && !hpm_is_set("HPM_EXCLUSIVE_VALUES"));
 	engine->uses_locks = hpm_says("HPM_USE_PTHREAD_MUTEX", 1);
 	engine->has_barrier =
 		!syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
@@ -312,6 +313,21 @@ void hpm_init_once(const char *program)
 		hpm_init(program);
 }
 
+/* Where it has one already, that holds. */
+static void keep_place(int id, const char *file, int line)
+{
+	const size_t size = file ? strlen(file) + 1 : 0;
+	struct hpm_place *made = file && !place[id] ? malloc(sizeof(*made) + size) : NULL;
+	struct hpm_place *none = NULL;
+
+	if (!made)
+		return;
+	made->line = line;
+	memcpy(made->file, file, size);
+	if (!atomic_compare_exchange_strong(&place[id], &none, made))
+		free(made);
+}
+
 int hpm_new_id(const char *caller, const char *file, int line)
 {
 	const struct hpm_engine *engine = last_engine;
@@ -335,18 +351,31 @@ int hpm_new_id(const char *caller, const char *file, int line)
 			caller, engine->id_end - engine->id_limit);
 		return 0;
 	}
-	place[n].file = file ? strdup(file) : NULL;
-	place[n].line = line;
+	keep_place(engine->id_limit + n, file, line);
 	errno = before;
 	return engine->id_limit + n;
 }
 
-const struct hpm_place *hpm_place_of(const struct hpm_engine *engine, int id)
+int hpm_is_number(const struct hpm_engine *engine, int id)
 {
-	const int n = id - engine->id_limit;
+	return id >= 1 && id < engine->id_end && id - engine->id_limit < numbers_given;
+}
 
-	return n >= 0 && n < numbers_given && n < engine->id_end - engine->id_limit ? &place[n]
-										    : NULL;
+int hpm_tell_place(int id, const char *file, int line)
+{
+	const struct hpm_engine *engine = last_engine;
+	const int before = errno;
+
+	if (!engine || engine->state != HPM_RUNNING || !hpm_is_number(engine, id))
+		return 0;
+	keep_place(id, file, line);
+	errno = before;
+	return 1;
+}
+
+const struct hpm_place *hpm_place_of(int id)
+{
+	return place[id];
 }
 
 /* --- threads ---------------------------------------------------------------------------------- */

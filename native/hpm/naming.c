@@ -1,29 +1,18 @@
 /* Names of result files. Source: HPM Toolkit User's Guide 3.2.2, sections 2.2 and 3.9. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "report.h"
-
-/* More digits than any job has tasks are no rank. */
-#define RANK_DIGITS 9
+#include "task.h"
 
 long hpm_mpi_task(void)
 {
-	/* Open MPI and PRRTE, MPICH and Intel MPI (Hydra), MVAPICH2, Slurm. */
-	static const char *const variables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-						"MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
+	long task;
 
-	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
-		const char *value = getenv(variables[i]);
-		size_t digits = value ? strspn(value, "0123456789") : 0;
-
-		if (digits > 0 && digits <= RANK_DIGITS && !value[digits])
-			return strtol(value, NULL, 10);
-	}
-	return -1;
+	hpm_launcher_find(&task);
+	return task;
 }
 
 void hpm_instance_now(struct hpm_instance *instance, char host[256])

@@ -41,6 +41,7 @@
 /* Bits of hpm_raw_header.flags. */
 #define HPM_RAW_EXCLUSIVE 1u /* exclusive values of all sections were asked for */
 #define HPM_RAW_TURNS 2u     /* pack 0 is a clock: some packs take turns */
+#define HPM_RAW_KEPT 4u	     /* they are there of all, asked for or not: for `gnomon run` */
 
 struct hpm_raw_header {
 	char magic[8]; /* written last */

@@ -122,7 +122,7 @@ static int check_header(struct reader *reader)
 			      "byte 12: it has version %u, and this Gnomon reads %u; take "
 			      "the Gnomon that wrote it",
 			      header->version, HPM_RAW_VERSION);
-	if (header->flags & ~(HPM_RAW_EXCLUSIVE | HPM_RAW_TURNS))
+	if (header->flags & ~(HPM_RAW_EXCLUSIVE | HPM_RAW_TURNS | HPM_RAW_KEPT))
 		return refuse(reader,
 			      "byte 16: flags 0x%x are not known; take the Gnomon that "
 			      "wrote it",

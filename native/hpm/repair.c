@@ -17,6 +17,7 @@
 
 #include "engine.h"
 #include "items_file.h"
+#include "output.h"
 
 static int fail(const char *path, const char *why)
 {
@@ -106,28 +107,22 @@ static double last_stop(const struct hpm_raw *raw, double *wall_s)
 static int write_whole(const char *path, const unsigned char *bytes, size_t size)
 {
 	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	ssize_t written = 1;
+	int failed;
 
 	if (fd < 0)
 		return -1;
-	while (size && written > 0) {
-		written = write(fd, bytes, size);
-		if (written > 0) {
-			bytes += written;
-			size -= (size_t)written;
-		}
-	}
-	return close(fd) || size ? -1 : 0;
+	failed = hpm_write(fd, (const char *)bytes, size);
+	return close(fd) || failed ? -1 : 0;
 }
 
 /* What hpmTerminate would have given to an aggregator. */
 static int write_items(const struct hpm_raw *raw, const char *path, double stopped, double wall_s,
 		       char *notes)
 {
-	struct hpm_items items = hpm_items_of_run(raw->header, 0, NULL, stopped, wall_s, notes);
+	struct hpm_items items = hpm_items_of_run(raw->header, stopped, wall_s, notes);
 	unsigned char *bytes = NULL;
 	size_t size;
-	int failed = hpm_items_of(raw, NULL, &items.n, &items.item);
+	int failed = hpm_items_of(raw, NULL, 1, &items.n, &items.item);
 
 	if (failed)
 		return fail(path, "no memory for the items; free some");

@@ -57,6 +57,9 @@ int hpm_settings_read(struct hpm_settings *settings, const char *program);
  */
 void hpm_machine_name(struct hpm_constants *constants);
 
+/* Whether a variable is set to something. */
+int hpm_is_set(const char *variable);
+
 /* Whether a variable begins with Y or y or is 1: HPM_{ASC,VIZ,CSV}_OUTPUT, HPM_EXCLUSIVE_VALUES. */
 int hpm_says_yes(const char *variable);
 

@@ -2,28 +2,43 @@
  * What `gnomon run` gets of sections: GNOMON_RUN_DIR is its folder. A link leads to the raw file as
  * long as the program runs and after a kill; hpmTerminate leaves the items there. What the program
  * writes itself is as it is without, and a folder that cannot be written is no fault of it.
+ *
+ * Beside them, a line for each section whose place in the source nobody has told, written at its
+ * first start: its number, the address of the call in its module as the module's file has it, and
+ * the module. Debug information says afterwards which line that is.
  */
 #include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "engine.h"
 #include "items_file.h"
 #include "output.h"
 
-/* One program after the other in a process, each with hpmInit: the moment tells them apart. */
-static int name_of(const struct hpm_raw_header *header, const char *ending, char *path, size_t size)
+#define PLACES_BEGIN "gnomon places 1\n"
+
+int hpm_is_run(void)
 {
 	/* A set-user-ID program writes nothing that its user names. */
 	const char *folder = secure_getenv("GNOMON_RUN_DIR");
+
+	return folder && folder[0] == '/';
+}
+
+/* One program after the other in a process, each with hpmInit: the moment tells them apart. */
+static int name_of(const struct hpm_raw_header *header, const char *ending, char *path, size_t size)
+{
 	int length;
 
-	if (!folder || folder[0] != '/')
+	if (!hpm_is_run())
 		return -1;
-	length = snprintf(path, size, "%s/%.255s.%u.%llu.%s", folder, header->host, header->pid,
-			  (unsigned long long)header->realtime_ns, ending);
+	length =
+		snprintf(path, size, "%s/%.255s.%u.%llu.%s", getenv("GNOMON_RUN_DIR"), header->host,
+			 header->pid, (unsigned long long)header->realtime_ns, ending);
 	return length > 0 && (size_t)length < size ? 0 : -1;
 }
 
@@ -37,6 +52,53 @@ void hpm_run_link(const struct hpm_raw_file *file)
 	/* Without the link a killed program's file is still where it is without us. */
 	if (symlink(file->path, path))
 		return;
+}
+
+struct lookup {
+	uintptr_t address;
+	uint64_t offset;
+	char module[PATH_MAX]; /* "": the program */
+};
+
+static int is_in_module(struct dl_phdr_info *module, size_t size, void *context)
+{
+	struct lookup *wanted = context;
+
+	(void)size;
+	for (int i = 0; i < module->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &module->dlpi_phdr[i];
+
+		if (part->p_type != PT_LOAD ||
+		    wanted->address - (module->dlpi_addr + part->p_vaddr) >= part->p_memsz)
+			continue;
+		wanted->offset = wanted->address - module->dlpi_addr;
+		snprintf(wanted->module, sizeof(wanted->module), "%s", module->dlpi_name);
+		return 1;
+	}
+	return 0;
+}
+
+void hpm_run_place(const struct hpm_raw_file *file, int id, const void *address)
+{
+	const struct hpm_raw_header *header = file->raw.header;
+	/* It is where the call returns to: the call is before that. */
+	struct lookup found = {.address = (uintptr_t)address - 1};
+	char path[PATH_MAX], module[PATH_MAX], line[PATH_MAX + 128];
+	int fd, length;
+
+	if (!dl_iterate_phdr(is_in_module, &found) ||
+	    !realpath(found.module[0] ? found.module : header->command, module) ||
+	    strchr(module, '\n') || name_of(header, "hpmplaces", path, sizeof(path)))
+		return;
+	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return;
+	length = snprintf(line, sizeof(line), "%s%d %llx %s\n",
+			  lseek(fd, 0, SEEK_END) ? "" : PLACES_BEGIN, id,
+			  (unsigned long long)found.offset, module);
+	/* Without it the section has no line, which is said. */
+	(void)hpm_write(fd, line, (size_t)length);
+	close(fd);
 }
 
 static int write_beside(const char *path, const unsigned char *bytes, size_t size)
@@ -56,8 +118,8 @@ static int write_beside(const char *path, const unsigned char *bytes, size_t siz
 	return 0;
 }
 
-struct hpm_items hpm_items_of_run(const struct hpm_raw_header *from, int n, hpm_event_vector item,
-				  double stopped, double wall_s, const char *notes)
+struct hpm_items hpm_items_of_run(const struct hpm_raw_header *from, double stopped, double wall_s,
+				  const char *notes)
 {
 	return (struct hpm_items){
 		.task = from->task,
@@ -70,26 +132,30 @@ struct hpm_items hpm_items_of_run(const struct hpm_raw_header *from, int n, hpm_
 		.host = (char *)from->host,
 		.events = (char *)from->asked,
 		.notes = (char *)(notes ? notes : ""),
-		.n = n,
-		.item = item,
 	};
 }
 
-void hpm_run_leave(const struct hpm_raw *raw, int n, hpm_event_vector item, double stopped,
-		   double wall_s, const char *notes)
+void hpm_run_leave(const struct hpm_raw *raw, const double *rusage, double stopped, double wall_s,
+		   const char *notes)
 {
 	const struct hpm_raw_header *from = raw->header;
-	const struct hpm_items items = hpm_items_of_run(from, n, item, stopped, wall_s, notes);
+	struct hpm_items items = hpm_items_of_run(from, stopped, wall_s, notes);
 	struct hpm_signals signals;
 	unsigned char *bytes = NULL;
 	char path[PATH_MAX];
 	size_t size;
 
-	if (name_of(from, "hpmitems", path, sizeof(path)) || hpm_items_write(&items, &bytes, &size))
+	if (name_of(from, "hpmitems", path, sizeof(path)) ||
+	    hpm_items_of(raw, rusage, 1, &items.n, &items.item))
 		return;
+	if (hpm_items_write(&items, &bytes, &size)) {
+		hpm_items_free(items.n, items.item);
+		return;
+	}
 	hpm_signals_hold(&signals);
 	/* Whoever reads the folder sees that there are no items, and says so. */
 	(void)write_beside(path, bytes, size);
 	hpm_signals_release(&signals);
 	free(bytes);
+	hpm_items_free(items.n, items.item);
 }

@@ -3,15 +3,14 @@
  * and 3.7.
  *
  * A section's time begins when its start returns and ends when its stop is called; counts are those
- * between the two reads. Exclusive values are those of the section's set of time less the union of
- * its children's (3.6.3). They are kept as one goes: a section is *covered* while it and at least
- * one child are active, and what is counted while it is covered is subtracted at its stop.
+ * between the two reads. intervals.h adds them up.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "engine.h"
 #include "gnomon/libhpm.h"
+#include "intervals.h"
 #include "quick.h"
 
 static inline uint64_t now(void)
@@ -62,106 +61,17 @@ static struct hpm_section *find(const struct hpm_engine *engine, int id)
 	return atomic_load_explicit(&engine->section[id], memory_order_acquire);
 }
 
-static int is_number(const struct hpm_engine *engine, int id)
-{
-	return id >= 1 && (id < engine->id_limit || hpm_place_of(engine, id));
-}
-
-__attribute__((cold)) static struct hpm_section *bad_id(const struct hpm_engine *engine,
-							const char *caller, int id)
-{
-	hpm_error(NULL, HPM_BAD_ID,
-		  "%s(%d): sections are numbered from 1 to %d; take such a number, or set "
-		  "HPM_NUM_INST_PTS to more than the largest",
-		  caller, id, engine->id_limit - 1);
-	return NULL;
-}
-
-/* At most HPM_LABEL_MAX - 1 bytes, no character cut in two; Fortran's blanks at the end go. */
-static void set_label(char *to, const char *label, size_t length)
-{
-	if (!label)
-		label = "";
-	if (length == HPM_TO_ZERO)
-		length = strlen(label);
-	while (length && label[length - 1] == ' ')
-		length--;
-	if (length >= HPM_LABEL_MAX) {
-		length = HPM_LABEL_MAX - 1;
-		while (length && ((unsigned char)label[length] & 0xc0) == 0x80)
-			length--;
-	}
-	memcpy(to, label, length);
-	to[length] = '\0';
-}
-
-/* Of a path that is too long the end. */
-static void set_place(struct hpm_raw_slot *slot, const struct hpm_place *place)
-{
-	const char *file = place && place->file ? place->file : "";
-	const size_t length = strlen(file);
-
-	if (length >= sizeof(slot->file))
-		file += length - sizeof(slot->file) + 1;
-	while (((unsigned char)*file & 0xc0) == 0x80)
-		file++;
-	strcpy(slot->file, file);
-	slot->line = place ? place->line : 0;
-}
-
-__attribute__((cold)) static struct hpm_section *make(struct hpm_engine *engine,
-						      struct hpm_thread *thread, enum hpm_kind kind,
-						      int id, const char *label, size_t length)
-{
-	const size_t words = (size_t)engine->layout.n_words * sizeof(uint64_t);
-	const int before = errno;
-	struct hpm_section *section;
-	uint64_t *snapshots;
-
-	pthread_mutex_lock(&engine->mutex);
-	section = engine->section[id];
-	if (section)
-		goto out;
-	section = hpm_take(engine, sizeof(*section));
-	snapshots = hpm_take(engine, 3 * words + 1);
-	if (section && snapshots)
-		section->slot = hpm_raw_add(&engine->file, id);
-	if (!section || !snapshots || !section->slot) {
-		hpm_error(NULL, HPM_NO_MEMORY,
-			  "section %d: there is no room for it in memory or on the disk; free some",
-			  id);
-		section = NULL;
-		goto out;
-	}
-	section->id = id;
-	section->kind = kind;
-	section->begin = snapshots;
-	section->cover = snapshots + engine->layout.n_words;
-	section->covered = section->cover + engine->layout.n_words;
-	section->context = kind == HPM_THREAD ? &thread->context : &engine->process;
-	section->slot->kind = kind;
-	section->slot->thread = kind == HPM_THREAD ? thread->tid : 0;
-	section->slot->is_exclusive = (uint32_t)engine->is_exclusive;
-	set_label(section->slot->label, label, length);
-	set_place(section->slot, hpm_place_of(engine, id));
-	if (!section->context->is_open)
-		hpm_context_open(engine, section->context);
-	atomic_store_explicit(&engine->section[id], section, memory_order_release);
-out:
-	pthread_mutex_unlock(&engine->mutex);
-	errno = before;
-	return section;
-}
-
 /* Whether this thread may use a section so; says why not. */
 static inline int is_usable(struct hpm_section *section, const struct hpm_thread *thread,
-			    const char *caller, enum hpm_kind kind)
+			    enum hpm_function function)
 {
+	const enum hpm_kind kind = hpm_kind_of(function);
+
 	if (section->kind != kind) {
 		hpm_error(section, HPM_WRONG_KIND,
 			  "%s(%d): section %d was started by %s, which counts %s; give each kind "
 			  "its own numbers",
-			  caller, section->id, section->id,
+			  hpm_function_name[function], section->id, section->id,
 			  kind == HPM_THREAD ? "hpmStart" : "hpmTstart",
 			  kind == HPM_THREAD ? "all threads" : "one thread");
 		return 0;
@@ -170,7 +80,8 @@ static inline int is_usable(struct hpm_section *section, const struct hpm_thread
 		hpm_error(section, HPM_WRONG_THREAD,
 			  "%s(%d): thread %d started it first, and this is thread %d; give each "
 			  "thread its own numbers",
-			  caller, section->id, section->context->thread->tid, thread->tid);
+			  hpm_function_name[function], section->id, section->context->thread->tid,
+			  thread->tid);
 		return 0;
 	}
 	return 1;
@@ -232,7 +143,7 @@ static struct hpm_section *last_of(const struct hpm_frames *frames, int n)
 /* The parent that a start names; NULL: it has none, or names none that it could be. */
 static struct hpm_section *parent_of(const struct hpm_engine *engine,
 				     const struct hpm_frames *frames, struct hpm_section *section,
-				     const char *caller, int parent)
+				     enum hpm_function function, int parent)
 {
 	struct hpm_section *found;
 	const char *what;
@@ -250,44 +161,8 @@ static struct hpm_section *parent_of(const struct hpm_engine *engine,
 	hpm_error(section, HPM_BAD_PARENT,
 		  "%s(%d, %d): it is to be a child of section %d, %s; start a parent before, of "
 		  "the same kind, or give HPM_AUTO_PARENT or HPM_NO_PARENT",
-		  caller, section->id, parent, parent, what);
+		  hpm_function_name[function], section->id, parent, parent, what);
 	return NULL;
-}
-
-/* --- covering --------------------------------------------------------------------------------- */
-
-static void begin_cover(struct hpm_section *section, int n_words, const uint64_t *words,
-			uint64_t ticks)
-{
-	memcpy(section->cover, words, (size_t)n_words * sizeof(*words));
-	section->cover_ticks = ticks;
-	section->is_covered = 1;
-}
-
-static void end_cover(struct hpm_section *section, int n_words, const uint64_t *words,
-		      uint64_t ticks)
-{
-	for (int w = 0; w < n_words; w++)
-		section->covered[w] += words[w] - section->cover[w];
-	/* A stop that waited for the lock has an older time. */
-	section->covered_ticks += ticks > section->cover_ticks ? ticks - section->cover_ticks : 0;
-	section->is_covered = 0;
-}
-
-static void child_begins(struct hpm_section *parent, int n_words, const uint64_t *words,
-			 uint64_t ticks)
-{
-	parent->children++;
-	if (parent->depth && parent->is_tracked && !parent->is_covered)
-		begin_cover(parent, n_words, words, ticks);
-}
-
-static void child_ends(struct hpm_section *parent, int n_words, const uint64_t *words,
-		       uint64_t ticks)
-{
-	parent->children--;
-	if (!parent->children && parent->is_covered)
-		end_cover(parent, n_words, words, ticks);
 }
 
 typedef void relate(struct hpm_section *parent, int n_words, const uint64_t *words, uint64_t ticks);
@@ -310,70 +185,7 @@ __attribute__((cold, noinline)) static void tell_other_thread(const struct hpm_e
 	hpm_unlock(context);
 }
 
-/* --- adding up -------------------------------------------------------------------------------- */
-
-/* to = from + end - begin */
-static inline void add_difference(uint64_t *restrict to, const uint64_t *restrict from,
-				  const uint64_t *restrict end, const uint64_t *restrict begin,
-				  int n)
-{
-	for (int w = 0; w < n; w++)
-		to[w] = from[w] + end[w] - begin[w];
-}
-
-__attribute__((noinline)) static void add_exclusive(const struct hpm_section *section,
-						    struct hpm_raw_copy *to,
-						    const struct hpm_raw_copy *from,
-						    const uint64_t *words, uint64_t wall, int n,
-						    int is_lost)
-{
-	to->exclusive_count = from->exclusive_count;
-	to->exclusive_ticks = from->exclusive_ticks;
-	memcpy(to->word + n, from->word + n, (size_t)n * sizeof(*words));
-	if (!section->is_tracked)
-		return;
-	to->exclusive_count++;
-	if (wall > section->covered_ticks)
-		to->exclusive_ticks += wall - section->covered_ticks;
-	for (int w = 0; !is_lost && w < n; w++)
-		to->word[n + w] += words[w] - section->begin[w] - section->covered[w];
-}
-
-/* Into the copy that does not hold; then it does. */
-static inline void add_up(const struct hpm_engine *engine, struct hpm_section *section,
-			  const uint64_t *words, uint64_t ticks, int failed)
-{
-	const int n = engine->layout.n_words;
-	struct hpm_raw_slot *slot = section->slot;
-	const uint32_t sequence = atomic_load_explicit(&slot->sequence, memory_order_relaxed);
-	const struct hpm_raw_copy *old = hpm_raw_copy_of(slot, (uint32_t)n, sequence);
-	struct hpm_raw_copy *new = hpm_raw_copy_of(slot, (uint32_t)n, sequence + 1);
-	const uint64_t begin = section->begin_ticks;
-	const uint64_t wall = ticks > begin ? ticks - begin : 0;
-	const int is_lost = failed || section->was_lost;
-
-	new->count = old->count + 1;
-	new->wall_ticks = old->wall_ticks + wall;
-	new->first_ticks = old->count ? old->first_ticks : begin;
-	new->last_ticks = ticks;
-	new->lost = old->lost + (uint64_t)is_lost;
-	if (!is_lost)
-		add_difference(new->word, old->word, words, section->begin, n);
-	else
-		memcpy(new->word, old->word, (size_t)n * sizeof(*words));
-	if (slot->is_exclusive)
-		add_exclusive(section, new, old, words, wall, n, is_lost);
-	atomic_store_explicit(&slot->sequence, sequence + 1, memory_order_release);
-}
-
-static void forget_cover(struct hpm_section *section, int n_words)
-{
-	memset(section->covered, 0, (size_t)n_words * sizeof(*section->covered));
-	section->covered_ticks = 0;
-}
-
-/* --- the usual case ----------------------------------------------------------------------------
- */
+/* --- the usual case --------------------------------------------------------------------------- */
 
 /*
  * A thread's section whose counters one read gives, of which no exclusive values are asked for and
@@ -503,7 +315,7 @@ static void begin(const struct hpm_engine *engine, struct hpm_thread *thread,
 	const int is_own = !context->thread || context->thread == thread;
 
 	section->starter = thread;
-	section->is_tracked = engine->is_exclusive || section->slot->is_exclusive;
+	section->is_tracked = engine->keeps_exclusive || section->slot->is_exclusive;
 	section->slot->parent = section->parent ? section->parent->id : 0;
 	section->slot->is_active = 1;
 	if (context->thread)
@@ -524,10 +336,11 @@ static void begin(const struct hpm_engine *engine, struct hpm_thread *thread,
 		    section->was_lost);
 }
 
-void hpm_start(const char *caller, enum hpm_kind kind, int id, int parent, const char *label,
-	       size_t length)
+void hpm_start(enum hpm_function function, int id, int parent, const char *label, size_t length,
+	       const void *from)
 {
-	struct hpm_thread *thread = hpm_enter(caller, id);
+	const enum hpm_kind kind = hpm_kind_of(function);
+	struct hpm_thread *thread = hpm_enter(function, id);
 	struct hpm_section *section, *far = NULL;
 	struct hpm_engine *engine;
 	struct hpm_context *context;
@@ -543,14 +356,14 @@ void hpm_start(const char *caller, enum hpm_kind kind, int id, int parent, const
 		hpm_leave(thread);
 		return;
 	}
-	if (!section && !is_number(engine, id))
-		section = bad_id(engine, caller, id);
+	if (!section && !hpm_is_number(engine, id))
+		section = hpm_bad_id(engine, function, id);
 	else if (!section)
-		section = make(engine, thread, kind, id, label, length);
+		section = hpm_make(engine, thread, kind, id, label, length, from);
 	/* To make a section, and to open counters, is no part of what its calls cost. */
 	if (section && weight_of(section->activations))
 		entry = now();
-	if (!section || !is_usable(section, thread, caller, kind))
+	if (!section || !is_usable(section, thread, function))
 		goto out;
 	context = section->context;
 	frames = &thread->frames[kind];
@@ -571,9 +384,12 @@ void hpm_start(const char *caller, enum hpm_kind kind, int id, int parent, const
 		hpm_unlock_own(context);
 		goto out;
 	}
-	section->parent = parent_of(engine, frames, section, caller, parent);
-	if (parent == HPM_ONLY_EXCLUSIVE)
+	section->parent = parent_of(engine, frames, section, function, parent);
+	if (parent == HPM_ONLY_EXCLUSIVE && !section->slot->is_exclusive) {
+		if (engine->keeps_exclusive)
+			forget_exclusive(section, engine->layout.n_words);
 		section->slot->is_exclusive = 1;
+	}
 	far = section->parent;
 	section->weight = weight_of(section->activations++);
 	begin(engine, thread, section);
@@ -604,19 +420,20 @@ static void end(const struct hpm_engine *engine, struct hpm_section *section, co
 	tell_parent(engine, section, child_ends, words, ticks, failed);
 }
 
-__attribute__((cold)) static void not_started(struct hpm_section *section, const char *caller,
-					      int id)
+__attribute__((cold)) static void not_started(struct hpm_section *section,
+					      enum hpm_function function, int id)
 {
 	hpm_error(section, HPM_NOT_STARTED,
 		  "%s(%d): the section is not active; start it before, and stop it once for every "
 		  "start",
-		  caller, id);
+		  hpm_function_name[function], id);
 }
 
-void hpm_stop(const char *caller, enum hpm_kind kind, int id)
+void hpm_stop(enum hpm_function function, int id)
 {
 	const uint64_t entry = now();
-	struct hpm_thread *thread = hpm_enter(caller, id);
+	const enum hpm_kind kind = hpm_kind_of(function);
+	struct hpm_thread *thread = hpm_enter(function, id);
 	struct hpm_section *section, *far = NULL;
 	struct hpm_engine *engine;
 	struct hpm_context *context;
@@ -631,19 +448,19 @@ void hpm_stop(const char *caller, enum hpm_kind kind, int id)
 		return;
 	}
 	if (!section) {
-		if (!is_number(engine, id))
-			bad_id(engine, caller, id);
+		if (!hpm_is_number(engine, id))
+			hpm_bad_id(engine, function, id);
 		else
-			not_started(NULL, caller, id);
+			not_started(NULL, function, id);
 		goto out;
 	}
-	if (!is_usable(section, thread, caller, kind))
+	if (!is_usable(section, thread, function))
 		goto out;
 	context = section->context;
 	hpm_lock_own(context);
 	if (!section->depth) {
 		hpm_unlock_own(context);
-		not_started(section, caller, id);
+		not_started(section, function, id);
 		goto out;
 	}
 	if (!pop(&thread->frames[kind], section))
@@ -719,10 +536,10 @@ void hpm_stop_all(struct hpm_engine *engine)
 
 /* --- looking ---------------------------------------------------------------------------------- */
 
-void hpm_get(const char *caller, int n, double *seconds, long long *values)
+void hpm_get(enum hpm_function function, int n, double *seconds, long long *values)
 {
 	const int before = errno;
-	struct hpm_thread *thread = hpm_enter(caller, 0);
+	struct hpm_thread *thread = hpm_enter(function, 0);
 	const struct hpm_raw *raw;
 	struct hpm_context *context;
 	struct hpm_engine *engine;

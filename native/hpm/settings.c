@@ -45,6 +45,11 @@ void hpm_warn(const char *format, ...)
 	hpm_signals_release(&signals);
 }
 
+int hpm_is_set(const char *variable)
+{
+	return set(variable) != NULL;
+}
+
 int hpm_says_yes(const char *variable)
 {
 	const char *value = set(variable);

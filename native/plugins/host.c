@@ -25,6 +25,7 @@
 
 #include "items_file.h"
 #include "replay.h"
+#include "whole.h"
 
 #define CHANGES_FD 3
 #define READ_SIZE ((size_t)1 << 20)
@@ -49,23 +50,6 @@ __attribute__((format(printf, 1, 2))) static int failed(const char *format, ...)
 	va_end(arguments);
 	fputc('\n', stderr);
 	return 1;
-}
-
-static int write_all(int fd, const void *bytes, size_t size)
-{
-	const unsigned char *from = bytes;
-
-	while (size) {
-		const ssize_t written = write(fd, from, size);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return written ? errno : EIO;
-		from += written;
-		size -= (size_t)written;
-	}
-	return 0;
 }
 
 /* --- the plug-in ------------------------------------------------------------------------------ */
@@ -146,14 +130,14 @@ static int write_changes(char *const *before)
 	/* With the zero byte behind it: all of it. */
 	for (char **now = environ; now && *now && !error; now++)
 		if (strchr(*now, '=') && !is_in(before, *now, strlen(*now) + 1))
-			error = write_all(CHANGES_FD, *now, strlen(*now) + 1);
+			error = hpm_write_all(CHANGES_FD, *now, strlen(*now) + 1);
 	for (; *before && !error; before++) {
 		const size_t name = strcspn(*before, "=");
 
 		if ((*before)[name] && !is_in(environ, *before, name + 1)) {
-			error = write_all(CHANGES_FD, *before, name);
+			error = hpm_write_all(CHANGES_FD, *before, name);
 			if (!error)
-				error = write_all(CHANGES_FD, "", 1);
+				error = hpm_write_all(CHANGES_FD, "", 1);
 		}
 	}
 	return error;
@@ -236,7 +220,7 @@ static int write_items(const struct hpm_items *items)
 
 	if (error)
 		return error;
-	error = write_all(output, bytes, size);
+	error = hpm_write_all(output, bytes, size);
 	free(bytes);
 	return error;
 }
@@ -302,7 +286,7 @@ static int aggregate(const char *name)
 		made.n = 0;
 	if (hpm_items_check(made.n, made.item, why))
 		return failed("the aggregator lied: %s", why);
-	error = write_all(output, is_print_task ? "\1" : "\0", 1);
+	error = hpm_write_all(output, is_print_task ? "\1" : "\0", 1);
 	if (!error)
 		error = write_items(&made);
 	return error ? failed("what the aggregator made cannot be written: %s", strerror(error))

@@ -6,50 +6,21 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "gnomon/hpm_tree.h"
 #include "job.h"
+#include "task.h"
 
-#define DIGITS 9
 #define ANCESTORS_MAX 64
 #define ENVIRONMENT_MAX (1 << 20)
 
-struct launcher {
-	const char *task, *tasks, *local_task, *local_tasks, *nodes;
-};
-
-/*
- * The first whose rank is there is believed; gnomon/hpm/job.py is the same. Slurm comes last:
- * within its jobs others start tasks, too, and then its numbers are those of the launcher's
- * daemons.
- */
-static const struct launcher launchers[] = {
-	/* Open MPI, IBM Spectrum MPI, PRRTE */
-	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
-	 "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_MCA_orte_num_nodes"},
-	{"PMIX_RANK", "PMIX_SIZE", "PMIX_LOCAL_RANK", "PMIX_LOCAL_SIZE", NULL},
-	/* MPICH, Intel MPI and MVAPICH by Hydra */
-	{"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", NULL},
-	/* MVAPICH2 by mpirun_rsh */
-	{"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_LOCAL_RANK",
-	 "MV2_COMM_WORLD_LOCAL_SIZE", NULL},
-	{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", NULL, "SLURM_STEP_NUM_NODES"},
-};
-
-static const struct launcher *const slurm = &launchers[sizeof(launchers) / sizeof(*launchers) - 1];
-
-static long number(const char *name)
-{
-	const char *value = name ? getenv(name) : NULL;
-	size_t digits = value ? strspn(value, "0123456789") : 0;
-
-	return digits > 0 && digits <= DIGITS && !value[digits] ? strtol(value, NULL, 10) : -1;
-}
+static const struct hpm_launcher *const slurm = &hpm_launchers[HPM_SLURM];
 
 /* -1 is not known; what contradicts the rank is not. */
-static struct hpm_launch place_by(const struct launcher *launcher, long task, long *nodes)
+static struct hpm_launch place_by(const struct hpm_launcher *launcher, long task, long *nodes)
 {
-	long tasks = number(launcher->tasks);
-	long local_task = number(launcher->local_task);
-	long local_tasks = number(launcher->local_tasks);
+	long tasks = hpm_launcher_number(launcher->tasks);
+	long local_task = hpm_launcher_number(launcher->local_task);
+	long local_tasks = hpm_launcher_number(launcher->local_tasks);
 
 	if (tasks <= task)
 		tasks = -1;
@@ -57,7 +28,7 @@ static struct hpm_launch place_by(const struct launcher *launcher, long task, lo
 		local_tasks = -1;
 	if (local_task > task || (local_tasks > 0 && local_task >= local_tasks))
 		local_task = -1;
-	*nodes = number(launcher->nodes);
+	*nodes = hpm_launcher_number(launcher->nodes);
 	return (struct hpm_launch){.task = (int)task,
 				   .tasks = (int)tasks,
 				   .local_task = (int)local_task,
@@ -69,10 +40,10 @@ static void complete(struct hpm_launch *launch, long *nodes)
 {
 	struct hpm_launch step;
 	long step_nodes;
-	const long tasks = number(slurm->tasks);
+	const long tasks = hpm_launcher_number(slurm->tasks);
 
 	if (tasks < 0 || (launch->tasks >= 0 && launch->tasks != tasks) ||
-	    number(slurm->task) != launch->task)
+	    hpm_launcher_number(slurm->task) != launch->task)
 		return;
 	step = place_by(slurm, launch->task, &step_nodes);
 	if (launch->tasks < 0)
@@ -225,24 +196,27 @@ static void name_job(struct hpm_launch *launch, const char *variable, int is_one
 	hash_name(text, launch->name);
 }
 
+int hpm_job_task(void)
+{
+	long task;
+
+	hpm_launcher_find(&task);
+	return (int)task;
+}
+
 int hpm_launch_find(struct hpm_launch *launch)
 {
-	for (size_t i = 0; i < sizeof(launchers) / sizeof(*launchers); i++) {
-		const struct launcher *launcher = &launchers[i];
-		const long task = number(launcher->task);
-		long nodes;
+	long task, nodes;
+	const struct hpm_launcher *launcher = hpm_launcher_find(&task);
 
-		/* A batch script of Slurm has a rank and is no task: it has no step. */
-		if (task < 0 || (launcher == slurm && number(slurm->tasks) < 0))
-			continue;
-		*launch = place_by(launcher, task, &nodes);
-		complete(launch, &nodes);
-		if (launch->tasks <= 1)
-			return -ENODATA;
-		if (launch->local_tasks < 0)
-			launch->local_tasks = nodes == 1 ? launch->tasks : 0;
-		name_job(launch, launcher->task, launch->local_tasks == launch->tasks);
-		return 0;
-	}
-	return -ENODATA;
+	if (!launcher)
+		return -ENODATA;
+	*launch = place_by(launcher, task, &nodes);
+	complete(launch, &nodes);
+	if (launch->tasks <= 1)
+		return -ENODATA;
+	if (launch->local_tasks < 0)
+		launch->local_tasks = nodes == 1 ? launch->tasks : 0;
+	name_job(launch, launcher->task, launch->local_tasks == launch->tasks);
+	return 0;
 }

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "tree.h"
+#include "whole.h"
 
 #define NS_PER_MS 1000000
 #define NS_PER_S 1000000000.0
@@ -53,21 +54,6 @@ static struct files *files_of(hpm_tree *tree)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-static int write_all(int fd, const unsigned char *bytes, size_t size)
-{
-	while (size) {
-		const ssize_t written = write(fd, bytes, size);
-
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return written ? errno : EIO;
-		bytes += written;
-		size -= (size_t)written;
-	}
-	return 0;
-}
-
 static int write_load(hpm_tree *tree, const char *name, const struct hpm_load *load)
 {
 	const int folder = files_of(tree)->job->folder;
@@ -83,7 +69,7 @@ static int write_load(hpm_tree *tree, const char *name, const struct hpm_load *l
 				       tree->task);
 	snprintf(made, sizeof(made), "new.%d", tree->task);
 	fd = openat(folder, made, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	failed = fd < 0 ? errno : write_all(fd, bytes, size);
+	failed = fd < 0 ? errno : hpm_write_all(fd, bytes, size);
 	if (fd >= 0 && close(fd) && !failed)
 		failed = errno;
 	if (!failed && renameat(folder, made, folder, name))

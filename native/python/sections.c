@@ -18,6 +18,9 @@
 /* More events than libhpm counts. */
 #define COUNTS_MAX 1024
 
+/* HPM_NUM_INST_PTS is at most that. */
+#define NUMBER_MAX (1 << 24)
+
 /* --- sections with labels --------------------------------------------------------------------- */
 
 /* A section's state on a thread or, if it counts the whole process, in it. */
@@ -374,6 +377,43 @@ static const char *to_text(PyObject *label, PyObject **kept)
 	return *kept ? PyBytes_AsString(*kept) : NULL;
 }
 
+/* The numbers whose place was told. */
+static unsigned char *placed;
+static int n_placed;
+
+/* Says which line of Python starts a section first. Whatever fails, the section has no place. */
+__attribute__((cold, noinline)) static void tell_place(int number)
+{
+	PyFrameObject *frame = PyEval_GetFrame();
+	PyObject *code = frame ? (PyObject *)PyFrame_GetCode(frame) : NULL;
+	PyObject *name = code ? PyObject_GetAttrString(code, "co_filename") : NULL;
+	PyObject *file = name ? PyUnicode_EncodeFSDefault(name) : NULL;
+
+	if (number >= n_placed && number <= NUMBER_MAX) {
+		const int room = number + 1024;
+		unsigned char *grown = realloc(placed, (size_t)room);
+
+		if (grown) {
+			memset(grown + n_placed, 0, (size_t)(room - n_placed));
+			placed = grown;
+			n_placed = room;
+		}
+	}
+	if (file && hpmPlace(number, PyBytes_AsString(file), PyFrame_GetLineNumber(frame)) &&
+	    number < n_placed)
+		placed[number] = 1;
+	PyErr_Clear();
+	Py_XDECREF(file);
+	Py_XDECREF(name);
+	Py_XDECREF(code);
+}
+
+static inline void tell_place_once(int number)
+{
+	if (number > 0 && (number >= n_placed || !placed[number]))
+		tell_place(number);
+}
+
 /* instID, par_ID where there is one, label. A label that is kept is for Py_DECREF(). */
 static const char *parse_start(PyObject *const *arguments, Py_ssize_t n, int *number, int *parent,
 			       PyObject **kept)
@@ -399,6 +439,7 @@ static PyObject *call_start(PyObject *const *arguments, Py_ssize_t n,
 
 	if (!label)
 		return NULL;
+	tell_place_once(number);
 	start(number, label);
 	Py_XDECREF(kept);
 	Py_RETURN_NONE;
@@ -413,6 +454,7 @@ static PyObject *call_start_of(PyObject *const *arguments, Py_ssize_t n,
 
 	if (!label)
 		return NULL;
+	tell_place_once(number);
 	start(number, parent, label);
 	Py_XDECREF(kept);
 	Py_RETURN_NONE;

@@ -156,11 +156,13 @@ static void test_deep_formulas(void)
 	CHECK(strstr(problem.text, "64 numbers"));
 }
 
+#define FORMULA_MAX 4096
+
 /* Writes the same random formula both ways. */
 static void write_both(char *infix, char *postfix, int depth)
 {
 	static const char symbols[] = "+-*/";
-	char left[2][4096], right[2][4096];
+	char left[2][FORMULA_MAX], right[2][FORMULA_MAX];
 	char symbol;
 
 	if (!depth || !random_below(4)) {
@@ -173,14 +175,14 @@ static void write_both(char *infix, char *postfix, int depth)
 	symbol = symbols[random_below(4)];
 	write_both(left[0], left[1], depth - 1);
 	write_both(right[0], right[1], depth - 1);
-	sprintf(infix, "(%s %c %s)", left[0], symbol, right[0]);
-	sprintf(postfix, "%s%s%c|", left[1], right[1], symbol);
+	CHECK(snprintf(infix, FORMULA_MAX, "(%s %c %s)", left[0], symbol, right[0]) < FORMULA_MAX);
+	CHECK(snprintf(postfix, FORMULA_MAX, "%s%s%c|", left[1], right[1], symbol) < FORMULA_MAX);
 }
 
 static void test_infix_and_postfix_agree(void)
 {
 	for (unsigned int i = check_work(2000); i; i--) {
-		char infix[8192], postfix[8192];
+		char infix[FORMULA_MAX], postfix[FORMULA_MAX];
 		double one, other;
 
 		write_both(infix, postfix, 5);

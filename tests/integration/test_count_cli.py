@@ -135,7 +135,7 @@ def test_unique_name(name: str, pattern: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("variable", ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"])
 def test_unique_name_has_the_rank(variable: str, tmp_path: Path) -> None:
-    environment = os.environ | {variable: "7"}
+    environment = os.environ | {variable: "7", "SLURM_STEP_NUM_TASKS": "8"}
     gnomon("count", *EVENTS, "-nuo", "r", "--", "true", cwd=tmp_path, env=environment)
     (file,) = tmp_path.iterdir()
     assert file.name.split("_")[2] == "7"

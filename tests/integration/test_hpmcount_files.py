@@ -161,7 +161,8 @@ def test_files_of_one_run_have_one_name(tmp_path: Path) -> None:
     ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID"],
 )
 def test_unique_name_has_the_mpi_task(variable: str, tmp_path: Path) -> None:
-    hpmcount("-nuo", "r", *EVENTS, "true", cwd=tmp_path, **{variable: "7", "HPM_VIZ_OUTPUT": "y"})
+    task = {variable: "7", "SLURM_STEP_NUM_TASKS": "8"}
+    hpmcount("-nuo", "r", *EVENTS, "true", cwd=tmp_path, HPM_VIZ_OUTPUT="y", **task)
     (name,) = names(tmp_path)
     assert name.split("_")[2] == "7"
     assert viz(tmp_path / name).find("run").get("task") == "7"

@@ -354,7 +354,7 @@ def _kept_raw_folder(tmp_path: Path, whole: Path, monkeypatch: pytest.MonkeyPatc
         changed.setattr(gather, "close", kept)
         assert main(["run", "--name", "real", "--", str(program)]) == 0
     files = [path.name for path in whole.iterdir() if not path.is_symlink()]
-    assert len(files) == 3
+    assert len(files) == 4
     return files
 
 

@@ -40,7 +40,7 @@ def test_inside_and_over_a_launcher_the_sections_are_the_same(
     assert done.returncode == 0, done.stderr
     over = tmp_path / "over.gnomon"
     expected = {
-        "outer": [(rank, 7 + 2 * rank, None, 1) for rank in range(RANKS)],
+        "outer": [(rank, 7 + 2 * rank, 1, 1) for rank in range(RANKS)],
         "inner": [(rank, 6 + 2 * rank, 6 + 2 * rank, 3 + rank) for rank in range(RANKS)],
     }
     assert section_values(made, GETPPID) == section_values(over, GETPPID) == expected
@@ -78,4 +78,4 @@ def test_a_job_whose_rank_fails_leaves_what_there_was(tmp_path: Path, launcher: 
         repaired = gnomon("repair", "j", cwd=tmp_path)
         assert repaired.returncode == 0, repaired.stderr
     assert rundir.find(str(tmp_path / "j.gnomon")).head["exit_status"] == 3
-    assert (1, 9, None, 1) in section_values(tmp_path / "j.gnomon", GETPPID)["outer"]
+    assert (1, 9, 1, 1) in section_values(tmp_path / "j.gnomon", GETPPID)["outer"]

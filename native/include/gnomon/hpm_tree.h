@@ -112,6 +112,15 @@ typedef struct {
 HPM_TREE_API int hpm_reduction_run(const hpm_reduction *reduction, int n, hpm_event_vector in,
 				   int *n_out, hpm_event_vector *out, int *is_print_task);
 
+/* --- the task ----------------------------------------------------------------------------------
+ */
+
+/*
+ * The number that the launcher gave this process in its job, without MPI: for distributors, which
+ * are called before MPI_Init. -1: no launcher started it.
+ */
+HPM_TREE_API int hpm_job_task(void);
+
 /* --- joining ---------------------------------------------------------------------------------- */
 
 /*

@@ -73,6 +73,12 @@ HPM_API void hpmTerminateOnce(void);
  */
 HPM_API int hpmNewID(const char *file, int line);
 
+/*
+ * Says where a section that is not started yet is in the source. Without it `gnomon run` looks into
+ * the debug information. 1; or 0: no section can have the number now, as its start will report.
+ */
+HPM_API int hpmPlace(int instID, const char *file, int line);
+
 #ifdef __cplusplus
 }
 #endif

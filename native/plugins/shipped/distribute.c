@@ -6,25 +6,6 @@
 
 #include "ranks.h"
 
-/* More digits than any job has tasks are no rank. */
-#define RANK_DIGITS 9
-
-int ranks_task(void)
-{
-	/* Open MPI and PRRTE, MPICH and Intel MPI (Hydra), MVAPICH2, Slurm. */
-	static const char *const variables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-						"MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
-
-	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
-		const char *value = getenv(variables[i]);
-		const size_t digits = value ? strspn(value, "0123456789") : 0;
-
-		if (digits > 0 && digits <= RANK_DIGITS && !value[digits])
-			return atoi(value);
-	}
-	return -1;
-}
-
 /* The next group of the list, without blanks around it; empty ones are none. 0 at the end. */
 static int next_group(const char **list, const char **group, size_t *length)
 {
@@ -51,7 +32,7 @@ static int next_group(const char **list, const char **group, size_t *length)
 int ranks_distribute(void)
 {
 	const char *asked = getenv("HPM_EVENT_DISTR");
-	const int task = ranks_task();
+	const int task = hpm_job_task();
 	const char *at, *group;
 	size_t length;
 	int n = 0, error;

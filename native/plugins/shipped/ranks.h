@@ -213,9 +213,6 @@ int ranks_finish(const struct ranks_plan *plan, const hpm_blob *known, int task,
  */
 int ranks_distribute(void);
 
-/* The MPI task that the launcher gave this process, -1 if there is none. */
-int ranks_task(void);
-
 /* Everything that a plug-in exports, for its plan. */
 #define RANKS_PLUGIN(plan)                                                                         \
 	static int partial(int round, const hpm_blob *known, int task, int n,                      \

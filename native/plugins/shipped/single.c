@@ -9,4 +9,4 @@ static int keep(int task, int n, hpm_event_vector items, int *n_out, hpm_event_v
 	return copy_items(n, items, n_out, out);
 }
 
-APART_PLUGIN(keep, ranks_task())
+APART_PLUGIN(keep, hpm_job_task())

@@ -79,12 +79,19 @@ def job(environment: Mapping[str, str] = os.environ) -> Job | None:
     A batch script of Slurm has a SLURM_PROCID and is no task: only srun sets the step's number of
     tasks. A count that contradicts a rank (a size of 2 for rank 5) is as good as none.
     """
+    started = launched(environment)
+    if started is None:
+        return None
+    return _with_nodes(_completed(_of(*started, environment), environment))
+
+
+def launched(environment: Mapping[str, str] = os.environ) -> tuple[Launcher, int] | None:
+    """Return the launcher that gave this process a rank, and the rank."""
     for launcher in LAUNCHERS:
         task = _number(environment, launcher.task)
         if task is None or (launcher is _SLURM and _number(environment, launcher.tasks) is None):
             continue
-        found = _of(launcher, environment, task)
-        return _with_nodes(_completed(found, environment))
+        return launcher, task
     return None
 
 
@@ -106,7 +113,7 @@ def launcher_ends_job(
     return environment.get("SLURM_KILL_BAD_EXIT", "") == "1" and _SLURM.tasks in environment
 
 
-def _of(launcher: Launcher, environment: Mapping[str, str], task: int) -> Job:
+def _of(launcher: Launcher, task: int, environment: Mapping[str, str]) -> Job:
     tasks = _number(environment, launcher.tasks)
     if tasks is not None and tasks <= task:
         tasks = None
@@ -128,7 +135,7 @@ def _completed(job: Job, environment: Mapping[str, str]) -> Job:
         return job
     if _number(environment, _SLURM.task) != job.task:
         return job
-    step = _of(_SLURM, environment, job.task)
+    step = _of(_SLURM, job.task, environment)
     return job._replace(
         tasks=step.tasks if job.tasks is None else job.tasks,
         local_task=step.local_task if job.local_task is None else job.local_task,

@@ -6,13 +6,9 @@ Source: HPM Toolkit User's Guide 3.2.2, section 2.2, options -o and -u.
 from __future__ import annotations
 
 import os
-import re
 import time
 
-from gnomon.hpm.job import LAUNCHERS
-
-# More digits than any job has tasks are no rank.
-_RANK = re.compile("[0-9]{1,9}")
+from gnomon.hpm.job import launched
 
 
 def unique(name: str, *, host: str | None = None, process: int | None = None,
@@ -53,8 +49,5 @@ def rank() -> int:
 
 def mpi_task() -> int | None:
     """Return this process's rank in MPI_COMM_WORLD, None where no launcher gave it one."""
-    for launcher in LAUNCHERS:
-        value = os.environ.get(launcher.task, "")
-        if _RANK.fullmatch(value):
-            return int(value)
-    return None
+    started = launched()
+    return None if started is None else started[1]

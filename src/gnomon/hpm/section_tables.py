@@ -2,7 +2,7 @@
 
 libhpm leaves it in the folder that GNOMON_RUN_DIR names (native/hpm/run_folder.c): items of every
 process that called hpmTerminate, and for each a link to its raw file, which is what remains of one
-that was killed.
+that was killed; and where its sections start, if they did not say it themselves.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from math import isfinite
 from pathlib import Path
 
 from gnomon.errors import GnomonError
+from gnomon.hpm import section_places
 from gnomon.hpm.ranks.codec import BYTES_MAX, decoded
 from gnomon.hpm.ranks.conversion import domain_of, has_value, how_of, metrics_of
 from gnomon.hpm.ranks.items import (
@@ -28,12 +29,18 @@ from gnomon.hpm.ranks.plugin import folder as library_folder
 from gnomon.model.collected import Collected
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Cell, Table
 from gnomon.model.value import Unavailable
+from gnomon.units import printable
 
 VARIABLE = "GNOMON_RUN_DIR"
 _TIMES = (("wall time", WALLCLOCK), ("user time", USER), ("system time", SYSTEM))
 _NS = 1e9
+_ROUNDING_NS = 1e3
 # What hpm-repair says where people run it; here nobody did.
 _BY_HAND = ", put together by gnomon repair"
+_NO_EXCLUSIVE = Unavailable(
+    "exclusive values of sections", "libhpm did not keep them",
+    "unset HPM_EXCLUSIVE_VALUES, and link the program with this Gnomon's libhpm",
+)  # fmt: skip
 
 
 def collect(folder: Path) -> Collected:
@@ -44,7 +51,8 @@ def collect(folder: Path) -> Collected:
     rows = _Rows()
     warnings: list[str] = []
     unavailable: dict[tuple[str, str], Unavailable] = {}
-    for file in _files(folder, warnings):
+    files, missing = _with_places(_files(folder, warnings), folder, warnings)
+    for file in files:
         rows.add(file)
         of_file = f"process {file.process}" if file.task < 0 else f"rank {file.task}"
         notes = file.notes.replace(_BY_HAND, "").splitlines()
@@ -56,11 +64,54 @@ def collect(folder: Path) -> Collected:
                 unavailable.setdefault(
                     key, Unavailable(event.name, f"in sections: {reason}", remedy)
                 )
-    return Collected(rows.tables(), tuple(unavailable.values()), tuple(dict.fromkeys(warnings)))
+    if rows.has_sections and not rows.has_exclusive:
+        missing += (_NO_EXCLUSIVE,)
+    warnings += rows.warnings()
+    return Collected(
+        rows.tables(), (*unavailable.values(), *missing), tuple(dict.fromkeys(warnings))
+    )
 
 
-def _files(folder: Path, warnings: list[str]) -> list[RankFile]:
-    found = []
+def _with_places(
+    files: Mapping[str, RankFile], folder: Path, warnings: list[str]
+) -> tuple[list[RankFile], tuple[Unavailable, ...]]:
+    """Return the files in order, with the lines of sections that had none, and why some have none.
+
+    All processes are asked about at once: the ranks of a job have the same few addresses.
+    """
+    addresses: dict[str, dict[int, section_places.Address]] = {}
+    for stem in files:
+        path = folder / f"{stem}.hpmplaces"
+        try:
+            if path.exists():
+                addresses[stem] = section_places.read(path)
+        except OSError as error:
+            warnings.append(f"lines of process {stem}: cannot be read: {error.strerror}")
+        except GnomonError as error:
+            warnings.append(f"lines of process {stem}: {error}")
+    places, missing = section_places.resolve(
+        address for known in addresses.values() for address in known.values()
+    )
+    done = []
+    for stem, file in files.items():
+        known = {
+            number: places[address]
+            for number, address in addresses.get(stem, {}).items()
+            if address in places
+        }
+        items = tuple(
+            item._replace(**known[item.instr_id]._asdict())
+            if item.instr_id in known and not item.file
+            else item
+            for item in file.items
+        )
+        done.append(file._replace(items=items))
+    return sorted(done, key=lambda one: (one.task, one.process, one.started)), missing
+
+
+def _files(folder: Path, warnings: list[str]) -> dict[str, RankFile]:
+    """Return what each process left, by what its files are called."""
+    found = {}
     names = sorted(path.name for path in folder.iterdir())
     stems = dict.fromkeys(
         name.rpartition(".")[0] for name in names if name.endswith((".hpmitems", ".hpmraw"))
@@ -72,12 +123,12 @@ def _files(folder: Path, warnings: list[str]) -> list[RankFile]:
                 _recover(folder / f"{stem}.hpmraw", items)
             with items.open("rb") as file:
                 content = file.read(BYTES_MAX + 1)
-            found.append(decoded(content, str(items))[0])
+            found[stem] = decoded(content, str(items))[0]
         except OSError as error:
             warnings.append(f"sections of process {stem}: cannot be read: {error.strerror}")
         except GnomonError as error:
             warnings.append(f"sections of process {stem}: {error}")
-    return sorted(found, key=lambda one: (one.task, one.process, one.started))
+    return found
 
 
 def _recover(link: Path, items: Path) -> None:
@@ -112,6 +163,7 @@ class _Rows:
         self._metrics = Table(METRICS)
         self._metric: dict[tuple[str, ...], int] = {}
         self._values: dict[tuple[int, int, int], list[float | None]] = {}
+        self.has_sections = self.has_exclusive = False
         self._regions.add(region=0, kind="hpm", name="program", module="", file="", line=0)
         self._paths.add(path=0, parent=-1, region=0)
 
@@ -122,23 +174,45 @@ class _Rows:
                                  _whole(values[3]), _whole(values[4])))  # fmt: skip
         return (self._places, self._regions, self._paths, self._metrics, profile)
 
+    def warnings(self) -> list[str]:
+        """Return what keeps a section's parts from adding up to it."""
+        wall = next((key for (name, *_), key in self._metric.items() if name == _TIMES[0][0]), None)
+        parts: dict[tuple[int, int], float] = {}
+        above = {row[0]: row[1] for row in self._paths.rows}
+        for (place, path, metric), values in self._values.items():
+            if metric == wall:
+                key = (place, int(above[path] or 0))
+                parts[key] = parts.get(key, 0.0) + (values[0] or 0.0)
+        names = set()
+        for (place, path), total in parts.items():
+            whole = self._values.get((place, path, -1 if wall is None else wall))
+            if whole and whole[0] is not None and total > whole[0] + _ROUNDING_NS:
+                region = self._regions.rows[int(self._paths.rows[path][2] or 0)]
+                names.add(str(region[2]))
+        return [
+            f"sections within '{printable(name)}' come to more than it: some overlap, or were "
+            "started in other sections, too; each stands below the one it was started in last"
+            for name in sorted(names)
+        ]
+
     def add(self, file: RankFile) -> None:
         sections = [item for item in file.items if not item.is_rusage and item.instr_id > 0]
         if not sections:
             return
         process = self._place(file, 0)
         by_id = {item.instr_id: item for item in sections}
-        parents = {item.parent_id for item in sections}
         alone = {(one.instr_id, one.group): one for one in sections if one.is_exclusive}
+        self.has_sections = True
+        self.has_exclusive |= bool(alone)
         for item in sections:
             if item.is_exclusive:
                 continue
             place = self._place(file, item.thread_id) if item.thread_id > 0 else process
             path = self._path_of(item, by_id, file.command or file.program)
-            # Of a section without parts all is its own; of others only libhpm knows.
             own = alone.get((item.instr_id, item.group))
-            if own is None and item.instr_id not in parents:
-                own = item
+            # A section that asked for exclusive values later than at its first start.
+            if own is not None and own.count != item.count:
+                own = None
             self._add_values(file, item, own, place, path)
 
     def _add_values(

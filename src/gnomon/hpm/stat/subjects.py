@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
@@ -78,7 +79,34 @@ def _of_cpu(event: Event, scope: Scope) -> Event:
     return event._replace(info=event.info._replace(scope=scope))
 
 
-class MachineSubject:
+class _Begins(ABC):
+    """How a subject begins, and its turns.
+
+    Attributes:
+        _counters: those that take turns.
+        _rest: events that belong to no CPU.
+    """
+
+    _counters: CpuPlaces | Place
+    _rest: Parts
+
+    def start(self) -> None:
+        """Begin at zero."""
+        self._counters.start()
+        if self._rest.events:
+            self._rest.counting().start()
+        self._look()
+
+    def turn(self, at: int) -> None:
+        """Begin the turn of a set of events."""
+        self._counters.turn(at)
+
+    @abstractmethod
+    def _look(self) -> None:
+        """Keep what /proc tells now."""
+
+
+class MachineSubject(_Begins):
     """All that runs on the machine, and its CPUs, cores or nodes."""
 
     is_gone = False
@@ -95,7 +123,9 @@ class MachineSubject:
         turns = [[_of_cpu(event, Scope.NODE) for event in turn] for turn in chosen.turns]
         self._per = per
         self._online = online or Online()
-        self._cpus = CpuPlaces(lambda cpu: Place(Target(pid=-1, cpu=cpu), always, turns))
+        self._counters = self._cpus = CpuPlaces(
+            lambda cpu: Place(Target(pid=-1, cpu=cpu), always, turns)
+        )
         if chosen.on_cpus:
             self._cpus.follow(self._online.cpus)
         self._counts = bool(chosen.on_cpus)
@@ -119,16 +149,8 @@ class MachineSubject:
             if event.name in self.events
         ]
 
-    def start(self) -> None:
-        """Begin at zero."""
-        self._cpus.start()
-        if self._rest.events:
-            self._rest.counting().start()
+    def _look(self) -> None:
         self._before = self._vitals.read()
-
-    def turn(self, at: int) -> None:
-        """Begin the turn of a set of events."""
-        self._cpus.turn(at)
 
     def take(self, span_ns: int, derive: Derivation, notes: list[str]) -> list[Row]:
         """Return a row of the machine and, where asked for, one of each of its parts."""
@@ -196,7 +218,7 @@ def _sum(numbers: dict[int, Numbers], cpus: Sequence[int]) -> Numbers:
     return {name: sum(one[name] for one in own) for name in own[0]}
 
 
-class CgroupSubject:
+class CgroupSubject(_Begins):
     """The processes of a cgroup, on every CPU."""
 
     def __init__(self, chosen: Chosen, name: str, *, online: Online | None = None) -> None:
@@ -214,6 +236,8 @@ class CgroupSubject:
         self._cpus = CpuPlaces(
             lambda cpu: Place(Target(pid=-1, cpu=cpu, cgroup=self._fd), always, turns)
         )
+        self._counters = self._cpus
+        self._rest = Parts(Target(pid=-1, granularity=Granularity.SYSTEM))
         if chosen.on_cpus:
             self._cpus.follow(self._online.cpus)
         said = cgroups.problem(self._cpus.errno, name)
@@ -235,14 +259,8 @@ class CgroupSubject:
         self._before: Numbers = {}
         self.is_gone = False
 
-    def start(self) -> None:
-        """Begin at zero."""
-        self._cpus.start()
+    def _look(self) -> None:
         self._before = self._vitals.read()
-
-    def turn(self, at: int) -> None:
-        """Begin the turn of a set of events."""
-        self._cpus.turn(at)
 
     def take(self, span_ns: int, derive: Derivation, notes: list[str]) -> list[Row]:
         """Return its row; after its end one that says so, once, and then none."""
@@ -282,7 +300,7 @@ class CgroupSubject:
         return True
 
 
-class ProcessSubject:
+class ProcessSubject(_Begins):
     """A process with its threads, and the processes that it creates."""
 
     def __init__(self, chosen: Chosen, pid: int) -> None:
@@ -306,7 +324,9 @@ class ProcessSubject:
             ) from None
         # A name may hold anything, also the end of a line.
         self._program = (read_text(f"/proc/{pid}/comm") or "").removesuffix("\n")
-        self._place = Place(Target(pid=pid, inherit=True), chosen.perf, chosen.turns)
+        self._counters = self._place = Place(
+            Target(pid=pid, inherit=True), chosen.perf, chosen.turns
+        )
         files = Parts(Target(pid=pid, inherit=True))
         refused = files.add(chosen.rest, strict=False) if chosen.rest else ()
         self._rest = files
@@ -324,16 +344,8 @@ class ProcessSubject:
         self._before: Numbers = {}
         self.is_gone = False
 
-    def start(self) -> None:
-        """Begin at zero."""
-        self._place.start()
-        if self._rest.events:
-            self._rest.counting().start()
+    def _look(self) -> None:
         self._before = self._vitals.read()
-
-    def turn(self, at: int) -> None:
-        """Begin the turn of a set of events."""
-        self._place.turn(at)
 
     def take(self, span_ns: int, derive: Derivation, notes: list[str]) -> list[Row]:
         """Return its row; after its end one that says so, once, and then none."""
