@@ -272,43 +272,10 @@ static int turn_all(struct hpm_engine *engine)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-static void close_target(struct hpm_engine *engine, struct hpm_context *context, int target)
-{
-	for (int p = 0; p < engine->layout.n_packs; p++)
-		gn_group_close(context->group[target * engine->layout.n_packs + p]);
-	if (context->anchor && context->anchor[target] > 0)
-		close(context->anchor[target]);
-	if (context->anchor)
-		context->anchor[target] = 0;
-}
-
 static void close_groups(struct hpm_engine *engine, struct hpm_context *context)
 {
-	for (int target = 0; target < context->n_targets; target++)
-		close_target(engine, context, target);
-}
-
-/*
- * An event that counts nothing and is not inherited. Where all events of a thread are inherited,
- * the kernel may exchange them with a child's instead of switching counters, and if one of them is
- * of `inherit_stat`, as those of `gnomon run` and `perf record -s` are, it exchanges counts and
- * times pair by pair in the order of the two lists. Ours are the last of the thread and the first
- * of its children. Source: kernel/events/core.c, perf_event_sync_stat(), inherit_task_group().
- */
-static int open_anchor(int tid)
-{
-	const struct gn_event_spec nothing = {
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_DUMMY,
-		.exclude = GN_EXCLUDE_KERNEL | GN_EXCLUDE_HYPERVISOR,
-	};
-	struct perf_event_attr attr;
-	int fd;
-
-	gn_attr_init(&attr, &nothing, 0);
-	attr.disabled = 1;
-	fd = gn_perf_open(&attr, tid, -1, -1);
-	return fd < 0 ? fd : hpm_move_up(fd);
+	for (int g = 0; g < context->n_targets * engine->layout.n_packs; g++)
+		gn_group_close(context->group[g]);
 }
 
 /*
@@ -340,10 +307,6 @@ static int open_on(const struct hpm_engine *engine, const struct hpm_context *co
 	const struct hpm_layout *layout = &engine->layout;
 	int error = 0;
 
-	if (context->kind == HPM_PROCESS && layout->n_packs) {
-		context->anchor[target] = open_anchor(tid);
-		error = context->anchor[target] < 0 ? context->anchor[target] : 0;
-	}
 	for (int p = 0; !error && p < layout->n_packs; p++) {
 		const struct hpm_pack *pack = &layout->pack[p];
 		struct gn_group *group = context->group[target * layout->n_packs + p];
@@ -369,11 +332,6 @@ static int make_groups(struct hpm_engine *engine, struct hpm_context *context, i
 	for (int g = 0; g < n; g++) {
 		context->group[g] = hpm_take(engine, sizeof(struct gn_group));
 		if (!context->group[g])
-			return -ENOMEM;
-	}
-	if (context->kind == HPM_PROCESS) {
-		context->anchor = hpm_take(engine, (size_t)n_targets * sizeof(*context->anchor));
-		if (!context->anchor)
 			return -ENOMEM;
 	}
 	context->n_targets = n_targets;
@@ -403,7 +361,8 @@ static int open_process(struct hpm_engine *engine, struct hpm_context *context)
 			opened++;
 			continue;
 		}
-		close_target(engine, context, opened);
+		for (int p = 0; p < engine->layout.n_packs; p++)
+			gn_group_close(context->group[opened * engine->layout.n_packs + p]);
 		if (failed != -ESRCH)
 			first = first ? first : failed;
 		if (failed == -EMFILE || failed == -ENFILE || failed == -ENOMEM)

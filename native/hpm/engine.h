@@ -65,7 +65,6 @@ struct hpm_context {
 	int error; /* the errno, where it could not be opened */
 	int n_targets;
 	struct gn_group **group;	 /* [n_targets * n_packs], target after target */
-	int *anchor;			 /* [n_targets], of all threads' context: open_anchor() */
 	uint64_t usage[HPM_USAGE_WORDS]; /* as getrusage(2) said last, */
 	uint64_t usage_ticks;		 /* and when */
 	uint64_t usage_for;		 /* so long it holds; on average */
