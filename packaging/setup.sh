@@ -138,8 +138,7 @@ has_apt() {
 needs() {
 	case $1 in
 	build) echo "compiler cmake ninja python libpfm xz valgrind" ;;
-	test) echo "perf fortran pkgconf setpriv ps ip git likwid openmpi mpich" ;;
-	test) echo "perf fortran pkgconf setpriv ps ip git likwid chromium" ;;
+	test) echo "perf fortran pkgconf setpriv ps ip git likwid openmpi mpich chromium" ;;
 	guest) echo "apt arm64_compiler arm64_emulator ppc64el_compiler ppc64el_emulator" ;;
 	*) fail "packages: 'build', 'test' or 'guest', not '$1'" ;;
 	esac
