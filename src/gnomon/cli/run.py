@@ -165,7 +165,7 @@ def _tell_of_others(where: Place, ended: Ended) -> None:
     """Say what to do where no other task may come to make the run."""
     if not where.tasks and where.task == 0:
         why = "the launcher does not tell how many tasks there are; when all have ended"
-    elif ended.exit_status and not ended.signal:
+    elif ended.exit_status and ended.signal != signal.SIGTERM:  # which launchers send the others
         why = f"rank {where.rank} failed; if the launcher kills the others before they have ended"
     else:
         return

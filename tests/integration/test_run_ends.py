@@ -1,0 +1,104 @@
+"""Programs of `gnomon run` that end in odd ways: their status is theirs, and a run is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import mpi
+import pytest
+from commands import GNOMON, gnomon
+
+from gnomon.cli.main import main
+from gnomon.store import rawfolder, rundir
+
+
+@pytest.mark.parametrize(
+    ("script", "status"),
+    [
+        ("exec 0<&- 1>&- 2>&- 3>&- 4>&- 5>&-; exit 6", 6),
+        ("(trap '' HUP; sleep 0.5 >/dev/null 2>&1 &); exit 2", 2),
+        ("cd / && exit 3", 3),
+        ("exec setsid -w sh -c 'exit 4'", 4),
+    ],
+    ids=["closes all", "leaves a process", "changes folder", "a new session"],
+)
+def test_what_a_program_does_to_itself_is_its_business(
+    tmp_path: Path, script: str, status: int
+) -> None:
+    done = gnomon("run", "--name", "r", "--", "sh", "-c", script, cwd=tmp_path)
+    assert done.returncode == status, done.stderr
+    assert rundir.find(str(tmp_path / "r")).head["exit_status"] == status
+    assert [path.name for path in tmp_path.iterdir()] == ["r.gnomon"]
+
+
+def test_a_program_that_removes_what_is_measured(tmp_path: Path) -> None:
+    done = gnomon("run", "--name", "r", "--", "sh", "-c", "rm -r *.raw; exit 5", cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (5, 1)
+    assert "r.gnomon.raw: it was removed while the program ran" in done.stderr
+
+
+def test_a_run_that_cannot_be_written_is_kept_for_repair(tmp_path: Path) -> None:
+    done = gnomon("run", "--name", "r", "--", "sh", "-c", "mkdir r.gnomon; exit 5", cwd=tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (5, 1)
+    assert "it exists already" in done.stderr
+    assert done.stderr.endswith("then: gnomon repair r\n")
+    (tmp_path / "r.gnomon").rmdir()
+    assert gnomon("repair", "r", cwd=tmp_path).returncode == 0
+    assert rundir.find(str(tmp_path / "r")).head["exit_status"] == 5
+    again = gnomon("repair", "r", cwd=tmp_path)
+    assert (again.returncode, again.stderr.count("\n")) == (1, 1)
+    assert "it is a whole run" in again.stderr
+
+
+def test_ctrl_c_while_the_run_is_put_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from gnomon.cli import gather
+
+    def interrupted(*_: object) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(10)
+
+    monkeypatch.chdir(tmp_path)
+    with monkeypatch.context() as changed:
+        changed.setattr(gather, "close", interrupted)
+        assert main(["run", "--name", "r", "--", "sh", "-c", "exit 4"]) == 4
+    said = capsys.readouterr().err
+    assert said.strip().count("\n") == 0
+    assert "what was measured is kept: gnomon repair r" in said
+    (part,) = rawfolder.parts(rawfolder.raw_of("r"))
+    assert part.end is not None
+    assert part.end["exit_status"] == 4
+
+
+def test_ctrl_c_is_the_programs(tmp_path: Path) -> None:
+    script = "trap 'echo stopped; exit 4' INT; echo ready; while :; do sleep 0.05; done"
+    with subprocess.Popen(
+        ["env", "--default-signal=INT", GNOMON, "run", "--name", "r", "--", "sh", "-c", script],
+        cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        start_new_session=True, text=True,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (4, "stopped\n"), err
+    assert rundir.find(str(tmp_path / "r")).head["exit_status"] == 4
+
+
+def test_a_killed_rank_says_what_to_do(tmp_path: Path) -> None:
+    script = "[ $PMI_RANK = 2 ] && kill -KILL $$; exec sleep 20"
+    done = mpi.launch(
+        mpi.MPICH, 4, GNOMON, "run", "--name", "j", "--", "sh", "-c", script,
+        folder=tmp_path, status=None,
+    )  # fmt: skip
+    assert "rank 2 failed" in done.err
+    assert "gnomon repair j" in done.err
+    repaired = gnomon("repair", "j", cwd=tmp_path)
+    assert repaired.returncode == 0, repaired.stderr
+    head = rundir.find(str(tmp_path / "j")).head
+    assert (head["signal"], head["ranks"]) == (signal.SIGKILL, 4)
