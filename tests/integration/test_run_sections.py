@@ -126,7 +126,7 @@ hpm.hpmTerminate(0)
 """
 
 
-def started(tmp_path: Path, *command: str | Path, **variables: str) -> rundir.RunDirectory:
+def started(tmp_path: Path, *command: str | Path, **variables: str) -> rundir.Run:
     """Return the run of a program that counts calls of getppid."""
     done = gnomon("run", "--name", "r", "--", *command, cwd=tmp_path,
                   env=os.environ | EVENTS | variables)  # fmt: skip
@@ -134,7 +134,7 @@ def started(tmp_path: Path, *command: str | Path, **variables: str) -> rundir.Ru
     return rundir.find(str(tmp_path / "r.gnomon"))
 
 
-def check_sums(opened: rundir.RunDirectory) -> int:
+def check_sums(opened: rundir.Run) -> int:
     """Check that each section's values are its own and its parts'; return how many have parts."""
     rows = opened.query(
         "SELECT location, metric, path, p.parent, inclusive, exclusive, m.name "
@@ -154,7 +154,7 @@ def check_sums(opened: rundir.RunDirectory) -> int:
     return with_parts
 
 
-def lines_of(opened: rundir.RunDirectory) -> dict[str, tuple[str, int]]:
+def lines_of(opened: rundir.Run) -> dict[str, tuple[str, int]]:
     rows = opened.query("SELECT name, file, line FROM regions WHERE region > 0")
     return {name: (file, line) for name, file, line in rows}
 
