@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gnomon.errors import GnomonError, RunDirectoryError
 from gnomon.model.tables import LOCATIONS, METRICS, PROFILE, REGIONS
-from gnomon.view import viz
+from gnomon.store import viz
 from gnomon.view.session import Session
 
 WHOLE = """<?xml version="1.0" encoding="UTF-8"?>
@@ -105,8 +105,8 @@ def test_ranks_are_combined(tmp_path: Path) -> None:
         ("no XML at all", "no XML"),
         (WHOLE[:700], "no XML"),
         (
-            WHOLE.replace('version="1" producer', 'version="2" producer'),
-            "version '2' of the format",
+            WHOLE.replace('version="1" producer', 'version="3" producer'),
+            "version '3' of the format",
         ),
         (WHOLE.replace("<hpm", "<!DOCTYPE hpm><hpm"), "it has a document type"),
         (WHOLE.replace("<hpm", '<!DOCTYPE hpm SYSTEM "file:///etc/passwd"><hpm'), "document type"),
