@@ -95,7 +95,7 @@ JSON = st.recursive(
     host=st.dictionaries(st.sampled_from(["name", "cpu_model", "cpus", "kernel"]), JSON),
 )  # fmt: skip
 @settings(
-    max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_any_run_is_read_back(
     tmp_path_factory: pytest.TempPathFactory, tables: Sequence[Table], command: list[str],
@@ -260,14 +260,16 @@ print(status, n, written, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 
 def test_a_large_run_needs_no_gigabyte(tmp_path: Path) -> None:
-    """400,000 rows, as Python's objects, would be 200 MB, and their XML is 40 MB."""
+    """What is held does not grow with the rows; DuckDB and Python alone are some 150 MB."""
     import duckdb
 
     run = made_run(tmp_path, [])
     file = run.file(PROFILE)
-    rows = ("SELECT 0 repetition, (i % 64)::INTEGER AS location, (i // 1280)::INTEGER AS path, "
-            "(i // 64 % 20)::INTEGER AS metric, i * 1.1 AS inclusive, i * 0.3 AS exclusive, "
-            "i AS calls, i AS raw, i AS enabled_ns, i AS running_ns FROM range(400000) t(i)")  # fmt: skip
+    rows = (
+        "SELECT 0 repetition, (i % 64)::INTEGER AS location, (i // 1280)::INTEGER AS path, "
+        "(i // 64 % 20)::INTEGER AS metric, i * 1.1 AS inclusive, i * 0.3 AS exclusive, "
+        "i AS calls, i AS raw, i AS enabled_ns, i AS running_ns FROM range(200000) t(i)"
+    )
     with duckdb.connect() as connection:
         connection.execute(f"COPY ({rows}) TO '{file}' (FORMAT parquet)")
     done = subprocess.run(
@@ -275,9 +277,9 @@ def test_a_large_run_needs_no_gigabyte(tmp_path: Path) -> None:
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     status, n, written_kib, read_kib = map(int, done.stdout.split())
-    assert (status, n) == (0, 400_000)
-    assert written_kib < 400_000
-    assert read_kib < 500_000
+    assert (status, n) == (0, 200_000)
+    assert written_kib < 300_000
+    assert read_kib < 400_000
 
 
 def test_the_head_is_what_the_run_has(tmp_path: Path) -> None:

@@ -76,10 +76,11 @@ class Spool:
         if text is not None:
             text.close()
             name = _quoted(self._file(schema))
+            # Lines end as ours do, whatever a name has in it.
             connection.execute(
                 f"COPY {schema.name} FROM {name} (FORMAT csv, HEADER false, DELIMITER ',', "
                 "QUOTE '\"', ESCAPE '\"', NULLSTR '', ALLOW_QUOTED_NULLS false, "
-                "AUTO_DETECT false, PARALLEL false, MAX_LINE_SIZE 33554432)"
+                "NEW_LINE '\\n', AUTO_DETECT false, PARALLEL false, MAX_LINE_SIZE 33554432)"
             )
             self._file(schema).unlink()
         file = _quoted(self._folder / f"{schema.name}.parquet")
