@@ -20,6 +20,7 @@ from repeated_runs import repeated_run
 
 import gnomon.hpm
 from gnomon.cli import main
+from gnomon.errors import RunDirectoryError
 from gnomon.model.tables import PROFILE, SCHEMAS, Column, Schema, Table
 from gnomon.store import exports, rundir, viz
 from gnomon.store.rundir import Run
@@ -243,7 +244,7 @@ def test_no_files_are_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_no_room_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = write(made_run(tmp_path, []), tmp_path / "run.viz")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
-    with pytest.raises(rundir.RunDirectoryError, match=r"run\.viz: .*set TMPDIR"):
+    with pytest.raises(RunDirectoryError, match=r"run\.viz: .*set TMPDIR"):
         rundir.find(str(file))
 
 
