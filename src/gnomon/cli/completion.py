@@ -94,7 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
         commands.add_parser(name, help=line, parents=[parent], add_help=False)
     words = _words()
     parsers = [whole, *(parser_of(name) for name in OTHER_NAMES)]
-    scripts = []
+    scripts: list[str] = []
     for parser in parsers:
         _complete(parser, words)
         of_words = None if scripts else _preamble(words)

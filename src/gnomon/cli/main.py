@@ -25,7 +25,7 @@ COMMANDS = {
     "view": "show runs and .viz files in the browser",
     "runs": "list the run directories here; tag, annotate, delete them",
     "compare": "say what got slower or faster between runs, by how much, and how sure that is",
-    "export": "write a run as CSV, JSON, for speedscope or as OpenMetrics",
+    "export": "write a run as CSV, JSON, .viz, for speedscope or as OpenMetrics",
     "components": "list the sources of events: what works here, what does not, why",
     "events": "list and search the events of this machine",
     "presets": "list PAPI's presets: their definitions here, and whether they can be counted",

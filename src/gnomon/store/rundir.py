@@ -300,7 +300,14 @@ def runs(where: Path) -> list[Path]:
 
 
 def _others(path: Path) -> str:
-    """Return which runs are there instead."""
+    """Return which runs are there instead, or what is left of it."""
+    left = path.name.removesuffix(SUFFIX).removesuffix(f"{SUFFIX}.raw")
+    raw = path.with_name(f"{left}{SUFFIX}.raw")
+    if raw.is_dir():
+        return (
+            f"{printable(str(raw))} is of a gnomon run that has not ended, or was killed: then "
+            f"gnomon repair {printable(str(path.with_name(left)))}"
+        )
     names = [printable(str(run).removesuffix(SUFFIX)) for run in runs(path.parent)]
     if not names:
         return "nor any other; make one with: gnomon count --run NAME -- program"
