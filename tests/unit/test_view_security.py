@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -85,6 +86,58 @@ def test_other_users_of_the_machine_are_refused_with_the_right_token(client: Cli
     assert own.stdout.startswith("HTTP/1.1 200")
     assert other.stdout.startswith("HTTP/1.1 403")
     assert "you are user 65534" in other.stdout
+
+
+ONLY_IPV6 = """
+import os, socket, subprocess, sys, threading
+from gnomon.view.app import Server
+from gnomon.view.session import Session
+
+def ask(user):
+    asked = (
+        "import os, socket, sys\\n"
+        "os.setresuid(*[int(sys.argv[1])] * 3)\\n"
+        "asking = socket.socket(socket.AF_INET6)\\n"
+        "asking.connect(('::1', int(sys.argv[2])))\\n"
+        "name = f'Host: [::1]:{sys.argv[2]}\\\\r\\\\nX-Gnomon-Token: t\\\\r\\\\n\\\\r\\\\n'\\n"
+        "asking.sendall(b'GET /api/state HTTP/1.0\\\\r\\\\n' + name.encode())\\n"
+        "while part := asking.recv(65536): os.write(1, part)\\n"
+    )
+    words = [sys.executable, "-I", "-c", asked, user, str(server.address.port)]
+    told = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    return told.partition("\\n")[0]
+
+subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+subprocess.run(["ip", "address", "del", "127.0.0.1/8", "dev", "lo"], check=True)
+server = Server(Session(), 0, "t")
+running = threading.Thread(target=server.run, daemon=True)
+running.start()
+print(server.address.url.replace(str(server.address.port), "PORT"))
+print(ask("0"), ask("65534"), sep="\\n")
+server.stop()
+running.join()
+with open("/proc/sys/net/ipv6/conf/lo/disable_ipv6", "w") as switch:
+    switch.write("1")
+try:
+    Server(Session(), 0, "t")
+except Exception as error:
+    print(error)
+"""
+
+
+def test_a_loopback_that_is_ipv6_alone() -> None:
+    if os.getuid() != 0 or shutil.which("unshare") is None or shutil.which("ip") is None:
+        pytest.fail("no network of its own can be made: run as root, with util-linux and iproute2")
+    done = subprocess.run(
+        ["unshare", "-n", sys.executable, "-c", ONLY_IPV6], capture_output=True, text=True,
+        check=True,
+    )  # fmt: skip
+    assert done.stdout.splitlines() == [
+        "http://[::1]:PORT/?token=t",
+        "HTTP/1.1 200 OK",
+        "HTTP/1.1 403 Forbidden",
+        "this machine has neither 127.0.0.1 nor ::1; bring its loopback up: ip link set lo up",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from gnomon.cli.main import COMMANDS
+from gnomon.cli.main import COMMANDS, OTHER_NAMES
 from gnomon.cli.main import parser as parser_of
 from gnomon.cli.parsing import HelpFormatter
 
@@ -14,7 +15,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon completion`."""
     p = argparse.ArgumentParser(
         prog="gnomon completion",
-        description="Print completion for a shell.",
+        description="Print completion of gnomon, hpmcount, hpmstat and peekperf for a shell.",
         epilog="bash: gnomon completion bash > ~/.local/share/bash-completion/completions/gnomon",
         formatter_class=HelpFormatter,
         allow_abbrev=False,
@@ -28,7 +29,7 @@ def _complete(whole: argparse.ArgumentParser, words: Mapping[str, Sequence[str]]
     import shtab
 
     for action in _actions(whole):
-        if action.metavar in ("FILE", "RUN|FILE.viz"):
+        if action.metavar in ("FILE", "RUN", "RUN|FILE.viz", "FILE.viz|RUN"):
             action.complete = shtab.FILE  # type: ignore[attr-defined]
         elif action.metavar == "DIR":
             action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
@@ -92,8 +93,17 @@ def run(arguments: argparse.Namespace) -> int:
         parent = parser_of(name)
         commands.add_parser(name, help=line, parents=[parent], add_help=False)
     words = _words()
-    _complete(whole, words)
-    script = shtab.complete(whole, shell=arguments.shell, preamble=_preamble(words))  # type: ignore[arg-type]
+    parsers = [whole, *(parser_of(name) for name in OTHER_NAMES)]
+    scripts: list[str] = []
+    for parser in parsers:
+        _complete(parser, words)
+        of_words = None if scripts else _preamble(words)
+        scripts.append(shtab.complete(parser, shell=arguments.shell, preamble=of_words))  # type: ignore[arg-type]
+    script = "\n".join(scripts)
+    if arguments.shell == "zsh":
+        # zsh looks for the names that a file completes in its first line alone.
+        script = re.sub(r"^#compdef .*\n", "", script, flags=re.MULTILINE)
+        script = f"#compdef {' '.join(parser.prog for parser in parsers)}\n{script}"
     # What no option or command matches is a file, the program to be counted and its own first.
     print(script.replace("complete -o bashdefault -F", "complete -o bashdefault -o default -F"))
     return 0

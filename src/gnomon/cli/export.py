@@ -14,12 +14,13 @@ from gnomon.errors import UsageError
 if TYPE_CHECKING:
     from gnomon.store.rundir import Run
 
-_FORMATS = ("csv", "json", "speedscope", "openmetrics")
+_FORMATS = ("csv", "json", "viz", "speedscope", "openmetrics")
 _TABLES = ("locations", "regions", "paths", "metrics", "profile")
 _EPILOG = """\
 examples:
   gnomon export app --to csv -o app.csv              a row for each value, for a spreadsheet
   gnomon export app --to csv --table metrics
+  gnomon export app --to viz -o app.viz              one file with all of it; any command reads it
   gnomon export app --to speedscope -o app.speedscope.json
   gnomon export app --to openmetrics -o /var/lib/node_exporter/app.prom"""
 
@@ -34,12 +35,17 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
-    p.add_argument("run", nargs="?", metavar="RUN", help="name or path (default: the latest here)")
+    p.add_argument(
+        "run", nargs="?", metavar="RUN",
+        help="name or path, or a .viz file (default: the latest run here)",
+    )  # fmt: skip
     p.add_argument(
         "--to",
         choices=_FORMATS,
         required=True,
-        help="csv: a row for each value. json: all tables. speedscope: stacks for a flame graph. "
+        help="csv: a row for each value. json: all tables. viz: all of "
+        "it in one file of XML, which view, report, compare and export read as they read a run. "
+        "speedscope: stacks for a flame graph. "
         "openmetrics: gauges for Prometheus",
     )
     p.add_argument(
@@ -95,6 +101,7 @@ def _pieces(run: Run, to: str, table: str) -> Iterator[str]:
         return exports.csv_text(run, table)
     kinds = {
         "json": exports.json_text,
+        "viz": exports.viz,
         "speedscope": exports.speedscope,
         "openmetrics": exports.openmetrics,
     }

@@ -25,7 +25,7 @@ COMMANDS = {
     "view": "show runs and .viz files in the browser",
     "runs": "list the run directories here; tag, annotate, delete them",
     "compare": "say what got slower or faster between runs, by how much, and how sure that is",
-    "export": "write a run as CSV, JSON, for speedscope or as OpenMetrics",
+    "export": "write a run as CSV, JSON, .viz, for speedscope or as OpenMetrics",
     "components": "list the sources of events: what works here, what does not, why",
     "events": "list and search the events of this machine",
     "presets": "list PAPI's presets: their definitions here, and whether they can be counted",
@@ -38,7 +38,8 @@ COMMANDS = {
     "doctor": "say what keeps this machine from measuring more, and what to do",
     "completion": "print shell completion for bash or zsh",
 }
-_OTHER_NAMES = ("hpmcount", "hpmstat", "peekperf")
+OTHER_NAMES = ("hpmcount", "hpmstat", "peekperf")
+"""Commands of their own, each with a parser like the others."""
 
 
 class Command(Protocol):
@@ -135,7 +136,7 @@ def _execute(name: str, words: Sequence[str]) -> int:
 
 
 def _module(name: str) -> Command:
-    if name not in COMMANDS and name not in _OTHER_NAMES:
+    if name not in COMMANDS and name not in OTHER_NAMES:
         import difflib
 
         close = difflib.get_close_matches(name, COMMANDS, n=1)

@@ -59,15 +59,19 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         GnomonError: the helper that reads raw files is not installed, or the plug-in failed.
     """
+    from gnomon.store import rundir
+
     if arguments.plugin is not None:
         return _aggregate(arguments.plugin, arguments.files, arguments.output)
     if arguments.output and len(arguments.files) > 1:
         parser().error("-o names the output of one file; give one file")
-    from gnomon.store import rundir
 
     status = 0
     for file in arguments.files:
         name = _run_of(file)
+        if not name and not Path(file).exists() and rundir.exists(file):
+            made = rundir.located(file)
+            raise GnomonError(f"{made}: this run is whole; there is nothing to repair")
         if name:
             _close(name)
             continue

@@ -36,7 +36,10 @@ def parser() -> argparse.ArgumentParser:
         formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
-    p.add_argument("run", nargs="?", metavar="RUN", help="name or path (default: the latest here)")
+    p.add_argument(
+        "run", nargs="?", metavar="RUN",
+        help="name or path, or a .viz file (default: the latest run here)",
+    )  # fmt: skip
     p.add_argument(
         "part",
         nargs="?",

@@ -75,18 +75,18 @@ def run(arguments: argparse.Namespace) -> int:
         UsageError: a tag is none, or nobody can be asked.
         RunDirectoryError: there is no such run or folder, or it cannot be changed.
     """
-    from gnomon.store import index, rundir
+    from gnomon.store import index
 
     if arguments.action == "delete":
         return _delete(arguments.runs, sure=arguments.yes)
     if arguments.action == "tag":
-        path = rundir.find(arguments.run).path
+        path = _whole(arguments.run)
         change = ((), arguments.tags) if arguments.remove else (arguments.tags, ())
         tags = index.tag(path, *change)
         print(f"{path}: {', '.join(tags) or 'no tags'}")
         return 0
     if arguments.action == "note":
-        index.note(rundir.find(arguments.run).path, arguments.text)
+        index.note(_whole(arguments.run), arguments.text)
         return 0
     folder = Path(arguments.folder)
     if arguments.action == "rebuild":
@@ -95,6 +95,17 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"{folder / index.FILE}: {n} run{'' if n == 1 else 's'}")
         return 0
     return _list(index.entries(folder), folder, arguments.tag, as_json=arguments.json)
+
+
+def _whole(name: str) -> Path:
+    """Return the directory of a run that can be read.
+
+    Raises:
+        GnomonError: there is none, or it cannot.
+    """
+    from gnomon.store import rundir
+
+    return rundir.find(str(rundir.located(name))).path
 
 
 def _list(listing: Listing, folder: Path, tag: str, *, as_json: bool) -> int:

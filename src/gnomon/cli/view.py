@@ -7,10 +7,14 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gnomon.cli.parsing import HelpFormatter
 from gnomon.errors import GnomonError, UsageError
 from gnomon.units import printable
+
+if TYPE_CHECKING:
+    from gnomon.view.app import Address
 
 _EPILOG = """\
 examples:
@@ -19,8 +23,9 @@ examples:
   gnomon view relax.viz              what libhpm or hpmcount wrote
   gnomon view app --sources ~/src    look there for sources that are not where they were compiled
 
-The server listens on 127.0.0.1 alone and lets in who has the address that it prints. On another
-machine, forward its port: ssh -L PORT:127.0.0.1:PORT that-machine, and open the address here."""
+The server listens on 127.0.0.1 (on ::1 where there is none) and lets in who has the address that
+it prints. On another machine, forward its port: ssh -L PORT:127.0.0.1:PORT that-machine, and open
+the address here."""
 _SOURCES_BEFORE_ASKING = 15
 _LARGEST_PORT = 65535
 
@@ -86,7 +91,7 @@ def serve(
     server = Server(session, arguments.port)
     combinations = [one.id for one in session.runs() if one.kind == "combined"]
     place = f"#/tree?run={combinations[-1]}" if combinations else ""
-    _tell(server.address.url + place, server.address.port, browser=not arguments.no_browser)
+    _tell(server.address, place, browser=not arguments.no_browser)
     try:
         server.run()
     except KeyboardInterrupt:
@@ -121,14 +126,15 @@ def _open(
         raise GnomonError("\n".join(problems))
 
 
-def _tell(url: str, port: int, *, browser: bool) -> None:
+def _tell(address: Address, place: str, *, browser: bool) -> None:
+    url, port = address.url + place, address.port
     opened = browser and _has_browser() and _opens(url)
     print(f"{'opening in the browser' if opened else 'open in a browser'}: {url}")
     if not opened:
         user = os.environ.get("USER") or os.environ.get("LOGNAME") or "you"
         print(
             "from another machine, first: "
-            f"ssh -N -L {port}:127.0.0.1:{port} {user}@{os.uname().nodename}"
+            f"ssh -N -L {port}:{address.host}:{port} {user}@{os.uname().nodename}"
         )
     print("Ctrl-C ends it", flush=True)
 

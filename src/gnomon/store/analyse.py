@@ -10,7 +10,7 @@ the last digit.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial as bound
@@ -29,11 +29,15 @@ BY = ("region", "file", "line", "rank", "thread", "metric")
 
 
 class Part(NamedTuple):
-    """What of a run one call of `partial` looks at: locations from `first` up to before `end`."""
+    """What of a run one call of `partial` looks at: locations from `first` up to before `end`.
+
+    Its tables are in the run's directory, unless `files` says where.
+    """
 
     run: Path
     first: int
     end: int
+    files: Mapping[str, Path] | None = None
 
 
 class Sum(NamedTuple):
@@ -88,7 +92,8 @@ def parts(run: Run) -> tuple[Part, ...]:
     # Numbers of locations that are far apart are not to make as many parts.
     size = max(size, math.ceil((last - first + 1) / _PARTS_MOST))
     return tuple(
-        Part(run.path, at, min(at + size, last + 1)) for at in range(first, last + 1, size)
+        Part(run.path, at, min(at + size, last + 1), run.files)
+        for at in range(first, last + 1, size)
     )
 
 
@@ -192,7 +197,7 @@ class Profile:
         if self.by not in BY:
             raise UsageError(f"{self.by}: a profile is by {', '.join(BY)}")
         # One thread: sums of the same numbers in another order differ in their last digit.
-        rows = Run(part.run, {}).query(_query(self, part), threads=1)
+        rows = Run(part.run, {}, part.files).query(_query(self, part), threads=1)
         return [Sum((str(a), str(b), str(c), int(d)), *rest) for a, b, c, d, *rest in rows]
 
     def merge(self, tables: Sequence[Sequence[Sum]]) -> list[Sum]:

@@ -183,15 +183,22 @@ def _why_not(row: Row, baseline: Measured, other: Measured, options: Options) ->
             return f"{what} differs: {' and '.join(sorted(mine))}; {' and '.join(sorted(its))}"
     if any(one.of_emulation for one in ours):
         return "time that the emulation took, not the program"
-    if (
-        baseline.side.machines != other.side.machines
-        and not options.any_machine
-        and (row.how != _EXACT)
-    ):
-        return "measured on different machines"
+    apart = _apart(baseline.side, other.side)
+    if apart and not options.any_machine and row.how != _EXACT:
+        return apart
     if min(row.samples) < 2:
         return "one repetition only"
     return ""
+
+
+def _apart(one: Side, other: Side) -> str:
+    """Return why two sides may differ for their machines, "" if they are alike."""
+    if one.machines == other.machines:
+        return ""
+    # Sections of libhpm do not say which CPU they were measured on.
+    if any(not model for side in (one, other) for model, _ in side.machines):
+        return "not known to be measured on one machine"
+    return "measured on different machines"
 
 
 _DESCRIBED: dict[str, Callable[[Quantity], str]] = {
@@ -316,9 +323,9 @@ def _large(one: Measured, other: Measured, metrics: Sequence[str]) -> set[Place]
 
 
 def _notes(baseline: Side, other: Side, options: Options, rows: Sequence[Row]) -> Iterable[str]:
-    if baseline.machines != other.machines:
+    if apart := _apart(baseline, other):
         judged = "they differ too" if options.any_machine else "--any-machine judges all the same"
-        yield f"measured on different machines: {judged}"
+        yield f"{apart}: {judged}"
     if baseline.runs[0].head["command"] != other.runs[0].head["command"]:
         yield "the commands differ"
     for side in (baseline, other):

@@ -15,6 +15,7 @@ from gnomon.model.tables import LOCATIONS, METRICS, REGIONS, Cell
 from gnomon.store import analyse
 from gnomon.store.analyse import Profile, Sum
 from gnomon.store.hotspots import named, whole
+from gnomon.store.report import not_counted
 from gnomon.store.rundir import Run
 from gnomon.units import duration, number, printable, quantity
 
@@ -119,9 +120,7 @@ def run_text(run: Run, width: int) -> str:
         if one.get("available") is not True:
             said = f"not available: {one.get('name')}: {one.get('reason')}"
             lines += filled(printable(said), width, "", "    ")
-    for missing in head["unavailable"]:
-        said = f"not counted: {missing.get('event')}: {missing.get('reason')}"
-        lines += filled(printable(said), width, "", "    ")
+    lines += not_counted(head, width)
     for warning in head["warnings"]:
         lines += filled(f"note: {printable(warning)}", width, "", "      ")
     return "\n".join(lines) + "\n"
@@ -155,7 +154,7 @@ _COLUMNS: dict[str, tuple[tuple[str, int, bool], ...]] = {
         ("module", 8, False),
     ),
     "metrics": (
-        ("metric", 6, True), ("name", 14, False), ("unit", 5, False), ("how", 7, False),
+        ("metric", 6, True), ("name", 14, False), ("unit", 5, False), ("how", 9, False),
         ("component", 9, False), ("domain", 6, False), ("formula", 16, False),
     ),
 }  # fmt: skip
@@ -322,7 +321,8 @@ def profile_text(
         row = of[one.metric]
         mean = one.total / one.locations
         values = {
-            "total": None if row["formula"] else one.total / repetitions,
+            # A ratio of one place is what it is.
+            "total": None if row["formula"] and several else one.total / repetitions,
             "least": one.least, "mean": mean, "most": one.most,
         }  # fmt: skip
         cells = {name: quantity(one, str(row["unit"] or ""), "-") for name, one in values.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -91,7 +91,7 @@ def text(
     started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(head["started"]))
     what = printable(shlex.join(head["command"])) or "attached process"
     lines = [
-        f"{run.path}: {what}  [exit {head['exit_status']}]",
+        f"{run.path}: {what}  [{exit_text(head)}]",
         f"  {started}, {duration(float(head.get('wall_seconds', 0)) * 1e9)}"
         + (" of emulation, " if emulated else ", ")
         + ", ".join(str(host.get("name")) for host in head["hosts"]),
@@ -109,14 +109,27 @@ def text(
             lines += _place(row, head["repetitions"])
         name = printable(row.metric)
         lines.append(f"  {name:<{longest}}  {cells[id(row)]:>{values}}  {_how(row)}")
-    by_reason: dict[str, list[str]] = {}
-    for missing in head["unavailable"]:
-        by_reason.setdefault(str(missing.get("reason")), []).append(str(missing.get("event")))
-    for why, names in by_reason.items():
-        lines += filled(printable(f"not counted: {', '.join(names)}: {why}"), width, "", "    ")
+    lines += not_counted(head, width)
     for warning in head["warnings"]:
         lines += filled(f"note: {printable(warning)}", width, "", "      ")
     return "\n".join(lines) + "\n"
+
+
+def not_counted(head: Mapping[str, Any], width: int) -> list[str]:
+    """Return the lines that say what a run could not count, each reason once."""
+    by_reason: dict[str, list[str]] = {}
+    for missing in head["unavailable"]:
+        by_reason.setdefault(str(missing.get("reason")), []).append(str(missing.get("event")))
+    lines: list[str] = []
+    for why, names in by_reason.items():
+        lines += filled(printable(f"not counted: {', '.join(names)}: {why}"), width, "", "    ")
+    return lines
+
+
+def exit_text(head: Mapping[str, Any]) -> str:
+    """Return how a run's program ended."""
+    status = head["exit_status"]
+    return "exit status not known" if status is None else f"exit {status}"
 
 
 def _how(row: ProfileRow) -> str:
@@ -124,6 +137,8 @@ def _how(row: ProfileRow) -> str:
 
 
 def _nothing(kind: str, emulated: bool) -> str:
+    if kind == "command":
+        return "this run has no values of the whole command; what it has: gnomon report RUN profile"
     what = f"this run has no values of each {kind}"
     if emulated and kind == "thread":
         return f"{what}: an emulated PMU tells processes apart, not threads; see --per process"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
@@ -20,17 +19,19 @@ from typing import TYPE_CHECKING, Any
 from gnomon import __version__
 from gnomon.errors import FormatError, RunDirectoryError
 from gnomon.model.tables import REGIONS, SCHEMAS, Cell, Schema, Table
+from gnomon.store.parquet import Spool, as_utf8, connected
 from gnomon.units import printable
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 SUFFIX = ".gnomon"
+VIZ_SUFFIX = ".viz"
 SCHEMA_VERSION = 1
 _HEAD = "run.json"
 _MAGIC = "gnomon/run"
-# A run.json is small; what is larger than this is not one.
-_HEAD_LIMIT_BYTES = 64 << 20
+HEAD_LIMIT_BYTES = 64 << 20
+"""A run.json is small; what is larger than this is not one."""
 _REMEDY = "; restore it from a copy, or measure again"
 _NAMED_RUNS = 5
 _DEPTH_LIMIT = 32
@@ -56,10 +57,14 @@ class Run:
     Attributes:
         path: the directory.
         head: the content of run.json.
+        files: where the tables are, by name, if not in the directory: a .viz file has none.
+        held: what has to be there as long as the files are asked for.
     """
 
     path: Path
     head: Mapping[str, Any]
+    files: Mapping[str, Path] | None = None
+    held: object = None
     _databases: dict[int, DuckDBPyConnection] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -86,8 +91,8 @@ class Run:
 
         for schema in SCHEMAS:
             # A pipe or a device would be waited for, or read without end.
-            if not self._file(schema).is_file():
-                raise RunDirectoryError(f"{self._file(schema)}: the table is missing{_REMEDY}")
+            if not self.file(schema).is_file():
+                raise RunDirectoryError(f"{self.file(schema)}: the table is missing{_REMEDY}")
         try:
             with closing(self._cursor(threads)) as cursor:
                 cursor.execute(sql)
@@ -106,7 +111,7 @@ class Run:
         """
         known = self._databases.get(threads)
         if known is None:
-            known = _connected()
+            known = connected()
             if threads:
                 known.execute(f"SET threads = {threads}")
             for schema in SCHEMAS:
@@ -116,7 +121,7 @@ class Run:
 
     def _whole(self, schema: Schema) -> str:
         """Return the query for all of a table, whatever a foreign file has instead of its types."""
-        name = str(self._file(schema)).replace("'", "''")
+        name = str(self.file(schema)).replace("'", "''")
         columns = ", ".join(
             f"COALESCE(CAST({column.name} AS VARCHAR), '') AS {column.name}"
             if column.type == "VARCHAR"
@@ -130,14 +135,17 @@ class Run:
         ]
         return f"SELECT {columns} FROM read_parquet('{name}') WHERE {' AND '.join(needed)}"
 
-    def _file(self, schema: Schema) -> Path:
+    def file(self, schema: Schema) -> Path:
+        """Return the Parquet file of a table."""
+        if self.files is not None:
+            return self.files[schema.name]
         return self.path / f"{schema.name}.parquet"
 
     def _trouble(self) -> str:
         """Return which table is at fault; what DuckDB says of it is for its own users."""
         import duckdb
 
-        with closing(_connected()) as connection:
+        with closing(connected()) as connection:
             for schema in SCHEMAS:
                 # Every value, not only the summary at the end of the file.
                 values = ", ".join(f"bit_xor(hash({column.name}))" for column in schema.columns)
@@ -145,7 +153,7 @@ class Run:
                     connection.execute(f"SELECT {values} FROM ({self._whole(schema)})").fetchall()
                 except (duckdb.Error, UnicodeDecodeError):
                     why = "it is damaged, or no table of a run: it cannot be read"
-                    return f"{self._file(schema)}: {why}{_REMEDY}"
+                    return f"{self.file(schema)}: {why}{_REMEDY}"
         return f"{self.path}: its tables cannot be read: they do not fit together{_REMEDY}"
 
     def rows(self, schema: Schema) -> list[dict[str, Cell]]:
@@ -170,7 +178,7 @@ def check_free(name: str) -> Path:
     if Path(name).name in ("", "..", SUFFIX):
         raise RunDirectoryError(f"'{name}' names no run directory; choose a name such as first-run")
     path = path_of(name)
-    if name != _utf8(name):
+    if name != as_utf8(name):
         raise RunDirectoryError(f"{path}: the name is not UTF-8; choose another --run NAME")
     if path.exists():
         raise RunDirectoryError(f"{path}: it exists already; choose another --run NAME or move it")
@@ -198,9 +206,13 @@ def write(
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         (partial / "text").mkdir(parents=True)
-        _write_tables(partial, tables)
+        spool = Spool(partial)
+        for table in tables:
+            for row in table.rows:
+                spool.add(table.schema, row)
+        spool.finish()
         for file, content in texts.items():
-            (partial / "text" / file).write_text(_utf8(content), encoding="utf-8")
+            (partial / "text" / file).write_text(as_utf8(content), encoding="utf-8")
         whole = {
             "schema": _MAGIC,
             "schema_version": SCHEMA_VERSION,
@@ -229,69 +241,11 @@ def _digests(tables: Sequence[Table], head: Mapping[str, Any]) -> dict[str, str]
     files = [
         str(row["file"]) for table in tables if table.schema is REGIONS for row in table.dicts()
     ]
-    return digests(map(_utf8, files), float(head["started"]))
-
-
-def _connected() -> DuckDBPyConnection:
-    import duckdb
-
-    connection = duckdb.connect(":memory:")
-    # A bar on stdout where Python is taken for interactive, as children of multiprocessing are.
-    connection.execute("SET enable_progress_bar = false")
-    return connection
-
-
-def _write_tables(folder: Path, tables: Sequence[Table]) -> None:
-    import duckdb
-
-    connection = _connected()
-    try:
-        for table in tables:
-            schema = table.schema
-            columns = ", ".join(f"{column.name} {column.type}" for column in schema.columns)
-            connection.execute(f"CREATE TABLE {schema.name} ({columns})")
-            if table.rows:
-                _insert(connection, table, folder)
-            file = str(folder / f"{schema.name}.parquet").replace("'", "''")
-            connection.execute(f"COPY {schema.name} TO '{file}' (FORMAT parquet, COMPRESSION zstd)")
-    except duckdb.Error as error:
-        said = str(error)
-        number = re.search(r'"errno":"(\d+)"', said)
-        cause = os.strerror(int(number[1])) if number else said.partition("\n")[0]
-        raise OSError(int(number[1]) if number else 0, cause) from None
-    finally:
-        connection.close()
-
-
-def _insert(connection: DuckDBPyConnection, table: Table, folder: Path) -> None:
-    # A file of text is read a hundred times faster than rows are inserted.
-    file = folder / f"{table.schema.name}.csv"
-    with file.open("w", encoding="utf-8", newline="") as text:
-        text.writelines(",".join(map(_cell, row)) + "\n" for row in table.rows)
-    name = str(file).replace("'", "''")
-    connection.execute(
-        f"COPY {table.schema.name} FROM '{name}' (FORMAT csv, HEADER false, DELIMITER ',', "
-        "QUOTE '\"', ESCAPE '\"', NULLSTR '', ALLOW_QUOTED_NULLS false, AUTO_DETECT false, "
-        "PARALLEL false, MAX_LINE_SIZE 33554432)"
-    )
-    file.unlink()
-
-
-def _cell(cell: Cell) -> str:
-    if cell is None:
-        return ""
-    if isinstance(cell, str):
-        return '"' + _utf8(cell).replace('"', '""') + '"'
-    return repr(cell)
-
-
-def _utf8(text: str) -> str:
-    """Return a text with the bytes of arguments and names that are no UTF-8 as escapes."""
-    return text.encode(errors="backslashreplace").decode()
+    return digests(map(as_utf8, files), float(head["started"]))
 
 
 def find(name: str | None, where: Path = Path()) -> Run:
-    """Return a run by name, or the latest one in a folder.
+    """Return a run by name, or the latest one in a folder; a .viz file is read as one.
 
     Raises:
         RunDirectoryError: there is none.
@@ -304,6 +258,10 @@ def find(name: str | None, where: Path = Path()) -> Run:
                 "there is no run directory here; make one with: gnomon count --run NAME -- program"
             )
         return _open(found[0])
+    if is_viz(name):
+        from gnomon.store import viz
+
+        return viz.opened(Path(name))
     return _open(located(name))
 
 
@@ -314,14 +272,28 @@ def located(name: str) -> Path:
         RunDirectoryError: there is none.
     """
     path = Path(name) if is_run(Path(name)) else path_of(name.rstrip("/"))
+    if name.lower().endswith(VIZ_SUFFIX) and not is_run(path) and not Path(name).exists():
+        raise RunDirectoryError(f"{name}: there is no such file{_files(Path(name).parent)}")
+    if is_viz(name):
+        raise RunDirectoryError(
+            f"{name}: a .viz file is no run directory, which alone can be deleted and have tags "
+            "and notes"
+        )
     if not is_run(path):
         raise RunDirectoryError(f"{path}: there is no run of that name here; {_others(path)}")
     return path
 
 
 def exists(name: str) -> bool:
-    """Return whether there is a run of that name."""
-    return is_run(Path(name)) or is_run(path_of(name.rstrip("/")))
+    """Return whether there is a run or .viz file of that name."""
+    return is_viz(name) or is_run(Path(name)) or is_run(path_of(name.rstrip("/")))
+
+
+def is_viz(name: str) -> bool:
+    """Return whether a name means a .viz file: its ending, and no run has it."""
+    if not name.lower().endswith(VIZ_SUFFIX) or is_run(path_of(name)):
+        return False
+    return not Path(name).is_dir() and Path(name).exists()
 
 
 def is_run(path: Path) -> bool:
@@ -356,7 +328,14 @@ def runs(where: Path) -> list[Path]:
 
 
 def _others(path: Path) -> str:
-    """Return which runs are there instead."""
+    """Return which runs are there instead, or what is left of it."""
+    left = path.name.removesuffix(SUFFIX).removesuffix(f"{SUFFIX}.raw")
+    raw = path.with_name(f"{left}{SUFFIX}.raw")
+    if raw.is_dir():
+        return (
+            f"{printable(str(raw))} is of a gnomon run that has not ended, or was killed: then "
+            f"gnomon repair {printable(str(path.with_name(left)))}"
+        )
     names = [printable(str(run).removesuffix(SUFFIX)) for run in runs(path.parent)]
     if not names:
         return "nor any other; make one with: gnomon count --run NAME -- program"
@@ -364,13 +343,22 @@ def _others(path: Path) -> str:
     return f"the latest are: {', '.join(names[:_NAMED_RUNS])}{more}"
 
 
+def _files(folder: Path) -> str:
+    """Return which .viz files are there instead."""
+    names = sorted(
+        printable(str(file)) for file in folder.glob("*") if file.name.lower().endswith(VIZ_SUFFIX)
+    )
+    more = f" and {len(names) - _NAMED_RUNS} more" if len(names) > _NAMED_RUNS else ""
+    return f"; there are: {', '.join(names[:_NAMED_RUNS])}{more}" if names else ""
+
+
 def _open(path: Path) -> Run:
     file = path / _HEAD
     try:
         if not file.is_file():
             raise FormatError(file, 0, f"no regular file{_REMEDY}")
-        if file.stat().st_size > _HEAD_LIMIT_BYTES:
-            raise FormatError(file, _HEAD_LIMIT_BYTES, f"too large for the head of a run{_REMEDY}")
+        if file.stat().st_size > HEAD_LIMIT_BYTES:
+            raise FormatError(file, HEAD_LIMIT_BYTES, f"too large for the head of a run{_REMEDY}")
         head = json.loads(file.read_bytes())
     except OSError as error:
         raise RunDirectoryError(f"{file}: cannot be read: {error.strerror}") from None
@@ -392,22 +380,30 @@ def _open(path: Path) -> Run:
             f"schema version {version!a}; this Gnomon reads up to {SCHEMA_VERSION}; "
             "use the Gnomon that wrote it, or a newer one",
         )
+    problem = problem_of(head)
+    if problem:
+        raise FormatError(file, 0, f"{problem}{_REMEDY}")
+    return Run(path, head)
+
+
+def problem_of(head: Mapping[str, Any]) -> str:
+    """Return what is wrong with the head of a run, "" if every reader can rely on it."""
     for key, value in head.items():
         if why := _oddity(value):
-            raise FormatError(file, 0, f"{key[:40]!a} {why}{_REMEDY}")
+            return f"{key[:40]!a} {why}"
     for key, kinds in _FIELDS.items():
         if key not in head or not isinstance(head[key], kinds) or isinstance(head[key], bool):
-            raise FormatError(file, 0, f"'{key}' is missing or not what a run has there{_REMEDY}")
+            return f"'{key}' is missing or not what a run has there"
     for key, kind in _ITEMS.items():
         if not all(isinstance(item, kind) for item in head[key]):
-            raise FormatError(file, 0, f"an entry of '{key}' is not what a run has there{_REMEDY}")
+            return f"an entry of '{key}' is not what a run has there"
     if not 0 <= head["started"] < 1e11 or not 0 <= head["wall_seconds"] < 1e11:
-        raise FormatError(file, 0, f"its times are not times{_REMEDY}")
+        return "its times are not times"
     if not 0 <= head["repetitions"] < 1 << 31:
-        raise FormatError(file, 0, f"'repetitions' is no number of executions{_REMEDY}")
+        return "'repetitions' is no number of executions"
     if head["exit_status"] is not None and not 0 <= head["exit_status"] < 1 << 31:
-        raise FormatError(file, 0, f"'exit_status' is no status{_REMEDY}")
-    return Run(path, head)
+        return "'exit_status' is no status"
+    return ""
 
 
 def _oddity(value: object) -> str:

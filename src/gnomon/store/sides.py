@@ -138,9 +138,9 @@ class Side:
 
     @property
     def machines(self) -> frozenset[tuple[str, str]]:
-        """What it ran on: models of the CPUs and how many there are."""
+        """What it ran on: models of the CPUs ("" if not known) and how many there are."""
         return frozenset(
-            (str(host.get("cpu_model")), str(host.get("cpus")))
+            (str(host.get("cpu_model") or ""), str(host.get("cpus")))
             for run in self.runs
             for host in run.head["hosts"]
         )

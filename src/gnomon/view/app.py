@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import secrets
 import socket
 from pathlib import Path
@@ -19,7 +20,8 @@ from gnomon.view.api import routes
 from gnomon.view.security import NONCE, Guard, policy, refused
 from gnomon.view.session import Session
 
-HOST = "127.0.0.1"
+HOSTS = ("127.0.0.1", "::1")
+"""Where it listens: the first of them that the machine has."""
 STATIC = Path(__file__).with_name("static")
 _TYPES = {
     ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".woff2": "font/woff2",
@@ -31,8 +33,9 @@ _FOREVER = "private, max-age=31536000, immutable"
 
 
 class Address(NamedTuple):
-    """Where a server listens, and the address that lets somebody in."""
+    """Where a server listens (`host` as addresses have it), and the address that lets one in."""
 
+    host: str
     port: int
     url: str
 
@@ -96,8 +99,9 @@ class Server:
         token = token or secrets.token_urlsafe(32)
         app = application(session, token)
         self._socket = _listening(port)
-        number = self._socket.getsockname()[1]
-        self.address = Address(number, f"http://{HOST}:{number}/?token={token}")
+        name, number = self._socket.getsockname()[:2]
+        host = f"[{name}]" if ":" in name else name
+        self.address = Address(host, number, f"http://{host}:{number}/?token={token}")
         self._server = uvicorn.Server(
             uvicorn.Config(
                 app, log_level="critical", access_log=False, server_header=False,
@@ -119,14 +123,30 @@ class Server:
 
 
 def _listening(port: int) -> socket.socket:
-    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    for host in HOSTS:
+        try:
+            return _bound(host, port)
+        except OSError as error:
+            why = error
+            # Without an address of this kind there may be one of the other.
+            if error.errno not in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
+                break
+    if why.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
+        raise UsageError(
+            f"this machine has neither {' nor '.join(HOSTS)}; bring its loopback up: "
+            "ip link set lo up"
+        )
+    raise UsageError(f"--port {port}: cannot listen there: {why.strerror}; choose another, or none")
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    found = socket.socket(family, socket.SOCK_STREAM)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        found.bind((HOST, port))
+        found.bind((host, port))
         found.listen(64)
-    except OSError as error:
+    except OSError:
         found.close()
-        raise UsageError(
-            f"--port {port}: cannot listen there: {error.strerror}; choose another, or none"
-        ) from None
+        raise
     return found

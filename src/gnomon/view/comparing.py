@@ -26,7 +26,7 @@ def compared(one: Opened, other: Opened, per: str, metric: str = "") -> Mapping[
         metric: the metric of places, "" for the first that they have.
 
     Raises:
-        UsageError: one of them is no run directory, or there are no such places.
+        UsageError: one of them is a combination, or there are no such places.
         GnomonError: a run cannot be read.
     """
     if per not in PER:
@@ -34,8 +34,8 @@ def compared(one: Opened, other: Opened, per: str, metric: str = "") -> Mapping[
     if one.id == other.id:
         raise UsageError(f"{one.title}: a run is not compared with itself")
     for each in (one, other):
-        if each.kind != "run":
-            raise UsageError(f"{each.title}: run directories alone have repetitions to compare")
+        if each.kind == "combined":
+            raise UsageError(f"{each.title}: a combination has no repetitions to compare")
     sides = [Side(each.title, (rundir.find(each.path),)) for each in (one, other)]
     found, breaches = compare(sides, Options(per=per, metrics=(metric,) if metric else ()))
     return document(found, breaches, limited=False)

@@ -10,7 +10,7 @@ import os
 import re
 import stat
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ import duckdb
 import numpy as np
 
 from gnomon.errors import RunDirectoryError
-from gnomon.model.tables import PROFILE, SCHEMAS, Schema, Table
+from gnomon.model.tables import PROFILE, SCHEMAS, Schema
 from gnomon.store.rundir import Run
 from gnomon.view.columns import Cells
 
@@ -61,7 +61,7 @@ class Tables:
             RunDirectoryError: a table is missing, no file, or not of the model.
         """
         for schema in SCHEMAS:
-            check_regular(run.path / f"{schema.name}.parquet")
+            check_regular(run.file(schema))
         tables = cls(str(run.path))
         tables._run = run
         try:
@@ -73,12 +73,15 @@ class Tables:
         return tables
 
     @classmethod
-    def of_tables(cls, name: str, filled: Iterable[Table]) -> Tables:
-        """Return tables that are in memory."""
-        tables = cls(name, threads=1)
-        for table in filled:
-            columns = list(zip(*table.rows, strict=True)) or [()] * len(table.schema.columns)
-            tables.insert(table.schema, columns)
+    def of_viz(cls, run: Run) -> Tables:
+        """Return the tables of a .viz file, in memory: its own files need not stay.
+
+        Raises:
+            RunDirectoryError: they do not hold what the model has.
+        """
+        tables = cls(str(run.path))
+        for schema in SCHEMAS:
+            tables.execute(f"CREATE TABLE {schema.name} AS {_read(run, schema)}")
         return tables
 
     def arrays(self, sql: str, values: Sequence[Any] = ()) -> Arrays:
@@ -198,6 +201,6 @@ def _read(run: Run, schema: Schema) -> str:
     """Return the query for all of a table; its columns are what the model says, or it fails."""
     columns = ", ".join(f"CAST({c.name} AS {c.type}) AS {c.name}" for c in schema.columns)
     # Signs of patterns stand for themselves.
-    plain = re.sub(r"[*?\[]", r"[\g<0>]", str(run.path / f"{schema.name}.parquet"))
+    plain = re.sub(r"[*?\[]", r"[\g<0>]", str(run.file(schema)))
     name = "'" + plain.replace("'", "''") + "'"
     return f"SELECT {columns} FROM read_parquet({name})"

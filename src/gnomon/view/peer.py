@@ -27,7 +27,7 @@ _PATIENCE_S = 1.0
 
 
 def user_of(client: tuple[str, int], server: tuple[str, int]) -> int | None:
-    """Return the number of the user who has the client's end of a TCP connection over IPv4.
+    """Return the number of the user who has the client's end of a TCP connection.
 
     None where the kernel does not tell: there is no such connection, or it has no socket
     diagnostics.
@@ -37,11 +37,12 @@ def user_of(client: tuple[str, int], server: tuple[str, int]) -> int | None:
         server: address and port of the end that listened.
     """
     try:
+        family = socket.AF_INET6 if ":" in server[0] else socket.AF_INET
         ends = [
-            (struct.pack("!H", port), socket.inet_aton(host).ljust(16, b"\0"))
+            (struct.pack("!H", port), socket.inet_pton(family, host).ljust(16, b"\0"))
             for host, port in (client, server)
         ]
-        asked = _ASKED.pack(socket.AF_INET, socket.IPPROTO_TCP, 0, 0, _ANY_STATE)
+        asked = _ASKED.pack(family, socket.IPPROTO_TCP, 0, 0, _ANY_STATE)
         asked += _SOCKET.pack(
             ends[0][0], ends[1][0], ends[0][1], ends[1][1], 0, _NO_COOKIE, _NO_COOKIE
         )

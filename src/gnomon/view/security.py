@@ -90,7 +90,7 @@ class Guard:
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
         host = headers.get("host", "")
         if len(headers.getlist("host")) != 1 or _name(host) not in _LOOPBACK:
-            return refused(403, "this server answers to 127.0.0.1 and localhost alone")
+            return refused(403, "this server answers to 127.0.0.1, [::1] and localhost alone")
         owner = _owner(scope)
         if owner not in (None, os.getuid(), 0):
             return refused(403, f"this is of another user; you are user {owner} of this machine")

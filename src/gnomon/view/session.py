@@ -16,7 +16,6 @@ from gnomon.view.opened import Opened, Part
 
 _ENTRIES_LIMIT = 2000
 _OPEN_LIMIT = 256
-VIZ = ".viz"
 
 
 class Entry(NamedTuple):
@@ -96,13 +95,9 @@ class Session:
         for one in self.runs():
             if one.path == absolute or one.path == absolute + rundir.SUFFIX:
                 return one
-        if absolute.lower().endswith(VIZ):
-            from gnomon.view import viz
-
-            check_regular(Path(absolute))
-            document = viz.read(Path(absolute))
-            tables = Tables.of_tables(absolute, document.tables)
-            data = Dataset(absolute, document.head, tables)
+        if rundir.is_viz(absolute):
+            run = rundir.find(absolute)
+            data = Dataset(absolute, run.head, Tables.of_viz(run))
             return self._keep("viz", absolute, Path(absolute).name, data)
         for folder in (Path(absolute), rundir.path_of(absolute)):
             if rundir.is_run(folder):
@@ -208,6 +203,6 @@ def _kind(entry: os.DirEntry[str]) -> str:
             if entry.name.endswith(rundir.SUFFIX):
                 return "run" if (Path(entry.path) / "run.json").is_file() else ""
             return "" if entry.name.startswith(".") else "folder"
-        return "viz" if entry.name.lower().endswith(VIZ) and entry.is_file() else ""
+        return "viz" if entry.name.lower().endswith(rundir.VIZ_SUFFIX) and entry.is_file() else ""
     except OSError:
         return ""

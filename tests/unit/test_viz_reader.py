@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import os
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +14,8 @@ from hypothesis import strategies as st
 
 from gnomon.errors import GnomonError, RunDirectoryError
 from gnomon.model.tables import LOCATIONS, METRICS, PROFILE, REGIONS
-from gnomon.view import viz
+from gnomon.store import viz
+from gnomon.store.viz.reader import parse
 from gnomon.view.session import Session
 
 WHOLE = """<?xml version="1.0" encoding="UTF-8"?>
@@ -42,6 +46,25 @@ WHOLE = """<?xml version="1.0" encoding="UTF-8"?>
   <note>take care</note>
 </hpm>
 """
+
+
+TABLES = """<?xml version="1.0" encoding="UTF-8"?>
+<hpm version="2" producer="gnomon export" release="0.1.0">
+<run program="swim" host="node7" started="2026-11-21T21:40:48.808+00:00"></run>
+<head>{"command": ["./swim"], "hosts": [{"name": "node7"}], "started": 1.7e9, "wall_seconds": 2,
+"exit_status": 0, "repetitions": 1, "unavailable": [], "warnings": []}</head>
+<tables>
+<location id="0" parent="-1" kind="command" host="node7" rank="-1" pid="7" tid="-1" name="swim"/>
+<region id="0" kind="hpm" name="swim.c" file="C:\\\\swim.c" line="3"/>
+<path id="0" parent="-1" region="0"/>
+<metric id="0" name="wall time" unit="ns" how="counted"/>
+<profile metric="0" repetition="0" location="0">
+<value path="0" inclusive="1.5" calls="7"/>
+</profile>
+</tables>
+<note>take care</note>
+</hpm>
+""".replace("\nexit", " exit").replace('2,\n"exit', '2, "exit')
 
 
 def read(folder: Path, text: str | bytes) -> viz.Document:
@@ -105,8 +128,8 @@ def test_ranks_are_combined(tmp_path: Path) -> None:
         ("no XML at all", "no XML"),
         (WHOLE[:700], "no XML"),
         (
-            WHOLE.replace('version="1" producer', 'version="2" producer'),
-            "version '2' of the format",
+            WHOLE.replace('version="1" producer', 'version="3" producer'),
+            "version '3' of the format",
         ),
         (WHOLE.replace("<hpm", "<!DOCTYPE hpm><hpm"), "it has a document type"),
         (WHOLE.replace("<hpm", '<!DOCTYPE hpm SYSTEM "file:///etc/passwd"><hpm'), "document type"),
@@ -124,6 +147,32 @@ def test_ranks_are_combined(tmp_path: Path) -> None:
         (WHOLE.replace("2026-11-21T", "2026-99-21T"), "is no time"),
         ('<hpm version="1" producer="x"></hpm>', "no element 'run'"),
         (b"\xff\xfe" + WHOLE.encode(), "no XML"),
+        (WHOLE.replace("swim.f", "é.f").encode("latin-1"), "no XML"),
+        (WHOLE.replace("outer", "out\x01er"), "no XML"),
+        (WHOLE.replace('task="3"', 'task="one"'), "task='one' is no number"),
+        (WHOLE.replace('wall_seconds="2"', 'wall_seconds="1e300"'), "its times are not times"),
+        (WHOLE.replace('"0.0026666666666666666"', f'"{"9" * 5000}"'), "is no number"),
+        (WHOLE.replace("<note>", "<note>" + "<note>" * 100_000), "'note' within 'note'"),
+        (WHOLE.replace("<note>", "<tables/><note>"), "'tables' within 'hpm'"),
+        (TABLES.replace('version="2"', 'version="1"'), "'head' within 'hpm'"),
+        (TABLES.replace("<tables>", "<tables><usage/>"), "'usage' within 'tables'"),
+        (TABLES.replace("<value ", "<value><value "), "no attribute 'path' in 'value'"),
+        (TABLES.replace('path="0" inc', 'path="4294967296" inc'), "no number that it can have"),
+        (TABLES.replace('calls="7"', 'calls="9223372036854775808"'), "no number that it can have"),
+        (TABLES.replace('calls="7"', 'calls="1_0"'), "no number that it can have"),
+        (TABLES.replace('inclusive="1.5"', 'inclusive="inf"'), "'inf' is no number"),
+        (TABLES.replace('inclusive="1.5"', ""), "no attribute 'inclusive' in 'value'"),
+        (TABLES.replace('name="swim.c"', 'name="swim\\.c"'), "a backslash begins no escape"),
+        (TABLES.replace("<head>", "<head>{"), "its element 'head' is no JSON"),
+        (re.sub("<head>.*</head>", "<head>[1]</head>", TABLES), "is no object of JSON"),
+        (re.sub("<head>.*</head>", "<head>{}</head>", TABLES), "'command' is missing"),
+        (re.sub("<head>.*</head>", f"<head>{'[' * 100_000}</head>", TABLES), "is no JSON"),
+        (re.sub("<head>.*</head>", "", TABLES), "it has tables, but no element 'head'"),
+        (TABLES.replace("</tables>", "</tables><tables/>"), "'tables' where it must not be"),
+        (
+            TABLES.replace("</tables>", '</tables><section kind="region" id="1" label="x"/>'),
+            "a section beside tables",
+        ),
     ],
 )
 def test_what_is_no_viz_file_is_refused_by_name_and_line(
@@ -132,6 +181,84 @@ def test_what_is_no_viz_file_is_refused_by_name_and_line(
     with pytest.raises(RunDirectoryError, match=r"swim\.viz:\d+: ") as refused:
         read(tmp_path, text)
     assert why in str(refused.value)
+
+
+def test_tables_are_read_as_they_are(tmp_path: Path) -> None:
+    document = read(tmp_path, TABLES)
+    assert (document.head["command"], document.head["wall_seconds"]) == (["./swim"], 2)
+    assert [table.rows for table in document.tables] == [
+        [(0, -1, "command", "node7", -1, 7, -1, "swim")],
+        [(0, "hpm", "swim.c", "", "C:\\swim.c", 3)],
+        [(0, -1, 0)],
+        [(0, "wall time", "ns", "", "counted", "", "", "", "")],
+        [(0, 0, 0, 0, 1.5, None, 7, None, None, None)],
+    ]
+
+
+@pytest.mark.parametrize("text", [WHOLE, TABLES], ids=["sections", "tables"])
+def test_a_file_that_ends_too_early_is_refused(tmp_path: Path, text: str) -> None:
+    end = text.rindex(">")
+    for size in range(0, end, 7):
+        with pytest.raises(RunDirectoryError, match=r"swim\.viz:\d+: no XML"):
+            read(tmp_path, text[:size])
+    assert read(tmp_path, text[: end + 1]) == read(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    ("before", "why"),
+    [
+        ('<hpm version="2" producer="', "a tag of more than 16 MiB"),
+        (WHOLE.partition("swim.f")[0], "a tag of more than 16 MiB"),
+        ("<", "a tag of more than 16 MiB"),
+        ("<!--", "a tag of more than 16 MiB"),
+        (TABLES.partition("</head>")[0], "a text of more than 64 MiB"),
+        (WHOLE.partition("take care")[0], "a text of more than 64 MiB"),
+    ],
+)
+def test_what_is_too_large_is_refused_before_it_is_held(
+    tmp_path: Path, before: str, why: str
+) -> None:
+    """Each file is of 1 GB, most of it a hole: its zeros are made letters here as it is read."""
+    path = tmp_path / "swim.viz"
+    path.write_bytes(before.encode())
+    with path.open("rb+") as file:
+        file.truncate(1 << 30)
+    with Letters(path) as content:
+        with pytest.raises(RunDirectoryError, match=r"swim\.viz:\d+: ") as refused:
+            parse(path, content, lambda *_: None)
+        assert content.tell() < 80 << 20
+    assert why in str(refused.value)
+
+
+class Letters(io.FileIO):
+    """A file whose zeros are letters."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        return (super().read(size) or b"").replace(b"\0", b"x")
+
+
+def test_sections_without_end_are_refused(tmp_path: Path) -> None:
+    start, found, end = WHOLE.partition("  <note>")
+    line = "  <note>" + "x" * 1000 + "</note>\n"
+    path = tmp_path / "swim.viz"
+    with path.open("w") as file:
+        file.write(start)
+        for _ in range(270):
+            file.write(line * 1000)
+        file.write(found + end)
+    with pytest.raises(RunDirectoryError, match=r"swim\.viz:\d+: too large: more than 256 MiB"):
+        viz.read(path)
+
+
+def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.viz")
+    (tmp_path / "device.viz").symlink_to("/dev/zero")
+    for name in ("pipe.viz", "device.viz"):
+        for opening in (viz.read, viz.opened):
+            with pytest.raises(RunDirectoryError, match=rf"{name}: it is no regular file"):
+                opening(tmp_path / name)
+        with pytest.raises(RunDirectoryError, match=rf"{name}: it is no regular file"):
+            Session().open([str(tmp_path / name)])
 
 
 def test_entities_do_not_grow(tmp_path: Path) -> None:
@@ -144,12 +271,12 @@ def test_entities_do_not_grow(tmp_path: Path) -> None:
 
 
 @settings(deadline=None)
-@given(st.integers(0, 2**32))
+@given(st.integers(0, 2**32), st.sampled_from([WHOLE, TABLES]))
 def test_damage_of_any_kind_is_refused_or_read(
-    tmp_path_factory: pytest.TempPathFactory, seed: int
+    tmp_path_factory: pytest.TempPathFactory, seed: int, text: str
 ) -> None:
     chance = random.Random(seed)
-    data = bytearray(WHOLE.encode())
+    data = bytearray(text.encode())
     for _ in range(chance.randint(1, 8)):
         at = chance.randrange(len(data))
         what = chance.random()

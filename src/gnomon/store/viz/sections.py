@@ -1,0 +1,177 @@
+"""Sections of a .viz file as tables of the model: what hpmcount and libhpm write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Table
+
+TIMES = {
+    "wall": "wall time", "cycle": "cycle time", "user": "user time", "system": "system time",
+    "overhead": "overhead",
+}  # fmt: skip
+"""Elements `time` that are values of a place, and what the metrics are called."""
+
+
+class Program(NamedTuple):
+    """What was run, of element `run`; pid and task are -1 where they are not known."""
+
+    name: str
+    host: str
+    pid: int
+    task: int
+
+
+class Section(NamedTuple):
+    """An element `section`; thread and process are 0, task is -1 where they are not known."""
+
+    kind: str
+    id: int
+    label: str
+    file: str
+    line: int
+    parent: int | None
+    thread: int
+    process: int
+    task: int
+    values: list[Group]
+
+
+class Group(NamedTuple):
+    """A `values`: each metric by name, with its value, and how often the section was entered."""
+
+    exclusive: bool
+    continues: bool
+    repetition: int
+    calls: int | None
+    values: dict[str, float]
+
+
+class Metric(NamedTuple):
+    """What is known of a metric beside its name."""
+
+    unit: str
+    formula: str
+    how: str
+    component: str
+    domain: str
+    scope: str
+    description: str
+
+
+class Rows:
+    """Fills the tables of the model from sections."""
+
+    def __init__(
+        self, run: Program, sections: list[Section], metrics: Mapping[str, Metric]
+    ) -> None:
+        self._locations, self._regions = Table(LOCATIONS), Table(REGIONS)
+        self._paths, self._metrics, self._profile = Table(PATHS), Table(METRICS), Table(PROFILE)
+        self._host = run.host
+        self._program = run.name.rpartition("/")[2] or run.name
+        self._pid = run.pid
+        task = run.task
+        self._places: dict[tuple[str, int, int], int] = {}
+        self._nodes: dict[tuple[int, str, str, str, int], int] = {}
+        self._numbers = {
+            name: self._metrics.add(metric=at, name=name, **one._asdict())
+            for at, (name, one) in enumerate(metrics.items())
+        }
+        self._place("process" if task >= 0 else "command", -1, self._pid, -1, task, self._program)
+        self._path(-1, "hpm", self._program, run.name, "", 0)
+        inner = {(one.task, one.thread, one.parent) for one in sections if one.parent is not None}
+        by_id = {(one.task, one.thread, one.id): one for one in sections if one.kind == "region"}
+        for one in sections:
+            self._section(one, by_id, has_inner=(one.task, one.thread, one.id) in inner)
+
+    def add_usage(self, used: Mapping[str, float]) -> None:
+        """Add times of the whole program, in nanoseconds by name."""
+        for name, value in used.items():
+            if name not in self._numbers:
+                about = Metric("ns", "", "counted", "", "all", "process", "of the whole program")
+                self._numbers[name] = self._metrics.add(
+                    metric=len(self._metrics.rows), name=name, **about._asdict()
+                )
+            self._profile.rows.append(
+                (0, 0, 0, self._numbers[name], value, None, None, None, None, None)
+            )
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the tables, filled."""
+        return (self._locations, self._regions, self._paths, self._metrics, self._profile)
+
+    def _section(
+        self, one: Section, by_id: Mapping[tuple[int, int, int], Section], *, has_inner: bool
+    ) -> None:
+        place, path = 0, 0
+        if one.kind == "process":
+            place = self._place("process", 0, one.process or one.id, -1, one.task, one.label)
+        elif one.kind == "core":
+            place = self._place("core", 0, self._pid, -1, one.task, one.label or f"CPU {one.id}")
+        elif one.thread or one.kind == "thread":
+            tid = one.thread or one.id
+            pid = one.process or self._pid
+            name = one.label if one.kind == "thread" else ""
+            place = self._place("thread", 0, pid, tid, one.task, name)
+        if one.kind in ("region", "cgroup", "interval"):
+            path = self._chain(one, by_id)
+        found: dict[tuple[int, str], list[float | int | None]] = {}
+        for group in one.values:
+            for name, value in group.values.items():
+                cells = found.setdefault((group.repetition, name), [None, None, group.calls])
+                column = 1 if group.exclusive else 0
+                before = cells[column]
+                if before is None:
+                    cells[column] = value
+                elif group.continues and name in TIMES.values():
+                    cells[column] = before + value
+        for (repetition, name), (whole, alone, calls) in found.items():
+            if whole is None:
+                # With nothing in it, a section's own values are all it has.
+                whole = alone if not has_inner else None
+            elif alone is None and not has_inner and path > 0:
+                alone = whole
+            self._profile.rows.append(
+                (repetition, place, path, self._numbers[name], whole, alone, calls,
+                 None, None, None)
+            )  # fmt: skip
+
+    def _chain(self, one: Section, by_id: Mapping[tuple[int, int, int], Section]) -> int:
+        """Return the path of a section, below those of the sections that it is in."""
+        above = [one]
+        seen = {id(one)}
+        while above[-1].parent is not None:
+            last = above[-1]
+            outer = by_id.get((last.task, last.thread, last.parent or 0))
+            if outer is None or id(outer) in seen:
+                break
+            seen.add(id(outer))
+            above.append(outer)
+        path = 0
+        for each in reversed(above):
+            path = self._path(path, "hpm", each.label, self._program, each.file, each.line)
+        return path
+
+    def _path(self, above: int, kind: str, name: str, module: str, file: str, line: int) -> int:
+        key = (above, kind, name, file, line)
+        known = self._nodes.get(key)
+        if known is None:
+            region = self._regions.add(
+                region=len(self._regions.rows), kind=kind, name=name, module=module, file=file,
+                line=line,
+            )  # fmt: skip
+            known = self._nodes[key] = self._paths.add(
+                path=len(self._paths.rows), parent=above, region=region
+            )
+        return known
+
+    def _place(self, kind: str, above: int, pid: int, tid: int, task: int, name: str) -> int:
+        key = (kind, pid, tid if kind != "core" else hash(name))
+        known = self._places.get(key)
+        if known is None:
+            known = self._places[key] = self._locations.add(
+                location=len(self._locations.rows), parent=above, kind=kind, host=self._host,
+                rank=task, pid=pid, tid=tid, name=name,
+            )  # fmt: skip
+        return known
