@@ -227,8 +227,11 @@ def _chosen(opened: Opened, wanted: Wanted, tree: Tree) -> Sequence[int]:
         number for number, one in opened.known().items()
         if (one.has_locations if tree.by == "rank" else one.has_regions)
     ]  # fmt: skip
-    found.sort(key=lambda number: number != opened.first_metric())
-    return found[:_METRICS_SHOWN]
+    first = opened.first_metric()
+    kin = opened.metric(first).component if found else ""
+    # Beside what is emulated, times of the emulator come last.
+    found.sort(key=lambda at: (at != first, opened.metric(at).component != kin))
+    return (found if kin == "emulated" else sorted(found))[:_METRICS_SHOWN]
 
 
 def _texts(cells: Sequence[str]) -> Texts:

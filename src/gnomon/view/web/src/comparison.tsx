@@ -230,12 +230,13 @@ type Place = NonNullable<Row["place"]>;
 
 function nameOf({ program, name, file, line }: Place): string {
   if (name === "rank") return `rank ${line ?? 0}`;
-  return String(name ?? (file ? base(String(file)) : program) ?? "whole run");
+  return String(name ?? (file ? base(String(file)) : program ? "(unknown)" : "whole run"));
 }
 
 /** What a name is not enough for: the file and line, which of several, of what kind. */
-function whereOf({ name, file, line, kind }: Place): string {
+function whereOf({ program, name, file, line, kind }: Place): string {
   if (name === "rank") return "";
+  if (!name && !file) return String(program ?? "");
   if (file && name) return `${base(String(file))}${line ? `:${line}` : ""}`;
   if (file) return String(file);
   if (line) return Number(line) > 1 ? `#${line}` : "";

@@ -19,6 +19,7 @@ import { HeatMap } from "./heat-map";
 import { How, HowLegend, meaning } from "./how";
 import { useKeys } from "./keys";
 import { describe, type Part } from "./metric-list";
+import { Parts } from "./parts";
 import { grouped } from "./picker";
 import { ask, usePlace } from "./place";
 import { Histogram, Places } from "./plots";
@@ -242,10 +243,7 @@ function One(props: OneProps) {
       {value && values && (
         <>
           {value.summary[part] === null ? (
-            <p class="hint">
-              No place has a value of this metric here
-              {part === "exclusive" ? ", exclusive of what is called: try inclusive" : ""}.
-            </p>
+            <Parts run={run.id} by={by} metric={metric} part={part} />
           ) : (
             <>
               <SummaryLine

@@ -147,6 +147,7 @@ export function Grid(props: GridProps) {
         }}
         attributes={{
           role: "grid",
+          "aria-label": wanted.name,
           "aria-rowcount": state.total,
           onKeyDown,
           style: { "--grid": grid, "--least": `${least}px` },
