@@ -190,6 +190,26 @@ def test_the_comparison_is_what_gnomon_compare_says(page: Page, served: Served) 
         )
         assert text(row.locator(".cell").nth(2)).startswith(quantity(first["after"], first["unit"]))
         assert text(row).count(f"{abs(100 * first['change']):.1f}"[:3]) > 0
+    # Any metric that the places have, not only the first.
+    page.locator(".compare-view .picker .menu-button").click()
+    page.locator(".picker-list .item", has_text="PAPI_LD_INS").click()
+    command = [GNOMON, "compare", "lines", "slower", "--json", "--per", "function", "-e"]
+    said = subprocess.run(
+        [*command, "PAPI_LD_INS"], cwd=served.folder, capture_output=True, text=True, check=True
+    )
+    first = json.loads(said.stdout)["comparisons"][0]["places"][0]
+    row = page.locator(".compare-row").first
+    expect(row.locator(".cell").nth(2)).to_contain_text(quantity(first["after"], first["unit"]))
+    assert first["metric"] == "PAPI_LD_INS"
+    # Keys choose a row, and Enter goes to its place in the source.
+    page.locator(".compare-rows").focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".compare-row").nth(1)).to_have_class(re.compile("is-selected"))
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    source = Path(first["place"]["file"]).name
+    expect(page.locator(".file-choice .menu-label")).to_have_text(source)
+    page.go_back()
     page.get_by_role("button", name="Swap").click()
     expect(page.locator(".run-title .menu-label")).to_contain_text("lines")
 

@@ -17,6 +17,7 @@ from run_programs import (
 )
 
 from gnomon.store import rundir
+from gnomon.view.session import Session
 
 
 @pytest.mark.parametrize("launcher", mpi.BOTH, ids=str)
@@ -60,6 +61,15 @@ def test_inside_and_over_a_launcher_the_sections_are_the_same(
     assert [name for name, _, _ in sums] == ["page-faults", "task-clock"]
     assert all(ranks == whole > 0 for _, ranks, whole in sums)
     assert not list(tmp_path.glob("*.raw"))
+    for path in (made, over):
+        (shown,) = Session().open([str(path)])
+        tree = shown.tree("rank")
+        names = [tree.text(tree.name, at) for at in range(tree.n)]
+        # A rank and its process are one node, and so are the run and its command.
+        ranks = [name for name in names if name.startswith("rank ")]
+        assert sorted(name.split()[1] for name in ranks) == [str(rank) for rank in range(RANKS)]
+        assert not any(name.startswith("command") for name in names)
+        assert names.count("inner") == RANKS
 
 
 @pytest.mark.parametrize("launcher", mpi.BOTH, ids=str)

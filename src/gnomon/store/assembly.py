@@ -7,6 +7,7 @@ and how it was measured. The roots of all are one: what was started.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Cel
 _TASKS = ("process", "thread")
 # A job takes as long as its slowest task and has the peak of its largest; the rest is added up.
 _PEAKS = ("wall time", "ru_maxrss")
+_ROUNDING = 1e-9
 
 
 def assembled(
@@ -161,18 +163,41 @@ class _Assembly:
                 known[1] = None if None in (known[1], values[1]) else known[1] + values[1]
         self._rows.update({key: values for key, values in sums.items() if key not in self._rows})
 
-    def tables(self) -> tuple[Table, ...]:
-        """Return the tables; what is on a root beside its parts is its own."""
-        inside: dict[tuple[int, int, int], float] = {}
+    def _inside(self) -> dict[tuple[int, int, int], float]:
+        """Return what paths below the root have, by repetition, location and metric.
+
+        What a location has not itself is what those in it have; NaN where that is no sum.
+        """
+        own: dict[tuple[int, int], dict[int, float]] = {}
         for (repetition, location, path, metric), values in self._rows.items():
             if self._paths.rows[path][1] == 0:
-                key = (repetition, location, metric)
-                inside[key] = inside.get(key, 0.0) + values[0]
+                here = own.setdefault((repetition, metric), {})
+                is_sum = not self._metrics.rows[metric][3]
+                here[location] = here.get(location, 0.0) + values[0] if is_sum else math.nan
+        found: dict[tuple[int, int, int], float] = {}
+        for (repetition, metric), here in own.items():
+            is_peak = self._metrics.rows[metric][1] in _PEAKS
+            for location, value in here.items():
+                found[(repetition, location, metric)] = value
+                above = self._locations[location]["parent"]
+                while above >= 0 and above not in here:
+                    key = (repetition, above, metric)
+                    is_sum = key not in found or not is_peak
+                    found[key] = found.get(key, 0.0) + value if is_sum else math.nan
+                    above = self._locations[above]["parent"]
+        return found
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the tables; what is on a root beside its parts is its own."""
+        inside = self._inside()
         profile = Table(PROFILE)
         for (repetition, location, path, metric), values in self._rows.items():
             within = inside.get((repetition, location, metric)) if path == 0 else None
             if within is not None:
-                values = [values[0], max(values[0] - within, 0.0), *values[2:]]
+                own = values[0] - within
+                # Parts that overlap, or that several processes had at a time, are more than it.
+                is_known = own >= -_ROUNDING * abs(within)
+                values = [values[0], max(own, 0.0) if is_known else None, *values[2:]]
             profile.rows.append((repetition, location, path, metric, *values))
         locations = Table(LOCATIONS)
         for row in self._locations:

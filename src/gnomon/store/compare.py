@@ -284,7 +284,7 @@ def _by_family(tried: Sequence[Breach]) -> list[Breach]:
 def _importance(row: Row) -> tuple[int, float, float, str]:
     """Return what rows are ordered by: sure ones, worse ones, larger ones first."""
     if row.p is None:
-        return (4, 0.0, 0.0, row.metric)
+        return (4, 0.0 if row.metric == WALL else 1.0, 0.0, row.metric)
     order = {"worse": 0, "better": 1, "more": 2, "less": 2, "": 3}
     size = abs(row.found.shift) if row.found and row.found.is_ratio else abs(row.change or 1e9)
     rank = order[row.verdict] if row.is_sure else 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -119,6 +120,19 @@ class Dataset:
             Location._make((rows[at][0], int(parent[at]), *rows[at][2:], _title(*rows[at][2:])))
             for at in order.tolist()
         ]
+        # A rank is called so once: of several processes in one, each by its own name.
+        at_of = {one.location: at for at, one in enumerate(found)}
+        above = [at_of.get(one.parent, -1) for one in found]
+        children = Counter(
+            at for at, one in zip(above, found, strict=True) if one.kind == "process"
+        )
+        for at, one in enumerate(found):
+            if (
+                one.kind == "process"
+                and children[above[at]] > 1
+                and found[above[at]].kind == "rank"
+            ):
+                found[at] = one._replace(title=_title("process", "", -1, one.pid, -1, one.name))
         commands = [at for at, one in enumerate(found) if one.kind == "command" and one.rank < 0]
         for order_of, place in enumerate(commands, start=1) if len(commands) > 1 else ():
             title = f"execution {order_of} of {len(commands)}: {found[place].name}"

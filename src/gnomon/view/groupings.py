@@ -321,13 +321,6 @@ def _by_function(named: _Named) -> Tree:
 def _by_rank(named: _Named) -> Tree:
     """Locations, and below each the functions and sections that have values there."""
     data, builder = named.data, named.builder
-    parents = data.location_parents
-    nodes = builder.add(
-        np.where(parents >= 0, parents + 1, 0),
-        kind=np.array([builder.kind(one.kind or "process") for one in data.locations], np.int32),
-        name=builder.strings.numbers([one.title for one in data.locations]),
-        location=np.arange(len(data.locations)),
-    )
     found = data.tables.arrays(
         "SELECT DISTINCT location, path FROM profile JOIN paths USING (path) "
         "WHERE paths.parent <> -1 AND location IS NOT NULL "
@@ -343,8 +336,42 @@ def _by_rank(named: _Named) -> Tree:
     where = positions(np.array([one.location for one in data.locations], np.int32), location)
     which = positions(data.paths.number, path)
     fits = (where >= 0) & (which >= 0)
+    nodes = _places(named, where[fits])
     pairs = _below_places(named, nodes, where[fits], which[fits])
     return builder.tree(*pairs)
+
+
+def _places(named: _Named, with_paths: Ints) -> Ints:
+    """Add nodes for locations but those that say what the one above does; return each one's node.
+
+    The others are a command that is the whole run, the only process of a rank, and the only thread
+    of a process, unless it has functions or sections of its own.
+    """
+    builder, locations = named.builder, named.data.locations
+    parents = named.data.location_parents
+    is_alone = np.bincount(parents + 1, minlength=len(parents) + 1)[parents + 1] == 1
+    kinds = np.array([one.kind for one in locations], dtype=object)
+    above = np.where(parents >= 0, kinds[parents] if len(kinds) else kinds, "")
+    is_plain = np.ones(len(locations), dtype=bool)
+    is_plain[with_paths] = False
+    is_same = is_alone & (
+        ((kinds == "command") & (parents < 0) & named.is_single)
+        | ((kinds == "process") & (above == "rank"))
+        | ((kinds == "thread") & (above == "process") & is_plain)
+    )
+    number = np.cumsum(~is_same, dtype=np.int32)
+    nodes = np.zeros(len(locations), dtype=np.int32)
+    for at, parent in enumerate(parents.tolist()):
+        over = int(nodes[parent]) if parent >= 0 else 0
+        nodes[at] = over if is_same[at] else number[at]
+    own = np.flatnonzero(~is_same)
+    builder.add(
+        np.where(parents[own] >= 0, nodes[parents[own]], 0),
+        kind=np.array([builder.kind(locations[at].kind or "process") for at in own], np.int32),
+        name=builder.strings.numbers([locations[at].title for at in own.tolist()]),
+        location=own,
+    )
+    return nodes
 
 
 def _below_places(named: _Named, nodes: Ints, where: Ints, which: Ints) -> tuple[Pairs, Pairs]:

@@ -143,7 +143,9 @@ class Opened:
         """Return the metric to show first: one that parts of the program have, if any; or -1."""
         known = self.known()
         with_regions = [number for number, one in known.items() if one.has_regions]
-        return next(iter(with_regions or known), -1)
+        # The time that an emulation took says nothing of the program.
+        emulated = [at for at in with_regions if self.metric(at).component == "emulated"]
+        return next(iter(emulated or with_regions or known), -1)
 
     def _recomputed(self, metric: Metric) -> Formula | None:
         """Return a formula that gives for the whole program what the run says it came to."""
@@ -193,15 +195,20 @@ class Opened:
     def calls(self, by: str) -> Floats:
         """Return how often each node was entered, NaN where that is not known."""
         tree = self.tree(by)
-        number = self.first_metric()
-        if number < 0:
-            return np.full(tree.n, np.nan)
-        rows = self.rows(number)
-        counted = rows.chosen(~np.isnan(rows.calls))
-        counted = counted._replace(inclusive=counted.calls, exclusive=counted.calls)
-        plain = self.metric(number)._replace(component="", formula="")
-        found = values.of_nodes(self.data, tree, plain, counted, -1).exclusive
-        return np.where(found > 0, found, np.nan)
+        calls = np.full(tree.n, np.nan)
+        # Functions and sections may have no metric in common.
+        known = self.known()
+        others = [number for number, one in known.items() if one.has_regions]
+        for number in dict.fromkeys([self.first_metric(), *others[:1]]):
+            if number < 0:
+                continue
+            rows = self.rows(number)
+            counted = rows.chosen(~np.isnan(rows.calls))
+            counted = counted._replace(inclusive=counted.calls, exclusive=counted.calls)
+            plain = self.metric(number)._replace(component="", formula="")
+            found = values.of_nodes(self.data, tree, plain, counted, -1).exclusive
+            calls = np.where(np.isnan(calls) & (found > 0), found, calls)
+        return calls
 
     def values(self, by: str, metric: int, location: int = -1, which: str = "total") -> Values:
         """Return a metric's values of each node of a tree.

@@ -196,10 +196,9 @@ def _of_nodes(opened: Opened, tree: Tree, nodes: Longs, wanted: Wanted) -> Sheet
         if np.array_equal(*pair, equal_nan=True) or np.isnan(pair[0]).all():
             kinds_of, pair = ("inclusive",), (pair[1],)  # type: ignore[assignment]
         for kind, column in zip(kinds_of, pair, strict=True):
-            title = metric.name if len(kinds_of) == 1 else f"{metric.name} {kind}"
             add(
                 Column(
-                    f"{kind}:{number}", title, "number", metric.unit, metric.how,
+                    f"{kind}:{number}", metric.name, "number", metric.unit, metric.how,
                     metric.description or metric.formula, number, kind,
                 ),
                 column,
@@ -224,10 +223,15 @@ def _first_lines(opened: Opened, tree: Tree) -> Cells:
 def _chosen(opened: Opened, wanted: Wanted, tree: Tree) -> Sequence[int]:
     if wanted.metrics is not None:
         return wanted.metrics
-    known = opened.known()
-    if tree.by == "rank":
-        return [number for number, one in known.items() if one.has_locations][:_METRICS_SHOWN]
-    return [number for number, one in known.items() if one.has_regions][:_METRICS_SHOWN]
+    found = [
+        number for number, one in opened.known().items()
+        if (one.has_locations if tree.by == "rank" else one.has_regions)
+    ]  # fmt: skip
+    first = opened.first_metric()
+    kin = opened.metric(first).component if found else ""
+    # Beside what is emulated, times of the emulator come last.
+    found.sort(key=lambda at: (at != first, opened.metric(at).component != kin))
+    return (found if kin == "emulated" else sorted(found))[:_METRICS_SHOWN]
 
 
 def _texts(cells: Sequence[str]) -> Texts:
@@ -337,7 +341,7 @@ def as_csv(found: Sheet) -> Iterator[str]:
 
 def _heading(column: Column) -> str:
     more = [one for one in (column.unit, column.how) if one]
-    return column.title + (f" ({', '.join(more)})" if more else "")
+    return f"{column.title} {column.kind}".rstrip() + (f" ({', '.join(more)})" if more else "")
 
 
 def as_json(found: Sheet) -> Iterator[str]:

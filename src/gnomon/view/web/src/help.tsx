@@ -47,12 +47,12 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
     ],
   ],
   [
-    "Table",
+    "Table, Compare",
     [
       ["↑ ↓ PgUp PgDn Home End", "move"],
       ["Enter", "to the source of the row"],
-      ["click, right click on a title", "sort; hide, move"],
-      ["← →, then s, h, < and >", "choose a column; sort by it, hide it, move it"],
+      ["click, right click on a title (Table)", "sort; hide, move"],
+      ["← →, then s, h, < and > (Table)", "choose a column; sort by it, hide it, move it"],
     ],
   ],
   [

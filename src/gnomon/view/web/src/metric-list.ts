@@ -37,7 +37,9 @@ export function usual(metrics: readonly Metric[], first: number, room: number): 
   const shown: Shown[] = [{ metric: main, part: "inclusive" }];
   if (main.hasRegions) shown.push({ metric: main, part: "exclusive" });
   const others = metrics.filter((metric) => metric !== main && metric.hasRegions === main.hasRegions);
-  others.sort((a, b) => Number(b.additive) - Number(a.additive));
+  // Beside what is emulated, times of the emulator come last.
+  const isKin = (metric: Metric) => main.component !== "emulated" || metric.component === "emulated";
+  others.sort((a, b) => Number(isKin(b)) - Number(isKin(a)) || Number(b.additive) - Number(a.additive));
   for (const metric of others) {
     if (shown.length >= room) break;
     shown.push({ metric, part: main.hasRegions ? "exclusive" : "inclusive" });

@@ -19,10 +19,12 @@ import { HeatMap } from "./heat-map";
 import { How, HowLegend, meaning } from "./how";
 import { useKeys } from "./keys";
 import { describe, type Part } from "./metric-list";
+import { Parts } from "./parts";
 import { grouped } from "./picker";
 import { ask, usePlace } from "./place";
 import { Histogram, Places } from "./plots";
 import { titlesOf } from "./places";
+import { SearchBox } from "./search-box";
 import type { Sight } from "./sight";
 import { Split } from "./split";
 import { useTheme } from "./theme";
@@ -105,14 +107,7 @@ function MetricList(props: OneProps) {
   const before = useBaselineTotals(props);
   const groups = grouped(metrics, word);
   const flat = groups.flatMap(([, members]) => members);
-  const box = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLDivElement>(null);
-  useKeys({
-    "/": () => {
-      box.current?.focus();
-      box.current?.select();
-    },
-  });
   useEffect(() => list.current?.focus({ preventScroll: true }), []);
   useEffect(() => list.current?.querySelector(".is-here")?.scrollIntoView({ block: "nearest" }), [metric.metric]);
   const step = (to: number) => {
@@ -123,21 +118,13 @@ function MetricList(props: OneProps) {
   return (
     <section class="pane list-pane" aria-label="metrics">
       <div class="tools">
-        <input
-          ref={box}
-          type="search"
-          class="filter"
-          placeholder="find a metric   ( / )"
-          aria-label="find a metric"
+        <SearchBox
           value={word}
-          onInput={(event) => setWord(event.currentTarget.value)}
-          onKeyDown={(event) => {
-            if (event.key === "Enter" && flat[0]) ask({ metric: flat[0].name });
-            else if (event.key === "Escape") setWord("");
-            else if (event.key !== "ArrowDown") return;
-            list.current?.focus();
-            event.preventDefault();
-          }}
+          placeholder="find a metric"
+          label="find a metric"
+          onInput={setWord}
+          onEnter={() => flat[0] && word && ask({ metric: flat[0].name })}
+          onLeave={() => list.current?.focus()}
         />
       </div>
       <div
@@ -256,10 +243,7 @@ function One(props: OneProps) {
       {value && values && (
         <>
           {value.summary[part] === null ? (
-            <p class="hint">
-              No place has a value of this metric here
-              {part === "exclusive" ? ", exclusive of what is called: try inclusive" : ""}.
-            </p>
+            <Parts run={run.id} by={by} metric={metric} part={part} />
           ) : (
             <>
               <SummaryLine

@@ -8,6 +8,54 @@ import { Menu } from "./menu";
 import { describe, keyOf, text, type Part, type Shown } from "./metric-list";
 import { ask } from "./place";
 
+interface ChoiceProps {
+  readonly metrics: readonly Metric[];
+  readonly chosen: string;
+  readonly onChoose: (name: string) => void;
+}
+
+/** One metric of several, where a view shows one at a time. */
+export function MetricChoice({ metrics, chosen, onChoose }: ChoiceProps) {
+  const [word, setWord] = useState("");
+  return (
+    <Menu class="picker" label={chosen} hint="choose the metric">
+      {(close) => (
+        <>
+          <input
+            type="search"
+            placeholder="find a metric"
+            aria-label="find a metric"
+            value={word}
+            onInput={(event) => setWord(event.currentTarget.value)}
+          />
+          <div class="picker-list">
+            {grouped(metrics, word).map(([group, members]) => (
+              <section key={group}>
+                <h4>{group}</h4>
+                {members.map((metric) => (
+                  <button
+                    key={metric.metric}
+                    type="button"
+                    class={metric.name === chosen ? "item is-here" : "item"}
+                    aria-pressed={metric.name === chosen}
+                    title={describe(metric)}
+                    onClick={() => {
+                      close();
+                      onChoose(metric.name);
+                    }}
+                  >
+                    {metric.name} {metric.how && <How how={metric.how} />}
+                  </button>
+                ))}
+              </section>
+            ))}
+          </div>
+        </>
+      )}
+    </Menu>
+  );
+}
+
 interface Props {
   readonly metrics: readonly Metric[];
   readonly shown: readonly Shown[];

@@ -7,16 +7,25 @@ import { ask } from "./place";
 
 const MOST = 2000;
 
+/** Places that are not what they are in: a rank and its only process are one. */
+function distinct(locations: readonly Location[]): Location[] {
+  const titles = new Map(locations.map((one) => [one.location, one.title]));
+  return locations.filter((one) => titles.get(one.parent) !== one.title);
+}
+
 /** Titles of places; what has the same (an execution after another) is numbered. */
 export function titlesOf(locations: readonly Location[]): Map<number, string> {
   const times = new Map<string, number>();
-  for (const { title } of locations) times.set(title, (times.get(title) ?? 0) + 1);
+  for (const { title } of distinct(locations)) times.set(title, (times.get(title) ?? 0) + 1);
   const seen = new Map<string, number>();
   const found = new Map<number, string>();
-  for (const { location, title } of locations) {
+  for (const { location, title } of distinct(locations)) {
     const nth = (seen.get(title) ?? 0) + 1;
     seen.set(title, nth);
     found.set(location, times.get(title)! > 1 ? `${title} (${nth})` : title);
+  }
+  for (const { location, parent, title } of locations) {
+    if (!found.has(location)) found.set(location, found.get(parent) ?? title);
   }
   return found;
 }
@@ -32,9 +41,11 @@ export function LocationChoice({ locations, chosen }: Props) {
     if (locations.length < 2) return null;
     const depth = new Map<number, number>();
     for (const one of locations) {
-      depth.set(one.location, one.parent < 0 ? 0 : (depth.get(one.parent) ?? 0) + 1);
+      const above = one.parent < 0 ? -1 : (depth.get(one.parent) ?? 0);
+      depth.set(one.location, above + 1);
     }
     const titles = titlesOf(locations);
+    const shown = distinct(locations);
     return (
       <select
         class="location"
@@ -44,12 +55,12 @@ export function LocationChoice({ locations, chosen }: Props) {
         onChange={(event) => ask({ location: event.currentTarget.value || null })}
       >
         <option value="">all places</option>
-        {locations.slice(0, MOST).map((one) => (
+        {shown.slice(0, MOST).map((one) => (
           <option key={one.location} value={String(one.location)}>
             {"\u00a0\u00a0".repeat(depth.get(one.location) ?? 0) + titles.get(one.location)}
           </option>
         ))}
-        {locations.length > MOST && <option disabled>{locations.length - MOST} more: see Metrics</option>}
+        {shown.length > MOST && <option disabled>{shown.length - MOST} more: see Metrics</option>}
       </select>
     );
   }, [locations, chosen]);

@@ -1,17 +1,19 @@
 // What ran, where, when, how it ended; what was not available and why; what to be careful with.
 
-import type { Run } from "./api";
-import { useRun } from "./data";
+import { getLocations, type Location, type Run } from "./api";
+import { useLoaded, useRun } from "./data";
 import { command, duration, many, moment, number } from "./format";
 import { go } from "./place";
+import { Prose } from "./prose";
 import type { Sight } from "./sight";
 
 export function RunPage(sight: Sight) {
   const { run, baseline } = sight;
   const other = useRun(baseline?.id ?? "");
   const before = baseline ? other.value : null;
-  const rows = facts(run);
-  const beforeRows = before ? new Map(facts(before)) : null;
+  const rows = facts(run, places(sight.locations));
+  const beforePlaces = useLoaded(baseline ? `${baseline.id}/locations` : null, () => getLocations(baseline!.id));
+  const beforeRows = before ? new Map(facts(before, places(beforePlaces.value ?? []))) : null;
   const isWhole = run.components.every((component) => component.available);
   return (
     <div class="run-page" tabIndex={0} aria-label="run">
@@ -30,7 +32,9 @@ export function RunPage(sight: Sight) {
           <h2>Warnings</h2>
           <ul class="warnings">
             {run.warnings.map((warning) => (
-              <li key={warning}>{warning}</li>
+              <li key={warning}>
+                <Prose text={warning} />
+              </li>
             ))}
           </ul>
         </section>
@@ -99,8 +103,12 @@ export function RunPage(sight: Sight) {
                 <tr key={reason}>
                   <th>{names.join(", ")}</th>
                   <td>
-                    {reason}
-                    {remedy && <span class="remedy">{remedy}</span>}
+                    <Prose text={reason} />
+                    {remedy && (
+                      <span class="remedy">
+                        <Prose text={remedy} />
+                      </span>
+                    )}
                   </td>
                 </tr>
               ))}
@@ -123,8 +131,12 @@ export function RunPage(sight: Sight) {
                     {component.name}
                   </th>
                   <td>
-                    {component.available ? "available" : component.reason}
-                    {!component.available && component.remedy && <span class="remedy">{component.remedy}</span>}
+                    {component.available ? "available" : <Prose text={component.reason} />}
+                    {!component.available && component.remedy && (
+                      <span class="remedy">
+                        <Prose text={component.remedy} />
+                      </span>
+                    )}
                   </td>
                 </tr>
               ))}
@@ -160,13 +172,26 @@ function words(run: Run): string {
   return Array.isArray(given) && given.length > 0 ? command(given.map(String)) : run.command || "attached process";
 }
 
-function facts(run: Run): [string, string][] {
+/** How many ranks, processes and threads there were, as far as they are told apart. */
+function places(locations: readonly Location[]): [string, string][] {
+  const of = (kind: string) => locations.filter((one) => one.kind === kind).length;
+  const ranks = new Set(locations.map((one) => one.rank).filter((rank) => rank >= 0)).size;
+  const found: [string, number][] = [
+    ["MPI ranks", ranks],
+    ["processes", of("process")],
+    ["threads", of("thread")],
+  ];
+  return found.filter(([, count]) => count > 0).map(([name, count]) => [name, number(count)]);
+}
+
+function facts(run: Run, where: readonly [string, string][]): [string, string][] {
   const found: [string, string][] = [
     ["command", words(run)],
     ["ended", ending(run)],
     [run.isEmulated ? "time of the emulation" : "wall time", duration(run.wallSeconds * 1e9)],
     ["started", run.started > 0 ? moment(run.started) : ""],
     ["executions", number(run.repetitions)],
+    ...where,
     ["working directory", run.workingDirectory],
     ["run directory", run.path],
     ["measured by", run.head["gnomon_version"] ? `gnomon ${String(run.head["gnomon_version"])}` : ""],

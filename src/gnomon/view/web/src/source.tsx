@@ -54,8 +54,8 @@ export function SourcePane(props: Props) {
           </p>
           {run.sourceFiles.length === 0 && (
             <p class="hint">
-              Lines are known where the program was built with -g and was measured by function or
-              line, or where it marks regions (hpmStart).
+              Lines are known where the program was built with -g and was measured by line, and of sections in
+              Python.
             </p>
           )}
         </div>

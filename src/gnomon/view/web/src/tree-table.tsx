@@ -40,6 +40,7 @@ interface Props {
 
 const ROW_PX = 22;
 const HEAD_PX = 40;
+const LEAST_NAME_PX = 150;
 const LEAST_NUMBER_PX = 68;
 
 export function TreeTable(props: Props) {
@@ -113,8 +114,8 @@ export function TreeTable(props: Props) {
   };
 
   const widths = useMemo(() => columns.map(widthFor), [columns]);
-  const grid = `minmax(170px, 1fr) ${hasCalls ? "60px " : ""}${widths.map((width) => `${width}px`).join(" ")}`;
-  const least = 170 + (hasCalls ? 60 : 0) + widths.reduce((sum, width) => sum + width, 0);
+  const grid = `minmax(${LEAST_NAME_PX}px, 1fr) ${hasCalls ? "60px " : ""}${widths.map((width) => `${width}px`).join(" ")}`;
+  const least = LEAST_NAME_PX + (hasCalls ? 60 : 0) + widths.reduce((sum, width) => sum + width, 0);
 
   const title = (key: string, label: preact.ComponentChildren, hint: string, kind: string) => (
     <span

@@ -13,7 +13,9 @@ import { keyOf, parse, text, usual, type Shown } from "./metric-list";
 import { MetricPicker } from "./picker";
 import { LocationChoice } from "./places";
 import { ask, go, usePlace } from "./place";
+import { Prose } from "./prose";
 import type { RowsHandle } from "./rows";
+import { SearchBox } from "./search-box";
 import type { Sight } from "./sight";
 import { SourcePane } from "./source";
 import { Split } from "./split";
@@ -154,7 +156,6 @@ function TreePane(props: PaneProps) {
   const [turn, setTurn] = useState(0);
   const [details, setDetails] = useState(-1);
   const rowsHandle = useRef<RowsHandle>(null);
-  const box = useRef<HTMLInputElement>(null);
 
   const sortKey = asked["sort"] ?? keyOf(columns[0]!);
   const sortColumn = columns.find((column) => keyOf(column) === sortKey);
@@ -228,10 +229,6 @@ function TreePane(props: PaneProps) {
     rowsHandle.current?.show(at, "middle");
   };
   useKeys({
-    "/": () => {
-      box.current?.focus();
-      box.current?.select();
-    },
     "[": () => regroup(step(groupings, groupings.indexOf(by), -1) as Grouping),
     "]": () => regroup(step(groupings, groupings.indexOf(by), 1) as Grouping),
     s: () => ask({ sort: step(sortKeys, sortKeys.indexOf(sortKey), 1), order: null }),
@@ -278,27 +275,15 @@ function TreePane(props: PaneProps) {
         )}
       </div>
       <div class="tools">
-        <input
-          ref={box}
-          class={typeof filter === "string" ? "filter is-wrong" : "filter"}
-          type="search"
+        <SearchBox
           value={typed}
-          placeholder="filter: name, file:x.c, >1%   ( / )"
-          aria-label="filter"
-          title={typeof filter === "string" ? filter : "? lists what can be written here"}
-          spellcheck={false}
-          onInput={(event) => ask({ q: event.currentTarget.value || null })}
-          onKeyDown={(event) => {
-            if (event.key === "Escape") {
-              if (typed) ask({ q: null });
-              rowsHandle.current?.focus();
-              event.preventDefault();
-            } else if (event.key === "Enter" || event.key === "ArrowDown") {
-              toMatch(1);
-              rowsHandle.current?.focus();
-              event.preventDefault();
-            }
-          }}
+          placeholder="filter: name, file:x.c, >1%"
+          label="filter"
+          hint={typeof filter === "string" ? filter : "? lists what can be written here"}
+          isWrong={typeof filter === "string"}
+          onInput={(text) => ask({ q: text || null })}
+          onEnter={() => toMatch(1)}
+          onLeave={() => rowsHandle.current?.focus()}
         />
         <span class="note" role="status">
           {typeof filter === "string"
@@ -325,8 +310,9 @@ function TreePane(props: PaneProps) {
       </div>
       {run.sourceFiles.length === 0 && (
         <p class="hint">
-          This run names no source files. Lines are known of programs built with -g and measured by function or line
-          (gnomon count --pmu emulated), and of sections (hpmStart).
+          This run names no source files. Lines are known of programs built with -g and measured by line (
+          <Prose text="`gnomon run --with emulated -- program`" />
+          ), and of sections in Python.
         </p>
       )}
       {tree.data.notes.map((note) => (

@@ -1,0 +1,306 @@
+// The rows of a comparison: before, after, the change with its interval, the verdict.
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+
+import { base, change, many, number, quantity } from "./format";
+import { How } from "./how";
+import { go } from "./place";
+import { VirtualRows, type RowsHandle } from "./rows";
+import { SearchBox } from "./search-box";
+
+/** A row of `gnomon compare --json`. */
+export interface Row {
+  readonly place?: Readonly<Record<string, string | number>>;
+  readonly metric: string;
+  readonly unit: string;
+  readonly how: string;
+  readonly worse_is: string;
+  readonly before: number | null;
+  readonly after: number | null;
+  readonly samples: readonly [number, number];
+  /** Shares: 0.05 for 5 %. */
+  readonly change: number | null;
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly p: number | null;
+  readonly at_least: number;
+  readonly verdict: string;
+  readonly sure: boolean;
+  readonly not_judged: string;
+}
+
+interface Side {
+  readonly name: string;
+  readonly executions: number;
+  readonly command: readonly string[];
+}
+
+export interface Document {
+  readonly baseline: Side;
+  readonly comparisons: readonly {
+    readonly side: Side;
+    readonly metrics: readonly Row[];
+    readonly places: readonly Row[];
+    /** Metrics that places have values of. */
+    readonly place_metrics: readonly string[];
+    readonly places_left_out: number;
+    readonly notes: readonly string[];
+  }[];
+}
+
+const GRID = "minmax(230px, 1.3fr) 140px 140px minmax(200px, 1fr) 78px minmax(150px, 0.6fr) 76px";
+const LEAST_PX = 1034;
+
+export function Comparison({ document, per }: { document: Document; per: string }) {
+  const one = document.comparisons[0]!;
+  const [word, setWord] = useState("");
+  const [selected, setSelected] = useState(0);
+  const handle = useRef<RowsHandle>(null);
+  const [isAll, setAll] = useState(false);
+  const all = per ? one.places : one.metrics;
+  const judged = all.filter((row) => row.verdict !== "");
+  const rows = useMemo(() => {
+    const lower = word.toLowerCase();
+    return all.filter(
+      (row) =>
+        (isAll || row.not_judged === "" || row.change !== null) &&
+        `${title(row)} ${row.metric}`.toLowerCase().includes(lower),
+    );
+  }, [all, word, isAll]);
+  // One scale for all bars, wide enough for what is sure and not for a wild interval.
+  const widest = Math.min(
+    2,
+    Math.max(
+      0.02,
+      ...all.map((row) => 1.2 * Math.abs(row.change ?? 0)),
+      ...judged.map((row) => Math.max(Math.abs(row.low ?? 0), Math.abs(row.high ?? 0))),
+    ),
+  );
+  const count = (verdict: string) => all.filter((row) => row.verdict === verdict).length;
+  const unjudged = all.filter((row) => row.not_judged !== "").length;
+  const same = all.length - judged.length - unjudged;
+  const hidden = all.length - all.filter((row) => row.not_judged === "" || row.change !== null).length;
+  const move = (to: number) => {
+    const row = Math.max(0, Math.min(rows.length - 1, to));
+    setSelected(row);
+    handle.current?.show(row);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const page = handle.current?.page() ?? 20;
+    const acts: Record<string, () => void> = {
+      ArrowDown: () => move(selected + 1),
+      ArrowUp: () => move(selected - 1),
+      PageDown: () => move(selected + page),
+      PageUp: () => move(selected - page),
+      Home: () => move(0),
+      End: () => move(rows.length - 1),
+      Enter: () => rows[selected] && toSource(rows[selected]),
+    };
+    const act = acts[event.key];
+    if (!act) return;
+    act();
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  useEffect(() => {
+    if (!globalThis.document.activeElement?.matches("input, select, button")) handle.current?.focus();
+  }, []);
+  return (
+    <>
+      <div class="verdicts">
+        <span>
+          <b>{document.baseline.name}</b> ({times(document.baseline.executions)}) to <b>{one.side.name}</b> (
+          {times(one.side.executions)})
+        </span>
+        <span class="is-worse">▲ {number(count("worse"))} worse</span>
+        <span class="is-better">▼ {number(count("better"))} better</span>
+        <span>{many(count("more") + count("less"), "other difference")}</span>
+        <span>{number(same)} not different</span>
+        {unjudged > 0 && <span title="why stands beside each">{number(unjudged)} not judged</span>}
+        <SearchBox
+          value={word}
+          placeholder="filter"
+          label="filter"
+          onInput={setWord}
+          onLeave={() => handle.current?.focus()}
+        />
+        {hidden > 0 && (
+          <label class="toggle">
+            <input type="checkbox" checked={isAll} onChange={() => setAll(!isAll)} /> {hidden} that only one run has
+          </label>
+        )}
+      </div>
+      {one.notes.length > 0 && (
+        <ul class="notes">
+          {one.notes.map((note) => (
+            <li key={note}>{note}</li>
+          ))}
+        </ul>
+      )}
+      <VirtualRows
+        class="compare-rows"
+        handle={handle}
+        count={rows.length}
+        height={24}
+        headHeight={30}
+        empty="nothing to show"
+        attributes={{
+          role: "grid",
+          "aria-label": per ? `comparison by ${per}` : "comparison of the whole run",
+          "aria-rowcount": rows.length,
+          onKeyDown,
+          style: { "--grid": GRID, "--least": `${LEAST_PX}px` },
+        }}
+        head={
+          <div class="compare-head" role="row">
+            <span role="columnheader">{per || "metric"}</span>
+            <span role="columnheader" class="number">
+              before
+            </span>
+            <span role="columnheader" class="number">
+              after
+            </span>
+            <span role="columnheader" class="interval-head">
+              <i>less</i>
+              <i>change, with its 95 % interval</i>
+              <i>more</i>
+            </span>
+            <span role="columnheader" class="number">
+              change
+            </span>
+            <span role="columnheader">verdict</span>
+            <span
+              role="columnheader"
+              class="number"
+              title="how likely such values are if nothing changed, adjusted for the number of comparisons"
+            >
+              p
+            </span>
+          </div>
+        }
+        row={(at) => {
+          const row = rows[at]!;
+          return (
+            <div
+              key={at}
+              class={`compare-row ${at === selected ? "is-selected" : ""}`}
+              role="row"
+              aria-selected={at === selected}
+              title={hint(row)}
+              onClick={() => setSelected(at)}
+              onDblClick={() => toSource(row)}
+            >
+              <span class="cell is-text place" role="gridcell">
+                <span class="place-name">{row.place ? nameOf(row.place) : row.metric}</span>
+                {row.place && whereOf(row.place) && <small>{whereOf(row.place)}</small>}
+              </span>
+              <Cell value={row.before} row={row} />
+              <Cell value={row.after} row={row} />
+              <Interval row={row} widest={widest} />
+              <span class={`cell number change ${tone(row)}`} role="gridcell">
+                {row.change === null ? "·" : change(1 + row.change)}
+              </span>
+              <span class={`cell is-text verdict ${row.verdict ? tone(row) : "dim"}`} role="gridcell">
+                {verdict(row)}
+              </span>
+              <span class="cell number dim" role="gridcell">{row.p === null ? "" : row.p < 0.0001 ? "<0.0001" : row.p.toFixed(4)}</span>
+            </div>
+          );
+        }}
+      />
+      {one.places_left_out > 0 && per && (
+        <footer class="status">
+          {number(one.places_left_out)} more have too little of the metric to matter and were not compared
+        </footer>
+      )}
+    </>
+  );
+}
+
+function times(executions: number): string {
+  return many(executions, "execution");
+}
+
+function title(row: Row): string {
+  return row.place ? [nameOf(row.place), whereOf(row.place)].filter(Boolean).join(" ") : row.metric;
+}
+
+type Place = NonNullable<Row["place"]>;
+
+function nameOf({ program, name, file, line }: Place): string {
+  if (name === "rank") return `rank ${line ?? 0}`;
+  return String(name ?? (file ? base(String(file)) : program ? "(unknown)" : "whole run"));
+}
+
+/** What a name is not enough for: the file and line, which of several, of what kind. */
+function whereOf({ program, name, file, line, kind }: Place): string {
+  if (name === "rank") return "";
+  if (!name && !file) return String(program ?? "");
+  if (file && name) return `${base(String(file))}${line ? `:${line}` : ""}`;
+  if (file) return String(file);
+  if (line) return Number(line) > 1 ? `#${line}` : "";
+  return kind && kind !== "hpm" ? String(kind) : "";
+}
+
+function verdict(row: Row): string {
+  if (row.not_judged) return row.not_judged;
+  if (!row.verdict) return "no difference shown";
+  return `${row.verdict}${row.sure ? "" : ", likely"}`;
+}
+
+function tone(row: Row): string {
+  return row.verdict === "worse" ? "is-worse" : row.verdict === "better" ? "is-better" : "";
+}
+
+function hint(row: Row): string {
+  const lines = [title(row), row.metric];
+  if (row.low !== null && row.high !== null) {
+    lines.push(`95 % interval: ${change(1 + row.low)} to ${change(1 + row.high)}`);
+  }
+  lines.push(`${row.samples[0]} and ${row.samples[1]} samples`);
+  lines.push(`differences up to ${number(100 * row.at_least)} % count as none`);
+  if (row.worse_is) lines.push(`${row.worse_is} is worse`);
+  if (row.not_judged) lines.push(`not judged: ${row.not_judged}`);
+  return lines.join("\n");
+}
+
+function toSource(row: Row): void {
+  const file = row.place?.["file"];
+  if (file) go("tree", { file, line: row.place?.["line"] ?? null, node: null });
+}
+
+function Cell({ value, row }: { value: number | null; row: Row }) {
+  if (value === null) {
+    return (
+      <span class="cell number is-missing" role="gridcell">
+        ·
+      </span>
+    );
+  }
+  return (
+    <span class="cell number" role="gridcell">
+      <span class="value">{quantity(value, row.unit)}</span>
+      <How how={row.how} />
+    </span>
+  );
+}
+
+/** The change as a mark on a line around zero, its interval as a bar. */
+function Interval({ row, widest }: { row: Row; widest: number }) {
+  const at = (share: number) => 50 + 50 * Math.max(-1, Math.min(1, share / widest));
+  const low = row.low ?? row.change;
+  const high = row.high ?? row.change;
+  return (
+    <span class="cell interval" aria-hidden="true">
+      <span class="interval-zero" />
+      {low !== null && high !== null && (
+        <span
+          class={`interval-bar ${tone(row)}`}
+          style={{ left: `${at(low)}%`, width: `${Math.max(0, at(high) - at(low))}%` }}
+        />
+      )}
+      {row.change !== null && <span class={`interval-mark ${tone(row)}`} style={{ left: `${at(row.change)}%` }} />}
+    </span>
+  );
+}

@@ -1,0 +1,62 @@
+// What stands in a table's cells, and how wide its columns are.
+
+import type { ComponentChildren } from "preact";
+
+import type { Column, TablePage } from "./api";
+import { change, quantity } from "./format";
+import { How } from "./how";
+import { widthOf } from "./palette";
+
+export type Cells = TablePage["rows"][number];
+
+/** Where a row itself says of its values what unit they have and how they came to be; -1: nowhere. */
+export interface Said {
+  readonly unit: number;
+  readonly how: number;
+}
+
+// Numbers that name something: their digits are read one by one.
+const NAMES = new Set(["line", "pid", "tid", "rank", "repetition", "location", "region", "path"]);
+const OF_ROW = new Set(["inclusive", "exclusive", "value"]);
+
+export function shownCell(
+  cell: string | number | null,
+  column: Column,
+  row: Cells,
+  said: Said,
+): ComponentChildren {
+  if (cell === null) return <span class="is-missing">·</span>;
+  if (typeof cell === "string") return cell;
+  if (column.name === "line" && cell === 0) return "";
+  if (NAMES.has(column.name)) return String(cell);
+  const isOfRow = column.metric < 0 && OF_ROW.has(column.name);
+  const unit = isOfRow && said.unit >= 0 ? String(row[said.unit] ?? "") : column.unit;
+  const how = isOfRow && said.how >= 0 ? String(row[said.how] ?? "") : column.how;
+  return (
+    <>
+      <span class="value">{quantity(cell, unit)}</span>
+      {how && <How how={how} />}
+    </>
+  );
+}
+
+export function changed(before: number | undefined, now: number): string {
+  if (before === undefined) return "new";
+  return before === now ? "0 %" : change(now / before);
+}
+
+/** A width that most of the first rows fit into, and the title. */
+export function fit(column: Column, page: TablePage | undefined, at: number): number {
+  const cells = (page?.rows ?? []).map((row) => {
+    const cell = row[at] ?? null;
+    if (cell === null) return "";
+    return typeof cell === "string" ? cell : quantity(cell, column.unit);
+  });
+  cells.sort((a, b) => a.length - b.length);
+  // The widest of the longest; of texts but for a few that are longer than all others.
+  const isText = column.type === "text";
+  const longest = cells.slice(0, Math.ceil((isText ? 0.98 : 1) * cells.length)).slice(-8);
+  const most = longest.reduce((found, cell) => Math.max(found, widthOf(cell)), 24);
+  const sign = isText ? 0 : 20;
+  return Math.ceil(Math.max(Math.min(most + sign + 19, 340), Math.min(widthOf(column.title) + 28, 200)));
+}

@@ -1,0 +1,67 @@
+"""One set of tables from several: what of the whole program is its own, beside its parts."""
+
+from __future__ import annotations
+
+import pytest
+
+from gnomon.model.collected import rows_of
+from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Table
+from gnomon.store.assembly import assembled
+
+NAMES = ("wall time", "page-faults", "ratio")
+FORMULAS = ("", "", "a / b")
+
+
+def counted(values: dict[str, float]) -> tuple[Table, ...]:
+    """Return what the whole command had of each metric."""
+    return _tables([("command", 0, values)], depth=0)
+
+
+def sections(*of_processes: dict[str, float]) -> tuple[Table, ...]:
+    """Return what a section of each process had."""
+    return _tables([("process", 100 + at, one) for at, one in enumerate(of_processes)], depth=1)
+
+
+def _tables(places: list[tuple[str, int, dict[str, float]]], depth: int) -> tuple[Table, ...]:
+    locations, regions, paths = Table(LOCATIONS), Table(REGIONS), Table(PATHS)
+    metrics, profile = Table(METRICS), Table(PROFILE)
+    for at in range(2):
+        regions.add(region=at, kind="hpm", name="section", module="", file="", line=at)
+        paths.add(path=at, parent=at - 1, region=at)
+    for at, (name, formula) in enumerate(zip(NAMES, FORMULAS, strict=True)):
+        metrics.add(metric=at, name=name, unit="", formula=formula, how="counted", component="",
+                    domain="all", scope="process", description="")  # fmt: skip
+    for at, (kind, pid, values) in enumerate(places):
+        locations.add(location=at, parent=-1, kind=kind, host="h", rank=-1, pid=pid, tid=-1,
+                      name="app")  # fmt: skip
+        for name, value in values.items():
+            profile.add(repetition=0, location=at, path=depth, metric=NAMES.index(name),
+                        inclusive=value, exclusive=value, calls=1, raw=None, enabled_ns=None,
+                        running_ns=None)  # fmt: skip
+    return (locations, regions, paths, metrics, profile)
+
+
+@pytest.mark.parametrize(
+    ("metric", "whole", "parts", "own"),
+    [
+        # What its one process spent in sections is not the command's own.
+        ("wall time", 10.0, [8.0], 2.0),
+        ("page-faults", 10.0, [3.0, 4.0], 3.0),
+        # Two processes at a time, parts that are more than the whole, a formula: no difference.
+        ("wall time", 10.0, [3.0, 4.0], None),
+        ("page-faults", 10.0, [6.0, 7.0], None),
+        ("ratio", 0.5, [0.25], None),
+        ("page-faults", 10.0, [], 10.0),
+    ],
+)
+def test_what_of_the_program_is_in_no_part(
+    metric: str, whole: float, parts: list[float], own: float | None
+) -> None:
+    given = [counted({metric: whole})]
+    if parts:
+        given.append(sections(*({metric: value} for value in parts)))
+    tables = assembled(given, program="app", module="app", host="h", job=False)
+    (root,) = [
+        row for row in rows_of(tables, "profile") if row["path"] == 0 and row["location"] == 0
+    ]
+    assert (root["inclusive"], root["exclusive"]) == (whole, own)
