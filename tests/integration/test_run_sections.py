@@ -183,7 +183,6 @@ def test_parts_of_a_c_program_add_up(tmp_path: Path) -> None:
         "g": [(-1, 33, 33, 3)],
     }
     wanted = {name: (str(tmp_path / "program.c"), at) for name, at in numbers_of(NESTED).items()}
-    wanted["on a thread"] = wanted["within"] = ("", 0)
     assert {name: place for name, place in lines_of(opened).items() if name in wanted} == wanted
 
 

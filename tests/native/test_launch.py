@@ -10,7 +10,7 @@ from c_names import built
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gnomon.hpm.job import LAUNCHERS, job
+from gnomon.hpm.job import LAUNCHERS, job, launched
 
 VARIABLES = sorted({variable for launcher in LAUNCHERS for variable in launcher if variable})
 # Slurm sets these, too, and they mean something else.
@@ -29,7 +29,10 @@ def print_launch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def in_c(program: Path, environment: dict[str, str]) -> Place:
     done = subprocess.run([program], env=environment, capture_output=True, text=True, check=True)
-    return tuple(map(int, done.stdout.split())) or None
+    task, *place = done.stdout.splitlines()
+    started = launched(environment)
+    assert int(task) == (-1 if started is None else started[1])
+    return tuple(map(int, place[0].split())) if place else None
 
 
 def in_python(environment: dict[str, str]) -> Place:

@@ -1,0 +1,89 @@
+"""Addresses that libhpm leaves of sections, and the lines they are looked up to."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gnomon.errors import GnomonError
+from gnomon.hpm import section_places
+from gnomon.hpm.section_places import Address, Place
+
+BEGIN = "gnomon places 1\n"
+
+
+def written(folder: Path, content: bytes) -> Path:
+    path = folder / "p.hpmplaces"
+    path.write_bytes(content)
+    return path
+
+
+def test_whole_lines_are_read_and_the_first_of_a_number_holds(tmp_path: Path) -> None:
+    text = (
+        BEGIN
+        + "1 113c /bin/a b\n2 0 /lib/ü.so\n1 ff /bin/other\nnonsense\n3 12 relative\n4 1f /cut"
+    )
+    assert section_places.read(written(tmp_path, text.encode())) == {
+        1: Address("/bin/a b", 0x113C), 2: Address("/lib/ü.so", 0),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("content", [b"", b"gnomon places 2\n1 1 /a\n", b"\x7fELF"])
+def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(GnomonError, match=r"p\.hpmplaces: byte 0: "):
+        section_places.read(written(tmp_path, content))
+
+
+def test_what_is_no_plain_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "link.hpmplaces").symlink_to("/dev/zero")
+    with pytest.raises(GnomonError, match="no plain file"):
+        section_places.read(tmp_path / "link.hpmplaces")
+
+
+@given(st.binary(max_size=200))
+def test_nothing_behind_the_beginning_crashes(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes
+) -> None:
+    path = written(tmp_path_factory.getbasetemp(), BEGIN.encode() + content)
+    for number, address in section_places.read(path).items():
+        assert number >= 0
+        assert address.module.startswith("/")
+        assert "\0" not in address.module
+
+
+def test_lines_of_a_program_and_why_there_are_none(tmp_path: Path) -> None:
+    (tmp_path / "f.c").write_text(
+        "int f(void)\n{\n\treturn 7;\n}\nint main(void)\n{\n\treturn f();\n}\n"
+    )
+    for name, option in (("with", "-g"), ("without", "-s")):
+        command = ["cc", "-no-pie", "-O0", option, "-o", name, "f.c"]
+        subprocess.run(command, cwd=tmp_path, check=True)
+    nm = subprocess.run(
+        ["nm", "with"], cwd=tmp_path, check=True, capture_output=True, text=True
+    ).stdout
+    (offset,) = (int(line.split()[0], 16) for line in nm.splitlines() if line.endswith(" T f"))
+    one = Address(str(tmp_path / "with"), offset)
+    places, missing = section_places.resolve(
+        [one, Address(one.module, 1), Address(str(tmp_path / "without"), offset),
+         Address("/no/such program", 1), Address(str(tmp_path / "f.c"), 1)]
+    )  # fmt: skip
+    assert places == {one: Place(str(tmp_path / "f.c"), 2)}
+    assert [why.reason for why in missing] == [
+        "/no/such program is not there",
+        "1 start in f.c: it has no line numbers of them",
+        "1 start in with: it has no line numbers of them",
+        "1 start in without: it has no line numbers of them",
+    ]
+    assert all(why.remedy for why in missing)
+
+
+def test_without_a_tool_the_reason_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/no/such/folder")
+    assert shutil.which("addr2line") is None
+    places, (why,) = section_places.resolve([Address("/bin/sh", 1)])
+    assert (places, why.remedy) == ({}, "install binutils")
