@@ -50,6 +50,7 @@ COMMANDS = (
     ["export", "bad", "--to", "json"],
     ["export", "bad", "--to", "speedscope"],
     ["export", "bad", "--to", "openmetrics"],
+    ["export", "bad", "--to", "viz", "-o", "bad.viz"],
 )
 WORDS = ("", "\x1b[31m", "a\nb", "\ud800", "x" * 5000, "../../etc/passwd", "{", "'; --", "%s", "—")
 NUMBERS = (
