@@ -59,5 +59,23 @@ say "All of it at once, and a run to look at (gnomon run, examples/hpm-c)"
 (cd "$work" && OMP_NUM_THREADS=2 GNOMON_EVENTS=task-clock,page-faults \
 	"$bin/gnomon" run --name first -- ./relax)
 
-say "Look at it in the browser:"
-echo "$bin/gnomon view $work/first.gnomon"
+say "Look at it in the browser (gnomon view $work/first.gnomon)"
+if [ -t 0 ] && [ -t 1 ]; then
+	exec "$bin/gnomon" view "$work/first.gnomon"
+fi
+# Nobody is there to press Ctrl-C: the page is asked for once, and its server ends.
+"$bin/gnomon" view --no-browser "$work/first.gnomon" >"$work/view.log" &
+server=$!
+trap 'kill "$server" 2>/dev/null && wait "$server" || true' EXIT
+until grep -q '^Ctrl-C' "$work/view.log"; do
+	kill -0 "$server" # it has said why not
+	sleep 0.1
+done
+address=$(grep -o 'http://[^ ]*' "$work/view.log" | head -n 1)
+echo "$address"
+"$bin/python" - "$address" <<'END'
+import sys, urllib.request
+
+page = urllib.request.build_opener(urllib.request.HTTPCookieProcessor()).open(sys.argv[1])
+print(f"(answers {page.status}, and is ended: this is no terminal; start it again as above)")
+END

@@ -2,6 +2,7 @@
 #include <gnomon/perf.h>
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -178,11 +179,45 @@ static void close_from(struct gn_group *group, int first)
 		group->n = first;
 }
 
+/*
+ * When the kernel switches between two threads whose events were all inherited, it exchanges their
+ * contexts, and then the counts of those with inherit_stat one by one, in the order of the two
+ * contexts' lists (perf_event_sync_stat). That order is another where events were opened in a
+ * context that had inherited some: counts of one event end up in another, ours or not. One event
+ * that is not inherited forbids the exchange. Who counts a program with inherit_stat sets
+ * GNOMON_PER_THREAD for it.
+ */
+static void open_anchor(struct gn_group *group, pid_t pid)
+{
+	const struct gn_event_spec dummy = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.exclude = GN_EXCLUDE_KERNEL | GN_EXCLUDE_HYPERVISOR,
+	};
+	struct perf_event_attr attr;
+
+	if (group->has_anchor || group->flags & GN_CGROUP || pid < 0 ||
+	    !(group->flags & (GN_INHERIT | GN_INHERIT_THREADS)) || !getenv("GNOMON_PER_THREAD"))
+		return;
+	gn_attr_init(&attr, &dummy, 0);
+	attr.disabled = 1;
+	group->anchor = gn_perf_open(&attr, pid, -1, -1);
+	group->has_anchor = group->anchor >= 0;
+}
+
+static void close_anchor(struct gn_group *group)
+{
+	if (group->has_anchor)
+		close(group->anchor);
+	group->has_anchor = 0;
+}
+
 static int add_events(struct gn_group *group, const struct gn_event_spec *spec, int n, pid_t pid,
 		      int cpu, int *failed)
 {
 	const int first = group->n;
 
+	open_anchor(group, pid);
 	for (int i = 0; i < n; i++) {
 		const int at = first + i;
 		const int fd = open_one(group, &spec[i], at, pid, cpu);
@@ -190,6 +225,8 @@ static int add_events(struct gn_group *group, const struct gn_event_spec *spec, 
 		if (fd < 0) {
 			*failed = i;
 			close_from(group, first);
+			if (!first)
+				close_anchor(group);
 			return fd;
 		}
 		group->fd[at] = fd;
@@ -214,6 +251,7 @@ static void find_mapped(struct gn_group *group)
 void gn_group_begin(struct gn_group *group, uint32_t flags)
 {
 	group->n = 0;
+	group->has_anchor = 0;
 	group->flags = flags;
 	/* The kernel sums an inherited group only event by event on every kernel we know. */
 	group->whole = !(flags & (GN_INHERIT | GN_INHERIT_THREADS | GN_INDEPENDENT));
@@ -295,6 +333,7 @@ int gn_group_remove(struct gn_group *group, int index)
 void gn_group_close(struct gn_group *group)
 {
 	close_from(group, 0);
+	close_anchor(group);
 }
 
 static int each_leader(const struct gn_group *group, unsigned long request, unsigned long flags)

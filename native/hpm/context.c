@@ -294,6 +294,8 @@ static int open_pack(struct gn_group *group, const struct hpm_pack *pack, uint32
 		error = gn_group_add(group, &pack->spec[i], tid, -1);
 	for (int i = 0; !error && i < group->n; i++)
 		group->fd[i] = hpm_move_up(group->fd[i]);
+	if (!error && group->has_anchor)
+		group->anchor = hpm_move_up(group->anchor);
 	return error;
 }
 

@@ -2,7 +2,9 @@
 #include "check.h"
 #include "pages.h"
 
+#include <fcntl.h>
 #include <gnomon/perf.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -93,6 +95,31 @@ static void test_disabled_stands_still_and_reset_goes_back(void)
 	CHECK_EQ(gn_group_reset(&group), 0);
 	CHECK_EQ(read_whole(&group)->value[0], 0);
 	gn_group_close(&group);
+}
+
+/* Where threads are told apart, what is opened beside inherited events is not inherited. */
+static void test_inherited_events_have_an_anchor_where_asked_for(void)
+{
+	struct gn_event_spec spec = software(PAGE_FAULTS, 0);
+	struct gn_event_spec bad = {.type = 0xfffff, .leader = 0};
+	struct gn_group group;
+
+	CHECK_EQ(gn_group_open(&group, &spec, 1, 0, -1, GN_INHERIT, NULL), 0);
+	CHECK(!group.has_anchor);
+	gn_group_close(&group);
+	CHECK(!setenv("GNOMON_PER_THREAD", "1", 1));
+	CHECK_EQ(gn_group_open(&group, &spec, 1, 0, -1, 0, NULL), 0);
+	CHECK(!group.has_anchor);
+	gn_group_close(&group);
+	CHECK(gn_group_open(&group, &bad, 1, 0, -1, GN_INHERIT, NULL) < 0);
+	CHECK(!group.has_anchor);
+	CHECK_EQ(gn_group_open(&group, &spec, 1, 0, -1, GN_INHERIT, NULL), 0);
+	CHECK(group.has_anchor);
+	CHECK(fcntl(group.anchor, F_GETFD) & FD_CLOEXEC);
+	gn_group_close(&group);
+	CHECK(!group.has_anchor);
+	CHECK_EQ(fcntl(group.anchor, F_GETFD), -1);
+	CHECK(!unsetenv("GNOMON_PER_THREAD"));
 }
 
 static void test_inherited_events_count_children(void)
@@ -354,6 +381,7 @@ int main(void)
 {
 	RUN(test_a_group_counts_known_faults);
 	RUN(test_disabled_stands_still_and_reset_goes_back);
+	RUN(test_inherited_events_have_an_anchor_where_asked_for);
 	RUN(test_inherited_events_count_children);
 	RUN(test_independent_events_of_a_thread_read_each);
 	RUN(test_read_each_of_a_whole_group_agrees);

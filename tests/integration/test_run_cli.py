@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -35,6 +36,68 @@ from gnomon.model.tables import (
 )
 from gnomon.store import rundir
 from gnomon.view.session import Session
+
+PASSES_ON = r"""
+#include <pthread.h>
+#include "libhpm.h"
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int whose;
+static void *play(void *other)
+{
+	const int me = other != NULL;
+	volatile double sum = 0;
+	for (int i = 0; i < 3000; i++) {
+		pthread_mutex_lock(&lock);
+		while (whose != me)
+			pthread_cond_wait(&changed, &lock);
+		for (int k = 0; k < 3000; k++)
+			sum += k;
+		whose = !me;
+		pthread_cond_signal(&changed);
+		pthread_mutex_unlock(&lock);
+	}
+	return NULL;
+}
+int main(void)
+{
+	pthread_t thread;
+	hpmInit(0, "passes");
+	hpmStart(1, "before");
+	hpmStop(1);
+	pthread_create(&thread, NULL, play, &lock);
+	hpmStart(2, "in turns");
+	play(NULL);
+	hpmStop(2);
+	pthread_join(thread, NULL);
+	hpmTerminate(0);
+	return 0;
+}
+"""
+
+
+def test_sections_count_right_where_threads_are_counted_too(tmp_path: Path) -> None:
+    """The kernel exchanges counts of threads that it takes for the same, event for other event."""
+    program = tmp_path / "passes"
+    (tmp_path / "passes.c").write_text(PASSES_ON)
+    run_program("cc", "-O1", "-pthread", "-o", str(program), "passes.c", *flags(), folder=tmp_path)
+    events = "task-clock,context-switches,page-faults,major-faults"
+    environment = os.environ | {"GNOMON_EVENTS": events}
+    # On one CPU the threads are switched from one to the other thousands of times.
+    done = gnomon("run", "--name", "r", "--", "taskset", "-c", "0", program,
+                  cwd=tmp_path, env=environment)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = rundir.find(str(tmp_path / "r.gnomon")).query(
+        "SELECT m.name, m.how, p.inclusive, p.enabled_ns, p.running_ns FROM profile p "
+        "JOIN metrics m USING (metric) JOIN paths USING (path) JOIN regions r USING (region) "
+        "WHERE r.name = 'in turns' AND m.formula = '' AND p.enabled_ns IS NOT NULL"
+    )
+    values = {name: value for name, _, value, _, _ in found}
+    assert {how for _, how, *_ in found} == {"counted"}
+    assert all(enabled == running for *_, enabled, running in found)
+    assert values["task-clock"] == pytest.approx(found[0][3], rel=0.01)
+    assert 0 <= values["page-faults"] < 1000
+    assert 0 <= values["major-faults"] < 1000
 
 
 def test_a_c_program_with_openmp_leaves_counters_and_sections(tmp_path: Path) -> None:
@@ -69,6 +132,42 @@ def test_a_c_program_with_openmp_leaves_counters_and_sections(tmp_path: Path) ->
     (shown,) = Session().open([str(tmp_path / "r.gnomon")])
     tree = shown.tree("region")
     assert "set up" in {tree.text(tree.name, at) for at in range(tree.n)}
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        (("true", "env"), "true"),
+        (("env", "-u", "HOME", "A=1", "/bin/true", "env"), "true"),
+        (("nice", "-n", "3", "true"), "true"),
+        (("env",), "env"),
+    ],
+)
+def test_a_run_is_called_after_the_program_not_its_launcher(
+    tmp_path: Path, command: tuple[str, ...], name: str
+) -> None:
+    assert gnomon("run", "--", *command, cwd=tmp_path).returncode == 0
+    (made,) = tmp_path.glob("*.gnomon")
+    assert re.fullmatch(name + r"-\d{8}-\d{6}\.gnomon", made.name)
+
+
+def test_the_programs_of_a_script_are_told_apart(tmp_path: Path) -> None:
+    script = "for i in 1 2 3; do sort /dev/null; done; gzip -c /bin/bash | wc -c"
+    done = gnomon("run", "--name", "s", "--", "sh", "-c", script, cwd=tmp_path)
+    rows = [line.split() for line in done.stderr.partition("top programs")[2].splitlines()[1:5]]
+    assert sorted((row[0], row[-2:]) for row in rows) == [
+        ("gzip", ["1", "process"]),
+        ("sh", ["1", "process"]),
+        ("sort", ["3", "processes"]),
+        ("wc", ["1", "process"]),
+    ]
+    opened = rundir.find(str(tmp_path / "s.gnomon"))
+    (sums,) = opened.query(
+        "SELECT SUM(CASE WHEN kind = 'process' THEN inclusive END), "
+        "SUM(CASE WHEN kind = 'command' THEN inclusive END) FROM profile "
+        "JOIN metrics m USING (metric) JOIN locations USING (location) WHERE m.name = 'task-clock'"
+    )
+    assert sums[0] == sums[1] > 0
 
 
 def test_a_fortran_program_leaves_its_sections(tmp_path: Path) -> None:

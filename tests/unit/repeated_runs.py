@@ -40,6 +40,7 @@ def repeated_run(
     component: Mapping[str, str] | None = None,
     tasks: Sequence[tuple[str, str, int, Mapping[str, Sequence[float]]]] = (),
     lines: Sequence[tuple[str, str, str, int, Mapping[str, Sequence[float]]]] = (),
+    sections: Sequence[tuple[str, str, str, Mapping[str, Sequence[float]]]] = (),
     head: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write a run and return its path.
@@ -53,6 +54,8 @@ def repeated_run(
         component: of metrics; "" if not given.
         tasks: kind, name, rank and values of each process or thread.
         lines: program, function, file, line and values of each line.
+        sections: kind, names from the outermost to its own with "/" between, "process" or the name
+            of one of its threads, and values of each region at each place.
         head: what differs in run.json.
     """
     repetitions = max(map(len, metrics.values()))
@@ -101,6 +104,24 @@ def repeated_run(
             for repetition, value in enumerate(values):
                 if value:
                     add(repetition, repetition, path, metric, value)
+    if sections:
+        process = location("process", "app", -1)
+    of_names, of_places = {(): 0}, {"process": process} if sections else {}
+    for kind, joined, place, of_section in sections:
+        names = tuple(joined.split("/"))
+        if names not in of_names:
+            region = regions.add(region=len(regions.rows), kind=kind, name=names[-1], module="app",
+                                 file="", line=0)  # fmt: skip
+            above = of_names[names[:-1]]
+            of_names[names] = paths.add(path=len(paths.rows), parent=above, region=region)
+        if place not in of_places:
+            of_places[place] = location("thread", place, -1)
+            cells = list(locations.rows[-1])
+            cells[1] = process
+            locations.rows[-1] = tuple(cells)
+        for metric, values in of_section.items():
+            for repetition, value in enumerate(values):
+                add(repetition, of_places[place], of_names[names], metric, value)
     return rundir.write(
         str(folder / name),
         {**whole, **(head or {})},

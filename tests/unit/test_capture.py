@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from gnomon.hpm import capture, watch
 from gnomon.hpm.analyse import processes, spreads
 from gnomon.hpm.measurement import Measurement, usage_rows
 from gnomon.hpm.naming import unique
+from gnomon.model.value import Domain, How, Scope, Value
 
 EVENTS = "task-clock,page-faults,minor-faults,major-faults,page-faults:u,minor-faults:u"
 HANDLED = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1,
@@ -47,6 +49,58 @@ def few_files() -> Iterator[int]:
     resource.setrlimit(resource.RLIMIT_NOFILE, (few, hard))
     yield few
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+# Two threads take turns on one CPU, in a program that counts itself with inherited events.
+SELF_COUNTING = """
+import os, threading
+from gnomon.counters import EventSet
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+def work():
+    for _ in range(300):
+        sum(range(1000))
+        os.sched_yield()
+with EventSet(["page-faults", "context-switches"], inherit=True) as inner:
+    thread = threading.Thread(target=work)
+    thread.start()
+    work()
+    thread.join()
+    print(*inner.stop())
+"""
+
+
+def test_a_program_that_counts_itself_is_told_apart_by_thread(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(SELF_COUNTING)
+    for _ in range(4):
+        one = measured([sys.executable, str(tmp_path / "own.py")], resolve(EVENTS), by_task=True)
+        assert (one.exit_status, one.unavailable) == (0, ())
+        clock, faults = (value.raw for value in one.values[:2])
+        used_ns = (one.user_ns or 0) + (one.system_ns or 0)
+        assert clock == pytest.approx(used_ns, rel=0.2, abs=20_000_000)
+        (used,) = (row.value for row in one.rusage if row.field == "ru_minflt")
+        assert faults == pytest.approx(used, rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("clock", "faults", "is_mixed"),
+    [
+        (500_000_000, 2000, False),
+        (420_000_000, 2000, False),
+        (900_000_000, 900_000, False),  # of children that nobody waited for, too
+        (300_000_000, 2000, True),
+        (500_000_000, 30_000_000, True),
+        (20_000, 480_000_000, True),
+    ],
+)
+def test_counts_that_cannot_be_the_commands_are_recognised(
+    clock: int, faults: int, is_mixed: bool
+) -> None:
+    values = [
+        Value(event, "perf", raw, 1, 1, "", 1.0, Domain.ALL, Scope.THREAD, How.COUNTED)
+        for event, raw in (("task-clock", clock), ("page-faults", faults))
+    ]
+    assert capture.is_mixed_up(values, 480_000_000, 20_000_000, 2000) == is_mixed
+    assert not capture.is_mixed_up((), 480_000_000, 20_000_000, 2000)
 
 
 @pytest.mark.parametrize("by_task", [True, False])

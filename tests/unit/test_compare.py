@@ -231,6 +231,70 @@ def test_tasks_match_by_name_and_order(tmp_path: Path, per: str) -> None:
     assert said == [(name, second, "worse"), (name, first, "")]
 
 
+def regions(folder: Path, label: str, slower: float) -> Path:
+    """Return a run with sections of a process and of two threads, one in itself, and a line."""
+    wall = {"wall time": times(slower)}
+    return repeated_run(
+        folder, label, {"wall time": times(4), "task-clock": times(4)},
+        sections=[
+            ("hpm", "solve", "process", {"wall time": times(3), "task-clock": times(3)}),
+            # A part of it, and of that part again: it is in the outer one's time.
+            ("hpm", "solve/sweep", "process", wall),
+            ("hpm", "solve/sweep/sweep", "process", {"wall time": times(0.1)}),
+            # What its threads had is in the process's.
+            ("hpm", "solve", "one", {"wall time": times(1.4)}),
+            ("hpm", "share", "one", {"wall time": times(0.2)}),
+            ("hpm", "share", "two", {"wall time": times(0.3)}),
+            ("weather", "garden", "process", {"wall time": times(0.5 * slower)}),
+        ],
+        lines=[("app", "hot", "hot.c", 10, {"wall time": times()})],
+    )  # fmt: skip
+
+
+def test_regions_of_any_kind_match_by_kind_and_name(tmp_path: Path) -> None:
+    found = compared(regions(tmp_path, "a", 1), regions(tmp_path, "b", 1.3), per="region")
+    rows = {one.place[:2]: one for one in found.places}
+    assert {place: one.verdict for place, one in rows.items()} == {
+        ("hpm", "solve"): "", ("hpm", "sweep"): "worse", ("hpm", "share"): "",
+        ("weather", "garden"): "worse",
+    }  # fmt: skip
+    once = sum(QUIET) / 10 * 1e6
+    assert rows["hpm", "solve"].before == pytest.approx(3 * once, rel=0.01)
+    assert rows["hpm", "sweep"].before == pytest.approx(once, rel=0.01)
+    assert rows["hpm", "share"].before == pytest.approx(0.5 * once, rel=0.01)
+    # Outermost sections of the kind that has most of it, each once.
+    assert found.totals["wall time"] == pytest.approx(3.5 * once, rel=0.01)
+    assert found.with_places == ("wall time", "task-clock")
+
+
+def test_regions_are_told_in_text_and_json(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    regions(tmp_path, "a", 1)
+    regions(tmp_path, "b", 1.3)
+    assert main(["compare", "a", "b", "--per", "region"]) == 0
+    text = capsys.readouterr().out
+    assert "wall time of each region:" in text
+    assert "weather: garden" in text
+    assert main(["compare", "a", "b", "--per", "region", "-e", "task-clock", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["comparisons"][0]
+    assert [one["place"] for one in told["places"]] == [{"kind": "hpm", "name": "solve"}]
+    assert told["place_metrics"] == ["wall time", "task-clock"]
+
+
+def test_a_region_that_one_run_did_not_enter_had_nothing(tmp_path: Path) -> None:
+    both = [("hpm", "solve", "process", {"wall time": times()})]
+    more = [*both, ("hpm", "check", "process", {"wall time": times()})]
+    a, b = (
+        repeated_run(tmp_path, label, {"wall time": times(3)}, sections=some)
+        for label, some in (("a", both), ("b", more))
+    )
+    check = next(one for one in compared(a, b, per="region").places if one.place[1] == "check")
+    assert (check.before, check.verdict) == (0, "worse")
+
+
 # --- the command ----------------------------------------------------------------------------------
 
 

@@ -74,6 +74,9 @@ struct gn_group {
 	/* Every event has a mapped page; whether the kernel offers user reads is asked each time.
 	 */
 	int mapped;
+	/* Opened beside inherited events where GNOMON_PER_THREAD asks for it; see perf.c. */
+	int has_anchor;
+	int anchor;
 	int fd[GN_EVENTS_MAX];
 	int leader[GN_EVENTS_MAX];
 	struct perf_event_mmap_page *page[GN_EVENTS_MAX];

@@ -46,7 +46,7 @@ def parser() -> argparse.ArgumentParser:
     )
     p.add_argument(
         "--per",
-        choices=("function", "file", "line", "thread", "process", "rank"),
+        choices=("function", "file", "line", "region", "thread", "process", "rank"),
         default="",
         help="also compare each of these, those that differ most first",
     )
@@ -124,7 +124,6 @@ def run(arguments: argparse.Namespace) -> int:
             comparisons,
             breaches,
             width=WIDTH if to_file else width_of(sys.stdout),
-            per=arguments.per,
             top=_TOP if arguments.top is None else arguments.top,
             limited=limited,
         )

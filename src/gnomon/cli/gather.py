@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +19,12 @@ from gnomon.store import assembly, rawfolder, rundir
 if TYPE_CHECKING:
     from gnomon.capabilities import Capability, Inside, Runner
     from gnomon.model.tables import Table
+
+# What starts other programs; a run is called after the program.
+_LAUNCHERS = frozenset(
+    ("mpirun", "mpiexec", "orterun", "prterun", "prun", "srun", "jsrun", "aprun", "env", "numactl",
+     "taskset", "nice", "chrt", "setarch", "stdbuf", "timeout")
+)  # fmt: skip
 
 _KILLED = "gnomon run was killed before the program's end: its counters and times are lost"
 
@@ -54,15 +61,17 @@ class Place(NamedTuple):
     identity: str
 
 
-def place(program: str, name: str | None) -> Place:
+def place(command: Sequence[str], name: str | None) -> Place:
     """Return where the part of this process goes.
+
+    Without a name it is that of the program, also behind a launcher's own options, and the time.
 
     Raises:
         UsageError: the tasks of the job cannot agree on a name.
     """
     own = job()
     if own is None:
-        chosen = name or _free(_named(program, time.localtime()))
+        chosen = name or _free(_named(command, time.localtime()))
         return Place(chosen, 0, -1, 1, f"{os.getpid()} {time.time_ns()}")
     began, identity = _launcher(own)
     if not name and not identity:
@@ -70,7 +79,7 @@ def place(program: str, name: str | None) -> Place:
             "the tasks of this job cannot agree on a name for the run, as they are on several "
             "nodes; give one: gnomon run --name NAME -- program"
         )
-    chosen = name or _named(program, time.localtime(began))
+    chosen = name or _named(command, time.localtime(began))
     return Place(chosen, own.task, own.task, own.tasks or 0, identity)
 
 
@@ -110,14 +119,20 @@ def withdraw(folder: Path, task: int) -> None:
         rawfolder.remove(folder)
 
 
-def close(folder: Path, name: str) -> Finished:
+def close(folder: Path, name: str, tell: Callable[[str], object] = lambda _: None) -> Finished:
     """Write the run of all that is in a raw folder, and remove that.
+
+    Args:
+        folder: the raw folder.
+        name: of the run.
+        tell: called with what is being done, several times in a long work.
 
     Raises:
         RunDirectoryError: what is there is damaged, or the run cannot be written.
     """
     from gnomon.capabilities import CAPABILITIES, Inside
 
+    tell("reading what was measured")
     found = rawfolder.parts(folder)
     first = found[0].head
     command = [str(word) for word in first["command"]]
@@ -128,9 +143,10 @@ def close(folder: Path, name: str) -> Finished:
         assembly.of_task(part.collected.tables, part.task) if of_job else part.collected.tables
         for part in found
     ]
+    sets = [*tables, *(one.tables for one in inside)]
     try:
         whole = assembly.assembled(
-            [*tables, *(one.tables for one in inside)],
+            _counted(sets, tell),
             program=Path(command[0]).name, module=command[0],
             host=str(first["host"].get("name", "")), job=of_job,
         )  # fmt: skip
@@ -146,9 +162,18 @@ def close(folder: Path, name: str) -> Finished:
     ])  # fmt: skip
     seen = {row["rank"] for row in rows_of(whole, "locations")} - {-1}
     head["ranks"] = max(head["ranks"], len(seen))
+    tell("writing the run")
     path = rundir.write(name, head, whole, {})
     rawfolder.remove(folder)
     return Finished(path, head, whole)
+
+
+def _counted(
+    parts: Sequence[Sequence[Table]], tell: Callable[[str], object]
+) -> Iterator[Sequence[Table]]:
+    for at, part in enumerate(parts):
+        tell(f"putting the run together, {at} of {len(parts)} parts")
+        yield part
 
 
 def _head(
@@ -208,8 +233,12 @@ def _head(
 # --- the job --------------------------------------------------------------------------------------
 
 
-def _named(program: str, when: time.struct_time) -> str:
-    base = Path(program).name
+def _named(command: Sequence[str], when: time.struct_time) -> str:
+    base = Path(command[0]).name
+    if base.partition(".")[0] in _LAUNCHERS:
+        # What follows an option may be its value: "-n 4" is no program, and none is called "4".
+        programs = [one for one in command[1:] if one[:1] != "-" and shutil.which(one)]
+        base = Path((programs or command)[0]).name
     return f"{base}-{time.strftime('%Y%m%d-%H%M%S', when)}"
 
 

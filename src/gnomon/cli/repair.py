@@ -89,15 +89,14 @@ def _run_of(word: str) -> str:
 
 
 def _close(name: str) -> None:
-    from gnomon.cli import gather
-    from gnomon.cli.run import tell
+    from gnomon.cli.run import close, tell
     from gnomon.store import rawfolder, rundir
 
     name = name.rstrip("/")
     rundir.check_free(name)
     folder = rawfolder.raw_of(name)
     rawfolder.check_ended(folder)
-    made = gather.close(folder, name)
+    made = close(folder, name)
     tell(made)
     print(made.path)
 

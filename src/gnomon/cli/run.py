@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     from gnomon.cli import gather
 
     runner, inside = gather.choose(arguments.capabilities)
-    where = gather.place(command[0], arguments.name)
+    where = gather.place(command, arguments.name)
     folder = gather.begin(where, command, (runner, *inside))
     before = dict(os.environ)
     try:
@@ -102,7 +102,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _leave(folder: Path, where: Place, ended: Ended) -> None:
     """Write this task's part; whoever is the last of a job makes the run of all."""
-    from gnomon.cli import gather
     from gnomon.store import rawfolder
 
     facts = {
@@ -117,15 +116,26 @@ def _leave(folder: Path, where: Place, ended: Ended) -> None:
         if rawfolder.count_of_parts(folder) != where.tasks:
             _tell_of_others(where, ended)
             return
-        is_shown = is_styled(sys.stderr)
-        if is_shown:
-            write(sys.stderr, "gnomon: putting the run together ...")
-        try:
-            made = gather.close(folder, where.name)
-        finally:
-            if is_shown:
-                write(sys.stderr, "\r\x1b[K")
+        made = close(folder, where.name)
     tell(made)
+
+
+def close(folder: Path, name: str) -> Finished:
+    """Make the run of a raw folder, on a terminal with a line that tells how far it is.
+
+    Raises:
+        RunDirectoryError: what is there is damaged, or the run cannot be written.
+    """
+    from gnomon.cli import gather
+
+    if not is_styled(sys.stderr):
+        return gather.close(folder, name)
+    try:
+        return gather.close(
+            folder, name, lambda what: write(sys.stderr, f"\r\x1b[Kgnomon: {what} ...")
+        )
+    finally:
+        write(sys.stderr, "\r\x1b[K")
 
 
 def _tell_of_others(where: Place, ended: Ended) -> None:

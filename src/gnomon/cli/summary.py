@@ -22,6 +22,8 @@ _NAME = 40
 _FIRST = ("instructions", "cycles", "task-clock", "page-faults", "context-switches", "ru_maxrss")
 # Of functions and lines, on the emulated PMU; times are not the program's there.
 _INSTRUCTIONS = "PAPI_TOT_INS"
+_CPU = "task-clock"
+_FEWEST_PROGRAMS = 2
 _TIMES = ("wall time", "user time", "system time")
 
 
@@ -31,7 +33,8 @@ def text(made: Finished, width: int) -> str:
     what = printable(shlex.join(head["command"]))
     status = "status not known" if head["exit_status"] is None else f"exit {head['exit_status']}"
     ranks = f", {head['ranks']} ranks" if head["ranks"] > 1 else ""
-    lines = ["", f"{what[: width - 30]}  [{status}{ranks}]", *_times(made), *_regions(made)]
+    lines = ["", f"{what[: width - 30]}  [{status}{ranks}]", *_times(made)]
+    lines += list(_regions(made)) or list(_programs(made))
     lines += _metrics(made)
     lines += _missing(head, width)
     for note in head["warnings"][:_WARNINGS]:
@@ -93,9 +96,31 @@ def _regions(made: Finished) -> Iterator[str]:
         yield f"  top regions by {wanted}, over all processes and threads:"
         ordered = sorted(totals.items(), key=lambda one: -one[1][0])
         for name, (value, calls) in ordered[:_REGIONS]:
-            entered = f"  {calls:,.0f} calls" if calls else ""
+            entered = f"  {calls:,.0f} call{'' if calls == 1 else 's'}" if calls else ""
             yield f"    {printable(name)[:_NAME]:<{_NAME}} {quantity(value, unit):>12}{entered}"
         return
+
+
+def _programs(made: Finished) -> Iterator[str]:
+    """Yield the programs of a command that ran several, by the CPU time of their processes."""
+    metrics = {row["name"]: row["metric"] for row in rows_of(made.tables, "metrics")}
+    names = {
+        row["location"]: str(row["name"])
+        for row in rows_of(made.tables, "locations")
+        if row["kind"] == "process"
+    }
+    totals: dict[str, list[float]] = {}
+    for row in rows_of(made.tables, "profile"):
+        if row["metric"] == metrics.get(_CPU) and row["path"] == 0 and row["location"] in names:
+            sums = totals.setdefault(names[row["location"]], [0.0, 0])
+            sums[0] += float(row["inclusive"] or 0)
+            sums[1] += 1
+    if len(totals) < _FEWEST_PROGRAMS:
+        return
+    yield f"  top programs by {_CPU}:"
+    for name, (value, n) in sorted(totals.items(), key=lambda one: -one[1][0])[:_REGIONS]:
+        ran = f"{n:,.0f} process{'' if n == 1 else 'es'}"
+        yield f"    {printable(name)[:_NAME]:<{_NAME}} {duration(value):>12}  {ran}"
 
 
 def _metrics(made: Finished) -> Iterator[str]:

@@ -27,6 +27,8 @@ from gnomon.units import duration
 
 # Below this the clock's own ticks may be most of the CPU time: no sign of a lost counter.
 _CERTAIN_CPU_NS = 20_000_000
+# No page fault takes less.
+_FAULT_NS = 50
 # More than execve takes on any machine; on an emulated one it takes tens of milliseconds.
 _EXECVE_NS = 500_000_000
 
@@ -110,6 +112,12 @@ def execute(command: Sequence[str], counts: CommandCounts) -> Measurement:
     user_ns = round(1e9 * own_usage(usage, "ru_utime", before.used))
     system_ns = round(1e9 * own_usage(usage, "ru_stime", before.used))
     values, detached = _without_detached(values, user_ns, system_ns)
+    rows, by_task = counts.rows(), counts.task_values
+    faults = usage.ru_minflt + usage.ru_majflt
+    if rows is not None and is_mixed_up(values, user_ns, system_ns, faults):
+        values, mixed = _without_mixed_up(values, by_task)
+        detached += mixed
+        rows, by_task = tuple(row._replace(counts=()) for row in rows), ()
     return Measurement(
         command=tuple(command),
         pid=pid,
@@ -124,8 +132,8 @@ def execute(command: Sequence[str], counts: CommandCounts) -> Measurement:
         unavailable=counts.unavailable + detached,
         notes=(*counts.notes(), NOTE) if has_left else counts.notes(),
         rusage=usage_rows(usage, before.used, own_rss_kib),
-        tasks=counts.rows(),
-        task_values=counts.task_values,
+        tasks=rows,
+        task_values=by_task,
         interrupted=signals.interrupted,
         terminated=signals.terminated,
     )
@@ -151,6 +159,36 @@ def _without_detached(
     )
     gone = tuple(Unavailable(v.event, reason, "run it as root, or count without it") for v in ours)
     return tuple(v for v in values if v not in ours), gone
+
+
+def is_mixed_up(values: Sequence[Value], user_ns: int, system_ns: int, faults: int) -> bool:
+    """Return whether counts that tell threads apart cannot be those of this command.
+
+    A command that opens inherited events itself (perf does) has the kernel exchange counts of two
+    threads in an order that is not the same for both, so that time is taken for page faults and
+    what not. What the kernel says without counters is of the processes that were waited for: less
+    time than that, or more page faults than there was time for, cannot be.
+
+    Args:
+        values: of the whole command.
+        user_ns: user time by rusage.
+        system_ns: system time by rusage.
+        faults: page faults by rusage.
+    """
+    counted = {value.event: value.raw * (value.scale or 0) for value in values}
+    clock = counted.get("task-clock")
+    seen = counted.get("page-faults", 0)
+    if clock is not None and clock + max(clock / 4, _CERTAIN_CPU_NS) < user_ns:
+        return True
+    return (seen - faults) * _FAULT_NS > max(clock or 0, user_ns + system_ns)
+
+
+def _without_mixed_up(
+    values: tuple[Value, ...], names: Sequence[str]
+) -> tuple[tuple[Value, ...], tuple[Unavailable, ...]]:
+    why = "the program counts with inherited events itself, and the kernel mixes counts up then"
+    gone = tuple(Unavailable(name, why, "count without telling threads apart") for name in names)
+    return tuple(value for value in values if value.event not in names), gone
 
 
 class _Opened:
@@ -191,7 +229,8 @@ class _CommandCounts:
         # counts of two threads' events one by one in the order of their lists.
         self.inherits = not by_task
         self.unavailable = wanted.unavailable
-        self.environment: Mapping[str, str] = {}
+        # Events that the command opens itself then keep the kernel from such exchanges.
+        self.environment: Mapping[str, str] = {"GNOMON_PER_THREAD": "1"} if by_task else {}
         self.nofile = -1
         rest = wanted.events
         if by_task:

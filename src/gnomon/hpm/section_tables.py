@@ -233,4 +233,5 @@ class _Rows:
 
 
 def _whole(value: float | None) -> int | None:
-    return None if value is None or not isfinite(value) else round(value)
+    # The columns' integers have 64 bits; what needs more is no count and no time.
+    return None if value is None or not abs(value) < 2.0**63 else round(value)

@@ -9,7 +9,15 @@ from gnomon.errors import RunDirectoryError, UsageError
 from gnomon.metrics.differences import TRIM, benjamini_hochberg, centre, difference, holm
 from gnomon.metrics.directions import LESS, worse
 from gnomon.store.comparison import SURE, WALL, Breach, Comparison, Limit, Options, Row
-from gnomon.store.sides import WHOLE, Measured, Place, Quantity, Side, measured
+from gnomon.store.sides import (
+    WHERE_ELSE_0,
+    WHOLE,
+    Measured,
+    Place,
+    Quantity,
+    Side,
+    measured,
+)
 from gnomon.units import printable
 
 # The same program, measured at two times, differs by more than its repetitions do (docs: compare).
@@ -47,12 +55,14 @@ def compare(
     by_place: list[list[Row]] = [[] for _ in rows]
     small = [0] * len(rows)
     totals: dict[str, float] = {}
+    with_places: tuple[str, ...] = ()
     if options.per:
         of_places = measured(sides, options.per)
-        chosen = wanted or _first(of_places)
+        with_places = _with_places(of_places)
+        chosen = wanted or with_places[:1]
         totals = _totals(of_places[0], chosen)
         for at, one in enumerate(of_places[1:]):
-            places = {place for place, _ in (*of_places[0].samples, *one.samples)}
+            places = {place for place, _ in (*of_places[0].samples, *one.samples)} - {WHOLE}
             large = _large(of_places[0], one, chosen)
             small[at] = len(places) - len(large)
             by_place[at] = _rows(of_places[0], one, large, chosen, options)
@@ -63,6 +73,8 @@ def compare(
             other=other,
             whole=tuple(sorted(rows[at], key=_importance)),
             places=tuple(sorted(by_place[at], key=lambda row: _effect(row, totals))),
+            per=options.per,
+            with_places=with_places,
             totals=totals,
             small=small[at],
             notes=tuple(_notes(sides[0], other, options, rows[at])),
@@ -84,14 +96,11 @@ def _named(name: str, whole: Sequence[Measured]) -> str:
     raise UsageError(f"{name.strip()}: no run has such a metric; they have {', '.join(known)}")
 
 
-def _first(of_places: Sequence[Measured]) -> tuple[str, ...]:
-    """Return the first metric, in the order of the runs, that the places have values of."""
-    for one in of_places:
-        there = {metric for _, metric in one.samples}
-        for metric in one.quantities:
-            if metric in there:
-                return (metric,)
-    return ()
+def _with_places(of_places: Sequence[Measured]) -> tuple[str, ...]:
+    """Return the metrics, in the order of the runs, that the places have values of."""
+    there = {metric for one in of_places for place, metric in one.samples if place != WHOLE}
+    known = dict.fromkeys(metric for one in of_places for metric in one.quantities)
+    return tuple(metric for metric in known if metric in there)
 
 
 def _rows(
@@ -113,8 +122,8 @@ def _row(
     key = (place, name)
     if key not in baseline.samples and key not in other.samples:
         return None
-    is_source = options.per in ("function", "file", "line") and place != WHOLE
-    ones, others = (_runs(one, key, fill=is_source) for one in (baseline, other))
+    is_else_0 = options.per in WHERE_ELSE_0 and place != WHOLE
+    ones, others = (_runs(one, key, fill=is_else_0) for one in (baseline, other))
     # Where every side has several runs, these are what varies: repetitions of one run are alike.
     of_runs = min(len(ones), len(others)) > 1
     if of_runs:
@@ -290,9 +299,11 @@ def _effect(row: Row, totals: Mapping[str, float]) -> tuple[int, float, Place, s
 
 def _totals(of: Measured, metrics: Iterable[str]) -> dict[str, float]:
     totals = dict.fromkeys(metrics, 0.0)
-    for (_, metric), runs in of.samples.items():
+    # Regions are in regions: their sum is told apart.
+    is_told = any(place == WHOLE for place, _ in of.samples)
+    for (place, metric), runs in of.samples.items():
         values = [value for run in runs for value in run]
-        if metric in totals and values:
+        if metric in totals and values and (place == WHOLE) == is_told:
             totals[metric] += centre(values)
     return totals
 
@@ -304,7 +315,7 @@ def _large(one: Measured, other: Measured, metrics: Sequence[str]) -> set[Place]
         totals = _totals(of, metrics)
         for (place, metric), runs in of.samples.items():
             values = [value for run in runs for value in run]
-            if not values or metric not in totals:
+            if not values or metric not in totals or place == WHOLE:
                 continue
             if abs(centre(values)) >= _LEAST_SHARE * abs(totals[metric]):
                 found.add(place)

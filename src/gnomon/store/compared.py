@@ -28,7 +28,6 @@ def text(
     breaches: Sequence[Breach],
     *,
     width: int,
-    per: str = "",
     top: int = 0,
     limited: bool = False,
 ) -> str:
@@ -38,7 +37,6 @@ def text(
         comparisons: of each side with the baseline.
         breaches: what is worse than a limit allows.
         width: columns of the terminal.
-        per: what the places are, "" for none.
         top: only so many places; 0 for all.
         limited: there were limits.
     """
@@ -48,8 +46,8 @@ def text(
         lines += [*said, ""] if (said := _summary(one, width)) else []
         lines += _table(one.whole, "metric", width)
         lines += _unjudged(one.whole, width)
-        if per:
-            lines += ["", *_places(one, per, width, top)]
+        if one.per:
+            lines += ["", *_places(one, width, top)]
         lines += [""] if one.notes else []
         for note in one.notes:
             lines += filled(f"note: {printable(note)}", width, "", "      ")
@@ -163,7 +161,8 @@ def _unjudged(rows: Sequence[Row], width: int) -> list[str]:
     return lines
 
 
-def _places(one: Comparison, per: str, width: int, top: int) -> list[str]:
+def _places(one: Comparison, width: int, top: int) -> list[str]:
+    per = one.per
     lines: list[str] = []
     for metric in dict.fromkeys(row.metric for row in one.places):
         of_metric = [row for row in one.places if row.metric == metric]
@@ -173,7 +172,7 @@ def _places(one: Comparison, per: str, width: int, top: int) -> list[str]:
         if not rows:
             lines.append(f"{printable(metric)}: no {per} differs")
             continue
-        lines += _of_metric(metric, shown, one, per, width)
+        lines += _of_metric(metric, shown, one, width)
         if len(rows) > len(shown):
             lines.append(f"  and {number(len(rows) - len(shown))} more (--top 0 for all)")
         if len(of_metric) > len(rows):
@@ -188,9 +187,7 @@ def _places(one: Comparison, per: str, width: int, top: int) -> list[str]:
     return lines
 
 
-def _of_metric(
-    metric: str, rows: Sequence[Row], one: Comparison, per: str, width: int
-) -> list[str]:
+def _of_metric(metric: str, rows: Sequence[Row], one: Comparison, width: int) -> list[str]:
     heads = ("before", "after", "change", "of total", "verdict")
     total = one.totals.get(metric, 0.0)
     cells = []
@@ -203,8 +200,10 @@ def _of_metric(
     widest = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
     room = max(width - _INDENT - sum(widest) - _GAP * len(widest), _LEAST_PLACE)
     labels = suffixes({row.place[2] for row in rows})
+    per = one.per
+    kinds = {row.place[0] for row in one.places} if per == "region" else set()
     table = [
-        (*row_cells[:4], row_cells[4].ljust(widest[4]), _place(row, per, labels, room))
+        (*row_cells[:4], row_cells[4].ljust(widest[4]), _place(row, per, labels, room, len(kinds)))
         for row, row_cells in zip(rows, cells, strict=True)
     ]
     lines = [f"{printable(metric)} of each {per}:"]
@@ -218,8 +217,10 @@ def _reasons(rows: Sequence[Row], width: int) -> list[str]:
     return [line for why in whys for line in filled(f"not judged: {printable(why)}", width)]
 
 
-def _place(row: Row, per: str, labels: dict[str, str], width: int) -> str:
-    _, name, file, line = row.place
+def _place(row: Row, per: str, labels: dict[str, str], width: int, kinds: int = 0) -> str:
+    program, name, file, line = row.place
+    if per == "region":
+        return shortened(printable(f"{program}: {name}" if kinds > 1 else name), width)
     file = printable(labels.get(file, file)) or "(unknown)"
     if per == "file":
         return short_path(printable(row.place[2]) or file, width)
@@ -275,7 +276,8 @@ def document(
             {
                 "side": _side(one.other),
                 "metrics": [_row(row) for row in one.whole],
-                "places": [_row(row) for row in one.places],
+                "places": [_row(row, one.per) for row in one.places],
+                "place_metrics": list(one.with_places),
                 "places_left_out": one.small,
                 "notes": list(one.notes),
             }
@@ -296,9 +298,9 @@ def _side(side: Side) -> dict[str, Any]:
     }
 
 
-def _row(row: Row) -> dict[str, Any]:
+def _row(row: Row, per: str = "") -> dict[str, Any]:
     low, high = row.found.interval if row.found else (None, None)
-    found: dict[str, Any] = {"place": described(row.place)} if row.place != WHOLE else {}
+    found: dict[str, Any] = {"place": described(row.place, per)} if row.place != WHOLE else {}
     return found | {
         "metric": row.metric,
         "unit": row.unit,

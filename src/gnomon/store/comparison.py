@@ -106,6 +106,8 @@ class Comparison:
         baseline, other: the sides.
         whole: rows of the whole command, what matters first.
         places: rows of functions, lines, threads, ...; those with the largest effect first.
+        per: what the places are; one of `sides.PLACES`, "" for none.
+        with_places: the metrics that places have values of, in the order of the runs.
         totals: of the baseline, by metric of `places`.
         small: how many places were left out as too small to matter.
         notes: what to know of the comparison.
@@ -115,6 +117,8 @@ class Comparison:
     other: Side
     whole: tuple[Row, ...]
     places: tuple[Row, ...]
+    per: str
+    with_places: tuple[str, ...]
     totals: Mapping[str, float]
     small: int
     notes: tuple[str, ...]

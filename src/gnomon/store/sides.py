@@ -14,8 +14,10 @@ from gnomon.model.functions import Part, homes
 from gnomon.store import rundir
 from gnomon.store.rundir import Run
 
-PLACES = ("function", "file", "line", "thread", "process", "rank")
-_IN_SOURCE = ("function", "file", "line")
+PLACES = ("function", "file", "line", "region", "thread", "process", "rank")
+IN_SOURCE = ("function", "file", "line")
+WHERE_ELSE_0 = (*IN_SOURCE, "region")
+"""Places that had none of a metric in an execution that says nothing of them."""
 
 _METRICS = """
 SELECT COALESCE(name, ''), COALESCE(unit, ''), COALESCE(how, ''), COALESCE(domain, ''),
@@ -57,12 +59,51 @@ FROM profile p JOIN paths USING (path) JOIN regions r USING (region) JOIN metric
 WHERE r.kind = 'cpu' AND p.exclusive IS NOT NULL
 GROUP BY ALL
 """
+# With all that is called from there: of a region in itself the outer one, of places in others the
+# outermost that has a value. What a formula came to in several of them is no sum.
+_REGIONS = """
+WITH RECURSIVE here AS (
+    SELECT paths.path, paths.parent, COALESCE(r.kind, '') AS kind, COALESCE(r.name, '') AS name
+    FROM paths JOIN regions r USING (region)
+), above AS (
+    SELECT path, parent AS at FROM here
+    UNION SELECT a.path, h.parent FROM above a JOIN here h ON h.path = a.at
+), wanted AS (
+    SELECT path, kind, name, parent IN (SELECT path FROM here WHERE parent = -1) AS is_top
+    FROM here WHERE parent <> -1 AND kind <> 'cpu' AND NOT EXISTS (
+        SELECT 1 FROM above a JOIN here h ON h.path = a.at
+        WHERE a.path = here.path AND h.parent <> -1 AND h.kind = here.kind AND h.name = here.name)
+), around AS (
+    SELECT location, parent AS at FROM locations
+    UNION SELECT a.location, l.parent FROM around a JOIN locations l ON l.location = a.at
+), given AS (
+    SELECT w.kind, w.name, w.path, w.is_top, p.location, p.metric, p.repetition, p.inclusive
+    FROM profile p JOIN wanted w USING (path) JOIN locations l USING (location)
+    WHERE p.inclusive IS NOT NULL AND l.kind NOT IN ('core', 'cpu')
+), outermost AS (
+    SELECT * FROM given g WHERE NOT EXISTS (
+        SELECT 1 FROM around a JOIN given o ON o.location = a.at
+        WHERE a.location = g.location AND o.path = g.path AND o.metric = g.metric
+            AND o.repetition = g.repetition)
+), added AS (
+    SELECT o.kind, o.name, COALESCE(m.name, '') AS metric, o.repetition, SUM(o.inclusive) AS value,
+           SUM(o.inclusive) FILTER (o.is_top) AS top
+    FROM outermost o JOIN metrics m USING (metric) GROUP BY o.kind, o.name, m.name, o.repetition
+    HAVING MAX(COALESCE(m.formula, '')) = '' OR COUNT(*) = 1
+), of_kind AS (
+    SELECT metric, repetition, SUM(top) AS top FROM added WHERE top IS NOT NULL
+    GROUP BY kind, metric, repetition
+)
+SELECT kind, name, '', 0, metric, repetition, value FROM added
+UNION ALL SELECT '', '', '', 0, metric, repetition, MAX(top) FROM of_kind GROUP BY ALL
+"""
 
 Place = tuple[str, str, str, int]
-"""Program, name (of a function, process or thread), source file, and line or number."""
+"""Program or kind of region, name (of a function, region, process or thread), source file, and line
+or number."""
 
 WHOLE: Place = ("", "", "", 0)
-"""The whole command."""
+"""The whole command; of regions, what is below nothing but it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +206,7 @@ def measured(sides: Sequence[Side], per: str = "") -> tuple[Measured, ...]:
     raw = [[_rows(run, per) for run in one.runs] for one in sides]
     if per in ("function", "process", "thread"):
         raw = _renamed(raw, 0 if per == "function" else 1)
-    if per in _IN_SOURCE:
+    if per in IN_SOURCE:
         raw = _placed(raw, per)
     found = []
     for one, of_runs in zip(sides, raw, strict=True):
@@ -179,22 +220,23 @@ def measured(sides: Sequence[Side], per: str = "") -> tuple[Measured, ...]:
         samples: Samples = {}
         there = [sorted({row[5] for row in rows}) for rows in of_runs]
         for at, rows in enumerate(of_runs):
-            _gather(samples, rows, at, len(of_runs), there[at] if per in _IN_SOURCE else ())
+            _gather(samples, rows, at, len(of_runs), there[at] if per in WHERE_ELSE_0 else ())
         known_as = {name: tuple(some) for name, some in quantities.items()}
         found.append(Measured(one, known_as, samples, tuple(map(len, there))))
     return tuple(found)
 
 
 Row = tuple[str, str, str, int, str, int, float]
+_QUERIES = {"": _COMMAND, "region": _REGIONS, "rank": _RANKS}
 
 
 def _rows(run: Run, per: str) -> list[Row]:
-    if per in _IN_SOURCE:
+    if per in IN_SOURCE:
         query = _LINES
-    elif per == "rank":
-        query = _RANKS
+    elif per in _QUERIES:
+        query = _QUERIES[per]
     else:
-        query = _TASKS.format(kind=per) if per else _COMMAND
+        query = _TASKS.format(kind=per)
     return [row for row in run.query(query) if row[6] is not None and isfinite(row[6])]
 
 
@@ -270,7 +312,7 @@ def _place(row: Row, labels: Mapping[str, str], per: str) -> Row:
     return (program, name, file, line, *rest)  # type: ignore[return-value]
 
 
-def described(place: Place) -> dict[str, Any]:
+def described(place: Place, per: str = "") -> dict[str, Any]:
     """Return a place by field name, what it has not left out."""
-    names = ("program", "name", "file", "line")
+    names = ("kind" if per == "region" else "program", "name", "file", "line")
     return {name: value for name, value in zip(names, place, strict=True) if value}

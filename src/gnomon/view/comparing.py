@@ -10,10 +10,10 @@ from gnomon.store import rundir
 from gnomon.store.compare import compare
 from gnomon.store.compared import document
 from gnomon.store.comparison import Options
-from gnomon.store.sides import Side
+from gnomon.store.sides import PLACES, Side
 from gnomon.view.opened import Opened
 
-PER = ("", "function", "file", "line", "thread", "process", "rank")
+PER = ("", *PLACES)
 
 
 def compared(one: Opened, other: Opened, per: str, metric: str = "") -> Mapping[str, Any]:
