@@ -62,6 +62,7 @@ SLOW = (
     ["export", "bad", "--to", "openmetrics"],
     ["view", "bad"],
     ["view", "bad", "good"],
+    ["export", "bad", "--to", "viz", "-o", "bad.viz"],
 )
 COMMANDS = (*SLOW, *QUICK, *QUICK, *QUICK)
 LIMIT_S = 60

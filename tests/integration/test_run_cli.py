@@ -312,6 +312,9 @@ def test_a_killed_run_is_repaired(tmp_path: Path) -> None:
     assert section_values(opened.path, GETPPID) == {"done": [(-1, 1, 1, 1)]}
     assert gnomon("report", "k", "run", cwd=tmp_path).returncode == 0
     assert not (tmp_path / "k.gnomon.raw").exists()
+    again = gnomon("repair", "k", cwd=tmp_path)
+    assert again.stderr == "gnomon: k.gnomon: this run is whole; there is nothing to repair\n"
+    assert again.returncode == 1
 
 
 def test_damaged_raw_folders_crash_nothing(

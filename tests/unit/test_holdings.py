@@ -159,6 +159,32 @@ def test_mistakes_are_one_line(
     assert error.count("\n") == 1
 
 
+def test_what_is_not_known_of_a_run_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused = [{"event": name, "reason": "no PMU"} for name in ("cycles", "branches")]
+    made_run(tmp_path, [], head={"exit_status": None, "unavailable": refused}, name="x")
+    for part in ([], ["run"]):
+        assert main(["report", str(tmp_path / "x"), *part]) == 0
+        text = capsys.readouterr().out
+        assert "not counted: cycles, branches: no PMU\n" in text
+        assert "None" not in text
+    assert main(["report", str(tmp_path / "x"), "metrics"]) == 0
+    assert "  emulated  " in capsys.readouterr().out
+
+
+def test_ratios_of_one_place_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = repeated_run(tmp_path, "x", {"ipc": [1.5]})
+    import duckdb
+
+    file = path / "metrics.parquet"
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE TABLE t AS SELECT * REPLACE ('a / b' AS formula) FROM '{file}'")
+        connection.execute(f"COPY t TO '{file}' (FORMAT parquet)")
+    assert main(["report", str(path), "profile", "--by", "metric"]) == 0
+    assert [line.split()[:2] for line in capsys.readouterr().out.splitlines()][-1] == ["1.5", "ipc"]
+
+
 def test_a_run_without_ranks_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made_run(tmp_path, [])
     assert main(["report", str(tmp_path / "run"), "profile", "--by", "rank"]) == 1

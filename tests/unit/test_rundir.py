@@ -33,6 +33,26 @@ JSON = st.recursive(
 )
 
 
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(st.text(alphabet='a\r\n\t",\x00\x85\u2028\ufffe', max_size=5), min_size=1, max_size=5)
+)
+def test_any_name_is_kept(tmp_path_factory: pytest.TempPathFactory, names: list[str]) -> None:
+    table = Table(METRICS)
+    for at, name in enumerate(names):
+        table.rows.append((at, name, "", "", "counted", name, "all", "process", name))
+    path = rundir.write(str(tmp_path_factory.mktemp("names") / "x"), HEAD, (table,), {})
+    found = rundir.find(str(path)).rows(METRICS)
+    assert [(row["name"], row["description"]) for row in found] == [(n, n) for n in names]
+
+
+def test_what_a_killed_run_left_is_told(tmp_path: Path) -> None:
+    (tmp_path / "k.gnomon.raw").mkdir()
+    for name in ("k", "k.gnomon", "k.gnomon.raw"):
+        with pytest.raises(RunDirectoryError, match=r"then gnomon repair .*/k$"):
+            rundir.find(str(tmp_path / name))
+
+
 def metrics() -> Table:
     table = Table(METRICS)
     for at, name in enumerate(("page-faults", 'it\'s "quoted"; DROP TABLE metrics')):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import random
 import re
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gnomon.cli import main
 from gnomon.errors import GnomonError, RunDirectoryError
 from gnomon.model.tables import LOCATIONS, METRICS, PROFILE, REGIONS
 from gnomon.store import viz
@@ -107,6 +109,27 @@ def test_it_is_shown_like_a_run(tmp_path: Path) -> None:
     values = opened.values("region", 0)
     assert values.inclusive.tolist() == [2e9, 1.5e9, 1e9, 0.25e9]
     assert opened.values("region", 2).inclusive[1] == 0.0026666666666666666
+
+
+def test_every_command_reads_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    read(tmp_path, WHOLE)
+    file = str(tmp_path / "swim.viz")
+
+    def told(*words: str) -> str:
+        assert main([*words]) == 0
+        said = capsys.readouterr()
+        assert said.err == ""
+        return said.out
+
+    profile = json.loads(told("report", file, "profile", "--by", "region", "--json"))["profile"]
+    sums = {row["region"]: row["total"] for row in profile if row["metric"] == "wall time"}
+    assert sums == {"swim": 2e9, "outer": 0.5e9, "inner": 1e9, "of a thread": 0.25e9}
+    assert "PAPI_TOT_INS" in told("report", file, "metrics")
+    assert "take care" in told("report", file, "run")
+    assert told("export", file, "--to", "csv").count("\r\n") == 1 + 8
+    assert told("export", file, "--to", "viz").startswith('<?xml version="1.0"')
+    (tmp_path / "other.viz").write_text(WHOLE)
+    assert "wall time" in told("compare", file, str(tmp_path / "other.viz"), "--per", "rank")
 
 
 def test_ranks_are_combined(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ COMMANDS = {
     "events": "list and search the events of this machine",
     "presets": "list PAPI's presets: their definitions here, and whether they can be counted",
     "groups": "list the event groups and the metrics that follow from them",
-    "repair": "write the output of a program with libhpm that was killed",
+    "repair": "finish what a program with libhpm, or a gnomon run, left that was killed",
     "config": "print how to compile and link with libhpm and libgnomon",
     "hardware": "show what the machine is made of: topology, caches, TLBs, NUMA, PMUs",
     "clockres": "measure what each timer resolves and costs",
