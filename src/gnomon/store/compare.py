@@ -286,7 +286,9 @@ def _importance(row: Row) -> tuple[int, float, float, str]:
     if row.p is None:
         return (4, 0.0 if row.metric == WALL else 1.0, 0.0, row.metric)
     order = {"worse": 0, "better": 1, "more": 2, "less": 2, "": 3}
-    size = abs(row.found.shift) if row.found and row.found.is_ratio else abs(row.change or 1e9)
+    # What was none and is some now is more than any change.
+    gone = 0.0 if row.before == row.after else abs(row.change or 1e9)
+    size = abs(row.found.shift) if row.found and row.found.is_ratio else gone
     rank = order[row.verdict] if row.is_sure else 3
     return (rank, 0.0 if row.is_sure else row.p, -size, row.metric)
 
