@@ -8,10 +8,13 @@ import os
 import shutil
 from pathlib import Path
 
+import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from made_runs import made_run
 
+from gnomon.cli.output import safe_lines
 from gnomon.errors import FormatError, GnomonError, RunDirectoryError
 from gnomon.model.tables import METRICS, REGIONS, SCHEMAS, Table
 from gnomon.store import report, rundir
@@ -228,3 +231,25 @@ def test_digests_are_of_sources_as_they_were_measured(tmp_path: Path) -> None:
     head = json.loads((tmp_path / "run.gnomon" / "run.json").read_text())
     digest = hashlib.sha256(old.read_bytes()).hexdigest()
     assert head["sources"] == {str(old): f"sha256:{digest}"}
+
+
+def test_small_files_that_hold_too_much_are_refused_or_cut(tmp_path: Path) -> None:
+    with duckdb.connect() as connection:
+        for name, changed in (
+            ("many", "* REPLACE (metric + range * 100 AS metric)"),
+            ("long", "* EXCLUDE (range) REPLACE (repeat('x', 1000000) AS name)"),
+        ):
+            run = made_run(tmp_path, [("app", "f", "/src/a.c", 1, (1, 2, 3, 4))], name=name)
+            file = run.path / "metrics.parquet"
+            rows = 30_000 if name == "many" else 1
+            query = f"SELECT {changed} FROM read_parquet('{file}'), range({rows})"
+            connection.execute(f"COPY ({query}) TO '{file}.new' (FORMAT parquet)")
+            Path(f"{file}.new").replace(file)
+    with pytest.raises(RunDirectoryError, match=r"metrics\.parquet: \d+ metrics are more than"):
+        rundir.find(str(tmp_path / "many")).query("SELECT 1")
+    (longest,) = rundir.find(str(tmp_path / "long")).query("SELECT MAX(len(name)) FROM metrics")
+    assert longest == (65536,)
+
+
+def test_no_name_is_obeyed_by_a_terminal() -> None:
+    assert safe_lines("a \x1b[31mred\r\nb\tc\x9b\n") == "a \\x1b[31mred\\r\nb c\\x9b\n"

@@ -44,7 +44,12 @@ def text(
     for one in comparisons:
         lines += [*_sides(one, width), ""]
         lines += [*said, ""] if (said := _summary(one, width)) else []
-        lines += _table(one.whole, "metric", width)
+        nothing = [row for row in one.whole if not row.before and not row.after]
+        nothing = [row for row in nothing if not row.unjudged and not row.verdict]
+        lines += _table([row for row in one.whole if row not in nothing], "metric", width)
+        if nothing:
+            names = ", ".join(printable(row.metric) for row in nothing)
+            lines += filled(f"zero on both sides: {names}", width, "  ", "    ")
         lines += _unjudged(one.whole, width)
         if one.per:
             lines += ["", *_places(one, width, top)]
@@ -84,7 +89,10 @@ def _summary(one: Comparison, width: int) -> list[str]:
         return filled(f"no sure difference in wall time{more}: {reach}", width)
     word = "slower" if wall.change > 0 else "faster"
     sure = f"sure to {confidence(wall)}" if wall.is_sure else f"likely ({confidence(wall)})"
-    return filled(f"{_bare(abs(wall.change))} {word}, {sure}: wall time {reach}", width)
+    said = f"{_bare(abs(wall.change))} {word}, {sure}: wall time {reach}"
+    if any("one run only" in note for note in one.notes):
+        said += ", unless the machine has changed between the runs"
+    return filled(said, width)
 
 
 def confidence(row: Row) -> str:

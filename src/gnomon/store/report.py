@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from gnomon.errors import RunDirectoryError
 from gnomon.layout import WIDTH, filled
 from gnomon.store.hotspots import whole
 from gnomon.store.rundir import Run
@@ -22,6 +23,7 @@ FROM profile p JOIN metrics m USING (metric) JOIN locations l USING (location)
 WHERE l.kind = '{kind}' AND p.path IN (SELECT path FROM paths WHERE parent = -1)
 ORDER BY p.repetition, l.location, m.metric
 """
+_ROWS_LIMIT = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +58,17 @@ def profile(run: Run, kind: str) -> tuple[ProfileRow, ...]:
     """Return the values at every location of a kind: command, process or thread.
 
     Raises:
-        RunDirectoryError: the tables cannot be read.
+        RunDirectoryError: the tables cannot be read, or have too many values.
     """
-    return tuple(ProfileRow(*row) for row in run.query(_PROFILE.format(kind=kind)))
+    found: list[ProfileRow] = []
+    for rows in run.stream(_PROFILE.format(kind=kind)):
+        found += [ProfileRow(*row) for row in rows]
+        if len(found) > _ROWS_LIMIT:
+            raise RunDirectoryError(
+                f"{run.path}: more than a million values of each {kind}, too many to print; see "
+                "gnomon report RUN profile, or gnomon export"
+            )
+    return tuple(found)
 
 
 def is_emulated(run: Run) -> bool:

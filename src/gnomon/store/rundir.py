@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from gnomon import __version__
 from gnomon.errors import FormatError, RunDirectoryError
-from gnomon.model.tables import REGIONS, SCHEMAS, Cell, Schema, Table
+from gnomon.model.tables import METRICS, REGIONS, SCHEMAS, Cell, Schema, Table
 from gnomon.store.parquet import Spool, as_utf8, connected
 from gnomon.units import printable
 
@@ -35,6 +35,9 @@ HEAD_LIMIT_BYTES = 64 << 20
 _REMEDY = "; restore it from a copy, or measure again"
 _NAMED_RUNS = 5
 _DEPTH_LIMIT = 32
+# Small files may hold much: a name of megabytes, again in each of a million rows.
+_TEXT_LIMIT = 1 << 16
+_METRICS_LIMIT = 100_000
 _ROWS_AT_ONCE = 10_000
 # What every reader of a run may rely on in its head.
 _FIELDS: dict[str, tuple[type, ...]] = {
@@ -116,6 +119,11 @@ class Run:
                 known.execute(f"SET threads = {threads}")
             for schema in SCHEMAS:
                 known.execute(f"CREATE VIEW {schema.name} AS {self._whole(schema)}")
+            ((metrics,),) = known.execute("SELECT COUNT(*) FROM metrics").fetchall()
+            if metrics > _METRICS_LIMIT:
+                raise RunDirectoryError(
+                    f"{self._file(METRICS)}: {metrics} metrics are more than any run has{_REMEDY}"
+                )
             self._databases[threads] = known
         return known.cursor()
 
@@ -123,7 +131,7 @@ class Run:
         """Return the query for all of a table, whatever a foreign file has instead of its types."""
         name = str(self.file(schema)).replace("'", "''")
         columns = ", ".join(
-            f"COALESCE(CAST({column.name} AS VARCHAR), '') AS {column.name}"
+            f"COALESCE(LEFT(CAST({column.name} AS VARCHAR), {_TEXT_LIMIT}), '') AS {column.name}"
             if column.type == "VARCHAR"
             else f"CAST({column.name} AS {column.type}) AS {column.name}"
             for column in schema.columns
