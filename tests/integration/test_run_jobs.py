@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import mpi
@@ -60,6 +61,11 @@ def test_inside_and_over_a_launcher_the_sections_are_the_same(
     )
     assert [name for name, _, _ in sums] == ["page-faults", "task-clock"]
     assert all(ranks == whole > 0 for _, ranks, whole in sums)
+    # The time of a rank is all of its own, not that of some of its sections.
+    told = json.loads(
+        gnomon("report", made, "profile", "--by", "rank", "-e", "wall time", "--json").stdout
+    )
+    assert [one["of"] for one in told["profile"]] == ["rank"] * RANKS
     assert not list(tmp_path.glob("*.raw"))
     for path in (made, over):
         (shown,) = Session().open([str(path)])

@@ -214,14 +214,18 @@ class Profile:
         """Return each value once: what a process has, its threads and the command have too.
 
         Of each key and metric the sums of threads stay or, where there are none, those of
-        processes, else of the command, else of CPUs.
+        processes, else of the command, else of CPUs. By rank, what is known of a whole rank comes
+        before what only some of its sections have.
         """
         best: dict[tuple[Key, int], int] = {}
         kept = list(sums)
         for row in kept:
             key = self._group(row)
-            best[key] = min(best.get(key, len(_FINEST)), _rank(row.kind))
-        return [row for row in kept if best[self._group(row)] == _rank(row.kind)]
+            best[key] = min(best.get(key, len(_FINEST)), self._order(row.kind))
+        return [row for row in kept if best[self._group(row)] == self._order(row.kind)]
+
+    def _order(self, kind: str) -> int:
+        return -1 if kind == self.by == "rank" else _rank(kind)
 
     def _group(self, row: Sum) -> tuple[Key, int]:
         return (("", "", "", 0) if self.by == "thread" else row.key), row.metric
