@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from building import run
+from building import run, sanitized
 
 from gnomon.store.raw import RawFile, read_raw
 
@@ -30,12 +30,12 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
     folder = tmp_path_factory.mktemp("native")
 
     def build_once(kind: str) -> Path:
+        if kind == "sanitized":
+            return sanitized(tmp_path_factory.getbasetemp())
         made = folder / kind
         if not made.exists():
             run("ninja", "--version")
             options = ["-DGNOMON_PYTHON=OFF", "-DGNOMON_TESTS=ON", "-DCMAKE_BUILD_TYPE=Debug"]
-            if kind == "sanitized":
-                options.append("-DGNOMON_SANITIZE=ON")
             run("cmake", "-S", ROOT, "-B", made, "-G", "Ninja", *options)
             run("cmake", "--build", made)
         return made
