@@ -18,7 +18,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 # How many tests run at once; 0 is one after the other, in the process that shows them.
 WORKERS ?= 2
-AT_ONCE := -n $(WORKERS) --dist loadfile
+AT_ONCE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # A test that hangs is ended, after saying where it hangs.
 HANGS := -o faulthandler_timeout=300 -o faulthandler_exit_on_timeout=true
