@@ -16,8 +16,12 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-# A test that hangs ends the tests, after saying where it hangs.
-HANGS := -o faulthandler_timeout=300 -o faulthandler_exit_on_timeout=true
+# How many tests run at once; 0 is one after the other, in the process that shows them.
+WORKERS ?= 2
+AT_ONCE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+
+# A test that hangs is ended, after saying where it hangs.
+HANGS := -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
 
 # All that a build reads; folders too, whose times change when a file comes or goes.
 SOURCES := $(shell find src native packaging/*.py CMakeLists.txt pyproject.toml \( -name __pycache__ -o -path '*/view/web' -o -path '*/view/static' \) -prune -o ! -name '*.so' -print)
@@ -39,7 +43,7 @@ demo: build ## count real programs on real input and print the reports
 
 test: setup build ## every test that this machine can run (ARGS are pytest's)
 	@packaging/setup.sh tracefs
-	@$(BIN)/python -m pytest -q $(HANGS) $(ARGS)
+	@$(BIN)/python -m pytest -q $(AT_ONCE) $(HANGS) $(ARGS)
 
 fuzz: setup build ## the property tests alone, with new examples, ROUNDS times (10)
 	@for round in $$(seq $${ROUNDS:-10}); do echo "fuzz: round $$round"; \

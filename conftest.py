@@ -5,6 +5,9 @@ To test another installation on purpose (a released wheel, say), set GNOMON_TEST
 
 Property tests try the same examples in every run, so that a failure is about the change at hand;
 `make fuzz` tries others.
+
+Where there are several workers (`make test` has two), a test marked `alone` has the machine to
+itself, and what takes long to build is built once (tests/turns.py).
 """
 
 from __future__ import annotations
@@ -12,11 +15,13 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 from building import run
 from hypothesis import settings
+from turns import made_once, shared, turn
 
 settings.register_profile("gate", derandomize=True, database=None)
 settings.register_profile("fuzz", derandomize=False, print_blob=True)
@@ -54,10 +59,31 @@ def pytest_sessionstart() -> None:
         )
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whoever sets kernel.perf_event_paranoid sets it for all."""
+    for item in items:
+        if "paranoid" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.alone)
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Wait for the test's turn; nearest to the test, so that waiting too long ends it as well."""
+    if not hasattr(item.config, "workerinput"):
+        return (yield)
+    alone = item.get_closest_marker("alone") is not None
+    with turn(shared(Path(item.config.option.basetemp)), alone=alone):
+        return (yield)
+
+
 @pytest.fixture(scope="session")
 def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder that `cmake --install` filled."""
-    folder = tmp_path_factory.mktemp("installed")
+    return made_once(tmp_path_factory.getbasetemp(), "installed", install) / "moved"
+
+
+def install(folder: Path) -> None:
+    """Build in a folder and install into its subfolder `moved`."""
     options = ["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_INSTALL_LIBDIR=lib"]
     run("cmake", "-S", Path(__file__).parent, "-B", folder / "build", "-G", "Ninja", *options)
     run("cmake", "--build", folder / "build")
@@ -65,4 +91,3 @@ def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # Nothing may be looked for where it was built.
     (folder / "prefix").rename(folder / "moved")
     shutil.rmtree(folder / "build")
-    return folder / "moved"

@@ -122,7 +122,7 @@ class Run:
             ((metrics,),) = known.execute("SELECT COUNT(*) FROM metrics").fetchall()
             if metrics > _METRICS_LIMIT:
                 raise RunDirectoryError(
-                    f"{self._file(METRICS)}: {metrics} metrics are more than any run has{_REMEDY}"
+                    f"{self.file(METRICS)}: {metrics} metrics are more than any run has{_REMEDY}"
                 )
             self._databases[threads] = known
         return known.cursor()
