@@ -106,7 +106,8 @@ def repeated_run(
                     add(repetition, repetition, path, metric, value)
     if sections:
         process = location("process", "app", -1)
-    of_names, of_places = {(): 0}, {"process": process} if sections else {}
+    of_names: dict[tuple[str, ...], int] = {(): 0}
+    of_places = {"process": process} if sections else {}
     for kind, joined, place, of_section in sections:
         names = tuple(joined.split("/"))
         if names not in of_names:
