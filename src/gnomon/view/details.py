@@ -60,6 +60,7 @@ def node(opened: Opened, by: str, number: int, location: int) -> dict[str, Any]:
 
 def _facts(opened: Opened, tree: Tree, number: int, regions: int) -> list[dict[str, str]]:
     found = {
+        "kind": tree.kinds[tree.kind[number]],
         "program": tree.text(tree.module, number),
         "file": tree.text(tree.file, number),
         "line": str(tree.line[number] or ""),

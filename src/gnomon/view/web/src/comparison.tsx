@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { base, change, many, number, quantity } from "./format";
 import { How } from "./how";
 import { go } from "./place";
-import { VirtualRows, type RowsHandle } from "./rows";
+import { moves, VirtualRows, type RowsHandle } from "./rows";
 import { SearchBox } from "./search-box";
 
 /** A row of `gnomon compare --json`. */
@@ -87,14 +87,8 @@ export function Comparison({ document, per }: { document: Document; per: string 
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const page = handle.current?.page() ?? 20;
     const acts: Record<string, () => void> = {
-      ArrowDown: () => move(selected + 1),
-      ArrowUp: () => move(selected - 1),
-      PageDown: () => move(selected + page),
-      PageUp: () => move(selected - page),
-      Home: () => move(0),
-      End: () => move(rows.length - 1),
+      ...moves(selected, rows.length, handle.current?.page() ?? 20, move),
       Enter: () => rows[selected] && toSource(rows[selected]),
     };
     const act = acts[event.key];

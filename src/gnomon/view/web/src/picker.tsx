@@ -8,6 +8,18 @@ import { Menu } from "./menu";
 import { describe, keyOf, text, type Part, type Shown } from "./metric-list";
 import { ask } from "./place";
 
+function FindBox({ word, onInput }: { word: string; onInput: (word: string) => void }) {
+  return (
+    <input
+      type="search"
+      placeholder="find a metric"
+      aria-label="find a metric"
+      value={word}
+      onInput={(event) => onInput(event.currentTarget.value)}
+    />
+  );
+}
+
 interface ChoiceProps {
   readonly metrics: readonly Metric[];
   readonly chosen: string;
@@ -21,13 +33,7 @@ export function MetricChoice({ metrics, chosen, onChoose }: ChoiceProps) {
     <Menu class="picker" label={chosen} hint="choose the metric">
       {(close) => (
         <>
-          <input
-            type="search"
-            placeholder="find a metric"
-            aria-label="find a metric"
-            value={word}
-            onInput={(event) => setWord(event.currentTarget.value)}
-          />
+          <FindBox word={word} onInput={setWord} />
           <div class="picker-list">
             {grouped(metrics, word).map(([group, members]) => (
               <section key={group}>
@@ -87,13 +93,7 @@ export function MetricPicker({ metrics, shown }: Props) {
     <Menu class="picker" label={`Metrics (${new Set(shown.map((one) => one.metric)).size})`} hint="choose the columns">
       {() => (
         <>
-          <input
-            type="search"
-            placeholder="find a metric"
-            aria-label="find a metric"
-            value={word}
-            onInput={(event) => setWord(event.currentTarget.value)}
-          />
+          <FindBox word={word} onInput={setWord} />
           <div class="picker-list">
             <div class="picker-head">
               <span />

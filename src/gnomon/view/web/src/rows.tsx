@@ -24,6 +24,18 @@ interface Props {
   readonly attributes?: ComponentProps<"div">;
 }
 
+/** What the keys of a list do that move through its rows. */
+export function moves(at: number, count: number, page: number, to: (row: number) => void): Record<string, () => void> {
+  return {
+    ArrowDown: () => to(at + 1),
+    ArrowUp: () => to(at - 1),
+    PageDown: () => to(at + page),
+    PageUp: () => to(at - page),
+    Home: () => to(0),
+    End: () => to(count - 1),
+  };
+}
+
 // Browsers make nothing higher than some 17 million pixels: with more rows than fit into this, a
 // pixel of the scroll bar is more than a pixel of the rows.
 const HIGHEST = 8_000_000;

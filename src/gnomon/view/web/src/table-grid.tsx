@@ -7,7 +7,7 @@ import { once } from "./data";
 import { many, number } from "./format";
 import { HowLegend } from "./how";
 import { ask, usePlace } from "./place";
-import { VirtualRows, type RowsHandle } from "./rows";
+import { moves, VirtualRows, type RowsHandle } from "./rows";
 import { titleOf, useBefore, type Against } from "./table-against";
 import { changed, fit, shownCell, type Cells, type Said } from "./table-cells";
 import { Head } from "./table-head";
@@ -99,14 +99,8 @@ export function Grid(props: GridProps) {
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const name = names[column] ?? "";
-    const page = handle.current?.page() ?? 20;
     const acts: Record<string, () => void> = {
-      ArrowDown: () => move(selected + 1),
-      ArrowUp: () => move(selected - 1),
-      PageDown: () => move(selected + page),
-      PageUp: () => move(selected - page),
-      Home: () => move(0),
-      End: () => move(state.total - 1),
+      ...moves(selected, state.total, handle.current?.page() ?? 20, move),
       ArrowRight: () => setColumn(Math.min(names.length - 1, column + 1)),
       ArrowLeft: () => setColumn(Math.max(0, column - 1)),
       Enter: () => toSource(selected),

@@ -20,7 +20,9 @@ export function TableView(sight: Sight) {
   const { run } = sight;
   const { asked } = usePlace();
   const tables = useLoaded(`${run.id}/tables`, () => getTables(run.id));
-  const name = asked["table"] ?? tables.value?.[0]?.name ?? "";
+  // An address of another run may name a table that this one has not.
+  const known = tables.value?.map((table) => table.name) ?? [];
+  const name = known.find((one) => one === asked["table"]) ?? known[0] ?? "";
   const isBeside = asked["beside"] === "1";
   if (tables.error) return <p class="trouble">{tables.error}</p>;
   if (!name) return <p class="waiting">reading the tables</p>;
