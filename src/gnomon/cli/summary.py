@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gnomon.layout import filled
+from gnomon.layout import filled, shortened
 from gnomon.model.collected import rows_of
 from gnomon.units import duration, printable, quantity
 
@@ -34,7 +35,7 @@ def text(made: Finished, width: int) -> str:
     status = "status not known" if head["exit_status"] is None else f"exit {head['exit_status']}"
     ranks = f", {head['ranks']} ranks" if head["ranks"] > 1 else ""
     lines = ["", f"{what[: width - 30]}  [{status}{ranks}]", *_times(made)]
-    lines += list(_regions(made)) or list(_programs(made))
+    lines += list(_regions(made, width)) or list(_programs(made))
     lines += _metrics(made)
     lines += _missing(head, width)
     for note in head["warnings"][:_WARNINGS]:
@@ -73,32 +74,68 @@ def _times(made: Finished) -> Iterator[str]:
     yield "  time: " + ", ".join(parts)
 
 
-def _regions(made: Finished) -> Iterator[str]:
+class _Sums(NamedTuple):
+    """What a region came to over all processes and threads; None where one has no value."""
+
+    inclusive: float
+    exclusive: float | None
+    calls: float
+    place: str
+
+
+def _regions(made: Finished, width: int) -> Iterator[str]:
     """Yield the regions with most of the metric that most regions have: time, or instructions."""
+    for wanted in (_INSTRUCTIONS, "wall time"):
+        unit, totals = _sums(made, wanted)
+        if not totals:
+            continue
+        is_exclusive = all(one.exclusive is not None for one in totals.values())
+        has_calls = any(one.calls for one in totals.values())
+        # A value of its own, the calls and what is between take the rest of the line.
+        wide = min(max(width - 52, 24), _NAME)
+        heads = (["exclusive"] if is_exclusive else []) + ["inclusive"]
+        words = "".join(f"{head:>12}" for head in heads) + ("     calls" if has_calls else "")
+        ordered = sorted(totals.items(), key=lambda one: -(one[1].exclusive or one[1].inclusive))
+        yield f"  {f'top regions by {wanted}':<{wide + 2}}{words}"
+        for name, one in ordered[:_REGIONS]:
+            values = [one.exclusive, one.inclusive] if is_exclusive else [one.inclusive]
+            cells = "".join(f"{quantity(value or 0, unit):>12}" for value in values)
+            calls = f"{one.calls:,.0f}".replace(",", " ") if one.calls else ""
+            line = f"    {shortened(printable(name), wide):<{wide}}{cells}{calls:>10}"
+            fits = len(line) + len(one.place) + 2 <= width
+            yield (f"{line}  {one.place}" if fits else line).rstrip()
+        return
+
+
+def _sums(made: Finished, wanted: str) -> tuple[str, dict[str, _Sums]]:
     paths = {row["path"]: row for row in rows_of(made.tables, "paths")}
     regions = {row["region"]: row for row in rows_of(made.tables, "regions")}
     metrics = {row["metric"]: row for row in rows_of(made.tables, "metrics")}
-    for wanted in (_INSTRUCTIONS, "wall time"):
-        totals: dict[str, list[float]] = {}
-        unit = ""
-        for row in rows_of(made.tables, "profile"):
-            metric = metrics[row["metric"]]
-            path = paths[row["path"]]
-            if path["parent"] == -1 or metric["name"] != wanted:
-                continue
-            unit = str(metric["unit"])
-            name = str(regions[path["region"]]["name"]) or "(no symbol)"
-            sums = totals.setdefault(name, [0.0, 0.0])
-            sums[0] += float(row["inclusive"] or 0)
-            sums[1] += float(row["calls"] or 0)
-        if not totals:
+    totals: dict[str, _Sums] = {}
+    unit = ""
+    for row in rows_of(made.tables, "profile"):
+        metric = metrics[row["metric"]]
+        path = paths[row["path"]]
+        if path["parent"] == -1 or metric["name"] != wanted:
             continue
-        yield f"  top regions by {wanted}, over all processes and threads:"
-        ordered = sorted(totals.items(), key=lambda one: -one[1][0])
-        for name, (value, calls) in ordered[:_REGIONS]:
-            entered = f"  {calls:,.0f} call{'' if calls == 1 else 's'}" if calls else ""
-            yield f"    {printable(name)[:_NAME]:<{_NAME}} {quantity(value, unit):>12}{entered}"
-        return
+        unit = str(metric["unit"])
+        region = regions[path["region"]]
+        place = f"{Path(str(region['file'])).name}:{region['line']}" if region["line"] else ""
+        name = str(region["name"]) or "(no symbol)"
+        known = totals.get(name, _Sums(0.0, 0.0, 0.0, place))
+        own = row["exclusive"]
+        # What a region calls itself is in its outermost call already.
+        above, is_outermost = path["parent"], True
+        while above != -1 and is_outermost:
+            is_outermost = paths[above]["region"] != path["region"]
+            above = paths[above]["parent"]
+        totals[name] = _Sums(
+            known.inclusive + (float(row["inclusive"] or 0) if is_outermost else 0.0),
+            None if own is None or known.exclusive is None else known.exclusive + float(own),
+            known.calls + float(row["calls"] or 0),
+            place if place == known.place else "",
+        )
+    return unit, totals
 
 
 def _programs(made: Finished) -> Iterator[str]:
@@ -139,7 +176,12 @@ def _metrics(made: Finished) -> Iterator[str]:
 def _missing(head: Mapping[str, Any], width: int) -> Iterator[str]:
     by_reason: dict[str, list[str]] = {}
     for one in head["unavailable"]:
-        by_reason.setdefault(str(one["reason"]), []).append(str(one["event"]))
+        # Of the whole command and of sections it is the same reason most often.
+        reason = str(one["reason"])
+        common = reason.removeprefix("in sections: ")
+        names = by_reason.setdefault(common if common in by_reason else reason, [])
+        if one["event"] not in names:
+            names.append(str(one["event"]))
     for reason, names in list(by_reason.items())[:_REASONS]:
         some = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
         yield from filled(printable(f"not available: {some}: {reason}"), width, "  ", "    ")
