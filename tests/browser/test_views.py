@@ -189,7 +189,8 @@ def test_the_comparison_is_what_gnomon_compare_says(page: Page, served: Served) 
             quantity(first["before"], first["unit"])
         )
         assert text(row.locator(".cell").nth(2)).startswith(quantity(first["after"], first["unit"]))
-        assert text(row).count(f"{abs(100 * first['change']):.1f}"[:3]) > 0
+        percent = abs(100 * first["change"])
+        assert f"{percent:.{1 if percent >= 10 else 2}f} %" in text(row)
     # Any metric that the places have, not only the first.
     page.locator(".compare-view .picker .menu-button").click()
     page.locator(".picker-list .item", has_text="PAPI_LD_INS").click()
