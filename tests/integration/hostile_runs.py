@@ -58,6 +58,7 @@ SLOW = (
     ["compare", "good", "bad"],
     ["compare", "bad", "good", "--per", "function", "--fail-on", "5%"],
     ["compare", "good", "bad,good", "--per", "thread", "--json"],
+    ["compare", "bad", "good", "--per", "region"],
     ["export", "bad", "--to", "speedscope"],
     ["export", "bad", "--to", "openmetrics"],
     ["view", "bad"],

@@ -310,9 +310,8 @@ function TreePane(props: PaneProps) {
       </div>
       {run.sourceFiles.length === 0 && (
         <p class="hint">
-          This run names no source files. Lines are known of programs built with -g and measured by line (
-          <Prose text="`gnomon run --with emulated -- program`" />
-          ), and of sections in Python.
+          This run names no source files. Of programs built with -g lines are known where sections start,
+          and of all functions if measured with <Prose text="`gnomon run --with emulated -- program`" />.
         </p>
       )}
       {tree.data.notes.map((note) => (
