@@ -18,10 +18,10 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 # How many tests run at once; 0 is one after the other, in the process that shows them.
 WORKERS ?= 2
-AT_ONCE := -n $(WORKERS) --dist loadfile
+AT_ONCE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # A test that hangs is ended, after saying where it hangs.
-HANGS := -o faulthandler_timeout=300 -o faulthandler_exit_on_timeout=true
+HANGS := -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true
 
 # All that a build reads; folders too, whose times change when a file comes or goes.
 SOURCES := $(shell find src native packaging/*.py CMakeLists.txt pyproject.toml \( -name __pycache__ -o -path '*/view/web' -o -path '*/view/static' \) -prune -o ! -name '*.so' -print)

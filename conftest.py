@@ -16,13 +16,12 @@ import importlib.util
 import os
 import shutil
 from collections.abc import Generator
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from building import run
 from hypothesis import settings
-from turns import made_once, turn
+from turns import made_once, shared, turn
 
 settings.register_profile("gate", derandomize=True, database=None)
 settings.register_profile("fuzz", derandomize=False, print_blob=True)
@@ -60,11 +59,6 @@ def pytest_sessionstart() -> None:
         )
 
 
-def shared_folder(config: pytest.Config) -> Path | None:
-    """Return the folder that the workers of this run share, None where there are no workers."""
-    return Path(config.option.basetemp).parent if hasattr(config, "workerinput") else None
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Whoever sets kernel.perf_event_paranoid sets it for all."""
     for item in items:
@@ -75,17 +69,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Wait for the test's turn; nearest to the test, so that waiting too long ends it as well."""
-    folder = shared_folder(item.config)
+    if not hasattr(item.config, "workerinput"):
+        return (yield)
     alone = item.get_closest_marker("alone") is not None
-    with turn(folder, alone=alone) if folder else nullcontext():
+    with turn(shared(Path(item.config.option.basetemp)), alone=alone):
         return (yield)
 
 
 @pytest.fixture(scope="session")
-def prefix(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder that `cmake --install` filled."""
-    folder = shared_folder(pytestconfig) or tmp_path_factory.getbasetemp()
-    return made_once(folder, "installed", install) / "moved"
+    return made_once(tmp_path_factory.getbasetemp(), "installed", install) / "moved"
 
 
 def install(folder: Path) -> None:

@@ -22,7 +22,7 @@ def turn(folder: Path, *, alone: bool) -> Iterator[None]:
     in the door, where there is place for one: so nobody overtakes a test that waits to be alone.
     """
     with _opened(folder / "room") as room:
-        with _locked(folder / "door"):
+        with locked(folder / "door"):
             fcntl.flock(room, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
         try:
             yield
@@ -31,28 +31,35 @@ def turn(folder: Path, *, alone: bool) -> Iterator[None]:
             fcntl.flock(room, fcntl.LOCK_UN)
 
 
-def made_once(folder: Path, name: str, make: Callable[[Path], None]) -> Path:
-    """Return the folder `name`, filled by `make` for the first that asks, whichever worker it is.
-
-    One that could not be made is left to the next that asks.
-    """
-    made = folder / name
-    with _locked(folder / f"{name}.lock"):
-        if not (folder / f"{name}.made").exists():
-            made.mkdir(exist_ok=True)
-            make(made)
-            (folder / f"{name}.made").touch()
-    return made
-
-
 @contextmanager
-def _locked(file: Path) -> Iterator[None]:
+def locked(file: Path) -> Iterator[None]:
+    """Hold a lock on a file, which is made if it is not there."""
     with _opened(file) as descriptor:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         try:
             yield
         finally:
             fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+def shared(base: Path) -> Path:
+    """Return the folder that the workers of a run share, whose own temporary folder is `base`."""
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+def made_once(base: Path, name: str, make: Callable[[Path], None]) -> Path:
+    """Return the shared folder `name`, filled by `make` for the first worker that asks.
+
+    One that could not be made is left to the next that asks.
+    """
+    folder = shared(base)
+    made = folder / name
+    with locked(folder / f"{name}.lock"):
+        if not (folder / f"{name}.made").exists():
+            made.mkdir(exist_ok=True)
+            make(made)
+            (folder / f"{name}.made").touch()
+    return made
 
 
 @contextmanager

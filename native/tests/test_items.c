@@ -230,7 +230,7 @@ static void numbers_that_cannot_be(void)
 
 static void any_damage(void)
 {
-	const unsigned int rounds = check_work(200000);
+	const unsigned int rounds = check_work(50000);
 	unsigned char *bytes, *copy;
 	size_t size;
 	char why[256];

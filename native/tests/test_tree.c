@@ -626,6 +626,9 @@ static const int has_locks = 1;
 
 int main(int n_arguments, char **argument)
 {
+	/* Not under valgrind: those that wait longest take the ways that the others take too. */
+	const int is_whole = check_work(100) >= 10;
+
 	self = argument[0];
 	if (n_arguments == 2)
 		return script(atoi(argument[1]));
@@ -634,11 +637,13 @@ int main(int n_arguments, char **argument)
 	if (!has_locks) {
 		RUN(two_tasks);
 		RUN(eighteen_tasks);
-		RUN(sixty_four_tasks);
 		RUN(dead_tasks_that_nobody_sees);
-		RUN(a_late_task_that_nobody_sees);
-		RUN(an_inner_task_that_never_came);
 		RUN(outcomes_of_programs);
+		if (is_whole) {
+			RUN(sixty_four_tasks);
+			RUN(a_late_task_that_nobody_sees);
+			RUN(an_inner_task_that_never_came);
+		}
 		return check_result;
 	}
 	RUN(no_launcher);
@@ -646,7 +651,6 @@ int main(int n_arguments, char **argument)
 	RUN(two_tasks);
 	RUN(four_tasks);
 	RUN(eighteen_tasks);
-	RUN(sixty_four_tasks);
 	RUN(programs_that_follow_each_other);
 	RUN(a_leaf_that_died);
 	RUN(an_inner_task_that_died);
@@ -655,12 +659,7 @@ int main(int n_arguments, char **argument)
 	RUN(a_root_that_dies_while_it_merges);
 	RUN(an_inner_task_that_dies_while_it_merges);
 	RUN(a_leaf_that_never_came);
-	RUN(an_inner_task_that_never_came);
-	RUN(the_root_that_never_came);
 	RUN(a_leaf_that_comes_late);
-	RUN(an_inner_task_that_comes_late);
-	RUN(the_root_that_comes_late);
-	RUN(a_living_task_of_hpmcount);
 	RUN(a_job_that_is_told_to_end);
 	RUN(outcomes_of_programs);
 	RUN(tasks_on_other_nodes);
@@ -669,5 +668,13 @@ int main(int n_arguments, char **argument)
 	RUN(a_directory_of_another_user);
 	RUN(a_directory_that_is_not_there);
 	RUN(processes_of_one_task);
+	if (is_whole) {
+		RUN(sixty_four_tasks);
+		RUN(an_inner_task_that_never_came);
+		RUN(the_root_that_never_came);
+		RUN(an_inner_task_that_comes_late);
+		RUN(the_root_that_comes_late);
+		RUN(a_living_task_of_hpmcount);
+	}
 	return check_result;
 }

@@ -114,7 +114,9 @@ def test_a_merge_that_fails_is_one_tasks_loss(mpi: Mpi, tmp_path: Path) -> None:
 def test_a_task_that_is_killed_tells_what_it_counted(mpi: Mpi, tmp_path: Path) -> None:
     program = "if [ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 2 ]; then kill -SEGV $$; fi"
     command = [HPMCOUNT, "-n", "-o", "r", "-a", str(EXAMPLE), *EVENTS, "sh", "-c", program]
-    done = launch(mpi, 4, *command, folder=tmp_path, status=None)
+    # On a busy machine Python alone takes seconds to start.
+    done = launch(mpi, 4, *command, folder=tmp_path, status=None,
+                  variables={"HPM_AGGREGATE_TIMEOUT": "60"})  # fmt: skip
     assert done.status != 0
     own = (tmp_path / "r_2.hpm").read_text()
     assert "task 2 by itself: it was killed by SIGSEGV" in own, done.said

@@ -411,7 +411,9 @@ def test_resource_usage_says_what_linux_does_not_have(tmp_path: Path) -> None:
 
 def test_living_children_are_counted(tmp_path: Path) -> None:
     """The guide counts those that have finished; a daemon counts here up to the program's end."""
-    script = f"setsid sh -c 'echo $$ > pid; {BUSY}; sleep 60' & sleep 0.5; exit 3"
+    # What it is to outlive would be waited for if it held the pipes that are read here.
+    child = f"echo $$ > pid; {BUSY}; exec sleep 60 > /dev/null 2>&1"
+    script = f"setsid sh -c '{child}' & sleep 0.5; exit 3"
     try:
         done = hpmcount("-o", "o", "-e", "task-clock", "sh", "-c", script, cwd=tmp_path, **FILES)
     finally:

@@ -127,7 +127,8 @@ def test_a_users_own_plug_in(
     assert reports(tmp_path) == ["ranks.csv"]
     text = (tmp_path / "ranks.hpm").read_text()
     for quarter in ("fastest", "slowest"):
-        assert f"the {quarter} quarter: mean of 1 task\n" in text
+        # Of more than one where a task took so long that the others are too close to be told apart.
+        assert re.search(rf"the {quarter} quarter: mean of [1-3] tasks?\n", text), text
     # Rank 2 has a section more than the others: it is not comparable, and says what it measured.
     assert "could not be aggregated" in text or "not in it" in text
 

@@ -8,7 +8,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from turns import locked, shared
 
+ROOT = Path(__file__).parents[2]
 PACKAGES = {
     "cmake": "cmake",
     "ctest": "cmake",
@@ -42,3 +44,19 @@ def run(*command: str | Path, **more: str) -> str:
     if done.returncode:
         pytest.fail(f"{command[0]} returned {done.returncode}:\n{done.stdout}")
     return done.stdout
+
+
+def sanitized(base: Path, target: str = "all") -> Path:
+    """Return the folder of the C tests' build with the sanitizers, in which a target is built.
+
+    The workers of a run, each of which has its temporary folder `base`, build in the same.
+    """
+    folder = shared(base) / "sanitized"
+    with locked(folder.with_suffix(".lock")):
+        needs("ninja")
+        if not (folder / "build.ninja").exists():
+            options = ["-DGNOMON_PYTHON=OFF", "-DGNOMON_TESTS=ON", "-DGNOMON_SANITIZE=ON"]
+            run("cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug",
+                *options)  # fmt: skip
+        run("cmake", "--build", folder, "--target", target)
+    return folder

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from building import sanitized
 
 from gnomon.counters import presets
 from gnomon.counters.component import Event
@@ -53,16 +53,7 @@ def built(base: Path, target: str = "print_events") -> Path:
 
     The sanitizers watch it, as hostile input is given to it.
     """
-    folder = base / "names"
-    options = ["-DGNOMON_PYTHON=OFF", "-DGNOMON_TESTS=ON", "-DGNOMON_SANITIZE=ON"]
-    for command in (
-        ["cmake", "-S", str(ROOT), "-B", str(folder), "-G", "Ninja", *options],
-        ["cmake", "--build", str(folder), "--target", target],
-    ):
-        if shutil.which(command[0]) is None:
-            pytest.fail("cmake is not installed: run `make setup`, or install the package cmake")
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
+    folder = sanitized(base, target)
     return folder / "native" / "tests" / target
 
 

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from building import run
+from building import run, sanitized
 
 from gnomon.store.raw import RawFile, read_raw
 
@@ -30,12 +30,12 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
     folder = tmp_path_factory.mktemp("native")
 
     def build_once(kind: str) -> Path:
+        if kind == "sanitized":
+            return sanitized(tmp_path_factory.getbasetemp())
         made = folder / kind
         if not made.exists():
             run("ninja", "--version")
             options = ["-DGNOMON_PYTHON=OFF", "-DGNOMON_TESTS=ON", "-DCMAKE_BUILD_TYPE=Debug"]
-            if kind == "sanitized":
-                options.append("-DGNOMON_SANITIZE=ON")
             run("cmake", "-S", ROOT, "-B", made, "-G", "Ninja", *options)
             run("cmake", "--build", made)
         return made
@@ -50,11 +50,23 @@ def test_ctest(build: Build, kind: str) -> None:
     assert "100% tests passed" in said
 
 
+def test_the_sanitizers_find_what_is_lost(tmp_path: Path) -> None:
+    """For valgrind does not look for it: that takes it four times as long as all the rest."""
+    (tmp_path / "lost.c").write_text(
+        "#include <stdlib.h>\nchar *volatile p;\n"
+        "int main(void) { p = malloc(77); p = NULL; return 0; }\n"
+    )
+    run("cc", "-fsanitize=address,undefined", "-o", tmp_path / "lost", tmp_path / "lost.c")
+    done = subprocess.run([tmp_path / "lost"], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "77 byte(s) leaked" in done.stderr
+
+
 def test_valgrind(build: Build) -> None:
     listed = json.loads(run("ctest", "--test-dir", build("plain"), "--show-only=json-v1"))
     commands = [test["command"] for test in listed["tests"]]
     assert commands
-    valgrind = ["valgrind", "--quiet", "--leak-check=full", "--error-exitcode=1"]
+    valgrind = ["valgrind", "--quiet", "--leak-check=no", "--error-exitcode=1"]
 
     def check(command: list[str]) -> None:
         run(*valgrind, *command, GNOMON_TEST_WORK=WORK["valgrind"])

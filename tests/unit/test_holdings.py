@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from itertools import pairwise
 from multiprocessing import get_context
@@ -168,9 +169,19 @@ def test_a_run_without_ranks_says_so(tmp_path: Path, capsys: pytest.CaptureFixtu
 # --- analyses -------------------------------------------------------------------------------------
 
 
+@pytest.fixture(scope="module")
+def executors() -> Iterator[tuple[Executor, ...]]:
+    """Return threads, and processes, whose start takes longer than all that they do here."""
+    with (
+        ThreadPoolExecutor(4) as threads,
+        ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes,
+    ):
+        yield threads, processes
+
+
 @pytest.mark.parametrize("by", analyse.BY)
 def test_a_loop_and_executors_give_the_same(
-    by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    by: str, executors: tuple[Executor, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Values whose sum depends on the order of adding."""
     tasks = [
@@ -186,12 +197,8 @@ def test_a_loop_and_executors_give_the_same(
     assert (parts[0].first, parts[-1].end) == (0, 82)
     assert all(one.end == after.first for one, after in pairwise(parts))
     once = analyse.run(Profile(by), parts)
-    executors: list[Executor] = [
-        ThreadPoolExecutor(4), ProcessPoolExecutor(2, mp_context=get_context("spawn")),
-    ]  # fmt: skip
     for executor in executors:
-        with executor:
-            assert analyse.run(Profile(by), parts, executor) == once
+        assert analyse.run(Profile(by), parts, executor) == once
     assert once
 
 
