@@ -99,8 +99,9 @@ static int partial(int round, const hpm_blob *known, int task, int n, hpm_event_
 	const double *at = numbers(known);
 	double *made;
 
-	if (make(out, round == EXTREMES	   ? 2
-		      : round == HISTOGRAM ? BINS
+	/* Its size tells in each round what the task measured: merge() goes by it. */
+	if (make(out, round == EXTREMES	   ? 2 + n_values
+		      : round == HISTOGRAM ? BINS + n_values
 					   : N_KNOWN + QUARTERS * n_values))
 		return ENOMEM;
 	made = numbers(out);

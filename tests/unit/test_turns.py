@@ -80,7 +80,11 @@ def test_whoever_is_alone_is_alone_and_others_run_side_by_side(tmp_path: Path) -
             assert log[at + 1] == line.replace("begin", "end")
 
 
-def test_what_could_not_be_made_is_left_to_the_next(tmp_path: Path) -> None:
+def test_what_could_not_be_made_is_left_to_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_XDIST_WORKER", "gw7")
+    own = tmp_path / "gw7"
     made = []
 
     def make(folder: Path) -> None:
@@ -89,6 +93,6 @@ def test_what_could_not_be_made_is_left_to_the_next(tmp_path: Path) -> None:
             raise ValueError
 
     with pytest.raises(ValueError, match=r"^$"):
-        made_once(tmp_path, "built", make)
-    assert made_once(tmp_path, "built", make) == made_once(tmp_path, "built", make)
+        made_once(own, "built", make)
+    assert made_once(own, "built", make) == made_once(own, "built", make)
     assert made == [tmp_path / "built"] * 2
