@@ -92,8 +92,10 @@ def run(arguments: argparse.Namespace) -> int:
             ended = _run_in(folder, where, command, runner, inside)
         # A launcher that ends the job must not end us before what was measured is kept.
         usual = signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        guarded(where.name, lambda: _leave(folder, where, ended))
-        signal.signal(signal.SIGTERM, usual)
+        try:
+            guarded(where.name, lambda: _leave(folder, where, ended))
+        finally:
+            signal.signal(signal.SIGTERM, usual)
     except KeyboardInterrupt:
         why = "interrupted before the run was made; what was measured is kept"
         write(sys.stderr, f"\ngnomon: {why}: gnomon repair {where.name}\n")
