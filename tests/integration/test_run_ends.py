@@ -51,7 +51,7 @@ def test_a_run_that_cannot_be_written_is_kept_for_repair(tmp_path: Path) -> None
     assert rundir.find(str(tmp_path / "r")).head["exit_status"] == 5
     again = gnomon("repair", "r", cwd=tmp_path)
     assert (again.returncode, again.stderr.count("\n")) == (1, 1)
-    assert "it is a whole run" in again.stderr
+    assert "this run is whole; there is nothing to repair" in again.stderr
 
 
 def test_ctrl_c_while_the_run_is_put_together(
