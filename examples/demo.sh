@@ -44,7 +44,7 @@ OMP_NUM_THREADS=2 "$bin/gnomon" count -r 5 -e task-clock,page-faults,context-swi
 
 say "Parts of a program, marked with libhpm (examples/hpm-c, GNOMON_EVENTS=task-clock,page-faults)"
 # shellcheck disable=SC2046
-"${CC:-cc}" -O2 -fopenmp -o "$work/relax" examples/hpm-c/relax.c \
+"${CC:-cc}" -O2 -g -fopenmp -o "$work/relax" examples/hpm-c/relax.c \
 	$("$bin/gnomon" config --cflags --libs hpm) -lm
 (cd "$work" && OMP_NUM_THREADS=2 GNOMON_EVENTS=task-clock,page-faults HPM_STDOUT=yes ./relax)
 
