@@ -212,7 +212,8 @@ def test_what_a_plugin_prints_is_on_standard_error(tmp_path: Path) -> None:
 
 def test_a_plugin_may_have_nothing_printed(tmp_path: Path) -> None:
     own = plugin(tmp_path, "def aggregator(items, ranks):\n    return None\n")
-    done = hpmcount("-a", own, "-o", "r", *EVENTS, "true", cwd=tmp_path)
+    words = ("-a", own, "-o", "r", *EVENTS, "true")
+    done = hpmcount(*words, cwd=tmp_path, PYTHONDONTWRITEBYTECODE="")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert [path.name for path in tmp_path.iterdir()] == ["own.py"]
 

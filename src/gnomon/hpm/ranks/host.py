@@ -79,6 +79,8 @@ def _of_file(path: Path) -> ModuleType:
         raise ImportError("it is no Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
+    # The folder is the user's: nothing is left there.
+    sys.dont_write_bytecode = True
     spec.loader.exec_module(module)
     return module
 
