@@ -237,6 +237,21 @@ def test_what_is_no_plugin_ends_it_before_the_program_runs(
     assert not (tmp_path / "ran").exists()
 
 
+@pytest.mark.parametrize("number", ["SIGTERM", "SIGHUP"])
+def test_a_launcher_that_ends_the_job_does_not_hide_that_it_is_no_plugin(
+    number: str, tmp_path: Path
+) -> None:
+    """Its signal goes to the whole process group, as soon as another task has found it out."""
+    told = (
+        f"for pid in os.getppid(), os.getpid():\n    os.kill(pid, signal.{number})\nimport nosuch"
+    )
+    own = plugin(tmp_path, told)
+    done = hpmcount("-n", "-o", "r", "-a", own, *EVENTS, "touch", "ran", cwd=tmp_path)
+    assert "Dynamic link error" in done.stderr
+    assert done.returncode == 2
+    assert not list(tmp_path.glob("r*"))
+
+
 def test_modules_and_repetitions(tmp_path: Path) -> None:
     plugin(tmp_path, "def aggregator(items, ranks):\n    return items[1:]\n", "mine.py")
     done = hpmcount("-a", "mine:aggregator", *EVENTS, "true", cwd=tmp_path,

@@ -202,7 +202,10 @@ def replayed(
 
 def _distributed(plugin: Plugin, environment: Mapping[str, str], source: str) -> Changes:
     clock = child.Clock(_timeout_s(environment), _HURRIED_S)
-    ended = child.run(_words(plugin, "distribute"), environment, b"", clock)
+    # A launcher ends whole process groups, and the plug-in is to be found there or not all the
+    # same. Ctrl-C is not held back: the distributor may hang.
+    held_back = (signal.SIGTERM, signal.SIGHUP)
+    ended = child.run(_words(plugin, "distribute"), environment, b"", clock, blocked=held_back)
     if ended.status == 1 and _NOT_FOUND in ended.said:
         raise _missing(plugin.name, source, ended.said)
     failure = _failure(ended, "distributor")
