@@ -91,6 +91,29 @@ def _report(run: Path, *words: str, rounds: int) -> _Cost:
     return _Cost(median(seconds), median(cpu), memory)
 
 
+def _screen(path: Path, rounds: int) -> float:
+    """Return the median of the seconds that the screen takes with which `gnomon run` ends."""
+    from gnomon.cli import gather, summary
+    from gnomon.model import tables
+    from gnomon.store import rundir
+
+    opened = rundir.find(str(path))
+    columns = ((schema, ", ".join(one.name for one in schema.columns)) for schema in tables.SCHEMAS)
+    made = gather.Finished(
+        path, {**opened.head, "capabilities": []},
+        tuple(
+            tables.Table(schema, opened.query(f"SELECT {names} FROM {schema.name}"))
+            for schema, names in columns
+        ),
+    )  # fmt: skip
+    seconds = []
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        summary.text(made, 100)
+        seconds.append(time.perf_counter() - begin)
+    return median(seconds)
+
+
 def run(rounds: int) -> Table:
     """Return how long reports of large runs take, and the memory of the largest."""
     rows = []
@@ -102,8 +125,10 @@ def run(rounds: int) -> Table:
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as apart:
             apart.submit(_generate, summary, 1, 64, 1000, 20).result()
             apart.submit(_generate, ranks, 8192, 1, 100, 20).result()
+            screen = apart.submit(_screen, summary, rounds).result()
         few = max(rounds // 4, 1)
         of_threads = "1,000 regions x 64 threads x 20 metrics"
+        rows.append(Row(f"{of_threads}: the screen of gnomon run", "", 1e3 * screen))
         for by in ("region", "metric"):
             cost = _report(summary, "profile", "--by", by, rounds=rounds)
             rows += cost.rows(f"{of_threads}: by {by}")
@@ -120,7 +145,7 @@ def run(rounds: int) -> Table:
         "ms",
         rows,
         [
-            verdict(of_threads, shown, 1.0, "s"),
+            verdict(of_threads, max(shown, screen), 1.0, "s"),
             verdict("8,192 ranks, the slowest", slowest, 10.0, "s"),
             verdict("8,192 ranks, most memory", largest / 1e3, 2.0, "GB"),
         ],

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gnomon.layout import filled, shortened
 from gnomon.model.collected import rows_of
+from gnomon.model.tables import PROFILE
 from gnomon.units import duration, printable, quantity
 
 if TYPE_CHECKING:
     from gnomon.cli.gather import Finished
+    from gnomon.model.tables import Cell, Table
 
 _REGIONS = 5
 _METRICS = 6
@@ -25,7 +27,10 @@ _FIRST = ("instructions", "cycles", "task-clock", "page-faults", "context-switch
 _INSTRUCTIONS = "PAPI_TOT_INS"
 _CPU = "task-clock"
 _FEWEST_PROGRAMS = 2
-_TIMES = ("wall time", "user time", "system time")
+_WALL = "wall time"
+_TIMES = (_WALL, "user time", "system time")
+# What is told of regions and programs, too.
+_OF_PARTS = (_INSTRUCTIONS, _WALL, _CPU)
 
 
 def text(made: Finished, width: int) -> str:
@@ -34,9 +39,10 @@ def text(made: Finished, width: int) -> str:
     what = printable(shlex.join(head["command"]))
     status = "status not known" if head["exit_status"] is None else f"exit {head['exit_status']}"
     ranks = f", {head['ranks']} ranks" if head["ranks"] > 1 else ""
-    lines = ["", f"{what[: width - 30]}  [{status}{ranks}]", *_times(made)]
-    lines += list(_regions(made, width)) or list(_programs(made))
-    lines += _metrics(made)
+    values = _Values(made.tables)
+    lines = ["", f"{what[: width - 30]}  [{status}{ranks}]", *_times(values)]
+    lines += list(_regions(values, width)) or list(_programs(values))
+    lines += _metrics(values.of_command)
     lines += _missing(head, width)
     for note in head["warnings"][:_WARNINGS]:
         lines += filled(f"note: {printable(note)}", width, "", "      ")
@@ -51,24 +57,41 @@ def _word(made: Finished) -> str:
     return shlex.quote(str(made.path))
 
 
-def _of_command(made: Finished) -> dict[str, tuple[float, dict[str, Any]]]:
-    metrics = {row["metric"]: row for row in rows_of(made.tables, "metrics")}
-    return {
-        str(metrics[row["metric"]]["name"]): (float(row["inclusive"] or 0), metrics[row["metric"]])
-        for row in rows_of(made.tables, "profile")
-        if row["location"] == 0 and row["path"] == 0
-    }
+class _Values:
+    """What the summary needs of a run's tables, by one pass over the profile."""
+
+    def __init__(self, tables: Sequence[Table]) -> None:
+        self.paths = {row["path"]: row for row in rows_of(tables, "paths")}
+        self.regions = {row["region"]: row for row in rows_of(tables, "regions")}
+        self.processes = {
+            row["location"]: str(row["name"])
+            for row in rows_of(tables, "locations")
+            if row["kind"] == "process"
+        }
+        metrics = {row["metric"]: row for row in rows_of(tables, "metrics")}
+        self.units = {str(row["name"]): str(row["unit"]) for row in metrics.values()}
+        self.of_command: dict[str, tuple[float, Mapping[str, Any]]] = {}
+        # Of locations and paths below the command: (location, path, inclusive, exclusive, calls).
+        self.parts: dict[str, list[tuple[Cell, ...]]] = {name: [] for name in _OF_PARTS}
+        names = {number: str(row["name"]) for number, row in metrics.items()}
+        for table in tables:
+            for row in table.rows if table.schema is PROFILE else ():
+                _, location, path, metric, *values = row[:7]
+                if location == path == 0:
+                    of = float(values[0] or 0)
+                    self.of_command[names[metric]] = (of, metrics[metric])
+                elif names[metric] in self.parts:
+                    self.parts[names[metric]].append((location, path, *values))
 
 
-def _times(made: Finished) -> Iterator[str]:
-    values = _of_command(made)
-    found = {name: values[name][0] for name in _TIMES if name in values}
+def _times(values: _Values) -> Iterator[str]:
+    found = {name: values.of_command[name][0] for name in _TIMES if name in values.of_command}
     if not found:
         yield "  time: not known"
         return
-    wall = found.get("wall time", 0.0)
+    wall = found.get(_WALL, 0.0)
     parts = [f"{name.split()[0]} {duration(ns)}" for name, ns in found.items()]
-    used = sum(ns for name, ns in found.items() if name != "wall time")
+    used = sum(ns for name, ns in found.items() if name != _WALL)
     if wall > 0:
         parts.append(f"{used / wall:.2f} CPUs busy")
     yield "  time: " + ", ".join(parts)
@@ -83,23 +106,26 @@ class _Sums(NamedTuple):
     place: str
 
 
-def _regions(made: Finished, width: int) -> Iterator[str]:
+def _regions(values: _Values, width: int) -> Iterator[str]:
     """Yield the regions with most of the metric that most regions have: time, or instructions."""
-    for wanted in (_INSTRUCTIONS, "wall time"):
-        unit, totals = _sums(made, wanted)
+    for wanted in (_INSTRUCTIONS, _WALL):
+        totals = _sums(values, wanted)
         if not totals:
             continue
         is_exclusive = all(one.exclusive is not None for one in totals.values())
+        heads = ("exclusive", "inclusive") if is_exclusive else ("inclusive",)
+        shown = {
+            name: (one.exclusive or 0.0, one.inclusive) if is_exclusive else (one.inclusive,)
+            for name, one in totals.items()
+        }
         has_calls = any(one.calls for one in totals.values())
-        # A value of its own, the calls and what is between take the rest of the line.
+        # The values, the calls and what is between take the rest of the line.
         wide = min(max(width - 52, 24), _NAME)
-        heads = (["exclusive"] if is_exclusive else []) + ["inclusive"]
         words = "".join(f"{head:>12}" for head in heads) + ("     calls" if has_calls else "")
-        ordered = sorted(totals.items(), key=lambda one: -(one[1].exclusive or one[1].inclusive))
         yield f"  {f'top regions by {wanted}':<{wide + 2}}{words}"
-        for name, one in ordered[:_REGIONS]:
-            values = [one.exclusive, one.inclusive] if is_exclusive else [one.inclusive]
-            cells = "".join(f"{quantity(value or 0, unit):>12}" for value in values)
+        for name in sorted(shown, key=lambda one: -shown[one][0])[:_REGIONS]:
+            one = totals[name]
+            cells = "".join(f"{quantity(value, values.units[wanted]):>12}" for value in shown[name])
             calls = f"{one.calls:,.0f}".replace(",", " ") if one.calls else ""
             line = f"    {shortened(printable(name), wide):<{wide}}{cells}{calls:>10}"
             fits = len(line) + len(one.place) + 2 <= width
@@ -107,50 +133,43 @@ def _regions(made: Finished, width: int) -> Iterator[str]:
         return
 
 
-def _sums(made: Finished, wanted: str) -> tuple[str, dict[str, _Sums]]:
-    paths = {row["path"]: row for row in rows_of(made.tables, "paths")}
-    regions = {row["region"]: row for row in rows_of(made.tables, "regions")}
-    metrics = {row["metric"]: row for row in rows_of(made.tables, "metrics")}
+def _sums(values: _Values, wanted: str) -> dict[str, _Sums]:
+    # What a region calls itself is in its outermost call already.
+    inner = {path for path in values.paths if _is_within_itself(values.paths, path)}
     totals: dict[str, _Sums] = {}
-    unit = ""
-    for row in rows_of(made.tables, "profile"):
-        metric = metrics[row["metric"]]
-        path = paths[row["path"]]
-        if path["parent"] == -1 or metric["name"] != wanted:
+    for _, path, inclusive, exclusive, calls in values.parts[wanted]:
+        if values.paths[path]["parent"] == -1:
             continue
-        unit = str(metric["unit"])
-        region = regions[path["region"]]
+        region = values.regions[values.paths[path]["region"]]
         place = f"{Path(str(region['file'])).name}:{region['line']}" if region["line"] else ""
         name = str(region["name"]) or "(no symbol)"
         known = totals.get(name, _Sums(0.0, 0.0, 0.0, place))
-        own = row["exclusive"]
-        # What a region calls itself is in its outermost call already.
-        above, is_outermost = path["parent"], True
-        while above != -1 and is_outermost:
-            is_outermost = paths[above]["region"] != path["region"]
-            above = paths[above]["parent"]
+        has_own = exclusive is not None and known.exclusive is not None
         totals[name] = _Sums(
-            known.inclusive + (float(row["inclusive"] or 0) if is_outermost else 0.0),
-            None if own is None or known.exclusive is None else known.exclusive + float(own),
-            known.calls + float(row["calls"] or 0),
+            known.inclusive + (0.0 if path in inner else float(inclusive or 0)),
+            (known.exclusive or 0.0) + float(exclusive or 0) if has_own else None,
+            known.calls + float(calls or 0),
             place if place == known.place else "",
         )
-    return unit, totals
+    return totals
 
 
-def _programs(made: Finished) -> Iterator[str]:
+def _is_within_itself(paths: Mapping[Cell, Mapping[str, Cell]], path: Cell) -> bool:
+    region, above = paths[path]["region"], paths[path]["parent"]
+    while above != -1:
+        if paths[above]["region"] == region:
+            return True
+        above = paths[above]["parent"]
+    return False
+
+
+def _programs(values: _Values) -> Iterator[str]:
     """Yield the programs of a command that ran several, by the CPU time of their processes."""
-    metrics = {row["name"]: row["metric"] for row in rows_of(made.tables, "metrics")}
-    names = {
-        row["location"]: str(row["name"])
-        for row in rows_of(made.tables, "locations")
-        if row["kind"] == "process"
-    }
     totals: dict[str, list[float]] = {}
-    for row in rows_of(made.tables, "profile"):
-        if row["metric"] == metrics.get(_CPU) and row["path"] == 0 and row["location"] in names:
-            sums = totals.setdefault(names[row["location"]], [0.0, 0])
-            sums[0] += float(row["inclusive"] or 0)
+    for location, path, inclusive, *_ in values.parts[_CPU]:
+        if path == 0 and location in values.processes:
+            sums = totals.setdefault(values.processes[location], [0.0, 0])
+            sums[0] += float(inclusive or 0)
             sums[1] += 1
     if len(totals) < _FEWEST_PROGRAMS:
         return
@@ -160,8 +179,8 @@ def _programs(made: Finished) -> Iterator[str]:
         yield f"    {printable(name)[:_NAME]:<{_NAME}} {duration(value):>12}  {ran}"
 
 
-def _metrics(made: Finished) -> Iterator[str]:
-    values = {name: one for name, one in _of_command(made).items() if name not in _TIMES}
+def _metrics(of_command: Mapping[str, tuple[float, Mapping[str, Any]]]) -> Iterator[str]:
+    values = {name: one for name, one in of_command.items() if name not in _TIMES}
     ordered = [name for name in _FIRST if name in values]
     ordered += [name for name in values if name not in ordered]
     if not ordered:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gnomon.errors import RunDirectoryError
+from gnomon.model.metric import Metric
 from gnomon.view import forest
 from gnomon.view.columns import Cells, Ints, Texts
 from gnomon.view.database import Tables
@@ -34,25 +35,6 @@ class Location(NamedTuple):
     tid: int
     name: str
     title: str
-
-
-class Metric(NamedTuple):
-    """A row of the table of metrics."""
-
-    metric: int
-    name: str
-    unit: str
-    formula: str
-    how: str
-    component: str
-    domain: str
-    scope: str
-    description: str
-
-    @property
-    def is_derived(self) -> bool:
-        """Whether it comes from a formula: its values must not be added up."""
-        return bool(self.formula)
 
 
 class Regions(NamedTuple):

@@ -11,9 +11,10 @@ import numpy as np
 
 from gnomon.errors import UsageError
 from gnomon.metrics.formula import Formula
+from gnomon.model.metric import Metric
 from gnomon.view import groupings, readings, spread, values
 from gnomon.view.columns import Floats
-from gnomon.view.dataset import Dataset, Metric
+from gnomon.view.dataset import Dataset
 from gnomon.view.readings import Readings
 from gnomon.view.recomputed import Inputs
 from gnomon.view.spread import Spread

@@ -12,8 +12,9 @@ import numpy as np
 from gnomon.errors import FormulaError
 from gnomon.metrics.formula import Formula, identifier, parse
 from gnomon.metrics.program import Step
+from gnomon.model.metric import Metric
 from gnomon.view.columns import Floats
-from gnomon.view.dataset import Dataset, Metric
+from gnomon.view.dataset import Dataset
 
 _TIMES = {
     "wall_seconds": "wall time", "user_seconds": "user time", "system_seconds": "system time",

@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from gnomon.errors import UsageError
+from gnomon.model.metric import Metric
 from gnomon.view import forest, readings
 from gnomon.view.columns import Flags, Floats, Longs
-from gnomon.view.dataset import Dataset, Metric
+from gnomon.view.dataset import Dataset
 from gnomon.view.readings import Readings
 from gnomon.view.tree import LOCATION_KINDS, Pairs, Tree, added
 

@@ -17,11 +17,12 @@ from typing import IO, Any, NoReturn
 from xml.parsers import expat
 
 from gnomon.errors import RunDirectoryError
+from gnomon.model.metric import Metric
 from gnomon.model.tables import PROFILE, Cell, Column, Schema
 from gnomon.model.value import How
 from gnomon.store import rundir
 from gnomon.store.viz import texts
-from gnomon.store.viz.sections import TIMES, Group, Metric, Program, Rows, Section
+from gnomon.store.viz.sections import TIMES, Group, Program, Rows, Section
 
 Sink = Callable[[Schema, Sequence[Cell]], None]
 """Takes a row of a table."""
@@ -317,7 +318,9 @@ class _Reader:
                 self._fail(f"a time {name[:40]!a}")
             self._needs(given, "seconds")
             value = self._finite(given["seconds"]) * _NS
-            self._keep(TIMES[name], value, Metric("ns", "", "counted", "", "all", "process", ""))
+            self._keep(
+                value, Metric(-1, TIMES[name], "ns", "", "counted", "", "all", "process", "")
+            )
             return
         if "value" not in given:
             if element == "metric":
@@ -330,20 +333,20 @@ class _Reader:
         if element == "metric":
             self._needs(given, "formula")
         self._keep(
-            name, self._finite(given["value"]),
+            self._finite(given["value"]),
             Metric(
-                given.get("unit", ""), given.get("formula", ""), given["how"],
+                -1, name, given.get("unit", ""), given.get("formula", ""), given["how"],
                 given.get("component", ""), given.get("modes", "all"),
                 given.get("scope", "process"), given.get("description", ""),
             ),
         )  # fmt: skip
 
-    def _keep(self, name: str, value: float, metric: Metric) -> None:
-        self._sections[-1].values[-1].values[name] = value
-        known = self._metrics.setdefault(name, metric)
+    def _keep(self, value: float, metric: Metric) -> None:
+        self._sections[-1].values[-1].values[metric.name] = value
+        known = self._metrics.setdefault(metric.name, metric)
         if _HOWS.index(metric.how) > _HOWS.index(known.how):
             # A metric is as good as the worst of its values.
-            self._metrics[name] = known._replace(how=metric.how)
+            self._metrics[metric.name] = known._replace(how=metric.how)
 
     def _finite(self, text: str) -> float:
         if len(text) > _DIGITS_MOST or not _NUMBER.fullmatch(text) or not isfinite(float(text)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from gnomon.model.metric import Metric
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Table
 
 TIMES = {
@@ -48,18 +49,6 @@ class Group(NamedTuple):
     values: dict[str, float]
 
 
-class Metric(NamedTuple):
-    """What is known of a metric beside its name."""
-
-    unit: str
-    formula: str
-    how: str
-    component: str
-    domain: str
-    scope: str
-    description: str
-
-
 class Rows:
     """Fills the tables of the model from sections."""
 
@@ -75,7 +64,7 @@ class Rows:
         self._places: dict[tuple[str, int, int], int] = {}
         self._nodes: dict[tuple[int, str, str, str, int], int] = {}
         self._numbers = {
-            name: self._metrics.add(metric=at, name=name, **one._asdict())
+            name: self._metrics.add(**one._replace(metric=at)._asdict())
             for at, (name, one) in enumerate(metrics.items())
         }
         self._place("process" if task >= 0 else "command", -1, self._pid, -1, task, self._program)
@@ -89,10 +78,11 @@ class Rows:
         """Add times of the whole program, in nanoseconds by name."""
         for name, value in used.items():
             if name not in self._numbers:
-                about = Metric("ns", "", "counted", "", "all", "process", "of the whole program")
-                self._numbers[name] = self._metrics.add(
-                    metric=len(self._metrics.rows), name=name, **about._asdict()
-                )
+                about = Metric(
+                    len(self._metrics.rows), name, "ns", "", "counted", "", "all", "process",
+                    "of the whole program",
+                )  # fmt: skip
+                self._numbers[name] = self._metrics.add(**about._asdict())
             self._profile.rows.append(
                 (0, 0, 0, self._numbers[name], value, None, None, None, None, None)
             )
