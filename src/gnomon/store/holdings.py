@@ -17,7 +17,7 @@ from gnomon.store.analyse import Profile, Sum
 from gnomon.store.hotspots import named, whole
 from gnomon.store.report import not_counted
 from gnomon.store.rundir import Run
-from gnomon.units import duration, number, printable, quantity
+from gnomon.units import duration, number, printable, quantity, signal_name
 
 PARTS = ("run", "locations", "regions", "metrics", "profile")
 
@@ -94,8 +94,8 @@ def run_text(run: Run, width: int) -> str:
         else ("it was not started by Gnomon")
     )
     ended = f"unknown: {unseen}" if status is None else str(status)
-    if isinstance(head.get("signal"), int) and head["signal"]:
-        ended += f" (signal {head['signal']})"
+    if isinstance(head.get("signal"), int) and head["signal"] > 0:
+        ended += f" (killed by {signal_name(head['signal'])})"
     facts = [
         ("started", started),
         ("wall time", duration(float(head["wall_seconds"]) * 1e9)),

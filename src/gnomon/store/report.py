@@ -12,7 +12,7 @@ from gnomon.errors import RunDirectoryError
 from gnomon.layout import WIDTH, filled
 from gnomon.store.hotspots import whole
 from gnomon.store.rundir import Run
-from gnomon.units import duration, printable, quantity
+from gnomon.units import duration, printable, quantity, signal_name
 
 _PROFILE = """
 SELECT l.location, l.kind, l.pid, l.tid, COALESCE(l.name, ''), COALESCE(m.name, ''),
@@ -138,7 +138,9 @@ def not_counted(head: Mapping[str, Any], width: int) -> list[str]:
 
 def exit_text(head: Mapping[str, Any]) -> str:
     """Return how a run's program ended."""
-    status = head["exit_status"]
+    status, signal = head["exit_status"], head.get("signal")
+    if isinstance(signal, int) and signal > 0:
+        return f"killed by {signal_name(signal)}"
     return "exit status not known" if status is None else f"exit {status}"
 
 
