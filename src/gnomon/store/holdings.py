@@ -51,7 +51,8 @@ def profile(run: Run, by: str, metric: int = -1) -> list[Sum]:
     analysis = Profile(by, metric)
     with ThreadPoolExecutor(os.cpu_count()) as executor:
         found = analyse.run(analysis, analyse.parts(run), executor)
-    return analysis.finest(found)
+    ratios = {int(str(row["metric"])) for row in run.rows(METRICS) if row["formula"]}
+    return analysis.finest(found, ratios)
 
 
 def metric(run: Run, by: str, name: str) -> tuple[int, list[str]]:
@@ -273,7 +274,12 @@ def _fields(one: Sum, by: str) -> dict[str, Cell]:
         "file": {"file": file},
         "line": {"file": file, "line": at, "function": second},
         "rank": {"rank": at},
-        "thread": {"location": at, "host": first, "name": second},
+        "thread": {
+            "location": at,
+            "host": first,
+            "name": second,
+            "rank": int(file) if file.isdecimal() else None,
+        },
     }
     return fields.get(by, {})
 
@@ -381,7 +387,9 @@ def _name(one: Sum, by: str, files: Mapping[str, str], of: Mapping[int, Mapping[
     if by == "rank":
         return f"rank {at}"
     if by == "thread":
-        return printable(f"{one.kind} {at} {second}" + (f" on {first}" if first else ""))
+        what = f"rank {file} {second}" if one.kind == "rank" else f"{one.kind} {at} {second}"
+        rank = f" of rank {file}" if file and one.kind != "rank" else ""
+        return printable(f"{what}{rank}" + (f" on {first}" if first else ""))
     label = printable(files.get(file, file)) or _UNKNOWN
     if by == "file":
         return label
