@@ -259,6 +259,11 @@ def test_what_sections_have_is_in_the_programs_values(
     assert {row["metric"]: (row["of"], row["total"]) for row in rows} == {
         "task-clock": ("thread", 100), "wall time": ("command", 60),
     }  # fmt: skip
+    assert main(["report", job]) == 0
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        f"its sections: gnomon report {job} profile --by region",
+        f"its 2 ranks: gnomon report {job} profile --by rank",
+    ]
     rows = told(job, "profile", "--by", "rank", "-e", "task-clock", capsys=capsys)["profile"]
     assert {row["rank"]: row["total"] for row in rows} == {0: 40, 1: 60}
     rows = told(job, "profile", "--by", "thread", "-e", "task-clock", capsys=capsys)["profile"]
