@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gnomon.layout import filled
+from gnomon.layout import cut, filled
 from gnomon.model.collected import rows_of
 from gnomon.model.functions import Part, homes
 from gnomon.model.symbols import short_name
@@ -43,7 +43,7 @@ def text(made: Finished, width: int) -> str:
     what = printable(shlex.join(head["command"]))
     ranks = f", {head['ranks']} ranks" if head["ranks"] > 1 else ""
     values = _Values(made.tables)
-    lines = ["", f"{what[: width - 30]}  [{exit_text(head)}{ranks}]", *_times(values)]
+    lines = ["", f"{cut(what, width - 30)}  [{exit_text(head)}{ranks}]", *_times(values)]
     lines += (
         list(_functions(values, width))
         or list(_regions(values, width, head["ranks"]))
