@@ -188,3 +188,13 @@ def _binary(value: float | None, unit: str, missing: str) -> str:
         if prefix != _BINARY_PREFIXES[-1]:
             scaled /= 1024
     return f"{'-' if value < 0 else ''}{number(scaled)} {prefix}{unit}"
+
+
+def signal_name(number_of: int) -> str:
+    """Return a signal's name, such as SIGSEGV."""
+    import signal
+
+    try:
+        return signal.Signals(number_of).name
+    except ValueError:
+        return f"signal {number_of}"

@@ -47,7 +47,7 @@ def test_numbers_of_the_tree_are_those_of_the_tables(page: Page, served: Served)
     total = whole(served.folder, "PAPI_TOT_INS")
     expect(page.locator(".tree-row").first).to_be_visible()
     assert values_of(row_of(page, "power"))[0] == quantity(total, "")
-    for name in ("main", "product_of_"):
+    for name in ("main", "product_of"):
         own = function(served.folder, name)
         row = row_of(page, name)
         loads = function(served.folder, name, "PAPI_LD_INS")
@@ -61,7 +61,7 @@ def test_numbers_of_the_tree_are_those_of_the_tables(page: Page, served: Served)
 def test_the_way_to_the_hottest_line_is_open_and_its_source_lit(page: Page, served: Served) -> None:
     visit(page, served)
     hot = lines(served.folder, "PAPI_TOT_INS")
-    most = max(("main", "product_of_"), key=lambda name: function(served.folder, name))
+    most = max(("main", "product_of"), key=lambda name: function(served.folder, name))
     line = next(row for row in hot if row[0] == most)
     assert selected(page) == f"{Path(line[1]).name}:{line[2]}"
     lit = page.locator(".cm-lit")
@@ -72,7 +72,7 @@ def test_the_way_to_the_hottest_line_is_open_and_its_source_lit(page: Page, serv
 
 def test_values_stand_beside_the_lines_of_c_and_of_fortran(page: Page, served: Served) -> None:
     visit(page, served)
-    for name, file in (("main", "power.c"), ("product_of_", "product.f90")):
+    for name, file in (("main", "power.c"), ("product_of", "product.f90")):
         row_of(page, name).click()
         expect(page.locator(".file-choice .menu-label")).to_have_text(file)
         by_line: dict[int, float] = {}
@@ -87,7 +87,7 @@ def test_values_stand_beside_the_lines_of_c_and_of_fortran(page: Page, served: S
 
 def test_a_click_on_a_leaf_lights_its_line_and_enter_leads_back(page: Page, served: Served) -> None:
     visit(page, served)
-    row_of(page, "product_of_").click()
+    row_of(page, "product_of").click()
     page.keyboard.press("ArrowRight")
     leaf = page.locator(".name-text.kind-line", has_text="product.f90:12").first
     leaf.click()
@@ -100,6 +100,31 @@ def test_a_click_on_a_leaf_lights_its_line_and_enter_leads_back(page: Page, serv
     page.keyboard.press("Enter")
     expect(page.locator(".tree-rows")).to_be_focused()
     assert selected(page) == "product.f90:11"
+
+
+def test_a_click_on_a_function_lights_its_hottest_line(page: Page, served: Served) -> None:
+    visit(page, served)
+    for name, file in (("main", "power.c"), ("product_of", "product.f90")):
+        row_of(page, name).click()
+        rows = lines(served.folder, "PAPI_TOT_INS", f"AND r.name = '{name}'")
+        most = next(row[2] for row in rows if Path(row[1]).name == file)
+        source = (served.folder / file).read_text().splitlines()[most - 1]
+        expect(page.locator(".cm-lit")).to_have_text(re.sub(r"\s+", " ", source).strip())
+        assert selected(page) == name
+
+
+def test_another_grouping_keeps_the_line_and_selects_its_node(page: Page, served: Served) -> None:
+    visit(page, served)
+    row_of(page, "product_of").click()
+    lit = text(page.locator(".cm-lit"))
+    page.get_by_role("button", name="file", exact=True).click()
+    expect(page.locator(".tree-row.is-selected .name-text")).to_have_text(
+        re.compile("^product.f90:")
+    )
+    assert text(page.locator(".cm-lit")) == lit
+    line = re.search(r"line=(\d+)", page.url)
+    assert line is not None
+    assert selected(page) == f"product.f90:{line[1]}"
 
 
 def test_keys_move_open_and_close(page: Page, served: Served) -> None:
@@ -148,10 +173,10 @@ def test_a_filter_keeps_what_matches_and_what_is_above(page: Page, served: Serve
     visit(page, served)
     page.keyboard.press("/")
     page.keyboard.type("product_of")
-    assert names(page)[:2] == ["power", "product_of_"]
+    assert names(page)[:2] == ["power", "product_of"]
     expect(page.locator(".tree-row.is-match")).not_to_have_count(0)
     page.keyboard.press("Enter")
-    assert selected(page) == "product_of_"
+    assert selected(page) == "product_of"
     page.keyboard.press("/")
     page.keyboard.press("Control+a")
     page.keyboard.type(">20%")
@@ -233,7 +258,7 @@ def test_a_source_that_changed_is_flagged_and_a_missing_one_asked_for(
     try:
         source.rename(moved)
         visit(page, served)
-        row_of(page, "product_of_").click()
+        row_of(page, "product_of").click()
         expect(page.locator(".source-state")).to_have_text("missing")
         page.locator(".source-pane .ask input").fill(str(tmp_path))
         page.locator(".source-pane .ask button").click()
@@ -277,15 +302,15 @@ def test_against_another_run_every_column_says_how_much_it_changed(
     visit(page, served)
     choose_run(page, "slower")
     page.select_option(".against select", label="lines")
-    row = row_of(page, "product_of_")
+    row = row_of(page, "product_of")
     change = row.locator(".change").first
     expect(change).to_be_visible()
     run = rundir.find(str(served.folder / "slower"))
     after = float(
-        run.query(LINES.format(metric="PAPI_TOT_INS", where="AND r.name = 'product_of_'")
+        run.query(LINES.format(metric="PAPI_TOT_INS", where="AND r.name = 'product_of'")
                   .replace("r.name, r.file, r.line", "r.name, '', 0"))[0][3]
     )  # fmt: skip
-    before = function(served.folder, "product_of_")
+    before = function(served.folder, "product_of")
     assert float(change.inner_text().strip(" %+")) == pytest.approx(
         100 * (after / before - 1), abs=0.06
     )

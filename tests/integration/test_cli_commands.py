@@ -410,3 +410,14 @@ def test_no_arguments_of_other_commands_end_in_a_traceback(command: str, words: 
     done = gnomon(command, *words)
     assert done.returncode in (0, 1, 2), (done.returncode, done.stderr)
     assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_the_folder_of_headers_has_them() -> None:
+    for library, header in (
+        ("hpm", "libhpm.h"),
+        ("hpm", "f_hpm.h"),
+        ("hpm_plugin", "hpm_agg.h"),
+        ("gnomon", "gnomon/gnomon.h"),
+    ):
+        folder = gnomon("config", "--includedir", library).stdout.strip()
+        assert (Path(folder) / header).is_file()

@@ -34,7 +34,7 @@ from gnomon.model.tables import (
     METRICS,
     REGIONS,
 )
-from gnomon.store import rundir
+from gnomon.store import hotspots, rundir
 from gnomon.view.session import Session
 
 PASSES_ON = r"""
@@ -256,8 +256,19 @@ def test_what_is_wrong_costs_no_run(tmp_path: Path) -> None:
 def test_emulated_counts_are_per_function_and_line(tmp_path: Path) -> None:
     done = gnomon("run", "--with", "emulated", "--name", "e", "--", "true", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "top regions by PAPI_TOT_INS" in done.stderr
+    heading, first = done.stderr.partition("top functions by PAPI_TOT_INS")[2].splitlines()[:2]
+    assert heading.split() == ["of", "total", "exclusive"]
     opened = rundir.find(str(tmp_path / "e.gnomon"))
+    most = hotspots.hotspots(opened, "function", top=1)
+    (row,) = most.rows
+    share, count = (
+        100 * row.values["PAPI_TOT_INS"] / most.totals["PAPI_TOT_INS"],
+        row.values["PAPI_TOT_INS"],
+    )
+    assert first.split()[1:3] == [f"{share:.1f}", "%"]
+    assert first.replace(" ", "").startswith(
+        f"{row.function or '(unknown)'}{share:.1f}%{count:.0f}"
+    )
     (total,), (lines,) = (
         opened.query(
             "SELECT SUM(inclusive) FROM profile JOIN metrics USING (metric) "

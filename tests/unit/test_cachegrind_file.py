@@ -53,6 +53,59 @@ def test_file_is_read(tmp_path: Path) -> None:
     }
 
 
+FORTRAN = b"""cmd: ./app
+events: Ir
+fl=/src/grid.F90
+fn=__grid_MOD_sweep._omp_fn.0
+10 5
+fn=__grid.parts_MOD_own
+12 5
+fn=solve_
+20 7
+fn=inner.0
+22 1
+fn=MAIN__
+30 1
+fn=timer_
+40 1
+fn=start_.constprop.0
+50 1
+fl=/src/body.inc
+fn=solve_
+3 1
+fl=/src/glue.c
+fn=timer
+1 1
+fn=timer_c_
+2 1
+fl=???
+fn=__grid_MOD_norm
+0 1
+fn=mpi_send_
+0 1
+summary: 26
+"""
+
+
+def test_procedures_of_fortran_have_the_names_that_debuggers_show(tmp_path: Path) -> None:
+    lines = read(file_of(tmp_path, FORTRAN)).lines()
+    assert {(Path(line.file).name, line.function) for line in lines} == {
+        ("grid.F90", "grid::sweep._omp_fn.0"),
+        ("grid.F90", "grid.parts::own"),
+        ("grid.F90", "solve"),
+        ("grid.F90", "inner.0"),
+        ("grid.F90", "MAIN__"),
+        # There is a function `timer` in C beside it.
+        ("grid.F90", "timer_"),
+        ("grid.F90", "start.constprop.0"),
+        ("body.inc", "solve"),
+        ("glue.c", "timer"),
+        ("glue.c", "timer_c_"),
+        ("", "grid::norm"),
+        ("", "mpi_send_"),
+    }
+
+
 def test_what_another_file_has_too_is_taken_off(tmp_path: Path) -> None:
     base = WHOLE.replace(b"11 100 50 .", b"11 40 20 .").replace(b"116 52 2", b"56 22 2")
     file = read(file_of(tmp_path, WHOLE))

@@ -15,6 +15,7 @@ from made_runs import made_run
 from repeated_runs import repeated_run
 
 from gnomon.cli import main
+from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Table
 from gnomon.store import analyse, rundir
 from gnomon.store.analyse import Profile
 
@@ -190,6 +191,87 @@ def test_a_run_without_ranks_says_so(tmp_path: Path, capsys: pytest.CaptureFixtu
     made_run(tmp_path, [])
     assert main(["report", str(tmp_path / "run"), "profile", "--by", "rank"]) == 1
     assert "no values by rank: it is no run of several MPI ranks" in capsys.readouterr().out
+
+
+# Of two ranks: (kind, rank, parent), then what each came to: (place, path, metric, with its parts,
+# without). Sections of whole processes ("solve") and of one thread ("sweep").
+PLACES = (("command", -1, -1), ("rank", 0, 0), ("process", 0, 1), ("thread", 0, 2),
+          ("rank", 1, 0), ("process", 1, 4), ("thread", 1, 5))  # fmt: skip
+VALUES = (
+    *((0, 0, "task-clock", 100, 30), (0, 0, "wall time", 60, None)),
+    *((1, 0, "task-clock", 40, 10), (1, 0, "wall time", 55, 25)),
+    *((2, 0, "task-clock", 40, 10), (2, 1, "task-clock", 30, 30), (2, 1, "wall time", 30, 30)),
+    *((3, 0, "task-clock", 40, 38), (3, 2, "task-clock", 2, 2), (3, 2, "wall time", 3, 3)),
+    *((4, 0, "task-clock", 60, 20), (4, 0, "wall time", 60, 15)),
+    *((5, 0, "task-clock", 60, 20), (5, 1, "task-clock", 40, 40), (5, 1, "wall time", 45, 45)),
+    *((6, 0, "task-clock", 60, 56), (6, 2, "task-clock", 4, 4), (6, 2, "wall time", 5, 5)),
+)
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> str:
+    tables = {
+        schema.name: Table(schema) for schema in (LOCATIONS, REGIONS, PATHS, METRICS, PROFILE)
+    }
+    for at, (kind, rank, parent) in enumerate(PLACES):
+        tables["locations"].add(location=at, parent=parent, kind=kind, host="node1", rank=rank,
+                                pid=7, tid=-1, name="app")  # fmt: skip
+    for at, name in enumerate(("app", "solve", "sweep")):
+        tables["regions"].add(region=at, kind="hpm", name=name, module="app", file="", line=0)
+        tables["paths"].add(path=at, parent=0 if at else -1, region=at)
+    names = ("task-clock", "wall time")
+    for at, name in enumerate(names):
+        tables["metrics"].add(metric=at, name=name, unit="ns", formula="", how="counted",
+                              component="", domain="all", scope="", description="")  # fmt: skip
+    for place, path, metric, inclusive, exclusive in VALUES:
+        tables["profile"].add(
+            repetition=0, location=place, path=path, metric=names.index(metric), raw=None,
+            inclusive=float(inclusive), exclusive=None if exclusive is None else float(exclusive),
+            calls=1, enabled_ns=None, running_ns=None,
+        )  # fmt: skip
+    head: dict[str, Any] = {
+        "command": ["./app"], "hosts": [{"name": "node1"}], "started": 1.7e9, "wall_seconds": 0.1,
+        "exit_status": 0, "repetitions": 1, "unavailable": [], "warnings": [], "ranks": 2,
+    }  # fmt: skip
+    return str(rundir.write(str(tmp_path / "job"), head, list(tables.values()), {}))
+
+
+def test_what_a_program_has_without_its_sections(
+    job: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its threads have no part of the sections of whole processes, and would count them twice."""
+    for metric, expected in (
+        ("task-clock", {"app": (30, 10, 20), "solve": (70, 30, 40), "sweep": (6, 2, 4)}),
+        # Of the command it is not known: ranks run at a time.
+        ("wall time", {"app": (40, 15, 25), "solve": (75, 30, 45), "sweep": (8, 3, 5)}),
+    ):
+        for by in ("region", "line"):
+            rows = told(job, "profile", "--by", by, "-e", metric, capsys=capsys)["profile"]
+            name = {"line": "function"}.get(by, by)
+            found = {row[name]: (row["total"], row["least"], row["most"]) for row in rows}
+            assert found == expected, (metric, by)
+
+
+def test_what_sections_have_is_in_the_programs_values(
+    job: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = told(job, "profile", "--by", "metric", capsys=capsys)["profile"]
+    assert {row["metric"]: (row["of"], row["total"]) for row in rows} == {
+        "task-clock": ("thread", 100), "wall time": ("command", 60),
+    }  # fmt: skip
+    assert main(["report", job]) == 0
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        f"its sections: gnomon report {job} profile --by region",
+        f"its 2 ranks: gnomon report {job} profile --by rank",
+    ]
+    rows = told(job, "profile", "--by", "rank", "-e", "task-clock", capsys=capsys)["profile"]
+    assert {row["rank"]: row["total"] for row in rows} == {0: 40, 1: 60}
+    rows = told(job, "profile", "--by", "thread", "-e", "task-clock", capsys=capsys)["profile"]
+    assert [(row["rank"], row["total"]) for row in rows] == [(1, 60), (0, 40)]
+    assert main(["report", job, "profile", "--by", "thread", "-e", "wall time"]) == 0
+    assert "60 ns  rank 1 app on node1" in capsys.readouterr().out
+    assert main(["report", job, "profile", "--by", "thread", "-e", "task-clock"]) == 0
+    assert "60 ns  thread 6 app of rank 1 on node1" in capsys.readouterr().out
 
 
 # --- analyses -------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--static", action="store_true", help="with --libs: of the static library")
     p.add_argument("--fortran", action="store_true", help="the path of the Fortran module's source")
     p.add_argument("--libdir", action="store_true", help="the folder of the libraries")
-    p.add_argument("--includedir", action="store_true", help="the folder of the headers")
+    p.add_argument("--includedir", action="store_true", help="the folder of its headers")
     return p
 
 
@@ -72,5 +72,5 @@ def _words(package: Path, arguments: argparse.Namespace) -> list[str]:
     if arguments.libdir:
         words.append(str(lib))
     if arguments.includedir:
-        words.append(str(include))
+        words.append(str(include if name == "gnomon" else include / "gnomon"))
     return words

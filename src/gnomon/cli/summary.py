@@ -7,10 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gnomon.layout import filled, shortened
+from gnomon.layout import cut, filled
 from gnomon.model.collected import rows_of
+from gnomon.model.functions import Part, homes
+from gnomon.model.symbols import short_name
 from gnomon.model.tables import PROFILE
-from gnomon.units import duration, printable, quantity
+from gnomon.store.report import exit_text
+from gnomon.units import duration, number, printable, quantity
 
 if TYPE_CHECKING:
     from gnomon.cli.gather import Finished
@@ -25,6 +28,7 @@ _NAME = 40
 _FIRST = ("instructions", "cycles", "task-clock", "page-faults", "context-switches", "ru_maxrss")
 # Of functions and lines, on the emulated PMU; times are not the program's there.
 _INSTRUCTIONS = "PAPI_TOT_INS"
+_UNKNOWN = "(unknown)"
 _CPU = "task-clock"
 _FEWEST_PROGRAMS = 2
 _WALL = "wall time"
@@ -37,11 +41,14 @@ def text(made: Finished, width: int) -> str:
     """Return the summary of a run, at most a screen of 24 lines where names are short."""
     head = made.head
     what = printable(shlex.join(head["command"]))
-    status = "status not known" if head["exit_status"] is None else f"exit {head['exit_status']}"
     ranks = f", {head['ranks']} ranks" if head["ranks"] > 1 else ""
     values = _Values(made.tables)
-    lines = ["", f"{what[: width - 30]}  [{status}{ranks}]", *_times(values)]
-    lines += list(_regions(values, width)) or list(_programs(values))
+    lines = ["", f"{cut(what, width - 30)}  [{exit_text(head)}{ranks}]", *_times(values)]
+    lines += (
+        list(_functions(values, width))
+        or list(_regions(values, width, head["ranks"]))
+        or list(_programs(values))
+    )
     lines += _metrics(values.of_command)
     lines += _missing(head, width)
     for note in head["warnings"][:_WARNINGS]:
@@ -106,7 +113,33 @@ class _Sums(NamedTuple):
     place: str
 
 
-def _regions(values: _Values, width: int) -> Iterator[str]:
+def _functions(values: _Values, width: int) -> Iterator[str]:
+    """Yield the functions with most instructions, without what they call, where they are known."""
+    weights: dict[Part, float] = {}
+    for _, path, _, exclusive, _ in values.parts[_INSTRUCTIONS]:
+        region = values.regions[values.paths[path]["region"]]
+        if region["kind"] == "cpu":
+            part = Part(str(region["module"]), str(region["name"]), str(region["file"]))
+            weights[part] = weights.get(part, 0.0) + float(exclusive or 0)
+    if not weights:
+        return
+    sums: dict[Part, float] = {}
+    for part, home in homes(weights).items():
+        of = part._replace(file=home)
+        sums[of] = sums.get(of, 0.0) + weights[part]
+    total = sum(weights.values()) or 1.0
+    # The share, the count and what is between them and the file take the rest of the line.
+    wide = min(max(width - 58, 24), _NAME)
+    yield f"  {f'top functions by {_INSTRUCTIONS}':<{wide + 2}}{'of total':>12}{'exclusive':>16}"
+    for of in sorted(sums, key=lambda one: (-sums[one], one))[:_REGIONS]:
+        name = short_name(printable(of.function) or _UNKNOWN, wide)
+        share = f"{100 * sums[of] / total:.1f} %"
+        line = f"    {name:<{wide}}{share:>12}{number(sums[of]):>16}"
+        file = printable(Path(of.file).name)
+        yield f"{line}  {file}" if file and len(line) + 2 + len(file) <= width else line
+
+
+def _regions(values: _Values, width: int, ranks: int) -> Iterator[str]:
     """Yield the regions with most of the metric that most regions have: time, or instructions."""
     for wanted in (_INSTRUCTIONS, _WALL):
         totals = _sums(values, wanted)
@@ -122,12 +155,13 @@ def _regions(values: _Values, width: int) -> Iterator[str]:
         # The values, the calls and what is between take the rest of the line.
         wide = min(max(width - 52, 24), _NAME)
         words = "".join(f"{head:>12}" for head in heads) + ("     calls" if has_calls else "")
-        yield f"  {f'top regions by {wanted}':<{wide + 2}}{words}"
+        of_all = f", of {ranks} ranks" if ranks > 1 else ""
+        yield f"  {f'top regions by {wanted}{of_all}':<{wide + 2}}{words}"
         for name in sorted(shown, key=lambda one: -shown[one][0])[:_REGIONS]:
             one = totals[name]
             cells = "".join(f"{quantity(value, values.units[wanted]):>12}" for value in shown[name])
             calls = f"{one.calls:,.0f}".replace(",", " ") if one.calls else ""
-            line = f"    {shortened(printable(name), wide):<{wide}}{cells}{calls:>10}"
+            line = f"    {short_name(printable(name), wide):<{wide}}{cells}{calls:>10}"
             fits = len(line) + len(one.place) + 2 <= width
             yield (f"{line}  {one.place}" if fits else line).rstrip()
         return
@@ -142,7 +176,7 @@ def _sums(values: _Values, wanted: str) -> dict[str, _Sums]:
             continue
         region = values.regions[values.paths[path]["region"]]
         place = f"{Path(str(region['file'])).name}:{region['line']}" if region["line"] else ""
-        name = str(region["name"]) or "(no symbol)"
+        name = str(region["name"]) or _UNKNOWN
         known = totals.get(name, _Sums(0.0, 0.0, 0.0, place))
         has_own = exclusive is not None and known.exclusive is not None
         totals[name] = _Sums(

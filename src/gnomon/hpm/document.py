@@ -9,8 +9,8 @@ from typing import Any
 from gnomon import __version__
 from gnomon.hpm import analyse
 from gnomon.hpm.measurement import GroupPart, Host, Measurement
-from gnomon.hpm.report import signal_name
 from gnomon.model.value import Value
+from gnomon.units import signal_name
 
 SCHEMA_VERSION = 1
 SCHEMA = Path(__file__).parent / "count.schema.json"

@@ -187,12 +187,12 @@ class _Counts:
             emulated.doubt,
         )
         notes = [
+            *_remarks(emulation, engine.quantities),
+            *emulated.notes,
             f"emulated by {engine.title}: {engine.exactness}",
             "simulated caches: "
             + "; ".join(f"{level} {cache}" for level, cache in emulation.caches.items()),
             *caches.remarks,
-            *emulated.notes,
-            *_remarks(emulation, engine.quantities),
         ]
         why = engine.explain(self._folder, measurement.signal) if measurement.exit_status else ""
         unavailable = measurement.unavailable

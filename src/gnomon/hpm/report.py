@@ -10,7 +10,7 @@ from gnomon.hpm.measurement import MEANINGLESS_USAGE, Emulation, GroupPart, Host
 from gnomon.layout import WIDTH, filled, grid, short_path, suffixes, widths
 from gnomon.metrics.derived import MetricValue
 from gnomon.model.value import Domain, How, Unavailable
-from gnomon.units import duration, number, printable, quantity
+from gnomon.units import duration, number, printable, quantity, signal_name
 
 _PREFIXED = ("ns", "s", "bytes", "bytes/s", "")
 # What no shell takes apart; shlex, which quotes the rest, takes longer to import.
@@ -93,16 +93,6 @@ def _ending(measurement: Measurement) -> str:
     if measurement.signal:
         return f"killed by {signal_name(measurement.signal)}"
     return f"exit {measurement.exit_status}"
-
-
-def signal_name(number_of: int) -> str:
-    """Return a signal's name, such as SIGSEGV."""
-    import signal
-
-    try:
-        return signal.Signals(number_of).name
-    except ValueError:
-        return f"signal {number_of}"
 
 
 def _quoted(command: Iterable[str]) -> str:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from gnomon.model.symbols import is_template, namespace
+from gnomon.model.symbols import FORTRAN, is_template, namespace
 
 
 class Part(NamedTuple):
@@ -33,9 +33,7 @@ class Part(NamedTuple):
 
 # Source files whose functions may be hidden from others of the same name.
 _HIDING = frozenset(("c", "cc", "cp", "cpp", "cxx", "c++", "cu", "m", "mm", "s"))
-_OTHERS = frozenset(
-    ("f", "for", "ftn", "f77", "f90", "f95", "f03", "f08", "rs", "go", "d", "adb", "pas", "py")
-)
+_OTHERS = FORTRAN | frozenset(("rs", "go", "d", "adb", "pas", "py"))
 _SOURCES = _HIDING | _OTHERS
 _SYSTEM = ("/include/c++/", "/lib/gcc/", "/rustc/")
 _UNIQUE = ("main", "MAIN__")

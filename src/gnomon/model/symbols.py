@@ -1,4 +1,7 @@
-"""Names of functions as a debugger writes them: what of a long C++ name can be left out."""
+"""Names of functions as a debugger writes them: those of Fortran, and what of long ones can go.
+
+Source: gfortran's manual, "Naming conventions", on what the symbols of procedures are.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,11 @@ _ATOM = re.compile(
     r"| (?:new|delete)(?:\[\])?| [A-Za-z_][\w:]*(?: [A-Za-z_]\w*)*[ *&]*(?=\())"
 )
 _DEEPEST = 100
+FORTRAN = frozenset(("f", "for", "ftn", "fpp", "f77", "f90", "f95", "f03", "f08", "f18", "f23"))
+"""Endings of Fortran sources, in lower case."""
+
+_MODULE = re.compile(r"__([A-Za-z]\w*(?:\.\w+)?)_MOD_(\w+)")
+_PROGRAM = "MAIN__"
 
 
 class _Group(NamedTuple):
@@ -136,3 +144,21 @@ def namespace(name: str) -> str:
     """Return the outermost namespace of a C++ function, "" for none."""
     text = _text(_without_result(_parsed(name) or ()), "<(", 0)
     return text.partition("::")[0] if "::" in text else ""
+
+
+def module_procedure(symbol: str) -> str:
+    """Return `__grid_MOD_sweep._omp_fn.0` as `grid::sweep._omp_fn.0`; other symbols as they are."""
+    found = _MODULE.match(symbol)
+    return symbol if found is None else f"{found[1]}::{found[2]}{symbol[found.end() :]}"
+
+
+def external_procedure(symbol: str) -> str:
+    """Return the name of a Fortran procedure outside of modules: `solve_.isra.0` as `solve.isra.0`.
+
+    The compiler puts an underscore behind these. C has such names, too, so the source file has to
+    tell. The main program stays `MAIN__`: its name is in no symbol.
+    """
+    name, dot, copy = symbol.partition(".")
+    if name == _PROGRAM or len(name) == 1:
+        return symbol
+    return name.removesuffix("_") + dot + copy

@@ -10,7 +10,7 @@ the last digit.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial as bound
@@ -51,6 +51,8 @@ class Sum(NamedTuple):
         total: of all of them.
         least, most: of one of them.
         calls: how often the regions were entered; None where not known.
+        parts: regions below a program have a part in it.
+        whole: a program's value with all below it has.
     """
 
     key: Key
@@ -61,6 +63,8 @@ class Sum(NamedTuple):
     least: float
     most: float
     calls: int | None
+    parts: bool
+    whole: bool
 
 
 Key = tuple[str, str, str, int]
@@ -111,8 +115,14 @@ def _partial(analysis: Analysis[Result], part: Part) -> Result:
     return analysis.partial(part)
 
 
-# A value of a path alone; a root's of which only that with all below it is known counts too.
-_ALONE = "COALESCE(p.exclusive, CASE WHEN k.parent = -1 THEN p.inclusive END)"
+# Of a program, the value without its sections or, where that is not known, with them: `finest`
+# finds out whether that is the same.
+_ALONE = "SUM(CASE WHEN isfinite(p.exclusive) THEN p.exclusive WHEN {root} THEN p.inclusive END)"
+_IS_OPEN = "BOOL_OR({root} AND NOT COALESCE(isfinite(p.exclusive), FALSE))"
+# Of a place, the value of its program, which has all sections in it; else what its sections have.
+_OF_PLACE = """COALESCE(SUM(p.inclusive) FILTER (WHERE {root} AND isfinite(p.inclusive)),
+             SUM(p.exclusive) FILTER (WHERE isfinite(p.exclusive)))"""
+_HAS_ROOT = "COALESCE(BOOL_OR({root} AND isfinite(p.inclusive)), FALSE)"
 _OF_REGIONS = {
     "region": ("COALESCE(r.kind, '')", "COALESCE(r.name, '')", "''", "0"),
     "file": ("''", "''", "COALESCE(r.file, '')", "0"),
@@ -120,7 +130,12 @@ _OF_REGIONS = {
 }
 _OF_LOCATIONS = {
     "rank": ("''", "'rank'", "''", "COALESCE(l.rank, -1)"),
-    "thread": ("COALESCE(l.host, '')", "COALESCE(l.name, '')", "''", "l.location"),
+    "thread": (
+        "COALESCE(l.host, '')",
+        "COALESCE(l.name, '')",
+        "CASE WHEN l.rank >= 0 THEN CAST(l.rank AS VARCHAR) ELSE '' END",
+        "l.location",
+    ),
     "metric": ("''", "''", "''", "0"),
 }
 # Values are added up by numbers and named afterwards, which takes a tenth of the time.
@@ -136,17 +151,18 @@ WITH paths_ AS (
 ), keys AS (SELECT DISTINCT key, k1, k2, k3, k4 FROM numbered
 ), kinds AS (SELECT location, kind FROM locations_
 ), each AS (
-    SELECT k.key, p.metric, p.location, p.repetition, SUM({alone}) AS v, SUM(p.calls) AS c
+    SELECT k.key, p.metric, p.location, p.repetition, {value} AS v, SUM(p.calls) AS c,
+           BOOL_OR(NOT {root}) AS parts, {whole} AS whole
     FROM profile p JOIN {joined}
-    WHERE p.location >= {first} AND p.location < {end} AND isfinite({alone}) {only}
-    GROUP BY ALL
+    WHERE p.location >= {first} AND p.location < {end} {only}
+    GROUP BY k.key, p.metric, p.location, p.repetition HAVING isfinite(v)
 ), added AS (
     SELECT key, kind, metric, COUNT(*) AS n, SUM(v) AS v, MIN(v) AS least, MAX(v) AS most,
-           SUM(c) AS c
-    FROM each JOIN kinds USING (location) GROUP BY key, kind, metric
+           SUM(c) AS c, BOOL_OR(parts) AS parts, whole
+    FROM each JOIN kinds USING (location) GROUP BY key, kind, metric, whole
 )
-SELECT k1, k2, k3, k4, kind, metric, n, v, least, most, c FROM added JOIN keys USING (key)
-ORDER BY k1, k2, k3, k4, kind, metric
+SELECT k1, k2, k3, k4, kind, metric, n, v, least, most, c, parts, whole
+FROM added JOIN keys USING (key) ORDER BY k1, k2, k3, k4, kind, metric, whole
 """
 
 
@@ -154,6 +170,7 @@ def _query(profile: Profile, part: Part) -> str:
     by = profile.by
     in_regions = by in _OF_REGIONS
     named = (_OF_REGIONS | _OF_LOCATIONS)[by]
+    root = f"({'k' if in_regions else 't'}.parent = -1)"
     columns = ", ".join(f"{column} AS k{at}" for at, column in enumerate(named, start=1))
     return _QUERY.format(
         of_path=columns if in_regions else "0 AS k0",
@@ -162,7 +179,9 @@ def _query(profile: Profile, part: Part) -> str:
         end=part.end,
         more="AND l.rank >= 0" if by == "rank" else "",
         keyed="paths_" if in_regions else "locations_",
-        alone=_ALONE if in_regions else _ALONE.replace("k.parent", "t.parent"),
+        root=root,
+        value=(_ALONE if in_regions else _OF_PLACE).format(root=root),
+        whole=(_IS_OPEN if in_regions else _HAS_ROOT).format(root=root),
         only="" if profile.metric < 0 else f"AND p.metric = {profile.metric}",
         joined=(
             "numbered k USING (path)"
@@ -177,7 +196,8 @@ class Profile:
     """Sums of a profile's values without what is called, by region, file, line, rank, ...
 
     Keys have four fields: of a region its kind and name; of a file its path, third; of a line the
-    function, file and line; of a rank its number, fourth; of a thread its host, name and location.
+    function, file and line; of a rank its number, fourth; of a thread its host, name, rank
+    ("" for none) and location.
 
     Attributes:
         by: one of `BY`.
@@ -202,40 +222,70 @@ class Profile:
 
     def merge(self, tables: Sequence[Sequence[Sum]]) -> list[Sum]:
         """Return the sums over all parts."""
-        found: dict[tuple[Key, str, int], Sum] = {}
+        found: dict[tuple[Key, str, int, bool], Sum] = {}
         for table in tables:
             for row in table:
-                key = (row.key, row.kind, row.metric)
+                key = (row.key, row.kind, row.metric, row.whole)
                 known = found.get(key)
                 found[key] = row if known is None else _both(known, row)
         return [found[key] for key in sorted(found)]
 
-    def finest(self, sums: Iterable[Sum]) -> list[Sum]:
+    def finest(self, sums: Iterable[Sum], ratios: Container[int] = ()) -> list[Sum]:
         """Return each value once: what a process has, its threads and the command have too.
 
-        Of each key and metric the sums of threads stay or, where there are none, those of
-        processes, else of the command, else of CPUs. By rank, what is known of a whole rank comes
-        before what only some of its sections have.
-        """
-        best: dict[tuple[Key, int], int] = {}
-        kept = list(sums)
-        for row in kept:
-            key = self._group(row)
-            best[key] = min(best.get(key, len(_FINEST)), self._order(row.kind))
-        return [row for row in kept if best[self._group(row)] == self._order(row.kind)]
+        Of places, those whose value is of all that ran there come first: the sums of threads or,
+        where there are none, those of processes, else of the command, else of CPUs. By rank, what
+        is known of a whole rank comes before.
 
-    def _order(self, kind: str) -> int:
-        return -1 if kind == self.by == "rank" else _rank(kind)
+        Of regions and lines, what a program has without its sections is the value of places that
+        have the sections, too. Where it is known of no such place, it is not in the result.
+
+        Args:
+            sums: the merged ones.
+            ratios: numbers of metrics that are not added up.
+        """
+        kept = list(sums)
+        with_parts: dict[int, str] = {}
+        if self.by in _OF_REGIONS:
+            for row in kept:
+                if row.parts and _place(_WIDEST, row.kind) < _place(
+                    _WIDEST, with_parts.get(row.metric, "")
+                ):
+                    with_parts[row.metric] = row.kind
+        best: dict[tuple[Key, int], tuple[int, int]] = {}
+        orders = [self._order(row, with_parts.get(row.metric, "")) for row in kept]
+        for row, order in zip(kept, orders, strict=True):
+            best[self._group(row)] = min(best.get(self._group(row), order), order)
+        return [
+            row
+            for row, order in zip(kept, orders, strict=True)
+            if best[self._group(row)] == order
+            and not (row.whole and row.metric in with_parts and row.metric not in ratios)
+        ]
+
+    def _order(self, row: Sum, with_parts: str) -> tuple[int, int]:
+        """Return what is least for the sums that stand for a value."""
+        if self.by in _OF_REGIONS:
+            if not with_parts:
+                return 0, _place(_FINEST, row.kind)
+            return int(row.whole), _place((with_parts, *_WIDEST), row.kind)
+        if row.kind == self.by == "rank":
+            return -1, 0
+        if not row.whole:
+            return 1, _place(_WIDEST, row.kind)
+        return 0, _place(_OF_THREADS if self.by == "thread" else _FINEST, row.kind)
 
     def _group(self, row: Sum) -> tuple[Key, int]:
         return (("", "", "", 0) if self.by == "thread" else row.key), row.metric
 
 
 _FINEST = ("thread", "process", "command", "core", "cpu")
+_OF_THREADS = ("thread", "process", "rank", "command", "core", "cpu")
+_WIDEST = ("rank", "command", "process", "thread", "core", "cpu")
 
 
-def _rank(kind: str) -> int:
-    return _FINEST.index(kind) if kind in _FINEST else len(_FINEST)
+def _place(order: tuple[str, ...], kind: str) -> int:
+    return order.index(kind) if kind in order else len(order)
 
 
 def _both(one: Sum, other: Sum) -> Sum:
@@ -246,4 +296,5 @@ def _both(one: Sum, other: Sum) -> Sum:
         least=min(one.least, other.least),
         most=max(one.most, other.most),
         calls=calls if calls is None else (one.calls or 0) + (other.calls or 0),
+        parts=one.parts or other.parts,
     )

@@ -17,7 +17,7 @@ from gnomon.store.analyse import Profile, Sum
 from gnomon.store.hotspots import named, whole
 from gnomon.store.report import not_counted
 from gnomon.store.rundir import Run
-from gnomon.units import duration, number, printable, quantity
+from gnomon.units import duration, number, printable, quantity, signal_name
 
 PARTS = ("run", "locations", "regions", "metrics", "profile")
 
@@ -51,7 +51,8 @@ def profile(run: Run, by: str, metric: int = -1) -> list[Sum]:
     analysis = Profile(by, metric)
     with ThreadPoolExecutor(os.cpu_count()) as executor:
         found = analyse.run(analysis, analyse.parts(run), executor)
-    return analysis.finest(found)
+    ratios = {int(str(row["metric"])) for row in run.rows(METRICS) if row["formula"]}
+    return analysis.finest(found, ratios)
 
 
 def metric(run: Run, by: str, name: str) -> tuple[int, list[str]]:
@@ -94,8 +95,8 @@ def run_text(run: Run, width: int) -> str:
         else ("it was not started by Gnomon")
     )
     ended = f"unknown: {unseen}" if status is None else str(status)
-    if isinstance(head.get("signal"), int) and head["signal"]:
-        ended += f" (signal {head['signal']})"
+    if isinstance(head.get("signal"), int) and head["signal"] > 0:
+        ended += f" (killed by {signal_name(head['signal'])})"
     facts = [
         ("started", started),
         ("wall time", duration(float(head["wall_seconds"]) * 1e9)),
@@ -273,7 +274,12 @@ def _fields(one: Sum, by: str) -> dict[str, Cell]:
         "file": {"file": file},
         "line": {"file": file, "line": at, "function": second},
         "rank": {"rank": at},
-        "thread": {"location": at, "host": first, "name": second},
+        "thread": {
+            "location": at,
+            "host": first,
+            "name": second,
+            "rank": int(file) if file.isdecimal() else None,
+        },
     }
     return fields.get(by, {})
 
@@ -381,7 +387,9 @@ def _name(one: Sum, by: str, files: Mapping[str, str], of: Mapping[int, Mapping[
     if by == "rank":
         return f"rank {at}"
     if by == "thread":
-        return printable(f"{one.kind} {at} {second}" + (f" on {first}" if first else ""))
+        what = f"rank {file} {second}" if one.kind == "rank" else f"{one.kind} {at} {second}"
+        rank = f" of rank {file}" if file and one.kind != "rank" else ""
+        return printable(f"{what}{rank}" + (f" on {first}" if first else ""))
     label = printable(files.get(file, file)) or _UNKNOWN
     if by == "file":
         return label

@@ -12,7 +12,7 @@ from gnomon.errors import RunDirectoryError
 from gnomon.layout import WIDTH, filled
 from gnomon.store.hotspots import whole
 from gnomon.store.rundir import Run
-from gnomon.units import duration, printable, quantity
+from gnomon.units import duration, printable, quantity, signal_name
 
 _PROFILE = """
 SELECT l.location, l.kind, l.pid, l.tid, COALESCE(l.name, ''), COALESCE(m.name, ''),
@@ -22,6 +22,9 @@ SELECT l.location, l.kind, l.pid, l.tid, COALESCE(l.name, ''), COALESCE(m.name, 
 FROM profile p JOIN metrics m USING (metric) JOIN locations l USING (location)
 WHERE l.kind = '{kind}' AND p.path IN (SELECT path FROM paths WHERE parent = -1)
 ORDER BY p.repetition, l.location, m.metric
+"""
+_KINDS_OF_PARTS = """
+SELECT DISTINCT r.kind FROM paths t JOIN regions r USING (region) WHERE t.parent <> -1
 """
 _ROWS_LIMIT = 1_000_000
 
@@ -96,6 +99,9 @@ def text(
         kind: command, process or thread.
         width: columns of the terminal.
         emulated: the program ran on an emulated PMU; its times are not the program's.
+
+    Raises:
+        RunDirectoryError: the tables cannot be read.
     """
     head = run.head
     started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(head["started"]))
@@ -122,7 +128,23 @@ def text(
     lines += not_counted(head, width)
     for warning in head["warnings"]:
         lines += filled(f"note: {printable(warning)}", width, "", "      ")
+    lines += _more(run) if kind == "command" else []
     return "\n".join(lines) + "\n"
+
+
+def _more(run: Run) -> list[str]:
+    """Return the lines that lead to what the run has beside values of the whole command."""
+    kinds = {kind for (kind,) in run.query(_KINDS_OF_PARTS)}
+    name = printable(shlex.quote(str(run.path)))
+    lines = []
+    if "hpm" in kinds:
+        lines.append(f"its sections: gnomon report {name} profile --by region")
+    if "cpu" in kinds:
+        lines.append(f"its functions: gnomon report {name} --per function")
+    ranks = run.head.get("ranks")
+    if isinstance(ranks, int) and ranks > 1:
+        lines.append(f"its {ranks} ranks: gnomon report {name} profile --by rank")
+    return lines
 
 
 def not_counted(head: Mapping[str, Any], width: int) -> list[str]:
@@ -138,7 +160,9 @@ def not_counted(head: Mapping[str, Any], width: int) -> list[str]:
 
 def exit_text(head: Mapping[str, Any]) -> str:
     """Return how a run's program ended."""
-    status = head["exit_status"]
+    status, signal = head["exit_status"], head.get("signal")
+    if isinstance(signal, int) and signal > 0:
+        return f"killed by {signal_name(signal)}"
     return "exit status not known" if status is None else f"exit {status}"
 
 

@@ -11,7 +11,7 @@ read that another file does not have too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import chain
 from operator import add, sub
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from gnomon.counters.emulation.engine import Line
 from gnomon.errors import FormatError
+from gnomon.model.symbols import FORTRAN, external_procedure, module_procedure
 
 _LIMIT_BYTES = 1 << 30
 _LARGEST_COUNT = 1 << 63
@@ -27,6 +28,7 @@ _LARGEST_LINE = 1 << 31
 _UNKNOWN = b"???"
 # Functions of native/emulation/forks.c, which are not the program's.
 _OURS = "gnomon_emulation_"
+_FORTRAN = tuple(f".{one}".encode() for end in sorted(FORTRAN) for one in (end, end.upper()))
 
 _LONGEST_ROW = 4000
 
@@ -72,11 +74,12 @@ class CachegrindFile(NamedTuple):
         found: dict[Line, Counts] = {}
         seen = Seen({}, {}) if seen is None else seen
         other = {} if base is None else base.texts
+        procedures = _procedures(self.texts)
         for (file, function), text in self.texts.items():
             had = other.get((file, function))
             if had == text:
                 continue
-            names = (_name(file), _name(function))
+            names = (_name(file), procedures.get(function) or _name(function))
             counts = self._counts(text, seen)
             if had is not None:
                 counts = _less(counts, self._counts(had, seen))
@@ -203,6 +206,18 @@ def _texts(path: Path, body: bytes, at: int) -> dict[tuple[bytes, bytes], bytes]
             name, _, rows = text.partition(b"\n")
             known = found.get((file, name))
             found[file, name] = rows if known is None else known + b"\n" + rows
+    return found
+
+
+def _procedures(texts: Collection[tuple[bytes, bytes]]) -> dict[bytes, str]:
+    """Return the names of Fortran procedures, as their programmers know them, by their symbols."""
+    found = {symbol: module_procedure(_name(symbol)) for _, symbol in texts if b"_MOD_" in symbol}
+    # What is included or inlined has another file, and belongs to the procedure all the same.
+    external = {symbol for file, symbol in texts if file.endswith(_FORTRAN)} - found.keys()
+    if external:
+        taken = {symbol for _, symbol in texts}
+        names = {symbol: external_procedure(_name(symbol)) for symbol in external}
+        found |= {symbol: name for symbol, name in names.items() if name.encode() not in taken}
     return found
 
 

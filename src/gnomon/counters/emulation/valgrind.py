@@ -18,6 +18,7 @@ from gnomon.counters.emulation.caches import Cache, Caches
 from gnomon.counters.emulation.engine import Emulated, Prepared, Quantity
 from gnomon.counters.emulation.images import COUNTS, LOG, processes
 from gnomon.errors import EmulationError
+from gnomon.model.symbols import module_procedure
 
 _Q = Quantity
 # cachegrind's names of its counts, and what they are.
@@ -118,7 +119,7 @@ class Valgrind:
                 continue
             code = bytes(int(byte, 16) for byte in unknown[1].split())
             place = _BAD_PLACE.search(text)
-            where = f" in {place[1]}" if place else ""
+            where = f" in {module_procedure(place[1])}" if place else ""
             if code.lstrip(b"\x66\xf2\xf3\x67\x2e\x3e")[:1] == bytes([_EVEX]):
                 return (
                     f"the program executes AVX-512{where}, which Valgrind cannot emulate; build "

@@ -281,7 +281,7 @@ def _failure(ended: child.Ended, function: str) -> str:
         return f"the {function} did not come back in time, and was ended ({_TIMEOUT} gives it more)"
     said = [line.removeprefix(_PREFIX) for line in ended.said.splitlines() if line.strip()]
     if ended.status < 0:
-        from gnomon.hpm.report import signal_name
+        from gnomon.units import signal_name
 
         return f"the {function} was killed by {signal_name(-ended.status)}"
     if ended.status:

@@ -160,6 +160,6 @@ def _why(file: RankFile) -> str:
     """Return why a task is in no total, "" if it is in them."""
     if not file.signal:
         return ""
-    from gnomon.hpm.report import signal_name
+    from gnomon.units import signal_name
 
     return f"was killed by {signal_name(file.signal)}"

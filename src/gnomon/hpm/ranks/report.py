@@ -29,12 +29,11 @@ from gnomon.hpm.report import (
     joined,
     metric_lines,
     place,
-    signal_name,
     unavailable_lines,
 )
 from gnomon.layout import filled
 from gnomon.model.value import Domain, How, Unavailable
-from gnomon.units import number, printable, quantity
+from gnomon.units import number, printable, quantity, signal_name
 
 _TIMES = ((WALLCLOCK, "wall time"), (USER, "user time"), (SYSTEM, "system time"),
           (OVERHEAD, "overhead"))  # fmt: skip

@@ -17,6 +17,8 @@ export interface RunTitle {
   started: number;
   wallSeconds: number;
   exitStatus: number | null;
+  /** That killed the program; "" for none. */
+  signal: string;
   parts: Part[];
 }
 export interface Part {

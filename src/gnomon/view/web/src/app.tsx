@@ -124,6 +124,7 @@ function Mark() {
 }
 
 function exit(run: RunTitle): string {
+  if (run.signal) return ` [killed by ${run.signal}]`;
   return run.exitStatus ? ` [exit ${run.exitStatus}]` : "";
 }
 

@@ -94,7 +94,8 @@ export function quantity(value: number, unit: string): string {
 /** A share of a total, for narrow columns: "12.3", "0.05", "<0.01". */
 export function share(part: number, total: number): string {
   const percent = (100 * part) / total;
-  if (!Number.isFinite(percent)) return "";
+  // What ranks do at the same time comes to more than the run took: it is no share of it.
+  if (!Number.isFinite(percent) || percent > 100.0001) return "";
   if (percent === 0) return "0";
   if (Math.abs(percent) >= 9.995) return percent.toFixed(1);
   if (Math.abs(percent) >= 0.005) return percent.toFixed(2);

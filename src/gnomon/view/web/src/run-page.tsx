@@ -205,8 +205,7 @@ function facts(run: Run, where: readonly [string, string][]): [string, string][]
 }
 
 function ending(run: Run): string {
-  const signal = run.head["signal"];
-  if (typeof signal === "number" && signal > 0) return `by signal ${signal}`;
+  if (run.signal) return `killed by ${run.signal}`;
   return run.exitStatus === null ? "not known" : `with status ${run.exitStatus}`;
 }
 

@@ -255,7 +255,8 @@ function Text(props: Props & { source: Source }) {
       return value.lines.flatMap((at, k) => {
         const number = own[k] ?? null;
         if (number === null) return [];
-        const shared = one.total ? `, ${share(number, one.total)} % of the run` : "";
+        const part = one.total ? share(number, one.total) : "";
+        const shared = part ? `, ${part} % of the run` : "";
         return [
           {
             line: at,

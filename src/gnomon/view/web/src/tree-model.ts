@@ -243,6 +243,22 @@ export class Tree {
     }
   }
 
+  /** From a node the way of the largest values, in its file if it has one, to a place in a source. */
+  hottest(node: number, values: Float64Array): number {
+    let at = node;
+    while (this.line(at) === 0) {
+      const file = this.file(at);
+      let most = -1;
+      for (const child of this.children(at)) {
+        if (file && this.file(child) !== file) continue;
+        if (values[child] > 0 && (most < 0 || values[child] > values[most])) most = child;
+      }
+      if (most < 0) break;
+      at = most;
+    }
+    return at;
+  }
+
   /** The node of a line: the line's own, else the last that begins above it; -1 for none. */
   at(file: string, line: number): number {
     const wanted = this.data.strings.indexOf(file);

@@ -17,6 +17,8 @@ export interface ColumnValues extends Shown {
   readonly values: Float64Array;
   /** What all of the run has, whatever part of it a node has. */
   readonly total: number;
+  /** Of one node: more than the total where parts of the run are at the same time. */
+  readonly most: number;
   /** The baseline's, likewise. */
   readonly before: Float64Array | null;
 }
@@ -209,7 +211,7 @@ export function TreeTable(props: Props) {
                 {isLeaf ? "" : isOpen ? "▾" : "▸"}
               </span>
               <span class={`name-text kind-${kind}`} title={`${kind} ${tree.name(node)}`}>
-                {tree.name(node) || "(no name)"}
+                <Name name={tree.name(node) || "(no name)"} />
               </span>
               {file && kind !== "file" && kind !== "line" && (
                 <span class="where" title={`${file}${line ? `:${line}` : ""}`}>
@@ -230,6 +232,19 @@ export function TreeTable(props: Props) {
         );
       }}
     />
+  );
+}
+
+/** A name whose module or namespace gives way first where there is no room. */
+function Name({ name }: { name: string }) {
+  const end = name.search(/[(<]/);
+  const at = (end < 0 ? name : name.slice(0, end)).lastIndexOf("::");
+  if (at <= 0) return <>{name}</>;
+  return (
+    <span class="scoped">
+      <span class="scope">{name.slice(0, at + 2)}</span>
+      <span class="own">{name.slice(at + 2)}</span>
+    </span>
   );
 }
 
@@ -264,7 +279,9 @@ function Cell({ column, node }: { column: ColumnValues; node: number }) {
       </span>
     );
   }
-  const part = column.metric.additive && total > 0 ? value / total : 0;
+  const whole = Math.max(total, column.most);
+  const part = column.metric.additive && whole > 0 ? value / whole : 0;
+  const shared = total === whole ? share(value, total) : "";
   return (
     <span class={value === 0 ? "cell number is-zero" : "cell number"} role="gridcell">
       <span class="value">{quantity(value, column.unit)}</span>
@@ -278,9 +295,16 @@ function Cell({ column, node }: { column: ColumnValues; node: number }) {
       ) : (
         column.metric.additive &&
         total > 0 && (
-          <span class="meter" title={`${share(value, total)} % of the run`}>
+          <span
+            class="meter"
+            title={
+              total === whole
+                ? `${shared} % of the run`
+                : "beside the largest; no share of the run, for parts of it are at the same time"
+            }
+          >
             <span class="meter-bar" style={{ width: `${Math.min(100, 100 * part)}%` }} />
-            <span class="meter-text">{share(value, total)}</span>
+            <span class="meter-text">{shared}</span>
           </span>
         )
       )}

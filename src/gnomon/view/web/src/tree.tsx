@@ -61,6 +61,7 @@ export function TreeView(sight: Sight) {
         how: values.value![at]!.how,
         values: values.value![at]![one.part],
         total: tree.value!.total(values.value![at]!.inclusive),
+        most: values.value![at]!.inclusive.reduce((most, one) => (one > most ? one : most), 0),
         before: against?.[at] ?? null,
       })),
     };
@@ -79,6 +80,7 @@ export function TreeView(sight: Sight) {
         statistic={statistic}
         location={location}
         columns={now.columns}
+        waiting={tree.waiting}
       />
     ) : (
       <p class={error ? "trouble" : "waiting"}>{error || "reading the tree"}</p>
@@ -148,6 +150,7 @@ interface PaneProps extends Sight {
   readonly statistic: Statistic;
   readonly location: number | undefined;
   readonly columns: readonly ColumnValues[];
+  readonly waiting: boolean;
 }
 
 function TreePane(props: PaneProps) {
@@ -183,13 +186,15 @@ function TreePane(props: PaneProps) {
     const place: Record<string, string | number | null> = { node };
     if (tree.file(node)) {
       place["file"] = tree.file(node);
-      place["line"] = tree.line(node) || null;
+      place["line"] = tree.line(tree.hottest(node, main.values)) || null;
     }
     ask(place);
   };
   const redraw = () => setTurn((old) => old + 1);
 
   useEffect(() => {
+    // What is there is the tree of another grouping until this one's has come.
+    if (props.waiting) return;
     // The way to where most of it is, for whom comes without a place in mind.
     const named = asked["file"] ? tree.at(asked["file"], Number(asked["line"] ?? 0)) : -1;
     if (selected >= 0) {
@@ -200,11 +205,14 @@ function TreePane(props: PaneProps) {
     } else {
       const root = tree.children(-1)[0];
       if (root !== undefined) {
-        select(tree.follow(root, main.values));
+        const end = tree.follow(root, main.values);
+        const hot = tree.file(end) ? end : tree.hottest(end, main.values);
+        tree.reveal(hot);
+        select(tree.file(hot) ? hot : end);
       }
     }
     redraw();
-  }, [tree, selected < 0]);
+  }, [tree, selected < 0, props.waiting]);
 
   useEffect(() => {
     rowsHandle.current?.focus();

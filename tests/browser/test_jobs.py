@@ -1,0 +1,38 @@
+"""Processes that run at the same time: what they have together is more than the run took."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from browser.conftest import ran
+from browser.pages import GNOMON, Opened, Served, row_of, text, visit
+
+WAITS = """import time
+from gnomon import hpm
+with hpm.section("waits", whole_process=True):
+    time.sleep(1)
+"""
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Serve a run of two processes."""
+    folder = tmp_path_factory.mktemp("job")
+    (folder / "waits.py").write_text(WAITS)
+    both = f"{sys.executable} waits.py & {sys.executable} waits.py & wait"
+    ran([GNOMON, "run", "--name", "job", "--", "sh", "-c", both], folder)
+    with Opened([GNOMON, "view", "job", "--no-browser"], folder) as opened:
+        yield opened
+
+
+def test_more_than_the_run_took_is_no_share_of_it(page: Page, served: Served) -> None:
+    visit(page, served, "#/tree?columns=i:wall%20time|i:task-clock")
+    meters = row_of(page, "waits").locator(".meter")
+    expect(meters).to_have_count(2)
+    assert text(meters.nth(0)) == ""
+    assert "at the same time" in (meters.nth(0).get_attribute("title") or "")
+    assert 0 <= float(text(meters.nth(1)).removeprefix("<")) < 100
