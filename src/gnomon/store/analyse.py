@@ -51,6 +51,7 @@ class Sum(NamedTuple):
         total: of all of them.
         least, most: of one of them.
         calls: how often the regions were entered; None where not known.
+        is_whole: there are values of all that ran there, not only of some sections.
     """
 
     key: Key
@@ -61,6 +62,7 @@ class Sum(NamedTuple):
     least: float
     most: float
     calls: int | None
+    is_whole: bool = True
 
 
 Key = tuple[str, str, str, int]
@@ -97,6 +99,20 @@ def parts(run: Run) -> tuple[Part, ...]:
     )
 
 
+def nested(run: Run) -> frozenset[int]:
+    """Return the numbers of the metrics that sections, functions or lines have values of.
+
+    Raises:
+        RunDirectoryError: its tables cannot be read.
+    """
+    return frozenset(
+        metric
+        for (metric,) in run.query(
+            "SELECT DISTINCT metric FROM profile JOIN paths USING (path) WHERE parent <> -1"
+        )
+    )
+
+
 def run(analysis: Analysis[Result], of: Iterable[Part], executor: Executor | None = None) -> Result:
     """Return what an analysis makes of parts, done here or by an executor.
 
@@ -111,8 +127,13 @@ def _partial(analysis: Analysis[Result], part: Part) -> Result:
     return analysis.partial(part)
 
 
-# A value of a path alone; a root's of which only that with all below it is known counts too.
-_ALONE = "COALESCE(p.exclusive, CASE WHEN k.parent = -1 THEN p.inclusive END)"
+# A value of a path alone; a root's of which only that with all below it is known counts too, where
+# nothing below it has values.
+_ALONE = "COALESCE(p.exclusive, CASE WHEN k.parent = -1{below} THEN p.inclusive END)"
+# What a place has: that of all of it or, where only parts are known, those of them alone.
+_OF_PLACE = "COALESCE(SUM(p.inclusive) FILTER (WHERE k.parent = -1), SUM(p.exclusive))"
+# Neither of a thread's sections nor of a section's places can be added up what a formula gives.
+_RATIOS = "(SELECT metric FROM metrics WHERE formula <> '')"
 _OF_REGIONS = {
     "region": ("COALESCE(r.kind, '')", "COALESCE(r.name, '')", "''", "0"),
     "file": ("''", "''", "COALESCE(r.file, '')", "0"),
@@ -136,16 +157,18 @@ WITH paths_ AS (
 ), keys AS (SELECT DISTINCT key, k1, k2, k3, k4 FROM numbered
 ), kinds AS (SELECT location, kind FROM locations_
 ), each AS (
-    SELECT k.key, p.metric, p.location, p.repetition, SUM({alone}) AS v, SUM(p.calls) AS c
+    SELECT {key}.key, p.metric, p.location, p.repetition, {value} AS v, SUM(p.calls) AS c,
+           COUNT(*) AS places, BOOL_OR(k.parent = -1) AS whole
     FROM profile p JOIN {joined}
     WHERE p.location >= {first} AND p.location < {end} AND isfinite({alone}) {only}
-    GROUP BY ALL
+    GROUP BY {key}.key, p.metric, p.location, p.repetition
 ), added AS (
     SELECT key, kind, metric, COUNT(*) AS n, SUM(v) AS v, MIN(v) AS least, MAX(v) AS most,
-           SUM(c) AS c
+           SUM(c) AS c, BOOL_OR(whole) AS whole
     FROM each JOIN kinds USING (location) GROUP BY key, kind, metric
+    HAVING MAX(places) = 1 OR metric NOT IN {ratios}
 )
-SELECT k1, k2, k3, k4, kind, metric, n, v, least, most, c FROM added JOIN keys USING (key)
+SELECT k1, k2, k3, k4, kind, metric, n, v, least, most, c, whole FROM added JOIN keys USING (key)
 ORDER BY k1, k2, k3, k4, kind, metric
 """
 
@@ -155,6 +178,11 @@ def _query(profile: Profile, part: Part) -> str:
     in_regions = by in _OF_REGIONS
     named = (_OF_REGIONS | _OF_LOCATIONS)[by]
     columns = ", ".join(f"{column} AS k{at}" for at, column in enumerate(named, start=1))
+    nested = ", ".join(map(str, sorted(profile.nested)))
+    alone = _ALONE.format(below=f" AND p.metric NOT IN ({nested})" if nested else "")
+    only = "" if profile.metric < 0 else f"AND p.metric = {profile.metric}"
+    if not in_regions:
+        only += f" AND (k.parent = -1 OR p.metric NOT IN {_RATIOS})"
     return _QUERY.format(
         of_path=columns if in_regions else "0 AS k0",
         of_location="0 AS k0" if in_regions else columns,
@@ -162,12 +190,15 @@ def _query(profile: Profile, part: Part) -> str:
         end=part.end,
         more="AND l.rank >= 0" if by == "rank" else "",
         keyed="paths_" if in_regions else "locations_",
-        alone=_ALONE if in_regions else _ALONE.replace("k.parent", "t.parent"),
-        only="" if profile.metric < 0 else f"AND p.metric = {profile.metric}",
+        value=f"SUM({alone})" if in_regions else _OF_PLACE,
+        alone=alone if in_regions else "COALESCE(p.exclusive, p.inclusive)",
+        ratios=_RATIOS,
+        only=only,
+        key="k" if in_regions else "n",
         joined=(
             "numbered k USING (path)"
             if in_regions
-            else "numbered k USING (location) JOIN paths_ t USING (path)"
+            else "numbered n USING (location) JOIN paths_ k USING (path)"
         ),
     )
 
@@ -182,10 +213,13 @@ class Profile:
     Attributes:
         by: one of `BY`.
         metric: number of the only metric that is wanted; -1 for all.
+        nested: metrics of which parts of the program have values, as `nested` returns them: what
+            the program has of one of these with its parts is not what it has without them.
     """
 
     by: str
     metric: int = -1
+    nested: frozenset[int] = frozenset()
 
     def partial(self, part: Part) -> list[Sum]:
         """Return the sums over a part's locations.
@@ -214,18 +248,19 @@ class Profile:
         """Return each value once: what a process has, its threads and the command have too.
 
         Of each key and metric the sums of threads stay or, where there are none, those of
-        processes, else of the command, else of CPUs. By rank, what is known of a whole rank comes
-        before what only some of its sections have.
+        processes, else of the command, else of CPUs. By rank and by metric, what is known of the
+        whole comes before what only some sections have.
         """
-        best: dict[tuple[Key, int], int] = {}
+        best: dict[tuple[Key, int], tuple[bool, int]] = {}
         kept = list(sums)
         for row in kept:
-            key = self._group(row)
-            best[key] = min(best.get(key, len(_FINEST)), self._order(row.kind))
-        return [row for row in kept if best[self._group(row)] == self._order(row.kind)]
+            key, order = self._group(row), self._order(row)
+            best[key] = min(best.get(key, order), order)
+        return [row for row in kept if best[self._group(row)] == self._order(row)]
 
-    def _order(self, kind: str) -> int:
-        return -1 if kind == self.by == "rank" else _rank(kind)
+    def _order(self, row: Sum) -> tuple[bool, int]:
+        is_part = self.by in ("rank", "metric") and not row.is_whole
+        return is_part, -1 if row.kind == self.by == "rank" else _rank(row.kind)
 
     def _group(self, row: Sum) -> tuple[Key, int]:
         return (("", "", "", 0) if self.by == "thread" else row.key), row.metric
@@ -246,4 +281,5 @@ def _both(one: Sum, other: Sum) -> Sum:
         least=min(one.least, other.least),
         most=max(one.most, other.most),
         calls=calls if calls is None else (one.calls or 0) + (other.calls or 0),
+        is_whole=one.is_whole or other.is_whole,
     )

@@ -48,7 +48,7 @@ def profile(run: Run, by: str, metric: int = -1) -> list[Sum]:
     Raises:
         RunDirectoryError: the tables cannot be read.
     """
-    analysis = Profile(by, metric)
+    analysis = Profile(by, metric, analyse.nested(run))
     with ThreadPoolExecutor(os.cpu_count()) as executor:
         found = analyse.run(analysis, analyse.parts(run), executor)
     return analysis.finest(found)
@@ -246,9 +246,11 @@ def profile_rows(run: Run, found: Sequence[Sum], by: str) -> list[dict[str, Any]
     """
     of = {row["metric"]: row for row in run.rows(METRICS)}
     repetitions = max(int(run.head["repetitions"]), 1)
+    at = _numbers(run, found) if by == "thread" else {}
     return [
         {
             **_fields(one, by),
+            **(dict(zip(("rank", "pid", "tid"), at[one.key[3]], strict=True)) if at else {}),
             "metric": of[one.metric]["name"],
             "unit": of[one.metric]["unit"],
             "how": of[one.metric]["how"],
@@ -263,6 +265,16 @@ def profile_rows(run: Run, found: Sequence[Sum], by: str) -> list[dict[str, Any]
         for one in sorted(found, key=lambda one: (one.metric, -one.total, one.key))
         if one.metric in of
     ]
+
+
+def _numbers(run: Run, found: Sequence[Sum]) -> dict[int, tuple[int, int, int]]:
+    """Return rank, process and thread of the locations that sums by thread are of, -1 for none."""
+    wanted = ", ".join(str(one.key[3]) for one in found) or "-1"
+    rows = run.query(
+        "SELECT location, COALESCE(rank, -1), COALESCE(pid, -1), COALESCE(tid, -1) "
+        f"FROM locations WHERE location IN ({wanted})"
+    )
+    return {location: (rank, pid, tid) for location, rank, pid, tid in rows}
 
 
 def _fields(one: Sum, by: str) -> dict[str, Cell]:
@@ -303,7 +315,8 @@ def profile_text(
     of = {int(str(row["metric"])): row for row in run.rows(METRICS)}
     found = [one for one in found if one.metric in of]
     if not found:
-        remedy = ": it is no run of several MPI ranks" if by == "rank" else ""
+        remedy = ": what a formula gives cannot be added up" if others else ""
+        remedy = ": it is no run of several MPI ranks" if by == "rank" else remedy
         return f"{title(run)}\nthis run has no values by {by}{remedy}\n"
     repetitions = max(int(run.head["repetitions"]), 1)
     several = any(one.locations > repetitions for one in found)
@@ -312,6 +325,7 @@ def profile_text(
     found.sort(key=lambda one: (one.metric if by == "metric" else -_size(one, is_sum), one.key))
     shown = found[:top] if top else found
     total = sum(one.total for one in found)
+    at = _numbers(run, shown) if by == "thread" else {}
     files = suffixes({one.key[2] for one in shown})
     heads = ["of total"] if is_sum and by != "metric" else []
     heads += ["total"] if is_sum else []
@@ -322,12 +336,14 @@ def profile_text(
         mean = one.total / one.locations
         values = {
             # A ratio of one place is what it is.
-            "total": None if row["formula"] and several else one.total / repetitions,
+            "total": None
+            if row["formula"] and one.locations > repetitions
+            else one.total / repetitions,
             "least": one.least, "mean": mean, "most": one.most,
         }  # fmt: skip
         cells = {name: quantity(one, str(row["unit"] or ""), "-") for name, one in values.items()}
         cells["of total"] = f"{100 * one.total / total:.1f} %" if total else "-"
-        table.append([*(cells[head] for head in heads), _name(one, by, files, of)])
+        table.append([*(cells[head] for head in heads), _name(one, by, files, of, at)])
     lines = [title(run)]
     if by != "metric":
         what = of[found[0].metric]
@@ -372,7 +388,13 @@ def _profile_table(
     return grid([*((head,) for head in heads), *more], rows, len(heads) - 1).lines
 
 
-def _name(one: Sum, by: str, files: Mapping[str, str], of: Mapping[int, Mapping[str, Cell]]) -> str:
+def _name(
+    one: Sum,
+    by: str,
+    files: Mapping[str, str],
+    of: Mapping[int, Mapping[str, Cell]],
+    threads: Mapping[int, tuple[int, int, int]],
+) -> str:
     first, second, file, at = one.key
     if by == "metric":
         return printable(str(of[one.metric]["name"]))
@@ -381,7 +403,14 @@ def _name(one: Sum, by: str, files: Mapping[str, str], of: Mapping[int, Mapping[
     if by == "rank":
         return f"rank {at}"
     if by == "thread":
-        return printable(f"{one.kind} {at} {second}" + (f" on {first}" if first else ""))
+        rank, pid, tid = threads.get(at, (-1, -1, -1))
+        words = [f"rank {rank}"] if rank >= 0 else []
+        if one.kind in ("process", "thread"):
+            words.append(f"process {pid}")
+            words += [f"thread {tid}"] if one.kind == "thread" else []
+        else:
+            words.append(one.kind)
+        return printable(", ".join(words) + f" {second}" + (f" on {first}" if first else ""))
     label = printable(files.get(file, file)) or _UNKNOWN
     if by == "file":
         return label
