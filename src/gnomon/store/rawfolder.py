@@ -20,7 +20,7 @@ from gnomon.errors import RunDirectoryError
 from gnomon.model.collected import Collected
 from gnomon.model.tables import SCHEMAS, Schema, Table
 from gnomon.model.value import Unavailable
-from gnomon.store.rundir import path_of
+from gnomon.store.rundir import SUFFIX, path_of
 
 _FORMAT = "gnomon/raw"
 _VERSION = 1
@@ -78,6 +78,22 @@ def begin(name: str, task: int, head: Mapping[str, Any]) -> Path:
     except OSError as error:
         raise RunDirectoryError(f"{folder}: cannot be made: {error.strerror}") from None
     return folder.absolute()
+
+
+def begun(folder: Path, pattern: str, job: str) -> str:
+    """Return the name of the run that tasks of a job have begun in a folder, "" for none.
+
+    Args:
+        folder: where.
+        pattern: what the name is like.
+        job: the identity of the job.
+    """
+    for raw in sorted(folder.glob(f"{pattern}{SUFFIX}.raw")):
+        for path in raw.glob("task.*.json"):
+            with suppress(RunDirectoryError):
+                if _read(path).get("job") == job:
+                    return raw.name.removesuffix(f"{SUFFIX}.raw")
+    return ""
 
 
 def end(folder: Path, task: int, end: Mapping[str, Any], collected: Collected) -> None:
