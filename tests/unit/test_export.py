@@ -247,6 +247,13 @@ def test_units_lose_no_digit(value: float, factor: str) -> None:
     assert Fraction(Decimal(_text(value, factor))) == exact
 
 
+def test_a_peak_is_told_in_bytes(tmp_path: Path) -> None:
+    path = repeated_run(tmp_path, "x", {"ru_maxrss": [3.0]}, unit={"ru_maxrss": "KiB"})
+    content = text(exports.openmetrics(rundir.find(str(path))))
+    assert "# UNIT gnomon_ru_maxrss_bytes bytes\n" in content
+    assert re.findall(r"^gnomon_ru_maxrss_bytes\{.*\} (\S+)$", content, re.MULTILINE) == ["3072"]
+
+
 def test_what_is_no_number(tmp_path: Path) -> None:
     values = [float("nan"), float("inf"), float("-inf")]
     path = repeated_run(tmp_path, "x", {"ipc": values})

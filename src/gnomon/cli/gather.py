@@ -236,6 +236,10 @@ def _head(
         gone = [str(task) for task in range(tasks) if task not in there]
         warnings.insert(0, f"rank {', '.join(gone)}: left nothing")
     unavailable = {(one.event, one.reason): one for each in collected for one in each.unavailable}
+    # A job's peak is that of the rank with most, whoever else has none.
+    known = {row["name"] for part in found for row in rows_of(part.collected.tables, "metrics")}
+    if "ru_maxrss" in known:
+        unavailable = {key: one for key, one in unavailable.items() if one.event != "ru_maxrss"}
     return {
         "capability": "run",
         "capabilities": capabilities,

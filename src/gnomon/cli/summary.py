@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gnomon.layout import filled, shortened
+from gnomon.layout import cut, filled, shortened
 from gnomon.model.collected import rows_of
 from gnomon.model.tables import PROFILE
 from gnomon.units import duration, printable, quantity
@@ -40,7 +40,8 @@ def text(made: Finished, width: int) -> str:
     status = "status not known" if head["exit_status"] is None else f"exit {head['exit_status']}"
     ranks = f", {head['ranks']} ranks" if head["ranks"] > 1 else ""
     values = _Values(made.tables)
-    lines = ["", f"{what[: width - 30]}  [{status}{ranks}]", *_times(values)]
+    ended = f"[{status}{ranks}]"
+    lines = ["", f"{cut(what, width - len(ended) - 2)}  {ended}", *_times(values)]
     lines += list(_regions(values, width)) or list(_programs(values))
     lines += _metrics(values.of_command)
     lines += _missing(head, width)
@@ -94,6 +95,8 @@ def _times(values: _Values) -> Iterator[str]:
     used = sum(ns for name, ns in found.items() if name != _WALL)
     if wall > 0:
         parts.append(f"{used / wall:.2f} CPUs busy")
+    if len(values.processes) > 1:
+        parts.append(f"{len(values.processes)} processes")
     yield "  time: " + ", ".join(parts)
 
 
@@ -193,14 +196,9 @@ def _metrics(of_command: Mapping[str, tuple[float, Mapping[str, Any]]]) -> Itera
 
 
 def _missing(head: Mapping[str, Any], width: int) -> Iterator[str]:
-    by_reason: dict[str, list[str]] = {}
-    for one in head["unavailable"]:
-        # Of the whole command and of sections it is the same reason most often.
-        reason = str(one["reason"])
-        common = reason.removeprefix("in sections: ")
-        names = by_reason.setdefault(common if common in by_reason else reason, [])
-        if one["event"] not in names:
-            names.append(str(one["event"]))
+    from gnomon.store.report import without_values
+
+    by_reason = without_values(head)
     for reason, names in list(by_reason.items())[:_REASONS]:
         some = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
         yield from filled(printable(f"not available: {some}: {reason}"), width, "  ", "    ")
