@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from made_runs import made_run
-from repeated_runs import repeated_run
+from repeated_runs import repeated_run, rewritten
 
 from gnomon.cli import main
 from gnomon.metrics.definitions import load_metrics
@@ -208,6 +208,24 @@ def test_paths_that_lead_nowhere_are_left_out(run: Run) -> None:
 # --- OpenMetrics ----------------------------------------------------------------------------------
 
 SAMPLE = re.compile(r'(\w+)\{((?:\w+="(?:[^"\\\n]|\\["\\n])*",?)*)\} (\S+)')
+
+
+def test_speedscope_takes_no_time_twice(tmp_path: Path) -> None:
+    """Nobody knows what the command has of its time without the sections of its threads."""
+    metrics = {"wall time": [90.0], "ru_maxrss": [3.0], "io": [4.0]}
+    sections = [
+        ("hpm", "load", "main", {"wall time": [60.0]}),
+        ("hpm", "load", "worker", {"wall time": [70.0]}),
+    ]
+    units = {"ru_maxrss": "KiB"}
+    path = repeated_run(tmp_path, "x", metrics, unit=units, sections=sections)
+    rewritten(path / "profile.parquet", "IF(path = 0, NULL, exclusive) AS exclusive")
+    profiles = json.loads(text(exports.speedscope(rundir.find(str(path)))))["profiles"]
+    assert [(one["name"], one["unit"], one["endValue"]) for one in profiles] == [
+        ("wall time (counted)", "nanoseconds", 130),
+        ("ru_maxrss (counted)", "bytes", 3072),
+        ("io (counted)", "none", 4),
+    ]
 
 
 def test_openmetrics_is_what_promtool_accepts(run: Run) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from made_runs import made_run
-from repeated_runs import repeated_run
+from repeated_runs import repeated_run, rewritten
 
 from gnomon.cli import main
 from gnomon.store import analyse, rundir
@@ -131,15 +131,6 @@ def test_ratios_are_not_added_up(tmp_path: Path, capsys: pytest.CaptureFixture[s
     text = capsys.readouterr().out
     assert "of total" not in text
     assert ["6", "a.c:3", "f"] in table(text)
-
-
-def rewritten(file: Path, replaced: str) -> None:
-    """Replace columns of one table of a run."""
-    import duckdb
-
-    with duckdb.connect() as connection:
-        connection.execute(f"CREATE TABLE t AS SELECT * REPLACE ({replaced}) FROM '{file}'")
-        connection.execute(f"COPY t TO '{file}' (FORMAT parquet)")
 
 
 @pytest.fixture
