@@ -317,6 +317,9 @@ def killed_while_it_waits(folder: Path, who: str) -> int:
         if who == "gnomon":
             process.kill()
             process.wait()
+            alone = gnomon("repair", "k", cwd=folder)
+            assert (alone.returncode, alone.stderr.count("\n")) == (1, 1)
+            assert f"process {children[0]} of its program has not ended" in alone.stderr
         os.kill(int(children[0]), signal.SIGKILL)
         return process.wait(60)
 

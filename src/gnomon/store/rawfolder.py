@@ -11,6 +11,7 @@ import fcntl
 import json
 import os
 import shutil
+import struct
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -25,6 +26,8 @@ from gnomon.store.rundir import SUFFIX, path_of
 _FORMAT = "gnomon/raw"
 _VERSION = 1
 _LIMIT_BYTES = 1 << 30
+# struct flock where off_t has 64 bits: l_type, l_whence, l_start, l_len, l_pid. Source: fcntl(2).
+_FLOCK = "hhqqi4x"
 _TYPES: dict[str, tuple[type, ...]] = {
     "INTEGER": (int,), "BIGINT": (int,), "DOUBLE": (int, float), "VARCHAR": (str,),
 }  # fmt: skip
@@ -139,11 +142,12 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def check_ended(folder: Path) -> None:
-    """Check that no `gnomon run` is still at it.
+    """Check that no `gnomon run` is still at it, nor a program that outlived one.
 
     Raises:
         RunDirectoryError: one is.
     """
+    _check_written(folder)
     for path in folder.glob("task.*.json"):
         try:
             fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -159,6 +163,26 @@ def check_ended(folder: Path) -> None:
             pass
         finally:
             os.close(fd)
+
+
+def _check_written(folder: Path) -> None:
+    """Check that no process has a lock on what capabilities leave, as long as it writes that."""
+    for path in folder.iterdir():
+        try:
+            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except OSError:
+            continue
+        try:
+            asked = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+            kind, _, _, _, pid = struct.unpack(_FLOCK, fcntl.fcntl(fd, fcntl.F_GETLK, asked))
+        except OSError:  # no such locks there, or no file
+            continue
+        finally:
+            os.close(fd)
+        if kind != fcntl.F_UNLCK:
+            raise RunDirectoryError(
+                f"{folder}: process {pid} of its program has not ended; wait for it, or end it"
+            )
 
 
 def count_of_parts(folder: Path) -> int:
