@@ -46,6 +46,23 @@ with hpm.section("a"):
     assert counts(rows(file)) == {"a": 1, "open": 2, "at exit": 1}
 
 
+def test_ctrl_c_writes_the_output(tmp_path: Path) -> None:
+    """Python calls no exit handlers of C then: it dies of the signal."""
+    text = """
+import atexit
+atexit.register(hpm.section("at exit")(os.getppid))
+with hpm.section("a"):
+    os.getppid()
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(60)
+"""
+    python(tmp_path, f"import time\n{text}", status=-signal.SIGINT)
+    (file,) = outputs(tmp_path)
+    assert counts(rows(file)) == {"a": 1, "at exit": 1}
+    python(tmp_path, "import time\nraise KeyboardInterrupt\n", status=-signal.SIGINT)
+    assert outputs(tmp_path) == [file]
+
+
 @pytest.mark.parametrize("end", ["os.kill(os.getpid(), signal.SIGKILL)", "os._exit(0)"])
 def test_repair_writes_what_was_complete(tmp_path: Path, end: str) -> None:
     text = f"""

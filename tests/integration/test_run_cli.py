@@ -170,6 +170,34 @@ def test_the_programs_of_a_script_are_told_apart(tmp_path: Path) -> None:
     assert sums[0] == sums[1] > 0
 
 
+def test_processes_of_one_program_are_counted(tmp_path: Path) -> None:
+    """Those of a pool are all called python; a long command is cut where one sees it."""
+    script = (
+        "from concurrent.futures import ProcessPoolExecutor as Pool\n"
+        "with Pool(2) as pool: assert sum(pool.map(abs, range(-9, 0))) == 45\n"
+    )
+    (tmp_path / "pool.py").write_text(script)
+    done = gnomon("run", "--", sys.executable, "pool.py", "x" * 80, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (path,) = tmp_path.glob("pool-20*.gnomon")
+    ((n,),) = rundir.find(str(path)).query("SELECT COUNT(*) FROM locations WHERE kind = 'process'")
+    assert n >= 3
+    first, times = done.stderr.splitlines()[1:3]
+    assert first.endswith("x…  [exit 0]")
+    assert times.endswith(f", {n} processes")
+
+
+def test_a_peak_below_ours_is_told_as_unknown(tmp_path: Path) -> None:
+    done = gnomon("run", "--name", "t", "--", "true", cwd=tmp_path)
+    assert "not available: ru_maxrss: the peak was not above that of Gnomon" in done.stderr
+    opened = rundir.find(str(tmp_path / "t.gnomon"))
+    assert opened.query("SELECT 1 FROM metrics WHERE name = 'ru_maxrss'") == []
+    large = "b = bytearray(90_000_000)"
+    done = gnomon("run", "--name", "l", "--", sys.executable, "-c", large, cwd=tmp_path)
+    assert "not available: ru_maxrss" not in done.stderr
+    assert "ru_maxrss" in done.stderr
+
+
 def test_a_fortran_program_leaves_its_sections(tmp_path: Path) -> None:
     program = tmp_path / "heat"
     words = gnomon("config", "--fflags", "--libs", "hpm")
@@ -300,6 +328,9 @@ def killed_while_it_waits(folder: Path, who: str) -> int:
         if who == "gnomon":
             process.kill()
             process.wait()
+            alone = gnomon("repair", "k", cwd=folder)
+            assert (alone.returncode, alone.stderr.count("\n")) == (1, 1)
+            assert f"process {children[0]} of its program has not ended" in alone.stderr
         os.kill(int(children[0]), signal.SIGKILL)
         return process.wait(60)
 

@@ -95,3 +95,26 @@ def test_a_job_whose_rank_fails_leaves_what_there_was(tmp_path: Path, launcher: 
         assert repaired.returncode == 0, repaired.stderr
     assert rundir.find(str(tmp_path / "j.gnomon")).head["exit_status"] == 3
     assert (1, 9, 1, 1) in section_values(tmp_path / "j.gnomon", GETPPID)["outer"]
+
+
+@pytest.mark.parametrize("launcher", mpi.BOTH, ids=str)
+def test_a_job_of_several_programs_is_one_run(tmp_path: Path, launcher: mpi.Mpi) -> None:
+    source = tmp_path / "job.c"
+    source.write_text(JOB)
+    program = mpi.build(launcher, source, tmp_path, *flags())
+    other = program.with_name("other")
+    other.write_bytes(program.read_bytes())
+    other.chmod(0o755)
+    words = [GNOMON, "run", "--"]
+    done = mpi.launch(
+        launcher, 2, *words, program, ":", "-n", "2", *words, other, "x",
+        folder=tmp_path, variables=EVENTS | {"OMPI_MCA_rmaps_base_oversubscribe": "1"},
+    )  # fmt: skip
+    assert sorted(done.out.splitlines()) == [f"rank {rank}" for rank in range(RANKS)]
+    (made,) = tmp_path.glob("*.gnomon")
+    assert made.name.startswith(("job.", "other-"))
+    assert done.err.count("gnomon view") == 1
+    head = rundir.find(str(made)).head
+    assert (head["ranks"], head["command"]) == (RANKS, [str(program), ":", str(other), "x"])
+    assert len(section_values(made, GETPPID)["outer"]) == RANKS
+    assert not list(tmp_path.glob("*.raw"))

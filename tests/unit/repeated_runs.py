@@ -30,6 +30,15 @@ def noisy(rng: random.Random, program: str, n: int, slower: float = 0.0) -> list
     return found
 
 
+def rewritten(file: Path, replaced: str) -> None:
+    """Replace columns of one table of a run."""
+    import duckdb
+
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE TABLE t AS SELECT * REPLACE ({replaced}) FROM '{file}'")
+        connection.execute(f"COPY t TO '{file}' (FORMAT parquet)")
+
+
 def repeated_run(
     folder: Path,
     name: str,

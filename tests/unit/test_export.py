@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from made_runs import made_run
-from repeated_runs import repeated_run
+from repeated_runs import repeated_run, rewritten
 
 from gnomon.cli import main
 from gnomon.metrics.definitions import load_metrics
@@ -210,6 +210,24 @@ def test_paths_that_lead_nowhere_are_left_out(run: Run) -> None:
 SAMPLE = re.compile(r'(\w+)\{((?:\w+="(?:[^"\\\n]|\\["\\n])*",?)*)\} (\S+)')
 
 
+def test_speedscope_takes_no_time_twice(tmp_path: Path) -> None:
+    """Nobody knows what the command has of its time without the sections of its threads."""
+    metrics = {"wall time": [90.0], "ru_maxrss": [3.0], "io": [4.0]}
+    sections = [
+        ("hpm", "load", "main", {"wall time": [60.0]}),
+        ("hpm", "load", "worker", {"wall time": [70.0]}),
+    ]
+    units = {"ru_maxrss": "KiB"}
+    path = repeated_run(tmp_path, "x", metrics, unit=units, sections=sections)
+    rewritten(path / "profile.parquet", "IF(path = 0, NULL, exclusive) AS exclusive")
+    profiles = json.loads(text(exports.speedscope(rundir.find(str(path)))))["profiles"]
+    assert [(one["name"], one["unit"], one["endValue"]) for one in profiles] == [
+        ("wall time (counted)", "nanoseconds", 130),
+        ("ru_maxrss (counted)", "bytes", 3072),
+        ("io (counted)", "none", 4),
+    ]
+
+
 def test_openmetrics_is_what_promtool_accepts(run: Run) -> None:
     content = text(exports.openmetrics(run))
     assert promtool(content) == ""
@@ -245,6 +263,13 @@ def test_names_of_all_metrics_are_accepted(tmp_path: Path) -> None:
 def test_units_lose_no_digit(value: float, factor: str) -> None:
     exact = Fraction(Decimal(repr(value))) * Fraction(Decimal(factor))
     assert Fraction(Decimal(_text(value, factor))) == exact
+
+
+def test_a_peak_is_told_in_bytes(tmp_path: Path) -> None:
+    path = repeated_run(tmp_path, "x", {"ru_maxrss": [3.0]}, unit={"ru_maxrss": "KiB"})
+    content = text(exports.openmetrics(rundir.find(str(path))))
+    assert "# UNIT gnomon_ru_maxrss_bytes bytes\n" in content
+    assert re.findall(r"^gnomon_ru_maxrss_bytes\{.*\} (\S+)$", content, re.MULTILINE) == ["3072"]
 
 
 def test_what_is_no_number(tmp_path: Path) -> None:

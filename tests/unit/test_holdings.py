@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from made_runs import made_run
-from repeated_runs import repeated_run
+from repeated_runs import repeated_run, rewritten
 
 from gnomon.cli import main
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Table
@@ -127,17 +127,83 @@ def test_lines_and_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 def test_ratios_are_not_added_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made_run(tmp_path, [("app", "f", "a.c", 3, (6, 6, 1, 0))])
-    file = tmp_path / "run.gnomon" / "metrics.parquet"
-    import duckdb
-
-    with duckdb.connect() as connection:
-        rows = f"SELECT * REPLACE (name || ' / 2' AS formula) FROM read_parquet('{file}')"
-        connection.execute(f"COPY ({rows}) TO '{file}.new' (FORMAT parquet)")
-    file.with_name("metrics.parquet.new").rename(file)
+    rewritten(tmp_path / "run.gnomon" / "metrics.parquet", "name || ' / 2' AS formula")
     assert main(["report", str(tmp_path / "run"), "profile", "--by", "line", "-e", "ld_ins"]) == 0
     text = capsys.readouterr().out
     assert "of total" not in text
     assert ["6", "a.c:3", "f"] in table(text)
+
+
+@pytest.fixture
+def sections(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a run whose threads have sections, and only the command all of its time."""
+    monkeypatch.chdir(tmp_path)
+    path = repeated_run(
+        tmp_path,
+        "app",
+        {"user time": [90.0], "user_share": [80.0]},
+        unit={"user_share": "%"},
+        sections=[
+            ("hpm", "load", "main", {"user time": [20.0], "user_share": [71.0]}),
+            ("hpm", "dump", "main", {"user time": [30.0], "user_share": [76.0]}),
+            ("hpm", "dump", "worker", {"user time": [5.0], "user_share": [100.0]}),
+        ],
+    )
+    rewritten(path / "profile.parquet", "CASE WHEN path = 0 THEN NULL ELSE exclusive END"
+              " AS exclusive")  # fmt: skip
+    rewritten(path / "metrics.parquet", "CASE WHEN name = 'user_share' THEN 'u / t' ELSE '' END"
+              " AS formula")  # fmt: skip
+    return path
+
+
+@pytest.mark.usefixtures("sections")
+def test_of_a_whole_and_its_sections_the_whole_is_reported(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What the summary says, and not what the sections of threads come to."""
+    rows = told("app", "profile", "--by", "metric", capsys=capsys)["profile"]
+    assert [(row["metric"], row["of"], row["total"], row["most"]) for row in rows] == [
+        ("user time", "command", 90, 90),
+        ("user_share", "command", 80, 80),
+    ]
+    assert main(["report", "app", "profile", "--by", "metric"]) == 0
+    assert ["80", "%", "user_share", "counted"] in table(capsys.readouterr().out)
+
+
+@pytest.mark.usefixtures("sections")
+def test_a_value_with_its_sections_is_none_without_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rows = told("app", "profile", "-e", "user time", capsys=capsys)["profile"]
+    assert {row["region"]: row["total"] for row in rows} == {"dump": 35, "load": 20}
+    rows = told("app", "profile", "-e", "user_share", capsys=capsys)["profile"]
+    assert {row["region"]: (row["least"], row["most"]) for row in rows} == {
+        "dump": (76, 100),
+        "load": (71, 71),
+    }
+
+
+@pytest.mark.usefixtures("sections")
+def test_ratios_of_sections_are_not_added_up_for_their_thread(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rows = told("app", "profile", "--by", "thread", "-e", "user_share", capsys=capsys)["profile"]
+    assert [(row["of"], row["total"]) for row in rows] == [("command", 80)]
+    assert main(["report", "app", "profile", "--by", "file", "-e", "user_share"]) == 1
+    assert "no values by file: what a formula gives cannot be added up" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("sections")
+def test_threads_have_the_numbers_that_the_kernel_gave_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rows = told("app", "profile", "--by", "thread", "-e", "user time", capsys=capsys)["profile"]
+    assert [(row["name"], row["pid"], row["total"]) for row in rows] == [
+        ("main", 102, 50),
+        ("worker", 103, 5),
+    ]
+    assert main(["report", "app", "profile", "--by", "thread", "-e", "user time"]) == 0
+    assert "  process 103, thread -1 worker on node1\n" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -177,12 +243,7 @@ def test_what_is_not_known_of_a_run_is_said(
 
 def test_ratios_of_one_place_are_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = repeated_run(tmp_path, "x", {"ipc": [1.5]})
-    import duckdb
-
-    file = path / "metrics.parquet"
-    with duckdb.connect() as connection:
-        connection.execute(f"CREATE TABLE t AS SELECT * REPLACE ('a / b' AS formula) FROM '{file}'")
-        connection.execute(f"COPY t TO '{file}' (FORMAT parquet)")
+    rewritten(path / "metrics.parquet", "'a / b' AS formula")
     assert main(["report", str(path), "profile", "--by", "metric"]) == 0
     assert [line.split()[:2] for line in capsys.readouterr().out.splitlines()][-1] == ["1.5", "ipc"]
 
@@ -271,7 +332,7 @@ def test_what_sections_have_is_in_the_programs_values(
     assert main(["report", job, "profile", "--by", "thread", "-e", "wall time"]) == 0
     assert "60 ns  rank 1 app on node1" in capsys.readouterr().out
     assert main(["report", job, "profile", "--by", "thread", "-e", "task-clock"]) == 0
-    assert "60 ns  thread 6 app of rank 1 on node1" in capsys.readouterr().out
+    assert "60 ns  rank 1, process 7, thread -1 app on node1" in capsys.readouterr().out
 
 
 # --- analyses -------------------------------------------------------------------------------------

@@ -54,6 +54,22 @@ def test_runs_are_listed_the_latest_first(folder: Path, capsys: pytest.CaptureFi
     assert names(folder) == ["third", "second", "first"]
 
 
+def test_every_action_tells_as_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def told(*words: str) -> object:
+        assert main(["runs", *words, "--json"]) == 0
+        return json.loads(capsys.readouterr().out)
+
+    assert told("tag", "first", "main", "v1.2") == {"run": "first.gnomon", "tags": ["main", "v1.2"]}
+    assert told("tag", "first", "main", "--remove") == {"run": "first.gnomon", "tags": ["v1.2"]}
+    assert told("note", "second", "a b") == {"run": "second.gnomon", "note": "a b"}
+    assert told("rebuild") == {"index": index.FILE, "runs": 3}
+    assert told("delete", "--yes", "first", "third") == {
+        "deleted": ["first.gnomon", "third.gnomon"]
+    }
+    (one,) = index.entries(folder).entries
+    assert (one.name, one.note) == ("second", "a b")
+
+
 def test_tags_and_notes_stay(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = (folder / "first.gnomon" / "run.json").read_bytes()
     assert main(["runs", "tag", "first", "main", "v1.2"]) == 0

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gnomon.cli.program_names import program_name
 from gnomon.errors import RunDirectoryError, UsageError
 from gnomon.hpm.job import Job, job
 from gnomon.hpm.measurement import this_host
@@ -20,11 +20,9 @@ if TYPE_CHECKING:
     from gnomon.capabilities import Capability, Inside, Runner
     from gnomon.model.tables import Table
 
-# What starts other programs; a run is called after the program.
-_LAUNCHERS = frozenset(
-    ("mpirun", "mpiexec", "orterun", "prterun", "prun", "srun", "jsrun", "aprun", "env", "numactl",
-     "taskset", "nice", "chrt", "setarch", "stdbuf", "timeout")
-)  # fmt: skip
+# Programs of a job whose commands are kept; a job that has more is named by the first ones.
+_PROGRAMS = 4
+_STAMP = "%Y%m%d-%H%M%S"
 
 _KILLED = (
     "gnomon run was killed before the program's end, or could not write what it counted: "
@@ -55,6 +53,7 @@ class Place(NamedTuple):
         rank: the same, -1 without a job.
         tasks: how many tasks the job has; 0 if the launcher does not tell.
         identity: the same for all tasks of this job, and no other.
+        stamp: when the job began, if that and the program made the name; else "".
     """
 
     name: str
@@ -62,6 +61,7 @@ class Place(NamedTuple):
     rank: int
     tasks: int
     identity: str
+    stamp: str = ""
 
 
 def place(command: Sequence[str], name: str | None) -> Place:
@@ -82,16 +82,29 @@ def place(command: Sequence[str], name: str | None) -> Place:
             "the tasks of this job cannot agree on a name for the run, as they are on several "
             "nodes; give one: gnomon run --name NAME -- program"
         )
-    chosen = name or _named(command, time.localtime(began))
-    return Place(chosen, own.task, own.task, own.tasks or 0, identity)
+    when = time.localtime(began)
+    stamp = "" if name else time.strftime(_STAMP, when)
+    return Place(name or _named(command, when), own.task, own.task, own.tasks or 0, identity, stamp)
 
 
-def begin(where: Place, command: Sequence[str], used: Sequence[Capability]) -> Path:
-    """Make the raw folder and say in it what is about to run.
+def begin(where: Place, command: Sequence[str], used: Sequence[Capability]) -> tuple[Path, Place]:
+    """Make the raw folder and say in it what is about to run; return it, and where the part goes.
+
+    A job may have several programs (mpirun -n 2 ./a : -n 2 ./b). Without --name its tasks take the
+    name of the first that began.
 
     Raises:
         RunDirectoryError: the name is taken, or nothing can be written there.
     """
+    if not where.stamp:
+        return _begin(where, command, used), where
+    with rawfolder.locked(Path()):
+        name = rawfolder.begun(Path(), f"*-{where.stamp}", where.identity)
+        where = where._replace(name=name or where.name)
+        return _begin(where, command, used), where
+
+
+def _begin(where: Place, command: Sequence[str], used: Sequence[Capability]) -> Path:
     try:
         rundir.check_free(where.name)
     except RunDirectoryError as error:
@@ -138,7 +151,7 @@ def close(folder: Path, name: str, tell: Callable[[str], object] = lambda _: Non
     tell("reading what was measured")
     found = rawfolder.parts(folder)
     first = found[0].head
-    command = [str(word) for word in first["command"]]
+    command = _command(found)
     of_job = int(first.get("rank", -1)) >= 0
     states = [(one, one.availability()) for one in CAPABILITIES]
     inside = [one.collect(folder) for one in CAPABILITIES if isinstance(one, Inside)]
@@ -179,6 +192,20 @@ def _counted(
         yield part
 
 
+def _command(found: Sequence[rawfolder.Part]) -> list[str]:
+    """Return the command that was measured, of several programs as mpirun is told them."""
+    programs: dict[str, list[str]] = {}
+    for part in found:
+        words = [str(word) for word in part.head["command"]]
+        programs.setdefault(program_name(words) if words else "", words)
+    shown = list(programs.values())[:_PROGRAMS]
+    shown += [["..."]] if len(programs) > _PROGRAMS else []
+    whole = list(shown[0])
+    for words in shown[1:]:
+        whole += [":", *words]
+    return whole
+
+
 def _head(
     found: Sequence[rawfolder.Part],
     command: list[str],
@@ -209,6 +236,10 @@ def _head(
         gone = [str(task) for task in range(tasks) if task not in there]
         warnings.insert(0, f"rank {', '.join(gone)}: left nothing")
     unavailable = {(one.event, one.reason): one for each in collected for one in each.unavailable}
+    # A job's peak is that of the rank with most, whoever else has none.
+    known = {row["name"] for part in found for row in rows_of(part.collected.tables, "metrics")}
+    if "ru_maxrss" in known:
+        unavailable = {key: one for key, one in unavailable.items() if one.event != "ru_maxrss"}
     return {
         "capability": "run",
         "capabilities": capabilities,
@@ -237,12 +268,7 @@ def _head(
 
 
 def _named(command: Sequence[str], when: time.struct_time) -> str:
-    base = Path(command[0]).name
-    if base.partition(".")[0] in _LAUNCHERS:
-        # What follows an option may be its value: "-n 4" is no program, and none is called "4".
-        programs = [one for one in command[1:] if one[:1] != "-" and shutil.which(one)]
-        base = Path((programs or command)[0]).name
-    return f"{base}-{time.strftime('%Y%m%d-%H%M%S', when)}"
+    return f"{program_name(command)}-{time.strftime(_STAMP, when)}"
 
 
 def _free(name: str) -> str:

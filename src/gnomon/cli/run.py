@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     runner, inside = gather.choose(arguments.capabilities)
     where = gather.place(command, arguments.name)
-    folder = gather.begin(where, command, (runner, *inside))
+    folder, where = gather.begin(where, command, (runner, *inside))
     try:
         # From the program's end until what was counted is in our hands Ctrl-C is not for us.
         with Signals():

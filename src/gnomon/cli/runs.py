@@ -7,7 +7,7 @@ import json
 import shlex
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,15 +44,16 @@ def parser() -> argparse.ArgumentParser:
     actions = p.add_subparsers(dest="action", metavar="ACTION", prog="gnomon runs")
 
     def action(name: str, line: str) -> argparse.ArgumentParser:
-        return actions.add_parser(
+        one = actions.add_parser(
             name, help=line, description=line[0].upper() + line[1:] + ".",
             formatter_class=HelpFormatter, allow_abbrev=False,
         )  # fmt: skip
+        one.add_argument("--json", action="store_true", help="as JSON")
+        return one
 
     one = action("list", "list the runs of a folder, the latest first (the default)")
     one.add_argument("folder", nargs="?", default=".", metavar="FOLDER", help="default: here")
     one.add_argument("--tag", metavar="TAG", default="", help="only runs that have this tag")
-    one.add_argument("--json", action="store_true", help="as JSON")
     one = action("tag", "give a run tags, or take them away")
     one.add_argument("run", metavar="RUN", help="name or path")
     one.add_argument("tags", nargs="+", metavar="TAG", help="letters, digits and . _ + -")
@@ -78,23 +79,36 @@ def run(arguments: argparse.Namespace) -> int:
     from gnomon.store import index
 
     if arguments.action == "delete":
-        return _delete(arguments.runs, sure=arguments.yes)
+        return _delete(arguments.runs, sure=arguments.yes, as_json=arguments.json)
     if arguments.action == "tag":
         path = _whole(arguments.run)
         change = ((), arguments.tags) if arguments.remove else (arguments.tags, ())
         tags = index.tag(path, *change)
-        print(f"{path}: {', '.join(tags) or 'no tags'}")
+        said = f"{path}: {', '.join(tags) or 'no tags'}"
+        _tell({"run": str(path), "tags": list(tags)}, said, as_json=arguments.json)
         return 0
     if arguments.action == "note":
-        index.note(_whole(arguments.run), arguments.text)
+        path = _whole(arguments.run)
+        index.note(path, arguments.text)
+        _tell({"run": str(path), "note": arguments.text}, "", as_json=arguments.json)
         return 0
     folder = Path(arguments.folder)
     if arguments.action == "rebuild":
-        found = index.rebuild(folder)
-        n = len(found.entries)
-        print(f"{folder / index.FILE}: {n} run{'' if n == 1 else 's'}")
+        n = len(index.rebuild(folder).entries)
+        path = folder / index.FILE
+        said = f"{path}: {n} run{'' if n == 1 else 's'}"
+        _tell({"index": str(path), "runs": n}, said, as_json=arguments.json)
         return 0
     return _list(index.entries(folder), folder, arguments.tag, as_json=arguments.json)
+
+
+def _tell(what: Mapping[str, object], said: str, *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(what, indent=2))
+    elif said:
+        from gnomon.units import printable
+
+        print(printable(said))
 
 
 def _whole(name: str) -> Path:
@@ -171,7 +185,7 @@ def _table(found: Sequence[Entry], width: int) -> list[str]:
     return lines
 
 
-def _delete(names: Sequence[str], *, sure: bool) -> int:
+def _delete(names: Sequence[str], *, sure: bool, as_json: bool) -> int:
     from gnomon.store import index, rundir
     from gnomon.units import printable, size
 
@@ -179,13 +193,20 @@ def _delete(names: Sequence[str], *, sure: bool) -> int:
     if not sure and not sys.stdin.isatty():
         raise UsageError(f"delete {names[0]}: there is no terminal to ask on; give --yes")
     status = 0
+    deleted: list[str] = []
+    asked = sys.stderr if as_json else sys.stdout
     for path in paths:
         if not sure:
             held = sum(file.lstat().st_size for file in path.rglob("*") if file.is_file())
-            print(f"delete {printable(str(path))} ({size(held)})? [y/N] ", end="", flush=True)
+            question = f"delete {printable(str(path))} ({size(held)})? [y/N] "
+            print(question, end="", flush=True, file=asked)
             if sys.stdin.readline().strip().lower() not in ("y", "yes"):
                 status = 1
                 continue
         index.delete(path)
-        print(f"deleted {printable(str(path))}")
+        deleted.append(str(path))
+        if not as_json:
+            print(f"deleted {printable(str(path))}")
+    if as_json:
+        _tell({"deleted": deleted}, "", as_json=True)
     return status

@@ -12,7 +12,7 @@ from gnomon.model.collected import rows_of
 from gnomon.model.functions import Part, homes
 from gnomon.model.symbols import short_name
 from gnomon.model.tables import PROFILE
-from gnomon.store.report import exit_text
+from gnomon.store.report import exit_text, without_values
 from gnomon.units import duration, number, printable, quantity
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ def text(made: Finished, width: int) -> str:
     what = printable(shlex.join(head["command"]))
     ranks = f", {head['ranks']} ranks" if head["ranks"] > 1 else ""
     values = _Values(made.tables)
-    lines = ["", f"{cut(what, width - 30)}  [{exit_text(head)}{ranks}]", *_times(values)]
+    ended = f"[{exit_text(head)}{ranks}]"
+    lines = ["", f"{cut(what, width - len(ended) - 2)}  {ended}", *_times(values)]
     lines += (
         list(_functions(values, width))
         or list(_regions(values, width, head["ranks"]))
@@ -101,6 +102,8 @@ def _times(values: _Values) -> Iterator[str]:
     used = sum(ns for name, ns in found.items() if name != _WALL)
     if wall > 0:
         parts.append(f"{used / wall:.2f} CPUs busy")
+    if len(values.processes) > 1:
+        parts.append(f"{len(values.processes)} processes")
     yield "  time: " + ", ".join(parts)
 
 
@@ -227,14 +230,7 @@ def _metrics(of_command: Mapping[str, tuple[float, Mapping[str, Any]]]) -> Itera
 
 
 def _missing(head: Mapping[str, Any], width: int) -> Iterator[str]:
-    by_reason: dict[str, list[str]] = {}
-    for one in head["unavailable"]:
-        # Of the whole command and of sections it is the same reason most often.
-        reason = str(one["reason"])
-        common = reason.removeprefix("in sections: ")
-        names = by_reason.setdefault(common if common in by_reason else reason, [])
-        if one["event"] not in names:
-            names.append(str(one["event"]))
+    by_reason = without_values(head)
     for reason, names in list(by_reason.items())[:_REASONS]:
         some = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
         yield from filled(printable(f"not available: {some}: {reason}"), width, "  ", "    ")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from gnomon.errors import GnomonError, ProgramError
 from gnomon.model.collected import Collected, Ended, State
+from gnomon.model.value import Unavailable
 
 if TYPE_CHECKING:
     from gnomon.hpm.measurement import Measurement
@@ -105,6 +106,10 @@ class EmulatedCounts:
         return _ended(one, "times are those of the emulation, of sections too")
 
 
+# Of any rank the same words, which are then said once.
+_NO_PEAK = "the peak was not above that of Gnomon, which started the program"
+_LESS = "/usr/bin/time -v starts it from less"
+
 COUNTERS, SECTIONS, EMULATED = Counters(), Sections(), EmulatedCounts()
 
 
@@ -114,7 +119,10 @@ def _ended(one: Measurement, *notes: str) -> Ended:
 
     host = this_host()
     tables = rows_of([one], host)
-    collected = Collected(_with_usage(tables, one), one.unavailable, (*notes, *one.notes))
+    missing = one.unavailable + tuple(
+        Unavailable(row.field, _NO_PEAK, _LESS) for row in one.rusage if row.remark
+    )
+    collected = Collected(_with_usage(tables, one), missing, (*notes, *one.notes))
     return Ended(one.pid, one.exit_status, one.signal, one.started, one.wall_ns, collected)
 
 

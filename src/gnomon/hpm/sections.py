@@ -10,6 +10,7 @@ There is one libhpm in a process: what C code marks is in the same output.
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from _thread import allocate_lock
@@ -293,6 +294,15 @@ def _begin(name: str | None = None) -> None:
         _done["begin"] = True
 
 
+def _at_exit() -> None:
+    """Write the output of a program that Ctrl-C ends: Python then kills itself by the signal.
+
+    The exit handlers of C, one of which libhpm has, are not called; Python's own are.
+    """
+    if getattr(sys, "last_type", None) is KeyboardInterrupt:
+        _libhpm.hpmTerminateOnce()
+
+
 def _name_python() -> None:
     """Say which Python a plug-in that is written in it runs with."""
     if os.environ.get("HPM_AGGREGATE") and sys.executable:
@@ -358,3 +368,5 @@ def _finalize_child(*_: object) -> None:
 
 
 _libhpm.connect(_make, _begin)
+# Early, so that it comes after what the program registers.
+atexit.register(_at_exit)

@@ -10,7 +10,7 @@ the last digit.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial as bound
@@ -53,6 +53,7 @@ class Sum(NamedTuple):
         calls: how often the regions were entered; None where not known.
         parts: regions below a program have a part in it.
         whole: a program's value with all below it has.
+        is_mixed: it is a sum of what a formula gives, which is no value.
     """
 
     key: Key
@@ -65,6 +66,7 @@ class Sum(NamedTuple):
     calls: int | None
     parts: bool
     whole: bool
+    is_mixed: bool
 
 
 Key = tuple[str, str, str, int]
@@ -101,6 +103,20 @@ def parts(run: Run) -> tuple[Part, ...]:
     )
 
 
+def nested(run: Run) -> frozenset[int]:
+    """Return the numbers of the metrics that sections, functions or lines have values of.
+
+    Raises:
+        RunDirectoryError: its tables cannot be read.
+    """
+    return frozenset(
+        metric
+        for (metric,) in run.query(
+            "SELECT DISTINCT metric FROM profile JOIN paths USING (path) WHERE parent <> -1"
+        )
+    )
+
+
 def run(analysis: Analysis[Result], of: Iterable[Part], executor: Executor | None = None) -> Result:
     """Return what an analysis makes of parts, done here or by an executor.
 
@@ -115,14 +131,17 @@ def _partial(analysis: Analysis[Result], part: Part) -> Result:
     return analysis.partial(part)
 
 
+_ROOT = "(k.parent = -1)"
 # Of a program, the value without its sections or, where that is not known, with them: `finest`
 # finds out whether that is the same.
-_ALONE = "SUM(CASE WHEN isfinite(p.exclusive) THEN p.exclusive WHEN {root} THEN p.inclusive END)"
-_IS_OPEN = "BOOL_OR({root} AND NOT COALESCE(isfinite(p.exclusive), FALSE))"
+_ALONE = f"CASE WHEN isfinite(p.exclusive) THEN p.exclusive WHEN {_ROOT} THEN p.inclusive END"
+_IS_OPEN = f"BOOL_OR({_ROOT} AND NOT COALESCE(isfinite(p.exclusive), FALSE))"
 # Of a place, the value of its program, which has all sections in it; else what its sections have.
-_OF_PLACE = """COALESCE(SUM(p.inclusive) FILTER (WHERE {root} AND isfinite(p.inclusive)),
+_OF_PLACE = f"""COALESCE(SUM(p.inclusive) FILTER (WHERE {_ROOT} AND isfinite(p.inclusive)),
              SUM(p.exclusive) FILTER (WHERE isfinite(p.exclusive)))"""
-_HAS_ROOT = "COALESCE(BOOL_OR({root} AND isfinite(p.inclusive)), FALSE)"
+_HAS_ROOT = f"COALESCE(BOOL_OR({_ROOT} AND isfinite(p.inclusive)), FALSE)"
+# What a formula gives cannot be added up: neither of a place's sections nor of a section's calls.
+_RATIOS = "(SELECT metric FROM metrics WHERE formula <> '')"
 _OF_REGIONS = {
     "region": ("COALESCE(r.kind, '')", "COALESCE(r.name, '')", "''", "0"),
     "file": ("''", "''", "COALESCE(r.file, '')", "0"),
@@ -130,12 +149,7 @@ _OF_REGIONS = {
 }
 _OF_LOCATIONS = {
     "rank": ("''", "'rank'", "''", "COALESCE(l.rank, -1)"),
-    "thread": (
-        "COALESCE(l.host, '')",
-        "COALESCE(l.name, '')",
-        "CASE WHEN l.rank >= 0 THEN CAST(l.rank AS VARCHAR) ELSE '' END",
-        "l.location",
-    ),
+    "thread": ("COALESCE(l.host, '')", "COALESCE(l.name, '')", "''", "l.location"),
     "metric": ("''", "''", "''", "0"),
 }
 # Values are added up by numbers and named afterwards, which takes a tenth of the time.
@@ -151,17 +165,18 @@ WITH paths_ AS (
 ), keys AS (SELECT DISTINCT key, k1, k2, k3, k4 FROM numbered
 ), kinds AS (SELECT location, kind FROM locations_
 ), each AS (
-    SELECT k.key, p.metric, p.location, p.repetition, {value} AS v, SUM(p.calls) AS c,
-           BOOL_OR(NOT {root}) AS parts, {whole} AS whole
+    SELECT {key}.key, p.metric, p.location, p.repetition, {value} AS v, SUM(p.calls) AS c,
+           BOOL_OR(NOT {root}) AS parts, {whole} AS whole, COUNT({alone}) AS places
     FROM profile p JOIN {joined}
     WHERE p.location >= {first} AND p.location < {end} {only}
-    GROUP BY k.key, p.metric, p.location, p.repetition HAVING isfinite(v)
+    GROUP BY {key}.key, p.metric, p.location, p.repetition HAVING isfinite(v)
 ), added AS (
     SELECT key, kind, metric, COUNT(*) AS n, SUM(v) AS v, MIN(v) AS least, MAX(v) AS most,
-           SUM(c) AS c, BOOL_OR(parts) AS parts, whole
+           SUM(c) AS c, BOOL_OR(parts) AS parts, whole,
+           MAX(places) > 1 AND metric IN {ratios} AS is_mixed
     FROM each JOIN kinds USING (location) GROUP BY key, kind, metric, whole
 )
-SELECT k1, k2, k3, k4, kind, metric, n, v, least, most, c, parts, whole
+SELECT k1, k2, k3, k4, kind, metric, n, v, least, most, c, parts, whole, is_mixed
 FROM added JOIN keys USING (key) ORDER BY k1, k2, k3, k4, kind, metric, whole
 """
 
@@ -170,8 +185,10 @@ def _query(profile: Profile, part: Part) -> str:
     by = profile.by
     in_regions = by in _OF_REGIONS
     named = (_OF_REGIONS | _OF_LOCATIONS)[by]
-    root = f"({'k' if in_regions else 't'}.parent = -1)"
     columns = ", ".join(f"{column} AS k{at}" for at, column in enumerate(named, start=1))
+    only = "" if profile.metric < 0 else f"AND p.metric = {profile.metric}"
+    if not in_regions:
+        only += f" AND ({_ROOT} OR p.metric NOT IN {_RATIOS})"
     return _QUERY.format(
         of_path=columns if in_regions else "0 AS k0",
         of_location="0 AS k0" if in_regions else columns,
@@ -179,14 +196,17 @@ def _query(profile: Profile, part: Part) -> str:
         end=part.end,
         more="AND l.rank >= 0" if by == "rank" else "",
         keyed="paths_" if in_regions else "locations_",
-        root=root,
-        value=(_ALONE if in_regions else _OF_PLACE).format(root=root),
-        whole=(_IS_OPEN if in_regions else _HAS_ROOT).format(root=root),
-        only="" if profile.metric < 0 else f"AND p.metric = {profile.metric}",
+        key="k" if in_regions else "n",
+        root=_ROOT,
+        value=f"SUM({_ALONE})" if in_regions else _OF_PLACE,
+        whole=_IS_OPEN if in_regions else _HAS_ROOT,
+        alone=_ALONE,
+        ratios=_RATIOS,
+        only=only,
         joined=(
             "numbered k USING (path)"
             if in_regions
-            else "numbered k USING (location) JOIN paths_ t USING (path)"
+            else "numbered n USING (location) JOIN paths_ k USING (path)"
         ),
     )
 
@@ -196,8 +216,8 @@ class Profile:
     """Sums of a profile's values without what is called, by region, file, line, rank, ...
 
     Keys have four fields: of a region its kind and name; of a file its path, third; of a line the
-    function, file and line; of a rank its number, fourth; of a thread its host, name, rank
-    ("" for none) and location.
+    function, file and line; of a rank its number, fourth; of a thread its host, name and, fourth,
+    location.
 
     Attributes:
         by: one of `BY`.
@@ -230,28 +250,25 @@ class Profile:
                 found[key] = row if known is None else _both(known, row)
         return [found[key] for key in sorted(found)]
 
-    def finest(self, sums: Iterable[Sum], ratios: Container[int] = ()) -> list[Sum]:
+    def finest(self, sums: Iterable[Sum]) -> list[Sum]:
         """Return each value once: what a process has, its threads and the command have too.
 
         Of places, those whose value is of all that ran there come first: the sums of threads or,
         where there are none, those of processes, else of the command, else of CPUs. By rank, what
-        is known of a whole rank comes before.
+        is known of a whole rank comes before; by thread, what sections of threads have comes before
+        what only the command has.
 
         Of regions and lines, what a program has without its sections is the value of places that
         have the sections, too. Where it is known of no such place, it is not in the result.
-
-        Args:
-            sums: the merged ones.
-            ratios: numbers of metrics that are not added up.
         """
-        kept = list(sums)
+        found = list(sums)
         with_parts: dict[int, str] = {}
         if self.by in _OF_REGIONS:
-            for row in kept:
-                if row.parts and _place(_WIDEST, row.kind) < _place(
-                    _WIDEST, with_parts.get(row.metric, "")
-                ):
+            for row in found:
+                widest = with_parts.get(row.metric, "")
+                if row.parts and _place(_WIDEST, row.kind) < _place(_WIDEST, widest):
                     with_parts[row.metric] = row.kind
+        kept = [row for row in found if not row.is_mixed]
         best: dict[tuple[Key, int], tuple[int, int]] = {}
         orders = [self._order(row, with_parts.get(row.metric, "")) for row in kept]
         for row, order in zip(kept, orders, strict=True):
@@ -259,8 +276,7 @@ class Profile:
         return [
             row
             for row, order in zip(kept, orders, strict=True)
-            if best[self._group(row)] == order
-            and not (row.whole and row.metric in with_parts and row.metric not in ratios)
+            if best[self._group(row)] == order and not (row.whole and row.metric in with_parts)
         ]
 
     def _order(self, row: Sum, with_parts: str) -> tuple[int, int]:
@@ -271,6 +287,8 @@ class Profile:
             return int(row.whole), _place((with_parts, *_WIDEST), row.kind)
         if row.kind == self.by == "rank":
             return -1, 0
+        if self.by == "thread" and row.kind == "command":
+            return 2, 0
         if not row.whole:
             return 1, _place(_WIDEST, row.kind)
         return 0, _place(_OF_THREADS if self.by == "thread" else _FINEST, row.kind)
@@ -280,7 +298,7 @@ class Profile:
 
 
 _FINEST = ("thread", "process", "command", "core", "cpu")
-_OF_THREADS = ("thread", "process", "rank", "command", "core", "cpu")
+_OF_THREADS = ("thread", "process", "rank", "core", "cpu")
 _WIDEST = ("rank", "command", "process", "thread", "core", "cpu")
 
 
@@ -297,4 +315,5 @@ def _both(one: Sum, other: Sum) -> Sum:
         most=max(one.most, other.most),
         calls=calls if calls is None else (one.calls or 0) + (other.calls or 0),
         parts=one.parts or other.parts,
+        is_mixed=one.is_mixed or other.is_mixed,
     )

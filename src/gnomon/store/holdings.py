@@ -24,6 +24,8 @@ PARTS = ("run", "locations", "regions", "metrics", "profile")
 _SCHEMAS = {"locations": LOCATIONS, "regions": REGIONS, "metrics": METRICS}
 _INDENT = 2
 _GAP = 2
+# More places are not named to the query one by one.
+_FEW = 1000
 _UNKNOWN = "(unknown)"
 _NAME_LEAST = 16
 
@@ -51,8 +53,7 @@ def profile(run: Run, by: str, metric: int = -1) -> list[Sum]:
     analysis = Profile(by, metric)
     with ThreadPoolExecutor(os.cpu_count()) as executor:
         found = analyse.run(analysis, analyse.parts(run), executor)
-    ratios = {int(str(row["metric"])) for row in run.rows(METRICS) if row["formula"]}
-    return analysis.finest(found, ratios)
+    return analysis.finest(found)
 
 
 def metric(run: Run, by: str, name: str) -> tuple[int, list[str]]:
@@ -247,9 +248,11 @@ def profile_rows(run: Run, found: Sequence[Sum], by: str) -> list[dict[str, Any]
     """
     of = {row["metric"]: row for row in run.rows(METRICS)}
     repetitions = max(int(run.head["repetitions"]), 1)
+    at = _numbers(run, found) if by == "thread" else {}
     return [
         {
             **_fields(one, by),
+            **(dict(zip(("rank", "pid", "tid"), at[one.key[3]], strict=True)) if at else {}),
             "metric": of[one.metric]["name"],
             "unit": of[one.metric]["unit"],
             "how": of[one.metric]["how"],
@@ -266,6 +269,17 @@ def profile_rows(run: Run, found: Sequence[Sum], by: str) -> list[dict[str, Any]
     ]
 
 
+def _numbers(run: Run, found: Sequence[Sum]) -> dict[int, tuple[int, int, int]]:
+    """Return rank, process and thread of the locations that sums by thread are of, -1 for none."""
+    wanted = {one.key[3] for one in found}
+    only = f"WHERE location IN ({', '.join(map(str, wanted))})" if 0 < len(wanted) <= _FEW else ""
+    rows = run.query(
+        "SELECT location, COALESCE(rank, -1), COALESCE(pid, -1), COALESCE(tid, -1) "
+        f"FROM locations {only}"
+    )
+    return {location: (rank, pid, tid) for location, rank, pid, tid in rows}
+
+
 def _fields(one: Sum, by: str) -> dict[str, Cell]:
     """Return the key of a sum by field name."""
     first, second, file, at = one.key
@@ -274,12 +288,7 @@ def _fields(one: Sum, by: str) -> dict[str, Cell]:
         "file": {"file": file},
         "line": {"file": file, "line": at, "function": second},
         "rank": {"rank": at},
-        "thread": {
-            "location": at,
-            "host": first,
-            "name": second,
-            "rank": int(file) if file.isdecimal() else None,
-        },
+        "thread": {"location": at, "host": first, "name": second},
     }
     return fields.get(by, {})
 
@@ -309,7 +318,8 @@ def profile_text(
     of = {int(str(row["metric"])): row for row in run.rows(METRICS)}
     found = [one for one in found if one.metric in of]
     if not found:
-        remedy = ": it is no run of several MPI ranks" if by == "rank" else ""
+        remedy = ": what a formula gives cannot be added up" if others else ""
+        remedy = ": it is no run of several MPI ranks" if by == "rank" else remedy
         return f"{title(run)}\nthis run has no values by {by}{remedy}\n"
     repetitions = max(int(run.head["repetitions"]), 1)
     several = any(one.locations > repetitions for one in found)
@@ -318,6 +328,7 @@ def profile_text(
     found.sort(key=lambda one: (one.metric if by == "metric" else -_size(one, is_sum), one.key))
     shown = found[:top] if top else found
     total = sum(one.total for one in found)
+    at = _numbers(run, shown) if by == "thread" else {}
     files = suffixes({one.key[2] for one in shown})
     heads = ["of total"] if is_sum and by != "metric" else []
     heads += ["total"] if is_sum else []
@@ -328,12 +339,14 @@ def profile_text(
         mean = one.total / one.locations
         values = {
             # A ratio of one place is what it is.
-            "total": None if row["formula"] and several else one.total / repetitions,
+            "total": None
+            if row["formula"] and one.locations > repetitions
+            else one.total / repetitions,
             "least": one.least, "mean": mean, "most": one.most,
         }  # fmt: skip
         cells = {name: quantity(one, str(row["unit"] or ""), "-") for name, one in values.items()}
         cells["of total"] = f"{100 * one.total / total:.1f} %" if total else "-"
-        table.append([*(cells[head] for head in heads), _name(one, by, files, of)])
+        table.append([*(cells[head] for head in heads), _name(one, by, files, of, at)])
     lines = [title(run)]
     if by != "metric":
         what = of[found[0].metric]
@@ -345,6 +358,8 @@ def profile_text(
     if several:
         kinds = sorted({_plural(one.kind) for one in found})
         lines += filled(f"least, mean and most of the {' or '.join(kinds)}", width)
+    if by == "thread" and not any(one.whole for one in found):
+        lines += filled("of their sections only: all that ran there is not known", width)
     rest = ", ".join(name for name in others if name != of[found[0].metric]["name"])
     if rest and by != "metric":
         lines += filled(printable(f"choose with -e: {rest}"), width, "", "  ")
@@ -378,7 +393,13 @@ def _profile_table(
     return grid([*((head,) for head in heads), *more], rows, len(heads) - 1).lines
 
 
-def _name(one: Sum, by: str, files: Mapping[str, str], of: Mapping[int, Mapping[str, Cell]]) -> str:
+def _name(
+    one: Sum,
+    by: str,
+    files: Mapping[str, str],
+    of: Mapping[int, Mapping[str, Cell]],
+    threads: Mapping[int, tuple[int, int, int]],
+) -> str:
     first, second, file, at = one.key
     if by == "metric":
         return printable(str(of[one.metric]["name"]))
@@ -387,9 +408,14 @@ def _name(one: Sum, by: str, files: Mapping[str, str], of: Mapping[int, Mapping[
     if by == "rank":
         return f"rank {at}"
     if by == "thread":
-        what = f"rank {file} {second}" if one.kind == "rank" else f"{one.kind} {at} {second}"
-        rank = f" of rank {file}" if file and one.kind != "rank" else ""
-        return printable(f"{what}{rank}" + (f" on {first}" if first else ""))
+        rank, pid, tid = threads.get(at, (-1, -1, -1))
+        words = [f"rank {rank}"] if rank >= 0 else []
+        if one.kind in ("process", "thread"):
+            words.append(f"process {pid}")
+            words += [f"thread {tid}"] if one.kind == "thread" else []
+        elif one.kind != "rank":
+            words.append(one.kind)
+        return printable(", ".join(words) + f" {second}" + (f" on {first}" if first else ""))
     label = printable(files.get(file, file)) or _UNKNOWN
     if by == "file":
         return label

@@ -11,6 +11,7 @@ import fcntl
 import json
 import os
 import shutil
+import struct
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,11 +21,13 @@ from gnomon.errors import RunDirectoryError
 from gnomon.model.collected import Collected
 from gnomon.model.tables import SCHEMAS, Schema, Table
 from gnomon.model.value import Unavailable
-from gnomon.store.rundir import path_of
+from gnomon.store.rundir import SUFFIX, path_of
 
 _FORMAT = "gnomon/raw"
 _VERSION = 1
 _LIMIT_BYTES = 1 << 30
+# struct flock where off_t has 64 bits: l_type, l_whence, l_start, l_len, l_pid. Source: fcntl(2).
+_FLOCK = "hhqqi4x"
 _TYPES: dict[str, tuple[type, ...]] = {
     "INTEGER": (int,), "BIGINT": (int,), "DOUBLE": (int, float), "VARCHAR": (str,),
 }  # fmt: skip
@@ -80,6 +83,22 @@ def begin(name: str, task: int, head: Mapping[str, Any]) -> Path:
     return folder.absolute()
 
 
+def begun(folder: Path, pattern: str, job: str) -> str:
+    """Return the name of the run that tasks of a job have begun in a folder, "" for none.
+
+    Args:
+        folder: where.
+        pattern: what the name is like.
+        job: the identity of the job.
+    """
+    for raw in sorted(folder.glob(f"{pattern}{SUFFIX}.raw")):
+        for path in raw.glob("task.*.json"):
+            with suppress(RunDirectoryError):
+                if _read(path).get("job") == job:
+                    return raw.name.removesuffix(f"{SUFFIX}.raw")
+    return ""
+
+
 def end(folder: Path, task: int, end: Mapping[str, Any], collected: Collected) -> None:
     """Write what a task measured.
 
@@ -123,11 +142,12 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def check_ended(folder: Path) -> None:
-    """Check that no `gnomon run` is still at it.
+    """Check that no `gnomon run` is still at it, nor a program that outlived one.
 
     Raises:
         RunDirectoryError: one is.
     """
+    _check_written(folder)
     for path in folder.glob("task.*.json"):
         try:
             fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -143,6 +163,26 @@ def check_ended(folder: Path) -> None:
             pass
         finally:
             os.close(fd)
+
+
+def _check_written(folder: Path) -> None:
+    """Check that no process has a lock on what capabilities leave, as long as it writes that."""
+    for path in folder.iterdir():
+        try:
+            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except OSError:
+            continue
+        try:
+            asked = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+            kind, _, _, _, pid = struct.unpack(_FLOCK, fcntl.fcntl(fd, fcntl.F_GETLK, asked))
+        except OSError:  # no such locks there, or no file
+            continue
+        finally:
+            os.close(fd)
+        if kind != fcntl.F_UNLCK:
+            raise RunDirectoryError(
+                f"{folder}: process {pid} of its program has not ended; wait for it, or end it"
+            )
 
 
 def count_of_parts(folder: Path) -> int:

@@ -147,13 +147,25 @@ def _more(run: Run) -> list[str]:
     return lines
 
 
+def without_values(head: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the events that have no values by the reason.
+
+    Of the whole command and of its sections the reason is the same most often: it is said once.
+    """
+    by_reason: dict[str, list[str]] = {}
+    for one in head["unavailable"]:
+        reason = str(one.get("reason"))
+        common = reason.removeprefix("in sections: ")
+        names = by_reason.setdefault(common if common in by_reason else reason, [])
+        if str(one.get("event")) not in names:
+            names.append(str(one.get("event")))
+    return by_reason
+
+
 def not_counted(head: Mapping[str, Any], width: int) -> list[str]:
     """Return the lines that say what a run could not count, each reason once."""
-    by_reason: dict[str, list[str]] = {}
-    for missing in head["unavailable"]:
-        by_reason.setdefault(str(missing.get("reason")), []).append(str(missing.get("event")))
     lines: list[str] = []
-    for why, names in by_reason.items():
+    for why, names in without_values(head).items():
         lines += filled(printable(f"not counted: {', '.join(names)}: {why}"), width, "", "    ")
     return lines
 

@@ -27,6 +27,7 @@ _UNITS = {
     "ns": ("seconds", "1e-9"),
     "s": ("seconds", "1"),
     "bytes": ("bytes", "1"),
+    "KiB": ("bytes", "1024"),
     "MiB": ("bytes", "1048576"),
     "bytes/s": ("bytes_per_second", "1"),
     "MB/s": ("bytes_per_second", "1e6"),

@@ -18,10 +18,18 @@ from typing import Any, NamedTuple
 from gnomon import __version__
 from gnomon.errors import RunDirectoryError
 from gnomon.model.tables import METRICS
+from gnomon.store import analyse
 from gnomon.store.rundir import Run
 
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
-_UNITS = {"ns": "nanoseconds", "s": "seconds", "bytes": "bytes"}
+# unit: speedscope's, and what makes it
+_UNITS = {
+    "ns": ("nanoseconds", 1),
+    "s": ("seconds", 1),
+    "bytes": ("bytes", 1),
+    "KiB": ("bytes", 1024),
+    "MiB": ("bytes", 1 << 20),
+}
 # A tree is not deeper; paths that lead back to themselves are.
 _DEEPEST = 10_000
 
@@ -29,11 +37,12 @@ _PATHS = """
 SELECT t.path, t.parent, r.kind, r.name, r.module, r.file, r.line
 FROM paths t JOIN regions r USING (region) ORDER BY t.path
 """
-# As in a profile: what a process has, its threads and the command have too.
+# As in a profile: what is known of a root only with all below it counts where nothing below has
+# values, and what a process has, its threads and the command have too.
 _WEIGHTS = """
 WITH found AS (
     SELECT p.path, list_position(['command', 'process', 'thread'], l.kind) AS fine,
-           SUM(COALESCE(p.exclusive, CASE WHEN t.parent = -1 THEN p.inclusive END)) AS value
+           SUM(COALESCE(p.exclusive, {whole})) AS value
     FROM profile p JOIN paths t USING (path) JOIN locations l USING (location)
     WHERE p.metric = {metric} AND l.kind IN ('command', 'process', 'thread')
     GROUP BY ALL
@@ -71,10 +80,11 @@ def speedscope(run: Run) -> Iterator[str]:
     }
     yield json.dumps(head)[:-1] + ', "profiles": ['
     first = True
+    nested = analyse.nested(run)
     for metric in run.rows(METRICS):
         if metric["formula"]:
             continue  # a ratio
-        profile = _profile(run, metric, paths)
+        profile = _profile(run, metric, paths, nested)
         if profile is not None:
             yield ("\n" if first else ",\n") + json.dumps(profile)
             first = False
@@ -97,21 +107,24 @@ def _paths(run: Run, frames: dict[_Frame, int]) -> dict[int, _Path]:
 
 
 def _profile(
-    run: Run, metric: Mapping[str, Any], paths: Mapping[int, _Path]
+    run: Run, metric: Mapping[str, Any], paths: Mapping[int, _Path], nested: frozenset[int]
 ) -> dict[str, Any] | None:
     repetitions = max(int(run.head["repetitions"]), 1)
+    unit, factor = _UNITS.get(str(metric["unit"]), ("none", 1))
     samples, weights = [], []
-    for path, value in run.query(_WEIGHTS.format(metric=int(metric["metric"]))):
+    number = int(metric["metric"])
+    whole = "NULL" if number in nested else "CASE WHEN t.parent = -1 THEN p.inclusive END"
+    for path, value in run.query(_WEIGHTS.format(metric=number, whole=whole)):
         stack = _stack(int(path), paths)
         if stack and isfinite(value):
             samples.append(stack)
-            weights.append(_number(value / repetitions))
+            weights.append(_number(value * factor / repetitions))
     if not samples:
         return None
     return {
         "type": "sampled",
         "name": f"{metric['name']} ({metric['how']})",
-        "unit": _UNITS.get(str(metric["unit"]), "none"),
+        "unit": unit,
         "startValue": 0,
         "endValue": _number(fsum(weights)),
         "samples": samples,
