@@ -115,7 +115,7 @@ class _Rows:
 
     def _add(self, repetition: int, one: Measurement) -> None:
         whole = self._location(-1, "command", one.pid, -1, self._program)
-        whose = "measured by gnomon count" + (" (of the emulation)" if one.emulation else "")
+        whose = "measured by Gnomon" + (" (of the emulation)" if one.emulation else "")
         for name, attribute in _TIMES:
             ns = getattr(one, attribute)
             if ns is not None:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from gnomon import __version__
 from gnomon.errors import RunDirectoryError
 from gnomon.model.tables import METRICS
+from gnomon.store import analyse
 from gnomon.store.rundir import Run
 
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
@@ -28,17 +29,6 @@ _DEEPEST = 10_000
 _PATHS = """
 SELECT t.path, t.parent, r.kind, r.name, r.module, r.file, r.line
 FROM paths t JOIN regions r USING (region) ORDER BY t.path
-"""
-# As in a profile: what a process has, its threads and the command have too.
-_WEIGHTS = """
-WITH found AS (
-    SELECT p.path, list_position(['command', 'process', 'thread'], l.kind) AS fine,
-           SUM(COALESCE(p.exclusive, CASE WHEN t.parent = -1 THEN p.inclusive END)) AS value
-    FROM profile p JOIN paths t USING (path) JOIN locations l USING (location)
-    WHERE p.metric = {metric} AND l.kind IN ('command', 'process', 'thread')
-    GROUP BY ALL
-)
-SELECT path, arg_max(value, fine) FROM found WHERE value > 0 GROUP BY path ORDER BY path
 """
 
 
@@ -101,11 +91,13 @@ def _profile(
 ) -> dict[str, Any] | None:
     repetitions = max(int(run.head["repetitions"]), 1)
     samples, weights = [], []
-    for path, value in run.query(_WEIGHTS.format(metric=int(metric["metric"]))):
-        stack = _stack(int(path), paths)
-        if stack and isfinite(value):
+    analysis = analyse.Profile("path", int(metric["metric"]))
+    found = analyse.run(analysis, analyse.parts(run))
+    for one in analysis.finest(found):
+        stack = _stack(one.key[3], paths)
+        if stack and isfinite(one.total) and one.total > 0:
             samples.append(stack)
-            weights.append(_number(value / repetitions))
+            weights.append(_number(one.total / repetitions))
     if not samples:
         return None
     return {
