@@ -18,6 +18,7 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from job_run import job_run
 from made_runs import made_run
 from repeated_runs import repeated_run, rewritten
 
@@ -179,6 +180,21 @@ def test_speedscope_files_follow_the_rules(run: Run) -> None:
         "name": "a,b.c:3", "file": "/src/a,b.c", "line": 3,
     }  # fmt: skip
     assert "PAPI_BR_MSP (emulated)" not in by_name
+
+
+def test_speedscope_counts_what_is_in_sections_once(tmp_path: Path) -> None:
+    run = rundir.find(str(job_run(tmp_path, "job")))
+    document = json.loads(text(exports.speedscope(run)))
+    names = [frame["name"] for frame in document["shared"]["frames"]]
+    found = {
+        one["name"]: {
+            names[stack[-1]]: weight
+            for stack, weight in zip(one["samples"], one["weights"], strict=True)
+        }
+        for one in document["profiles"]
+    }
+    assert found["task-clock (counted)"] == {"app": 30, "solve": 70, "sweep": 6}
+    assert found["wall time (counted)"] == {"app": 40, "solve": 75, "sweep": 8}
 
 
 def test_speedscope_shows_one_execution_and_each_value_once(tmp_path: Path) -> None:

@@ -103,20 +103,6 @@ def parts(run: Run) -> tuple[Part, ...]:
     )
 
 
-def nested(run: Run) -> frozenset[int]:
-    """Return the numbers of the metrics that sections, functions or lines have values of.
-
-    Raises:
-        RunDirectoryError: its tables cannot be read.
-    """
-    return frozenset(
-        metric
-        for (metric,) in run.query(
-            "SELECT DISTINCT metric FROM profile JOIN paths USING (path) WHERE parent <> -1"
-        )
-    )
-
-
 def run(analysis: Analysis[Result], of: Iterable[Part], executor: Executor | None = None) -> Result:
     """Return what an analysis makes of parts, done here or by an executor.
 
@@ -146,6 +132,7 @@ _OF_REGIONS = {
     "region": ("COALESCE(r.kind, '')", "COALESCE(r.name, '')", "''", "0"),
     "file": ("''", "''", "COALESCE(r.file, '')", "0"),
     "line": ("''", "COALESCE(r.name, '')", "COALESCE(r.file, '')", "COALESCE(r.line, 0)"),
+    "path": ("''", "''", "''", "t.path"),
 }
 _OF_LOCATIONS = {
     "rank": ("''", "'rank'", "''", "COALESCE(l.rank, -1)"),
@@ -216,11 +203,11 @@ class Profile:
     """Sums of a profile's values without what is called, by region, file, line, rank, ...
 
     Keys have four fields: of a region its kind and name; of a file its path, third; of a line the
-    function, file and line; of a rank its number, fourth; of a thread its host, name and, fourth,
-    location.
+    function, file and line; of a path or a rank its number, fourth; of a thread its host, name and,
+    fourth, location.
 
     Attributes:
-        by: one of `BY`.
+        by: one of `BY`, or "path".
         metric: number of the only metric that is wanted; -1 for all.
     """
 
@@ -234,7 +221,7 @@ class Profile:
             UsageError: there is no such key.
             RunDirectoryError: the run cannot be read.
         """
-        if self.by not in BY:
+        if self.by not in (*BY, "path"):
             raise UsageError(f"{self.by}: a profile is by {', '.join(BY)}")
         # One thread: sums of the same numbers in another order differ in their last digit.
         rows = Run(part.run, {}, part.files).query(_query(self, part), threads=1)

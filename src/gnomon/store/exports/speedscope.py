@@ -37,18 +37,6 @@ _PATHS = """
 SELECT t.path, t.parent, r.kind, r.name, r.module, r.file, r.line
 FROM paths t JOIN regions r USING (region) ORDER BY t.path
 """
-# As in a profile: what is known of a root only with all below it counts where nothing below has
-# values, and what a process has, its threads and the command have too.
-_WEIGHTS = """
-WITH found AS (
-    SELECT p.path, list_position(['command', 'process', 'thread'], l.kind) AS fine,
-           SUM(COALESCE(p.exclusive, {whole})) AS value
-    FROM profile p JOIN paths t USING (path) JOIN locations l USING (location)
-    WHERE p.metric = {metric} AND l.kind IN ('command', 'process', 'thread')
-    GROUP BY ALL
-)
-SELECT path, arg_max(value, fine) FROM found WHERE value > 0 GROUP BY path ORDER BY path
-"""
 
 
 class _Frame(NamedTuple):
@@ -80,11 +68,10 @@ def speedscope(run: Run) -> Iterator[str]:
     }
     yield json.dumps(head)[:-1] + ', "profiles": ['
     first = True
-    nested = analyse.nested(run)
     for metric in run.rows(METRICS):
         if metric["formula"]:
             continue  # a ratio
-        profile = _profile(run, metric, paths, nested)
+        profile = _profile(run, metric, paths)
         if profile is not None:
             yield ("\n" if first else ",\n") + json.dumps(profile)
             first = False
@@ -107,18 +94,18 @@ def _paths(run: Run, frames: dict[_Frame, int]) -> dict[int, _Path]:
 
 
 def _profile(
-    run: Run, metric: Mapping[str, Any], paths: Mapping[int, _Path], nested: frozenset[int]
+    run: Run, metric: Mapping[str, Any], paths: Mapping[int, _Path]
 ) -> dict[str, Any] | None:
     repetitions = max(int(run.head["repetitions"]), 1)
     unit, factor = _UNITS.get(str(metric["unit"]), ("none", 1))
     samples, weights = [], []
-    number = int(metric["metric"])
-    whole = "NULL" if number in nested else "CASE WHEN t.parent = -1 THEN p.inclusive END"
-    for path, value in run.query(_WEIGHTS.format(metric=number, whole=whole)):
-        stack = _stack(int(path), paths)
-        if stack and isfinite(value):
+    analysis = analyse.Profile("path", int(metric["metric"]))
+    found = analyse.run(analysis, analyse.parts(run))
+    for one in analysis.finest(found):
+        stack = _stack(one.key[3], paths)
+        if stack and isfinite(one.total) and one.total > 0:
             samples.append(stack)
-            weights.append(_number(value * factor / repetitions))
+            weights.append(_number(one.total * factor / repetitions))
     if not samples:
         return None
     return {

@@ -89,8 +89,10 @@ export function Details(props: Props) {
                 {values.map((one) => {
                   const metric = metrics.find((other) => other.metric === one.metric);
                   if (!metric) return null;
+                  // Of wall times of several ranks, say.
+                  const isMore = one.total !== null && (one.inclusive ?? 0) > 1.000001 * one.total;
                   const part = (value: number | null) =>
-                    value === null || !one.total || !metric.additive ? "" : share(value, one.total);
+                    value === null || !one.total || !metric.additive || isMore ? "" : share(value, one.total);
                   const text = (value: number | null) =>
                     value === null ? (
                       ""
