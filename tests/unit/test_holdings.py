@@ -273,6 +273,10 @@ def test_what_a_program_has_without_its_sections(
             name = {"line": "function"}.get(by, by)
             found = {row[name]: (row["total"], row["least"], row["most"]) for row in rows}
             assert found == expected, (metric, by)
+    assert main(["report", job, "profile", "-e", "task-clock"]) == 0
+    text = capsys.readouterr().out
+    assert "of total" not in text
+    assert "of processes and of threads, which run at the same time: no sum" in text
 
 
 def test_what_sections_have_is_in_the_programs_values(

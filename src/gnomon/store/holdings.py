@@ -330,7 +330,9 @@ def profile_text(
     total = sum(one.total for one in found)
     at = _numbers(run, shown) if by == "thread" else {}
     files = suffixes({one.key[2] for one in shown})
-    heads = ["of total"] if is_sum and by != "metric" else []
+    # Sections of whole processes have those of their threads in them, and both are rows.
+    is_twice = by in ("region", "file", "line") and len({one.kind for one in found}) > 1
+    heads = ["of total"] if is_sum and by != "metric" and not is_twice else []
     heads += ["total"] if is_sum else []
     heads += ["least", "mean", "most"] if several else [] if is_sum else ["mean"]
     table = []
@@ -358,6 +360,9 @@ def profile_text(
     if several:
         kinds = sorted({_plural(one.kind) for one in found})
         lines += filled(f"least, mean and most of the {' or '.join(kinds)}", width)
+    if is_sum and is_twice:
+        kinds = sorted({_plural(one.kind) for one in found})
+        lines += filled(f"of {' and of '.join(kinds)}, which run at the same time: no sum", width)
     if by == "thread" and not any(one.whole for one in found):
         lines += filled("of their sections only: all that ran there is not known", width)
     rest = ", ".join(name for name in others if name != of[found[0].metric]["name"])
