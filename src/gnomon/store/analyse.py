@@ -276,9 +276,9 @@ class Profile:
             return -1, 0
         if self.by == "thread" and row.kind == "command":
             return 2, 0
-        if not row.whole:
-            return 1, _place(_WIDEST, row.kind)
-        return 0, _place(_OF_THREADS if self.by == "thread" else _FINEST, row.kind)
+        if self.by == "thread":
+            return int(not row.whole), _place(_OF_THREADS, row.kind)
+        return int(not row.whole), _place(_FINEST if row.whole else _WIDEST, row.kind)
 
     def _group(self, row: Sum) -> tuple[Key, int]:
         return (("", "", "", 0) if self.by == "thread" else row.key), row.metric
