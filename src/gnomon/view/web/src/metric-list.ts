@@ -30,19 +30,32 @@ export function parse(asked: string, metrics: readonly Metric[]): Shown[] {
   return found;
 }
 
-/** What to show where nobody has asked: the first metric both ways, then others of its kind. */
-export function usual(metrics: readonly Metric[], first: number, room: number): Shown[] {
+/**
+ * What to show where nobody has asked: the first metric both ways, then others of its kind. Processes
+ * and threads have nothing but what runs in them, and few of them a wall time.
+ */
+export function usual(metrics: readonly Metric[], first: number, room: number, by = "region"): Shown[] {
   const main = metrics.find((metric) => metric.metric === first) ?? metrics[0];
   if (!main) return [];
   const shown: Shown[] = [{ metric: main, part: "inclusive" }];
-  if (main.hasRegions) shown.push({ metric: main, part: "exclusive" });
+  const part = main.hasRegions && by !== "rank" ? "exclusive" : "inclusive";
+  if (part === "exclusive") shown.push({ metric: main, part });
   const others = metrics.filter((metric) => metric !== main && metric.hasRegions === main.hasRegions);
   // Beside what is emulated, times of the emulator come last.
   const isKin = (metric: Metric) => main.component !== "emulated" || metric.component === "emulated";
-  others.sort((a, b) => Number(isKin(b)) - Number(isKin(a)) || Number(b.additive) - Number(a.additive));
+  // Threads have a CPU time by the scheduler's clock; user and system time are the process's.
+  const marks = [
+    isKin,
+    (metric: Metric) => metric.additive,
+    (metric: Metric) => metric.unit === main.unit,
+    (metric: Metric) => metric.scope === "thread",
+  ];
+  const difference = (a: Metric, b: Metric) =>
+    marks.map((has) => Number(has(b)) - Number(has(a))).find((one) => one !== 0) ?? 0;
+  others.sort(difference);
   for (const metric of others) {
     if (shown.length >= room) break;
-    shown.push({ metric, part: main.hasRegions ? "exclusive" : "inclusive" });
+    shown.push({ metric, part });
   }
   return shown;
 }

@@ -36,8 +36,8 @@ export function TreeView(sight: Sight) {
   const room = window.innerWidth >= 2000 ? 6 : 3;
   const shown = useMemo(() => {
     const wanted = parse(asked["columns"] ?? "", metrics);
-    return wanted.length > 0 ? wanted : usual(metrics, run.firstMetric, room);
-  }, [asked["columns"], metrics, run.firstMetric, room]);
+    return wanted.length > 0 ? wanted : usual(metrics, run.firstMetric, room, by);
+  }, [asked["columns"], metrics, run.firstMetric, room, by]);
 
   const tree = useTree(run.id, by);
   const wanted = shown.map(({ metric }): Wanted => ({ by, metric: metric.metric, location, statistic }));
@@ -45,16 +45,19 @@ export function TreeView(sight: Sight) {
   const against = useAgainst(tree.value, shown, by, baseline?.id ?? "");
 
   const fits =
+    !tree.waiting &&
+    !values.waiting &&
     tree.value !== null &&
     values.value !== null &&
     values.value.length === shown.length &&
     values.value.every((one, at) => one.n === tree.value!.n && one.metric === shown[at]!.metric.metric);
   // While others are on their way, what is there stays, but never beside another tree's rows.
-  const last = useRef<{ tree: Tree; columns: ColumnValues[] } | null>(null);
+  const last = useRef<{ tree: Tree; by: Grouping; columns: ColumnValues[] } | null>(null);
   const made = useMemo(() => {
     if (!fits) return null;
     return {
       tree: tree.value!,
+      by,
       columns: shown.map((one, at) => ({
         ...one,
         unit: values.value![at]!.unit,
@@ -72,15 +75,15 @@ export function TreeView(sight: Sight) {
   const pane =
     now && !error ? (
       <TreePane
-        key={`${run.id} ${by}`}
+        key={`${run.id} ${now.by}`}
         {...sight}
         tree={now.tree}
-        by={by}
+        by={now.by}
+        settled={!tree.waiting}
         shown={shown}
         statistic={statistic}
         location={location}
         columns={now.columns}
-        waiting={tree.waiting}
       />
     ) : (
       <p class={error ? "trouble" : "waiting"}>{error || "reading the tree"}</p>
@@ -146,11 +149,12 @@ function useAgainst(
 interface PaneProps extends Sight {
   readonly tree: Tree;
   readonly by: Grouping;
+  /** Whether no other tree is on its way: its nodes have other numbers. */
+  readonly settled: boolean;
   readonly shown: readonly Shown[];
   readonly statistic: Statistic;
   readonly location: number | undefined;
   readonly columns: readonly ColumnValues[];
-  readonly waiting: boolean;
 }
 
 function TreePane(props: PaneProps) {
@@ -194,7 +198,7 @@ function TreePane(props: PaneProps) {
 
   useEffect(() => {
     // What is there is the tree of another grouping until this one's has come.
-    if (props.waiting) return;
+    if (!props.settled) return;
     // The way to where most of it is, for whom comes without a place in mind.
     const named = asked["file"] ? tree.at(asked["file"], Number(asked["line"] ?? 0)) : -1;
     if (selected >= 0) {
@@ -212,7 +216,7 @@ function TreePane(props: PaneProps) {
       }
     }
     redraw();
-  }, [tree, selected < 0, props.waiting]);
+  }, [tree, selected < 0, props.settled]);
 
   useEffect(() => {
     rowsHandle.current?.focus();
