@@ -16,8 +16,9 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-# How many tests run at once; 0 is one after the other, in the process that shows them.
-WORKERS ?= 2
+# How many tests run at once; 0 is one after the other, in the process that shows them. Three keep
+# two cores busy: tests wait a good part of their time.
+WORKERS ?= 3
 AT_ONCE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 # A test that hangs is ended, after saying where it hangs.

@@ -55,6 +55,8 @@ int main(int argc, char **argv)
 		}
 		waitpid(child, NULL, 0);
 	}
+	/* A launcher may kill the others as soon as one has ended. */
+	MPI_Barrier(MPI_COMM_WORLD);
 	if (!strcmp(how, "finalize"))
 		MPI_Finalize();
 	if (rank == 3 && !strcmp(how, "never")) {

@@ -11,6 +11,9 @@ import pytest
 from turns import locked, shared
 
 ROOT = Path(__file__).parents[2]
+# With assertions. What valgrind and the sanitizers find they find in this, too; it takes them two
+# thirds of the time that code takes which is not optimized at all.
+DEBUG = ("-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_C_FLAGS=-O1")
 PACKAGES = {
     "cmake": "cmake",
     "ctest": "cmake",
@@ -56,7 +59,6 @@ def sanitized(base: Path, target: str = "all") -> Path:
         needs("ninja")
         if not (folder / "build.ninja").exists():
             options = ["-DGNOMON_PYTHON=OFF", "-DGNOMON_TESTS=ON", "-DGNOMON_SANITIZE=ON"]
-            run("cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug",
-                *options)  # fmt: skip
+            run("cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", *DEBUG, *options)
         run("cmake", "--build", folder, "--target", target)
     return folder

@@ -6,7 +6,7 @@ from math import isfinite, isnan, nan
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rank_items import FILES, a_file, an_event, an_item
 from test_hpm_sheets import HOST, a_measurement, a_value, parsed, table
@@ -160,6 +160,7 @@ def test_one_tasks_own_items_have_no_columns_of_others() -> None:
 
 @settings(deadline=None)
 @given(FILES)
+@example(a_file(an_item(an_event(spread=SPREAD._replace(bins=(-(1 << 62), 1))))))
 def test_any_items_have_a_text(file: RankFile) -> None:
     assert text(file).isprintable() or "\n" in text(file)
     assert "\x1b" not in text(file)

@@ -290,6 +290,6 @@ def _histogram_lines(row: _Row, options: Options, style: Style) -> list[str]:
     most = max(max(count for _, count in row.bins), 1)
     lines = ["", style.bold(f"tasks by {row.name}")]
     for name, count in row.bins:
-        bar = "#" * -(-count * room // most)
+        bar = "#" * -(-max(count, 0) * room // most)
         lines.append(f"  {name:<{names}}  {number(count):>{numbers}}  {bar}".rstrip())
     return lines

@@ -73,7 +73,9 @@ def _run(run: Run) -> Iterator[str]:
 
 
 def _above(value: object) -> int | None:
-    return value if isinstance(value, int) and value > 0 else None
+    # True is an int too, but no attribute that is a number.
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return value if whole and 0 < value < 1 << 31 else None
 
 
 def _moment(seconds: float) -> str:
