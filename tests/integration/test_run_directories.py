@@ -151,7 +151,7 @@ def test_taken_name_is_refused_before_the_program_runs(tmp_path: Path) -> None:
 def test_latest_run_is_the_default(tmp_path: Path) -> None:
     none = gnomon("report", cwd=tmp_path)
     assert (none.returncode, none.stdout) == (1, "")
-    assert "--run NAME" in none.stderr
+    assert "gnomon run -- program" in none.stderr
     for name in ("b", "a"):
         gnomon("count", "--run", name, "-e", "task-clock", "--", "true", cwd=tmp_path)
     assert gnomon("report", cwd=tmp_path).stdout.startswith("a.gnomon: true  [exit 0]\n")
