@@ -6,6 +6,7 @@ import { useMemo } from "preact/hooks";
 import { change, quantity, share } from "./format";
 import { How } from "./how";
 import { describe, keyOf, type Shown } from "./metric-list";
+import { Name } from "./name";
 import { widthOf } from "./palette";
 import { VirtualRows, type RowsHandle } from "./rows";
 import type { Rows, Tree } from "./tree-model";
@@ -233,19 +234,6 @@ export function TreeTable(props: Props) {
         );
       }}
     />
-  );
-}
-
-/** A name whose module or namespace gives way first where there is no room. */
-function Name({ name }: { name: string }) {
-  const end = name.search(/[(<]/);
-  const at = (end < 0 ? name : name.slice(0, end)).lastIndexOf("::");
-  if (at <= 0) return <>{name}</>;
-  return (
-    <span class="scoped">
-      <span class="scope">{name.slice(0, at + 2)}</span>
-      <span class="own">{name.slice(at + 2)}</span>
-    </span>
   );
 }
 
