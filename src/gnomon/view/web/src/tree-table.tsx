@@ -3,14 +3,13 @@
 import type { Ref } from "preact";
 import { useMemo } from "preact/hooks";
 
-import { change, quantity, share } from "./format";
+import { base, change, quantity, share } from "./format";
 import { How } from "./how";
 import { describe, keyOf, type Shown } from "./metric-list";
 import { Name } from "./name";
 import { widthOf } from "./palette";
 import { VirtualRows, type RowsHandle } from "./rows";
 import type { Rows, Tree } from "./tree-model";
-import { base } from "./format";
 
 export interface ColumnValues extends Shown {
   readonly unit: string;
@@ -237,11 +236,22 @@ export function TreeTable(props: Props) {
   );
 }
 
+const largestOf = new WeakMap<Float64Array, number>();
+
+/** The largest magnitude, looked for once: who comes back from another view brings the same values. */
+export function largest(values: Float64Array): number {
+  let most = largestOf.get(values);
+  if (most === undefined) {
+    most = 0;
+    for (const value of values) if (Math.abs(value) > most) most = Math.abs(value);
+    largestOf.set(values, most);
+  }
+  return most;
+}
+
 /** Room for the largest number: no digit is ever cut off. */
 function widthFor(column: ColumnValues): number {
-  let most = 0;
-  for (const value of column.values) if (Math.abs(value) > most) most = Math.abs(value);
-  const texts = [most, column.total].map((value) => quantity(value, column.unit));
+  const texts = [largest(column.values), column.total].map((value) => quantity(value, column.unit));
   const number = Math.max(LEAST_NUMBER_PX, ...texts.map(widthOf));
   const beside = column.before ? 66 : column.metric.additive ? 54 : 0;
   return Math.ceil(number + beside + 27);
