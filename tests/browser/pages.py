@@ -103,9 +103,9 @@ def values_of(row: Locator) -> list[str]:
 
 def names(page: Page) -> list[str]:
     """Return the names of the tree's rows, from top to bottom."""
-    return page.locator(".tree-row .name-text").all_inner_texts()
+    return page.locator(".tree-row .name-text").all_text_contents()
 
 
 def selected(page: Page) -> str:
     """Return the name of the tree's chosen row."""
-    return text(page.locator(".tree-row.is-selected .name-text"))
+    return page.locator(".tree-row.is-selected .name-text").text_content() or ""

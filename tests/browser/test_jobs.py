@@ -1,9 +1,11 @@
-"""Processes that run at the same time: what they have together is more than the run took."""
+"""Runs of other shapes: processes that run at the same time, programs of two names."""
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -36,3 +38,16 @@ def test_more_than_the_run_took_is_no_share_of_it(page: Page, served: Served) ->
     assert text(meters.nth(0)) == ""
     assert "at the same time" in (meters.nth(0).get_attribute("title") or "")
     assert 0 <= float(text(meters.nth(1)).removeprefix("<")) < 100
+
+
+def test_builds_of_two_names_are_matched(page: Page, folder: Path) -> None:
+    shutil.copy(folder / "power", folder / "renamed")
+    ran([GNOMON, "count", "--pmu", "emulated", "--run", "other", "--", "./renamed"], folder)
+    with Opened([GNOMON, "view", "other", "slower", "--no-browser"], folder) as opened:
+        visit(page, opened)
+        page.select_option(".against select", label="slower")
+        change = row_of(page, "product_of").locator(".change").first
+        expect(change).to_have_text("0 %")
+        page.get_by_role("button", name="Table", exact=True).click()
+        row = page.locator(".table-row", has_text="product_of").first
+        expect(row.locator(".change").first).to_have_text("0 %")

@@ -97,8 +97,8 @@ export function CompareView(sight: Sight & { readonly runs: readonly RunTitle[] 
         </div>
       )}
       {found.error && <p class="trouble">{found.error}</p>}
-      {baseline && !document && !found.error && <p class="waiting">comparing</p>}
-      {baseline && document && one && <Comparison key={`${per} ${measure}`} document={document} per={per} />}
+      {baseline && (!document || found.waiting) && !found.error && <p class="waiting">comparing</p>}
+      {baseline && document && one && !found.waiting && <Comparison key={`${per} ${measure}`} document={document} per={per} />}
     </section>
   );
 }

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { base, change, many, number, quantity } from "./format";
 import { How } from "./how";
+import { Name } from "./name";
 import { go } from "./place";
 import { moves, VirtualRows, type RowsHandle } from "./rows";
 import { SearchBox } from "./search-box";
@@ -186,7 +187,9 @@ export function Comparison({ document, per }: { document: Document; per: string 
               onDblClick={() => toSource(row)}
             >
               <span class="cell is-text place" role="gridcell">
-                <span class="place-name">{row.place ? nameOf(row.place) : row.metric}</span>
+                <span class="place-name">
+                  <Name name={row.place ? nameOf(row.place) : row.metric} />
+                </span>
                 {row.place && whereOf(row.place) && <small>{whereOf(row.place)}</small>}
               </span>
               <Cell value={row.before} row={row} />

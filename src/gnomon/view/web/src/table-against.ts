@@ -13,6 +13,7 @@ function rowKey(row: Cells, columns: readonly Column[], isBare: boolean): string
   return columns
     .map((column, at) => {
       if (column.metric >= 0) return "";
+      if (isBare && column.name === "program") return "";
       const cell = row[at] ?? "";
       return typeof cell === "string" && isBare ? base(cell) : cell;
     })
@@ -44,7 +45,7 @@ export function useBefore(props: Against): Before | null {
         if (column.metric >= 0 && typeof cell === "number") values.set(titleOf(column), cell);
       });
       exact.set(rowKey(row, page.columns, false), values);
-      // Compiled elsewhere: by the last names of files, where only one row has them.
+      // Compiled elsewhere: by the last names of files, whatever the program's, where only one row has them.
       const bare = rowKey(row, page.columns, true);
       near.set(bare, near.has(bare) ? null : values);
     }

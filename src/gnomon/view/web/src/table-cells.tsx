@@ -5,6 +5,7 @@ import type { ComponentChildren } from "preact";
 import type { Column, TablePage } from "./api";
 import { change, quantity } from "./format";
 import { How } from "./how";
+import { Name } from "./name";
 import { widthOf } from "./palette";
 
 export type Cells = TablePage["rows"][number];
@@ -26,7 +27,7 @@ export function shownCell(
   said: Said,
 ): ComponentChildren {
   if (cell === null) return <span class="is-missing">·</span>;
-  if (typeof cell === "string") return cell;
+  if (typeof cell === "string") return column.title === "function" ? <Name name={cell} /> : cell;
   if (column.name === "line" && cell === 0) return "";
   if (NAMES.has(column.name)) return String(cell);
   const isOfRow = column.metric < 0 && OF_ROW.has(column.name);

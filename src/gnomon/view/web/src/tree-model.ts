@@ -323,7 +323,7 @@ export class Tree {
   /**
    * The nodes of another tree that are the same as this one's, -1 where there is none: by names
    * from the root and files, else, of runs that were compiled elsewhere, by the files' last names
-   * where only one node of the other has them.
+   * where only one node of the other has them. An only root is the program, whatever its name.
    */
   same(other: Tree): Int32Array {
     const exact = new Map<string, number>();
@@ -337,8 +337,10 @@ export class Tree {
   private keys(isBare: boolean): string[] {
     const files = isBare ? this.data.strings.map(base) : this.data.strings;
     const keys = new Array<string>(this.n).fill("");
+    const isAlone = this.children(-1).length === 1;
     for (let node = 0; node < this.n; node++) {
       const parent = this.data.parent[node];
+      if (parent < 0 && isAlone) continue;
       const own = `${this.name(node)}\u0001${files[this.data.file[node]]}`;
       keys[node] = parent >= 0 ? `${keys[parent]}\u0002${own}` : own;
     }

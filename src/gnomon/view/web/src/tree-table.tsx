@@ -6,6 +6,7 @@ import { useMemo } from "preact/hooks";
 import { base, change, quantity, share } from "./format";
 import { How } from "./how";
 import { describe, keyOf, type Shown } from "./metric-list";
+import { Name } from "./name";
 import { widthOf } from "./palette";
 import { VirtualRows, type RowsHandle } from "./rows";
 import type { Rows, Tree } from "./tree-model";
@@ -235,24 +236,10 @@ export function TreeTable(props: Props) {
   );
 }
 
-/** A name whose module or namespace gives way first where there is no room. */
-function Name({ name }: { name: string }) {
-  const end = name.search(/[(<]/);
-  const at = (end < 0 ? name : name.slice(0, end)).lastIndexOf("::");
-  if (at <= 0) return <>{name}</>;
-  return (
-    <span class="scoped">
-      <span class="scope">{name.slice(0, at + 2)}</span>
-      <span class="own">{name.slice(at + 2)}</span>
-    </span>
-  );
-}
-
-/** Room for the largest number: no digit is ever cut off. */
 const largestOf = new WeakMap<Float64Array, number>();
 
 /** The largest magnitude, looked for once: who comes back from another view brings the same values. */
-function largest(values: Float64Array): number {
+export function largest(values: Float64Array): number {
   let most = largestOf.get(values);
   if (most === undefined) {
     most = 0;
@@ -262,6 +249,7 @@ function largest(values: Float64Array): number {
   return most;
 }
 
+/** Room for the largest number: no digit is ever cut off. */
 function widthFor(column: ColumnValues): number {
   const texts = [largest(column.values), column.total].map((value) => quantity(value, column.unit));
   const number = Math.max(LEAST_NUMBER_PX, ...texts.map(widthOf));

@@ -21,7 +21,7 @@ import { SourcePane } from "./source";
 import { Split } from "./split";
 import { useTheme } from "./theme";
 import type { Tree } from "./tree-model";
-import { TreeTable, type ColumnValues } from "./tree-table";
+import { largest, TreeTable, type ColumnValues } from "./tree-table";
 
 const STATISTICS: readonly Statistic[] = ["total", "mean", "min", "median", "max"];
 
@@ -64,7 +64,7 @@ export function TreeView(sight: Sight) {
         how: values.value![at]!.how,
         values: values.value![at]![one.part],
         total: tree.value!.total(values.value![at]!.inclusive),
-        most: values.value![at]!.inclusive.reduce((most, one) => (one > most ? one : most), 0),
+        most: largest(values.value![at]!.inclusive),
         before: against?.[at] ?? null,
       })),
     };
