@@ -80,7 +80,8 @@ def test_a_script_that_goes_wrong(
 def test_sections_in_python(mpi: Mpi, tmp_path: Path, script: Path) -> None:
     """A program without MPI that is started as several tasks; its Python runs the plug-in."""
     (tmp_path / "prog.py").write_text(
-        "from gnomon import hpm\nwith hpm.section('part'):\n    room = bytearray(4096 * 100)\n"
+        "import mmap\nfrom gnomon import hpm\nroom = mmap.mmap(-1, 4096 * 100)\n"
+        "with hpm.section('part'):\n    for at in range(0, len(room), 4096): room[at] = 1\n"
     )
     variables = EVENTS | {"HPM_AGGREGATE": str(script)}
     launch(mpi, 4, sys.executable, tmp_path / "prog.py", folder=tmp_path, variables=variables)

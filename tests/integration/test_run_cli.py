@@ -226,6 +226,11 @@ def test_a_python_program_leaves_its_sections_with_their_lines(tmp_path: Path) -
     assert places == [("outer", str(program), 4), ("inner", str(program), 7)]
     found = section_values(tmp_path / "p.gnomon", GETPPID)
     assert found == {"outer": [(-1, 4, 1, 1)], "inner": [(-1, 3, 3, 3)]}
+    asked = gnomon("report", "p", "--per", "line", cwd=tmp_path)
+    assert asked.returncode == 1
+    said = " ".join(asked.stdout.split())
+    assert "those of its sections: gnomon report RUN profile --by line; or measure with:" in said
+    assert gnomon("report", "p", "profile", "--by", "line", cwd=tmp_path).returncode == 0
 
 
 def test_names_that_a_user_has_given_to_libhpm_stay(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import mpi
@@ -118,3 +119,17 @@ def test_a_job_of_several_programs_is_one_run(tmp_path: Path, launcher: mpi.Mpi)
     assert (head["ranks"], head["command"]) == (RANKS, [str(program), ":", str(other), "x"])
     assert len(section_values(made, GETPPID)["outer"]) == RANKS
     assert not list(tmp_path.glob("*.raw"))
+
+
+@pytest.mark.parametrize("launcher", mpi.BOTH, ids=str)
+def test_ranks_of_a_python_program_keep_their_own_output(tmp_path: Path, launcher: mpi.Mpi) -> None:
+    program = tmp_path / "prog.py"
+    program.write_text(
+        'import os\nfrom gnomon import hpm\nwith hpm.section("part"):\n    os.getppid()\n'
+    )
+    folder = tmp_path / "out"
+    folder.mkdir()
+    variables = EVENTS | {"HPM_CSV_OUTPUT": "yes"}
+    done = mpi.launch(launcher, 3, sys.executable, program, folder=folder, variables=variables)
+    assert done.err == ""
+    assert {path.name for path in folder.iterdir()} == {"prog.csv", "prog_1.csv", "prog_2.csv"}

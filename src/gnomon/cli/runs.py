@@ -133,8 +133,8 @@ def _list(listing: Listing, folder: Path, tag: str, *, as_json: bool) -> int:
     elif found:
         print("\n".join(_table(found, width_of(sys.stdout))))
     else:
-        what = f"no run here has the tag {tag}" if tag else "there is no run here"
-        print(f"{what}; make one with: gnomon run -- program")
+        none = "there is no run here; make one with: gnomon run -- program"
+        print(f"no run here has the tag {tag}; gnomon runs tag RUN {tag}" if tag else none)
     return 0 if found else 1
 
 

@@ -290,7 +290,7 @@ def _begin(name: str | None = None) -> None:
             _finalize_child()
             _begin_as_child(name or _program_name())
         else:
-            _libhpm.hpmInitOnce(os.fsencode(name or _program_name()))
+            _libhpm.hpmInitOnce(os.fsencode(name or _name_in_job(_program_name())))
         _done["begin"] = True
 
 
@@ -318,6 +318,20 @@ def _begin_as_child(name: str) -> None:
     _libhpm.hpmInitOnce(os.fsencode(name + number))
     if output:
         os.environ["HPM_OUTPUT_NAME"] = output
+
+
+def _name_in_job(name: str) -> str:
+    """Return the name of a task's own output: those of a job do not write over each other.
+
+    Where a plug-in puts them together, libhpm names what is written in the same way.
+    """
+    is_unique = os.environ.get("HPM_UNIQUE_FILE_NAME", "")[:1] in ("Y", "y", "1")
+    if is_unique or os.environ.get("HPM_AGGREGATE"):
+        return name
+    from gnomon.hpm.job import job
+
+    own = job()
+    return f"{name}_{own.task}" if own is not None and own.task else name
 
 
 def _program_name() -> str:

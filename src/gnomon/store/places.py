@@ -52,6 +52,9 @@ def text(
     lines = [f"{run.path}: {what}", ""]
     if not found.events:
         remedy = "measure with: gnomon count --pmu emulated --run NAME -- program"
+        if run.query("SELECT 1 FROM regions WHERE file <> '' LIMIT 1"):
+            by = "region" if found.kind == "function" else found.kind
+            remedy = f"those of its sections: gnomon report RUN profile --by {by}; or {remedy}"
         lines += filled(f"this run has no values of each {found.kind}; {remedy}", width)
         return "\n".join(lines) + "\n"
     chosen = [named(event, found.events, found.kind) for event in events]

@@ -43,12 +43,12 @@ export function usual(metrics: readonly Metric[], first: number, room: number, b
   const others = metrics.filter((metric) => metric !== main && metric.hasRegions === main.hasRegions);
   // Beside what is emulated, times of the emulator come last.
   const isKin = (metric: Metric) => main.component !== "emulated" || metric.component === "emulated";
-  // Threads have a CPU time by the scheduler's clock; user and system time are the process's.
+  // What a component counted is of every thread and section: CPU time before user and system time.
   const marks = [
     isKin,
     (metric: Metric) => metric.additive,
     (metric: Metric) => metric.unit === main.unit,
-    (metric: Metric) => metric.scope === "thread",
+    (metric: Metric) => metric.component !== "",
   ];
   const difference = (a: Metric, b: Metric) =>
     marks.map((has) => Number(has(b)) - Number(has(a))).find((one) => one !== 0) ?? 0;
