@@ -3,10 +3,10 @@
 The package is installed into .venv as users install it, so an edit counts only after `make build`.
 To test another installation on purpose (a released wheel, say), set GNOMON_TEST_INSTALLED=1.
 
-Property tests try the same examples in every run, so that a failure is about the change at hand;
-`make fuzz` tries others.
+Property tests try the same examples in every run of the same files, so that a failure is about the
+change at hand; `make fuzz` tries others.
 
-Where there are several workers (`make test` has two), a test marked `alone` has the machine to
+Where there are several workers (`make test` has three), a test marked `alone` has the machine to
 itself, and what takes long to build is built once (tests/turns.py).
 """
 
