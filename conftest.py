@@ -20,11 +20,18 @@ from pathlib import Path
 
 import pytest
 from building import run
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from turns import made_once, shared, turn
 
-settings.register_profile("gate", derandomize=True, database=None)
-settings.register_profile("fuzz", derandomize=False, print_blob=True)
+# A test may run on a machine that others keep busy, and many write a file for every example.
+settings.register_profile(
+    "unhurried",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+_unhurried = settings.get_profile("unhurried")
+settings.register_profile("gate", _unhurried, derandomize=True, database=None)
+settings.register_profile("fuzz", _unhurried, derandomize=False, print_blob=True)
 settings.load_profile("gate")
 
 SOURCE = Path(__file__).parent / "src" / "gnomon"
