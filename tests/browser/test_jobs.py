@@ -1,4 +1,4 @@
-"""Runs of other shapes: processes that run at the same time, programs of two names."""
+"""Processes that run at the same time, programs of two names, Fortran in fixed form."""
 
 from __future__ import annotations
 
@@ -51,3 +51,28 @@ def test_builds_of_two_names_are_matched(page: Page, folder: Path) -> None:
         page.get_by_role("button", name="Table", exact=True).click()
         row = page.locator(".table-row", has_text="product_of").first
         expect(row.locator(".change").first).to_have_text("0 %")
+
+
+FIXED = """      program fixed
+      integer i, s
+      s = 0
+c     do i = 1, 10
+      do 10 i = 1, 20000
+         s = s + mod(i, 7)
+   10 continue
+      print *, s
+      end
+"""
+
+
+def test_fixed_form_has_comments_by_their_first_column(page: Page, tmp_path: Path) -> None:
+    (tmp_path / "fixed.f").write_text(FIXED)
+    ran(["gfortran", "-g", "-O0", "-o", "fixed", "fixed.f"], tmp_path)
+    ran([GNOMON, "count", "--pmu", "emulated", "--run", "fixed", "--", "./fixed"], tmp_path)
+    with Opened([GNOMON, "view", "fixed", "--no-browser"], tmp_path) as opened:
+        visit(page, opened)
+        row_of(page, "MAIN__").click()
+        line = page.locator(".cm-line", has_text="c     do i = 1, 10")
+        expect(line.locator(".tok-comment")).to_have_text("c     do i = 1, 10")
+        code = page.locator(".cm-line", has_text="do 10 i")
+        expect(code.locator(".tok-keyword").first).to_have_text("do")

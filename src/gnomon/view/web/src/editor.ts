@@ -47,13 +47,23 @@ export interface Listener {
   onEscape(): void;
 }
 
+/** Fortran in fixed form: a letter or a star in the first column makes a comment of the line. */
+const fixedForm: typeof fortran = {
+  ...fortran,
+  token(stream, state) {
+    if (stream.sol() && stream.match(/^[cd*].*/i)) return "comment";
+    return fortran.token(stream, state);
+  },
+};
+
 const LANGUAGES: Readonly<Record<string, () => Extension>> = {
   c: cpp,
   cpp,
   fortran: () => StreamLanguage.define(fortran),
+  "fortran-fixed": () => StreamLanguage.define(fixedForm),
   python,
   rust: () => rust(),
-  assembly: () => StreamLanguage.define(gas),
+  assembler: () => StreamLanguage.define(gas),
 };
 
 class ValueMarker extends GutterMarker {
