@@ -1,5 +1,7 @@
 """Squares in processes and threads, in sections."""
 
+from __future__ import annotations
+
 import threading
 from concurrent.futures import ProcessPoolExecutor
 
