@@ -109,7 +109,7 @@ def test_the_latest_run_is_found(tmp_path: Path) -> None:
 
 
 def test_a_wrong_name_tells_the_runs_that_are_there(tmp_path: Path) -> None:
-    with pytest.raises(RunDirectoryError, match="nor any other; make one with: gnomon count --run"):
+    with pytest.raises(RunDirectoryError, match="nor any other; make one with: gnomon run --"):
         rundir.find(str(tmp_path / "other"))
     path = written(tmp_path)
     for at in range(6):

@@ -292,7 +292,7 @@ def test_an_empty_or_missing_folder(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["runs"]) == 1
-    assert capsys.readouterr().out.startswith("there is no run here; make one with: gnomon count")
+    assert capsys.readouterr().out.startswith("there is no run here; make one with: gnomon run")
     assert main(["runs", "list", "none"]) == 1
     assert capsys.readouterr().err == "gnomon: none: there is no such folder\n"
     with pytest.raises(GnomonError):

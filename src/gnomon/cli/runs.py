@@ -120,7 +120,7 @@ def _list(listing: Listing, folder: Path, tag: str, *, as_json: bool) -> int:
         print("\n".join(_table(found, width_of(sys.stdout))))
     else:
         what = f"no run here has the tag {tag}" if tag else "there is no run here"
-        print(f"{what}; make one with: gnomon count --run NAME -- program")
+        print(f"{what}; make one with: gnomon run -- program")
     return 0 if found else 1
 
 

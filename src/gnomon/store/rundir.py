@@ -263,7 +263,7 @@ def find(name: str | None, where: Path = Path()) -> Run:
         found = runs(where)
         if not found:
             raise RunDirectoryError(
-                "there is no run directory here; make one with: gnomon count --run NAME -- program"
+                "there is no run directory here; make one with: gnomon run -- program"
             )
         return _open(found[0])
     if is_viz(name):
@@ -346,7 +346,7 @@ def _others(path: Path) -> str:
         )
     names = [printable(str(run).removesuffix(SUFFIX)) for run in runs(path.parent)]
     if not names:
-        return "nor any other; make one with: gnomon count --run NAME -- program"
+        return "nor any other; make one with: gnomon run -- program"
     more = f" and {len(names) - _NAMED_RUNS} more" if len(names) > _NAMED_RUNS else ""
     return f"the latest are: {', '.join(names[:_NAMED_RUNS])}{more}"
 

@@ -211,7 +211,7 @@ function Nothing({ problems, onOpen }: { problems: readonly string[]; onOpen: ()
         </p>
       ))}
       <p>No run is open. Open one that is here, or measure a program first:</p>
-      <pre>gnomon count --run NAME -- program</pre>
+      <pre>gnomon run -- program</pre>
       <button type="button" onClick={onOpen}>
         Open…
       </button>

@@ -44,7 +44,8 @@ const SPARE = 4;
 export function VirtualRows(props: Props) {
   const { count, height, headHeight = 0 } = props;
   const scroller = useRef<HTMLDivElement>(null);
-  const [view, setView] = useState({ first: 0, seen: 60 });
+  // Until it is measured: never more rows than the window is high.
+  const [view, setView] = useState({ first: 0, seen: Math.ceil(window.innerHeight / height) });
   const whole = count * height;
   const body = Math.min(whole, HIGHEST);
 

@@ -3,13 +3,12 @@
 import type { Ref } from "preact";
 import { useMemo } from "preact/hooks";
 
-import { change, quantity, share } from "./format";
+import { base, change, quantity, share } from "./format";
 import { How } from "./how";
 import { describe, keyOf, type Shown } from "./metric-list";
 import { widthOf } from "./palette";
 import { VirtualRows, type RowsHandle } from "./rows";
 import type { Rows, Tree } from "./tree-model";
-import { base } from "./format";
 
 export interface ColumnValues extends Shown {
   readonly unit: string;
@@ -235,10 +234,21 @@ export function TreeTable(props: Props) {
 }
 
 /** Room for the largest number: no digit is ever cut off. */
+const largestOf = new WeakMap<Float64Array, number>();
+
+/** The largest magnitude, looked for once: who comes back from another view brings the same values. */
+function largest(values: Float64Array): number {
+  let most = largestOf.get(values);
+  if (most === undefined) {
+    most = 0;
+    for (const value of values) if (Math.abs(value) > most) most = Math.abs(value);
+    largestOf.set(values, most);
+  }
+  return most;
+}
+
 function widthFor(column: ColumnValues): number {
-  let most = 0;
-  for (const value of column.values) if (Math.abs(value) > most) most = Math.abs(value);
-  const texts = [most, column.total].map((value) => quantity(value, column.unit));
+  const texts = [largest(column.values), column.total].map((value) => quantity(value, column.unit));
   const number = Math.max(LEAST_NUMBER_PX, ...texts.map(widthOf));
   const beside = column.before ? 66 : column.metric.additive ? 54 : 0;
   return Math.ceil(number + beside + 27);
