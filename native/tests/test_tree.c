@@ -403,7 +403,8 @@ static void a_job_that_is_told_to_end(void)
 	for (int task = 0; task < 5; task++)
 		start_task(task, is_hurried);
 	wait_for(5);
-	sleep_ms(300);
+	/* Until the others wait for it: from the signal on, nobody has long. */
+	sleep_ms(1000);
 	for (int task = 0; task < 5; task++)
 		if (task != victim)
 			kill(task_process[task], SIGTERM);
@@ -626,7 +627,10 @@ static const int has_locks = 1;
 
 int main(int n_arguments, char **argument)
 {
-	/* Not under valgrind: those that wait longest take the ways that the others take too. */
+	/*
+	 * Not under valgrind: those that wait longest take the ways that the others take too, and a
+	 * launcher that ends a job gives it less time than valgrind takes on a busy machine.
+	 */
 	const int is_whole = check_work(100) >= 10;
 
 	self = argument[0];
@@ -660,7 +664,6 @@ int main(int n_arguments, char **argument)
 	RUN(an_inner_task_that_dies_while_it_merges);
 	RUN(a_leaf_that_never_came);
 	RUN(a_leaf_that_comes_late);
-	RUN(a_job_that_is_told_to_end);
 	RUN(outcomes_of_programs);
 	RUN(tasks_on_other_nodes);
 	RUN(a_directory_that_is_a_link);
@@ -675,6 +678,7 @@ int main(int n_arguments, char **argument)
 		RUN(an_inner_task_that_comes_late);
 		RUN(the_root_that_comes_late);
 		RUN(a_living_task_of_hpmcount);
+		RUN(a_job_that_is_told_to_end);
 	}
 	return check_result;
 }

@@ -110,17 +110,30 @@ def test_a_merge_that_fails_is_one_tasks_loss(mpi: Mpi, tmp_path: Path) -> None:
     assert done.out.count("page-faults") == 4
 
 
+# What is said where Python did not begin within what a launcher gives the others of a failed task.
+TOO_LATE = re.compile("did not come back in time|was not done when the job was ended")
+
+
 @both
 def test_a_task_that_is_killed_tells_what_it_counted(mpi: Mpi, tmp_path: Path) -> None:
     program = "if [ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 2 ]; then kill -SEGV $$; fi"
     command = [HPMCOUNT, "-n", "-o", "r", "-a", str(EXAMPLE), *EVENTS, "sh", "-c", program]
-    # On a busy machine Python alone takes seconds to start.
-    done = launch(mpi, 4, *command, folder=tmp_path, status=None,
-                  variables={"HPM_AGGREGATE_TIMEOUT": "60"})  # fmt: skip
-    assert done.status != 0
-    own = (tmp_path / "r_2.hpm").read_text()
+    for number in range(6):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        # On a busy machine Python alone takes seconds to start.
+        done = launch(mpi, 4, *command, folder=folder, status=None,
+                      variables={"HPM_AGGREGATE_TIMEOUT": "60"})  # fmt: skip
+        assert done.status != 0
+        own = (folder / "r_2.hpm").read_text()
+        assert "killed by SIGSEGV" in own, done.said
+        assert "page-faults" in own
+        errors = [line for line in done.err.splitlines() if "HPM ERROR" in line]
+        if not errors:
+            break
+        assert all(TOO_LATE.search(line) for line in errors), done.said
     assert "task 2 by itself: it was killed by SIGSEGV" in own, done.said
-    reports = [path.read_text() for path in tmp_path.glob("*.hpm")]
+    reports = [path.read_text() for path in folder.glob("*.hpm")]
     (whole,) = (text for text in reports if text != own)
     assert "  task 2 was killed by SIGSEGV" in whole
 
@@ -189,10 +202,13 @@ def test_a_distributor_that_fails_is_told_and_counting_goes_on(tmp_path: Path) -
 )  # fmt: skip
 def test_a_plugin_that_goes_wrong_costs_no_data(body: str, said: str, tmp_path: Path) -> None:
     own = plugin(tmp_path, f"def aggregator(items, ranks):\n{body}\n")
+    hangs = "sleep" in body
     done = hpmcount("-a", own, "-o", "r", *EVENTS, "sh", "-c", "exit 3", cwd=tmp_path,
-                    HPM_AGGREGATE_TIMEOUT="1")  # fmt: skip
+                    HPM_AGGREGATE_TIMEOUT="1" if hangs else "60")  # fmt: skip
     assert done.returncode == 3
-    (line,) = (line for line in done.stderr.splitlines() if line.startswith("HPM ERROR"))
+    errors = [line for line in done.stderr.splitlines() if line.startswith("HPM ERROR")]
+    # On a busy machine Python may take longer than a second to find that there is no distributor.
+    (line,) = (line for line in errors if not (hangs and "the distributor did not come" in line))
     assert said in line
     # The report is that of hpmcount without a plug-in.
     assert "resource usage (getrusage)" in done.stdout

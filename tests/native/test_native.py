@@ -79,7 +79,7 @@ def test_valgrind(build: Build) -> None:
 
 def cost(test: dict[str, Any]) -> float:
     """Return what native/tests/CMakeLists.txt says of a test: those that take longest go first."""
-    return sum(one["value"] for one in test["properties"] if one["name"] == "COST")
+    return sum(float(one["value"]) for one in test["properties"] if one["name"] == "COST")
 
 
 def payload_of(kind: int, number: int) -> bytes:

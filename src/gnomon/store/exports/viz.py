@@ -73,9 +73,10 @@ def _run(run: Run) -> Iterator[str]:
 
 
 def _above(value: object) -> int | None:
-    # True is an int too, but no attribute that is a number.
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    return value if whole and 0 < value < 1 << 31 else None
+    # True is an int, too, but no number that an attribute can have.
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 < value < 1 << 31 else None
 
 
 def _moment(seconds: float) -> str:
