@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 from prometheus_client import parser as prometheus_parser
 from prometheus_client.openmetrics import parser as openmetrics_parser
 
+from gnomon.cli.destinations import Textfile
+from gnomon.cli.rounds import EndedError
 from gnomon.counters.component import EventInfo
 from gnomon.errors import GnomonError, UsageError
 from gnomon.hpm.stat.openmetrics import exposition, families
@@ -158,3 +161,19 @@ def test_a_host_that_is_none_is_one_line() -> None:
     for host in ("no.such.host.invalid", "192.0.2.1", "x" * 300, "\udcff"):
         with pytest.raises(GnomonError, match="--listen"):
             Server(host, 0, "t" * 20, lambda _: "")
+
+
+def test_a_signal_in_the_middle_of_the_file_leaves_the_one_before(tmp_path: Path) -> None:
+    ignored: Any = None
+    texts = iter(["1\n"])
+
+    def text() -> str:
+        for one in texts:
+            return one
+        raise EndedError
+
+    file = Textfile(str(tmp_path / "node.prom"), text)
+    file.tell(ignored)
+    with pytest.raises(EndedError):
+        file.tell(ignored)
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["1\n"]

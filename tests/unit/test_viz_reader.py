@@ -123,7 +123,8 @@ def test_every_command_reads_it(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
     profile = json.loads(told("report", file, "profile", "--by", "region", "--json"))["profile"]
     sums = {row["region"]: row["total"] for row in profile if row["metric"] == "wall time"}
-    assert sums == {"swim": 2e9, "outer": 0.5e9, "inner": 1e9, "of a thread": 0.25e9}
+    # What the program has without its sections, nobody knows.
+    assert sums == {"outer": 0.5e9, "inner": 1e9, "of a thread": 0.25e9}
     assert "PAPI_TOT_INS" in told("report", file, "metrics")
     assert "take care" in told("report", file, "run")
     assert told("export", file, "--to", "csv").count("\r\n") == 1 + 8

@@ -191,13 +191,15 @@ class Textfile:
                 file.write(self._text())
             os.replace(self._part, self._path)  # noqa: PTH105
         except OSError as error:
-            with suppress(OSError):
-                os.unlink(self._part)  # noqa: PTH108
             if not self._has_failed:
                 say(f"{self._name}: cannot be written: {error.strerror}; trying on")
             self._has_failed = True
         else:
             self._has_failed = False
+        finally:
+            # What did not take its place stays nowhere, when a signal ends the writing, either.
+            with suppress(OSError):
+                os.unlink(self._part)  # noqa: PTH108
 
     def end(self, summary: Sample | None) -> None:
         """Leave it: it has the last interval."""
