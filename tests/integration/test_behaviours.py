@@ -222,7 +222,7 @@ def test_7_remaining_values_keep_their_order(memory: Memory, removed: int) -> No
 @example(":::read_bytes")
 @example("kernel:::page-faults:::u")
 @example("\0")
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_8_bogus_names_never_resolve(name: str) -> None:
     bogus = f"bogus-{name}"
     events = EventSet()

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from commands import GNOMON, HPMCOUNT, gnomon, run
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gnomon.cli.hardware_sections import SECTIONS
@@ -376,9 +376,7 @@ OPTIONS = st.one_of(
 VECTORS = st.lists(OPTIONS, max_size=4).map(lambda options: [word for o in options for word in o])
 
 
-@settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=100)
 @given(VECTORS, st.sampled_from(["count", "hpmcount"]))
 @example(["-e", "iTLB-stores", "--per", "thread", "--run", "f"], "count")
 @example(["-e", "\udcff"], "count")
@@ -395,7 +393,7 @@ def test_no_arguments_end_in_a_traceback(tmp_path: Path, options: list[str], too
     shutil.rmtree(tmp_path / "f.gnomon", ignore_errors=True)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.sampled_from(["events", "groups", "components", "doctor", "report", "completion", "presets",
                      "hardware", "x"]),

@@ -115,7 +115,7 @@ def test_each_file_alone(print_events: Path, tmp_path: Path, name: str) -> None:
         compare(print_events, root)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     st.fixed_dictionaries(
         {}, optional={name: st.sampled_from(texts) for name, texts in FILES.items()}

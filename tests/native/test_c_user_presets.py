@@ -192,7 +192,7 @@ ROWS = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(rows=st.lists(ROWS, min_size=1, max_size=3), cpus=st.sampled_from(["", "CPU,icl\n"]))
 def test_whatever_a_file_says(
     print_events: Path, tmp_path_factory: pytest.TempPathFactory, rows: list[str], cpus: str

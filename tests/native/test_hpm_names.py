@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from c_hpm import hexed, ran
 from c_names import GOLDEN, built
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gnomon.counters.hardware.constants import Constants
@@ -19,7 +19,6 @@ from gnomon.hpm import naming
 from gnomon.metrics.given import given as given_numbers
 from gnomon.units import quantity
 
-SLOW = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 NAMES = st.text(st.characters(exclude_characters="\t\n\0", exclude_categories=["Cs"]), max_size=60)
 
 
@@ -29,7 +28,6 @@ def print_hpm(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built(tmp_path_factory.getbasetemp(), "print_hpm")
 
 
-@SLOW
 @given(
     st.lists(
         st.tuples(
@@ -156,7 +154,6 @@ NUMBERS = st.floats(allow_nan=True, allow_infinity=True) | st.integers(-(2**53),
 UNITS = st.sampled_from(["", "ns", "s", "bytes", "bytes/s", "%", "/s", "Mflop/s"])
 
 
-@SLOW
 @given(st.lists(st.tuples(NUMBERS, UNITS), min_size=1))
 @example([(0.0, ""), (-0.0, "s"), (59.995, "s"), (3599.95, "s"), (999.95, "ns"), (1023.5, "bytes")])
 def test_quantities_are_printed_as_in_python(
@@ -169,7 +166,6 @@ def test_quantities_are_printed_as_in_python(
     assert [line.split("\t")[0] for line in lines] == [quantity(*case) for case in cases]
 
 
-@SLOW
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
 def test_numbers_are_written_exactly_and_read_back(print_hpm: Path, values: list[float]) -> None:
     lines = ran(print_hpm, "numbers", [f"{one!r}\t\t{abs(one)!r}" for one in values])
@@ -179,7 +175,6 @@ def test_numbers_are_written_exactly_and_read_back(print_hpm: Path, values: list
         assert float.fromhex(again) == abs(value)
 
 
-@SLOW
 @given(st.lists(st.binary(max_size=40).map(lambda data: data.replace(b"\0", b"")), min_size=1))
 @example([b"a\x1b[2Jb\nc\td", "\u202eabc\u00e9\U0001f600".encode(), b"\xff\xc3", b"\xed\xa0\x80"])
 def test_texts_are_printable_on_one_line(print_hpm: Path, texts: list[bytes]) -> None:

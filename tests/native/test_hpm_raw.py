@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gnomon
@@ -118,9 +118,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         assert said in done.stderr
 
 
-FUZZ = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+FUZZ = settings(max_examples=150)
 
 
 @FUZZ

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from c_hpm import event, hexed, item, number, ran, times
 from c_names import ROOT, built
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
@@ -293,9 +293,7 @@ TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])
 FLOAT = st.floats()
 
 
-@settings(
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60)
 @given(
     TEXT, TEXT, TEXT, TEXT, st.lists(st.tuples(TEXT, FLOAT, TEXT, TEXT), max_size=5),
     st.dictionaries(st.sampled_from(("wall", "user", "start", "stop", "overhead")), FLOAT),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from c_names import built
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gnomon.hpm.job import LAUNCHERS, job, launched
@@ -16,7 +16,6 @@ VARIABLES = sorted({variable for launcher in LAUNCHERS for variable in launcher 
 # Slurm sets these, too, and they mean something else.
 OTHERS = ["SLURM_NTASKS", "SLURM_NTASKS_PER_NODE", "SLURM_NNODES"]
 VALUES = st.integers(-1, 9).map(str) | st.text("0189 -+ex\n", max_size=12)
-SLOW = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 Place = tuple[int, ...] | None
 
@@ -43,7 +42,6 @@ def in_python(environment: dict[str, str]) -> Place:
     return found.task, found.tasks, local_task, found.local_tasks or 0
 
 
-@SLOW
 @given(st.dictionaries(st.sampled_from(VARIABLES + OTHERS), VALUES))
 def test_c_says_what_python_says(print_launch: Path, environment: dict[str, str]) -> None:
     assert in_c(print_launch, environment) == in_python(environment)

@@ -16,7 +16,7 @@ from gnomon.counters.component import Event
 from gnomon.counters.resolve import resolve
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(invented, st.data())
 def test_fits_is_what_trying_everything_says(machine: Invented, data: st.DataObject) -> None:
     events = drawn_events(data, machine, 4)
@@ -116,7 +116,7 @@ def fewest_groups(machine: Invented, events: Sequence[Event], limit: int | None)
     return best + len(units) - len(possible)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(invented, st.data(), st.none() | st.integers(1, 3))
 def test_groups_are_valid_and_the_fewest(
     machine: Invented, data: st.DataObject, limit: int | None

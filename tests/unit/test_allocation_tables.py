@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gnomon.counters.allocation.tables import read, shipped
@@ -161,7 +161,6 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
         read(tmp_path)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.data())
 def test_a_damaged_table_reads_or_is_refused(tmp_path: Path, data: st.DataObject) -> None:
     """Whatever happens to a file: a family, or the one error that names it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gnomon.metrics.definitions import DomainRule, Metric, Metrics, load_metrics
@@ -147,7 +147,6 @@ def test_a_condition_must_be_above_zero(minimum: float, names: list[str]) -> Non
 HOWS = [How.COUNTED, How.SCALED, How.SAMPLED, How.EMULATED, How.MODELLED, How.ESTIMATED]
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from(HOWS), min_size=1, max_size=4))
 def test_a_metric_is_as_good_as_its_worst_input(hows: list[How]) -> None:
     values = {f"e{i}": Quantity(1, how) for i, how in enumerate(hows)}

@@ -6,7 +6,7 @@ import random
 from math import exp, inf, isclose, isfinite, log, nan
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from repeated_runs import NOISE, noisy
 
@@ -20,7 +20,6 @@ from gnomon.metrics.differences import (
 )
 from gnomon.metrics.statistics import student_t
 
-unhurried = settings(deadline=None)
 positive = st.floats(min_value=1e-300, max_value=1e300)
 anything = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -39,7 +38,6 @@ def test_tails_are_those_of_the_tables(degrees: float, t: float, beyond: float) 
 
 
 @given(degrees=st.floats(min_value=1, max_value=500))
-@unhurried
 def test_tail_and_quantile_agree(degrees: float) -> None:
     assert isclose(student_tail(student_t(degrees), degrees), 0.05, rel_tol=1e-8)
 
@@ -141,7 +139,6 @@ def test_centre_needs_values() -> None:
 )
 @example(one=[1e308] * 5, other=[-1e308] * 5)
 @example(one=[5e-324] * 2, other=[1.7e308] * 2)
-@unhurried
 def test_any_numbers_give_a_difference(one: list[float], other: list[float]) -> None:
     found = difference(one, other)
     assert 0 <= found.p_beyond(0.01) <= 1
@@ -152,7 +149,6 @@ def test_any_numbers_give_a_difference(one: list[float], other: list[float]) -> 
 
 
 @given(values=st.lists(positive, min_size=2, max_size=12), factor=st.floats(0.01, 100))
-@unhurried
 def test_units_do_not_matter(values: list[float], factor: float) -> None:
     halves = values[: len(values) // 2] * 2, values[len(values) // 2 :] * 2
     plain = difference(*halves, exact=True)

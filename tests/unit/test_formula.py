@@ -7,13 +7,11 @@ from math import inf, isfinite, nan
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gnomon.errors import FormulaError
 from gnomon.metrics.formula import MAX_DEPTH, MAX_LENGTH, identifier, parse
-
-unhurried = settings(deadline=None)
 
 # --- random expression trees, and what Python makes of them ---------------------------------------
 
@@ -95,7 +93,6 @@ def reference(tree: Any, values: dict[str, float]) -> float | None:
     return result if isfinite(result) else None
 
 
-@unhurried
 @given(trees, st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=4, max_size=4))
 def test_value_is_the_one_that_python_computes(tree: Any, inputs: list[float]) -> None:
     values = dict(zip(NAMES, inputs, strict=True))
@@ -252,7 +249,6 @@ pieces = st.sampled_from(
 )
 
 
-@unhurried
 @given(st.text() | st.lists(pieces, max_size=60).map("".join), st.floats() | st.none())
 def test_any_text_is_a_formula_or_a_formula_error(text: str, value: float | None) -> None:
     refused: FormulaError | None = None
@@ -289,7 +285,6 @@ def test_identifier_of_an_event(event: str, name: str) -> None:
     assert identifier(event) == name
 
 
-@unhurried
 @given(st.text(min_size=1))
 def test_every_identifier_can_be_written_in_a_formula(event: str) -> None:
     name = identifier(event)

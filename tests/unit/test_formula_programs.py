@@ -8,7 +8,7 @@ from math import isfinite, sqrt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_formula import NAMES, trees, unhurried, written
+from test_formula import NAMES, trees, written
 
 from gnomon.errors import FormulaError
 from gnomon.metrics.formula import parse, trusted
@@ -72,7 +72,6 @@ def operated(symbol: str, left: float, right: float) -> float | None:
     return float(compared[symbol])
 
 
-@unhurried
 @given(trees, st.lists(finite, min_size=4, max_size=4))
 def test_a_program_comes_to_what_the_formula_does(tree: object, inputs: list[float]) -> None:
     values = dict(zip(NAMES, inputs, strict=True))
@@ -94,7 +93,6 @@ def test_a_program_is_postfix() -> None:
     ]
 
 
-@unhurried
 @given(trees)
 def test_trusted_formulas_are_the_parsed_ones(tree: object) -> None:
     text = written(tree)

@@ -15,7 +15,6 @@ from gnomon.metrics import document, groups
 from gnomon.metrics.definitions import load_metrics
 from gnomon.metrics.groups import find_group, load_groups
 
-unhurried = settings(deadline=None)
 SHIPPED = load_metrics()
 
 # --- the shipped groups ---------------------------------------------------------------------------
@@ -326,7 +325,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("fuzz")
 
 
-@settings(unhurried, max_examples=150)
+@settings(max_examples=150)
 @given(st.sampled_from(SEEDS), st.data())
 def test_damaged_files_give_gnomon_errors(folder: Path, seed: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(seed)))
@@ -334,7 +333,7 @@ def test_damaged_files_give_gnomon_errors(folder: Path, seed: str, data: st.Data
     load_both(folder, seed[:start] + data.draw(scraps) + seed[end:])
 
 
-@settings(unhurried, max_examples=100)
+@settings(max_examples=100)
 @given(st.lists(scraps, max_size=12).map("".join))
 @example("[[group]]\n[[group]]\n[group.a]\n")
 @example("[metric]\n[[metric.a]]\n")
@@ -345,7 +344,7 @@ def test_random_files_give_gnomon_errors(folder: Path, text: str) -> None:
     load_both(folder, text)
 
 
-@settings(unhurried, max_examples=150)
+@settings(max_examples=150)
 @given(st.lists(st.tuples(st.sampled_from(["group", "metric", "quantity"]), fields), max_size=3))
 def test_fields_of_any_type_give_gnomon_errors(
     folder: Path, entries: list[tuple[str, dict[str, Any]]]

@@ -247,7 +247,7 @@ def test_alike_sockets_and_cores_are_drawn_once(tmp_path: Path) -> None:
     assert max(map(len, text.split("\n"))) <= 80
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(1, 9), st.integers(0, 3), st.integers(60, 120))
 def test_pictures_fit_and_name_every_kind_of_cache(
     tmp_path_factory: pytest.TempPathFactory, cores: int, share: int, columns: int
@@ -332,7 +332,7 @@ FILES = (
 )  # fmt: skip
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.dictionaries(st.sampled_from(FILES), st.text(LETTERS, max_size=60) | st.text(max_size=30))
 )

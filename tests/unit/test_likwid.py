@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from stated import StatedMachine
 
@@ -14,8 +14,6 @@ from gnomon.errors import UsageError
 from gnomon.metrics import likwid
 from gnomon.metrics.derived import Quantity, computable
 from gnomon.metrics.formula import identifier
-
-unhurried = settings(deadline=None)
 
 SHIPPED = sorted(Path("/usr/share/likwid/perfgroups").glob("*/*.txt"))
 
@@ -185,7 +183,6 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         likwid.load(write(tmp_path, FLOPS, "1.2.txt"))
 
 
-@unhurried
 @given(st.integers(0, len(FLOPS)), st.text(max_size=8), st.integers(0, 40))
 @example(17, "", 3)
 def test_any_damage_is_understood_or_one_error(
@@ -206,7 +203,6 @@ def test_any_damage_is_understood_or_one_error(
     assert all(one.isprintable() for one in problems)
 
 
-@unhurried
 @given(st.text(max_size=300))
 def test_any_text_is_understood_or_one_error(
     tmp_path_factory: pytest.TempPathFactory, text: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gnomon import _core
@@ -45,7 +45,6 @@ def test_malformed_lists_are_refused(text: str, said: str) -> None:
         split(text)
 
 
-@settings(deadline=None)
 @given(st.text("ab:/{},= ", max_size=12))
 @example("{a}b")
 @example("/,/")

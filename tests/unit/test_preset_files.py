@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gnomon.counters import presets
@@ -266,7 +266,6 @@ fragments = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.one_of(
         st.lists(fragments, max_size=12).map("\n".join).map(str.encode),
@@ -293,9 +292,7 @@ def test_any_file_is_read_or_refused(tmp_path: Path, content: bytes) -> None:
         assert bool(preset.kind) == bool(preset.events)
 
 
-@settings(
-    deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=50)
 @given(st.integers(0, len(WHOLE)), st.binary(max_size=4))
 def test_a_damaged_file_is_read_or_refused(tmp_path: Path, at: int, bytes_: bytes) -> None:
     whole = WHOLE.encode()

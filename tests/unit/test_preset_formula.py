@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gnomon.counters.presets.formula import (
@@ -80,14 +80,12 @@ counts = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(programs)
 def test_both_notations_give_the_same_program(program: tuple[Step, ...]) -> None:
     formula = Formula(program)
     assert parse(formula.infix(), 5) == parse(formula.postfix(), 5) == formula
 
 
-@settings(deadline=None)
 @given(programs, counts, st.floats(0, 1e6))
 def test_both_notations_agree(
     program: tuple[Step, ...], numbers: list[float], seconds: float
@@ -99,7 +97,6 @@ def test_both_notations_agree(
     assert parse(formula.postfix(), 5).evaluate(numbers, seconds) == value
 
 
-@settings(deadline=None)
 @given(programs, st.lists(st.integers(0, 2**48), min_size=5, max_size=5))
 def test_factors_are_the_formula(program: tuple[Step, ...], numbers: list[int]) -> None:
     """Where a formula is a sum with whole factors, that sum is its value."""
@@ -113,7 +110,6 @@ def test_factors_are_the_formula(program: tuple[Step, ...], numbers: list[int]) 
         assert value == pytest.approx(exact, rel=1e-9, abs=1e-3)
 
 
-@settings(deadline=None)
 @given(st.text(st.sampled_from("N0123456789+-*/()|. seconde\t,#"), max_size=40))
 @example("N" + "9" * 5000)
 @example("(" * 8000)

@@ -9,7 +9,7 @@ from math import nan
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rank_items import FILES, a_file, an_event, an_item
 
@@ -33,7 +33,6 @@ def swapped(content: bytes) -> bytes:
     return whole + struct.pack(other + "I", zlib.crc32(whole))
 
 
-@settings(deadline=None)
 @given(FILES)
 def test_what_is_written_is_read(file: RankFile) -> None:
     content = encoded(file)
@@ -44,7 +43,6 @@ def test_what_is_written_is_read(file: RankFile) -> None:
     assert encoded(read) == content
 
 
-@settings(deadline=None)
 @given(FILES, FILES)
 def test_one_after_the_other(one: RankFile, other: RankFile) -> None:
     content = encoded(one) + encoded(other)
@@ -61,7 +59,6 @@ def test_the_other_byte_order() -> None:
     assert decoded(swapped(content), "file")[0] == file
 
 
-@settings(deadline=None)
 @given(FILES, st.data())
 def test_cut_off_anywhere(file: RankFile, data: st.DataObject) -> None:
     content = encoded(file)
@@ -72,7 +69,6 @@ def test_cut_off_anywhere(file: RankFile, data: st.DataObject) -> None:
     assert 0 <= caught.value.offset <= length
 
 
-@settings(deadline=None)
 @given(FILES, st.data())
 def test_any_damage_is_found(file: RankFile, data: st.DataObject) -> None:
     content = bytearray(encoded(file))
@@ -82,7 +78,6 @@ def test_any_damage_is_found(file: RankFile, data: st.DataObject) -> None:
         decoded(bytes(content), "file")
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=300), st.booleans())
 def test_any_bytes_behind_a_right_head(body: bytes, is_whole: bool) -> None:
     """Numbers of items and lengths of texts that cannot be cost neither memory nor a crash."""

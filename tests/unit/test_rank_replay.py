@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rank_items import a_file, an_event, an_item
 
@@ -18,7 +18,6 @@ def files(values: dict[int, float]) -> list[RankFile]:
     ]
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.integers(0, 30), st.integers(-1000, 1000), min_size=1))
 def test_reductions_have_every_task_once(values: dict[int, int]) -> None:
     seen: list[tuple[object, ...]] = []

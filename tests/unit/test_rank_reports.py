@@ -6,7 +6,7 @@ from math import isfinite, isnan, nan
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rank_items import FILES, a_file, an_event, an_item
 from test_hpm_sheets import HOST, a_measurement, a_value, parsed, table
@@ -158,7 +158,6 @@ def test_one_tasks_own_items_have_no_columns_of_others() -> None:
     assert "page-faults  7" in shown
 
 
-@settings(deadline=None)
 @given(FILES)
 @example(a_file(an_item(an_event(spread=SPREAD._replace(bins=(-(1 << 62), 1))))))
 def test_any_items_have_a_text(file: RankFile) -> None:
@@ -169,7 +168,6 @@ def test_any_items_have_a_text(file: RankFile) -> None:
 # --- XML and CSV ----------------------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(FILES)
 def test_any_items_leave_whole_files(file: RankFile) -> None:
     root = parsed(sheets.viz("hpmcount", HOST, file))

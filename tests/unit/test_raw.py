@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnomon.errors import FormatError
@@ -17,11 +17,7 @@ from gnomon.store.raw import HOLES_MAX_BYTES, RawFile, read_raw, sniff
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "raw_version_1.gnraw"
 
-# A test may run on a machine that others keep busy; a file is written for every example.
-settings.register_profile(
-    "files", deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-files = settings(settings.get_profile("files"), max_examples=300)
+files = settings(max_examples=300)
 
 Read = Callable[[bytes], RawFile]
 

@@ -15,7 +15,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from repeated_runs import repeated_run
 
@@ -189,9 +189,7 @@ JSON = st.recursive(
         ).map(lambda runs: json.dumps({"runs": runs}).encode()),
     )
 )
-@settings(
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60)
 def test_any_copy_is_read_without_a_traceback(folder: Path, document: bytes) -> None:
     (folder / index.FILE).unlink(missing_ok=True)
     (folder / index.EXPORT).write_bytes(document)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import parser as prometheus_parser
 from prometheus_client.openmetrics import parser as openmetrics_parser
@@ -57,7 +57,6 @@ EVENTS = st.lists(
 )  # fmt: skip
 
 
-@settings(deadline=None)
 @given(EVENTS, st.tuples(TEXT, TEXT, TEXT))
 def test_whatever_is_counted_can_be_read(
     events: list[tuple[str, str, bool, int]], texts: tuple[str, str, str]

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gnomon.hpm.stat.rows import MACHINE, NODE, SOCKET, Derivation, Row, Sample, vital_values
@@ -57,7 +57,6 @@ def test_numbers_of_the_files(tmp_path: Path) -> None:
     assert vitals.read() == ({}, {})
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=400), st.binary(max_size=60), st.integers(0, len(STAT)))
 def test_rubbish_is_left_out(tmp_path: Path, rubbish: bytes, other: bytes, cut: int) -> None:
     """Truncated, huge or nonsensical: never an exception, never a negative number."""

@@ -9,13 +9,11 @@ from fractions import Fraction
 from math import exp, inf, isclose, isfinite, lgamma, log, log1p, nan, pi, sqrt
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gnomon.errors import UsageError
 from gnomon.metrics.statistics import student_t, summarise
-
-unhurried = settings(deadline=None)
 
 # t(0.975), as printed in the tables of any textbook.
 TABLE = {
@@ -83,7 +81,6 @@ def test_quantiles_of_many_values_approach_the_normal_distribution(degrees: int)
     assert student_t(degrees) == pytest.approx(expected, abs=1e-10)
 
 
-@unhurried
 @given(st.integers(1, 10**7))
 def test_quantiles_fall_as_values_are_added(degrees: int) -> None:
     assert student_t(degrees) > student_t(2 * degrees) > 1.9599
@@ -134,7 +131,6 @@ offset = st.integers(0, 2**62).flatmap(
 )
 
 
-@unhurried
 @given(st.lists(doubles, min_size=1, max_size=30) | offset)
 @example([1e308, 1e308, -1e308])
 @example([5e-324, 1e-323])
@@ -172,14 +168,12 @@ def test_summary_is_that_of_exact_arithmetic(values: list[float]) -> None:
     assert summary.relative_half_width is None or isfinite(summary.relative_half_width)
 
 
-@unhurried
 @given(st.lists(doubles, min_size=1, max_size=20), st.randoms(use_true_random=False))
 def test_order_does_not_matter(values: list[float], random: object) -> None:
     shuffled = sorted(values, key=lambda _: random.random())  # type: ignore[attr-defined]
     assert summarise(shuffled) == summarise(values)
 
 
-@unhurried
 @given(st.floats(allow_nan=False, allow_infinity=False), st.integers(2, 50))
 def test_equal_values_have_no_deviation(value: float, n: int) -> None:
     summary = summarise([value] * n)

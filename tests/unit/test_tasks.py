@@ -260,7 +260,7 @@ RECORDS = st.builds(
 )  # fmt: skip
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.lists(st.binary(max_size=100) | RECORDS, max_size=8))
 def test_no_bytes_raise(pieces: list[bytes]) -> None:
     records = TaskRecords(NATIVES)

@@ -7,12 +7,11 @@ from collections.abc import Callable
 from math import inf, nan
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gnomon import units
 
-unhurried = settings(deadline=None)
 PRINTERS: tuple[Callable[..., str], ...] = (
     units.number,
     units.count,
@@ -164,7 +163,6 @@ def test_what_is_not_there_is_a_word(printer: Callable[..., str], value: float |
     assert units.quantity(value, "ns", "-") == "-"
 
 
-@unhurried
 @given(st.integers(-(2**70), 2**70))
 def test_whole_numbers_are_exact(value: int) -> None:
     assert int(units.count(value).replace(" ", "")) == value
@@ -174,13 +172,11 @@ def test_whole_numbers_are_exact(value: int) -> None:
         assert units.number(float(value)) == units.number(value)
 
 
-@unhurried
 @given(st.integers(-(10**15), 10**15))
 def test_groups_are_of_three_digits(value: int) -> None:
     assert re.fullmatch(r"-?\d{1,3}( \d{3})*", units.count(value))
 
 
-@unhurried
 @given(st.floats(-1e308, 1e308))
 def test_numbers_are_right_to_four_digits(value: float) -> None:
     printed = float(units.number(value).replace(" ", ""))
@@ -190,7 +186,6 @@ def test_numbers_are_right_to_four_digits(value: float) -> None:
 UNITS_NS = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9, "h": 3600e9}
 
 
-@unhurried
 @given(st.floats(0, 1e18) | st.integers(0, 10**18))
 def test_durations_are_right_and_never_carry_over(value_ns: float) -> None:
     text = units.duration(value_ns)
@@ -202,7 +197,6 @@ def test_durations_are_right_and_never_carry_over(value_ns: float) -> None:
     assert all(amounts[unit] < limit for unit, limit in limits.items() if unit in amounts)
 
 
-@unhurried
 @given(st.floats(0, 1e24) | st.integers(0, 2**80))
 def test_bytes_are_right_and_never_carry_over(value: float) -> None:
     amount, _, unit = units.size(value).rpartition(" ")
@@ -212,7 +206,6 @@ def test_bytes_are_right_and_never_carry_over(value: float) -> None:
     assert number * 1024**exponent == pytest.approx(value, rel=5.0001e-4, abs=0)
 
 
-@unhurried
 @given(st.floats(min_value=1e-300, max_value=1e300), st.sampled_from(PRINTERS))
 def test_a_sign_changes_nothing_else(value: float, printer: Callable[..., str]) -> None:
     assert printer(-value) == f"-{printer(value)}"

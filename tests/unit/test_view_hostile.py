@@ -80,7 +80,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return paths
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32))
 @example(1366)  # DuckDB gave up the whole database
 @example(1926)  # a message of DuckDB's was no UTF-8

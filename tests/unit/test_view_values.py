@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_runs import made_run
 from view_runs import Place, Quantity, Region, Value, ranks, write
@@ -199,8 +199,7 @@ def below(at: int) -> list[int]:
     return inner + [deep for each in inner for deep in below(each)]
 
 
-@settings(max_examples=40, deadline=None,
-          suppress_health_check=[HealthCheck.function_scoped_fixture])  # fmt: skip
+@settings(max_examples=40)  # fmt: skip
 @given(ROWS)
 def test_every_count_is_taken_once_whatever_places_have_it(
     tmp_path_factory: pytest.TempPathFactory, rows: dict[tuple[int, int], int]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from lxml import etree
 from made_runs import made_run
@@ -99,9 +99,7 @@ JSON = st.recursive(
 )  # fmt: skip
 @example(tables=EMPTY, command=[], more=True, host={"cpus": True})
 @example(tables=EMPTY, command=[], more=10**30, host={"cpus": 10**30})
-@settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=20)
 def test_any_run_is_read_back(
     tmp_path_factory: pytest.TempPathFactory, tables: Sequence[Table], command: list[str],
     more: Any, host: dict[str, Any],

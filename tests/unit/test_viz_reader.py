@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gnomon.cli import main
@@ -294,7 +294,6 @@ def test_entities_do_not_grow(tmp_path: Path) -> None:
         read(tmp_path, text)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from([WHOLE, TABLES]))
 def test_damage_of_any_kind_is_refused_or_read(
     tmp_path_factory: pytest.TempPathFactory, seed: int, text: str
