@@ -94,6 +94,11 @@ class Clock:
         return max(min(self._end, self._then_at) - time.monotonic(), 0.0)
 
     @property
+    def is_hurried(self) -> bool:
+        """Whether SIGTERM came."""
+        return self._is_hurried
+
+    @property
     def is_up(self) -> bool:
         """Whether its time is up."""
         return self.left() <= 0 and time.monotonic() >= self._end

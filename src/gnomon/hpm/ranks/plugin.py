@@ -164,7 +164,7 @@ def aggregated(
                           signals=signals)  # fmt: skip
     except (GnomonError, ValueError) as error:
         return Aggregated(None, f"plug-in {plugin.name}: {error}")
-    failure = _failure(ended, "aggregator")
+    failure = _failure(ended, "aggregator", hurried=clock.is_hurried)
     if failure:
         return Aggregated(None, f"plug-in {plugin.name}: {failure}")
     try:
@@ -275,8 +275,10 @@ def _timeout_s(environment: Mapping[str, str]) -> float:
     return seconds
 
 
-def _failure(ended: child.Ended, function: str) -> str:
+def _failure(ended: child.Ended, function: str, *, hurried: bool = False) -> str:
     """Return what went wrong in a plug-in's process, "" if nothing did."""
+    if ended.is_late and hurried:
+        return f"the {function} was ended: the job was, and launchers kill a moment after that"
     if ended.is_late:
         return f"the {function} did not come back in time, and was ended ({_TIMEOUT} gives it more)"
     said = [line.removeprefix(_PREFIX) for line in ended.said.splitlines() if line.strip()]
