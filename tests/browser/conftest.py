@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -91,7 +92,14 @@ def trouble() -> list[str]:
 
 
 @pytest.fixture
-def page(browser: Browser, trouble: list[str]) -> Iterator[Page]:
+def servers() -> Iterator[ExitStack]:
+    """Return what a test puts servers of its own into: they outlive its page, which asks them."""
+    with ExitStack() as stack:
+        yield stack
+
+
+@pytest.fixture
+def page(browser: Browser, trouble: list[str], servers: ExitStack) -> Iterator[Page]:
     """Return a page of its own; no error on its console and no request to elsewhere is allowed."""
     context = browser.new_context(viewport=SIZE, color_scheme="light", accept_downloads=True)
     context.set_default_timeout(PATIENCE_MS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -40,17 +41,17 @@ def test_more_than_the_run_took_is_no_share_of_it(page: Page, served: Served) ->
     assert 0 <= float(text(meters.nth(1)).removeprefix("<")) < 100
 
 
-def test_builds_of_two_names_are_matched(page: Page, folder: Path) -> None:
+def test_builds_of_two_names_are_matched(page: Page, servers: ExitStack, folder: Path) -> None:
     shutil.copy(folder / "power", folder / "renamed")
     ran([GNOMON, "count", "--pmu", "emulated", "--run", "other", "--", "./renamed"], folder)
-    with Opened([GNOMON, "view", "other", "slower", "--no-browser"], folder) as opened:
-        visit(page, opened)
-        page.select_option(".against select", label="slower")
-        change = row_of(page, "product_of").locator(".change").first
-        expect(change).to_have_text("0 %")
-        page.get_by_role("button", name="Table", exact=True).click()
-        row = page.locator(".table-row", has_text="product_of").first
-        expect(row.locator(".change").first).to_have_text("0 %")
+    command = [GNOMON, "view", "other", "slower", "--no-browser"]
+    visit(page, servers.enter_context(Opened(command, folder)))
+    page.select_option(".against select", label="slower")
+    change = row_of(page, "product_of").locator(".change").first
+    expect(change).to_have_text("0 %")
+    page.get_by_role("button", name="Table", exact=True).click()
+    row = page.locator(".table-row", has_text="product_of").first
+    expect(row.locator(".change").first).to_have_text("0 %")
 
 
 FIXED = """      program fixed
@@ -65,14 +66,15 @@ c     do i = 1, 10
 """
 
 
-def test_fixed_form_has_comments_by_their_first_column(page: Page, tmp_path: Path) -> None:
+def test_fixed_form_has_comments_by_their_first_column(
+    page: Page, servers: ExitStack, tmp_path: Path
+) -> None:
     (tmp_path / "fixed.f").write_text(FIXED)
     ran(["gfortran", "-g", "-O0", "-o", "fixed", "fixed.f"], tmp_path)
     ran([GNOMON, "count", "--pmu", "emulated", "--run", "fixed", "--", "./fixed"], tmp_path)
-    with Opened([GNOMON, "view", "fixed", "--no-browser"], tmp_path) as opened:
-        visit(page, opened)
-        row_of(page, "MAIN__").click()
-        line = page.locator(".cm-line", has_text="c     do i = 1, 10")
-        expect(line.locator(".tok-comment")).to_have_text("c     do i = 1, 10")
-        code = page.locator(".cm-line", has_text="do 10 i")
-        expect(code.locator(".tok-keyword").first).to_have_text("do")
+    visit(page, servers.enter_context(Opened([GNOMON, "view", "fixed", "--no-browser"], tmp_path)))
+    row_of(page, "MAIN__").click()
+    line = page.locator(".cm-line", has_text="c     do i = 1, 10")
+    expect(line.locator(".tok-comment")).to_have_text("c     do i = 1, 10")
+    code = page.locator(".cm-line", has_text="do 10 i")
+    expect(code.locator(".tok-keyword").first).to_have_text("do")
