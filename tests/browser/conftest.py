@@ -99,7 +99,11 @@ def servers() -> Iterator[ExitStack]:
 
 
 @pytest.fixture
-def page(browser: Browser, trouble: list[str], servers: ExitStack) -> Iterator[Page]:
+def page(
+    browser: Browser,
+    trouble: list[str],
+    servers: ExitStack,  # noqa: ARG001 - asked for here, so that it ends after the page
+) -> Iterator[Page]:
     """Return a page of its own; no error on its console and no request to elsewhere is allowed."""
     context = browser.new_context(viewport=SIZE, color_scheme="light", accept_downloads=True)
     context.set_default_timeout(PATIENCE_MS)
