@@ -15,9 +15,9 @@ from gnomon.model.tables import LOCATIONS, METRICS, REGIONS, Cell
 from gnomon.store import analyse
 from gnomon.store.analyse import Profile, Sum
 from gnomon.store.hotspots import named, whole
-from gnomon.store.report import not_counted
+from gnomon.store.report import killed_by, not_counted
 from gnomon.store.rundir import Run
-from gnomon.units import duration, number, printable, quantity, signal_name
+from gnomon.units import duration, number, printable, quantity
 
 PARTS = ("run", "locations", "regions", "metrics", "profile")
 
@@ -96,8 +96,8 @@ def run_text(run: Run, width: int) -> str:
         else ("it was not started by Gnomon")
     )
     ended = f"unknown: {unseen}" if status is None else str(status)
-    if isinstance(head.get("signal"), int) and head["signal"] > 0:
-        ended += f" (killed by {signal_name(head['signal'])})"
+    if killed_by(head):
+        ended += f" (killed by {killed_by(head)})"
     facts = [
         ("started", started),
         ("wall time", duration(float(head["wall_seconds"]) * 1e9)),
@@ -357,11 +357,10 @@ def profile_text(
     lines += _profile_table([*heads, by], table, by, width, hows)
     if len(found) > len(shown):
         lines.append(f"  and {number(len(found) - len(shown))} more (--top 0 for all)")
+    kinds = sorted({_plural(one.kind) for one in found})
     if several:
-        kinds = sorted({_plural(one.kind) for one in found})
         lines += filled(f"least, mean and most of the {' or '.join(kinds)}", width)
     if is_sum and is_twice:
-        kinds = sorted({_plural(one.kind) for one in found})
         lines += filled(f"of {' and of '.join(kinds)}, which run at the same time: no sum", width)
     if by == "thread" and not any(one.whole for one in found):
         lines += filled("of their sections only: all that ran there is not known", width)

@@ -170,11 +170,17 @@ def not_counted(head: Mapping[str, Any], width: int) -> list[str]:
     return lines
 
 
+def killed_by(head: Mapping[str, Any]) -> str:
+    """Return the name of the signal that killed a run's program, "" for none."""
+    signal = head.get("signal")
+    return signal_name(signal) if isinstance(signal, int) and signal > 0 else ""
+
+
 def exit_text(head: Mapping[str, Any]) -> str:
     """Return how a run's program ended."""
-    status, signal = head["exit_status"], head.get("signal")
-    if isinstance(signal, int) and signal > 0:
-        return f"killed by {signal_name(signal)}"
+    status, killer = head["exit_status"], killed_by(head)
+    if killer:
+        return f"killed by {killer}"
     return "exit status not known" if status is None else f"exit {status}"
 
 

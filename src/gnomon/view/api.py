@@ -42,7 +42,7 @@ from starlette.routing import Route
 from gnomon import __version__
 from gnomon.errors import GnomonError, UsageError
 from gnomon.metrics import directions
-from gnomon.units import signal_name
+from gnomon.store.report import killed_by
 from gnomon.view import asking, details, groupings, sheet, sources, spread
 from gnomon.view.asking import Asked
 from gnomon.view.columns import Ints
@@ -377,7 +377,6 @@ def _wanted(opened: Opened, asked: Asked) -> sheet.Wanted:
 
 def _title(opened: Opened) -> dict[str, Any]:
     head = opened.data.head
-    signal = head.get("signal")
     return {
         "id": opened.id,
         "kind": opened.kind,
@@ -387,7 +386,7 @@ def _title(opened: Opened) -> dict[str, Any]:
         "started": _finite(head.get("started", 0)),
         "wallSeconds": _finite(head.get("wall_seconds", 0)),
         "exitStatus": head.get("exit_status"),
-        "signal": signal_name(signal) if isinstance(signal, int) and signal > 0 else "",
+        "signal": killed_by(head),
         "parts": [part._asdict() for part in opened.parts],
     }
 

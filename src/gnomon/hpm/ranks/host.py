@@ -8,7 +8,6 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
-import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +19,7 @@ from gnomon.hpm.job import job
 from gnomon.hpm.ranks.codec import decoded, encoded
 from gnomon.hpm.ranks.items import EventInfo, Item, RankFile
 from gnomon.hpm.ranks.plugin import folder
+from gnomon.units import signal_name
 
 _CHANGES_FD = 3
 
@@ -108,7 +108,7 @@ def _aggregate(module: ModuleType, content: bytes) -> bytes:
     ranks = Ranks(folder())
     if file.signal:
         # What it counted is no part of the totals.
-        os.environ["HPM_JOB_OUTCOME"] = f"killed by {_signal_name(file.signal)}"
+        os.environ["HPM_JOB_OUTCOME"] = f"killed by {signal_name(file.signal)}"
     elif file.exit_status > 0:
         os.environ["HPM_JOB_OUTCOME"] = f"status {file.exit_status}"
     ranks.be_patient()
@@ -118,7 +118,7 @@ def _aggregate(module: ModuleType, content: bytes) -> bytes:
         ranks.close()
     if made is None and file.signal and file.items:
         # What it counted is in no total: nobody else can tell it.
-        words = f"task {file.task} by itself: it was killed by {_signal_name(file.signal)}"
+        words = f"task {file.task} by itself: it was killed by {signal_name(file.signal)}"
         first = file.items[0]._replace(description=words, xml_descr=words)
         made = [first, *file.items[1:]]
     if made is None:
@@ -157,13 +157,6 @@ def _encoded(file: RankFile, made: object) -> bytes:
         return encoded(file._replace(items=_checked(made)))
     except (ValueError, TypeError, AttributeError) as error:
         raise _PluginError(f"the aggregator lied: {error}") from None
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def _called(call: Callable[[], T], what: str) -> T:
