@@ -85,7 +85,7 @@ def launch(
     folder: Path,
     status: int | None = 0,
     apart: bool = False,
-    limit_s: float = 120,
+    limit_s: float = 300,
     variables: Mapping[str, str] | None = None,
     tries: int = 3,
 ) -> Job:

@@ -95,8 +95,8 @@ def aggregator(items, ranks):
     return [items[0]._replace(description=words)]
 """,
     )
-    done = job(OPEN_MPI, tmp_path, own, "true")
-    said = sorted(line for line in done.out.splitlines() if re.match(r"\d 4 ", line))
+    done = job(OPEN_MPI, tmp_path, own, "true", apart=True)
+    said = [line for out in done.outs for line in out.splitlines() if re.match(r"\d 4 ", line)]
     assert said == [f"{task} 4 [0, 1, 2, 3] 0 {4 if not task else None} () ''" for task in range(4)]
 
 

@@ -65,13 +65,15 @@ class Attached:
         while not self._counts():
             assert self.process.poll() is None
             time.sleep(0.01)
-        # Counting begins a moment after the counters are opened: this may be counted or not.
+        # Should counting begin a moment later still, this may be counted or not.
         server.ask(50)
 
     def _counts(self) -> bool:
+        """Return whether it has opened counters and waits, which it does only once they count."""
+        proc = Path(f"/proc/{self.process.pid}")
         try:
-            descriptors = list(Path(f"/proc/{self.process.pid}/fd").iterdir())
-            return any("perf_event" in str(descriptor.readlink()) for descriptor in descriptors)
+            opened = any("perf_event" in str(one.readlink()) for one in (proc / "fd").iterdir())
+            return opened and (proc / "stat").read_text().rpartition(")")[2].split()[0] == "S"
         except OSError:  # one that was closed meanwhile
             return False
 

@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -266,8 +267,8 @@ def test_progress_is_shown_on_a_terminal_and_taken_away(command: list[str]) -> N
     )  # fmt: skip
     os.close(slave)
     shown = b""
-    until = time.monotonic() + 60
-    while time.monotonic() < until and select.select([master], [], [], 60)[0]:
+    until = time.monotonic() + 300
+    while time.monotonic() < until and select.select([master], [], [], 300)[0]:
         try:
             piece = os.read(master, 4096)
         except OSError:
@@ -277,7 +278,7 @@ def test_progress_is_shown_on_a_terminal_and_taken_away(command: list[str]) -> N
         shown += piece
     os.close(master)
     assert started.wait() == 0
-    assert b"[emulated for 3 s]" in shown
+    assert re.search(rb"\[emulated for \d+ s\]", shown)
     before, _, after = shown.rpartition(b"[emulated for")
     assert b"\x1b7" in before
     # Erased before the report: the cursor goes to the same column and clears from there.
@@ -285,13 +286,16 @@ def test_progress_is_shown_on_a_terminal_and_taken_away(command: list[str]) -> N
     assert f"gnomon count: {command[0]}".encode() in after
 
 
-def test_interrupt_leaves_the_counts_so_far(tmp_path: Path) -> None:
+def test_interrupt_leaves_the_counts_so_far(tmp_path: Path, programs: Programs) -> None:
     file = tmp_path / "o.json"
-    words = [GNOMON, "count", "--pmu", "emulated", "-n", "-o", str(file), "--", "sleep", "60"]
-    started = subprocess.Popen(words, stdin=subprocess.DEVNULL, start_new_session=True)
-    time.sleep(2)
-    os.killpg(started.pid, signal.SIGINT)
-    assert started.wait(timeout=60) == -signal.SIGINT
+    words = [GNOMON, "count", "--pmu", "emulated", "-n", "-o", str(file), "--", programs("await")]
+    with subprocess.Popen(
+        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as started:
+        assert started.stdout is not None
+        assert started.stdout.readline() == "ready\n"
+        os.killpg(started.pid, signal.SIGINT)
+    assert started.returncode == -signal.SIGINT
     assert INSTRUCTIONS in file.read_text()
     assert not run("sh", "-c", f"pgrep -s {started.pid}").stdout
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -63,7 +64,8 @@ def test_intervals_add_up_to_the_whole(programs: Programs) -> None:
     found = values(document)
     for event in events.split(","):
         assert total(intervals, event) == found[event], event
-    assert total(intervals[:1], "page-faults") >= 1000
+    # The first phase may be spread over intervals, but not into the last: the pause is longer.
+    assert total(intervals[:-1], "page-faults") >= 1000
     assert [one["interval"] for one in intervals] == list(range(1, len(intervals) + 1))
     ends = [one["end_seconds"] for one in intervals]
     assert ends == sorted(ends)
@@ -80,9 +82,9 @@ def test_intervals_as_perf_counts_them(programs: Programs, tmp_path: Path) -> No
     theirs = [float(f[1]) if f[1][0].isdigit() else 0.0 for f in lines]  # <not counted>: 0
     intervals, _ = told(gnomon("count", "--json", "-I", "100", *FAULTS, "--", *program).stderr)
     ours = [one["counters"][0]["value"] for one in intervals]
-    # The first holds the first phase; the sum is that of the whole program.
+    # The phases are apart; the sum is that of the whole program.
     for counts in (ours, theirs):
-        assert counts[0] >= 800
+        assert sum(counts[:-1]) >= 800
         assert sum(counts[1:]) >= 700
     assert sum(ours) == pytest.approx(sum(theirs), abs=16)
 
@@ -90,7 +92,7 @@ def test_intervals_as_perf_counts_them(programs: Programs, tmp_path: Path) -> No
 def test_so_many_intervals_and_then_only_the_end(programs: Programs) -> None:
     for option in ("--interval-count", "--count"):
         done = gnomon("count", "--json", "-I", "50", option, "2", *FAULTS, "--",
-                      programs("phases"), "10", "300", "900")  # fmt: skip
+                      programs("phases"), "10", "1000", "900")  # fmt: skip
         intervals, document = told(done.stderr)
         assert len(intervals) == 2
         assert values(document)["page-faults"] >= 900 > total(intervals, "page-faults")
@@ -106,18 +108,18 @@ def test_intervals_as_text(programs: Programs, tmp_path: Path) -> None:
     assert all(rows), lines
     assert {row[3] for row in rows if row} == {"page-faults", "cpu-clock:u"}
     out = gnomon("count", "-o", "-", "-I", "100", *FAULTS, "--", "sleep", "0.15")
-    assert re.match(r" *# seconds .*\n +0\.1", out.stdout)
+    assert re.match(r" *# seconds .*\n +\d\.\d{3} ", out.stdout)
     assert out.stderr == ""
     gnomon("count", "-n", "-o", tmp_path / "i.json", "-I", "100", *FAULTS, "--", "sleep", "0.15")
     intervals, _ = told((tmp_path / "i.json").read_text())
-    assert len(intervals) == 2
+    assert len(intervals) >= 2
     lines_of_json = gnomon("count", "--json", "-o", "-", "-I", "100", *FAULTS, "--", "sleep", "0.1")
     told(lines_of_json.stdout)
 
 
 def test_intervals_of_a_running_process() -> None:
     with_sleep = gnomon("count", "--json", "-I", "50", "-p", str(os.getpid()), "-e",
-                        "task-clock", "--", "sleep", "0.2")  # fmt: skip
+                        "task-clock", "--", "sleep", "0.5")  # fmt: skip
     intervals, document = told(with_sleep.stderr)
     assert len(intervals) >= 3
     assert document["attached"] is True
@@ -149,7 +151,7 @@ def test_delay_leaves_the_beginning_out(programs: Programs, tmp_path: Path) -> N
 
 def test_delay_counts_children_of_before(tmp_path: Path) -> None:
     """Those that began while nothing counted yet count from the delay's end on."""
-    script = "sh -c 'sleep 0.4; ls / >&2' & sleep 0.6; wait"
+    script = "sh -c 'sleep 1.5; ls / >&2' & sleep 0.6; wait"
     document = counted(tmp_path, *FAULTS, "-D", "200", "--", "sh", "-c", script)
     assert values(document)["page-faults"] > 50
 
@@ -162,7 +164,7 @@ def test_program_that_ends_within_the_delay(tmp_path: Path) -> None:
 
 def test_delay_and_intervals(programs: Programs) -> None:
     done = gnomon("count", "--json", "-D", "200", "-I", "100", *FAULTS, "--",
-                  programs("phases"), "5000", "500", "300")  # fmt: skip
+                  programs("phases"), "5000", "1000", "300")  # fmt: skip
     intervals, document = told(done.stderr)
     assert total(intervals, "page-faults") == values(document)["page-faults"] < 5000
 
@@ -242,17 +244,24 @@ def test_more_descriptors_than_the_limit_allows(tmp_path: Path) -> None:
 
 def test_whole_machine_while_a_program_runs(programs: Programs, tmp_path: Path) -> None:
     """Somebody else's work is in it."""
-    other = run("sh", "-c", f"(sleep 0.2; {programs('pages')} 20000) > /dev/null 2>&1 &")
-    assert other.returncode == 0
-    document = counted(tmp_path, "-a", "-e", "page-faults,cpu-clock", "--", "sleep", "0.6")
+    waits = "until [ -e {} ]; do sleep 0.02; done"
+    work = f"{waits.format('begun')}; {programs('pages')} 20000; touch done"
+    command = ["sh", "-c", f"touch begun; {waits.format('done')}"]
+    with subprocess.Popen(["sh", "-c", work], cwd=tmp_path, stdout=subprocess.DEVNULL) as other:
+        try:
+            document = counted(tmp_path, "-a", "-e", "page-faults,cpu-clock", "--", *command,
+                               cwd=tmp_path)  # fmt: skip
+        finally:
+            other.kill()
     check_schema(document)
     assert document["covers"] == "the whole machine"
     assert values(document)["page-faults"] >= 20000
     assert {c["scope"] for c in document["counters"]} == {"node"}
-    # The CPUs' own clocks never stop.
-    busy = values(document)["cpu-clock"] / 1e9 / document["wall_seconds"]
-    assert busy == pytest.approx(len(CPUS), rel=0.2)
-    assert document["command"] == ["sleep", "0.6"]
+    # The CPUs' own clocks never stop. Counting begins before the program, whose wall time it is.
+    (clock,) = (c for c in document["counters"] if c["event"] == "cpu-clock")
+    assert clock["value"] == pytest.approx(clock["enabled_ns"], rel=0.01)
+    assert clock["enabled_ns"] / 1e9 >= 0.99 * len(CPUS) * document["wall_seconds"]
+    assert document["command"] == command
     assert document["exit_status"] == 0
 
 
@@ -360,7 +369,7 @@ def test_cgroup_counts_its_processes_only(cgroup: Path, programs: Programs, tmp_
 
 
 def test_cgroup_in_intervals_and_alone(cgroup: Path) -> None:
-    done = gnomon("count", "--json", "-G", cgroup.name, "-I", "50", "-d", "0.2", *FAULTS)
+    done = gnomon("count", "--json", "-G", cgroup.name, "-I", "50", "-d", "0.5", *FAULTS)
     intervals, document = told(done.stderr)
     assert len(intervals) >= 3
     assert values(document)["page-faults"] == 0

@@ -60,7 +60,7 @@ def examined(source: Path, first: int, end: int, commands: int) -> str:
     ]  # fmt: skip
     found = ""
     for one in begun:
-        out, err = one.communicate(timeout=280)
+        out, err = one.communicate(timeout=500)
         found += out if one.returncode == 0 else f"{out}status {one.returncode}: {err[-3000:]}"
     return found
 

@@ -43,7 +43,7 @@ GETPPID = "syscalls:sys_enter_getppid"
 def test_a_launcher_that_is_told_to_end(
     mpi: Mpi, number: signal.Signals, who: str, tmp_path: Path
 ) -> None:
-    program = f"touch here.{TASK}; exec sleep 60"
+    program = f"touch here.{TASK}; exec sleep 400"
     counted = [HPMCOUNT, "-n", "-o", "r", "-a", "average", *EVENTS, "sh", "-c", program]
     words = ["env", f"--default-signal={number.name[3:]}", mpi.command("mpirun"), *LAUNCHER[mpi],
              "-n", "4", *counted]  # fmt: skip
@@ -54,7 +54,7 @@ def test_a_launcher_that_is_told_to_end(
         while len(list(tmp_path.glob("here.*"))) < 4 and job.poll() is None:
             time.sleep(0.05)
         job.send_signal(number)
-        out = job.communicate(timeout=60)[0]
+        out = job.communicate(timeout=300)[0]
     reports = {path.name: path.read_text() for path in tmp_path.glob("*.hpm")}
     assert list(reports) == ["r.hpm"], out
     assert "average over 4 tasks: 0-3" in reports["r.hpm"]
@@ -65,13 +65,13 @@ def test_a_launcher_that_is_told_to_end(
 @both
 def test_a_task_that_dies_ends_those_that_wait_for_it(mpi: Mpi, tmp_path: Path) -> None:
     """As the launcher would; but those that are ended report first."""
-    wait = f"touch here.{TASK}; exec sleep 60"
+    wait = f"touch here.{TASK}; exec sleep 400"
     die = (
         "until [ -e here.0 ] && [ -e here.1 ] && [ -e here.3 ]; do sleep 0.05; done; kill -SEGV $$"
     )
     program = f"if [ {TASK} = 2 ]; then {die}; fi; {wait}"
     command = [HPMCOUNT, "-n", "-o", "r", "-a", "average", *EVENTS, "sh", "-c", program]
-    job = launch(mpi, 4, *command, folder=tmp_path, status=None, limit_s=50)
+    job = launch(mpi, 4, *command, folder=tmp_path, status=None)
     assert job.status != 0
     reports = {path.name: path.read_text() for path in tmp_path.glob("*.hpm")}
     assert sorted(reports) == ["r.hpm", "r_2.hpm"], job.said

@@ -60,8 +60,9 @@ def runs(pid: str) -> bool:
 @pytest.mark.parametrize("mpi", BOTH, ids=str)
 def test_a_job_that_hangs_is_ended_and_fails(mpi: Mpi, tmp_path: Path) -> None:
     script = "trap '' TERM; echo begun $$; sleep 600 & wait; sleep 600"
-    with pytest.raises(pytest.fail.Exception, match="did not end within 1 s") as failure:
-        launch(mpi, 2, "sh", "-c", script, folder=tmp_path, limit_s=1)
+    with pytest.raises(pytest.fail.Exception, match="did not end within 5 s") as failure:
+        # Time enough for the tasks to begin, on a busy machine too.
+        launch(mpi, 2, "sh", "-c", script, folder=tmp_path, limit_s=5)
     begun = re.findall(r"^begun (\d+)$", str(failure.value), re.MULTILINE)
     assert len(begun) == 2
     end = time.monotonic() + 10
@@ -77,5 +78,7 @@ def test_a_missing_mpi_is_named_with_the_remedy() -> None:
 
 
 def test_more_ranks_than_cores_are_asked_for_in_the_command_only(tmp_path: Path) -> None:
-    job = launch(OPEN_MPI, cores() + 1, "env", folder=tmp_path)
-    assert job.out.count("OMPI_COMM_WORLD_RANK=") == cores() + 1
+    # What they print is longer than what Open MPI passes on in a piece.
+    job = launch(OPEN_MPI, cores() + 1, "env", folder=tmp_path, apart=True)
+    assert len(job.outs) == cores() + 1
+    assert all(out.count("OMPI_COMM_WORLD_RANK=") == 1 for out in job.outs), job.said
