@@ -5,6 +5,7 @@ Source: HPM Toolkit User's Guide 3.2.2, section 2.2.
 
 from __future__ import annotations
 
+import calendar
 import os
 import re
 import socket
@@ -145,7 +146,7 @@ def test_unique_name_has_process_date_and_time(tmp_path: Path) -> None:
     assert process == done.stdout.strip()
     stamp = time.strptime(f"{date} {moment}", "%d.%m.%Y %H.%M.%S")
     # Etc/GMT-13 is 13 hours ahead of UTC.
-    utc = time.mktime(stamp) - time.mktime(time.gmtime(0)) - 13 * 3600
+    utc = calendar.timegm(stamp) - 13 * 3600
     assert int(before) <= utc <= time.time()
 
 
