@@ -122,13 +122,22 @@ def launch(
     job = Job(process.returncode, out, err, outs, errs, seconds)
     if late:
         pytest.fail(f"{' '.join(words)} did not end within {limit_s:g} s\n{job.said}")
-    if tries > 1 and job.status == -signal.SIGPIPE and not out:
-        # MPICH's own mpirun may be killed so while tasks end that never asked it for anything.
+    if tries > 1 and not out and _never_began(job):
         return launch(mpi, ranks, *command, folder=folder, status=status, apart=apart,
                       limit_s=limit_s, variables=variables, tries=tries - 1)  # fmt: skip
     if status is not None and job.status != status:
         pytest.fail(f"{' '.join(words)}: status {job.status}, not {status}\n{job.said}")
     return job
+
+
+def _never_began(job: Job) -> bool:
+    """Return whether a launcher failed by itself, before any task had said a word.
+
+    MPICH's own may be killed by SIGPIPE while tasks end that never asked it for anything. All of
+    Open MPI have their directories in one of the user's, which the last of them removes: one that
+    begins at that moment fails.
+    """
+    return job.status == -signal.SIGPIPE or "orte_session_dir failed" in job.err
 
 
 def environment(mpi: Mpi) -> dict[str, str]:
