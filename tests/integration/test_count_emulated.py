@@ -288,7 +288,17 @@ def test_progress_is_shown_on_a_terminal_and_taken_away(command: list[str]) -> N
 
 def test_interrupt_leaves_the_counts_so_far(tmp_path: Path, programs: Programs) -> None:
     file = tmp_path / "o.json"
-    words = [GNOMON, "count", "--pmu", "emulated", "-n", "-o", str(file), "--", programs("await")]
+    words = [
+        GNOMON,
+        "count",
+        "--pmu",
+        "emulated",
+        "-n",
+        "-o",
+        str(file),
+        "--",
+        str(programs("await")),
+    ]
     with subprocess.Popen(
         words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, start_new_session=True
     ) as started:
