@@ -82,7 +82,7 @@ def test_units_agree() -> None:
 def test_cycles_are_nanoseconds_times_the_rate() -> None:
     rate = timers.cycles_per_second()
     assert rate is not None
-    # Whatever happens between two readings: what lies within is no longer, what lies around no less.
+    # Whatever happens between two readings, the cycles lie between those around and within.
     around_ns = timers.real_ns()
     cycles = timers.real_cycles()
     within_ns = timers.real_ns()
