@@ -23,11 +23,10 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from browser.pages import GNOMON, Opened, Served
+from browser.pages import GNOMON, PATIENCE_MS, Opened, Served
 
 PROGRAMS = Path(__file__).parent / "programs"
 EXAMPLES = Path(__file__).parents[2] / "examples"
-PATIENCE_MS = 30_000
 SIZE = ViewportSize(width=1280, height=800)
 
 
@@ -69,7 +68,6 @@ def served(folder: Path) -> Iterator[Served]:
         yield opened
 
 
-# A machine that is busy with other things is slow, not wrong.
 expect.set_options(timeout=PATIENCE_MS)
 
 
@@ -80,7 +78,9 @@ def browser() -> Iterator[Browser]:
     if program is None:
         pytest.fail("Chromium is not installed: run `make setup`")
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        chromium = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox"], timeout=2 * PATIENCE_MS
+        )
         yield chromium
         chromium.close()
 

@@ -6,12 +6,16 @@ import re
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol, Self
 
 from playwright.sync_api import Locator, Page
 
 GNOMON = str(Path(sys.executable).with_name("gnomon"))
+# A machine that is busy with other things is slow, not wrong.
+PATIENCE_MS = 90_000
 
 
 # What is there when a view can be used.
@@ -83,6 +87,14 @@ def choose_run(page: Page, name: str) -> None:
         ".run-title .item", has=page.locator("b", has_text=re.compile(f"^{name}$"))
     ).click()
     page.wait_for_function("name => document.title.startsWith(name)", arg=name)
+
+
+def comes_to(page: Page, found: Callable[[], object], wanted: object) -> None:
+    """Wait until what is found on a page is what is wanted."""
+    end = time.monotonic() + PATIENCE_MS / 1000
+    while found() != wanted and time.monotonic() < end:
+        page.wait_for_timeout(50)
+    assert found() == wanted
 
 
 def text(found: Locator) -> str:

@@ -14,10 +14,14 @@ from playwright.sync_api import Page, expect
 from browser.conftest import ran
 from browser.pages import GNOMON, Opened, Served, row_of, text, visit
 
-WAITS = """import time
+# However long it takes until both are there: most of the run is within the two sections.
+WAITS = """import os, sys, time
 from gnomon import hpm
+open(f"here.{os.getpid()}", "w").close()
+while sum(name.startswith("here.") for name in os.listdir()) < 2:
+    time.sleep(0.01)
 with hpm.section("waits", whole_process=True):
-    time.sleep(1)
+    time.sleep(1 + 2 * (time.time() - float(sys.argv[1])))
 """
 
 
@@ -26,7 +30,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Serve a run of two processes."""
     folder = tmp_path_factory.mktemp("job")
     (folder / "waits.py").write_text(WAITS)
-    both = f"{sys.executable} waits.py & {sys.executable} waits.py & wait"
+    one = f"{sys.executable} waits.py $begun"
+    both = f"begun=$(date +%s.%N); {one} & {one} & wait"
     ran([GNOMON, "run", "--name", "job", "--", "sh", "-c", both], folder)
     with Opened([GNOMON, "view", "job", "--no-browser"], folder) as opened:
         yield opened

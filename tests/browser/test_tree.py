@@ -6,9 +6,19 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
-from browser.pages import Served, choose_run, names, row_of, selected, text, values_of, visit
+from browser.pages import (
+    Served,
+    choose_run,
+    comes_to,
+    names,
+    row_of,
+    selected,
+    text,
+    values_of,
+    visit,
+)
 from gnomon.store import rundir
 from gnomon.units import quantity
 
@@ -40,6 +50,14 @@ def whole(folder: Path, metric: str) -> float:
 def function(folder: Path, name: str, metric: str = "PAPI_TOT_INS") -> float:
     """Return what a function has of a metric, without callees."""
     return sum(row[3] for row in lines(folder, metric, f"AND r.name = '{name}'"))
+
+
+def hottest(folder: Path, name: str, file: str) -> tuple[int, str]:
+    """Return the line of a file in which a function has most, and its text with single blanks."""
+    rows = lines(folder, "PAPI_TOT_INS", f"AND r.name = '{name}'")
+    most = next(row[2] for row in rows if Path(row[1]).name == file)
+    source = (folder / file).read_text().splitlines()[most - 1]
+    return most, re.sub(r"\s+", " ", source).strip()
 
 
 def test_numbers_of_the_tree_are_those_of_the_tables(page: Page, served: Served) -> None:
@@ -80,9 +98,11 @@ def test_values_stand_beside_the_lines_of_c_and_of_fortran(page: Page, served: S
             if Path(where).name == file:
                 by_line[line] = by_line.get(line, 0) + value
         hint = page.locator(".cm-values >> nth=0").locator(".line-value")
-        expect(hint).to_have_count(len(by_line))
-        shown = [re.sub(r"\D", "", value) for value in hint.all_inner_texts()]
-        assert [int(value) for value in shown] == [int(by_line[line]) for line in sorted(by_line)]
+
+        def shown(hint: Locator = hint) -> list[str]:
+            return [re.sub(r"\D", "", value) for value in hint.all_inner_texts()]
+
+        comes_to(page, shown, [str(int(by_line[line])) for line in sorted(by_line)])
 
 
 def test_a_click_on_a_leaf_lights_its_line_and_enter_leads_back(page: Page, served: Served) -> None:
@@ -92,7 +112,7 @@ def test_a_click_on_a_leaf_lights_its_line_and_enter_leads_back(page: Page, serv
     leaf = page.locator(".name-text.kind-line", has_text="product.f90:12").first
     leaf.click()
     expect(page.locator(".cm-lit")).to_contain_text("y(i) = y(i) + a(i, j) * x(j)")
-    assert "file=" in page.url
+    expect(page).to_have_url(re.compile("file="))
     page.keyboard.press("Enter")
     expect(page.locator(".source-text")).to_be_focused()
     page.keyboard.press("ArrowUp")
@@ -106,25 +126,19 @@ def test_a_click_on_a_function_lights_its_hottest_line(page: Page, served: Serve
     visit(page, served)
     for name, file in (("main", "power.c"), ("product_of", "product.f90")):
         row_of(page, name).click()
-        rows = lines(served.folder, "PAPI_TOT_INS", f"AND r.name = '{name}'")
-        most = next(row[2] for row in rows if Path(row[1]).name == file)
-        source = (served.folder / file).read_text().splitlines()[most - 1]
-        expect(page.locator(".cm-lit")).to_have_text(re.sub(r"\s+", " ", source).strip())
+        expect(page.locator(".cm-lit")).to_have_text(hottest(served.folder, name, file)[1])
         assert selected(page) == name
 
 
 def test_another_grouping_keeps_the_line_and_selects_its_node(page: Page, served: Served) -> None:
     visit(page, served)
     row_of(page, "product_of").click()
-    lit = text(page.locator(".cm-lit"))
+    line, source = hottest(served.folder, "product_of", "product.f90")
+    expect(page.locator(".cm-lit")).to_have_text(source)
     page.get_by_role("button", name="file", exact=True).click()
-    expect(page.locator(".tree-row.is-selected .name-text")).to_have_text(
-        re.compile("^product.f90:")
-    )
-    assert text(page.locator(".cm-lit")) == lit
-    line = re.search(r"line=(\d+)", page.url)
-    assert line is not None
-    assert selected(page) == f"product.f90:{line[1]}"
+    expect(page.locator(".tree-row.is-selected .name-text")).to_have_text(f"product.f90:{line}")
+    expect(page.locator(".cm-lit")).to_have_text(source)
+    expect(page).to_have_url(re.compile(rf"line={line}\b"))
 
 
 def test_keys_move_open_and_close(page: Page, served: Served) -> None:
@@ -196,14 +210,17 @@ def test_groupings_show_the_same_total(page: Page, served: Served) -> None:
     visit(page, served)
     total = quantity(whole(served.folder, "PAPI_TOT_INS"), "")
     seen = set()
+    here = page.locator(".segments .is-here")
     for _ in range(page.locator(".segments button").count()):
-        expect(page.locator(".tree-row").first).to_be_visible()
-        seen.add(page.locator(".segments .is-here").inner_text())
+        # The keys are heard once a row is chosen.
+        expect(page.locator(".tree-row.is-selected")).to_be_visible()
+        grouping = here.inner_text()
+        seen.add(grouping)
         rows = page.locator(".tree-row[aria-level='1']")
         shown = [int(re.sub(r"\D", "", values_of(rows.nth(at))[0])) for at in range(rows.count())]
         assert quantity(sum(shown), "") == total
         page.keyboard.press("]")
-        page.wait_for_timeout(300)
+        expect(here).not_to_have_text(grouping)
     assert len(seen) == 4
 
 
@@ -234,7 +251,7 @@ def test_columns_are_chosen_and_stand_in_the_address(page: Page, served: Served)
     expect(heads.last).to_have_text("PAPI_L1_DCM")
     expect(page.locator(".tree-row").first.locator(".value")).to_have_count(4)
     assert values_of(row_of(page, "power"))[3] == quantity(whole(served.folder, "PAPI_L1_DCM"), "")
-    page.wait_for_timeout(300)
+    expect(page).to_have_url(re.compile("columns="))
     page.reload()
     expect(heads.last).to_have_text("PAPI_L1_DCM")
 

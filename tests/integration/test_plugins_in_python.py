@@ -63,8 +63,10 @@ def test_a_script_in_a_program_that_knows_no_python(
 def test_a_script_that_goes_wrong(
     mpi: Mpi, ranks_programs: Programs, tmp_path: Path, script: Path, how: str
 ) -> None:
+    # It is the time, too, that four interpreters have to start on a busy machine.
+    seconds = {"raises": "60", "hangs": "8"}[how]
     done = start(mpi, ranks_programs[mpi], tmp_path, script, status=None, HPM_PYTHON=sys.executable,
-                 HPM_AGGREGATE_TIMEOUT="2", HOW=how)  # fmt: skip
+                 HPM_AGGREGATE_TIMEOUT=seconds, HOW=how)  # fmt: skip
     if how == "raises":
         assert "HPM ERROR - the aggregator failed: KeyError: 'no such thing'" in done.err
         assert "HPM ERROR - the aggregator failed: it says why above; " in done.err
@@ -72,7 +74,7 @@ def test_a_script_that_goes_wrong(
         assert one(rows(tmp_path / "ranks.csv"), "page-faults")["value"] == "700"
         assert "missing: [2]" in (tmp_path / "ranks.hpm").read_text()
     else:
-        assert "the aggregator failed: it did not come back within 4 s (" in done.err
+        assert "the aggregator failed: it did not come back within 10 s (" in done.err
         values = [one(rows(tmp_path / n), "page-faults")["value"] for n in reports(tmp_path)]
         assert sorted(values) == ["100", "200", "300", "400"]
 

@@ -361,7 +361,7 @@ def test_a_section_below_two_others_is_said(tmp_path: Path) -> None:
         WAITS.partition("int main")[0]
         + 'int main(void)\n{\n\thpmInit(0, "two");\n\tfor (int id = 1; id < 3; id++) {\n'
         '\t\thpmTstart(id, id == 1 ? "first" : "second");\n\t\thpmTstart(3, "part");\n'
-        "\t\tusleep(id == 1 ? 5000 : 1);\n\t\thpmTstop(3);\n\t\thpmTstop(id);\n\t}\n"
+        "\t\tusleep(id == 1 ? 500000 : 1);\n\t\thpmTstop(3);\n\t\thpmTstop(id);\n\t}\n"
         "\thpmTerminate(0);\n\treturn 0;\n}\n",
     )
     (said,) = (

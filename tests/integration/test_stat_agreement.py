@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from commands import gnomon, run
-from watching import ended, first_line, lines, of_machine, watched, watching
+from watching import ended, first_line, lines, of_machine, until, watched, watching
 
 Programs = Callable[[str], Path]
 EVENTS = ("page-faults", "context-switches", "cpu-migrations", "minor-faults")
@@ -43,9 +42,15 @@ def perf_total(text: str) -> dict[str, float]:
     return found
 
 
+def intervals(file: Path) -> int:
+    """Return how many intervals `perf stat -I -x;` has told so far."""
+    text = file.read_text() if file.exists() else ""
+    return len({line.split(";")[0] for line in text.splitlines() if ";" in line})
+
+
 @contextmanager
-def perf_all_around(perf: str, file: Path) -> Iterator[None]:
-    """Count with `perf stat -a -I` from before the block to after it."""
+def perf_counts(perf: str, file: Path) -> Iterator[None]:
+    """Count with `perf stat -a -I` from before the block to after it, and end within this."""
     command = [perf, "stat", "-a", "-I", "100", "-x;", "-e", ",".join(EVENTS), "-o", str(file)]
     cat = subprocess.Popen([*command, "cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert cat.stdin is not None
@@ -55,7 +60,9 @@ def perf_all_around(perf: str, file: Path) -> Iterator[None]:
     cat.stdin.flush()
     assert cat.stdout.readline() == b"here\n"
     yield
-    time.sleep(0.3)  # the interval that the end cuts is not told
+    # The interval that the end cuts may not be told: the block is in one before that.
+    told = intervals(file)
+    until(lambda: intervals(file) >= told + 2)
     cat.stdin.close()
     assert cat.wait(60) == 0
     cat.stdout.close()
@@ -66,11 +73,11 @@ def test_totals_lie_between_those_of_windows_inside_and_around(
 ) -> None:
     """Counts only grow: a window inside ours has no more, one around ours no less. No tolerance."""
     around, inside = tmp_path / "around.csv", tmp_path / "inside.csv"
-    command = [perf, "stat", "-a", "-I", "100", "-x;", "-e", ",".join(EVENTS), "-o", str(inside)]
     load = f'{programs("pages")} {FAULTS}; exec python3 -c "$0"'
-    with perf_all_around(perf, around), watching("--json", "-e", ",".join(EVENTS), "0.1") as ours:
+    with perf_counts(perf, around), watching("--json", "-e", ",".join(EVENTS), "0.1") as ours:
         first_line(ours)
-        assert run(*command, "sh", "-c", load, SWITCHES).returncode == 0
+        with perf_counts(perf, inside):
+            assert run("sh", "-c", load, SWITCHES).returncode == 0
         status, out, err = ended(ours)
     assert (status, err) == (0, "")
     found = lines(out)

@@ -382,11 +382,11 @@ def test_names_that_cannot_be_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_with_a_summary(by: signal.Signals) -> None:
     with watching("0.1") as ours:
-        first_line(ours)
-        time.sleep(0.35)
+        for _ in range(5):
+            first_line(ours)
         status, out, _ = ended(ours, by)
     assert status == 0
-    assert re.search(r"^--- \d+(\.\d+)? m?s in \d intervals? ---$", out, re.MULTILINE)
+    assert re.search(r"^--- \d+(\.\d+)? m?s in \d+ intervals? ---$", out, re.MULTILINE)
     assert [line.split()[0] for line in out.splitlines()[-3:]] == ["mean", "least", "most"]
 
 
@@ -401,7 +401,8 @@ def test_it_leaves_nothing_open_over_many_intervals() -> None:
         def held() -> tuple[int, int]:
             found = re.search(r"VmRSS:\s+(\d+) kB", status.read_text())
             assert found is not None
-            return len(list(fds.iterdir())), int(found[1])
+            # At one moment or another it may have a file open that it reads.
+            return min(len(list(fds.iterdir())) for _ in range(100)), int(found[1])
 
         before = held()
         for _ in range(400):
@@ -414,7 +415,7 @@ def test_it_leaves_nothing_open_over_many_intervals() -> None:
 def test_json_is_json_whatever_the_program_is_called(tmp_path: Path) -> None:
     strange = tmp_path / 'a "b\n\\c'
     strange.symlink_to("/bin/sleep")
-    process = subprocess.Popen([strange, "30"])
+    process = subprocess.Popen([strange, "600"])
     try:
         text = gnomon("stat", "-p", str(process.pid), "0.1", "1").stdout
         (line,) = watched("-p", str(process.pid), "0.1", "1")

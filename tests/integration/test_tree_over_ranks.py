@@ -47,7 +47,7 @@ def told(mpi: Mpi, tasks: int, program: Path, *actions: str, folder: Path,
     variables = {"TMPDIR": str(job), "HPM_AGGREGATE_TIMEOUT": timeout}
     if where:
         variables["HPM_AGGREGATE_DIR"] = where
-    done = launch(mpi, tasks, program, *actions, folder=folder, variables=variables)
+    done = launch(mpi, tasks, program, *actions, folder=folder, variables=variables, limit_s=300)
     found = dict(re.findall(r"^task (\d+) of \d+:(.*) in [\d.]+ s$", done.out, re.MULTILINE))
     # What was sent to a task that never asks for it may be told by MPICH's UCX.
     lines = [line for line in done.out.splitlines() if "UCX  WARN" not in line]

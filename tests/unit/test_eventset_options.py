@@ -398,7 +398,8 @@ def test_gauges_are_not_added_up() -> None:
     with EventSet("memory:::rss,page-faults") as events:
         first = events.accumulate()
         second = events.accumulate(first)
-    assert first[0].raw <= second[0].raw < 2 * first[0].raw
+    # Memory may have been given back meanwhile.
+    assert first[0].raw / 2 < second[0].raw < 1.5 * first[0].raw
     assert second[1].raw >= first[1].raw
     events.close()
 
@@ -408,11 +409,14 @@ def test_resets_of_components_that_are_read_from_files(tmp_path: Path) -> None:
     with EventSet("io:::wchar,tsc:::cycles") as events, file.open("wb", buffering=0) as out:
         out.write(bytes(10_000))
         before = events.read()
+        asked_ns = _core.clock_ns()
         events.reset()
         after = events.read()
+        passed_ns = _core.clock_ns() - asked_ns
         assert before.raw(0) >= 10_000 > after.raw(0)
-        assert after.raw(1) < before.raw(1)
-        assert after[0].enabled_ns < before[0].enabled_ns
+        # Others may have had the CPU for longer than all that was before.
+        assert 0 < after[0].enabled_ns <= 1.01 * passed_ns
+        assert 0 < after.raw(1) <= 1.01 * passed_ns / 1e9 * _core.clock_info()[1]
         out.write(bytes(20_000))
         final = events.stop()
     assert 20_000 <= final.raw(0) < 30_000

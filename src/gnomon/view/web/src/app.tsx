@@ -239,7 +239,9 @@ function Shown({ view, title, runs, baseline, asking }: ShownProps) {
   const locations = useLocations(title.id);
   const error = run.error || metrics.error || locations.error;
   if (error) return <p class="trouble">{error}</p>;
-  if (!run.value || !metrics.value || !locations.value || run.value.id !== title.id) {
+  // Not with what the run before it had: its metrics have other numbers.
+  const waits = run.waiting || metrics.waiting || locations.waiting;
+  if (waits || !run.value || !metrics.value || !locations.value) {
     return <p class="waiting">reading {title.title}</p>;
   }
   const sight: Sight = {
