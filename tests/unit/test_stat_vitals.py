@@ -11,6 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gnomon.counters.component import Target
+from gnomon.counters.join import ResettableCounting
+from gnomon.counters.resolve import resolve
+from gnomon.counters.snapshot import SnapshotCounting, Sources, Tally, Unit
 from gnomon.hpm.stat.rows import (
     CGROUP,
     MACHINE,
@@ -21,6 +25,7 @@ from gnomon.hpm.stat.rows import (
     Sample,
     vital_values,
 )
+from gnomon.hpm.stat.subjects import grown
 from gnomon.hpm.stat.topology import places
 from gnomon.hpm.stat.totals import Totals
 from gnomon.hpm.stat.vitals import CPU_TIMES, VITALS, MachineVitals, ProcessVitals
@@ -188,3 +193,22 @@ def test_a_summary_is_of_as_many_cpus_as_its_intervals() -> None:
     found = {metric.name: metric.value for metric in summary.rows[0].metrics}
     # Half of one CPU in one of two seconds.
     assert found["machine_utilisation"] == pytest.approx(25 / cpus)
+
+
+def test_a_disk_that_came_and_went_counts_nothing_backwards() -> None:
+    there = {"a": Unit({"n": 1}, 1)}
+    sources = Sources(
+        lambda: dict(there), lambda _pid: pytest.fail("no process"), lambda _f, _n: {}
+    )
+    counting = ResettableCounting(
+        SnapshotCounting([Tally(("n",), None, Scope.NODE)], Target(), sources), [False]
+    )
+    counting.start()
+    events = resolve("io:::disk_read_bytes").events
+    there["b"] = Unit({"n": 1000}, 2)
+    (came,) = grown(events, counting.take()).values()
+    assert (came.raw, came.running_ns > 0) == (1000, True)
+    del there["b"]
+    (went,) = grown(events, counting.take()).values()
+    assert (went.raw, went.running_ns) == (0, 0)
+    assert went.enabled_ns > 0
