@@ -311,7 +311,10 @@ int hpm_folder_enter(const char *base, const char *name, int task, char where[PA
 
 /* --- leaving ---------------------------------------------------------------------------------- */
 
-/* Whether nobody is in `folder`, and all who ever came to the job were there last. */
+/*
+ * Whether nobody is in `folder`, and all who ever came to the job were there last. (They may also
+ * be in one before, where one hpmcount runs another.)
+ */
 static int is_deserted(int top, int folder, int task, int tasks, int all, int has_locks)
 {
 	char name[32], turn[32], said_so[2];
@@ -357,7 +360,7 @@ void hpm_folder_remove(const char *where, int folder, int task, int tasks, int a
 			nanosleep(&(struct timespec){0, 1000000}, NULL);
 	}
 	if (is_locked && is_still(path, top) &&
-	    is_deserted(top, folder, task, tasks, all, has_locks)) {
+	    is_deserted(top, folder, task, tasks, all, has_locks) && !is_inhabited(top)) {
 		snprintf(gone, sizeof(gone), "%s.gone.%d", path, (int)getpid());
 		if (!rename(path, gone)) {
 			remove_all(top, 1);

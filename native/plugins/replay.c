@@ -44,7 +44,7 @@ void hpm_outcome(const struct hpm_items *items, char *outcome, size_t size)
 		snprintf(outcome, size, "killed by SIG%s", name);
 	else if (items->signal)
 		snprintf(outcome, size, "killed by signal %d", items->signal);
-	else if (items->exit_status)
+	else if (items->exit_status > 0)
 		snprintf(outcome, size, "status %d", items->exit_status);
 }
 

@@ -36,11 +36,33 @@ void hpm_gap_say(const hpm_gap *gap, char *line, size_t size)
 		snprintf(line, size, "tasks %d-%d %s", gap->first, gap->last, gap->why);
 }
 
+/* Whether an item is over one of these tasks ("0-3,7 and 12 more"), as far as that can be told. */
+static int is_over(const hpm_data_item *item, const hpm_gap *gap)
+{
+	const char *at = item->tasks;
+	char *end;
+
+	while (at && item->n_tasks > 0) {
+		const long first = strtol(at, &end, 10);
+		const long last = *end == '-' ? strtol(end + 1, &end, 10) : first;
+
+		if (end == at || (first <= gap->last && last >= gap->first))
+			return 1;
+		if (*end != ',')
+			return *end != 0;
+		at = end + 1;
+	}
+	return 1;
+}
+
 void hpm_gaps_tell(const hpm_gap *gaps, int n_gaps, int n, hpm_event_vector out)
 {
 	char line[HPM_REASON_SIZE + 128];
 
 	for (int i = 0; n && i < n_gaps; i++) {
+		/* One that is in another group is told of there. */
+		if (gaps[i].is_in && !is_over(&out[0], &gaps[i]))
+			continue;
 		hpm_gap_say(&gaps[i], line, sizeof(line));
 		strcat(line, gaps[i].is_in ? ": it is in" : ": not in it");
 		tell(&out[0], line);

@@ -321,6 +321,16 @@ def alive(files: Sequence[RankFile], plugin: str, folder: Path) -> dict[int, Ran
     return found
 
 
+def test_a_status_is_told_where_the_task_is(tmp_path: Path) -> None:
+    files = [measured(task, 4, [1.0], 20.0 if task == 3 else 10.0) for task in range(4)]
+    files[1] = files[1]._replace(exit_status=-1)  # not known
+    files[3] = files[3]._replace(exit_status=3)
+    found = replayed("average", written(tmp_path, files))
+    said = {file.task: file.items[0].description.splitlines() for file in found}
+    assert said[0] == ["average over 3 tasks that took less time: 0-2"]
+    assert said[3][1:] == ["task 3 ended with exit status 3: it is in"]
+
+
 @pytest.mark.parametrize("plugin", ["average", "statistics", "histogram"])
 def test_replay_is_what_tasks_do(tmp_path: Path, plugin: str) -> None:
     made = np.random.default_rng(7)

@@ -292,6 +292,17 @@ def test_history_adds_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert [file.name for file in tmp_path.iterdir()] == ["history"]
 
 
+def test_history_names_the_tasks_of_this_run() -> None:
+    """Groups that are shared out may come to other tasks in the next run."""
+    for n, tasks in enumerate(((0, 2), (1, 3)), 1):
+        section = reduce_items("history", each(tasks, lambda t: [item(events(a=float(t)))]))
+        whole = section[tasks[0]].items[1]
+        words = f"average over 2 tasks: {tasks[0]},{tasks[1]}"
+        assert heading(whole).splitlines()[0] == words
+        assert (whole.n_tasks, whole.tasks.decode()) == (2, f"{tasks[0]},{tasks[1]}")
+        assert by_name(whole)["a"].spread[0].n == n
+
+
 @pytest.mark.parametrize("damage", ["cut", "flipped", "other", "folder"])
 def test_a_history_that_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import socket
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +122,16 @@ def test_what_has_gone_keeps_its_counts_and_loses_its_gauges() -> None:
     assert list(left["gnomon_c"].points.values()) == [14]
 
 
+def test_a_gauge_without_a_value_is_not_told_its_last_one() -> None:
+    totals = Totals(Derivation(()))
+    totals.gauges.add("g")
+    for raw, running_ns in ((42, 10), (0, 0)):
+        one = value("g", raw, "")._replace(running_ns=running_ns)
+        totals.add(Sample(1, 10, 10, 0.0, (Row(MACHINE, "", (one,)),)))
+        known = [family.name for family in families(totals, {}, {})]
+        assert ("gnomon_g" in known) is (running_ns > 0)
+
+
 def test_the_way_a_count_came_to_be_changes_once_at_most() -> None:
     """A label that went to and fro would break a series in two each time."""
     totals = Totals(Derivation(()))
@@ -160,6 +172,22 @@ def test_a_host_that_is_none_is_one_line() -> None:
     for host in ("no.such.host.invalid", "192.0.2.1", "x" * 300, "\udcff"):
         with pytest.raises(GnomonError, match="--listen"):
             Server(host, 0, "t" * 20, lambda _: "")
+
+
+def test_who_asks_byte_by_byte_does_not_keep_its_place() -> None:
+    server = Server(LOOPBACK, 0, "t" * 20, lambda _: "", seconds=0.2)
+    with closing(server), socket.create_connection((server.host, server.port)) as client:
+        client.settimeout(0.05)
+        # It would go on for half a minute, and is never silent for long.
+        for _ in range(600):
+            with suppress(TimeoutError):
+                try:
+                    client.sendall(b"G")
+                    if not client.recv(1):
+                        return
+                except ConnectionError:
+                    return
+    pytest.fail("it was listened to all the time")
 
 
 def test_a_signal_in_the_middle_of_the_file_leaves_the_one_before(tmp_path: Path) -> None:

@@ -11,7 +11,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon.hpm.stat.rows import MACHINE, NODE, SOCKET, Derivation, Row, Sample, vital_values
+from gnomon.counters.component import Target
+from gnomon.counters.join import ResettableCounting
+from gnomon.counters.resolve import resolve
+from gnomon.counters.snapshot import SnapshotCounting, Sources, Tally, Unit
+from gnomon.hpm.stat.rows import (
+    CGROUP,
+    MACHINE,
+    NODE,
+    SOCKET,
+    Derivation,
+    Row,
+    Sample,
+    vital_values,
+)
+from gnomon.hpm.stat.subjects import grown
 from gnomon.hpm.stat.topology import places
 from gnomon.hpm.stat.totals import Totals
 from gnomon.hpm.stat.vitals import CPU_TIMES, VITALS, MachineVitals, ProcessVitals
@@ -163,3 +177,38 @@ def test_a_summary_has_the_mean_of_a_gauge_over_time() -> None:
     assert summary.rows[0].values[0].value == pytest.approx(5.25)
     # What is served meanwhile is the present value.
     assert totals.rows[MACHINE, ""]["proc.runnable"].last.value == 6
+
+
+def test_a_summary_is_of_as_many_cpus_as_its_intervals() -> None:
+    span_ns, cpus = 10**9, (os.cpu_count() or 1) + 1
+    clock = Value("task-clock", "kernel", span_ns // 2, span_ns, span_ns, "ns", 1, Domain.ALL,
+                  Scope.CPU, How.COUNTED)  # fmt: skip
+    derive = Derivation(())
+    totals = Totals(derive)
+    gone = Row(CGROUP, "c", (), gap="offline")
+    for row in (Row(CGROUP, "c", (clock,), derive.of((clock,), span_ns, cpus)), gone):
+        totals.add(Sample(1, 0, span_ns, 0.0, (row,)))
+    summary = totals.summary()
+    assert summary is not None
+    found = {metric.name: metric.value for metric in summary.rows[0].metrics}
+    # Half of one CPU in one of two seconds.
+    assert found["machine_utilisation"] == pytest.approx(25 / cpus)
+
+
+def test_a_disk_that_came_and_went_counts_nothing_backwards() -> None:
+    there = {"a": Unit({"n": 1}, 1)}
+    sources = Sources(
+        lambda: dict(there), lambda _pid: pytest.fail("no process"), lambda _f, _n: {}
+    )
+    counting = ResettableCounting(
+        SnapshotCounting([Tally(("n",), None, Scope.NODE)], Target(), sources), [False]
+    )
+    counting.start()
+    events = resolve("io:::disk_read_bytes").events
+    there["b"] = Unit({"n": 1000}, 2)
+    (came,) = grown(events, counting.take()).values()
+    assert (came.raw, came.running_ns > 0) == (1000, True)
+    del there["b"]
+    (went,) = grown(events, counting.take()).values()
+    assert (went.raw, went.running_ns) == (0, 0)
+    assert went.enabled_ns > 0

@@ -251,6 +251,17 @@ static int put_record(struct ranks_arena *arena, struct ranks_total *history,
 	return 0;
 }
 
+/* Earlier runs may have had the group on other tasks: it is this one's that are named. */
+static void be_over(const struct ranks_group *run, struct ranks_group *record)
+{
+	for (int i = 0; i < run->n_items; i++) {
+		struct ranks_item *item = ranks_item_of(record, run->item[i].key, i);
+
+		if (item)
+			item->tasks = run->item[i].tasks;
+	}
+}
+
 static int add_run(struct ranks_arena *arena, struct ranks_total *history, const char *program,
 		   struct ranks_group *group)
 {
@@ -268,6 +279,7 @@ static int add_run(struct ranks_arena *arena, struct ranks_total *history, const
 		error = ranks_merge_group(arena, &record, group, 0);
 		if (error)
 			return error;
+		be_over(group, &record);
 		record.runs++;
 	} else {
 		record = *group;

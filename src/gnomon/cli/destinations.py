@@ -104,7 +104,8 @@ class Appended:
         """
         self._name = name
         self._has_failed = False
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+        # logrotate may cut it off while we write: what comes then begins at its beginning.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
         try:
             self._fd = os.open(name, flags, 0o666)
         except (OSError, ValueError) as error:
@@ -116,7 +117,7 @@ class Appended:
         data = memoryview(text.encode("utf-8", "backslashreplace"))
         length = -1
         with suppress(OSError):
-            length = os.lseek(self._fd, 0, os.SEEK_CUR)
+            length = os.lseek(self._fd, 0, os.SEEK_END)
         try:
             while data:
                 data = data[os.write(self._fd, data) :]
@@ -124,7 +125,6 @@ class Appended:
             if length >= 0:
                 with suppress(OSError):
                     os.ftruncate(self._fd, length)
-                    os.lseek(self._fd, length, os.SEEK_SET)
             if not self._has_failed:
                 say(f"{self._name}: cannot be written: {error.strerror}; trying on")
             self._has_failed = True
@@ -177,6 +177,9 @@ class Textfile:
         try:
             if os.path.isdir(self._path):  # noqa: PTH112
                 raise IsADirectoryError(21, "it is a folder")
+            # In a container each run may be process 1: what a killed one has left is in the way.
+            with suppress(OSError):
+                os.unlink(self._part)  # noqa: PTH108
             with open(self._part, "x"):
                 pass
             os.unlink(self._part)  # noqa: PTH108
@@ -187,7 +190,8 @@ class Textfile:
     def tell(self, sample: Sample) -> None:  # noqa: ARG002
         """Replace the file."""
         try:
-            with open(self._part, "w", encoding="utf-8") as file:
+            # Never what another user has put there in the meantime, such as a link.
+            with open(self._part, "x", encoding="utf-8") as file:
                 file.write(self._text())
             os.replace(self._part, self._path)  # noqa: PTH105
         except OSError as error:

@@ -17,7 +17,7 @@ from gnomon.cli.hpmcount import measurer, wanted
 from gnomon.cli.hpmfiles import Output
 from gnomon.cli.output import write
 from gnomon.errors import UsageError
-from gnomon.hpm.job import job, launcher_ends_job
+from gnomon.hpm.job import job, lacks_finalize, launcher_ends_job
 from gnomon.hpm.measurement import this_host
 from gnomon.hpm.program import Signals
 from gnomon.hpm.ranks import plugin as plugins
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 _PATIENCE_S = 10.0
 _LAUNCHER, _USER, _OTHER = "the launcher", "the user", "another task failed, which"
 _OTHERS_REPORT_S = 3.0
+# Of every MPI: libmpi.so.40, libmpich.so.12, libmpifort.so.12.
+_MPI = "/libmpi"
 
 
 def count(arguments: argparse.Namespace, command: Sequence[str], name: str) -> int:
@@ -96,7 +98,7 @@ def _counted(
             file = _of_task(one, group, own, by, order)
             made = plugins.aggregated(
                 plugin, file, seen, joined, signals, hurried=by in (_LAUNCHER, _USER),
-                patience_s=None if by else _patience_s(file),
+                patience_s=None if by else _patience_s(file, joined),
             )  # fmt: skip
             pass_on(made)
             if made.complaint:
@@ -135,15 +137,18 @@ def apply(changes: plugins.Changes, seen: dict[str, str]) -> None:
                 environment[variable] = value
 
 
-def _patience_s(file: RankFile) -> float | None:
+def _patience_s(file: RankFile, joined: Joined | None) -> float | None:
     """Return how long the other tasks may go on once this task's program has ended as it did.
 
     A launcher that ends a job when a task fails, because the others may wait for it for ever, does
     so when this process ends, which waits for the others. None where it would let them go on.
     """
-    if not launcher_ends_job(killed=bool(file.signal), status=file.exit_status):
-        return None
-    return 0.0 if file.signal else _PATIENCE_S
+    if launcher_ends_job(killed=bool(file.signal), status=file.exit_status):
+        return 0.0 if file.signal else _PATIENCE_S
+    # Hydra does, too, where a task ends between MPI_Init and MPI_Finalize, but sees that only when
+    # we end: the others wait for it in MPI, and we for them.
+    is_within = joined is not None and file.exit_status > 0 and lacks_finalize()
+    return _PATIENCE_S if is_within and joined is not None and joined.others_use(_MPI) else None
 
 
 def _ended_by(one: Measurement, joined: Joined | None) -> str:

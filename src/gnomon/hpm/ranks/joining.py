@@ -73,6 +73,19 @@ class Joined(NamedTuple):
                     return
                 time.sleep(_LOOK_S)
 
+    def others_use(self, library: str) -> bool:
+        """Return whether a program of another task on this node has loaded such a library.
+
+        Args:
+            library: a part of its path.
+        """
+        for pid, pidfd in self._others():
+            os.close(pidfd)
+            with suppress(OSError):
+                if self._is_task(pid) and any(library in text for text in _maps_below(pid)):
+                    return True
+        return False
+
     def was_ended(self) -> bool:
         """Return whether another task has ended this one, and not the launcher."""
         try:
@@ -109,6 +122,15 @@ class Joined(NamedTuple):
     def beats(self) -> int:
         """Return something that changes while a child of this task waits for others."""
         return os.fstat(self.fd).st_mtime_ns
+
+
+def _maps_below(pid: int) -> Iterator[str]:
+    """Yield what the children of a process have mapped, and theirs. Source: proc_pid_maps(5)."""
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(OSError):
+            for child in map(int, (task / "children").read_text().split()):
+                yield Path(f"/proc/{child}/maps").read_text(errors="replace")
+                yield from _maps_below(child)
 
 
 def library(folder: Path) -> ctypes.CDLL:

@@ -103,7 +103,8 @@ def _families(
         row = totals.last[key]
         labels = _labels(row)
         is_here = key in present and not present[key].gap
-        now = {value.event for value in row.values}
+        # A sensor that has gone is still an event, and has no value.
+        now = {value.event for value in row.values if value.value is not None}
         for event, total in events.items():
             if row.kind == MACHINE and event in of_parts:
                 continue

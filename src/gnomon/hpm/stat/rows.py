@@ -49,6 +49,10 @@ class Lazy:
             self._found = self._derivation.compute(self._values, self._span_ns, self._cpus)
         return self._found
 
+    def over(self, values: Sequence[Value], span_ns: int) -> Lazy:
+        """Return the metrics of other values of the same place."""
+        return Lazy(self._derivation, values, span_ns, self._cpus)
+
 
 class Row(NamedTuple):
     """The values of one place in one interval.

@@ -6,15 +6,21 @@ Source: RFC 6750 (bearer tokens); OpenMetrics 1.0, section on content negotiatio
 from __future__ import annotations
 
 import hmac
+import io
 import socket
 import threading
+import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socketserver import TCPServer
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 from gnomon.errors import GnomonError, UsageError
 from gnomon.hpm.stat.openmetrics import OPENMETRICS, TEXT
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 Request = socket.socket | tuple[bytes, socket.socket]
 LOOPBACK = "127.0.0.1"
@@ -52,7 +58,15 @@ class Server:
         is_loopback: only this machine can reach it.
     """
 
-    def __init__(self, host: str, port: int, token: str, text: Callable[[bool], str]) -> None:
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        token: str,
+        text: Callable[[bool], str],
+        *,
+        seconds: float = _SECONDS,
+    ) -> None:
         """Listen, and begin to answer.
 
         Args:
@@ -60,13 +74,14 @@ class Server:
             port: 0 for any that is free.
             token: what a request must have.
             text: returns the metrics, as OpenMetrics for True; called on threads of the server.
+            seconds: how long a client may take to ask, and then to take the answer.
 
         Raises:
             GnomonError: it cannot listen there.
         """
         try:
             family, _, _, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-            self._server = _Http((str(where[0]), port), _handler(token, text), family)
+            self._server = _Http((str(where[0]), port), _handler(token, text, seconds), family)
         except (OSError, UnicodeError) as error:
             why = getattr(error, "strerror", None) or str(error)
             raise GnomonError(
@@ -128,13 +143,37 @@ class _Http(ThreadingHTTPServer):
         """Say nothing: a client that goes away is its own business."""
 
 
-def _handler(token: str, text: Callable[[bool], str]) -> type[BaseHTTPRequestHandler]:
+class _Asking(io.RawIOBase):
+    """What a client says, until its time is up: a byte now and then gives it no more of it."""
+
+    def __init__(self, connection: socket.socket, seconds: float) -> None:
+        self._connection = connection
+        self._end = time.monotonic() + seconds
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, into: WriteableBuffer) -> int:
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._connection.settimeout(left)
+        return self._connection.recv_into(into)
+
+
+def _handler(
+    token: str, text: Callable[[bool], str], seconds: float
+) -> type[BaseHTTPRequestHandler]:
     wanted = token.encode()
 
     class Handler(BaseHTTPRequestHandler):
         server_version = "gnomon"
         sys_version = ""
-        timeout = _SECONDS
+
+        def setup(self) -> None:
+            super().setup()
+            self.rfile.close()
+            self.rfile = io.BufferedReader(_Asking(self.connection, seconds))
 
         def do_GET(self) -> None:
             self._answer(has_body=True)
@@ -164,6 +203,7 @@ def _handler(token: str, text: Callable[[bool], str]) -> type[BaseHTTPRequestHan
 
         def _send(self, status: int, kind: str, body: str, has_body: bool) -> None:
             data = body.encode()
+            self.connection.settimeout(seconds)
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(data)))

@@ -199,13 +199,24 @@ class MachineSubject(_Begins):
         if not self._rest.events:
             return {}
         counting = self._rest.counting()
-        counts = counting.take()
-        names = [event.name for event in self._rest.events]
-        found = dict(zip(names, counts, strict=True))
-        if not all(count.running_ns for count in counts):
+        found = grown(self._rest.events, counting.take())
+        if not all(count.running_ns for count in found.values()):
             # A disk or link that has gone would have no difference to its beginning any more.
             counting.start()
         return found
+
+
+def grown(events: Sequence[Event], counts: Sequence[RawCount]) -> dict[str, RawCount]:
+    """Return the counts of an interval by event; what went back was not measured.
+
+    A disk or link that came after the beginning and went again takes what it had counted out of a
+    sum over all of them.
+    """
+    found = {}
+    for event, count in zip(events, counts, strict=True):
+        went_back = count.raw < 0 and not event.info.gauge
+        found[event.name] = RawCount(0, count.enabled_ns, 0) if went_back else count
+    return found
 
 
 def _sum(numbers: dict[int, Numbers], cpus: Sequence[int]) -> Numbers:

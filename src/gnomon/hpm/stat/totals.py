@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from threading import Lock
 
-from gnomon.hpm.stat.rows import Derivation, Row, Sample, worst
+from gnomon.hpm.stat.rows import Derivation, Lazy, Row, Sample, worst
 from gnomon.hpm.stat.vitals import VITALS
 from gnomon.model.value import How, Value
 
@@ -67,6 +67,8 @@ class Totals:
         self._derive = derive
         self.rows: dict[tuple[str, str], dict[str, Total]] = {}
         self.last: dict[tuple[str, str], Row] = {}
+        # Of a row that went offline the last one knows no metrics: how many CPUs it is of.
+        self._metrics: dict[tuple[str, str], Lazy] = {}
         self.gauges: set[str] = {name for name, vital in VITALS.items() if vital.info.gauge}
         self.span_ns = 0
         # A server reads on threads of its own.
@@ -89,6 +91,8 @@ class Totals:
                     totals[value.event] = total
                 total.add(value, span_ns)
             self.last[row.key] = row
+            if isinstance(row.derived, Lazy):
+                self._metrics[row.key] = row.derived
         self.span_ns += span_ns
         self.sample = sample
 
@@ -104,7 +108,8 @@ class Totals:
                 for total in totals.values()
                 if total.is_gauge or not total.last.is_derived
             )
-            metrics = self._derive.of(values, self.span_ns, None)
+            known = self._metrics.get(key) or self._derive.of((), 0, None)
+            metrics = known.over(values, self.span_ns)
             rows.append(self.last[key]._replace(values=values, derived=metrics, gap=""))
         last = self.sample
         return Sample(0, last.end_ns, self.span_ns, last.time, tuple(rows))
