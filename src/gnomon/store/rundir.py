@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from gnomon import __version__
 from gnomon.errors import FormatError, RunDirectoryError
 from gnomon.model.tables import METRICS, REGIONS, SCHEMAS, Cell, Schema, Table
+from gnomon.store import parquet
 from gnomon.store.parquet import Spool, as_utf8, connected
 from gnomon.units import printable
 
@@ -129,7 +130,6 @@ class Run:
 
     def _whole(self, schema: Schema) -> str:
         """Return the query for all of a table, whatever a foreign file has instead of its types."""
-        name = str(self.file(schema)).replace("'", "''")
         columns = ", ".join(
             f"COALESCE(LEFT(CAST({column.name} AS VARCHAR), {_TEXT_LIMIT}), '') AS {column.name}"
             if column.type == "VARCHAR"
@@ -141,7 +141,10 @@ class Run:
             for column in schema.columns
             if column.type != "VARCHAR" and not column.nullable
         ]
-        return f"SELECT {columns} FROM read_parquet('{name}') WHERE {' AND '.join(needed)}"
+        return (
+            f"SELECT {columns} FROM {parquet.reading(self.file(schema))} "
+            f"WHERE {' AND '.join(needed)}"
+        )
 
     def file(self, schema: Schema) -> Path:
         """Return the Parquet file of a table."""
