@@ -246,7 +246,8 @@ def _limits(breaches: Sequence[Breach], width: int) -> list[str]:
         return filled("--fail-on: nothing is surely worse by more than the limit", width)
     lines = []
     for one in breaches:
-        said = f"--fail-on: {one.metric} of {one.side} is {_percent(one.change)}, surely beyond "
+        change = "new" if one.change is None else _percent(one.change)
+        said = f"--fail-on: {one.metric} of {one.side} is {change}, surely beyond "
         lines += filled(printable(said) + _bare(one.share), width, "", "  ")
     return lines
 
