@@ -8,7 +8,7 @@ import pytest
 from made_runs import made_run
 
 from gnomon.errors import RunDirectoryError, UsageError
-from gnomon.model.tables import SCHEMAS
+from gnomon.model.tables import REGIONS, SCHEMAS
 from gnomon.store import analyse, rundir
 from gnomon.store.analyse import Profile
 from gnomon.view.session import Session, listing
@@ -77,3 +77,18 @@ def test_the_home_of_nobody_is_a_name_like_others(tmp_path: Path) -> None:
         listing("~nobody-of-that-name")
     with pytest.raises(UsageError, match="no directory on the machine"):
         Session(sources=[tmp_path]).folders.add("~nobody-of-that-name")
+
+
+def test_a_folder_that_is_no_utf8_has_runs_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "caf\udce9"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    run = made_run(Path(), ROWS)
+    assert [row["name"] for row in run.rows(REGIONS)] == ["app", "solve", "main"]
+    outside = str(folder / "run")
+    with pytest.raises(RunDirectoryError, match=r"its path is not UTF-8.* go into it"):
+        rundir.find(outside).rows(REGIONS)
+    with pytest.raises(RunDirectoryError, match=r"its path is not UTF-8.* go into it"):
+        Session().open([outside])
