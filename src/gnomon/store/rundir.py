@@ -35,6 +35,8 @@ HEAD_LIMIT_BYTES = 64 << 20
 """A run.json is small; what is larger than this is not one."""
 _REMEDY = "; restore it from a copy, or measure again"
 _NAMED_RUNS = 5
+# Bytes of a directory's name: with a dot and a process number it is one still, while it is written.
+_NAME_LIMIT = 255 - len("..4194304")
 _DEPTH_LIMIT = 32
 # Small files may hold much: a name of megabytes, again in each of a million rows.
 _TEXT_LIMIT = 1 << 16
@@ -191,6 +193,8 @@ def check_free(name: str) -> Path:
     path = path_of(name)
     if name != as_utf8(name):
         raise RunDirectoryError(f"{path}: the name is not UTF-8; choose another --run NAME")
+    if len(os.fsencode(path.name)) > _NAME_LIMIT:
+        raise RunDirectoryError(f"{path}: the name is too long; choose another --run NAME")
     if path.exists():
         raise RunDirectoryError(f"{path}: it exists already; choose another --run NAME or move it")
     parent = path.parent
