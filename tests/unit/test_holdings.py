@@ -134,6 +134,24 @@ def test_ratios_are_not_added_up(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert ["6", "a.c:3", "f"] in table(text)
 
 
+def test_what_is_told_as_json_is_of_one_execution(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As the text has it: ratios of several places have no total there either."""
+    task = {"task-clock": [30.0, 50.0], "ipc": [0.5, 0.7]}
+    path = repeated_run(
+        tmp_path, "app", {"wall time": [100.0, 200.0], "task-clock": [60.0, 100.0], "ipc": [1, 2]},
+        tasks=[("process", "app", 0, task), ("process", "app", 1, task)],
+    )  # fmt: skip
+    rewritten(path / "metrics.parquet", "IF(name = 'ipc', 'a / b', '') AS formula")
+    rows = told(str(path), "profile", "--by", "metric", capsys=capsys)["profile"]
+    assert [(row["metric"], row["total"], row["mean"], row["calls"]) for row in rows] == [
+        ("wall time", 150, 150, 1),
+        ("task-clock", 80, 40, 2),
+        ("ipc", None, 0.6, 2),
+    ]
+
+
 @pytest.fixture
 def sections(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a run whose threads have sections, and only the command all of its time."""

@@ -315,8 +315,8 @@ def _row(row: Row, per: str = "") -> dict[str, Any]:
         "unit": row.unit,
         "how": row.how,
         "worse_is": row.worse,
-        "before": _number(row.before),
-        "after": _number(row.after),
+        "before": whole(row.before),
+        "after": whole(row.after),
         "samples": list(row.samples),
         "change": row.change,
         "low": low,
@@ -327,7 +327,3 @@ def _row(row: Row, per: str = "") -> dict[str, Any]:
         "sure": row.p is not None and row.p < SURE,
         "not_judged": row.unjudged,
     }
-
-
-def _number(value: float | None) -> int | float | None:
-    return None if value is None else whole(value)
