@@ -377,6 +377,11 @@ def test_what_was_none_before_breaks_a_limit_and_is_called_new(
         (["before", "after", "--top", "3"], 2, "with --per"),
         (["before", "once", "--fail-on", "5%"], 1, "can be judged: one repetition only"),
         (["before", "once", "--fail-on", "wall time=5%"], 1, "wall time cannot be judged"),
+        (["before", "before", "once", "--fail-on", "5%"], 1, "no metric of once can be judged"),
+        (
+            ["before", "after", "once", "--fail-on", "wall time=20%"], 1,
+            "wall time of once cannot be judged: one repetition only",
+        ),
     ],
 )  # fmt: skip
 @pytest.mark.usefixtures("pair")

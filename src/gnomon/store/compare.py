@@ -241,9 +241,9 @@ def _breaches(
     tried: list[Breach] = []
     named = {limit.metric for limit in limits if limit.metric}
     for limit in limits:
-        before = len(tried)
-        why = ""
         for side, some in zip(sides[1:], rows, strict=True):
+            before = len(tried)
+            why = ""
             for row in some:
                 # A metric that has a limit of its own is held to that one alone.
                 if row.metric != limit.metric if limit.metric else row.metric in named:
@@ -260,12 +260,14 @@ def _breaches(
                 if row.found is not None:
                     p = row.found.p_above(limit.share, downwards=direction == LESS)
                     tried.append(Breach(side.label, row.metric, row.change, limit.share, p))
-        if len(tried) == before and (limit.metric or not named):
-            what = limit.metric or "no metric"
-            raise RunDirectoryError(
-                f"--fail-on: {what} can{'' if not limit.metric else 'not'} be judged: "
-                f"{why or 'the runs have none'}; measure with gnomon count -r 10 --run NAME"
-            )
+            # A side that is not judged must not pass for the sake of the others.
+            if len(tried) == before and (limit.metric or not named):
+                what = limit.metric or "no metric"
+                of = f" of {side.label}" if len(sides) > 2 else ""
+                raise RunDirectoryError(
+                    f"--fail-on: {what}{of} can{'' if not limit.metric else 'not'} be judged: "
+                    f"{why or 'the runs have none'}; measure with gnomon count -r 10 --run NAME"
+                )
     adjusted = _by_family(tried)
     return tuple(one for one in adjusted if one.p < SURE)
 
