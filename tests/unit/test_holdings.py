@@ -363,3 +363,23 @@ def test_parts_do_not_change_exact_sums(tmp_path: Path, monkeypatch: pytest.Monk
     assert analyse.run(Profile("metric"), analyse.parts(opened)) == whole
     (threads,) = Profile("metric").finest(whole)
     assert (threads.total, threads.locations, threads.least, threads.most) == (435, 30, 0, 29)
+
+
+def test_a_time_that_nobody_saw_is_not_0(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    head = {"wall_seconds": 0.0, "exit_status": None}
+    made_run(tmp_path, [], name="killed", head=head, component="kernel")
+    head["exit_status"] = 0
+    made_run(tmp_path, [], name="swift", head=head, component="kernel")
+    for words, killed, swift in (
+        ([], "wall time not known,", "0 ns,"), (["run"], "wall time not known", "wall time 0 ns"),
+    ):  # fmt: skip
+        for name, said in (("killed", killed), ("swift", swift)):
+            assert main(["report", name, *words]) == 0
+            assert said in " ".join(capsys.readouterr().out.split())
+    assert main(["runs"]) == 0
+    rows = {row[0]: row[5:] for row in table(capsys.readouterr().out) if len(row) > 5}
+    assert rows["killed"] == ["-", "-", "./app"]
+    assert rows["swift"] == ["0", "ns", "0", "./app"]

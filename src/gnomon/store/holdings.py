@@ -15,9 +15,9 @@ from gnomon.model.tables import LOCATIONS, METRICS, REGIONS, Cell
 from gnomon.store import analyse
 from gnomon.store.analyse import Profile, Sum
 from gnomon.store.hotspots import named, whole
-from gnomon.store.report import killed_by, not_counted
+from gnomon.store.report import killed_by, not_counted, wall_text
 from gnomon.store.rundir import Run
-from gnomon.units import duration, number, printable, quantity
+from gnomon.units import number, printable, quantity
 
 PARTS = ("run", "locations", "regions", "metrics", "profile")
 
@@ -100,7 +100,7 @@ def run_text(run: Run, width: int) -> str:
         ended += f" (killed by {killed_by(head)})"
     facts = [
         ("started", started),
-        ("wall time", duration(float(head["wall_seconds"]) * 1e9)),
+        ("wall time", wall_text(head, "not known")),
         ("exit status", ended),
         ("executions", str(head["repetitions"])),
         ("folder", str(head.get("working_directory", ""))),
