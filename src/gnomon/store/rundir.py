@@ -287,6 +287,8 @@ def located(name: str) -> Path:
         RunDirectoryError: there is none.
     """
     path = Path(name) if is_run(Path(name)) else path_of(name.rstrip("/"))
+    if path.name in ("", ".."):  # one that somebody is in, by the name that its folder knows
+        path = path.resolve()
     if name.lower().endswith(VIZ_SUFFIX) and not is_run(path) and not Path(name).exists():
         raise RunDirectoryError(f"{name}: there is no such file{_files(Path(name).parent)}")
     if is_viz(name):

@@ -195,7 +195,8 @@ def side(text: str, where: Path = Path()) -> Side:
     if not all(names):
         raise UsageError(f"'{text}': a name is missing; give RUN, RUN,RUN or @TAG")
     runs = tuple(rundir.find(name) for name in names)
-    twice = [run.path for at, run in enumerate(runs) if run.path in {r.path for r in runs[:at]}]
+    paths = [run.path.resolve() for run in runs]
+    twice = [run.path for at, run in enumerate(runs) if paths[at] in paths[:at]]
     if twice:
         raise UsageError(f"'{text}': {twice[0]} is named twice; one measurement counts once")
     return Side(text, runs)
