@@ -188,7 +188,8 @@ def check_free(name: str) -> Path:
     Raises:
         RunDirectoryError: it exists, or its parent does not or cannot be written.
     """
-    if Path(name).name in ("", "..", SUFFIX):
+    # Of a name that ends with a slash it would be one without a name, in the folder or run there.
+    if name.rpartition("/")[2] in ("", ".", "..", SUFFIX):
         raise RunDirectoryError(f"'{name}' names no run directory; choose a name such as first-run")
     path = path_of(name)
     if name != as_utf8(name):
