@@ -267,7 +267,7 @@ def test_executions_are_counted_run_by_run(tmp_path: Path) -> None:
 
     assert titles(once, other) == ["command app", "command app"]
     assert sorted(titles(thrice, once)) == [
-        "app",
+        "command app",
         *(f"execution {at} of 3: app" for at in (1, 2, 3)),
     ]
 
