@@ -6,7 +6,7 @@ import pytest
 
 from gnomon.model.collected import rows_of
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Table
-from gnomon.store.assembly import assembled
+from gnomon.store.assembly import assembled, of_task
 
 NAMES = ("wall time", "page-faults", "ratio")
 FORMULAS = ("", "", "a / b")
@@ -65,3 +65,26 @@ def test_what_of_the_program_is_in_no_part(
         row for row in rows_of(tables, "profile") if row["path"] == 0 and row["location"] == 0
     ]
     assert (root["inclusive"], root["exclusive"]) == (whole, own)
+
+
+def test_tasks_in_containers_have_the_same_process_numbers() -> None:
+    """Each in a PID namespace of its own, on one host; libhpm tells a section's rank."""
+
+    def of_rank(rank: int, faults: float, depth: int) -> tuple[Table, ...]:
+        whole = [] if depth else [("command", 3, {"page-faults": faults})]
+        tables = _tables([*whole, ("process", 3, {"page-faults": faults})], depth=depth)
+        return of_task(tables, rank)
+
+    given = [of_rank(0, 10.0, 0), of_rank(1, 20.0, 0), of_rank(1, 5.0, 1), of_rank(0, 4.0, 1)]
+    tables = assembled(given, program="app", module="app", host="h", job=True)
+    place = {row["location"]: (row["kind"], row["rank"]) for row in rows_of(tables, "locations")}
+    root = {row["path"] for row in rows_of(tables, "paths") if row["parent"] == -1}
+    found = {
+        (*place[row["location"]], row["path"] in root): (row["inclusive"], row["exclusive"])
+        for row in rows_of(tables, "profile")
+    }
+    assert found[("process", 0, True)] == (10, 6)
+    assert found[("process", 1, True)] == (20, 15)
+    assert found[("process", 0, False)] == (4, 4)
+    assert found[("process", 1, False)] == (5, 5)
+    assert found[("command", -1, True)] == (30, 21)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from repeated_runs import HOST, NOISE, noisy, repeated_run
+from repeated_runs import HOST, NOISE, noisy, repeated_run, rewritten
 
 from gnomon.cli import main
 from gnomon.cli.compare import parser
@@ -231,6 +231,33 @@ def test_tasks_match_by_name_and_order(tmp_path: Path, per: str) -> None:
     assert said == [(name, second, "worse"), (name, first, "")]
 
 
+def test_ranks_have_their_own_values_before_sums_of_processes(tmp_path: Path) -> None:
+    def run(label: str, factor: float) -> Path:
+        process = {"task-clock": times(factor), "ipc": [0.5] * 10}
+        path = repeated_run(
+            tmp_path, label, {"wall time": times(4), "task-clock": times(4), "ipc": times()},
+            tasks=[
+                ("rank", "app", 0, {"wall time": times(factor), "ipc": [0.25 * factor] * 10}),
+                ("process", "app", 0, process), ("process", "app", 0, process),
+                ("process", "app", 1, process), ("process", "app", 1, process),
+            ],
+        )  # fmt: skip
+        rewritten(path / "metrics.parquet", "IF(name = 'ipc', 'a / b', '') AS formula")
+        return path
+
+    names = ("wall time", "task-clock", "ipc")
+    found = compared(run("a", 1), run("b", 2), per="rank", metrics=names)
+    said = {(one.metric, one.place[3]): (one.before, one.after) for one in found.places}
+    assert said == {
+        ("wall time", 0): (pytest.approx(1e8, rel=0.01), pytest.approx(2e8, rel=0.01)),
+        ("task-clock", 0): (pytest.approx(2e8, rel=0.01), pytest.approx(4e8, rel=0.01)),
+        ("task-clock", 1): (pytest.approx(2e8, rel=0.01), pytest.approx(4e8, rel=0.01)),
+        # Of the other rank's two processes it is no sum.
+        ("ipc", 0): (0.25, 0.5),
+    }
+    assert found.totals.keys() == {"wall time", "task-clock"}
+
+
 def regions(folder: Path, label: str, slower: float) -> Path:
     """Return a run with sections of a process and of two threads, one in itself, and a line."""
     wall = {"wall time": times(slower)}
@@ -320,6 +347,20 @@ def test_limits_decide_the_status(limits: list[str], status: int) -> None:
     assert main(["compare", "before", "after", *words]) == status
 
 
+def test_what_was_none_before_breaks_a_limit_and_is_called_new(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, faults in (("before", [0.0] * 10), ("after", [200.0 + at % 3 for at in range(10)])):
+        repeated_run(tmp_path, name, {"wall time": times(), "major-faults": faults})
+    words = ["compare", str(tmp_path / "before"), str(tmp_path / "after"), "--fail-on", "5%"]
+    assert main(words) == 3
+    assert "major-faults of" in (said := " ".join(capsys.readouterr().out.split()))
+    assert said.endswith("is new, surely beyond 5 %")
+    assert main([*words, "--json"]) == 3
+    (breach,) = json.loads(capsys.readouterr().out)["breaches"]
+    assert (breach["metric"], breach["change"]) == ("major-faults", None)
+
+
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
@@ -336,6 +377,11 @@ def test_limits_decide_the_status(limits: list[str], status: int) -> None:
         (["before", "after", "--top", "3"], 2, "with --per"),
         (["before", "once", "--fail-on", "5%"], 1, "can be judged: one repetition only"),
         (["before", "once", "--fail-on", "wall time=5%"], 1, "wall time cannot be judged"),
+        (["before", "before", "once", "--fail-on", "5%"], 1, "no metric of once can be judged"),
+        (
+            ["before", "after", "once", "--fail-on", "wall time=20%"], 1,
+            "wall time of once cannot be judged: one repetition only",
+        ),
     ],
 )  # fmt: skip
 @pytest.mark.usefixtures("pair")

@@ -120,6 +120,14 @@ def test_a_margin_is_held_in_both_directions() -> None:
     assert slower.p_beyond(0.01) == pytest.approx(faster.p_beyond(0.01))
 
 
+def test_nothing_above_zero_falls_by_all_of_it() -> None:
+    fallen = difference([100.0, 101.0, 99.0], [40.0, 41.0, 39.0])
+    assert fallen.p_above(0.55, downwards=True) < 0.01
+    assert fallen.p_above(1.0, downwards=True) == 1
+    assert fallen.p_above(1.5, downwards=True) == 1
+    assert difference([100.0, 100.0], [1.0, 1.0], exact=True).p_above(1.0, downwards=True) == 1
+
+
 @pytest.mark.parametrize("bad", [[1.0], [], [1.0, nan], [1.0, inf]])
 def test_what_cannot_be_compared_is_refused(bad: list[float]) -> None:
     with pytest.raises(UsageError):

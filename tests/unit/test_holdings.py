@@ -134,6 +134,24 @@ def test_ratios_are_not_added_up(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert ["6", "a.c:3", "f"] in table(text)
 
 
+def test_what_is_told_as_json_is_of_one_execution(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As the text has it: ratios of several places have no total there either."""
+    task = {"task-clock": [30.0, 50.0], "ipc": [0.5, 0.7]}
+    path = repeated_run(
+        tmp_path, "app", {"wall time": [100.0, 200.0], "task-clock": [60.0, 100.0], "ipc": [1, 2]},
+        tasks=[("process", "app", 0, task), ("process", "app", 1, task)],
+    )  # fmt: skip
+    rewritten(path / "metrics.parquet", "IF(name = 'ipc', 'a / b', '') AS formula")
+    rows = told(str(path), "profile", "--by", "metric", capsys=capsys)["profile"]
+    assert [(row["metric"], row["total"], row["mean"], row["calls"]) for row in rows] == [
+        ("wall time", 150, 150, 1),
+        ("task-clock", 80, 40, 2),
+        ("ipc", None, 0.6, 2),
+    ]
+
+
 @pytest.fixture
 def sections(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a run whose threads have sections, and only the command all of its time."""
@@ -345,3 +363,23 @@ def test_parts_do_not_change_exact_sums(tmp_path: Path, monkeypatch: pytest.Monk
     assert analyse.run(Profile("metric"), analyse.parts(opened)) == whole
     (threads,) = Profile("metric").finest(whole)
     assert (threads.total, threads.locations, threads.least, threads.most) == (435, 30, 0, 29)
+
+
+def test_a_time_that_nobody_saw_is_not_0(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    head = {"wall_seconds": 0.0, "exit_status": None}
+    made_run(tmp_path, [], name="killed", head=head, component="kernel")
+    head["exit_status"] = 0
+    made_run(tmp_path, [], name="swift", head=head, component="kernel")
+    for words, killed, swift in (
+        ([], "wall time not known,", "0 ns,"), (["run"], "wall time not known", "wall time 0 ns"),
+    ):  # fmt: skip
+        for name, said in (("killed", killed), ("swift", swift)):
+            assert main(["report", name, *words]) == 0
+            assert said in " ".join(capsys.readouterr().out.split())
+    assert main(["runs"]) == 0
+    rows = {row[0]: row[5:] for row in table(capsys.readouterr().out) if len(row) > 5}
+    assert rows["killed"] == ["-", "-", "./app"]
+    assert rows["swift"] == ["0", "ns", "0", "./app"]

@@ -99,6 +99,13 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
         rundir.check_free(str(tmp_path / "nowhere" / "run"))
 
 
+@pytest.mark.parametrize("name", ["", "/", ".", "..", "run/", "run.gnomon/", "run/.", ".gnomon"])
+def test_a_folder_is_no_name_of_a_run(tmp_path: Path, name: str) -> None:
+    written(tmp_path)
+    with pytest.raises(RunDirectoryError, match="names no run directory; choose a name such as"):
+        rundir.check_free(f"{tmp_path}/{name}")
+
+
 def test_the_latest_run_is_found(tmp_path: Path) -> None:
     with pytest.raises(RunDirectoryError, match="no run directory here"):
         rundir.find(None, tmp_path)

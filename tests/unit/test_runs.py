@@ -22,6 +22,7 @@ from repeated_runs import repeated_run
 from gnomon.cli import main
 from gnomon.errors import GnomonError, RunDirectoryError, UsageError
 from gnomon.store import index
+from gnomon.store.sides import side
 
 
 @pytest.fixture
@@ -311,3 +312,38 @@ def test_an_empty_or_missing_folder(
     assert capsys.readouterr().err == "gnomon: none: there is no such folder\n"
     with pytest.raises(GnomonError):
         index.rebuild(tmp_path / "none")
+
+
+def test_names_and_notes_that_are_no_utf8(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "first.gnomon").rename(folder / "caf\udce9.gnomon")
+    for words in (
+        ["tag", "caf\udce9", "main"], ["note", "caf\udce9", "in latin1: \udce9"], ["list"],
+        ["rebuild"], ["delete", "--yes", "caf\udce9"],
+    ):  # fmt: skip
+        assert main(["runs", *words]) == 0
+    assert capsys.readouterr().out.count("in latin1: \\udce9") == 1
+    assert names(folder) == ["third", "second"]
+    assert json.loads((folder / index.EXPORT).read_text())["runs"] == []
+
+
+def test_a_run_that_one_is_in_is_known_by_its_name(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted((folder / "first.gnomon").iterdir())
+    monkeypatch.chdir(folder / "first.gnomon")
+    assert main(["runs", "tag", ".", "main"]) == 0
+    assert main(["export", ".", "--to", "openmetrics"]) == 0
+    assert 'gnomon_run_info{run="first"' in capsys.readouterr().out
+    assert main(["report", "../first.gnomon/text/.."]) == 0
+    assert sorted((folder / "first.gnomon").iterdir()) == before
+    assert tags(folder) == {"first": ("main",)}
+    assert main(["runs", "delete", "--yes", "."]) == 0
+    assert names(folder) == ["third", "second"]
+
+
+def test_a_run_by_two_names_is_one_measurement(folder: Path) -> None:
+    (folder / "again.gnomon").symlink_to("first.gnomon")
+    with pytest.raises(UsageError, match="is named twice"):
+        side(f"first,{folder}/first")
+    with pytest.raises(UsageError, match="is named twice"):
+        side("first,again")

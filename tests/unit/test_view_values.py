@@ -250,6 +250,28 @@ def test_repetitions_are_averaged(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def test_executions_are_counted_run_by_run(tmp_path: Path) -> None:
+    session = Session()
+    for name, n in (("once", 1), ("thrice", 3), ("other", 1)):
+        places = [Place(-1, "command")] * n
+        values = [Value(at, 0, 0, 4.0, 4.0, repetition=at) for at in range(n)]
+        session.open([str(write(
+            tmp_path / name, places, [Region(-1, "hpm", "app")], [Quantity("t")], values,
+            {"repetitions": n},
+        ))])  # fmt: skip
+    once, thrice, other = (one.id for one in session.runs())
+
+    def titles(*numbers: str) -> list[str]:
+        both = session.combine(numbers)
+        return [one.title for one in both.data.locations if one.kind == "command"]
+
+    assert titles(once, other) == ["command app", "command app"]
+    assert sorted(titles(thrice, once)) == [
+        "command app",
+        *(f"execution {at} of 3: app" for at in (1, 2, 3)),
+    ]
+
+
 def test_two_runs_are_one_with_a_location_for_each(tmp_path: Path) -> None:
     session = Session()
     one, other = session.open(

@@ -140,13 +140,14 @@ def _list(listing: Listing, folder: Path, tag: str, *, as_json: bool) -> int:
 
 def _table(found: Sequence[Entry], width: int) -> list[str]:
     from gnomon.layout import cut, filled, grid, shortened, widths
-    from gnomon.units import duration, printable
+    from gnomon.store.report import wall_text
+    from gnomon.units import printable
 
     rows = []
     for one in found:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(one.started)) if one.started else ""
         status = "-" if one.exit_status is None else str(one.exit_status)
-        wall = duration(one.wall_seconds * 1e9)
+        wall = wall_text(asdict(one), "-")
         numbers = ["", "", "", "", ""]
         if not one.problem:
             numbers = [when, str(one.ranks), str(one.repetitions), wall, status]

@@ -154,7 +154,7 @@ class _Rows:
     """Fills the tables: processes and threads that have sections, and a path for each section."""
 
     def __init__(self) -> None:
-        self._locations: dict[tuple[str, int, int], int] = {}
+        self._locations: dict[tuple[str, int, int, int], int] = {}
         self._places = Table(LOCATIONS)
         self._regions = Table(REGIONS)
         self._region: dict[tuple[Cell, ...], int] = {}
@@ -262,7 +262,8 @@ class _Rows:
             known[at] = None if before is None or value is None else before + value
 
     def _place(self, file: RankFile, tid: int) -> int:
-        key = (file.host, file.process, tid or -1)
+        # Tasks in containers of their own may have the same process numbers.
+        key = (file.host, file.task, file.process, tid or -1)
         if key not in self._locations:
             parent = self._place(file, 0) if tid else -1
             self._locations[key] = self._places.add(

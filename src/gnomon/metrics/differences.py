@@ -81,7 +81,10 @@ class Difference(NamedTuple):
             downwards: at most so much less, instead of more.
         """
         if downwards:
-            limit = -log1p(-margin) if self.is_ratio and margin < 1 else self._limit(margin)
+            limit = self._limit(margin)
+            if self.is_ratio:
+                # What is above zero cannot fall by all of it.
+                limit = -log1p(-margin) if margin < 1 else inf
             return self._tail(-self.shift - limit)
         return self._tail(self.shift - self._limit(margin))
 

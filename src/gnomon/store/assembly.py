@@ -74,7 +74,7 @@ class _Assembly:
 
     # --- identity ---------------------------------------------------------------------------------
 
-    def _locate(self, cells: dict[str, Any], parent: int) -> int:
+    def _locate(self, cells: dict[str, Any], parent: int, *, of_task: bool = False) -> int:
         kind = cells["kind"]
         key: tuple[object, ...]
         if kind == "command":
@@ -83,7 +83,10 @@ class _Assembly:
             key = (kind, cells["host"], cells["pid"], cells["tid"])
         else:
             key = (kind, cells["host"], cells["rank"], cells["name"])
-        at = self._place.get(key)
+        at = self._place.get((*key, cells["rank"]), self._place.get(key))
+        if of_task and at is not None and 0 <= self._locations[at]["rank"] != cells["rank"]:
+            # Containers with process numbers of their own have the same ones.
+            key, at = (*key, cells["rank"]), None
         if at is None:
             at = self._place[key] = len(self._locations)
             self._locations.append({**cells, "location": at, "parent": parent})
@@ -121,10 +124,11 @@ class _Assembly:
     def add(self, tables: Sequence[Table]) -> None:
         """Add a set of tables; parents come before their children in each."""
         places: dict[Cell, int] = {}
+        of_task = any(row["kind"] == "rank" for row in rows_of(tables, "locations"))
         for row in rows_of(tables, "locations"):
             is_root = row["kind"] == "command"
             parent = -1 if is_root else places.get(row["parent"], 0)
-            places[row["location"]] = self._locate(dict(row), parent)
+            places[row["location"]] = self._locate(dict(row), parent, of_task=of_task)
         regions = {
             row["region"]: tuple(row[name] for name in ("kind", "name", "module", "file", "line"))
             for row in rows_of(tables, "regions")

@@ -241,9 +241,9 @@ def _breaches(
     tried: list[Breach] = []
     named = {limit.metric for limit in limits if limit.metric}
     for limit in limits:
-        before = len(tried)
-        why = ""
         for side, some in zip(sides[1:], rows, strict=True):
+            before = len(tried)
+            why = ""
             for row in some:
                 # A metric that has a limit of its own is held to that one alone.
                 if row.metric != limit.metric if limit.metric else row.metric in named:
@@ -259,13 +259,15 @@ def _breaches(
                 why = why or row.unjudged
                 if row.found is not None:
                     p = row.found.p_above(limit.share, downwards=direction == LESS)
-                    tried.append(Breach(side.label, row.metric, row.change or 0.0, limit.share, p))
-        if len(tried) == before and (limit.metric or not named):
-            what = limit.metric or "no metric"
-            raise RunDirectoryError(
-                f"--fail-on: {what} can{'' if not limit.metric else 'not'} be judged: "
-                f"{why or 'the runs have none'}; measure with gnomon count -r 10 --run NAME"
-            )
+                    tried.append(Breach(side.label, row.metric, row.change, limit.share, p))
+            # A side that is not judged must not pass for the sake of the others.
+            if len(tried) == before and (limit.metric or not named):
+                what = limit.metric or "no metric"
+                of = f" of {side.label}" if len(sides) > 2 else ""
+                raise RunDirectoryError(
+                    f"--fail-on: {what}{of} can{'' if not limit.metric else 'not'} be judged: "
+                    f"{why or 'the runs have none'}; measure with gnomon count -r 10 --run NAME"
+                )
     adjusted = _by_family(tried)
     return tuple(one for one in adjusted if one.p < SURE)
 
@@ -299,8 +301,10 @@ def _effect(row: Row, totals: Mapping[str, float]) -> tuple[int, float, Place, s
     return (0 if row.verdict else 1, -gone, row.place, row.metric)
 
 
-def _totals(of: Measured, metrics: Iterable[str]) -> dict[str, float]:
-    totals = dict.fromkeys(metrics, 0.0)
+def _totals(of: Measured, metrics: Sequence[str]) -> dict[str, float]:
+    # Of what a formula gives there is no total.
+    derived = {name for name, said in of.quantities.items() if any(one.is_derived for one in said)}
+    totals = dict.fromkeys((name for name in metrics if name not in derived), 0.0)
     # Regions are in regions: their sum is told apart.
     is_told = any(place == WHOLE for place, _ in of.samples)
     for (place, metric), runs in of.samples.items():
@@ -317,9 +321,9 @@ def _large(one: Measured, other: Measured, metrics: Sequence[str]) -> set[Place]
         totals = _totals(of, metrics)
         for (place, metric), runs in of.samples.items():
             values = [value for run in runs for value in run]
-            if not values or metric not in totals or place == WHOLE:
+            if not values or metric not in metrics or place == WHOLE:
                 continue
-            if abs(centre(values)) >= _LEAST_SHARE * abs(totals[metric]):
+            if abs(centre(values)) >= _LEAST_SHARE * abs(totals.get(metric, 0.0)):
                 found.add(place)
     return found
 

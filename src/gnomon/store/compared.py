@@ -246,7 +246,8 @@ def _limits(breaches: Sequence[Breach], width: int) -> list[str]:
         return filled("--fail-on: nothing is surely worse by more than the limit", width)
     lines = []
     for one in breaches:
-        said = f"--fail-on: {one.metric} of {one.side} is {_percent(one.change)}, surely beyond "
+        change = "new" if one.change is None else _percent(one.change)
+        said = f"--fail-on: {one.metric} of {one.side} is {change}, surely beyond "
         lines += filled(printable(said) + _bare(one.share), width, "", "  ")
     return lines
 
@@ -314,8 +315,8 @@ def _row(row: Row, per: str = "") -> dict[str, Any]:
         "unit": row.unit,
         "how": row.how,
         "worse_is": row.worse,
-        "before": _number(row.before),
-        "after": _number(row.after),
+        "before": whole(row.before),
+        "after": whole(row.after),
         "samples": list(row.samples),
         "change": row.change,
         "low": low,
@@ -326,7 +327,3 @@ def _row(row: Row, per: str = "") -> dict[str, Any]:
         "sure": row.p is not None and row.p < SURE,
         "not_judged": row.unjudged,
     }
-
-
-def _number(value: float | None) -> int | float | None:
-    return None if value is None else whole(value)

@@ -89,11 +89,14 @@ class Limit(NamedTuple):
 
 
 class Breach(NamedTuple):
-    """A metric of a side that is surely worse by more than a limit; p is adjusted."""
+    """A metric of a side that is surely worse by more than a limit; p is adjusted.
+
+    `change` is None where the baseline had nothing, of which there is no share.
+    """
 
     side: str
     metric: str
-    change: float
+    change: float | None
     share: float
     p: float
 

@@ -15,9 +15,9 @@ from gnomon.model.tables import LOCATIONS, METRICS, REGIONS, Cell
 from gnomon.store import analyse
 from gnomon.store.analyse import Profile, Sum
 from gnomon.store.hotspots import named, whole
-from gnomon.store.report import killed_by, not_counted
+from gnomon.store.report import killed_by, not_counted, wall_text
 from gnomon.store.rundir import Run
-from gnomon.units import duration, number, printable, quantity
+from gnomon.units import number, printable, quantity
 
 PARTS = ("run", "locations", "regions", "metrics", "profile")
 
@@ -100,7 +100,7 @@ def run_text(run: Run, width: int) -> str:
         ended += f" (killed by {killed_by(head)})"
     facts = [
         ("started", started),
-        ("wall time", duration(float(head["wall_seconds"]) * 1e9)),
+        ("wall time", wall_text(head, "not known")),
         ("exit status", ended),
         ("executions", str(head["repetitions"])),
         ("folder", str(head.get("working_directory", ""))),
@@ -241,7 +241,7 @@ def _fitted(
 
 
 def profile_rows(run: Run, found: Sequence[Sum], by: str) -> list[dict[str, Any]]:
-    """Return the sums for JSON: the total of one execution, and of one location.
+    """Return the sums for JSON: total and calls of one execution, the others of one location.
 
     Raises:
         RunDirectoryError: the metrics cannot be read.
@@ -258,11 +258,11 @@ def profile_rows(run: Run, found: Sequence[Sum], by: str) -> list[dict[str, Any]
             "how": of[one.metric]["how"],
             "locations": one.locations,
             "of": one.kind,
-            "total": whole(one.total / repetitions),
+            "total": whole(_total(one, of[one.metric], repetitions)),
             "least": whole(one.least),
             "mean": whole(one.total / one.locations),
             "most": whole(one.most),
-            "calls": one.calls,
+            "calls": whole(None if one.calls is None else one.calls / repetitions),
         }
         for one in sorted(found, key=lambda one: (one.metric, -one.total, one.key))
         if one.metric in of
@@ -340,10 +340,7 @@ def profile_text(
         row = of[one.metric]
         mean = one.total / one.locations
         values = {
-            # A ratio of one place is what it is.
-            "total": None
-            if row["formula"] and one.locations > repetitions
-            else one.total / repetitions,
+            "total": _total(one, row, repetitions),
             "least": one.least, "mean": mean, "most": one.most,
         }  # fmt: skip
         cells = {name: quantity(one, str(row["unit"] or ""), "-") for name, one in values.items()}
@@ -368,6 +365,14 @@ def profile_text(
     if rest and by != "metric":
         lines += filled(printable(f"choose with -e: {rest}"), width, "", "  ")
     return "\n".join(lines) + "\n"
+
+
+def _total(one: Sum, metric: Mapping[str, Cell], repetitions: int) -> float | None:
+    """Return the total of one execution; None for ratios of several places, which have none."""
+    # A ratio of one place is what it is.
+    if metric["formula"] and one.locations > repetitions:
+        return None
+    return one.total / repetitions
 
 
 def _size(one: Sum, is_sum: bool) -> float:

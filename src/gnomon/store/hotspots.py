@@ -93,9 +93,9 @@ class Hotspots:
     labels: Mapping[str, str]
 
 
-def whole(value: float) -> int | float | None:
+def whole(value: float | None) -> int | float | None:
     """Return a value as an integer if it is one, None if it is no number."""
-    if not isfinite(value):
+    if value is None or not isfinite(value):
         return None
     return int(value) if float(value).is_integer() else value
 

@@ -129,7 +129,7 @@ def note(run: Path, text: str) -> None:
         UsageError: the note is too long.
         RunDirectoryError: the run cannot be read or the index not be written.
     """
-    text = " ".join(text.split())
+    text = _text(" ".join(text.split()))
     if len(text) > _NOTE_LIMIT:
         raise UsageError(f"the note has {len(text)} characters; at most {_NOTE_LIMIT} are kept")
     where, name, started = _key(run)
@@ -147,7 +147,7 @@ def delete(run: Path) -> None:
     """
     if run.is_symlink() or not rundir.is_run(run):
         raise RunDirectoryError(f"{run}: not a run directory, or a link to one; remove it with rm")
-    where, name = run.parent, run.name.removesuffix(rundir.SUFFIX)
+    where, name = run.parent, _text(run.name.removesuffix(rundir.SUFFIX))
     with _locked(where):
         # Gone at once, for whoever lists the folder meanwhile.
         doomed = run.with_name(f".{run.name}.{os.getpid()}.deleted")

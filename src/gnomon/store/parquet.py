@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from gnomon.errors import RunDirectoryError
 from gnomon.model.tables import SCHEMAS, Cell, Schema
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class Spool:
         text = self._texts.pop(schema.name, None)
         if text is not None:
             text.close()
-            name = _quoted(self._file(schema))
+            name = _literal(self._file(schema))
             # Lines end as ours do, whatever a name has in it.
             connection.execute(
                 f"COPY {schema.name} FROM {name} (FORMAT csv, HEADER false, DELIMITER ',', "
@@ -83,7 +84,7 @@ class Spool:
                 "NEW_LINE '\\n', AUTO_DETECT false, PARALLEL false, MAX_LINE_SIZE 33554432)"
             )
             self._file(schema).unlink()
-        file = _quoted(self._folder / f"{schema.name}.parquet")
+        file = _quoted(_plain(self._folder / f"{schema.name}.parquet"))
         connection.execute(f"COPY {schema.name} TO {file} (FORMAT parquet, COMPRESSION zstd)")
         connection.execute(f"DROP TABLE {schema.name}")
 
@@ -106,8 +107,40 @@ def as_utf8(text: str) -> str:
     return text.encode(errors="backslashreplace").decode()
 
 
-def _quoted(file: Path) -> str:
-    return "'" + str(file).replace("'", "''") + "'"
+def reading(file: Path) -> str:
+    """Return what a query reads a Parquet file by: what it holds, and nothing from its name.
+
+    Left to itself DuckDB takes `metric=3` in a path for the value of that column in every row.
+
+    Raises:
+        RunDirectoryError: DuckDB cannot open it, for its path is no UTF-8.
+    """
+    if as_utf8(str(file)) != str(file):
+        raise RunDirectoryError(
+            f"{file}: its path is not UTF-8, and the table cannot be read; rename the folder whose "
+            "name is not, or go into it and name the run from there"
+        )
+    return f"read_parquet({_literal(file)}, hive_partitioning = false)"
+
+
+def _literal(file: Path) -> str:
+    """Return a file as a text of SQL that means it alone, whatever its name is like.
+
+    DuckDB takes names for patterns of many files' names, and some for a home or an address.
+    """
+    name = _plain(file)
+    # Behind a backslash the signs of patterns are none.
+    return _quoted(name if "\\" in name else re.sub(r"[*?\[]", r"[\g<0>]", name))
+
+
+def _plain(file: Path) -> str:
+    """Return a file's path so that neither ~ nor an address begins it."""
+    # Not from the root: folders above may have names that are no UTF-8.
+    return str(file) if file.is_absolute() else f"./{file}"
+
+
+def _quoted(name: str) -> str:
+    return "'" + name.replace("'", "''") + "'"
 
 
 def _cell(cell: Cell) -> str:

@@ -79,6 +79,8 @@ def begin(name: str, task: int, head: Mapping[str, Any]) -> Path:
             f"`gnomon repair {path_of(name)}`, remove it, or choose another --name"
         ) from None
     except OSError as error:
+        with suppress(OSError):  # other tasks may be in it
+            folder.rmdir()
         raise RunDirectoryError(f"{folder}: cannot be made: {error.strerror}") from None
     return folder.absolute()
 
@@ -287,8 +289,12 @@ def _read(path: Path) -> dict[str, Any]:
 def _write(path: Path, document: Mapping[str, Any]) -> None:
     whole = {"format": _FORMAT, "version": _VERSION, **document}
     partial = path.with_name(f".{path.name}.new")
-    partial.write_text(json.dumps(whole), encoding="utf-8")
-    partial.rename(path)
+    try:
+        partial.write_text(json.dumps(whole), encoding="utf-8")
+        partial.rename(path)
+    except OSError:
+        partial.unlink(missing_ok=True)
+        raise
 
 
 def _damaged(path: Path) -> RunDirectoryError:

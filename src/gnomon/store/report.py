@@ -108,7 +108,7 @@ def text(
     what = printable(shlex.join(head["command"])) or "attached process"
     lines = [
         f"{run.path}: {what}  [{exit_text(head)}]",
-        f"  {started}, {duration(float(head.get('wall_seconds', 0)) * 1e9)}"
+        f"  {started}, {wall_text(head, 'wall time not known')}"
         + (" of emulation, " if emulated else ", ")
         + ", ".join(str(host.get("name")) for host in head["hosts"]),
         "",
@@ -174,6 +174,12 @@ def killed_by(head: Mapping[str, Any]) -> str:
     """Return the name of the signal that killed a run's program, "" for none."""
     signal = head.get("signal")
     return signal_name(signal) if isinstance(signal, int) and signal > 0 else ""
+
+
+def wall_text(head: Mapping[str, Any], none: str) -> str:
+    """Return how long a run's program ran, or what is said where nobody saw its end."""
+    is_known = head["wall_seconds"] or head["exit_status"] is not None
+    return duration(float(head["wall_seconds"]) * 1e9) if is_known else none
 
 
 def exit_text(head: Mapping[str, Any]) -> str:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from gnomon import __version__
 from gnomon.errors import FormatError, RunDirectoryError
 from gnomon.model.tables import METRICS, REGIONS, SCHEMAS, Cell, Schema, Table
+from gnomon.store import parquet
 from gnomon.store.parquet import Spool, as_utf8, connected
 from gnomon.units import printable
 
@@ -34,6 +35,8 @@ HEAD_LIMIT_BYTES = 64 << 20
 """A run.json is small; what is larger than this is not one."""
 _REMEDY = "; restore it from a copy, or measure again"
 _NAMED_RUNS = 5
+# Bytes of a directory's name: with a dot and a process number it is one still, while it is written.
+_NAME_LIMIT = 255 - len("..4194304")
 _DEPTH_LIMIT = 32
 # Small files may hold much: a name of megabytes, again in each of a million rows.
 _TEXT_LIMIT = 1 << 16
@@ -129,7 +132,6 @@ class Run:
 
     def _whole(self, schema: Schema) -> str:
         """Return the query for all of a table, whatever a foreign file has instead of its types."""
-        name = str(self.file(schema)).replace("'", "''")
         columns = ", ".join(
             f"COALESCE(LEFT(CAST({column.name} AS VARCHAR), {_TEXT_LIMIT}), '') AS {column.name}"
             if column.type == "VARCHAR"
@@ -141,7 +143,10 @@ class Run:
             for column in schema.columns
             if column.type != "VARCHAR" and not column.nullable
         ]
-        return f"SELECT {columns} FROM read_parquet('{name}') WHERE {' AND '.join(needed)}"
+        return (
+            f"SELECT {columns} FROM {parquet.reading(self.file(schema))} "
+            f"WHERE {' AND '.join(needed)}"
+        )
 
     def file(self, schema: Schema) -> Path:
         """Return the Parquet file of a table."""
@@ -183,11 +188,14 @@ def check_free(name: str) -> Path:
     Raises:
         RunDirectoryError: it exists, or its parent does not or cannot be written.
     """
-    if Path(name).name in ("", "..", SUFFIX):
+    # Of a name that ends with a slash it would be one without a name, in the folder or run there.
+    if name.rpartition("/")[2] in ("", ".", "..", SUFFIX):
         raise RunDirectoryError(f"'{name}' names no run directory; choose a name such as first-run")
     path = path_of(name)
     if name != as_utf8(name):
         raise RunDirectoryError(f"{path}: the name is not UTF-8; choose another --run NAME")
+    if len(os.fsencode(path.name)) > _NAME_LIMIT:
+        raise RunDirectoryError(f"{path}: the name is too long; choose another --run NAME")
     if path.exists():
         raise RunDirectoryError(f"{path}: it exists already; choose another --run NAME or move it")
     parent = path.parent
@@ -280,6 +288,8 @@ def located(name: str) -> Path:
         RunDirectoryError: there is none.
     """
     path = Path(name) if is_run(Path(name)) else path_of(name.rstrip("/"))
+    if path.name in ("", ".."):  # one that somebody is in, by the name that its folder knows
+        path = path.resolve()
     if name.lower().endswith(VIZ_SUFFIX) and not is_run(path) and not Path(name).exists():
         raise RunDirectoryError(f"{name}: there is no such file{_files(Path(name).parent)}")
     if is_viz(name):

@@ -46,11 +46,19 @@ WITH v AS (
 SELECT '', t.name, '', t.nth, COALESCE(m.name, ''), v.repetition, v.inclusive
 FROM v JOIN tasks t USING (repetition, location) JOIN metrics m USING (metric)
 """
+# What is known of a whole rank, else what its processes have together, if that is a sum.
 _RANKS = """
-SELECT '', 'rank', '', l.rank, COALESCE(m.name, ''), p.repetition, SUM(p.inclusive)
-FROM profile p JOIN metrics m USING (metric) JOIN locations l USING (location)
-WHERE l.rank >= 0 AND l.kind = 'process' AND p.path IN (SELECT path FROM paths WHERE parent = -1)
-GROUP BY ALL
+WITH given AS (
+    SELECT l.rank, l.kind = 'rank' AS is_whole, COALESCE(m.name, '') AS metric, p.repetition,
+           SUM(p.inclusive) AS value, COUNT(*) = 1 OR MAX(COALESCE(m.formula, '')) = '' AS is_sum
+    FROM profile p JOIN metrics m USING (metric) JOIN locations l USING (location)
+    WHERE l.rank >= 0 AND l.kind IN ('rank', 'process')
+        AND p.path IN (SELECT path FROM paths WHERE parent = -1)
+    GROUP BY l.rank, is_whole, m.name, p.repetition
+)
+SELECT '', 'rank', '', rank, metric, repetition,
+       COALESCE(MAX(value) FILTER (is_whole), MAX(value) FILTER (is_sum))
+FROM given GROUP BY ALL
 """
 _LINES = """
 SELECT COALESCE(r.module, ''), COALESCE(r.name, ''), COALESCE(r.file, ''), COALESCE(r.line, 0),
@@ -187,7 +195,8 @@ def side(text: str, where: Path = Path()) -> Side:
     if not all(names):
         raise UsageError(f"'{text}': a name is missing; give RUN, RUN,RUN or @TAG")
     runs = tuple(rundir.find(name) for name in names)
-    twice = [run.path for at, run in enumerate(runs) if run.path in {r.path for r in runs[:at]}]
+    paths = [run.path.resolve() for run in runs]
+    twice = [run.path for at, run in enumerate(runs) if paths[at] in paths[:at]]
     if twice:
         raise UsageError(f"'{text}': {twice[0]} is named twice; one measurement counts once")
     return Side(text, runs)

@@ -7,7 +7,6 @@ A damaged file can bring down the database that reads it; the other runs have ot
 from __future__ import annotations
 
 import os
-import re
 import stat
 import threading
 from collections.abc import Mapping, Sequence
@@ -19,6 +18,7 @@ import numpy as np
 
 from gnomon.errors import RunDirectoryError
 from gnomon.model.tables import PROFILE, SCHEMAS, Schema
+from gnomon.store import parquet
 from gnomon.store.rundir import Run
 from gnomon.view.columns import Cells
 
@@ -200,7 +200,4 @@ def check_regular(file: Path) -> None:
 def _read(run: Run, schema: Schema) -> str:
     """Return the query for all of a table; its columns are what the model says, or it fails."""
     columns = ", ".join(f"CAST({c.name} AS {c.type}) AS {c.name}" for c in schema.columns)
-    # Signs of patterns stand for themselves.
-    plain = re.sub(r"[*?\[]", r"[\g<0>]", str(run.file(schema)))
-    name = "'" + plain.replace("'", "''") + "'"
-    return f"SELECT {columns} FROM read_parquet({name})"
+    return f"SELECT {columns} FROM {parquet.reading(run.file(schema))}"

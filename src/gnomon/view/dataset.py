@@ -115,10 +115,15 @@ class Dataset:
                 and found[above[at]].kind == "rank"
             ):
                 found[at] = one._replace(title=_title("process", "", -1, one.pid, -1, one.name))
-        commands = [at for at, one in enumerate(found) if one.kind == "command" and one.rank < 0]
-        for order_of, place in enumerate(commands, start=1) if len(commands) > 1 else ():
-            title = f"execution {order_of} of {len(commands)}: {found[place].name}"
-            found[place] = found[place]._replace(title=title)
+        executions: dict[int, list[int]] = {}
+        for at, one in enumerate(found):
+            if one.kind == "command" and one.rank < 0:
+                # Of a combination each run has its own.
+                executions.setdefault(one.parent, []).append(at)
+        for commands in executions.values():
+            for nth, at in enumerate(commands, start=1) if len(commands) > 1 else ():
+                title = f"execution {nth} of {len(commands)}: {found[at].name}"
+                found[at] = found[at]._replace(title=title)
         return tuple(found)
 
     @cached_property

@@ -91,7 +91,7 @@ class Session:
         return made
 
     def _open(self, path: str) -> Opened:
-        absolute = os.path.abspath(Path(path).expanduser())  # noqa: PTH100
+        absolute = absolute_of(path)
         for one in self.runs():
             if one.path == absolute or one.path == absolute + rundir.SUFFIX:
                 return one
@@ -168,7 +168,7 @@ def listing(folder: str) -> Listing:
     Raises:
         RunDirectoryError: it is no folder, or cannot be read.
     """
-    path = os.path.abspath(Path(folder or ".").expanduser())  # noqa: PTH100
+    path = absolute_of(folder or ".")
     entries: list[Entry] = []
     truncated = False
     try:
@@ -191,6 +191,12 @@ def listing(folder: str) -> Listing:
     )
     parent = os.path.dirname(path)  # noqa: PTH120
     return Listing(path, parent if parent != path else None, tuple(entries), truncated)
+
+
+def absolute_of(path: str) -> str:
+    """Return where a path leads that a user typed; `~name` without such a user is a name."""
+    # Path's own expanduser() raises an error that is no OSError.
+    return os.path.abspath(os.path.expanduser(path))  # noqa: PTH100, PTH111
 
 
 def _shown(name: str) -> str:

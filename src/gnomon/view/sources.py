@@ -69,7 +69,8 @@ class Folders:
         Raises:
             UsageError: it is none, or has too many files.
         """
-        path = os.path.realpath(Path(folder).expanduser()) if "\0" not in folder else ""
+        home = os.path.expanduser(folder)  # noqa: PTH111, as Path's raises for ~nobody
+        path = os.path.realpath(home) if "\0" not in folder else ""
         if not folder.strip() or not os.path.isdir(path):  # noqa: PTH112
             raise UsageError(
                 f"{folder[:200]}: no directory on the machine that gnomon view runs on"
