@@ -8,7 +8,7 @@ import type { LineMark, SourceEditor } from "./editor";
 import { base, quantity, share } from "./format";
 import { How, signOf } from "./how";
 import { Menu } from "./menu";
-import { describe, type Shown } from "./metric-list";
+import { describe, isOfMoments, type Shown } from "./metric-list";
 import { themed, widthOf } from "./palette";
 import { ask, usePlace } from "./place";
 import type { Sight } from "./sight";
@@ -255,7 +255,8 @@ function Text(props: Props & { source: Source }) {
       return value.lines.flatMap((at, k) => {
         const number = own[k] ?? null;
         if (number === null) return [];
-        const part = one.total ? share(number, one.total) : "";
+        const isPart = one.total && !isOfMoments(metric, props.locations, location);
+        const part = isPart ? share(number, one.total!) : "";
         const shared = part ? `, ${part} % of the run` : "";
         return [
           {
@@ -269,7 +270,7 @@ function Text(props: Props & { source: Source }) {
         ];
       });
     });
-  }, [lines.value, columns]);
+  }, [lines.value, columns, props.locations, location]);
 
   // Room for the largest number of all columns: no digit is ever cut off.
   const room = useMemo(() => {
