@@ -50,10 +50,11 @@ export interface Document {
   }[];
 }
 
-const NAME_PX = 230;
-const INTERVAL_PX = 200;
+const NAME_PX = 210;
+const INTERVAL_PX = 250;
 const CHANGE_PX = 78;
 const P_PX = 76;
+const NO_P_PX = 40;
 
 /** A column for texts: the widest of them between two bounds. */
 function room(texts: readonly string[], least: number, most: number): number {
@@ -63,11 +64,12 @@ function room(texts: readonly string[], least: number, most: number): number {
 function gridOf(rows: readonly Row[]): { grid: string; least: string } {
   const values = rows.flatMap((row) => [row.before, row.after].map((value) => [value, row.unit] as const));
   const texts = new Set(values.map(([value, unit]) => (value === null ? "" : quantity(value, unit))));
-  const number = room(longest(texts), 110, 240);
-  const verdicts = room(longest(new Set(rows.map(verdict))), 150, 300);
+  const number = room(longest(texts), 110, 200);
+  const verdicts = room(longest(new Set(rows.map(verdict))), 150, 284);
+  const p = rows.some((row) => row.p !== null) ? P_PX : NO_P_PX;
   return {
-    grid: `minmax(${NAME_PX}px, 1.3fr) ${number}px ${number}px minmax(${INTERVAL_PX}px, 1fr) ${CHANGE_PX}px ${verdicts}px ${P_PX}px`,
-    least: `${NAME_PX + 2 * number + INTERVAL_PX + CHANGE_PX + verdicts + P_PX + 20}px`,
+    grid: `minmax(${NAME_PX}px, 1.3fr) ${number}px ${number}px minmax(${INTERVAL_PX}px, 1fr) ${CHANGE_PX}px ${verdicts}px ${p}px`,
+    least: `${NAME_PX + 2 * number + INTERVAL_PX + CHANGE_PX + verdicts + p + 20}px`,
   };
 }
 

@@ -6,7 +6,7 @@ import { useMemo } from "preact/hooks";
 import { base, change, quantity, share } from "./format";
 import { How } from "./how";
 import { describe, keyOf, type Shown } from "./metric-list";
-import { Name } from "./name";
+import { Name, Path } from "./name";
 import { widthOf } from "./palette";
 import { VirtualRows, type RowsHandle } from "./rows";
 import type { Rows, Tree } from "./tree-model";
@@ -216,7 +216,7 @@ export function TreeTable(props: Props) {
                 {isLeaf ? "" : isOpen ? "▾" : "▸"}
               </span>
               <span class={`name-text kind-${kind}`} title={`${kind} ${tree.name(node)}`}>
-                <Name name={tree.name(node) || "(no name)"} />
+                {kind === "file" && tree.name(node) ? <Path path={tree.name(node)} /> : <Name name={tree.name(node) || "(no name)"} />}
               </span>
               {file && kind !== "file" && kind !== "line" && !isInFile(tree, node) && (
                 <span class="where" title={`${file}${line ? `:${line}` : ""}`}>
