@@ -66,7 +66,7 @@ export function usual(metrics: readonly Metric[], first: number, room: number, b
  */
 export function isOfMoments(metric: Metric, locations: readonly Location[], location: number | undefined): boolean {
   if (metric.name !== "wall time" || location !== undefined) return false;
-  return locations.filter((one) => one.kind === "rank").length > 1;
+  return new Set(locations.map((one) => one.rank).filter((rank) => rank >= 0)).size > 1;
 }
 
 /** What a metric is, in a few lines, for a hint. */

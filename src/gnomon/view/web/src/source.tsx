@@ -284,7 +284,8 @@ function Text(props: Props & { source: Source }) {
     <div class="source-body" style={{ "--values": `${room}px` }}>
       {source.state === "changed" && (
         <p class="warning" role="status">
-          This file has changed since the run: lines may not be those that were measured. {source.reason}
+          This file has changed since the run: lines may not be those that were measured
+          {source.reason && ` (${source.reason})`}.
         </p>
       )}
       <div class="source-columns" aria-hidden="true">
