@@ -215,7 +215,7 @@ export function Comparison({ document, per }: { document: Document; per: string 
             >
               <span class="cell is-text place" role="gridcell">
                 <span class="place-name">
-                  <Name name={row.place ? nameOf(row.place) : row.metric} />
+                  {row.place ? <Name name={nameOf(row.place)} /> : row.metric}
                 </span>
                 {row.place && whereOf(row.place) && <small>{whereOf(row.place)}</small>}
               </span>

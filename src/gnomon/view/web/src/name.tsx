@@ -8,14 +8,18 @@ export function Name({ name }: { name: string }) {
   const scope = name.slice(begin, own);
   return (
     <span class="scoped">
-      {isLine(name) ? <span class="scope">{scope}</span> : <End text={scope} />}
+      {isLine(name) ? <span class="scope">{scope}</span> : <Scope text={scope} />}
       <span class="own">{name.slice(own)}</span>
     </span>
   );
 }
 
-/** A text whose end is what stays where there is no room: a namespace, a folder. */
-function End({ text }: { text: string }) {
+/** Less than this is not worth a cut. */
+const SHORT = 4;
+
+/** A namespace or folder: its end is what stays where there is no room. */
+function Scope({ text }: { text: string }) {
+  if (text.length <= SHORT) return <span>{text}</span>;
   return (
     <span class="scope is-end">
       <bdi dir="ltr">{text}</bdi>

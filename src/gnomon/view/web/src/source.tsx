@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { addSourceFolder, getLines, getSource, type Source } from "./api";
+import { addSourceFolder, getLines, getSource, type Source, type Statistic } from "./api";
 import { forget, useLoaded } from "./data";
 import type { LineMark, SourceEditor } from "./editor";
 import { base, quantity, share } from "./format";
@@ -19,6 +19,8 @@ interface Props extends Sight {
   readonly tree: Tree | null;
   readonly shown: readonly Shown[];
   readonly location: number | undefined;
+  /** What the tree beside shows of several places: here it is always their sum. */
+  readonly statistic?: Statistic;
   readonly file: string;
   readonly line: number;
 }
@@ -291,7 +293,8 @@ function Text(props: Props & { source: Source }) {
       <div class="source-columns" aria-hidden="true">
         {columns.map((metric) => (
           <span key={metric.metric} title={describe(metric)}>
-            <How how={metric.how} /> {metric.name}
+            <How how={metric.how} /> {metric.additive && (props.statistic ?? "total") !== "total" && "total "}
+            {metric.name}
           </span>
         ))}
         <span class="source-path" title={source.path}>

@@ -33,7 +33,7 @@ function symbol(name: string): Parts {
     if ("([{<".includes(letter)) depth++;
     else if (")]}>".includes(letter)) depth = Math.max(0, depth - 1);
     else if (depth === 0 && letter === " " && name[at + 1] !== "<") blank = at + 1;
-    else if (depth === 0 && letter === ":" && name[at + 1] === ":") own = ++at + 1;
+    else if (depth === 0 && letter === ":" && name[at + 1] === ":" && name[at + 2] !== ":") own = ++at + 1;
   }
   return { begin: 0, own: own < name.length ? own : 0 };
 }

@@ -33,7 +33,7 @@ interface Props {
   readonly selected: number;
   readonly sortKey: string;
   readonly descending: boolean;
-  /** Whether values are of all places: calls are known of these only. */
+  /** Whether values are sums of all places: calls are known of these only. */
   readonly isOfAll: boolean;
   readonly handle: Ref<RowsHandle>;
   readonly onSort: (key: string) => void;

@@ -104,6 +104,7 @@ export function TreeView(sight: Sight) {
               tree={tree.value}
               shown={shown}
               location={location}
+              statistic={statistic}
               file={asked["file"] ?? ""}
               line={Number(asked["line"] ?? 0)}
             />
@@ -351,7 +352,7 @@ function TreePane(props: PaneProps) {
         selected={selected}
         sortKey={sortKey}
         descending={descending}
-        isOfAll={props.location === undefined}
+        isOfAll={props.location === undefined && props.statistic === "total"}
         handle={rowsHandle}
         onSort={(key) =>
           ask(
