@@ -90,3 +90,12 @@ def test_what_ranks_do_at_the_same_time_is_no_share_of_the_run(
     page.select_option("select.location", value=rank.first.get_attribute("value"))
     expect(calls).to_have_count(0)
     expect(row).to_be_visible()
+
+
+def test_a_program_without_parts_has_a_table_of_its_places(
+    page: Page, servers: ExitStack, tmp_path: Path
+) -> None:
+    ran([GNOMON, "run", "--name", "bare", "--", "sleep", "0.01"], tmp_path)
+    served = servers.enter_context(Opened([GNOMON, "view", "bare", "--no-browser"], tmp_path))
+    visit(page, served, "#/table")
+    expect(page.locator(".table-row").first).to_contain_text("sleep")
