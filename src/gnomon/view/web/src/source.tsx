@@ -12,6 +12,7 @@ import { describe, isOfMoments, type Shown } from "./metric-list";
 import { themed, widthOf } from "./palette";
 import { ask, usePlace } from "./place";
 import type { Sight } from "./sight";
+import { tidy } from "./symbol";
 import { useTheme } from "./theme";
 import type { Tree } from "./tree-model";
 
@@ -80,7 +81,9 @@ function FileChoice(props: { files: readonly string[]; file: string; asking: num
   const { files, file, asking } = props;
   const [word, setWord] = useState("");
   const lower = word.toLowerCase();
-  const found = files.filter((name) => name.toLowerCase().includes(lower));
+  // Libraries of the system were compiled elsewhere, and name their files from there: those come last.
+  const far = (name: string) => Number(!name.startsWith("/") || name.startsWith("/usr/"));
+  const found = files.filter((name) => name.toLowerCase().includes(lower)).sort((a, b) => far(a) - far(b));
   const most = word ? Math.max(asking, MOST_FOUND) : asking;
   return (
     <Menu class="file-choice" label={file ? base(file) : "no file"} hint={file || "choose a source file"}>
@@ -105,7 +108,7 @@ function FileChoice(props: { files: readonly string[]; file: string; asking: num
                 }}
               >
                 <b>{base(name)}</b>
-                <small>{name}</small>
+                <small>{tidy(name)}</small>
               </button>
             ))}
             {found.length > most && (

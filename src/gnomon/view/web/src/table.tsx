@@ -104,7 +104,7 @@ function TablePane(props: PaneProps) {
         />
       )}
       {every.value && columns.length === 0 && <p class="nothing">Every column is hidden.</p>}
-      {tables.length === 0 && <p class="waiting">reading the tables</p>}
+      {(tables.length === 0 || !every.value) && <p class="waiting">reading the table</p>}
     </section>
   );
 }

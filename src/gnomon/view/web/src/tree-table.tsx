@@ -48,6 +48,7 @@ const ROW_PX = 22;
 const HEAD_PX = 40;
 const LEAST_NAME_PX = 150;
 const LEAST_NUMBER_PX = 68;
+const MOST_TITLE_PX = 130;
 
 export function TreeTable(props: Props) {
   const { tree, rows, columns, selected } = props;
@@ -259,12 +260,15 @@ export function largest(values: Float64Array): number {
   return most;
 }
 
-/** Room for the largest number: no digit is ever cut off. */
+/** Room for the largest number, no digit of which is ever cut off, and for the title. */
 function widthFor(column: ColumnValues): number {
   const texts = [largest(column.values), column.total].map((value) => quantity(value, column.unit));
   const number = Math.max(LEAST_NUMBER_PX, ...texts.map(widthOf));
   const beside = column.before ? 66 : column.metric.additive ? 54 : 0;
-  return Math.ceil(number + beside + 27);
+  // Titles are smaller than values.
+  const origin = 17 + 0.81 * widthOf(`${column.how || "mixed"} ${column.part}`);
+  const title = Math.max(origin, Math.min(MOST_TITLE_PX, 0.93 * widthOf(column.metric.name)));
+  return Math.ceil(Math.max(number + beside + 27, title + 30));
 }
 
 function Cell({ column, node }: { column: ColumnValues; node: number }) {
