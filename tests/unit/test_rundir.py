@@ -106,6 +106,12 @@ def test_a_folder_is_no_name_of_a_run(tmp_path: Path, name: str) -> None:
         rundir.check_free(f"{tmp_path}/{name}")
 
 
+def test_a_name_longer_than_names_are_is_one_error(tmp_path: Path) -> None:
+    for name in ("x" * 300, f"{'y' * 300}.viz"):
+        with pytest.raises(RunDirectoryError, match="File name too long"):
+            rundir.find(str(tmp_path / name))
+
+
 def test_the_latest_run_is_found(tmp_path: Path) -> None:
     with pytest.raises(RunDirectoryError, match="no run directory here"):
         rundir.find(None, tmp_path)

@@ -318,11 +318,11 @@ def is_run(path: Path) -> bool:
     """Return whether a directory is a run, be it whole or damaged.
 
     Raises:
-        RunDirectoryError: it may not be looked into.
+        RunDirectoryError: it may not be looked into, or its name is longer than names are.
     """
     try:
         return (path / _HEAD).exists()
-    except PermissionError as error:
+    except OSError as error:
         raise RunDirectoryError(f"{path}: cannot be read: {error.strerror}") from None
 
 
