@@ -5,6 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { base, change, many, number, quantity } from "./format";
 import { How } from "./how";
 import { Name } from "./name";
+import { widthOf } from "./palette";
 import { go } from "./place";
 import { moves, VirtualRows, type RowsHandle } from "./rows";
 import { SearchBox } from "./search-box";
@@ -49,8 +50,33 @@ export interface Document {
   }[];
 }
 
-const GRID = "minmax(230px, 1.3fr) 140px 140px minmax(200px, 1fr) 78px minmax(150px, 0.6fr) 76px";
-const LEAST_PX = 1034;
+const NAME_PX = 210;
+const INTERVAL_PX = 250;
+const CHANGE_PX = 78;
+const P_PX = 76;
+const NO_P_PX = 40;
+
+/** A column for texts: the widest of them between two bounds. */
+function room(texts: readonly string[], least: number, most: number): number {
+  return Math.ceil(Math.max(least, Math.min(most, Math.max(0, ...texts.map(widthOf)) + 36)));
+}
+
+function gridOf(rows: readonly Row[]): { grid: string; least: string } {
+  const values = rows.flatMap((row) => [row.before, row.after].map((value) => [value, row.unit] as const));
+  const texts = new Set(values.map(([value, unit]) => (value === null ? "" : quantity(value, unit))));
+  const number = room(longest(texts), 110, 200);
+  const verdicts = room(longest(new Set(rows.map(verdict))), 150, 284);
+  const p = rows.some((row) => row.p !== null) ? P_PX : NO_P_PX;
+  return {
+    grid: `minmax(${NAME_PX}px, 1.3fr) ${number}px ${number}px minmax(${INTERVAL_PX}px, 1fr) ${CHANGE_PX}px ${verdicts}px ${p}px`,
+    least: `${NAME_PX + 2 * number + INTERVAL_PX + CHANGE_PX + verdicts + p + 20}px`,
+  };
+}
+
+/** The longest of many texts: only these are worth measuring. */
+function longest(texts: ReadonlySet<string>): string[] {
+  return [...texts].sort((a, b) => b.length - a.length).slice(0, 8);
+}
 
 export function Comparison({ document, per }: { document: Document; per: string }) {
   const one = document.comparisons[0]!;
@@ -68,6 +94,7 @@ export function Comparison({ document, per }: { document: Document; per: string 
         `${title(row)} ${row.metric}`.toLowerCase().includes(lower),
     );
   }, [all, word, isAll]);
+  const { grid, least } = useMemo(() => gridOf(all), [all]);
   // One scale for all bars, wide enough for what is sure and not for a wild interval.
   const widest = Math.min(
     2,
@@ -145,7 +172,7 @@ export function Comparison({ document, per }: { document: Document; per: string 
           "aria-label": per ? `comparison by ${per}` : "comparison of the whole run",
           "aria-rowcount": rows.length,
           onKeyDown,
-          style: { "--grid": GRID, "--least": `${LEAST_PX}px` },
+          style: { "--grid": grid, "--least": least },
         }}
         head={
           <div class="compare-head" role="row">
@@ -188,7 +215,7 @@ export function Comparison({ document, per }: { document: Document; per: string 
             >
               <span class="cell is-text place" role="gridcell">
                 <span class="place-name">
-                  <Name name={row.place ? nameOf(row.place) : row.metric} />
+                  {row.place ? <Name name={nameOf(row.place)} /> : row.metric}
                 </span>
                 {row.place && whereOf(row.place) && <small>{whereOf(row.place)}</small>}
               </span>

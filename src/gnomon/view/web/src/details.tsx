@@ -5,9 +5,10 @@ import { useLoaded } from "./data";
 import { Dialog } from "./dialog";
 import { quantity, share } from "./format";
 import { How } from "./how";
-import { describe } from "./metric-list";
+import { describe, isOfMoments } from "./metric-list";
 import { ask, go } from "./place";
 import type { Sight } from "./sight";
+import { tidy } from "./symbol";
 import type { Tree } from "./tree-model";
 
 interface Props extends Sight {
@@ -69,8 +70,8 @@ export function Details(props: Props) {
             )}
             {known.facts.map((fact) => (
               <div key={fact.title}>
-                <dt>{fact.title}</dt>
-                <dd>{fact.value}</dd>
+                <dt>{fact.title === "calls" && location !== undefined ? "calls, of all places" : fact.title}</dt>
+                <dd>{fact.title === "file" ? tidy(fact.value) : fact.value}</dd>
               </div>
             ))}
           </dl>
@@ -90,7 +91,9 @@ export function Details(props: Props) {
                   const metric = metrics.find((other) => other.metric === one.metric);
                   if (!metric) return null;
                   // Of wall times of several ranks, say.
-                  const isMore = one.total !== null && (one.inclusive ?? 0) > 1.000001 * one.total;
+                  const isMore =
+                    (by !== "rank" && isOfMoments(metric, props.locations, location)) ||
+                    (one.total !== null && (one.inclusive ?? 0) > 1.000001 * one.total);
                   const part = (value: number | null) =>
                     value === null || !one.total || !metric.additive || isMore ? "" : share(value, one.total);
                   const text = (value: number | null) =>

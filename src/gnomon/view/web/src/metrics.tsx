@@ -252,6 +252,7 @@ function One(props: OneProps) {
                 baseline={baseline?.title ?? ""}
                 unit={value.unit}
                 how={value.how}
+                additive={metric.additive}
                 title={(location) => names[value.location.indexOf(location)] ?? `place ${location}`}
                 onPlace={(location) => setLit(value.location.indexOf(location))}
               />
@@ -317,6 +318,8 @@ interface SummaryProps {
   readonly baseline: string;
   readonly unit: string;
   readonly how: string;
+  /** Whether values of several places may be added up: ratios may not. */
+  readonly additive: boolean;
   readonly title: (location: number) => string;
   readonly onPlace: (location: number) => void;
 }
@@ -332,7 +335,7 @@ function SummaryLine(props: SummaryProps) {
     ["total", summary.total, -1, before?.total],
     ["deviation", summary.deviation, -1, before?.deviation],
   ];
-  const cells = isOne ? all.filter(([name]) => name === "total") : all;
+  const cells = all.filter(([name]) => (isOne ? name === "total" : props.additive || name !== "total"));
   return (
     <dl class="summary">
       {cells.map(([name, value, location, was]) => (

@@ -1,20 +1,33 @@
 // Names whose less telling part gives way first where there is no room.
 
-/** Where the part begins that tells most: behind a module or namespace, or a file before its line. */
-function telling(name: string): number {
-  if (/^[^:]+:\d+$/.test(name)) return name.lastIndexOf(":");
-  const end = name.search(/[(<]/);
-  const at = (end < 0 ? name : name.slice(0, end)).lastIndexOf("::");
-  return at < 0 ? 0 : at + 2;
-}
+import { isLine, partsOf, tidy } from "./symbol";
 
 export function Name({ name }: { name: string }) {
-  const at = telling(name);
-  if (at === 0) return <>{name}</>;
+  const { begin, own } = partsOf(name);
+  if (own === begin) return <>{name.slice(begin)}</>;
+  const scope = name.slice(begin, own);
   return (
     <span class="scoped">
-      <span class="scope">{name.slice(0, at)}</span>
-      <span class="own">{name.slice(at)}</span>
+      {isLine(name) ? <span class="scope">{scope}</span> : <Scope text={scope} />}
+      <span class="own">{name.slice(own)}</span>
     </span>
   );
+}
+
+/** Less than this is not worth a cut. */
+const SHORT = 4;
+
+/** A namespace or folder: its end is what stays where there is no room. */
+function Scope({ text }: { text: string }) {
+  if (text.length <= SHORT) return <span>{text}</span>;
+  return (
+    <span class="scope is-end">
+      <bdi dir="ltr">{text}</bdi>
+    </span>
+  );
+}
+
+/** A file: its last name stays. */
+export function Path({ path }: { path: string }) {
+  return <Name name={tidy(path)} />;
 }

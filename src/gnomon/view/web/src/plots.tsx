@@ -9,6 +9,8 @@ import { useTheme } from "./theme";
 
 const HEIGHT_PX = 190;
 const MOST_BINS = 48;
+/** Steps between ticks of what is counted: whole numbers. */
+const WHOLE_STEPS = Array.from({ length: 27 }, (_, at) => [1, 2, 5][at % 3]! * 10 ** Math.floor(at / 3));
 
 interface Bins {
   readonly middles: number[];
@@ -42,6 +44,7 @@ function axis(unit: string, count: boolean): uPlot.Axis {
     values: (_, ticks) => ticks.map((tick) => (count ? (Number.isInteger(tick) ? number(tick) : "") : quantity(tick, unit))),
     size: count ? 44 : 32,
     space: count ? 24 : 92,
+    ...(count ? { incrs: WHOLE_STEPS } : {}),
   };
 }
 
@@ -155,7 +158,7 @@ export function Places({ values, unit, names, lit }: PlacesProps) {
             x: { time: false, range: [-0.5, Math.max(order.length - 0.5, 0.5)] },
             y: { range: (_, least, most) => [Math.min(0, least), most * 1.08 || 1] },
           },
-          axes: [{ ...axis("", true), size: 26, values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) && tick >= 0 && tick < order.length ? number(tick + 1) : "")) }, { ...axis(unit, false), size: 78, space: 24 }],
+          axes: [{ ...axis("", true), size: 26, grid: { show: false }, values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) && tick >= 0 && tick < order.length ? number(tick + 1) : "")) }, { ...axis(unit, false), size: 78, space: 24 }],
           series: [
             {},
             {

@@ -188,7 +188,7 @@ function facts(run: Run, where: readonly [string, string][]): [string, string][]
   const found: [string, string][] = [
     ["command", words(run)],
     ["ended", ending(run)],
-    [run.isEmulated ? "time of the emulation" : "wall time", duration(run.wallSeconds * 1e9)],
+    [wall(run), duration(run.wallSeconds * 1e9)],
     ["started", run.started > 0 ? moment(run.started) : ""],
     ["executions", number(run.repetitions)],
     ...where,
@@ -202,6 +202,11 @@ function facts(run: Run, where: readonly [string, string][]): [string, string][]
     found.push([name, [host["name"], ...rest].filter(Boolean).map(String).join(", ")]);
   });
   return found.filter(([, value]) => value !== "");
+}
+
+function wall(run: Run): string {
+  const time = run.isEmulated ? "time of the emulation" : "wall time";
+  return run.repetitions > 1 ? `${time}, last execution` : time;
 }
 
 function ending(run: Run): string {

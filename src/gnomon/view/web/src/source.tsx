@@ -2,16 +2,17 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { addSourceFolder, getLines, getSource, type Source } from "./api";
+import { addSourceFolder, getLines, getSource, type Source, type Statistic } from "./api";
 import { forget, useLoaded } from "./data";
 import type { LineMark, SourceEditor } from "./editor";
 import { base, quantity, share } from "./format";
 import { How, signOf } from "./how";
 import { Menu } from "./menu";
-import { describe, type Shown } from "./metric-list";
+import { describe, isOfMoments, type Shown } from "./metric-list";
 import { themed, widthOf } from "./palette";
 import { ask, usePlace } from "./place";
 import type { Sight } from "./sight";
+import { tidy } from "./symbol";
 import { useTheme } from "./theme";
 import type { Tree } from "./tree-model";
 
@@ -19,6 +20,8 @@ interface Props extends Sight {
   readonly tree: Tree | null;
   readonly shown: readonly Shown[];
   readonly location: number | undefined;
+  /** What the tree beside shows of several places: here it is always their sum. */
+  readonly statistic?: Statistic;
   readonly file: string;
   readonly line: number;
 }
@@ -78,7 +81,9 @@ function FileChoice(props: { files: readonly string[]; file: string; asking: num
   const { files, file, asking } = props;
   const [word, setWord] = useState("");
   const lower = word.toLowerCase();
-  const found = files.filter((name) => name.toLowerCase().includes(lower));
+  // Libraries of the system were compiled elsewhere, and name their files from there: those come last.
+  const far = (name: string) => Number(!name.startsWith("/") || name.startsWith("/usr/"));
+  const found = files.filter((name) => name.toLowerCase().includes(lower)).sort((a, b) => far(a) - far(b));
   const most = word ? Math.max(asking, MOST_FOUND) : asking;
   return (
     <Menu class="file-choice" label={file ? base(file) : "no file"} hint={file || "choose a source file"}>
@@ -103,7 +108,7 @@ function FileChoice(props: { files: readonly string[]; file: string; asking: num
                 }}
               >
                 <b>{base(name)}</b>
-                <small>{name}</small>
+                <small>{tidy(name)}</small>
               </button>
             ))}
             {found.length > most && (
@@ -255,7 +260,8 @@ function Text(props: Props & { source: Source }) {
       return value.lines.flatMap((at, k) => {
         const number = own[k] ?? null;
         if (number === null) return [];
-        const part = one.total ? share(number, one.total) : "";
+        const isPart = one.total && !isOfMoments(metric, props.locations, location);
+        const part = isPart ? share(number, one.total!) : "";
         const shared = part ? `, ${part} % of the run` : "";
         return [
           {
@@ -269,7 +275,7 @@ function Text(props: Props & { source: Source }) {
         ];
       });
     });
-  }, [lines.value, columns]);
+  }, [lines.value, columns, props.locations, location]);
 
   // Room for the largest number of all columns: no digit is ever cut off.
   const room = useMemo(() => {
@@ -283,13 +289,15 @@ function Text(props: Props & { source: Source }) {
     <div class="source-body" style={{ "--values": `${room}px` }}>
       {source.state === "changed" && (
         <p class="warning" role="status">
-          This file has changed since the run: lines may not be those that were measured. {source.reason}
+          This file has changed since the run: lines may not be those that were measured
+          {source.reason && ` (${source.reason})`}.
         </p>
       )}
       <div class="source-columns" aria-hidden="true">
         {columns.map((metric) => (
           <span key={metric.metric} title={describe(metric)}>
-            <How how={metric.how} /> {metric.name}
+            <How how={metric.how} /> {metric.additive && (props.statistic ?? "total") !== "total" && "total "}
+            {metric.name}
           </span>
         ))}
         <span class="source-path" title={source.path}>

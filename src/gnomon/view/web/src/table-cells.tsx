@@ -5,7 +5,7 @@ import type { ComponentChildren } from "preact";
 import type { Column, TablePage } from "./api";
 import { change, quantity } from "./format";
 import { How } from "./how";
-import { Name } from "./name";
+import { Name, Path } from "./name";
 import { widthOf } from "./palette";
 
 export type Cells = TablePage["rows"][number];
@@ -27,7 +27,10 @@ export function shownCell(
   said: Said,
 ): ComponentChildren {
   if (cell === null) return <span class="is-missing">·</span>;
-  if (typeof cell === "string") return column.title === "function" ? <Name name={cell} /> : cell;
+  if (typeof cell === "string") {
+    if (column.title === "function") return <Name name={cell} />;
+    return column.title === "file" ? <Path path={cell} /> : cell;
+  }
   if (column.name === "line" && cell === 0) return "";
   if (NAMES.has(column.name)) return String(cell);
   const isOfRow = column.metric < 0 && OF_ROW.has(column.name);
@@ -43,8 +46,12 @@ export function shownCell(
 
 export function changed(before: number | undefined, now: number): string {
   if (before === undefined) return "new";
-  return before === now ? "0 %" : change(now / before);
+  if (before === now) return "0 %";
+  return before === 0 ? "from 0" : change(now / before);
 }
+
+const MOST_PX = 340;
+const MOST_FILE_PX = 190;
 
 /** A width that most of the first rows fit into, and the title. */
 export function fit(column: Column, page: TablePage | undefined, at: number): number {
@@ -59,5 +66,6 @@ export function fit(column: Column, page: TablePage | undefined, at: number): nu
   const longest = cells.slice(0, Math.ceil((isText ? 0.98 : 1) * cells.length)).slice(-8);
   const most = longest.reduce((found, cell) => Math.max(found, widthOf(cell)), 24);
   const sign = isText ? 0 : 20;
-  return Math.ceil(Math.max(Math.min(most + sign + 19, 340), Math.min(widthOf(column.title) + 28, 200)));
+  const limit = column.title === "file" ? MOST_FILE_PX : MOST_PX;
+  return Math.ceil(Math.max(Math.min(most + sign + 19, limit), Math.min(widthOf(column.title) + 28, 200)));
 }

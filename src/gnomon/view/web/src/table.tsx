@@ -22,7 +22,7 @@ export function TableView(sight: Sight) {
   const tables = useLoaded(`${run.id}/tables`, () => getTables(run.id));
   // An address of another run may name a table that this one has not.
   const known = tables.value?.map((table) => table.name) ?? [];
-  const name = known.find((one) => one === asked["table"]) ?? known[0] ?? "";
+  const name = [asked["table"], usualTable(sight)].find((one) => one && known.includes(one)) ?? known[0] ?? "";
   const isBeside = asked["beside"] === "1";
   if (tables.error) return <p class="trouble">{tables.error}</p>;
   if (!name) return <p class="waiting">reading the tables</p>;
@@ -48,6 +48,12 @@ export function TableView(sight: Sight) {
       />
     </div>
   );
+}
+
+/** Functions, unless the program is all there is: then places that differ, or the metrics. */
+function usualTable({ run, locations }: Sight): string {
+  if (run.counts.regions > 1) return "functions";
+  return locations.length > 2 ? "places" : "metrics";
 }
 
 interface PaneProps extends Sight {
@@ -98,7 +104,7 @@ function TablePane(props: PaneProps) {
         />
       )}
       {every.value && columns.length === 0 && <p class="nothing">Every column is hidden.</p>}
-      {tables.length === 0 && <p class="waiting">reading the tables</p>}
+      {(tables.length === 0 || !every.value) && <p class="waiting">reading the table</p>}
     </section>
   );
 }

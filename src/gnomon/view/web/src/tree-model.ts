@@ -5,6 +5,7 @@ import type { Tree as TreeArrays } from "./api";
 import { Filter } from "./filter";
 import { base } from "./format";
 import { sorted } from "./sorting";
+import { called } from "./symbol";
 
 /** Rows to be seen: the node of each, and how deep it stands. */
 export interface Rows {
@@ -119,7 +120,7 @@ export class Tree {
   private byName(): Float64Array {
     if (this.names === null) {
       const strings = this.data.strings;
-      const lower = this.lower();
+      const lower = strings.map((string) => called(string).toLowerCase());
       const order = strings.map((_, at) => at);
       order.sort((a, b) => (lower[a] < lower[b] ? -1 : lower[a] > lower[b] ? 1 : 0));
       const rank = new Uint32Array(strings.length);
@@ -307,6 +308,16 @@ export class Tree {
     let sum = 0;
     for (const root of this.children(-1)) if (!Number.isNaN(values[root])) sum += values[root];
     return sum;
+  }
+
+  /** Whether the parts of a node come to more than it: they are at the same time. */
+  overlaps(values: Float64Array): boolean {
+    const sums = new Float64Array(this.n);
+    for (let node = 0; node < this.n; node++) {
+      const above = this.data.parent[node];
+      if (above >= 0 && values[node] > 0 && this.kind(node) !== "kind") sums[above] += values[node];
+    }
+    return sums.some((sum, node) => sum > 1.001 * values[node]);
   }
 
   /** The node after or before another that matches, wherever it is hidden. */

@@ -6,7 +6,7 @@ import { useMemo } from "preact/hooks";
 import { base, change, quantity, share } from "./format";
 import { How } from "./how";
 import { describe, keyOf, type Shown } from "./metric-list";
-import { Name } from "./name";
+import { Name, Path } from "./name";
 import { widthOf } from "./palette";
 import { VirtualRows, type RowsHandle } from "./rows";
 import type { Rows, Tree } from "./tree-model";
@@ -20,6 +20,8 @@ export interface ColumnValues extends Shown {
   readonly total: number;
   /** Of one node: more than the total where parts of the run are at the same time. */
   readonly most: number;
+  /** Whether a node's value is a part of the total: sums of times of the same moments are not. */
+  readonly isShared: boolean;
   /** The baseline's, likewise. */
   readonly before: Float64Array | null;
 }
@@ -31,6 +33,8 @@ interface Props {
   readonly selected: number;
   readonly sortKey: string;
   readonly descending: boolean;
+  /** Whether values are sums of all places: calls are known of these only. */
+  readonly isOfAll: boolean;
   readonly handle: Ref<RowsHandle>;
   readonly onSort: (key: string) => void;
   readonly onSelect: (node: number) => void;
@@ -44,11 +48,12 @@ const ROW_PX = 22;
 const HEAD_PX = 40;
 const LEAST_NAME_PX = 150;
 const LEAST_NUMBER_PX = 68;
+const MOST_TITLE_PX = 130;
 
 export function TreeTable(props: Props) {
   const { tree, rows, columns, selected } = props;
   const at = rows.nodes.indexOf(selected);
-  const hasCalls = anyCalls(tree);
+  const hasCalls = props.isOfAll && anyCalls(tree);
 
   const move = (to: number) => {
     if (rows.nodes.length === 0) return;
@@ -212,12 +217,12 @@ export function TreeTable(props: Props) {
                 {isLeaf ? "" : isOpen ? "▾" : "▸"}
               </span>
               <span class={`name-text kind-${kind}`} title={`${kind} ${tree.name(node)}`}>
-                <Name name={tree.name(node) || "(no name)"} />
+                {kind === "file" && tree.name(node) ? <Path path={tree.name(node)} /> : <Name name={tree.name(node) || "(no name)"} />}
               </span>
-              {file && kind !== "file" && kind !== "line" && (
+              {file && kind !== "file" && kind !== "line" && !isInFile(tree, node) && (
                 <span class="where" title={`${file}${line ? `:${line}` : ""}`}>
-                  {base(file)}
-                  {line > 0 && `:${line}`}
+                  <span class="where-file">{base(file)}</span>
+                  {line > 0 && <span class="where-line">:{line}</span>}
                 </span>
               )}
             </span>
@@ -236,6 +241,12 @@ export function TreeTable(props: Props) {
   );
 }
 
+/** Whether a node stands below its own file, which then need not be named again. */
+function isInFile(tree: Tree, node: number): boolean {
+  const above = tree.parent(node);
+  return above >= 0 && tree.kind(above) === "file" && tree.line(node) === 0;
+}
+
 const largestOf = new WeakMap<Float64Array, number>();
 
 /** The largest magnitude, looked for once: who comes back from another view brings the same values. */
@@ -249,12 +260,15 @@ export function largest(values: Float64Array): number {
   return most;
 }
 
-/** Room for the largest number: no digit is ever cut off. */
+/** Room for the largest number, no digit of which is ever cut off, and for the title. */
 function widthFor(column: ColumnValues): number {
   const texts = [largest(column.values), column.total].map((value) => quantity(value, column.unit));
   const number = Math.max(LEAST_NUMBER_PX, ...texts.map(widthOf));
   const beside = column.before ? 66 : column.metric.additive ? 54 : 0;
-  return Math.ceil(number + beside + 27);
+  // Titles are smaller than values.
+  const origin = 17 + 0.81 * widthOf(`${column.how || "mixed"} ${column.part}`);
+  const title = Math.max(origin, Math.min(MOST_TITLE_PX, 0.93 * widthOf(column.metric.name)));
+  return Math.ceil(Math.max(number + beside + 27, title + 30));
 }
 
 function Cell({ column, node }: { column: ColumnValues; node: number }) {
@@ -269,7 +283,8 @@ function Cell({ column, node }: { column: ColumnValues; node: number }) {
   }
   const whole = Math.max(total, column.most);
   const part = column.metric.additive && whole > 0 ? value / whole : 0;
-  const shared = total === whole ? share(value, total) : "";
+  const isShare = column.isShared && total === whole;
+  const shared = isShare ? share(value, total) : "";
   return (
     <span class={value === 0 ? "cell number is-zero" : "cell number"} role="gridcell">
       <span class="value">{quantity(value, column.unit)}</span>
@@ -286,7 +301,7 @@ function Cell({ column, node }: { column: ColumnValues; node: number }) {
           <span
             class="meter"
             title={
-              total === whole
+              isShare
                 ? `${shared} % of the run`
                 : "beside the largest; no share of the run, for parts of it are at the same time"
             }
@@ -309,6 +324,13 @@ function Change(props: { before: number; value: number; worse: "more" | "less" |
     return (
       <span class="change" title="not in the other run">
         new
+      </span>
+    );
+  }
+  if (props.before === 0 && props.value !== 0) {
+    return (
+      <span class="change" title="none of it in the other run">
+        from 0
       </span>
     );
   }
