@@ -38,7 +38,6 @@ class Picture(NamedTuple):
 
 PICTURES = (
     Picture("tree", "power", "#/tree", "light"),
-    Picture("tree-dark", "power", "#/tree", "dark"),
     Picture("node", "power", "#/tree", "light", (".tree-row >> nth=1",)),
     Picture("table", "power", "#/table", "light"),
     Picture("metrics", "uneven", "#/metrics?metric=task-clock", "dark"),
