@@ -65,9 +65,12 @@ class Renderer:
         """Return what all intervals came to."""
         if self.kind == "text":
             return self._table.summary(summary, self._monitor.number, width)
+        # What an interval begins with is still to come where it ends within the first.
         if self.kind == "csv":
-            return csv_lines(summary)
-        return json.dumps(document(summary, self._monitor.infos)) + "\n"
+            return (csv_head() if self._is_first else "") + csv_lines(summary)
+        monitor = self._monitor
+        notes, missing = (monitor.notes, monitor.unavailable) if self._is_first else ((), ())
+        return json.dumps(document(summary, monitor.infos, notes, missing)) + "\n"
 
 
 class Terminal:

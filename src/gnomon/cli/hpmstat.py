@@ -105,6 +105,7 @@ def _run(arguments: argparse.Namespace) -> int:
 def _watch(arguments: argparse.Namespace, period_ns: int, count: int) -> int:
     from gnomon.cli.destinations import Reports
     from gnomon.cli.rounds import Ending, rounds
+    from gnomon.cli.stat import take_rest
     from gnomon.hpm.measurement import this_host
     from gnomon.hpm.report import Options, text
     from gnomon.hpm.settings import settings
@@ -142,7 +143,10 @@ def _watch(arguments: argparse.Namespace, period_ns: int, count: int) -> int:
     with closing(Monitor(choice, Watched(), slice_ns)) as monitor, Ending() as ending:
         reports = Reports(name, report, prints=not (chosen.silent and name))
         is_cut = rounds(monitor, period_ns, count, reports.tell, ending)
-    reports.end(monitor.totals.summary() if is_cut and monitor.number > 1 else None)
+        if not monitor.number:
+            take_rest(monitor)
+    # Of one interval its own report is there.
+    reports.end(monitor.totals.summary() if is_cut and monitor.number != 1 else None)
     return 0
 
 

@@ -233,8 +233,8 @@ def _watch(arguments: argparse.Namespace, period_ns: int, count: int) -> int:
 
         try:
             is_cut = rounds(monitor, period_ns, count, tell, ending)
-            if ending.has_come and monitor.number:
-                monitor.take(is_whole=False)
+            if ending.has_come:
+                take_rest(monitor)
         finally:
             if server is not None:
                 server.close()
@@ -243,6 +243,12 @@ def _watch(arguments: argparse.Namespace, period_ns: int, count: int) -> int:
     for place in places:
         place.end(summary)
     return 0
+
+
+def take_rest(monitor: Monitor) -> None:
+    """Count the interval that a signal cut short; not one too short for rates."""
+    if monitor.number or monitor.waited_ns() >= SHORTEST_SECONDS * 1e9:
+        monitor.take(is_whole=False)
 
 
 def _destinations(

@@ -170,6 +170,10 @@ class Monitor:
         self.totals.add(sample)
         return sample
 
+    def waited_ns(self) -> int:
+        """Return how long the interval has lasted that goes on."""
+        return raw_clock_ns() - self._last_ns
+
     @property
     def is_over(self) -> bool:
         """Whether all that was watched has gone."""

@@ -85,8 +85,9 @@ class Table:
         if not self._columns:
             self._choose(sample.rows)
         self._fit(sample.rows, width)
-        times = "1 interval" if intervals == 1 else f"{intervals} intervals"
-        lines = [f"--- {duration(sample.span_ns)} in {times} ---", *self._heading()]
+        times = " in 1 interval" if intervals == 1 else f" in {intervals} intervals"
+        times = times if intervals else ", less than an interval"
+        lines = [f"--- {duration(sample.span_ns)}{times} ---", *self._heading()]
         for row in sample.rows:
             lines.append(self._line("mean", row, sample.span_ns))
             if len(sample.rows) == 1 and intervals > 1:
