@@ -297,6 +297,19 @@ def test_what_a_program_has_without_its_sections(
     assert "of processes and of threads, which run at the same time: no sum" in text
 
 
+def test_a_section_of_the_programs_name_is_not_the_program(
+    job: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rewritten(Path(job) / "regions.parquet", "CASE WHEN region = 1 THEN 'app' ELSE name END"
+              " AS name")  # fmt: skip
+    rows = told(job, "profile", "-e", "task-clock", capsys=capsys)["profile"]
+    found = {(row["region"], row["program"]): row["total"] for row in rows}
+    assert found == {("app", True): 30, ("app", False): 70, ("sweep", False): 6}
+    assert main(["report", job, "profile", "-e", "task-clock"]) == 0
+    names = [line.split(maxsplit=8)[8] for line in capsys.readouterr().out.splitlines()[3:6]]
+    assert sorted(names) == ["app", "app (program)", "sweep"]
+
+
 def test_what_sections_have_is_in_the_programs_values(
     job: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -129,7 +129,12 @@ _HAS_ROOT = f"COALESCE(BOOL_OR({_ROOT} AND isfinite(p.inclusive)), FALSE)"
 # What a formula gives cannot be added up: neither of a place's sections nor of a section's calls.
 _RATIOS = "(SELECT metric FROM metrics WHERE formula <> '')"
 _OF_REGIONS = {
-    "region": ("COALESCE(r.kind, '')", "COALESCE(r.name, '')", "''", "0"),
+    "region": (
+        "COALESCE(r.kind, '')",
+        "COALESCE(r.name, '')",
+        "''",
+        "CASE WHEN r.region IN (SELECT region FROM paths WHERE parent = -1) THEN 1 ELSE 0 END",
+    ),
     "file": ("''", "''", "COALESCE(r.file, '')", "0"),
     "line": ("''", "COALESCE(r.name, '')", "COALESCE(r.file, '')", "COALESCE(r.line, 0)"),
     "path": ("''", "''", "''", "t.path"),
@@ -202,9 +207,9 @@ def _query(profile: Profile, part: Part) -> str:
 class Profile:
     """Sums of a profile's values without what is called, by region, file, line, rank, ...
 
-    Keys have four fields: of a region its kind and name; of a file its path, third; of a line the
-    function, file and line; of a path or a rank its number, fourth; of a thread its host, name and,
-    fourth, location.
+    Keys have four fields: of a region its kind, name and, fourth, 1 for a program's own, which may
+    have the name of a section; of a file its path, third; of a line the function, file and line; of
+    a path or a rank its number, fourth; of a thread its host, name and, fourth, location.
 
     Attributes:
         by: one of `BY`, or "path".

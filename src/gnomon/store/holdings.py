@@ -284,7 +284,7 @@ def _fields(one: Sum, by: str) -> dict[str, Cell]:
     """Return the key of a sum by field name."""
     first, second, file, at = one.key
     fields: dict[str, dict[str, Cell]] = {
-        "region": {"region": second, "kind": first},
+        "region": {"region": second, "kind": first, "program": bool(at)},
         "file": {"file": file},
         "line": {"file": file, "line": at, "function": second},
         "rank": {"rank": at},
@@ -330,6 +330,7 @@ def profile_text(
     total = sum(one.total for one in found)
     at = _numbers(run, shown) if by == "thread" else {}
     files = suffixes({one.key[2] for one in shown})
+    sections = {one.key[1] for one in shown if by == "region" and not one.key[3]}
     # Sections of whole processes have those of their threads in them, and both are rows.
     is_twice = by in ("region", "file", "line") and len({one.kind for one in found}) > 1
     heads = ["of total"] if is_sum and by != "metric" and not is_twice else []
@@ -345,7 +346,10 @@ def profile_text(
         }  # fmt: skip
         cells = {name: quantity(one, str(row["unit"] or ""), "-") for name, one in values.items()}
         cells["of total"] = f"{100 * one.total / total:.1f} %" if total else "-"
-        table.append([*(cells[head] for head in heads), _name(one, by, files, of, at)])
+        name = _name(one, by, files, of, at)
+        if by == "region" and one.key[3] and one.key[1] in sections:
+            name += " (program)"
+        table.append([*(cells[head] for head in heads), name])
     lines = [title(run)]
     if by != "metric":
         what = of[found[0].metric]
