@@ -294,6 +294,45 @@ def test_two_runs_are_one_with_a_location_for_each(tmp_path: Path) -> None:
     assert [each.id for each in session.runs()] == [other.id]
 
 
+def test_a_group_has_no_exclusive_value_where_its_sections_overlap(tmp_path: Path) -> None:
+    """`solve` is of the whole process, and has in it what a thread has in `sweep`."""
+    places = [Place(-1, "command"), Place(0, "process"), Place(1, "thread", -1, 7)]
+    regions = [
+        Region(-1, "hpm", "app"), Region(0, "hpm", "solve", "/s.c", 3),
+        Region(0, "hpm", "sweep", "/s.c", 5),
+    ]  # fmt: skip
+    values = [
+        value
+        for metric in (0, 1)
+        for value in (
+            Value(0, 0, metric, 100.0, 30.0), Value(1, 1, metric, 70.0, 70.0),
+            Value(2, 2, metric, 40.0, 40.0),
+        )
+    ]  # fmt: skip
+    quantities = [Quantity("t"), Quantity("about", how="scaled")]
+    view = opened(write(tmp_path / "run", places, regions, quantities, values))
+    for metric in (0, 1):
+        tree, found = view.tree("capability"), view.values("capability", metric)
+        (group,) = (at for at in range(tree.n) if tree.kinds[tree.kind[at]] == "capability")
+        assert found.inclusive[group] == 100
+        assert math.isnan(found.exclusive[group])
+        nodes = {tree.text(tree.name, at): at for at in range(tree.n) if at != group}
+        assert found.exclusive[nodes["solve"]] == 70
+        assert found.exclusive[nodes["sweep"]] == 40
+        tree, found = view.tree("file"), view.values("file", metric)
+        (file,) = (at for at in range(tree.n) if tree.kinds[tree.kind[at]] == "file")
+        assert found.exclusive[file] == 110
+    apart = [value._replace(inclusive=32.0, exclusive=32.0) if value.location == 2 else value
+             for value in values]  # fmt: skip
+    apart = [value._replace(exclusive=0.0) if value.location == 0 else value for value in apart]
+    view = opened(write(tmp_path / "apart", places, regions, quantities, apart))
+    tree = view.tree("capability")
+    (group,) = (at for at in range(tree.n) if tree.kinds[tree.kind[at]] == "capability")
+    # Estimates may come to a little more than the whole; counts may not.
+    assert math.isnan(view.values("capability", 0).exclusive[group])
+    assert view.values("capability", 1).exclusive[group] == 102
+
+
 @pytest.mark.parametrize(
     ("regions", "why"),
     [

@@ -9,6 +9,7 @@ import numpy as np
 
 from gnomon.errors import UsageError
 from gnomon.model.metric import Metric
+from gnomon.model.value import How
 from gnomon.view import forest, readings
 from gnomon.view.columns import Flags, Floats, Longs
 from gnomon.view.dataset import Dataset
@@ -18,6 +19,8 @@ from gnomon.view.tree import LOCATION_KINDS, Pairs, Tree, added
 STATISTICS = ("total", "mean", "min", "median", "max")
 # A value for each node and place at once; more takes too long and too much memory.
 _CELLS_LIMIT = 40_000_000
+# By how much parts may come to more than the whole: by rounding, and where both are estimates.
+_MARGIN_COUNTED, _MARGIN = 1e-9, 0.05
 
 
 class Values(NamedTuple):
@@ -85,6 +88,19 @@ def of_nodes(data: Dataset, tree: Tree, metric: Metric, rows: Readings, location
         added(paths.inclusive, paths.has, tree.inclusive, tree.n),
         added(paths.exclusive, paths.has, tree.exclusive, tree.n),
     )
+
+
+def _without_overlaps(values: Values, tree: Tree, metric: Metric) -> Values:
+    """Return values with no exclusive one of a group where it is above the inclusive one.
+
+    Sections of whole processes have in them what those of single threads have at the same time:
+    added up, both come to more than there was.
+    """
+    is_group = np.bincount(tree.exclusive.node, minlength=tree.n) > 1
+    margin = _MARGIN_COUNTED if metric.how == How.COUNTED.value else _MARGIN
+    most = values.inclusive + margin * np.abs(values.inclusive)
+    overlaps = is_group & (values.exclusive > most)
+    return values._replace(exclusive=np.where(overlaps, np.nan, values.exclusive))
 
 
 def _single(values: Floats, has: Flags, pairs: Pairs, n: int) -> Floats:
@@ -202,8 +218,10 @@ def statistic(
     """
     if which not in STATISTICS:
         raise UsageError(f"statistic {which[:40]!a}: there are {', '.join(STATISTICS)}")
-    if which == "total" or tree.by == "rank":
+    if tree.by == "rank":
         return of_nodes(data, tree, metric, rows, location)
+    if which == "total":
+        return _without_overlaps(of_nodes(data, tree, metric, rows, location), tree, metric)
     inclusive, exclusive = at_places(data, tree, rows, location)
     return Values(reduced(inclusive, tree.n, which), reduced(exclusive, tree.n, which))
 
