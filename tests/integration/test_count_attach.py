@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from commands import GNOMON, counted, gnomon, run, values
+from watching import counts
 
 Programs = Callable[[str], Path]
 GETPPID = "syscalls:sys_enter_getppid"
@@ -62,20 +63,11 @@ class Attached:
             [GNOMON, "count", "-n", "-o", self.file, "-e", GETPPID, "-p", str(server.pid)],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
-        while not self._counts():
+        while not counts(self.process.pid):
             assert self.process.poll() is None
             time.sleep(0.01)
         # Should counting begin a moment later still, this may be counted or not.
         server.ask(50)
-
-    def _counts(self) -> bool:
-        """Return whether it has opened counters and waits, which it does only once they count."""
-        proc = Path(f"/proc/{self.process.pid}")
-        try:
-            opened = any("perf_event" in str(one.readlink()) for one in (proc / "fd").iterdir())
-            return opened and (proc / "stat").read_text().rpartition(")")[2].split()[0] == "S"
-        except OSError:  # one that was closed meanwhile
-            return False
 
     def ended(self) -> dict[str, Any]:
         out, said = self.process.communicate()

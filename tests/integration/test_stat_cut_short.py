@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from watching import HPMSTAT, ended, lines, until, watching
+from watching import HPMSTAT, counts, ended, lines, until, watching
 
 LONG_S = "1000"
 
@@ -18,17 +18,7 @@ LONG_S = "1000"
 def within_the_first(*arguments: str | Path, **tool: str) -> Iterator[subprocess.Popen[str]]:
     """Watch in long intervals; the first has gone on for a while."""
     with watching("-e", "page-faults", *arguments, LONG_S, **tool) as process:
-        proc = Path(f"/proc/{process.pid}")
-
-        def waits() -> bool:
-            try:
-                opened = any("perf_event" in str(one.readlink()) for one in (proc / "fd").iterdir())
-                state = (proc / "stat").read_text().rpartition(")")[2].split()[0]
-            except OSError:  # one that was closed meanwhile
-                return False
-            return opened and state == "S"
-
-        until(waits)
+        until(lambda: counts(process.pid))
         # An interval shorter than the shortest that can be asked for is not told.
         time.sleep(0.05)
         yield process

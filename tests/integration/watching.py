@@ -103,6 +103,16 @@ def total(found: list[Line], event: str) -> float:
     return float(sum(of_machine(line)[event] for line in found if "interval" in line))
 
 
+def counts(pid: int) -> bool:
+    """Return whether a Gnomon has opened counters and waits, which it does only once they count."""
+    proc = Path(f"/proc/{pid}")
+    try:
+        opened = any("perf_event" in str(one.readlink()) for one in (proc / "fd").iterdir())
+        return opened and (proc / "stat").read_text().rpartition(")")[2].split()[0] == "S"
+    except OSError:  # one that was closed meanwhile
+        return False
+
+
 def until(true: Any, seconds: float = _SECONDS) -> None:
     """Return when a condition holds; fail if it does not in time."""
     end = time.monotonic() + seconds

@@ -52,25 +52,24 @@ class Renderer:
 
     def text(self, sample: Sample, width: int, height: int, *, bold: bool = False) -> str:
         """Return an interval as text; the first with what belongs in front of it."""
-        is_first, self._is_first = self._is_first, False
         if self.kind == "text":
             return self._table.text(sample, width, height, bold=bold)
-        if self.kind == "csv":
-            return (csv_head() if is_first else "") + csv_lines(sample)
-        monitor = self._monitor
-        notes, missing = (monitor.notes, monitor.unavailable) if is_first else ((), ())
-        return json.dumps(document(sample, monitor.infos, notes, missing)) + "\n"
+        return self._record(sample)
 
     def end(self, summary: Sample, width: int) -> str:
         """Return what all intervals came to."""
         if self.kind == "text":
             return self._table.summary(summary, self._monitor.number, width)
-        # What an interval begins with is still to come where it ends within the first.
+        return self._record(summary)
+
+    def _record(self, sample: Sample) -> str:
+        # A watch that ends within its first interval begins with the summary.
+        is_first, self._is_first = self._is_first, False
         if self.kind == "csv":
-            return (csv_head() if self._is_first else "") + csv_lines(summary)
+            return (csv_head() if is_first else "") + csv_lines(sample)
         monitor = self._monitor
-        notes, missing = (monitor.notes, monitor.unavailable) if self._is_first else ((), ())
-        return json.dumps(document(summary, monitor.infos, notes, missing)) + "\n"
+        notes, missing = (monitor.notes, monitor.unavailable) if is_first else ((), ())
+        return json.dumps(document(sample, monitor.infos, notes, missing)) + "\n"
 
 
 class Terminal:

@@ -147,8 +147,9 @@ def _patience_s(file: RankFile, joined: Joined | None) -> float | None:
         return 0.0 if file.signal else _PATIENCE_S
     # Hydra does, too, where a task ends between MPI_Init and MPI_Finalize, but sees that only when
     # we end: the others wait for it in MPI, and we for them.
-    is_within = joined is not None and file.exit_status > 0 and lacks_finalize()
-    return _PATIENCE_S if is_within and joined is not None and joined.others_use(_MPI) else None
+    if joined is None or file.exit_status <= 0 or not lacks_finalize():
+        return None
+    return _PATIENCE_S if joined.others_use(_MPI) else None
 
 
 def _ended_by(one: Measurement, joined: Joined | None) -> str:
