@@ -30,7 +30,7 @@ WEB := src/gnomon/view/web
 WEB_SOURCES := $(shell find $(WEB) -name node_modules -prune -o ! -path '$(WEB)/package*.json' -print)
 C_FILES := $(shell find native examples benchmarks tests -name '*.[ch]' 2>/dev/null)
 
-.PHONY: help setup build demo test fuzz test-guest test-bare bench lint format docs pin clean
+.PHONY: help setup build demo test test-long fuzz test-guest test-bare bench lint format docs pin clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -46,9 +46,13 @@ test: setup build ## every test that this machine can run (ARGS are pytest's)
 	@packaging/setup.sh tracefs
 	@$(BIN)/python -m pytest -q $(AT_ONCE) $(HANGS) $(ARGS)
 
+test-long: setup build ## the tests that `make test` leaves out: they take minutes, or fetch sources
+	@packaging/setup.sh tracefs
+	@$(BIN)/python -m pytest -q -m long $(AT_ONCE) $(HANGS) $(ARGS)
+
 fuzz: setup build ## the property tests alone, with new examples, ROUNDS times (10)
 	@for round in $$(seq $${ROUNDS:-10}); do echo "fuzz: round $$round"; \
-	$(BIN)/python -m pytest -q -m hypothesis --hypothesis-profile=fuzz $(HANGS) $(ARGS); done
+	$(BIN)/python -m pytest -q -m 'hypothesis and not long' --hypothesis-profile=fuzz $(HANGS) $(ARGS); done
 
 test-guest: $(STAMPS)/packages-guest $(STAMPS)/requirements-dev ## hardware counters in emulated arm64 and POWER machines that have a PMU
 	@cd tests && $(CURDIR)/$(BIN)/python -m guest $(ARGS)
