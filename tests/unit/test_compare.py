@@ -410,6 +410,37 @@ def test_text_and_json_say_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     assert [one["metric"] for one in told["breaches"]] == ["wall time"]
 
 
+def test_the_headline_names_the_strongest_verdict_in_one_notation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A wall time that says nothing does not stand before a CPU time that has doubled."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    wild = [at * 1e6 for at in (90, 100, 110, 95, 105)]
+    for name, wall, clock in (
+        ("before", wild, times()[:5]),
+        ("after", [at * 1e6 for at in (80, 90, 3000, 5000, 1000)], times(2.3)[:5]),
+    ):
+        repeated_run(tmp_path, name, {"wall time": wall, "task-clock": clock})
+    assert main(["compare", "before", "after"]) == 0
+    text = " ".join(capsys.readouterr().out.split("metric ")[0].split("\n\n")[1].split())
+    first, wall = text.split(" wall time beyond")
+    assert first.startswith("task-clock +130 %, worse, sure to >99.9 %: +12")
+    assert first.endswith("between the runs no sure difference in")
+    low, high = wall.split(": ")[1].removesuffix(" with 95 % confidence").split(" to ")
+    assert low.startswith("×0.")
+    assert high.startswith("×")
+    # Where wall time is known as surely, it is the first question still.
+    assert main(["compare", "after", "before"]) == 0
+    repeated_run(tmp_path, "slower", {"wall time": times(1.1), "task-clock": times(2.3)})
+    repeated_run(tmp_path, "quick", {"wall time": times(), "task-clock": times()})
+    capsys.readouterr()
+    assert main(["compare", "quick", "slower"]) == 0
+    both = capsys.readouterr().out.split("\n\n")[1]
+    assert both.startswith("10 % slower, sure to >99.9 %: wall time +")
+    assert "\ntask-clock +130 %, worse, sure to >99.9 %: +" in both
+
+
 @pytest.mark.usefixtures("pair")
 def test_output_goes_to_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "before", "after", "-o", "out.json"]) == 0

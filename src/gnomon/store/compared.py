@@ -9,7 +9,8 @@ from typing import Any
 
 from gnomon.layout import cut, filled, grid, short_path, shortened, suffixes
 from gnomon.model.symbols import short_name
-from gnomon.store.comparison import SURE, WALL, Breach, Comparison, Row
+from gnomon.store.comparison import SURE, Breach, Comparison, Row
+from gnomon.store.headline import bare, confidence, headline, notation, shares
 from gnomon.store.hotspots import whole
 from gnomon.store.sides import WHOLE, Side, described
 from gnomon.units import number, printable, quantity
@@ -43,7 +44,7 @@ def text(
     lines: list[str] = []
     for one in comparisons:
         lines += [*_sides(one, width), ""]
-        lines += [*said, ""] if (said := _summary(one, width)) else []
+        lines += [*said, ""] if (said := headline(one, width)) else []
         nothing = [row for row in one.whole if not row.before and not row.after]
         nothing = [row for row in nothing if not row.unjudged and not row.verdict]
         lines += _table([row for row in one.whole if row not in nothing], "metric", width)
@@ -75,34 +76,6 @@ def _sides(one: Comparison, width: int) -> list[str]:
     return lines
 
 
-def _summary(one: Comparison, width: int) -> list[str]:
-    """Return the answer to the first question: is it slower?"""
-    wall = next((row for row in one.whole if row.metric == WALL and row.place == WHOLE), None)
-    if wall is None:
-        return []
-    if wall.found is None or wall.change is None:
-        return filled(f"wall time is not judged: {printable(wall.unjudged)}", width)
-    low, high = wall.found.interval
-    reach = f"{_percent(low)} to {_percent(high)} with 95 % confidence"
-    if not wall.verdict:
-        more = f" beyond {_bare(wall.margin)}" if wall.margin else ""
-        return filled(f"no sure difference in wall time{more}: {reach}", width)
-    word = "slower" if wall.change > 0 else "faster"
-    sure = f"sure to {confidence(wall)}" if wall.is_sure else f"likely ({confidence(wall)})"
-    said = f"{_bare(abs(wall.change))} {word}, {sure}: wall time {reach}"
-    if any("one run only" in note for note in one.notes):
-        said += ", unless the machine has changed between the runs"
-    return filled(said, width)
-
-
-def confidence(row: Row) -> str:
-    """Return how sure it is that there is a difference: "99.6 %", "> 99.9 %"."""
-    if row.p is None:
-        return ""
-    sure = 100 * (1 - row.p)
-    return ">99.9 %" if sure > 99.9 else f"{int(sure * 10) / 10:g} %"
-
-
 def _table(rows: Iterable[Row], first: str, width: int) -> list[str]:
     judged = [row for row in rows if not row.unjudged]
     cells = [_cells(row) for row in judged]
@@ -122,13 +95,13 @@ def _table(rows: Iterable[Row], first: str, width: int) -> list[str]:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    low, high = row.found.interval if row.found else (None, None)
-    reach = "" if low is None or high is None else f"{_short(low)} … {_short(high)}"
+    change, low, high = shares(row)
+    reach = f"{low.removesuffix(' %')} … {high.removesuffix(' %')}" if low and high else ""
     verdict = row.verdict and f"{row.verdict} {confidence(row)}"
     return (
         _value(row.before, row),
         _value(row.after, row),
-        _percent(row.change) if row.change is not None else _appeared(row),
+        change or _appeared(row),
         reach,
         verdict or ".",
     )
@@ -160,7 +133,7 @@ def _unjudged(rows: Sequence[Row], width: int) -> list[str]:
             (
                 _value(row.before, row),
                 _value(row.after, row),
-                _percent(row.change) if row.change is not None else _appeared(row),
+                shares(row)[0] or _appeared(row),
                 shortened(printable(row.metric), width // 2),
             )
             for row in some
@@ -204,7 +177,9 @@ def _of_metric(metric: str, rows: Sequence[Row], one: Comparison, width: int) ->
         verdict = row.verdict and f"{row.verdict} {confidence(row)}"
         verdict = verdict or ("not judged" if row.unjudged else ".")
         numbers = (_cells(row)[0], _cells(row)[1], _cells(row)[2])
-        cells.append((*numbers, "-" if of_total is None else _percent(of_total), verdict))
+        cells.append(
+            (*numbers, "-" if of_total is None else notation([of_total])(of_total), verdict)
+        )
     widest = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
     room = max(width - _INDENT - sum(widest) - _GAP * len(widest), _LEAST_PLACE)
     labels = suffixes({row.place[2] for row in rows})
@@ -246,33 +221,10 @@ def _limits(breaches: Sequence[Breach], width: int) -> list[str]:
         return filled("--fail-on: nothing is surely worse by more than the limit", width)
     lines = []
     for one in breaches:
-        change = "new" if one.change is None else _percent(one.change)
+        change = "new" if one.change is None else notation([one.change])(one.change)
         said = f"--fail-on: {one.metric} of {one.side} is {change}, surely beyond "
-        lines += filled(printable(said) + _bare(one.share), width, "", "  ")
+        lines += filled(printable(said) + bare(one.share), width, "", "  ")
     return lines
-
-
-def _percent(share: float | None) -> str:
-    """Return a share as a signed percentage, to three digits."""
-    if share is None:
-        return "-"
-    if share >= 9.995:
-        return f"×{number(float(f'{share + 1:.3g}'))}"
-    return f"{_signed(100 * share)} %"
-
-
-def _short(share: float) -> str:
-    return _signed(100 * share) if share < 9.995 else f"×{number(float(f'{share + 1:.3g}'))}"
-
-
-def _signed(percent: float) -> str:
-    digits = 0 if abs(percent) >= 99.95 else 1 if abs(percent) >= 0.95 else 2
-    said = f"{percent:+.{digits}f}"
-    return "0.0" if not float(said) else said
-
-
-def _bare(share: float) -> str:
-    return f"{number(float(f'{100 * share:.3g}'))} %"
 
 
 def document(
