@@ -39,6 +39,23 @@ static int not_running(const struct gn_event_set *set)
 		       set->handle);
 }
 
+static int never_started(const struct gn_event_set *set)
+{
+	return gn_fail(GN_ENOTRUN,
+		       "event set %d: it was never started, so there is nothing to read; start it "
+		       "first (gn_set_start)",
+		       set->handle);
+}
+
+/* A thread and what it did are gone; GN_ESYS is what gn_set_attach() says of it. */
+static int is_over(const struct gn_event_set *set)
+{
+	return gn_fail(GN_ESYS,
+		       "event set %d: the thread or process that it counts has ended; make a new "
+		       "set, or let it count one that runs (gn_set_attach)",
+		       set->handle);
+}
+
 static int no_room(const struct gn_event_set *set)
 {
 	return gn_fail(GN_EINVAL, "event set %d: no room for its %d counts; give an array",
@@ -95,6 +112,13 @@ static int was_scaled(const struct gn_count *count)
 static int was_missed(const struct gn_count *count)
 {
 	return count->enabled && !count->running;
+}
+
+/* Whether there is no count at all; 0 is one only where something was there to count it. */
+static int is_missing(const struct gn_event_set *set, const struct gn_native *native)
+{
+	return native->is_new || was_missed(&native->count) ||
+	       (set->is_over && !native->count.enabled);
 }
 
 static double scale_of(const struct gn_count *count)
@@ -160,7 +184,7 @@ static struct sum sum_of(const struct gn_event_set *set, const struct gn_member 
 	for (int i = 0; i < event->n; i++) {
 		const struct gn_count *count = &native_of(set, member, i)->count;
 
-		sum.is_missing |= was_missed(count);
+		sum.is_missing |= is_missing(set, native_of(set, member, i));
 		sum.is_scaled |= was_scaled(count);
 		bare[i] = (double)count->value;
 		scaled[i] = was_missed(count) ? 0 : (double)count->value * scale_of(count);
@@ -190,12 +214,13 @@ static int64_t count_of(const struct gn_event_set *set, const struct gn_member *
 	struct sum sum;
 
 	if (event->n == 1 && !event->ops && event->factor[0] == 1) {
-		const struct gn_count *count = &native_of(set, member, 0)->count;
+		const struct gn_native *native = native_of(set, member, 0);
+		const struct gn_count *count = &native->count;
 
-		if (!was_scaled(count))
-			return (int64_t)count->value;
-		return was_missed(count) ? GN_NO_COUNT
-					 : rounded((double)count->value * scale_of(count));
+		if (is_missing(set, native))
+			return GN_NO_COUNT;
+		return was_scaled(count) ? rounded((double)count->value * scale_of(count))
+					 : (int64_t)count->value;
 	}
 	sum = sum_of(set, member);
 	if (sum.is_missing)
@@ -250,12 +275,14 @@ static struct gn_value value_of(const struct gn_event_set *set, const struct gn_
 {
 	const struct gn_event *event = member->event;
 	const struct sum sum = sum_of(set, member);
+	const int is_scale_missing =
+		was_missed(&sum.count) || (sum.is_missing && !sum.count.enabled);
 
 	return (struct gn_value){
 		.raw = sum.raw,
 		.enabled_ns = sum.count.enabled,
 		.running_ns = sum.count.running,
-		.scale = was_missed(&sum.count) ? NAN : scale_of(&sum.count),
+		.scale = is_scale_missing ? NAN : scale_of(&sum.count),
 		.value = sum.is_missing ? NAN : sum.value * event->scale,
 		.unit = event->unit,
 		.domain = domain_of(native_of(set, member, 0), event),
@@ -327,6 +354,19 @@ static void end_running(struct gn_event_set *set)
 	atomic_fetch_and(&set->place->running, ~set->components);
 }
 
+static int is_inherited(const struct gn_event_set *set)
+{
+	return set->plan.flags & (GN_INHERIT | GN_INHERIT_THREADS);
+}
+
+/* Whether what the set was opened on has ended. The calling thread's process has not. */
+static int has_ended(const struct gn_event_set *set)
+{
+	if (set->options.pid == 0 && set->options.granularity != GN_GRANULARITY_THREAD)
+		return 0;
+	return set->is_attached ? gn_plan_is_over(&set->plan) : set->place->has_ended;
+}
+
 int gn_set_start(gn_set handle)
 {
 	struct gn_event_set *set = gn_set_use(handle);
@@ -340,6 +380,9 @@ int gn_set_start(gn_set handle)
 	if (!set->n_members)
 		return gn_fail(set->had_events ? GN_EINVAL : GN_ENOCMP,
 			       "event set %d: it is empty; add events first (gn_set_add)", handle);
+	set->is_over = has_ended(set);
+	if (set->is_over && !is_inherited(set))
+		return is_over(set);
 	taken = atomic_fetch_or(&set->place->running, set->components) & set->components;
 	if (taken) {
 		atomic_fetch_and(&set->place->running, ~(set->components & ~taken));
@@ -359,10 +402,15 @@ int gn_set_start(gn_set handle)
 		if (error)
 			gn_plan_stop(&set->plan, set->rotates);
 	}
-	if (!error)
-		return GN_OK;
-	end_running(set);
-	return kernel_error(set, error);
+	if (error) {
+		end_running(set);
+		return kernel_error(set, error);
+	}
+	set->has_started = 1;
+	for (int i = 0; set->plan.has_new && i < set->plan.n_natives; i++)
+		set->plan.native[i].is_new = 0;
+	set->plan.has_new = 0;
+	return GN_OK;
 }
 
 static int stop_plain(struct gn_event_set *set, int64_t *counts)
@@ -453,6 +501,8 @@ int gn_set_read(gn_set handle, int64_t *counts)
 		return no_room(set);
 	if (set->quick_fd >= 0 && read_quickly(set, counts))
 		return GN_OK;
+	if (!set->has_started)
+		return never_started(set);
 	if (set->is_running && set->is_plain) {
 		error = read_plain(set, &reading);
 		if (!error)
@@ -485,6 +535,8 @@ int gn_set_values(gn_set handle, struct gn_value *values)
 		return GN_ENOEVST;
 	if (!values && set->n_members)
 		return no_room(set);
+	if (!set->has_started)
+		return never_started(set);
 	if (set->is_running)
 		error = read_all(set);
 	if (error)
@@ -536,6 +588,8 @@ int gn_set_accumulate(gn_set handle, int64_t *counts)
 		return GN_ENOEVST;
 	if (!counts && set->n_members)
 		return no_room(set);
+	if (!set->has_started)
+		return never_started(set);
 	if (set->is_running && set->is_plain) {
 		error = accumulate_plain(set, counts);
 		return error ? kernel_error(set, error) : GN_OK;

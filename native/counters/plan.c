@@ -185,6 +185,15 @@ static int has_ended(const struct gn_target *target)
 	return error == -ESRCH;
 }
 
+int gn_plan_is_over(const struct gn_plan *plan)
+{
+	for (int t = 0; t < plan->n_targets; t++) {
+		if (plan->target[t].pid < 0 || !has_ended(&plan->target[t]))
+			return 0;
+	}
+	return 1;
+}
+
 /* Opens the event in a group of every target; what targets have gone meanwhile are forgotten. */
 static int open_in(struct gn_plan *plan, struct wish *wish, int g)
 {
@@ -214,6 +223,22 @@ static int open_in(struct gn_plan *plan, struct wish *wish, int g)
 	return 0;
 }
 
+/*
+ * A whole group has one time for all: what passed before the event was added is not its own, nor
+ * what it counted (nothing).
+ */
+static struct gn_count zero_in(const struct gn_plan *plan, int g)
+{
+	const struct gn_pack *pack = plan->pack[g];
+	struct gn_count zero = {0};
+
+	if (pack->n && plan->target[0].group[g]->whole) {
+		zero = plan->native[pack->native[0]].base;
+		zero.value = 0;
+	}
+	return zero;
+}
+
 /* Opens the wish in group g, which there is. Its index or an errno. */
 static int append(struct gn_plan *plan, struct wish *wish, int g)
 {
@@ -232,6 +257,8 @@ static int append(struct gn_plan *plan, struct wish *wish, int g)
 	native->pmu = wish->pmu;
 	native->group = g;
 	native->index = pack->n;
+	native->base = zero_in(plan, g);
+	native->is_new = plan->has_new = 1;
 	pack->native[pack->n++] = plan->n_natives;
 	if (!pack->pmu)
 		pack->pmu = wish->pmu;

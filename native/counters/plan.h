@@ -18,6 +18,7 @@ struct gn_native {
 	int is_dummy;		   /* counts nothing: leads a group for the sake of the others */
 	int group;
 	int index;	       /* within the group */
+	int is_new;	       /* added since the set last started: there is no count */
 	struct gn_count base;  /* what the kernel had counted when we last began at zero */
 	struct gn_count now;   /* what it had when last asked */
 	struct gn_count count; /* of the last run, or up to the last read */
@@ -51,6 +52,7 @@ struct gn_plan {
 	int n_packs;
 	struct gn_pack **pack;
 	int n_natives;
+	int has_new; /* native events that are new */
 	struct gn_native *native;
 	struct gn_rotation *rotation;
 };
@@ -76,6 +78,9 @@ int gn_plan_add(struct gn_plan *plan, const struct gn_event *const *events, int 
  * up. Returns 0 if one had to stay, as its group would break up without it.
  */
 int gn_plan_drop_unused(struct gn_plan *plan, int *at, int n);
+
+/* Whether every thread that is counted has ended; what they made and is inherited may live on. */
+int gn_plan_is_over(const struct gn_plan *plan);
 
 /* Reads all native events, into `now`. is_own_thread: as above, of the caller. 0 or an errno. */
 int gn_plan_read(struct gn_plan *plan, int is_own_thread);

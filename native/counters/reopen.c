@@ -85,8 +85,10 @@ int gn_set_reopen(struct gn_event_set *set, const struct gn_options *options)
 		free(at);
 		return error;
 	}
-	for (int k = 0; k < set->n_at; k++)
+	for (int k = 0; k < set->n_at; k++) {
 		plan.native[at[k]].count = set->plan.native[set->at[k]].count;
+		plan.native[at[k]].is_new = set->plan.native[set->at[k]].is_new;
+	}
 	gn_plan_end(&set->plan);
 	set->plan = plan;
 	free(set->at);

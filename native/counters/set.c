@@ -154,8 +154,10 @@ int gn_set_clear(gn_set handle)
 	int error;
 	struct gn_event_set *set = gn_set_use_stopped(handle, &error);
 
-	if (set)
+	if (set) {
 		gn_set_forget(set);
+		set->has_started = 0;
+	}
 	return error;
 }
 

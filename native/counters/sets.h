@@ -26,6 +26,8 @@ struct gn_event_set {
 	uint32_t epoch; /* the process that it belongs to */
 	int tid;	/* the thread that made it */
 	int is_running;
+	int has_started; /* at any time since it was empty by gn_set_clear() */
+	int is_over; /* what it counts had ended when it started; what was inherited may live on */
 	int had_events; /* at any time */
 	int is_plain;	/* one read(2) gives all counts as they are, in order */
 	int quick_fd; /* what gn_set_read() reads while that is so, it runs and is small; else -1 */

@@ -159,7 +159,10 @@ struct gn_value {
 	unsigned int flags;  /* enum gn_value_flags */
 };
 
-/* In an array of counts: there is no count, as the event was never on the counters. */
+/*
+ * In an array of counts: there is no count. The event was never on the counters, it was added since
+ * the last run, or what it counts had ended before.
+ */
 #define GN_NO_COUNT INT64_MIN
 
 /* State of a set: one of the first two, and further bits. */
@@ -212,7 +215,7 @@ GN_API const char *gn_set_name(gn_set set, int index);
 /*
  * Begins at zero. GN_ENOCMP: it never had an event; GN_EINVAL: all were taken out; GN_EISRUN: it
  * runs, or another set does with a component of this one on the same thread; GN_ECLOST: pinned, but
- * others have the counters.
+ * others have the counters; GN_ESYS: the thread or process that it counts has ended.
  */
 GN_API int gn_set_start(gn_set set);
 
@@ -222,6 +225,7 @@ GN_API int gn_set_stop(gn_set set, int64_t *counts);
 /*
  * The counts, in the order of adding: since the start while running, else of the last run.
  * Scaled where events take turns; derived events are rounded: gn_set_values() has all of it.
+ * GN_ENOTRUN: it was never started. The same holds for the three calls below.
  */
 GN_API int gn_set_read(gn_set set, int64_t *counts);
 

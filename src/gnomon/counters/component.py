@@ -69,7 +69,12 @@ class Event(NamedTuple):
 
 
 def make_value(
-    event: Event, raw: int, enabled_ns: int, running_ns: int, derived: float | None = None
+    event: Event,
+    raw: int,
+    enabled_ns: int,
+    running_ns: int,
+    derived: float | None = None,
+    is_missing: bool = False,
 ) -> Value:
     """Return the typed value of an event's raw count, or of what its formula came to."""
     how = event.info.how
@@ -88,6 +93,7 @@ def make_value(
         how,
         derived,
         event.is_derived,
+        is_missing,
     )
 
 
@@ -152,12 +158,18 @@ class RawCount(NamedTuple):
         raw: the count; 0 where the event is derived.
         enabled_ns, running_ns: the two times of perf_event_open(2).
         derived: what the formula of a derived event came to; None where it has no value.
+        is_missing: nothing was there to count it (`Value.is_missing`).
     """
 
     raw: int
     enabled_ns: int
     running_ns: int
     derived: float | None = None
+    is_missing: bool = False
+
+
+NO_COUNT = RawCount(0, 0, 0, is_missing=True)
+"""That of an event which nothing was there to count."""
 
 
 def make_reading(events: Sequence[Event], counts: Iterable[RawCount]) -> _core.Reading[Value]:
@@ -167,18 +179,18 @@ def make_reading(events: Sequence[Event], counts: Iterable[RawCount]) -> _core.R
         events: what was counted.
         counts: the count of each, in their order.
     """
-    shown: list[tuple[Event, float | None]] = []
+    shown: list[tuple[Event, float | None, bool]] = []
     triples: list[tuple[int, int, int]] = []
     for event, count in zip(events, counts, strict=True):
-        shown.append((event, count.derived))
+        shown.append((event, count.derived, count.is_missing))
         triples.append(count[:3])
     return _core.reading(tuple(shown), _value_of, tuple(triples))
 
 
 def _value_of(
-    shown: tuple[Event, float | None], raw: int, enabled_ns: int, running_ns: int
+    shown: tuple[Event, float | None, bool], raw: int, enabled_ns: int, running_ns: int
 ) -> Value:
-    return make_value(shown[0], raw, enabled_ns, running_ns, shown[1])
+    return make_value(shown[0], raw, enabled_ns, running_ns, shown[1], shown[2])
 
 
 class Counting(Protocol):

@@ -10,6 +10,7 @@ from itertools import count
 from gnomon import _core
 from gnomon.counters import running
 from gnomon.counters.component import (
+    NO_COUNT,
     Event,
     Granularity,
     RawCount,
@@ -208,7 +209,7 @@ class Composition:
             counts = self._counts()
             n = len(self._events)
             self._open_beside(self._parts or Parts(self._target), asked, self._target)
-            self._keep_counts([*counts, *[RawCount(0, 0, 0)] * (len(self._events) - n)])
+            self._keep_counts([*counts, *[NO_COUNT] * (len(self._events) - n)])
         self._had_events = self._had_events or bool(self._events)
 
     def remove(self, name: str) -> None:
@@ -421,7 +422,9 @@ class Composition:
         if self._final is None:
             return []
         values = (self._final[at] for at in range(len(self._final)))
-        return [RawCount(v.raw, v.enabled_ns, v.running_ns, v.derived) for v in values]
+        return [
+            RawCount(v.raw, v.enabled_ns, v.running_ns, v.derived, v.is_missing) for v in values
+        ]
 
     def _release(self) -> None:
         self.__dict__.pop("read", None)

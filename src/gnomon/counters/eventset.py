@@ -8,7 +8,7 @@ from types import TracebackType
 
 from gnomon import _core
 from gnomon.counters import running
-from gnomon.counters.component import Event, RawCount
+from gnomon.counters.component import NO_COUNT, Event, RawCount
 from gnomon.counters.composition import Composition, Reading
 from gnomon.errors import EventSetError, NotRunningError, RunningError, WriteError
 from gnomon.model.value import How, Value
@@ -60,7 +60,8 @@ class EventSet(Composition):
             RunningError: it counts already, or another set of this thread counts events of one of
                 its components.
             EmptySetError, EventUnavailableError: as `open`.
-            KernelError: the kernel refuses to start.
+            KernelError: the kernel refuses to start, or the thread or process that it counts has
+                ended.
         """
         if self._running:
             raise RunningError(f"{self} is counting already: stop it before it is started")
@@ -203,7 +204,8 @@ class EventSet(Composition):
     def _take(self) -> Reading:
         if not self._running:
             final = self.read()
-            self._final = self._reading([RawCount(0, 0, 0)] * len(self._events))
+            counts = [NO_COUNT if value.is_missing else RawCount(0, 0, 0) for value in final]
+            self._final = self._reading(counts)
             return final
         self._refuse_child()
         if self._group is not None:
@@ -222,5 +224,6 @@ def _sum(event: Event, before: Value, now: Value) -> Value:
         enabled_ns=before.enabled_ns + now.enabled_ns,
         running_ns=before.running_ns + now.running_ns,
         derived=derived,
+        is_missing=before.is_missing or now.is_missing,
         how=How.SCALED if How.SCALED in (before.how, now.how) else now.how,
     )

@@ -11,6 +11,7 @@ Source: perf_event_open(2); Documentation/ABI/testing/sysfs-devices-..., perf_ev
 
 from __future__ import annotations
 
+from _thread import get_native_id
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,15 +20,17 @@ from gnomon.counters.component import (
     Added,
     Event,
     EventInfo,
+    Granularity,
     RawCount,
     Refusal,
     Sharing,
     Target,
 )
-from gnomon.counters.perf import NativeCounts, PerfSpec, join, pmu_of
-from gnomon.counters.perf_counting import PerfCounting, are_braced, fit, refused_error
+from gnomon.counters.perf import NativeCounts, PerfSpec, pmu_of
+from gnomon.counters.perf_counting import PerfCounting, are_braced, ended_error, fit, refused_error
 from gnomon.counters.pmu import SYSFS, Encoding
 from gnomon.counters.procfs import read_number
+from gnomon.counters.spots import Spot, has_ended
 from gnomon.errors import KernelError
 from gnomon.model.value import Domain, Scope, Value
 
@@ -55,6 +58,7 @@ class MultiplexCounting:
 
     def __init__(self, target: Target, sysfs: Path | str = SYSFS) -> None:
         self._target = target._replace(sharing=Sharing.NONE, slice_ns=0, limit=0)
+        self._maker = get_native_id()
         self._slice_ns = target.slice_ns
         self._limit = target.limit
         self._sysfs = sysfs
@@ -95,13 +99,15 @@ class MultiplexCounting:
         """Begin at zero.
 
         Raises:
-            KernelError: no thread can be made, or the kernel refuses to enable the events.
+            KernelError: no thread can be made, the kernel refuses to enable the events, or what is
+                to be counted has ended.
         """
         self._open()
         if self._clock is None:
             self._parts[0].start(pid)
             return
         for part in self._parts:
+            part.refuse_if_over()
             part.take_natives()
         self._clock.start()
         if self._by_kernel_ns:
@@ -182,16 +188,23 @@ class MultiplexCounting:
 
     def _joined(self, parts: Sequence[NativeCounts], clock: NativeCounts) -> tuple[RawCount, ...]:
         counts = [RawCount(0, 0, 0)] * len(self._events)
-        for natives, places in zip(parts, self._plan, strict=True):
+        for part, natives, places in zip(self._parts, parts, self._plan, strict=True):
             timed = natives if self._by_kernel_ns else _timed(natives, clock[0][1])
             specs = [self._events[place].spec for place in places]
-            for place, count in zip(places, join(specs, timed), strict=True):
+            for place, count in zip(places, part.joined(specs, timed), strict=True):
                 counts[place] = count
         return tuple(counts)
 
     def _open(self) -> None:
         if self._parts:
             return
+        t = self._target
+        is_own = t.pid == 0 and t.granularity is Granularity.THREAD and not t.inherit
+        if is_own and get_native_id() != self._maker:
+            # Another thread starts what counts the one that made it.
+            if has_ended(Spot(self._maker, t.cpu)):
+                raise ended_error(self._maker)
+            self._target = t._replace(pid=self._maker)
         self._plan = form_groups(self._events, self._limit)
         self._by_kernel_ns = 0 if self._limit else self._kernel_interval_ns()
         if len(self._plan) > 1 and not self._by_kernel_ns:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import errno
 import os
+from _thread import get_native_id
 from collections.abc import Iterator, Sequence
 
 from gnomon import _core
 from gnomon.counters import refusal
 from gnomon.counters.component import (
+    NO_COUNT,
     Added,
     Availability,
     Event,
@@ -33,8 +35,8 @@ from gnomon.counters.perf import (
     pmu_of,
 )
 from gnomon.counters.pmu import core_pmus, pmu_name
-from gnomon.counters.spots import Spot, inheritance, spots, threads_only_is_known
-from gnomon.errors import EventUnavailableError, refused
+from gnomon.counters.spots import Spot, has_ended, inheritance, spots, threads_only_is_known
+from gnomon.errors import EventUnavailableError, KernelError, refused
 from gnomon.model.value import Domain, Value
 
 _ELSEWHERE = _core.INHERIT | _core.INHERIT_THREADS | _core.ENABLE_ON_EXEC
@@ -61,6 +63,8 @@ class PerfCounting:
         self._flags |= _core.EXCLUSIVE if target.exclusive else 0
         self._flags |= _core.CGROUP if target.cgroup >= 0 else 0
         self._groups: list[_core.Group[Value]] = []
+        self._spots: list[Spot] = []
+        self._is_over = False
         self._events: list[Event] = []
         self._specs: list[PerfSpec] = []
 
@@ -104,7 +108,7 @@ class PerfCounting:
                 anew.close()
                 raise refused_error(refused[0])
             self.close()
-            self._groups = anew._groups
+            self._groups, self._spots = anew._groups, anew._spots
         elif rest:
             for group in self._groups:
                 for native in reversed(own):
@@ -117,29 +121,61 @@ class PerfCounting:
     def group(self) -> _core.Group[Value] | None:
         """Return the one kernel group whose reading is this counting's, None if it takes more."""
         one = len(self._groups) == 1 and all(spec.is_native for spec in self._specs)
-        return self._groups[0] if one else None
+        return self._groups[0] if one and not self._is_over else None
 
     def notes(self) -> tuple[str, ...]:
         """Return nothing: all was said when the events were opened."""
         return ()
 
     def start(self, pid: int | None = None) -> None:  # noqa: ARG002
-        """Begin at zero; a command's counters have begun by themselves when it was executed."""
-        if not self._target.command:
-            for group in self._groups:
-                group.start()
+        """Begin at zero; a command's counters have begun by themselves when it was executed.
+
+        Raises:
+            KernelError: what is to be counted has ended, or the kernel refuses.
+        """
+        if self._target.command:
+            return
+        self.refuse_if_over()
+        for group in self._groups:
+            group.start()
+
+    def refuse_if_over(self) -> None:
+        """Look whether all that is counted has ended, which the kernel starts all the same.
+
+        Raises:
+            KernelError: it has, and nothing that it made can have inherited the events. Otherwise
+                only the values can tell.
+        """
+        own = get_native_id()
+        # A cgroup has a descriptor in place of a thread's number.
+        self._is_over = self._target.cgroup < 0 < len(self._spots) and all(
+            spot.pid != own and has_ended(spot) for spot in self._spots
+        )
+
+        if self._is_over and not self._flags & _ELSEWHERE:
+            raise ended_error(self._spots[0].pid)
 
     def read(self) -> tuple[RawCount, ...]:
         """Return the counts since the start."""
-        return join(self._specs, self.natives())
+        return self.joined(self._specs, self.natives())
 
     def take(self) -> tuple[RawCount, ...]:
         """Return the counts since the start, and go on from zero."""
-        return join(self._specs, self.take_natives())
+        return self.joined(self._specs, self.take_natives())
 
     def stop(self) -> tuple[RawCount, ...]:
         """Stop and return the final counts."""
-        return join(self._specs, self.stop_natives())
+        return self.joined(self._specs, self.stop_natives())
+
+    def joined(self, specs: Sequence[PerfSpec], natives: NativeCounts) -> tuple[RawCount, ...]:
+        """Return the counts of events from those of their native events.
+
+        Where all that is counted had ended, and nothing that inherits ran, there is no count.
+        """
+        counts = join(specs, natives)
+        if not self._is_over:
+            return counts
+        return tuple(count if count.enabled_ns else NO_COUNT for count in counts)
 
     def natives(self) -> NativeCounts:
         """Return the counts of the native events, summed over places."""
@@ -162,6 +198,7 @@ class PerfCounting:
         for group in self._groups:
             group.close()
         self._groups = []
+        self._spots = []
 
     def _open(self, event: Event) -> None:
         """Open an event on every place, or on none of them. Raises OpenError."""
@@ -189,6 +226,7 @@ class PerfCounting:
         if places == (Spot(0, -1),) and event.spec.hardware and not flags & _ELSEWHERE:
             flags |= _core.USER_READ
         opened: list[_core.Group[Value]] = []
+        on: list[Spot] = []
         for spot in places:
             try:
                 group = _core.Group(specs, spot.pid, spot.cpu, flags, descriptors, make_value)
@@ -200,9 +238,11 @@ class PerfCounting:
                     done.close()
                 raise
             opened.append(group)
+            # The calling thread by its number: another one may start the set.
+            on.append(spot if spot.pid else spot._replace(pid=get_native_id()))
         if not opened:
             raise _core.OpenError(errno.ESRCH, os.strerror(errno.ESRCH))
-        self._groups = opened
+        self._groups, self._spots = opened, on
 
     def _open_beside(
         self, specs: list[NativeSpec], descriptors: tuple[Event, ...], first: int
@@ -220,10 +260,12 @@ class PerfCounting:
                 raise
             done.append(group)
         # What a thread counted that has ended since is not lost: a start begins at zero.
-        for group in self._groups:
+        pairs = list(zip(self._groups, self._spots, strict=True))
+        for group, _ in pairs:
             if group not in done:
                 group.close()
         self._groups = done
+        self._spots = [spot for group, spot in pairs if group in done]
 
     def _refuse_unfit(self, events: Sequence[Event]) -> None:
         """Raise OpenError for events that do not fit at once, where opening them does not tell.
@@ -324,6 +366,14 @@ def availability(event: Event) -> Availability:
         return Availability(True)
     refused = opened.refused[0]
     return Availability(False, refused.reason, refused.remedy, refused.errno)
+
+
+def ended_error(tid: int) -> KernelError:
+    """Return the exception for a set whose thread has ended."""
+    return KernelError(
+        f"the event set counts thread {tid}, which has ended: make a new set, or attach it to a "
+        "thread or process that runs"
+    )
 
 
 def refused_error(one: Refusal) -> EventUnavailableError:

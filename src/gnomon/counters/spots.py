@@ -81,12 +81,25 @@ def group_of(pid: int, proc: Path | str = _PROC) -> list[int]:
 
 def threads_only_is_known() -> bool:
     """Return whether this kernel can leave processes out of an inheritance (Linux 5.13)."""
+    return _refusal_of_dummy(Spot(0, -1), _core.INHERIT_THREADS) not in (errno.EINVAL, errno.E2BIG)
+
+
+def has_ended(spot: Spot) -> bool:
+    """Return whether the thread there has ended; nobody reaped a zombie yet, but it counts as one.
+
+    The kernel starts what was opened on it all the same, and then counts nothing.
+    """
+    return spot.pid > 0 and _refusal_of_dummy(spot, 0) == errno.ESRCH
+
+
+def _refusal_of_dummy(spot: Spot, flags: int) -> int:
+    """Return the errno with which an event that counts nothing is refused there, 0 if it opens."""
     software_dummy = (1, 9, 0, 0, 0, _core.EXCLUDE_KERNEL | _core.EXCLUDE_HYPERVISOR, 0)
     try:
-        _core.Group([software_dummy], 0, -1, _core.INHERIT_THREADS, ((),), _nothing).close()
+        _core.Group([software_dummy], spot.pid, spot.cpu, flags, ((),), _nothing).close()
     except _core.OpenError as error:
-        return error.errno not in (errno.EINVAL, errno.E2BIG)
-    return True
+        return error.errno or 0
+    return 0
 
 
 def _nothing(*_: object) -> None:

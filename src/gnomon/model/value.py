@@ -53,8 +53,11 @@ class Value(NamedTuple):
         derived: what the event's formula came to, for events that are not one count or a sum of
             counts; None where it has no value, as after a division by zero.
         is_derived: the value is that of a formula; `raw` then is 0 and says nothing.
+        is_missing: nothing was there to count it: it was added since the last run, or what it
+            counts had ended before.
 
-    `value` is None where the event was enabled but never got a counter: nothing is invented.
+    `value` is None where the event was enabled but never got a counter, and where it is missing:
+    nothing is invented.
     Source: perf_event_open(2), PERF_FORMAT_TOTAL_TIME_RUNNING.
     """
 
@@ -70,6 +73,7 @@ class Value(NamedTuple):
     how: How
     derived: float | None = None
     is_derived: bool = False
+    is_missing: bool = False
 
     def __str__(self) -> str:
         """Return the event, its value with the unit, and how it came to be: for looking at."""
@@ -82,6 +86,8 @@ class Value(NamedTuple):
     @property
     def scale(self) -> float | None:
         """Factor that multiplexing asks for (enabled / running); None if it never ran."""
+        if self.is_missing:
+            return None
         if self.running_ns == self.enabled_ns:
             return 1.0
         return self.enabled_ns / self.running_ns if self.running_ns else None
@@ -97,6 +103,8 @@ class Value(NamedTuple):
 
         That of a formula is exactly what it came to: neither rounded nor cut off at zero.
         """
+        if self.is_missing:
+            return None
         if self.is_derived:
             return None if self.derived is None else self.derived * self.unit_factor
         scale = self.scale
