@@ -1,33 +1,75 @@
 /* Starting the program to be measured, so that it finds the world as if Gnomon were not there. */
 #include "core.h"
+#include "small.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-static char **copy_strings(PyObject *list, Py_ssize_t n)
+/*
+ * What execve is given, in pages of its own: the child gives back all others.
+ */
+struct words {
+	char **argv, **environment;
+	size_t bytes;
+};
+
+static Py_ssize_t length_of(PyObject *list, size_t *bytes)
 {
-	char **strings = calloc((size_t)n + 1, sizeof(*strings));
+	const Py_ssize_t n = PyList_Size(list);
 
-	for (Py_ssize_t i = 0; strings && i < n; i++) {
-		/* The bytes live as long as the list, which the caller holds. */
+	*bytes += ((size_t)n + 1) * sizeof(char *);
+	for (Py_ssize_t i = 0; i < n; i++) {
 		PyObject *item = PyList_GetItem(list, i);
+		const char *text = item ? PyBytes_AsString(item) : NULL;
 
-		strings[i] = item ? PyBytes_AsString(item) : NULL;
-		if (!strings[i]) {
-			free(strings);
-			return NULL;
-		}
+		if (!text)
+			return -1;
+		*bytes += strlen(text) + 1;
 	}
-	if (!strings)
-		PyErr_NoMemory();
-	return strings;
+	return n;
+}
+
+static char *copy_strings(PyObject *list, Py_ssize_t n, char **strings, char *text)
+{
+	for (Py_ssize_t i = 0; i < n; i++) {
+		strings[i] = text;
+		text = stpcpy(text, PyBytes_AsString(PyList_GetItem(list, i))) + 1;
+	}
+	return text;
+}
+
+static int words_of(struct words *words, PyObject *list, PyObject *variables)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	Py_ssize_t n, n_variables;
+	char *text;
+	void *pages;
+
+	words->bytes = 0;
+	n = length_of(list, &words->bytes);
+	n_variables = n < 0 ? -1 : length_of(variables, &words->bytes);
+	if (n_variables < 0)
+		return -1;
+	words->bytes = (words->bytes + page - 1) / page * page;
+	pages = mmap(NULL, words->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		     0);
+	if (pages == MAP_FAILED) {
+		PyErr_SetFromErrno(PyExc_OSError);
+		return -1;
+	}
+	words->argv = pages;
+	words->environment = words->argv + n + 1;
+	text = copy_strings(list, n, words->argv, (char *)(words->environment + n_variables + 1));
+	copy_strings(variables, n_variables, words->environment, text);
+	return 0;
 }
 
 /*
@@ -40,9 +82,11 @@ struct before_exec {
 	struct rusage usage;
 };
 
-static void become_program(char **argv, char **environment, const sigset_t *mask,
-			   const int *dispositions, int n_dispositions, long nofile, int gate)
+static void become_program(const struct words *words, const struct small *small,
+			   const sigset_t *mask, const int *dispositions, int n_dispositions,
+			   long nofile, int gate)
 {
+	const char is_ready = 1;
 	struct before_exec before;
 	int failed;
 	ssize_t got;
@@ -58,6 +102,11 @@ static void become_program(char **argv, char **environment, const sigset_t *mask
 			setrlimit(RLIMIT_NOFILE, &limit);
 		}
 	}
+	small_become(small);
+	/* What it takes to execute a program is in memory when the peak is looked at. */
+	execvp("", words->argv);
+	if (send(gate, &is_ready, sizeof(is_ready), MSG_NOSIGNAL) < 0)
+		_exit(127);
 	/* Whoever counts gets ready now; if that process has died there is nothing to be done. */
 	do
 		got = recv(gate, &go, sizeof(go), 0);
@@ -69,8 +118,8 @@ static void become_program(char **argv, char **environment, const sigset_t *mask
 	clock_gettime(CLOCK_MONOTONIC_RAW, &before.at);
 	if (send(gate, &before, sizeof(before), MSG_NOSIGNAL) < 0)
 		_exit(127);
-	environ = environment;
-	execvp(argv[0], argv);
+	environ = words->environment;
+	execvp(words->argv[0], words->argv);
 	failed = errno;
 	if (send(gate, &failed, sizeof(failed), MSG_NOSIGNAL) < 0)
 		_exit(127);
@@ -105,8 +154,11 @@ static PyObject *core_spawn(PyObject *module, PyObject *args)
 {
 	PyObject *list, *variables, *signals;
 	int dispositions[64], n_dispositions, gate[2], failed;
+	struct words words;
+	struct small small;
 	sigset_t all, before;
-	char **argv, **environment;
+	char is_ready;
+	ssize_t got;
 	long nofile;
 	pid_t pid;
 
@@ -128,31 +180,35 @@ static PyObject *core_spawn(PyObject *module, PyObject *args)
 		if (PyErr_Occurred())
 			return NULL;
 	}
-	argv = copy_strings(list, PyList_Size(list));
-	environment = argv ? copy_strings(variables, PyList_Size(variables)) : NULL;
-	if (!environment || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, gate) < 0) {
-		free(argv);
-		free(environment);
-		return PyErr_Occurred() ? NULL : PyErr_SetFromErrno(PyExc_OSError);
+	if (words_of(&words, list, variables) < 0)
+		return NULL;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, gate) < 0) {
+		failed = errno;
+		munmap(words.argv, words.bytes);
+		return core_set_errno(-failed);
 	}
+	small_prepare(&small, words.argv, words.bytes);
 	/* No signal may reach the child while it still has our handlers. */
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
 	pid = fork();
 	if (pid == 0) {
 		close(gate[0]);
-		become_program(argv, environment, &before, dispositions, n_dispositions, nofile,
+		become_program(&words, &small, &before, dispositions, n_dispositions, nofile,
 			       gate[1]);
 	}
 	failed = errno;
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	close(gate[1]);
-	free(argv);
-	free(environment);
+	munmap(words.argv, words.bytes);
 	if (pid < 0) {
 		close(gate[0]);
 		return core_set_errno(-failed);
 	}
+	/* What it still does to itself is not the program's. One that was killed says nothing. */
+	do
+		got = recv(gate[0], &is_ready, sizeof(is_ready), 0);
+	while (got < 0 && errno == EINTR);
 	return Py_BuildValue("(ii)", (int)pid, gate[0]);
 }
 
@@ -179,12 +235,12 @@ static PyObject *core_release(PyObject *module, PyObject *args)
 	Py_END_ALLOW_THREADS
 		/* clang-format on */
 		if (failed) return core_set_errno(-failed);
-	return Py_BuildValue("(L(LLllllll))",
+	return Py_BuildValue("(L(LLlllllll))",
 			     (long long)before.at.tv_sec * 1000000000LL + before.at.tv_nsec,
 			     (long long)used->ru_utime.tv_sec * 1000000LL + used->ru_utime.tv_usec,
 			     (long long)used->ru_stime.tv_sec * 1000000LL + used->ru_stime.tv_usec,
 			     used->ru_minflt, used->ru_majflt, used->ru_inblock, used->ru_oublock,
-			     used->ru_nvcsw, used->ru_nivcsw);
+			     used->ru_nvcsw, used->ru_nivcsw, used->ru_maxrss);
 }
 
 static PyMethodDef functions[] = {
@@ -199,7 +255,7 @@ static PyMethodDef functions[] = {
 	 "release(pid, gate) -> (start_ns, used)\n\n"
 	 "Let a spawned process execute its program; start_ns is CLOCK_MONOTONIC_RAW just before,\n"
 	 "used what it had used by then: (utime_us, stime_us, minflt, majflt, inblock, oublock,\n"
-	 "nvcsw, nivcsw) of getrusage(2).\n"
+	 "nvcsw, nivcsw, maxrss) of getrusage(2).\n"
 	 "Raises OSError with execvp's errno if it could not be executed; the process is then "
 	 "gone."},
 	{NULL, NULL, 0, NULL},

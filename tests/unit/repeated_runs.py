@@ -18,6 +18,13 @@ NOISE: dict[str, list[list[float]]] = json.loads(
 HOST = {"name": "node1", "cpu_model": "A CPU", "cpus": 4}
 UNITS = {"wall time": "ns", "user time": "ns", "task-clock": "ns"}
 
+QUIET = [100.0, 101, 99, 100, 102, 98, 100, 101, 99, 100]
+
+
+def times(factor: float = 1.0) -> list[float]:
+    """Return times in ns as a quiet machine has them, around a tenth of a second."""
+    return [value * 1e6 * factor for value in QUIET]
+
 
 def noisy(rng: random.Random, program: str, n: int, slower: float = 0.0) -> list[float]:
     """Return times in ns: noise of one program, within sessions, around a tenth of a second."""

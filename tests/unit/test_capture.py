@@ -226,6 +226,29 @@ def test_peak_memory_that_is_our_own_is_not_the_programs() -> None:
         assert rows["ru_majflt"].value == usage.ru_majflt
 
 
+def test_peak_memory_is_that_of_programs_far_smaller_than_gnomon() -> None:
+    """What executes them has given back what it had of this process, which is large."""
+    peaks = []
+    for command in (["true"], ["dd", "if=/dev/zero", "of=/dev/null", "bs=8M", "count=1"]):
+        measurement = measured(command, resolve("task-clock"))
+        (peak,) = (row for row in measurement.rusage if row.field == "ru_maxrss")
+        assert isinstance(peak.value, int)
+        assert (peak.unit, peak.remark) == ("KiB", "")
+        peaks.append(peak.value)
+    assert peaks[0] < 4096
+    assert 8192 <= peaks[1] < 12288
+
+
+def test_what_executes_a_program_keeps_what_a_preloaded_library_may_need(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("LD_PRELOAD", "libm.so.6")
+    measurement = measured(["true"], resolve("task-clock"))
+    (peak,) = (row for row in measurement.rusage if row.field == "ru_maxrss")
+    assert (measurement.exit_status, peak.value) == (0, None)
+    assert "that its process had before it" in peak.remark
+
+
 def test_unique_names() -> None:
     moment = time.struct_time((2026, 3, 9, 4, 5, 6, 0, 68, 0))
     for name, made in {

@@ -12,7 +12,7 @@ from gnomon.cli.program_names import program_name
 from gnomon.errors import RunDirectoryError, UsageError
 from gnomon.hpm.job import Job, job
 from gnomon.hpm.measurement import this_host
-from gnomon.hpm.tables import ENVIRONMENT, components
+from gnomon.hpm.tables import ENVIRONMENT, PEAK_MEMORY, components
 from gnomon.model.collected import Collected, rows_of
 from gnomon.store import assembly, rawfolder, rundir
 
@@ -238,8 +238,8 @@ def _head(
     unavailable = {(one.event, one.reason): one for each in collected for one in each.unavailable}
     # A job's peak is that of the rank with most, whoever else has none.
     known = {row["name"] for part in found for row in rows_of(part.collected.tables, "metrics")}
-    if "ru_maxrss" in known:
-        unavailable = {key: one for key, one in unavailable.items() if one.event != "ru_maxrss"}
+    if PEAK_MEMORY in known:
+        unavailable = {key: one for key, one in unavailable.items() if one.event != PEAK_MEMORY}
     return {
         "capability": "run",
         "capabilities": capabilities,

@@ -25,7 +25,7 @@ _REASONS = 3
 _WARNINGS = 3
 _NAME = 40
 # Of the measured ones those that say most first; the rest in the order of the tables.
-_FIRST = ("instructions", "cycles", "task-clock", "page-faults", "context-switches", "ru_maxrss")
+_FIRST = ("instructions", "cycles", "task-clock", "page-faults", "context-switches", "peak memory")
 # Of functions and lines, on the emulated PMU; times are not the program's there.
 _INSTRUCTIONS = "PAPI_TOT_INS"
 _UNKNOWN = "(unknown)"

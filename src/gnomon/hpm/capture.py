@@ -21,7 +21,7 @@ from gnomon.counters.resolve import Resolved
 from gnomon.errors import EventSetError, GnomonError
 from gnomon.hpm.left_behind import NOTE, LeftBehind
 from gnomon.hpm.measurement import Measurement, own_usage, raw_clock_ns, usage_rows
-from gnomon.hpm.program import Signals, release, resident_kib, spawn
+from gnomon.hpm.program import Signals, release, spawn
 from gnomon.model.value import Scope, Unavailable, Value
 from gnomon.units import duration
 
@@ -94,7 +94,6 @@ def execute(command: Sequence[str], counts: CommandCounts) -> Measurement:
     """
     with Signals() as signals, closing(LeftBehind()) as left:
         started = time.time()
-        own_rss_kib = resident_kib()
         pid, gate = spawn(command, signals, counts.nofile, counts.environment)
         signals.forward_to(pid)
         if counts.inherits:
@@ -131,7 +130,7 @@ def execute(command: Sequence[str], counts: CommandCounts) -> Measurement:
         values=values,
         unavailable=counts.unavailable + detached,
         notes=(*counts.notes(), NOTE) if has_left else counts.notes(),
-        rusage=usage_rows(usage, before.used, own_rss_kib),
+        rusage=usage_rows(usage, before.used, before.peak_kib),
         tasks=rows,
         task_values=by_task,
         interrupted=signals.interrupted,

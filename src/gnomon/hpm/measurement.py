@@ -20,6 +20,12 @@ MEANINGLESS_USAGE = ("ru_ixrss", "ru_idrss", "ru_isrss", "ru_nswap", "ru_msgsnd"
                 "ru_nsignals")  # fmt: skip
 
 
+# CPUs keep some pages of a process to themselves before they count them, and it takes some to
+# execute a program: a peak is not told apart from one that is so much higher.
+_PEAK_UNCERTAIN_KIB = 256
+_PEAK_UNCERTAIN_SHARE = 0.25
+
+
 class UsageRow(NamedTuple):
     """One field of getrusage(2); `value` is None where it has no meaning or is not known."""
 
@@ -165,22 +171,22 @@ def own_usage(
 
 
 def usage_rows(
-    usage: resource.struct_rusage, before: Mapping[str, int | float], own_rss_kib: int
+    usage: resource.struct_rusage, before: Mapping[str, int | float], own_peak_kib: int
 ) -> tuple[UsageRow, ...]:
     """Return getrusage(2)'s fields in its order, with units. Source: getrusage(2).
 
     Args:
         usage: of the process that was measured.
         before: what of it the process had used before it executed its program.
-        own_rss_kib: resident memory of the process that made it. The kernel counts what a
-            process had before it executed its program, so a peak that is not above this says
-            nothing of the program: it is left out rather than wrong.
+        own_peak_kib: peak resident memory of the process before it executed its program. The
+            kernel counts that too, so a peak that is not above this says nothing of the program:
+            it is left out rather than wrong.
     """
-    unknown = f"not above the {own_rss_kib} KiB of Gnomon, which started it"
+    unknown = f"not above the {own_peak_kib} KiB that its process had before it"
     described = (
         ("ru_utime", "user time", "s"),
         ("ru_stime", "system time", "s"),
-        ("ru_maxrss", "peak resident set of the largest process", "KiB"),
+        ("ru_maxrss", "peak memory (resident, of the largest process)", "KiB"),
         ("ru_ixrss", "shared text memory", "KiB s"),
         ("ru_idrss", "unshared data", "KiB s"),
         ("ru_isrss", "unshared stack", "KiB s"),
@@ -199,20 +205,25 @@ def usage_rows(
         UsageRow(
             field,
             description,
-            _known(usage, field, before, own_rss_kib),
+            _known(usage, field, before, own_peak_kib),
             unit,
-            unknown if field == "ru_maxrss" and usage.ru_maxrss <= own_rss_kib else "",
+            unknown if field == "ru_maxrss" and not _is_known(usage, own_peak_kib) else "",
         )
         for field, description, unit in described
     )
 
 
 def _known(
-    usage: resource.struct_rusage, field: str, before: Mapping[str, int | float], own_rss_kib: int
+    usage: resource.struct_rusage, field: str, before: Mapping[str, int | float], own_peak_kib: int
 ) -> int | float | None:
-    if field in MEANINGLESS_USAGE or (field == "ru_maxrss" and usage.ru_maxrss <= own_rss_kib):
+    if field in MEANINGLESS_USAGE or (field == "ru_maxrss" and not _is_known(usage, own_peak_kib)):
         return None
     return own_usage(usage, field, before)
+
+
+def _is_known(usage: resource.struct_rusage, own_peak_kib: int) -> bool:
+    uncertain = max(_PEAK_UNCERTAIN_KIB, _PEAK_UNCERTAIN_SHARE * own_peak_kib)
+    return not own_peak_kib or usage.ru_maxrss > own_peak_kib + uncertain
 
 
 def this_host() -> Host:

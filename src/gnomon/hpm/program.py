@@ -183,10 +183,12 @@ class BeforeExec(NamedTuple):
         at_ns: CLOCK_MONOTONIC_RAW.
         used: amounts by field of getrusage(2), times in seconds; `ru_maxrss` is not among them,
             because a peak cannot be taken off another.
+        peak_kib: its peak resident memory: a program's that is not above this is not known.
     """
 
     at_ns: int
     used: dict[str, int | float]
+    peak_kib: int
 
 
 def release(command: Sequence[str], pid: int, gate: int) -> BeforeExec:
@@ -196,12 +198,12 @@ def release(command: Sequence[str], pid: int, gate: int) -> BeforeExec:
         ProgramError: it cannot be executed; has the shell's status for that.
     """
     try:
-        at_ns, (utime_us, stime_us, *amounts) = _core.release(pid, gate)
+        at_ns, (utime_us, stime_us, *amounts, peak_kib) = _core.release(pid, gate)
     except OSError as error:
         raise _not_started(command[0], error) from None
     used: dict[str, int | float] = {"ru_utime": utime_us / 1e6, "ru_stime": stime_us / 1e6}
     used.update(zip(_AMOUNTS, amounts, strict=True))
-    return BeforeExec(at_ns, used)
+    return BeforeExec(at_ns, used, peak_kib)
 
 
 def environment() -> list[bytes]:
@@ -224,16 +226,6 @@ def environment() -> list[bytes]:
     if ours == first:
         return entries
     return [key + b"=" + value for key, value in ours.items()]
-
-
-def resident_kib() -> int:
-    """Return our resident memory: a process we make has as much until it executes its program."""
-    try:
-        with open("/proc/self/statm", "rb") as file:
-            pages = int(file.read().split()[1])
-    except (OSError, ValueError, IndexError):
-        return 0
-    return pages * os.sysconf("SC_PAGE_SIZE") // 1024
 
 
 def _not_started(program: str, error: OSError) -> ProgramError:

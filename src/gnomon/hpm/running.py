@@ -107,31 +107,34 @@ class EmulatedCounts:
 
 
 # Of any rank the same words, which are then said once.
-_NO_PEAK = "the peak was not above that of Gnomon, which started the program"
-_LESS = "/usr/bin/time -v starts it from less"
+_NO_PEAK = "the peak was not above that of the process that executed the program"
+_LESS = "start it without LD_PRELOAD and LD_AUDIT"
+
+# Of getrusage(2), what every run has.
+_RECORDED = ("ru_utime", "ru_stime", "ru_maxrss")
 
 COUNTERS, SECTIONS, EMULATED = Counters(), Sections(), EmulatedCounts()
 
 
 def _ended(one: Measurement, *notes: str) -> Ended:
     from gnomon.hpm.measurement import this_host
-    from gnomon.hpm.tables import rows_of
+    from gnomon.hpm.tables import PEAK_MEMORY, rows_of
 
     host = this_host()
     tables = rows_of([one], host)
     missing = one.unavailable + tuple(
-        Unavailable(row.field, _NO_PEAK, _LESS) for row in one.rusage if row.remark
+        Unavailable(PEAK_MEMORY, _NO_PEAK, _LESS) for row in one.rusage if row.remark
     )
     collected = Collected(_with_usage(tables, one), missing, (*notes, *one.notes))
     return Ended(one.pid, one.exit_status, one.signal, one.started, one.wall_ns, collected)
 
 
 def _with_usage(tables: Sequence[Table], one: Measurement) -> tuple[Table, ...]:
-    """Return the tables with getrusage(2) as metrics of the command, its times apart."""
+    """Return the tables with the rest of getrusage(2) as metrics of the command."""
     by_name = {table.schema.name: table for table in tables}
     metrics, profile = by_name["metrics"], by_name["profile"]
     for row in one.rusage:
-        if row.value is None or row.field in ("ru_utime", "ru_stime"):
+        if row.value is None or row.field in _RECORDED:
             continue
         metric = metrics.add(
             metric=len(metrics.rows), name=row.field, unit=row.unit, formula="", how="counted",

@@ -23,6 +23,8 @@ ENVIRONMENT = (
     "MALLOC_ARENA_MAX", "MKL_NUM_THREADS", "OMP_NUM_THREADS", "OMP_PLACES", "OMP_PROC_BIND",
     "OMP_SCHEDULE", "OPENBLAS_NUM_THREADS", "SLURM_JOB_ID", "SLURM_NTASKS",
 )  # fmt: skip
+PEAK_MEMORY = "peak memory"
+"""Name of the largest process's peak of resident memory, in bytes."""
 # Recorded times that are metrics of their own beside the counters.
 _TIMES = (("wall time", "wall_ns"), ("user time", "user_ns"), ("system time", "system_ns"))
 
@@ -121,6 +123,12 @@ class _Rows:
             if ns is not None:
                 metric = self._metric(name, "ns", "counted", whose)
                 self._value(repetition, whole, metric, ns)
+        for row in one.rusage:
+            if row.field == "ru_maxrss" and row.value is not None:
+                metric = self._metric(
+                    PEAK_MEMORY, "bytes", "counted", row.description, component="rusage"
+                )
+                self._value(repetition, whole, metric, row.value * 1024)
         for value in one.values:
             metric = self._metric(
                 value.event, value.unit, value.how.value, "",

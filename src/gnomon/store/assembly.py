@@ -16,7 +16,7 @@ from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Cel
 
 _TASKS = ("process", "thread")
 # A job takes as long as its slowest task and has the peak of its largest; the rest is added up.
-_PEAKS = ("wall time", "ru_maxrss")
+_PEAKS = ("wall time", "peak memory", "ru_maxrss")
 _ROUNDING = 1e-9
 
 
