@@ -1,6 +1,7 @@
 /* From what was measured to the files, after hpmTerminate or a kill. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "aggregate.h"
@@ -54,7 +55,7 @@ int hpm_conclude(const struct hpm_raw *raw, const struct hpm_settings *settings,
 		 const double *rusage, double stopped, double wall_s, const char *notes)
 {
 	const struct hpm_raw_header *from = raw->header;
-	const struct hpm_header header = {
+	struct hpm_header header = {
 		.program = from->program,
 		.command = from->command,
 		.host = from->host,
@@ -69,6 +70,7 @@ int hpm_conclude(const struct hpm_raw *raw, const struct hpm_settings *settings,
 	struct hpm_settings own = *settings;
 	struct report report = {.settings = &own, .header = &header};
 	hpm_event_vector items;
+	struct hpm_start *starts;
 	enum hpm_verdict verdict;
 	int n;
 
@@ -76,6 +78,7 @@ int hpm_conclude(const struct hpm_raw *raw, const struct hpm_settings *settings,
 		hpm_error(NULL, HPM_NO_MEMORY, "hpmTerminate: no room for the output; free some");
 		return -1;
 	}
+	header.start = starts = hpm_starts_of(raw, &header.n_starts);
 	report.n = n;
 	report.items = items;
 	if (!settings->is_repair)
@@ -92,7 +95,9 @@ int hpm_conclude(const struct hpm_raw *raw, const struct hpm_settings *settings,
 	} else if (verdict != HPM_SILENT) {
 		write_report(&report);
 	}
-	if (verdict != HPM_CRASHED)
+	if (verdict != HPM_CRASHED) {
 		hpm_items_free(n, items);
+		free(starts);
+	}
 	return report.failed;
 }

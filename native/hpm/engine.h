@@ -119,6 +119,14 @@ struct hpm_section {
 	uint64_t *covered;
 };
 
+/* A program or library that is loaded. */
+struct hpm_module {
+	uintptr_t base;
+	char name[HPM_MODULE_MAX]; /* as the loader has it, "" for the program */
+	char path[HPM_MODULE_MAX]; /* absolute, or "" */
+	char build_id[HPM_BUILD_ID_MAX];
+};
+
 enum hpm_state {
 	HPM_RUNNING = 1,
 	HPM_ENDING,
@@ -147,6 +155,7 @@ struct hpm_engine {
 	pthread_mutex_t mutex; /* of what follows, and of opening and closing counters */
 	struct hpm_thread *threads;
 	struct hpm_thread *spare; /* of threads that have ended */
+	struct hpm_module module; /* that had the last start of which the place was sought */
 	char *arena;
 	size_t arena_left;
 	char notes[2048]; /* for the report */
@@ -379,6 +388,18 @@ __attribute__((cold)) struct hpm_section *hpm_make(struct hpm_engine *engine,
 __attribute__((cold)) struct hpm_section *hpm_bad_id(const struct hpm_engine *engine,
 						     enum hpm_function function, int id);
 
+/* --- starts.c ----------------------------------------------------------------------------------*/
+
+/*
+ * Keeps with a section which address of which program or library starts it first: `from` is behind
+ * that call. Debug information says afterwards which line that is. engine->mutex is held.
+ */
+void hpm_start_find(struct hpm_engine *engine, struct hpm_raw_slot *slot, const void *from);
+
+/* The sections that have such an address, by their numbers, for free(3); NULL: none, or no memory.
+ */
+struct hpm_start *hpm_starts_of(const struct hpm_raw *raw, int *n);
+
 /* --- sections.c --------------------------------------------------------------------------------*/
 
 /* In a function that the program calls: the address behind that call. */
@@ -419,8 +440,8 @@ void hpm_event_value(const struct hpm_raw *raw, uint32_t e, const uint64_t *word
 int hpm_is_run(void);
 void hpm_run_link(const struct hpm_raw_file *file);
 
-/* Section `id` was started first before this address, of which nothing else is known. */
-void hpm_run_place(const struct hpm_raw_file *file, int id, const void *address);
+/* Leaves the address that hpm_start_find() found. */
+void hpm_run_place(const struct hpm_raw_file *file, const struct hpm_raw_slot *slot);
 struct hpm_items hpm_items_of_run(const struct hpm_raw_header *from, double stopped, double wall_s,
 				  const char *notes);
 void hpm_run_leave(const struct hpm_raw *raw, const double *rusage, double stopped, double wall_s,

@@ -80,8 +80,10 @@ struct hpm_section *hpm_make(struct hpm_engine *engine, struct hpm_thread *threa
 	section->slot->is_exclusive = (uint32_t)engine->is_exclusive;
 	set_label(section->slot->label, label, length);
 	set_place(section->slot, hpm_place_of(id));
-	if (engine->is_run && !section->slot->file[0])
-		hpm_run_place(&engine->file, id, from);
+	if (!section->slot->file[0])
+		hpm_start_find(engine, section->slot, from);
+	if (engine->is_run && section->slot->module[0])
+		hpm_run_place(&engine->file, section->slot);
 	if (!section->context->is_open)
 		hpm_context_open(engine, section->context);
 	atomic_store_explicit(&engine->section[id], section, memory_order_release);

@@ -24,7 +24,7 @@
 
 #define HPM_RAW_MAGIC "\211HPMRAW\n"
 #define HPM_RAW_BYTE_ORDER 0x01020304u
-#define HPM_RAW_VERSION 1u
+#define HPM_RAW_VERSION 2u
 
 #define HPM_RAW_EVENTS_MAX 1024
 #define HPM_RAW_PACKS_MAX 256
@@ -122,6 +122,8 @@ enum hpm_kind {
 
 #define HPM_LABEL_MAX 256
 #define HPM_FILE_MAX 512
+#define HPM_MODULE_MAX 1024
+#define HPM_BUILD_ID_MAX 80
 
 struct hpm_raw_slot {
 	int32_t id;
@@ -136,6 +138,10 @@ struct hpm_raw_slot {
 	uint64_t nested;	 /* stops of starts within it, which measure nothing */
 	char label[HPM_LABEL_MAX];
 	char file[HPM_FILE_MAX];
+	/* Of the first start, where no place in the source was told: */
+	uint64_t offset;		 /* its address as the module's file has it, */
+	char module[HPM_MODULE_MAX];	 /* which program or library that is; "": not known */
+	char build_id[HPM_BUILD_ID_MAX]; /* of it, in hexadecimal digits; "" if it has none */
 };
 
 /* One set of totals and, from `exclusive_count` on, those of exclusive values. */

@@ -278,7 +278,9 @@ static int check_slot(struct reader *reader, const struct hpm_raw *raw, uint32_t
 	const struct hpm_raw_slot *slot = hpm_raw_slot_at(raw, i);
 
 	if (check_text(reader, slot->label, sizeof(slot->label), "a section's label") ||
-	    check_text(reader, slot->file, sizeof(slot->file), "a section's file"))
+	    check_text(reader, slot->file, sizeof(slot->file), "a section's file") ||
+	    check_text(reader, slot->module, sizeof(slot->module), "a section's module") ||
+	    check_text(reader, slot->build_id, sizeof(slot->build_id), "a build id"))
 		return -1;
 	if (slot->id < 1 || slot->id > HPM_RAW_SECTIONS_MAX || slot->kind > HPM_THREAD)
 		return refuse(reader, "byte %llu: section %d cannot be; the file is damaged",

@@ -139,6 +139,15 @@ int hpm_groups_find(const char *set, struct hpm_constants *constants, struct hpm
 
 /* --- report.c ----------------------------------------------------------------------------------*/
 
+/* Where a section was started first, as an address in a program or library. */
+struct hpm_start {
+	int id;
+	unsigned long long offset; /* as the module's file has it */
+	const char *label;	   /* of the section */
+	const char *module;
+	const char *build_id; /* in hexadecimal digits, or "" */
+};
+
 /* The run that the items are of. No text is NULL. */
 struct hpm_header {
 	const char *program; /* hpmInit's name */
@@ -151,6 +160,8 @@ struct hpm_header {
 	double started; /* seconds since the epoch */
 	double stopped;
 	double wall_s; /* from hpmInit to hpmTerminate */
+	int n_starts;
+	const struct hpm_start *start; /* by id: of sections that have no place in the source */
 };
 
 /*

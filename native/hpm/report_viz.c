@@ -189,7 +189,38 @@ static int is_same_section(const hpm_data_item *one, const hpm_data_item *other)
 	       !strcmp(hpm_text(one->label), hpm_text(other->label));
 }
 
-static void put_section(struct hpm_output *output, const hpm_data_item *item, int element)
+/*
+ * Of tasks that an aggregator put together it is this process's, which is the same program's: a
+ * section of another one has another label.
+ */
+static void put_start(struct hpm_output *output, const struct hpm_header *header,
+		      const hpm_data_item *item)
+{
+	int low = 0, high = header->n_starts - 1;
+
+	while (low <= high) {
+		const int middle = (low + high) / 2;
+		const struct hpm_start *start = &header->start[middle];
+
+		if (start->id < item->instr_id) {
+			low = middle + 1;
+			continue;
+		}
+		if (start->id > item->instr_id) {
+			high = middle - 1;
+			continue;
+		}
+		if (strcmp(start->label, hpm_text(item->label)) != 0)
+			return;
+		put_attribute(output, "module", start->module);
+		hpm_print(output, " offset=\"0x%llx\"", start->offset);
+		put_attribute(output, "build_id", start->build_id);
+		return;
+	}
+}
+
+static void put_section(struct hpm_output *output, const struct hpm_header *header,
+			const hpm_data_item *item, int element)
 {
 	hpm_print(output, "  <section kind=\"%s\" id=\"%d\" element=\"%d\" label=\"",
 		  item->instr_id > 0 ? "region" : "program",
@@ -198,6 +229,8 @@ static void put_section(struct hpm_output *output, const hpm_data_item *item, in
 	hpm_puts(output, "\"");
 	put_attribute(output, "file", item->file);
 	put_positive(output, "line", item->line);
+	if (!hpm_text(item->file)[0])
+		put_start(output, header, item);
 	put_positive(output, "parent", item->parent_id);
 	put_positive(output, "thread", item->thread_id);
 	put_positive(output, "process", item->process_id);
@@ -237,7 +270,7 @@ void hpm_viz_write(struct hpm_output *output, const struct hpm_report *report)
 		if (items[i].is_rusage)
 			continue;
 		if (!i || !is_same_section(&items[i - 1], &items[i]))
-			put_section(output, &items[i], ++element);
+			put_section(output, report->header, &items[i], ++element);
 		put_values(output, report, &items[i]);
 		if (i + 1 == report->n || !is_same_section(&items[i], &items[i + 1]))
 			hpm_puts(output, "  </section>\n");

@@ -9,7 +9,6 @@
  */
 #include <fcntl.h>
 #include <limits.h>
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,48 +53,20 @@ void hpm_run_link(const struct hpm_raw_file *file)
 		return;
 }
 
-struct lookup {
-	uintptr_t address;
-	uint64_t offset;
-	char module[PATH_MAX]; /* "": the program */
-};
-
-static int is_in_module(struct dl_phdr_info *module, size_t size, void *context)
+void hpm_run_place(const struct hpm_raw_file *file, const struct hpm_raw_slot *slot)
 {
-	struct lookup *wanted = context;
-
-	(void)size;
-	for (int i = 0; i < module->dlpi_phnum; i++) {
-		const ElfW(Phdr) *part = &module->dlpi_phdr[i];
-
-		if (part->p_type != PT_LOAD ||
-		    wanted->address - (module->dlpi_addr + part->p_vaddr) >= part->p_memsz)
-			continue;
-		wanted->offset = wanted->address - module->dlpi_addr;
-		snprintf(wanted->module, sizeof(wanted->module), "%s", module->dlpi_name);
-		return 1;
-	}
-	return 0;
-}
-
-void hpm_run_place(const struct hpm_raw_file *file, int id, const void *address)
-{
-	const struct hpm_raw_header *header = file->raw.header;
-	/* It is where the call returns to: the call is before that. */
-	struct lookup found = {.address = (uintptr_t)address - 1};
-	char path[PATH_MAX], module[PATH_MAX], line[PATH_MAX + 128];
+	char path[PATH_MAX], line[HPM_MODULE_MAX + 128];
 	int fd, length;
 
-	if (!dl_iterate_phdr(is_in_module, &found) ||
-	    !realpath(found.module[0] ? found.module : header->command, module) ||
-	    strchr(module, '\n') || name_of(header, "hpmplaces", path, sizeof(path)))
+	if (strchr(slot->module, '\n') ||
+	    name_of(file->raw.header, "hpmplaces", path, sizeof(path)))
 		return;
 	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return;
 	length = snprintf(line, sizeof(line), "%s%d %llx %s\n",
-			  lseek(fd, 0, SEEK_END) ? "" : PLACES_BEGIN, id,
-			  (unsigned long long)found.offset, module);
+			  lseek(fd, 0, SEEK_END) ? "" : PLACES_BEGIN, slot->id,
+			  (unsigned long long)slot->offset, slot->module);
 	/* Without it the section has no line, which is said. */
 	(void)hpm_write(fd, line, (size_t)length);
 	close(fd);

@@ -41,7 +41,7 @@ def ran(command: list[str], folder: Path, **environment: str) -> None:
 
 @pytest.fixture(scope="package")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with runs: lines.gnomon, slower.gnomon, threads.gnomon, primes.viz."""
+    """Return a folder with runs: lines.gnomon, slower.gnomon, threads.gnomon, and .viz files."""
     here = tmp_path_factory.mktemp("runs")
     for source in PROGRAMS.iterdir():
         shutil.copy(source, here)
@@ -57,13 +57,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [sys.executable, "primes.py", "200000", "2"], here,
         HPM_OUTPUT_NAME="primes", HPM_UNIQUE_FILE_NAME="0",
     )  # fmt: skip
+    shutil.copy(EXAMPLES / "hpm-c" / "relax.c", here)
+    found = [GNOMON, "config", "--cflags", "--libs", "hpm"]
+    linked = subprocess.run(found, check=True, capture_output=True, text=True).stdout.split()
+    ran(["cc", "-g", "-O2", "-fopenmp", "-o", "relax", "relax.c", *linked, "-lm"], here)
+    ran(["./relax", "100", "3"], here, HPM_OUTPUT_NAME="relax", HPM_UNIQUE_FILE_NAME="0",
+        OMP_NUM_THREADS="2")  # fmt: skip
     return here
 
 
 @pytest.fixture(scope="package")
 def served(folder: Path) -> Iterator[Served]:
     """Run `gnomon view` on all of them, as a user would."""
-    runs = ["lines", "slower", "threads", "primes.viz"]
+    runs = ["lines", "slower", "threads", "primes.viz", "relax.viz"]
     with Opened([GNOMON, "view", *runs, "--no-browser"], folder) as opened:
         yield opened
 

@@ -265,6 +265,15 @@ def test_a_python_program_shows_its_sections_on_its_own_source(page: Page, serve
     expect(page.locator(".cm-lit")).to_contain_text("@hpm.section")
 
 
+def test_sections_of_a_c_program_light_their_lines_in_its_viz_file(
+    page: Page, served: Served
+) -> None:
+    visit(page, served, run="relax.viz")
+    row_of(page, "set up").click()
+    expect(page.locator(".file-choice .menu-label")).to_have_text("relax.c")
+    expect(page.locator(".cm-lit")).to_contain_text('hpmStart(SET_UP, "set up");')
+
+
 def test_a_source_that_changed_is_flagged_and_a_missing_one_asked_for(
     page: Page, served: Served, tmp_path: Path
 ) -> None:

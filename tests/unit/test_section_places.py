@@ -1,9 +1,7 @@
-"""Addresses that libhpm leaves of sections, and the lines they are looked up to."""
+"""Addresses that libhpm leaves of sections."""
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,7 @@ from hypothesis import strategies as st
 
 from gnomon.errors import GnomonError
 from gnomon.hpm import section_places
-from gnomon.hpm.section_places import Address, Place
+from gnomon.store.source_lines import Address
 
 BEGIN = "gnomon places 1\n"
 
@@ -54,36 +52,3 @@ def test_nothing_behind_the_beginning_crashes(
         assert number >= 0
         assert address.module.startswith("/")
         assert "\0" not in address.module
-
-
-def test_lines_of_a_program_and_why_there_are_none(tmp_path: Path) -> None:
-    (tmp_path / "f.c").write_text(
-        "int f(void)\n{\n\treturn 7;\n}\nint main(void)\n{\n\treturn f();\n}\n"
-    )
-    for name, option in (("with", "-g"), ("without", "-s")):
-        command = ["cc", "-no-pie", "-O0", option, "-o", name, "f.c"]
-        subprocess.run(command, cwd=tmp_path, check=True)
-    nm = subprocess.run(
-        ["nm", "with"], cwd=tmp_path, check=True, capture_output=True, text=True
-    ).stdout
-    (offset,) = (int(line.split()[0], 16) for line in nm.splitlines() if line.endswith(" T f"))
-    one = Address(str(tmp_path / "with"), offset)
-    places, missing = section_places.resolve(
-        [one, Address(one.module, 1), Address(str(tmp_path / "without"), offset),
-         Address("/no/such program", 1), Address(str(tmp_path / "f.c"), 1)]
-    )  # fmt: skip
-    assert places == {one: Place(str(tmp_path / "f.c"), 2)}
-    assert [why.reason for why in missing] == [
-        "/no/such program is not there",
-        "1 start in f.c: it has no line numbers of them",
-        "1 start in with: it has no line numbers of them",
-        "1 start in without: it has no line numbers of them",
-    ]
-    assert all(why.remedy for why in missing)
-
-
-def test_without_a_tool_the_reason_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "/no/such/folder")
-    assert shutil.which("addr2line") is None
-    places, (why,) = section_places.resolve([Address("/bin/sh", 1)])
-    assert (places, why.remedy) == ({}, "install binutils")

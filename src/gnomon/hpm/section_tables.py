@@ -29,6 +29,7 @@ from gnomon.hpm.ranks.plugin import folder as library_folder
 from gnomon.model.collected import Collected
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Cell, Table
 from gnomon.model.value import Unavailable
+from gnomon.store import source_lines
 from gnomon.units import printable
 
 VARIABLE = "GNOMON_RUN_DIR"
@@ -79,7 +80,7 @@ def _with_places(
 
     All processes are asked about at once: the ranks of a job have the same few addresses.
     """
-    addresses: dict[str, dict[int, section_places.Address]] = {}
+    addresses: dict[str, dict[int, source_lines.Address]] = {}
     for stem in files:
         path = folder / f"{stem}.hpmplaces"
         try:
@@ -89,7 +90,7 @@ def _with_places(
             warnings.append(f"lines of process {stem}: cannot be read: {error.strerror}")
         except GnomonError as error:
             warnings.append(f"lines of process {stem}: {error}")
-    places, missing = section_places.resolve(
+    places, missing = source_lines.resolve(
         address for known in addresses.values() for address in known.values()
     )
     done = []

@@ -21,8 +21,9 @@ from gnomon.model.metric import Metric
 from gnomon.model.tables import PROFILE, Cell, Column, Schema
 from gnomon.model.value import How
 from gnomon.store import rundir
+from gnomon.store.source_lines import Address
 from gnomon.store.viz import texts
-from gnomon.store.viz.sections import TIMES, Group, Program, Rows, Section
+from gnomon.store.viz.sections import TIMES, Group, Program, Rows, Section, with_lines
 
 Sink = Callable[[Schema, Sequence[Cell]], None]
 """Takes a row of a table."""
@@ -34,6 +35,7 @@ _AT_ONCE_BYTES = 1 << 20
 _TAG_LIMIT_BYTES = 16 << 20
 _WORDS_LIMIT = 1_000_000
 _DIGITS_MOST = 400
+_OFFSET = re.compile("0x[0-9a-f]{1,16}")
 _TEXT_LIMIT = rundir.HEAD_LIMIT_BYTES
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _NO_NUMBERS = {"INF": "inf", "-INF": "-inf", "NaN": "nan"}
@@ -304,9 +306,18 @@ class _Reader:
                 self._whole(given, "line", 0),
                 self._whole(given, "parent", 0) if "parent" in given else None,
                 self._whole(given, "thread", 0), self._whole(given, "process", 0),
-                self._whole(given, "task", -1), [],
+                self._whole(given, "task", -1), [], self._start_of(given),
             )
         )  # fmt: skip
+
+    def _start_of(self, given: Mapping[str, str]) -> Address | None:
+        """Return where a section that has no line was started first."""
+        module = given.get("module", "")
+        if not module.startswith("/") or "offset" not in given or given.get("file"):
+            return None
+        if not _OFFSET.fullmatch(given["offset"]):
+            self._fail(f"offset={given['offset'][:40]!a} is no address")
+        return Address(module, int(given["offset"], 16), given.get("build_id", "").lower())
 
     def _number(self, element: str, given: dict[str, str]) -> None:
         self._needs(given, "name")
@@ -365,7 +376,8 @@ class _Reader:
 
     def _head(self) -> dict[str, Any]:
         run = self._run
-        started = self._moment("started")
+        started, stopped = self._moment("started"), self._moment("stopped")
+        self._sections, without_lines = with_lines(self._sections, stopped)
         wall = self._finite(run["wall_seconds"]) if "wall_seconds" in run else 0.0
         host: dict[str, Any] = {"name": run["host"], "kernel": run.get("system", "")}
         if "cpu" in run:
@@ -380,7 +392,7 @@ class _Reader:
             "pid": self._whole(run, "process", 0),
             "hosts": [host],
             "started": started,
-            "ended": self._moment("stopped") or started + wall,
+            "ended": stopped or started + wall,
             "wall_seconds": wall,
             "exit_status": self._whole(run, "exit_status", 0) if "exit_status" in run else None,
             "repetitions": 1 + max(
@@ -388,9 +400,12 @@ class _Reader:
             ),
             "events": run.get("events", ""),
             "unavailable": [
-                {"event": name, "reason": reason, "remedy": "", "errno": 0}
-                for name, reason in self._refused.items()
-                if name not in self._metrics
+                *(
+                    {"event": name, "reason": reason, "remedy": "", "errno": 0}
+                    for name, reason in self._refused.items()
+                    if name not in self._metrics
+                ),
+                *(one._asdict() for one in without_lines),
             ],
             "warnings": self._notes,
         }  # fmt: skip

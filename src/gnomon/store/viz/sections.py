@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from gnomon.model.metric import Metric
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Table
+from gnomon.model.value import Unavailable
+from gnomon.store import source_lines
+from gnomon.store.source_lines import Address
 
 TIMES = {
     "wall": "wall time", "cycle": "cycle time", "user": "user time", "system": "system time",
@@ -25,7 +28,11 @@ class Program(NamedTuple):
 
 
 class Section(NamedTuple):
-    """An element `section`; thread and process are 0, task is -1 where they are not known."""
+    """An element `section`; thread and process are 0, task is -1 where they are not known.
+
+    Attributes:
+        start: where it was started first in its program, if it told no place in the source.
+    """
 
     kind: str
     id: int
@@ -37,6 +44,7 @@ class Section(NamedTuple):
     process: int
     task: int
     values: list[Group]
+    start: Address | None
 
 
 class Group(NamedTuple):
@@ -47,6 +55,22 @@ class Group(NamedTuple):
     repetition: int
     calls: int | None
     values: dict[str, float]
+
+
+def with_lines(
+    sections: Sequence[Section], ended: float
+) -> tuple[list[Section], tuple[Unavailable, ...]]:
+    """Return sections with the lines of their starts, and why some have none.
+
+    Args:
+        sections: what a file holds.
+        ended: when the program ended; 0 if that is not known.
+    """
+    places, missing = source_lines.resolve((one.start for one in sections if one.start), ended)
+    return [
+        one._replace(**places[one.start]._asdict()) if one.start in places else one
+        for one in sections
+    ], missing
 
 
 class Rows:
