@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-WIDTH = 100
+WIDTH = 80
 """Columns where the output is no terminal."""
 
 NARROWEST = 60

@@ -16,7 +16,7 @@ from gnomon.hpm.measurement import GroupPart
 from gnomon.hpm.ranks import report, sheets
 from gnomon.hpm.ranks.conversion import WHOLE_RUN, measurement_of, rank_file
 from gnomon.hpm.ranks.items import IS_NODE_WIDE, N_TIMES, RankFile, Spread
-from gnomon.hpm.report import Options
+from gnomon.hpm.report_style import Options
 from gnomon.model.value import Domain, How, Scope, Unavailable
 
 TIMES = Spread(4, 1.9, 2.1, 0.01, 0, 3)

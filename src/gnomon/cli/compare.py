@@ -19,11 +19,13 @@ FAILED = 3
 _TOP = 25
 _EPILOG = """\
 examples:
-  gnomon count -r 10 --run before -- ./app        measure, change the program, measure again:
+  gnomon count -r 10 --run before -- ./app    change it and measure again:
   gnomon count -r 10 --run after -- ./app
   gnomon compare before after
-  gnomon compare before1,before2,before3 after1,after2,after3    several runs a side
-  gnomon compare @release @main --fail-on 5%      all runs with a tag; status 3 if one is worse
+  gnomon compare old1,old2,old3 new1,new2,new3
+                                              several runs a side
+  gnomon compare @release @main --fail-on 5%  all runs with a tag; status 3 if a
+                                              metric is worse
   gnomon compare before after --per function -e PAPI_TOT_INS"""
 
 

@@ -156,6 +156,9 @@ def parser() -> argparse.ArgumentParser:
 def add_output_options(p: argparse.ArgumentParser) -> None:
     """Add the options that say how and where the report is written."""
     out = p.add_argument_group("the report")
+    out.add_argument(
+        "--all", action="store_true", help="every counter and metric, and getrusage(2)"
+    )
     out.add_argument("-x", "--formulas", action="store_true", help="print the metrics' formulas")
     out.add_argument("--json", action="store_true", help="as JSON (docs: Count a program)")
     out.add_argument(
@@ -257,7 +260,7 @@ def _is_live(arguments: argparse.Namespace) -> bool:
 
 def _count(arguments: argparse.Namespace, command: Sequence[str]) -> int:
     from gnomon.hpm import analyse
-    from gnomon.hpm.report import Options
+    from gnomon.hpm.report_style import Options
 
     analyse.check_given()
     apart: tuple[WantedGroup, ...] = ()
@@ -271,7 +274,12 @@ def _count(arguments: argparse.Namespace, command: Sequence[str]) -> int:
         apart = wanted_groups(groups, arguments.event)
     names = _names(arguments)
     wanted = analyse.wanted(names or analyse.events_of_groups([str(analyse.DEFAULT_GROUP)]))
-    options = Options(formulas=arguments.formulas, per=arguments.per)
+    options = Options(
+        brief=not arguments.all,
+        default_events=not names,
+        formulas=arguments.formulas,
+        per=arguments.per,
+    )
     with Delivery(arguments, options, sys.stderr) as delivery:
         measure = _measure(arguments, command, delivery)
         times = arguments.repeat or 1
@@ -308,13 +316,13 @@ def _emulate(arguments: argparse.Namespace, command: Sequence[str]) -> int:
     from gnomon.counters.emulation import caches
     from gnomon.hpm import emulate
     from gnomon.hpm.progress import Progress
-    from gnomon.hpm.report import Options
+    from gnomon.hpm.report_style import Options
 
     wanted = emulate.resolve(_names(arguments))
     simulated = caches.choose(arguments.cache)
     emulate.check_wanted(command, wanted)
     engine = emulate.usable()
-    options = Options(formulas=arguments.formulas, per=arguments.per)
+    options = Options(brief=not arguments.all, formulas=arguments.formulas, per=arguments.per)
     with Delivery(arguments, options, sys.stderr) as delivery:
         progress = None
         if sys.stderr is not None and delivery.terminal_is_for_people:

@@ -14,7 +14,7 @@ from gnomon.errors import GnomonError, UsageError
 
 if TYPE_CHECKING:
     from gnomon.hpm.measurement import Measurement
-    from gnomon.hpm.report import Options
+    from gnomon.hpm.report_style import Options
 
 
 class Delivery:

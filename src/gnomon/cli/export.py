@@ -18,9 +18,10 @@ _FORMATS = ("csv", "json", "viz", "speedscope", "openmetrics")
 _TABLES = ("locations", "regions", "paths", "metrics", "profile")
 _EPILOG = """\
 examples:
-  gnomon export app --to csv -o app.csv              a row for each value, for a spreadsheet
+  gnomon export app --to csv -o app.csv      a row for each value
   gnomon export app --to csv --table metrics
-  gnomon export app --to viz -o app.viz              one file with all of it; any command reads it
+  gnomon export app --to viz -o app.viz      one file with all of it, which
+                                             every command reads
   gnomon export app --to speedscope -o app.speedscope.json
   gnomon export app --to openmetrics -o /var/lib/node_exporter/app.prom"""
 

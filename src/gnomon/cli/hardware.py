@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import textwrap
 from typing import TYPE_CHECKING
 
 from gnomon.cli.hardware_sections import SECTIONS
@@ -32,7 +31,8 @@ def parser() -> argparse.ArgumentParser:
         description="Show what this machine is made of: processor, frequencies, topology, caches, "
         "TLBs, NUMA nodes, pages, hypervisor, PMUs and devices, each with what tells it. What "
         "nothing tells is said to be unknown.",
-        epilog=textwrap.fill("sections: " + ", ".join(SECTIONS), 92)
+        epilog="sections: "
+        + ", ".join(SECTIONS)
         + "\n\nexamples:\n  gnomon hardware caches tlbs\n  gnomon hardware --json",
         formatter_class=HelpFormatter,
         allow_abbrev=False,

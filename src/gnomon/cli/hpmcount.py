@@ -35,13 +35,18 @@ Threads and child processes are included, also those that still run when the pro
 
 _EPILOG = """\
 variables, which options take precedence over:
-  HPM_OUTPUT_NAME -o   HPM_UNIQUE_FILE_NAME -u   HPM_STDOUT=no -n     HPM_PRINT_FORMULA -x
-  HPM_EVENT_SET -g     HPM_AGGREGATE -a          GNOMON_EVENTS -e
-  HPM_ASC_OUTPUT, HPM_VIZ_OUTPUT, HPM_CSV_OUTPUT  which of <name>.hpm, .viz, .csv to write
-  HPM_EVENT_DISTR      groups that -a average and its like share out among tasks
-  HPM_AGGREGATE_TIMEOUT                           seconds that tasks wait for one that is not there
-  HPM_SLICE_DURATION   milliseconds of a turn, 10 to 30000, where several groups take turns
-  HPM_DIV_WEIGHT, HPM_*_LATENCY                   numbers for derived metrics"""
+  HPM_OUTPUT_NAME -o         HPM_UNIQUE_FILE_NAME -u  HPM_STDOUT=no -n
+  HPM_PRINT_FORMULA -x       HPM_EVENT_SET -g         HPM_AGGREGATE -a
+  GNOMON_EVENTS -e
+  HPM_ASC_OUTPUT, HPM_VIZ_OUTPUT, HPM_CSV_OUTPUT
+                             which of <name>.hpm, .viz, .csv to write
+  HPM_EVENT_DISTR            groups that -a average and its like share out among
+                             tasks
+  HPM_AGGREGATE_TIMEOUT      seconds that tasks wait for one that is missing
+  HPM_SLICE_DURATION         milliseconds of a turn, 10 to 30000, where several
+                             groups take turns
+  HPM_DIV_WEIGHT, HPM_*_LATENCY
+                             numbers for derived metrics"""
 
 # The plug-ins that need no other task; whether they keep groups apart.
 _AGGREGATORS = {"mirror": True, "loc_merge": False}
@@ -51,7 +56,8 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of `hpmcount`."""
     p = argparse.ArgumentParser(
         prog="hpmcount",
-        usage="hpmcount [-o <name>] [-u] [-n] [-x] [-g <group>] [-a <plugin>] [-r <n>] <program>\n"
+        usage="hpmcount [-o <name>] [-u] [-n] [-x] [-g <group>] [-a <plugin>] [-r <n>]\n"
+        "                <program>\n"
         "       hpmcount [-h] [-l] [-c]",
         description=_DESCRIPTION,
         epilog=_EPILOG,
@@ -116,7 +122,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _count(arguments: argparse.Namespace, command: Sequence[str]) -> int:
     from gnomon.cli.hpmfiles import Output
-    from gnomon.hpm.report import Options
+    from gnomon.hpm.report_style import Options
     from gnomon.hpm.settings import settings
 
     plugin = _plugin(arguments)

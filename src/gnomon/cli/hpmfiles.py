@@ -19,7 +19,7 @@ from gnomon.units import printable
 
 if TYPE_CHECKING:
     from gnomon.hpm.measurement import Measurement
-    from gnomon.hpm.report import Options
+    from gnomon.hpm.report_style import Options
     from gnomon.hpm.settings import Settings
 
 

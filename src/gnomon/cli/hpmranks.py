@@ -23,7 +23,7 @@ from gnomon.hpm.program import Signals
 from gnomon.hpm.ranks import plugin as plugins
 from gnomon.hpm.ranks.conversion import rank_file
 from gnomon.hpm.ranks.joining import join
-from gnomon.hpm.report import Options
+from gnomon.hpm.report_style import Options
 from gnomon.hpm.settings import settings
 from gnomon.units import printable
 

@@ -35,9 +35,11 @@ cgroups, processes and monitoring."""
 
 _EPILOG = """\
 variables, which options take precedence over:
-  HPM_OUTPUT_NAME -o   HPM_UNIQUE_FILE_NAME -u   HPM_STDOUT=no -n     HPM_PRINT_FORMULA -x
-  HPM_EVENT_SET -g     HPM_AGGREGATE -a          GNOMON_EVENTS -e
-  HPM_SLICE_DURATION   milliseconds of a turn, 10 to 30000, where several groups take turns"""
+  HPM_OUTPUT_NAME -o         HPM_UNIQUE_FILE_NAME -u  HPM_STDOUT=no -n
+  HPM_PRINT_FORMULA -x       HPM_EVENT_SET -g         HPM_AGGREGATE -a
+  GNOMON_EVENTS -e
+  HPM_SLICE_DURATION         milliseconds of a turn, 10 to 30000, where several
+                             groups take turns"""
 
 # The plug-ins that need no other task; whether they keep groups apart.
 _LOCAL = {"": True, "mirror": True, "loc_merge": False}
@@ -49,7 +51,8 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of `hpmstat`."""
     p = argparse.ArgumentParser(
         prog="hpmstat",
-        usage="hpmstat [-o <name>] [-u] [-n] [-x] [-g <group>] [-a <plugin>] [interval [count]]\n"
+        usage="hpmstat [-o <name>] [-u] [-n] [-x] [-g <group>] [-a <plugin>]\n"
+        "               [interval [count]]\n"
         "       hpmstat [-h] [-l] [-c]",
         description=_DESCRIPTION,
         epilog=_EPILOG,
@@ -107,7 +110,8 @@ def _watch(arguments: argparse.Namespace, period_ns: int, count: int) -> int:
     from gnomon.cli.rounds import Ending, rounds
     from gnomon.cli.stat import take_rest
     from gnomon.hpm.measurement import this_host
-    from gnomon.hpm.report import Options, text
+    from gnomon.hpm.report import text
+    from gnomon.hpm.report_style import Options
     from gnomon.hpm.settings import settings
     from gnomon.hpm.stat.classical import measurement
     from gnomon.hpm.stat.monitor import Monitor, Watched

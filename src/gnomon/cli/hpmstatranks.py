@@ -22,7 +22,8 @@ from gnomon.hpm.ranks import plugin as plugins
 from gnomon.hpm.ranks import report as rank_report
 from gnomon.hpm.ranks.conversion import rank_file
 from gnomon.hpm.ranks.joining import join
-from gnomon.hpm.report import Options, text
+from gnomon.hpm.report import text
+from gnomon.hpm.report_style import Options
 from gnomon.hpm.settings import settings
 from gnomon.hpm.stat.classical import measurement
 from gnomon.hpm.stat.monitor import Monitor, Watched

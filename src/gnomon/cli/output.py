@@ -23,7 +23,7 @@ def is_styled(stream: IO[str]) -> bool:
 
 
 def width_of(stream: IO[str]) -> int:
-    """Return the columns that text for a stream may take: COLUMNS, or the terminal's, or 100."""
+    """Return the columns that text for a stream may take: COLUMNS, or the terminal's, or 80."""
     wanted = os.environ.get("COLUMNS", "")
     if wanted.isdecimal() and int(wanted[:9]) > 0:
         return max(int(wanted[:9]), NARROWEST)

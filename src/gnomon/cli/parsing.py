@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 
+from gnomon.layout import WIDTH, filled
+
 # Our help is in English, and Python brings no translation of argparse's few words in it. To look
 # for one it would import `locale` and walk through folders: 1 ms of each start.
 vars(argparse)["_"] = str
@@ -45,15 +47,18 @@ def add_report_options(p: argparse.ArgumentParser) -> None:
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Keeps text of several lines as written and fills text of one.
+    """Fills paragraphs, and keeps those as written that have an indented line (examples, tables).
 
     Its fixed width spares each option a look at the terminal, which costs the start 1 ms.
     """
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=30, width=100)
+        super().__init__(prog, max_help_position=26, width=WIDTH)
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
-        if "\n" in text:
-            return super()._fill_text(text, width, indent)
-        return argparse.HelpFormatter._fill_text(self, text, width, indent)
+        return "\n\n".join(
+            paragraph
+            if "\n " in paragraph or paragraph.startswith(" ")
+            else "\n".join(filled(paragraph, width, indent, indent))
+            for paragraph in text.strip("\n").split("\n\n")
+        )

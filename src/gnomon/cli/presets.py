@@ -19,7 +19,7 @@ _EPILOG = """\
 examples:
   gnomon presets                          those of this machine
   gnomon presets --available cache        what can be counted here of caches
-  gnomon presets --detail PAPI_DP_OPS     its native events, their meaning, its formula
+  gnomon presets --detail PAPI_DP_OPS     its native events and its formula
   gnomon presets --pmu skx                what they are on Skylake-X
   gnomon presets --presets my.toml        with presets of one's own
 

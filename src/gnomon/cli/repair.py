@@ -200,7 +200,7 @@ def _report(file: RankFile, name: str | None, *, is_first: bool) -> None:
     from gnomon.cli.hpmfiles import Output
     from gnomon.hpm.measurement import this_host
     from gnomon.hpm.ranks import report, sheets
-    from gnomon.hpm.report import Options
+    from gnomon.hpm.report_style import Options
     from gnomon.hpm.settings import settings
 
     chosen = settings()

@@ -16,12 +16,13 @@ _TOP = 25
 _PARTS = ("run", "locations", "regions", "metrics", "profile")
 _EPILOG = """\
 examples:
-  gnomon report                                   the latest run here
+  gnomon report                          the latest run here
   gnomon report app --per function
   gnomon report app --per line --sort PAPI_L1_DCM
   gnomon report app --per function -e L1_DCM,LD_INS --counts
-  gnomon report app --per line --file solver.c    the source of one file with its counts
-  gnomon report app run                           what ran, where, and what was not available
+  gnomon report app --per line --file solver.c
+                                         the source of a file with its counts
+  gnomon report app run                  what ran, where, what was not available
   gnomon report app profile --by rank -e PAPI_TOT_CYC"""
 
 
@@ -29,6 +30,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon report`."""
     p = argparse.ArgumentParser(
         prog="gnomon report",
+        usage="gnomon report [options] [RUN] [PART]",
         description="Print the values that a run directory holds: for the whole command, for each "
         "process, thread, core or CPU, or for each function, source file or line; or one part of "
         "what it holds.",

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 
+from gnomon.cli.output import width_of
+
 TITLE = 11
-_LEAST, _MOST, _USUAL = 60, 120, 100
+_MOST = 120
 
 
 def columns() -> int:
-    """Return how wide to print: the terminal's width within reason, 100 elsewhere.
-
-    COLUMNS in the environment goes before both.
-    """
-    told = os.environ.get("COLUMNS", "")
-    width = int(told) if told.isdecimal() and len(told) < 5 else 0
-    if not width:
-        try:
-            width = os.get_terminal_size(sys.stdout.fileno()).columns
-        except (OSError, ValueError, AttributeError):
-            width = 0
-    return min(max(width or _USUAL, _LEAST), _MOST)
+    """Return how wide to print: as wide as stdout is, within reason."""
+    return min(width_of(sys.stdout), _MOST)
 
 
 def filled(text: str, indent: str = "") -> list[str]:

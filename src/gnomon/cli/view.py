@@ -21,7 +21,7 @@ examples:
   gnomon view                        the latest run here
   gnomon view before after           two runs: compare them in every view
   gnomon view relax.viz              what libhpm or hpmcount wrote
-  gnomon view app --sources ~/src    look there for sources that are not where they were compiled
+  gnomon view app --sources ~/src    look for sources there, too
 
 The server listens on 127.0.0.1 (on ::1 where there is none) and lets in who has the address that
 it prints. On another machine, forward its port: ssh -L PORT:127.0.0.1:PORT that-machine, and open

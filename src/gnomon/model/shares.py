@@ -12,6 +12,9 @@ from gnomon.units import NOT_AVAILABLE, number
 _GAP = 2
 _SHARE_WIDTH = len("100.0")
 
+LEADING = 4
+"""So many events a table shows before it gives names all the width they ought to have."""
+
 
 class Shares(NamedTuple):
     """The columns of events that a table has room for.
@@ -90,3 +93,29 @@ def shares(
     left_out = tuple(event for event in events if event not in shown)
     counted_events = frozenset(shown if counts else shown[:1])
     return Shares(tuple(heads), tuple(shown), left_out, counted_events, totals, width)
+
+
+def leading_shares(
+    events: Sequence[str],
+    totals: Mapping[str, float],
+    room: int,
+    tight: int,
+    *,
+    counts: bool = False,
+    keep: bool = False,
+) -> Shares:
+    """Return the columns of events, of which the first four are worth more than long names.
+
+    Args:
+        events: as `shares` takes them, likewise the others.
+        totals: over all places, by event.
+        room: columns of text where names have the width that they ought to have.
+        tight: columns of text where names have the least that can be read.
+        counts: a column with counts for every event.
+        keep: every event, room or not.
+    """
+    chosen = shares(events, totals, room, counts=counts, keep=keep)
+    if len(chosen.events) >= min(len(events), LEADING):
+        return chosen
+    first = shares(events[:LEADING], totals, tight, counts=counts, keep=keep)
+    return first._replace(left_out=tuple(events[len(first.events) :]))

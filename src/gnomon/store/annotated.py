@@ -14,19 +14,20 @@ _GAP = 2
 _INDENT = 2
 _NUMBER_WIDTH = 5
 _SOURCE_LEAST = 48
+_SOURCE_TIGHT = 28
 # Lines shown before and behind one with counts; a gap of one line is no shorter when folded.
 _AROUND = 3
 
 
 def listing(
-    found: Hotspots, sources: Sources, columns: Callable[[int], Shares], width: int
+    found: Hotspots, sources: Sources, columns: Callable[[int, int], Shares], width: int
 ) -> tuple[list[str], Shares]:
     """Return the source files that are wanted, each line with its counts, and their columns.
 
     A file that cannot be read has only the numbers of its lines. Counts of a line that is part of
     several functions are added up.
     """
-    shown = columns(_NUMBER_WIDTH + _GAP + _SOURCE_LEAST)
+    shown = columns(*(_NUMBER_WIDTH + _GAP + least for least in (_SOURCE_LEAST, _SOURCE_TIGHT)))
     room = width - _INDENT - shown.width - _NUMBER_WIDTH - _GAP
     totals = [(*shown.cells(found.totals), "", "total of the program")]
     blocks: list[tuple[str, list[tuple[str, ...]]]] = []

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from gnomon.layout import cut, filled, grid, short_path, shortened, widths
-from gnomon.model.shares import Shares, shares
+from gnomon.model.shares import Shares, leading_shares
 from gnomon.model.symbols import short_name
 from gnomon.store.annotated import listing
 from gnomon.store.hotspots import Hotspot, Hotspots, named, programs
@@ -20,6 +20,7 @@ _GAP = 2
 _INDENT = 2
 # What each column of text cannot do without.
 _LEAST = {"program": 10, "function": 24, "file": 16, "file:line": 12, "source": 30}
+_TIGHT = {"program": 8, "function": 16, "file": 12, "file:line": 12, "source": 12}
 _LEAST_BESIDE_SOURCE = 12
 # A wide terminal is for longer names and more of the source, not only for more events.
 _SHARE = {"function": 0.3, "source": 0.33}
@@ -60,10 +61,11 @@ def text(
     chosen = [named(event, found.events, found.kind) for event in events]
     order = list(dict.fromkeys([found.sort, *(chosen or found.events)]))
 
-    def columns(beside: int) -> Shares:
+    def columns(beside: int, tight: int) -> Shares:
         """Return the columns of events where so much is needed for what is beside them."""
         room = width - _INDENT - beside
-        return shares(order, found.totals, room, counts=counts, keep=bool(chosen))
+        most = width - _INDENT - tight
+        return leading_shares(order, found.totals, room, most, counts=counts, keep=bool(chosen))
 
     sources = Sources()
     make = listing if found.file and found.kind == "line" else _table
@@ -77,7 +79,7 @@ def text(
 
 
 def _table(
-    found: Hotspots, sources: Sources, columns: Callable[[int], Shares], width: int
+    found: Hotspots, sources: Sources, columns: Callable[[int, int], Shares], width: int
 ) -> tuple[list[str], Shares]:
     heads = [*(("program",) if len(programs(found.rows)) > 1 else ()), *_HEADS[found.kind]]
     least = [max(_LEAST[head], int(_SHARE.get(head, 0) * width)) for head in heads]
@@ -87,16 +89,18 @@ def _table(
         beside = max(_LEAST_BESIDE_SOURCE, int(_SHARE_BESIDE_SOURCE * width))
         least[heads.index("function")] = beside
     gaps = _GAP * (len(heads) - 1)
-    shown = columns(sum(least) + gaps)
-    room = width - _INDENT - shown.width - gaps
     cells = _cells(found, heads, sources)
     natural = [max((len(row[at]) for row in cells), default=0) for at in range(len(heads))]
+    tight = [_TIGHT[head] for head in heads]
+    needed = (sum(map(min, natural, each)) + gaps for each in (least, tight))
+    shown = columns(*needed)
+    room = width - _INDENT - shown.width - gaps
     if "program" in heads:
         natural[0] = min(natural[0], _PROGRAM_MOST)
     if "source" in heads:
         function = heads.index("function")
         natural[function] = min(natural[function], max(_LEAST_BESIDE_SOURCE, 2 * room // 5))
-    wide = widths(natural, least, room)
+    wide = widths(natural, tight, room)
     blank = [""] * (len(heads) - 1)
     rows = [(*shown.cells(found.totals), "total", *blank)]
     for file, totals in found.file_totals.items():

@@ -96,8 +96,8 @@ EVENTS = tuple(
 _BY_NAME = {event.name.lower(): event for event in EVENTS}
 
 # What is counted where nothing is chosen: each kind of trouble once.
-DEFAULT = ("PAPI_TOT_INS", "PAPI_LD_INS", "PAPI_SR_INS", "PAPI_L1_ICM", "PAPI_L1_DCM",
-           "PAPI_L3_TCM", "PAPI_BR_INS", "PAPI_BR_MSP")  # fmt: skip
+DEFAULT = ("PAPI_TOT_INS", "PAPI_L1_DCM", "PAPI_L3_TCM", "PAPI_BR_MSP", "PAPI_LD_INS",
+           "PAPI_SR_INS", "PAPI_L1_ICM", "PAPI_BR_INS")  # fmt: skip
 
 _NATIVELY = "count it on a machine that has a PMU, without --pmu emulated"
 # What an emulated PMU lacks by its nature: names, in full and in lower case, and why.

@@ -23,14 +23,8 @@ from gnomon.hpm.ranks.items import (
     RankFile,
     Spread,
 )
-from gnomon.hpm.report import (
-    Options,
-    Style,
-    joined,
-    metric_lines,
-    place,
-    unavailable_lines,
-)
+from gnomon.hpm.report import metric_lines, place, unavailable_lines
+from gnomon.hpm.report_style import Options, Style, joined
 from gnomon.layout import filled
 from gnomon.model.value import Domain, How, Unavailable
 from gnomon.units import number, printable, quantity, signal_name

@@ -1,0 +1,127 @@
+"""The short report of `gnomon count`: what every run is asked first; the rest is left to --all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from gnomon.hpm import analyse
+from gnomon.hpm.measurement import Measurement, UsageRow
+from gnomon.metrics import users
+from gnomon.model.value import How, Value
+from gnomon.units import duration, number, quantity
+
+_CPU_TIME = "task-clock"
+_CPUS = "cpus_utilised"
+_FAULTS = "page-faults"
+_SWITCHES = "context-switches"
+_HARDWARE = "cpu"
+"""The component whose events a short report shows even if nobody chose them."""
+
+
+class Hidden(NamedTuple):
+    """What a short report leaves out of its tables.
+
+    Attributes:
+        events: whose counters stand in the overview, or wait for --all.
+        metrics: likewise.
+        shown: those of both that stand in the overview.
+    """
+
+    events: frozenset[str]
+    metrics: frozenset[str]
+    shown: frozenset[str]
+
+
+def hidden(measurement: Measurement, *, default_events: bool) -> Hidden:
+    """Return what the tables of a short report leave out.
+
+    Args:
+        measurement: the measurement.
+        default_events: nobody chose the events.
+    """
+    if measurement.emulation is not None:
+        return Hidden(frozenset(), frozenset(), frozenset())
+    events = [value.event for value in measurement.values if value.component != _HARDWARE]
+    own = frozenset(events if default_events else ())
+    metrics = {metric.name for metric in users.metrics().obtainable(own)}
+    shown = {_CPUS} if default_events or _CPU_TIME in events else set()
+    return Hidden(
+        own, frozenset(metrics | shown), frozenset(shown | (own & {_CPU_TIME, _FAULTS, _SWITCHES}))
+    )
+
+
+def rows(measurement: Measurement, *, default_events: bool) -> list[tuple[str, str, str]]:
+    """Return name, value and remark of what is asked first.
+
+    Args:
+        measurement: one execution.
+        default_events: nobody chose the events.
+    """
+    values = {value.event: value for value in measurement.values}
+    lines = [("wall time", duration(measurement.wall_ns), "")]
+    lines += _cpu_rows(measurement, values.get(_CPU_TIME))
+    usage = {row.field: row for row in measurement.rusage}
+    peak = usage.get("ru_maxrss")
+    if peak is not None:
+        lines.append(("peak memory", usage_text(peak), peak.remark))
+    if default_events:
+        major = usage.get("ru_majflt")
+        remark = f"{number(major.value)} with I/O" if major is not None and major.value else ""
+        for name, event, more in (("page faults", _FAULTS, remark),
+                                  ("context switches", _SWITCHES, "")):  # fmt: skip
+            value = values.get(event)
+            if value is not None:
+                lines.append((name, analyse.shown(value), more or analyse.remark(value)))
+    return lines
+
+
+def _cpu_rows(measurement: Measurement, clock: Value | None) -> list[tuple[str, str, str]]:
+    """Return the rows of CPU time and of how many CPUs that is."""
+    user, system = measurement.user_ns, measurement.system_ns
+    whole = "" if not measurement.delay_ns else " of the whole run"
+    split = (
+        f"user {duration(user)}, system {duration(system)}{whole}"
+        if user is not None and system is not None
+        else ""
+    )
+    lines = []
+    if clock is not None and clock.value is not None and not clock.is_watch:
+        lines.append(("CPU time", analyse.shown(clock), split))
+    elif split and user is not None and system is not None:
+        lines.append(("CPU time", duration(user + system), split))
+    cpus = next((m for m in analyse.metrics(measurement) if m.name == _CPUS), None)
+    if cpus is not None:
+        how = "" if cpus.how is How.COUNTED else cpus.how.value
+        lines.append(("CPUs utilised", quantity(cpus.value, ""), how))
+    return lines
+
+
+def remainder(measurement: Measurement, left_out: Hidden) -> str:
+    """Return the line that says what --all shows, "" for nothing.
+
+    Args:
+        measurement: one execution.
+        left_out: what its tables leave out.
+    """
+    events = len(left_out.events - left_out.shown)
+    metrics = sum(
+        metric.name in left_out.metrics - left_out.shown for metric in analyse.metrics(measurement)
+    )
+    parts = [
+        *_counted(events, "counter"),
+        *_counted(metrics, "metric"),
+        *(("resource usage",) if measurement.rusage else ()),
+    ]
+    return f"more with --all: {', '.join(parts)}" if parts else ""
+
+
+def _counted(count: int, what: str) -> Sequence[str]:
+    return (f"{count} {what}{'s' * (count != 1)}",) if count else ()
+
+
+def usage_text(row: UsageRow) -> str:
+    """Return a value of getrusage(2) as tables print it."""
+    if row.unit == "KiB" and row.value is not None:
+        return quantity(row.value * 1024, "bytes")
+    return quantity(row.value, row.unit)
