@@ -142,4 +142,4 @@ def test_names_with_commas_are_found_first(tmp_path: Path) -> None:
 
 
 def test_help_shows_how_to_spell_sides() -> None:
-    assert "before1,before2,before3 after1,after2,after3" in parser().format_help()
+    assert "gnomon compare old1,old2,old3 new1,new2,new3\n" in parser().format_help()

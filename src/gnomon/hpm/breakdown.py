@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gnomon.hpm import analyse
 from gnomon.hpm.measurement import Emulation, Measurement
-from gnomon.hpm.report_style import Style, joined
+from gnomon.hpm.report_style import Options, Style, joined
 from gnomon.layout import cut, filled, grid, heading, short_path, suffixes, widths
 from gnomon.units import number, printable, quantity
 
@@ -18,15 +18,31 @@ _NAME_WIDTH = 15
 _FUNCTION_LEAST, _FILE_LEAST = 16, 12
 
 
-def place_lines(one: Measurement, of: str, style: Style, width: int) -> list[str]:
-    """Return the rows of CPUs or cores, all of them: they are few, and empty ones tell much.
+def lines(measurements: Sequence[Measurement], options: Options, style: Style) -> list[str]:
+    """Return the tables that a report ends with: functions, threads or processes, CPUs.
 
     Args:
-        one: the measurement.
-        of: which repetition it is, "" for the only one.
+        measurements: the repetitions.
+        options: of the report.
         style: of the headings.
-        width: columns of the terminal.
     """
+    first, width = measurements[0], options.width
+    tables: list[str] = []
+    if first.emulation is not None:
+        tables += _function_lines(first.emulation, width, style)
+    if options.per and (first.tasks is not None or first.emulation is not None):
+        for at, one in enumerate(measurements, 1):
+            of = f" of repetition {at}" if len(measurements) > 1 else ""
+            tables += _task_lines(one, options.per, of, style, width)
+    for at, one in enumerate(measurements, 1):
+        if one.places is not None:
+            of = f" of repetition {at}" if len(measurements) > 1 else ""
+            tables += _place_lines(one, of, style, width)
+    return tables
+
+
+def _place_lines(one: Measurement, of: str, style: Style, width: int) -> list[str]:
+    """Return the rows of CPUs or cores, all of them: they are few, and empty ones tell much."""
     rows = one.places or ()
     events = list(dict.fromkeys(event for row in rows for event in row.values))
     several = any(len(row.cpus) > 1 for row in rows)
@@ -42,16 +58,8 @@ def place_lines(one: Measurement, of: str, style: Style, width: int) -> list[str
     return [title, *_event_table(head, who, events, cells, style, width), ""]
 
 
-def task_lines(one: Measurement, per: str, of: str, style: Style, width: int) -> list[str]:
-    """Return the table of threads or processes, those with most of the first event first.
-
-    Args:
-        one: the measurement.
-        per: "thread" or "process".
-        of: which repetition it is, "" for the only one.
-        style: of the headings.
-        width: columns of the terminal.
-    """
+def _task_lines(one: Measurement, per: str, of: str, style: Style, width: int) -> list[str]:
+    """Return the table of threads or processes, those with most of the first event first."""
     units = {value.event: value.unit for value in one.values}
     events = analyse.process_values(one) if per == "process" else one.task_values
     # The cells that say who, the name, the values, and what stands where there is none.
@@ -105,13 +113,11 @@ def _event_table(
     room = width - 2 - sum(2 + max(map(len, column)) for column in zip(who, *ids, strict=True))
     if names is not None:
         room -= max(map(len, ("name", *names)))
-    heads = [heading(event) for event in events]
-    shown = 0
-    for at, head in enumerate(heads):
-        room -= 2 + max(map(len, (*head, *(row[at] for row in cells))))
-        if room < 0 and at:
-            break
-        shown += 1
+    heads = [[event] for event in events]
+    shown = _fitting(heads, cells, room)
+    if shown < len(events):
+        heads = [heading(event) for event in events]
+        shown = max(_fitting(heads, cells, room), 1)
     last = () if names is None else (("name",),)
     rows = [
         (*own, *values[:shown], *(() if names is None else (names[at],)))
@@ -126,18 +132,21 @@ def _event_table(
     return lines
 
 
+def _fitting(heads: Sequence[Sequence[str]], cells: Sequence[Sequence[str]], room: int) -> int:
+    """Return for how many of the first columns there is room."""
+    for at, head in enumerate(heads):
+        room -= 2 + max(map(len, (*head, *(row[at] for row in cells))))
+        if room < 0:
+            return at
+    return len(heads)
+
+
 def _unknown(running: bool) -> str:
     return "still running" if running else "not known"
 
 
-def function_lines(emulation: Emulation, width: int, style: Style) -> list[str]:
-    """Return the functions with most of the first event, each with its shares of the others.
-
-    Args:
-        emulation: what an emulated PMU counted.
-        width: columns of the terminal.
-        style: of the headings.
-    """
+def _function_lines(emulation: Emulation, width: int, style: Style) -> list[str]:
+    """Return the functions with most of the first event, each with its shares of the others."""
     from gnomon.model.shares import leading_shares
     from gnomon.model.symbols import short_name
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from gnomon.hpm import analyse
 from gnomon.hpm.measurement import Measurement, UsageRow
+from gnomon.hpm.report_style import joined
 from gnomon.metrics import users
 from gnomon.model.value import How, Value
 from gnomon.units import duration, number, quantity
@@ -45,22 +46,26 @@ def hidden(measurement: Measurement, *, default_events: bool) -> Hidden:
     events = [value.event for value in measurement.values if value.component != _HARDWARE]
     own = frozenset(events if default_events else ())
     metrics = {metric.name for metric in users.metrics().obtainable(own)}
-    shown = {_CPUS} if default_events or _CPU_TIME in events else set()
     return Hidden(
-        own, frozenset(metrics | shown), frozenset(shown | (own & {_CPU_TIME, _FAULTS, _SWITCHES}))
+        own,
+        frozenset(metrics | {_CPUS}),
+        frozenset({_CPUS} | (own & {_CPU_TIME, _FAULTS, _SWITCHES})),
     )
 
 
-def rows(measurement: Measurement, *, default_events: bool) -> list[tuple[str, str, str]]:
+def rows(
+    measurement: Measurement, *, default_events: bool, formulas: bool = False
+) -> list[tuple[str, str, str]]:
     """Return name, value and remark of what is asked first.
 
     Args:
         measurement: one execution.
         default_events: nobody chose the events.
+        formulas: with the formula of the utilisation.
     """
     values = {value.event: value for value in measurement.values}
     lines = [("wall time", duration(measurement.wall_ns), "")]
-    lines += _cpu_rows(measurement, values.get(_CPU_TIME))
+    lines += _cpu_rows(measurement, values.get(_CPU_TIME), formulas=formulas)
     usage = {row.field: row for row in measurement.rusage}
     peak = usage.get("ru_maxrss")
     if peak is not None:
@@ -76,7 +81,9 @@ def rows(measurement: Measurement, *, default_events: bool) -> list[tuple[str, s
     return lines
 
 
-def _cpu_rows(measurement: Measurement, clock: Value | None) -> list[tuple[str, str, str]]:
+def _cpu_rows(
+    measurement: Measurement, clock: Value | None, *, formulas: bool
+) -> list[tuple[str, str, str]]:
     """Return the rows of CPU time and of how many CPUs that is."""
     user, system = measurement.user_ns, measurement.system_ns
     whole = "" if not measurement.delay_ns else " of the whole run"
@@ -93,7 +100,8 @@ def _cpu_rows(measurement: Measurement, clock: Value | None) -> list[tuple[str, 
     cpus = next((m for m in analyse.metrics(measurement) if m.name == _CPUS), None)
     if cpus is not None:
         how = "" if cpus.how is How.COUNTED else cpus.how.value
-        lines.append(("CPUs utilised", quantity(cpus.value, ""), how))
+        formula = f"= {cpus.formula}" if formulas else ""
+        lines.append(("CPUs utilised", quantity(cpus.value, ""), joined(how, formula, sep="  ")))
     return lines
 
 

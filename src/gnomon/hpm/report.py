@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from gnomon.hpm import analyse, overview
-from gnomon.hpm.breakdown import function_lines, place_lines, task_lines
 from gnomon.hpm.measurement import MEANINGLESS_USAGE, GroupPart, Host, Measurement
 from gnomon.hpm.overview import Hidden, usage_text
 from gnomon.hpm.report_style import Options, Style, fact_table, joined
@@ -42,16 +41,10 @@ def text(measurements: Sequence[Measurement], host: Host, options: Options) -> s
         lines += _measured_lines(first, hidden, options, style)
         if not options.brief:
             lines += _usage_lines(first, options, style)
-    if first.emulation is not None:
-        lines += function_lines(first.emulation, options.width, style)
-    if options.per and (first.tasks is not None or first.emulation is not None):
-        for at, one in enumerate(measurements, 1):
-            of = f" of repetition {at}" if len(measurements) > 1 else ""
-            lines += task_lines(one, options.per, of, style, options.width)
-    for at, one in enumerate(measurements, 1):
-        if one.places is not None:
-            of = f" of repetition {at}" if len(measurements) > 1 else ""
-            lines += place_lines(one, of, style, options.width)
+    if first.emulation is not None or first.tasks is not None or first.places is not None:
+        from gnomon.hpm import breakdown
+
+        lines += breakdown.lines(measurements, options, style)
     lines += unavailable_lines(first.unavailable, options.width, style)
     notes = dict.fromkeys(note for one in measurements for note in one.notes)
     lines += [
@@ -97,7 +90,7 @@ def _time_lines(one: Measurement, options: Options, style: Style) -> list[str]:
         words = f"of the emulation with {one.emulation.engine}, not of the program"
         rows = [("wall time", duration(one.wall_ns), words)]
     elif options.brief:
-        rows = overview.rows(one, default_events=options.default_events)
+        rows = overview.rows(one, default_events=options.default_events, formulas=options.formulas)
     else:
         rows = [("wall time", duration(one.wall_ns), "")]
         for name, ns in (("user time", one.user_ns), ("system time", one.system_ns)):

@@ -20,7 +20,7 @@ _GAP = 2
 _INDENT = 2
 # What each column of text cannot do without.
 _LEAST = {"program": 10, "function": 24, "file": 16, "file:line": 12, "source": 30}
-_TIGHT = {"program": 8, "function": 16, "file": 12, "file:line": 12, "source": 12}
+_TIGHT = {"program": 8, "function": 16, "file": 12, "file:line": 12, "source": 30}
 _LEAST_BESIDE_SOURCE = 12
 # A wide terminal is for longer names and more of the source, not only for more events.
 _SHARE = {"function": 0.3, "source": 0.33}
@@ -92,6 +92,8 @@ def _table(
     cells = _cells(found, heads, sources)
     natural = [max((len(row[at]) for row in cells), default=0) for at in range(len(heads))]
     tight = [_TIGHT[head] for head in heads]
+    if "source" in heads:
+        tight[heads.index("function")] = _LEAST_BESIDE_SOURCE
     needed = (sum(map(min, natural, each)) + gaps for each in (least, tight))
     shown = columns(*needed)
     room = width - _INDENT - shown.width - gaps
