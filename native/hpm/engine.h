@@ -91,6 +91,8 @@ struct hpm_thread {
 	int tid;
 	int is_busy; /* in one of libhpm's functions: a signal handler must wait */
 	int active;  /* sections of its context */
+	/* The last section of all threads that it started and nobody stopped. */
+	struct hpm_section *_Atomic around;
 	struct hpm_context context;
 	struct hpm_frames frames[2]; /* by enum hpm_kind */
 };
@@ -103,8 +105,18 @@ struct hpm_section {
 	unsigned int activations;
 	unsigned int weight; /* of this activation's overhead; 0: it is not measured */
 	int was_lost;	     /* the counters could not be read at the start */
-	int children;	     /* active sections whose parent this is */
+	int children;	     /* active sections of its kind whose parent this is */
 	int is_covered;
+	int is_wall_covered;
+	/* Of a section of all threads, with the lock of their context: */
+	int thread_children; /* active sections of threads whose parent this is */
+	int is_partly;	     /* one of these is active before or after it: counts are not known */
+	struct hpm_section *below; /* the active one of all threads that was started before it */
+	/* and the one of the thread that started it, during which it was started. */
+	struct hpm_section *within;
+	/* Of a thread's: its parent is of all threads, counts it, and was started so many times. */
+	int is_told;
+	unsigned int parent_activations;
 	unsigned int told; /* errors that were reported, by enum hpm_error */
 	struct hpm_context *context;
 	struct hpm_context *quick_context; /* the same, where start_quickly() may do */
@@ -112,7 +124,7 @@ struct hpm_section {
 	struct hpm_section *parent;
 	struct hpm_raw_slot *slot;
 	uint64_t begin_ticks;
-	uint64_t cover_ticks;	/* since when a child has been active, too */
+	uint64_t cover_ticks;	/* since when a child of either kind has been active, too */
 	uint64_t covered_ticks; /* total since the start */
 	uint64_t *begin;	/* snapshots of those moments */
 	uint64_t *cover;
@@ -151,6 +163,7 @@ struct hpm_engine {
 	struct hpm_raw_file file;
 	struct hpm_context process;
 	struct hpm_section *_Atomic *section; /* [id_end] */
+	struct hpm_section *_Atomic around;   /* the last one of all threads that is active */
 	struct gn_rotation *rotation;
 	pthread_mutex_t mutex; /* of what follows, and of opening and closing counters */
 	struct hpm_thread *threads;

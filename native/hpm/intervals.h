@@ -4,6 +4,10 @@
  * Exclusive values are those of the section's set of time less the union of its children's (HPM
  * Toolkit users guide 3.2.2, 3.6.3). They are kept as one goes: a section is *covered* while it and
  * at least one child are active, and what is counted while it is covered is subtracted at its stop.
+ *
+ * A section of all threads may have children of single threads. Its wall time is covered by these
+ * just so: several at once count once. Of its counts it loses what those threads counted in them,
+ * and no more: what others did meanwhile is its own.
  */
 #ifndef GNOMON_HPM_INTERVALS_H
 #define GNOMON_HPM_INTERVALS_H
@@ -14,12 +18,25 @@
 
 /* --- covering --------------------------------------------------------------------------------- */
 
+/* Its wall time is that of children from now on, or its own again. */
+static inline void cover_wall(struct hpm_section *section, uint64_t ticks, int is_covered)
+{
+	if (is_covered == section->is_wall_covered)
+		return;
+	section->is_wall_covered = is_covered;
+	/* A stop that waited for the lock has an older time. */
+	if (is_covered)
+		section->cover_ticks = ticks;
+	else if (ticks > section->cover_ticks)
+		section->covered_ticks += ticks - section->cover_ticks;
+}
+
 static inline void begin_cover(struct hpm_section *section, int n_words, const uint64_t *words,
 			       uint64_t ticks)
 {
 	memcpy(section->cover, words, (size_t)n_words * sizeof(*words));
-	section->cover_ticks = ticks;
 	section->is_covered = 1;
+	cover_wall(section, ticks, 1);
 }
 
 static inline void end_cover(struct hpm_section *section, int n_words, const uint64_t *words,
@@ -27,9 +44,8 @@ static inline void end_cover(struct hpm_section *section, int n_words, const uin
 {
 	for (int w = 0; w < n_words; w++)
 		section->covered[w] += words[w] - section->cover[w];
-	/* A stop that waited for the lock has an older time. */
-	section->covered_ticks += ticks > section->cover_ticks ? ticks - section->cover_ticks : 0;
 	section->is_covered = 0;
+	cover_wall(section, ticks, section->thread_children > 0);
 }
 
 static inline void child_begins(struct hpm_section *parent, int n_words, const uint64_t *words,
@@ -46,6 +62,31 @@ static inline void child_ends(struct hpm_section *parent, int n_words, const uin
 	parent->children--;
 	if (!parent->children && parent->is_covered)
 		end_cover(parent, n_words, words, ticks);
+}
+
+/* The same of a section of all threads, of a child that counts one of them. */
+static inline void thread_child_begins(struct hpm_section *parent, struct hpm_section *child,
+				       uint64_t ticks)
+{
+	parent->thread_children++;
+	child->is_told = 1;
+	child->parent_activations = parent->activations;
+	if (parent->depth && parent->is_tracked)
+		cover_wall(parent, ticks, 1);
+}
+
+static inline void thread_child_ends(struct hpm_section *parent, struct hpm_section *child,
+				     int n_words, const uint64_t *words, uint64_t ticks,
+				     int is_lost)
+{
+	parent->thread_children--;
+	child->is_told = 0;
+	if (!parent->depth || !parent->is_tracked)
+		return;
+	parent->is_partly |= is_lost || child->parent_activations != parent->activations;
+	for (int w = 0; w < n_words; w++)
+		parent->covered[w] += words[w] - child->begin[w];
+	cover_wall(parent, ticks, parent->is_covered || parent->thread_children);
 }
 
 /* --- adding up -------------------------------------------------------------------------------- */
@@ -68,6 +109,9 @@ __attribute__((noinline)) static void add_exclusive(const struct hpm_section *se
 	to->exclusive_count = from->exclusive_count;
 	to->exclusive_ticks = from->exclusive_ticks;
 	memcpy(to->word + n, from->word + n, (size_t)n * sizeof(*words));
+	/* The count says that it is less than all. */
+	if (section->is_partly)
+		return;
 	to->exclusive_count++;
 	if (wall > section->covered_ticks)
 		to->exclusive_ticks += wall - section->covered_ticks;

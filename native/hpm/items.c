@@ -96,6 +96,15 @@ static int evaluate(const struct hpm_raw_event *raw, const double *counts, doubl
 	return gn_event_evaluate_timed(&event, counts, seconds, value);
 }
 
+/*
+ * Exclusive words are those of a section less those of its parts, which sections of threads read
+ * from counters of their own: where counters take turns, these may have had other turns.
+ */
+static int is_negative(uint64_t word)
+{
+	return word >> 63 != 0;
+}
+
 static void unavailable(hpm_event_info *info, const char *reason)
 {
 	info->value = NAN;
@@ -109,7 +118,7 @@ void hpm_event_value(const struct hpm_raw *raw, uint32_t e, const uint64_t *word
 	struct hpm_raw_event *event = &raw->event[e];
 	double scaled[HPM_RAW_NATIVES_MAX], sum = 0;
 	struct count least = {0, 0, UINT64_MAX};
-	int is_scaled = 0, is_missing = 0;
+	int is_scaled = 0, is_missing = 0, is_less = 0;
 
 	memset(info, 0, sizeof(*info));
 	info->name = event->name;
@@ -126,6 +135,8 @@ void hpm_event_value(const struct hpm_raw *raw, uint32_t e, const uint64_t *word
 	for (uint32_t i = 0; i < event->n_natives; i++) {
 		const struct count count = count_of(raw, event, i, words);
 
+		is_less |= is_negative(count.value) || is_negative(count.enabled) ||
+			   is_negative(count.running);
 		scaled[i] = (double)count.value;
 		if (count.running != count.enabled) {
 			is_scaled = 1;
@@ -140,6 +151,11 @@ void hpm_event_value(const struct hpm_raw *raw, uint32_t e, const uint64_t *word
 	info->enabled_s = (double)least.enabled / NS_PER_S;
 	info->running_s = (double)least.running / NS_PER_S;
 	info->how = is_scaled ? HPM_SCALED : HPM_COUNTED;
+	if (is_less) {
+		unavailable(info, "sections of threads in it had other turns on the counters than "
+				  "it had; count fewer events at once");
+		return;
+	}
 	if (is_missing) {
 		unavailable(info, "it was never on the counters in the section, as others had "
 				  "their turn; make the section longer, or HPM_SLICE_DURATION "
@@ -263,18 +279,22 @@ static int add_group(struct list *list, struct hpm_raw_slot *slot, uint32_t g, i
 		seconds(header, is_exclusive ? copy->exclusive_ticks : copy->wall_ticks);
 	const struct hpm_raw_slot *parent = slot_of(list, slot->parent);
 	hpm_data_item *item = add_item(list, (int)group->n);
+	uint64_t user = words[header->n_words - 2], system = words[header->n_words - 1];
 
 	if (!item)
 		return -ENOMEM;
+	/* Both are asked for at other moments of a section than of its parts. */
+	user = is_negative(user) ? 0 : user;
+	system = is_negative(system) ? 0 : system;
 	item->times[HPM_TIME_WALLCLOCK] = wall;
 	item->times[HPM_TIME_CYCLE] = wall;
 	item->times[HPM_TIME_START] = epoch_s(header, copy->first_ticks);
 	item->times[HPM_TIME_STOP] = epoch_s(header, copy->last_ticks);
 	item->times[HPM_TIME_OVERHEAD] = seconds(header, slot->overhead_ticks);
 	/* The kernel tells the two apart at its ticks: of less than a few it knows nothing. */
-	if (!copy->lost && words[header->n_words - 2] + words[header->n_words - 1] >= TICKS_US) {
-		item->times[HPM_TIME_USER] = (double)words[header->n_words - 2] / 1e6;
-		item->times[HPM_TIME_SYSTEM] = (double)words[header->n_words - 1] / 1e6;
+	if (!copy->lost && user + system >= TICKS_US) {
+		item->times[HPM_TIME_USER] = (double)user / 1e6;
+		item->times[HPM_TIME_SYSTEM] = (double)system / 1e6;
 	}
 	item->is_mplex_cont = g > 0;
 	item->instr_id = slot->id;

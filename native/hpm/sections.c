@@ -140,10 +140,29 @@ static struct hpm_section *last_of(const struct hpm_frames *frames, int n)
 	return n > 0 ? frames->section[n - 1] : NULL;
 }
 
+/*
+ * The section that a start is in: the last one of its kind that its thread started or, of a
+ * thread's, one of all threads that this thread started later, or that is active on whatever
+ * thread.
+ */
+static struct hpm_section *around(const struct hpm_engine *engine, struct hpm_thread *thread,
+				  enum hpm_kind kind)
+{
+	const struct hpm_frames *frames = &thread->frames[kind];
+	struct hpm_section *own = last_of(frames, frames->n - 1), *all;
+
+	if (kind == HPM_PROCESS)
+		return own;
+	all = atomic_load_explicit(&thread->around, memory_order_relaxed);
+	if (own)
+		return all && all->begin_ticks > own->begin_ticks ? all : own;
+	return all ? all : atomic_load_explicit(&engine->around, memory_order_acquire);
+}
+
 /* The parent that a start names; NULL: it has none, or names none that it could be. */
-static struct hpm_section *parent_of(const struct hpm_engine *engine,
-				     const struct hpm_frames *frames, struct hpm_section *section,
-				     enum hpm_function function, int parent)
+static struct hpm_section *parent_of(const struct hpm_engine *engine, struct hpm_thread *thread,
+				     struct hpm_section *section, enum hpm_function function,
+				     int parent)
 {
 	struct hpm_section *found;
 	const char *what;
@@ -151,63 +170,155 @@ static struct hpm_section *parent_of(const struct hpm_engine *engine,
 	if (parent == HPM_NO_PARENT)
 		return NULL;
 	if (parent == HPM_AUTO_PARENT || parent == HPM_ONLY_EXCLUSIVE)
-		return last_of(frames, frames->n - 1);
+		return around(engine, thread, section->kind);
 	found = find(engine, parent);
-	if (found && found->kind == section->kind && found != section)
+	if (found && found != section &&
+	    (found->kind == section->kind || found->kind == HPM_PROCESS))
 		return found;
 	what = !found		  ? "which was never started"
 	       : found == section ? "which is itself"
-				  : "which counts the other kind of threads";
+				  : "which counts one thread only";
 	hpm_error(section, HPM_BAD_PARENT,
-		  "%s(%d, %d): it is to be a child of section %d, %s; start a parent before, of "
-		  "the same kind, or give HPM_AUTO_PARENT or HPM_NO_PARENT",
+		  "%s(%d, %d): it is to be a child of section %d, %s; start a parent before that "
+		  "counts what the child counts, or give HPM_AUTO_PARENT or HPM_NO_PARENT",
 		  hpm_function_name[function], section->id, parent, parent, what);
 	return NULL;
 }
 
 typedef void relate(struct hpm_section *parent, int n_words, const uint64_t *words, uint64_t ticks);
 
-/* The same where the parent's counters are another thread's, which are read for it. */
-__attribute__((cold, noinline)) static void tell_other_thread(const struct hpm_engine *engine,
-							      struct hpm_section *parent,
-							      relate *tell, uint64_t ticks)
+/* The same where the parent's counters are not the child's: they are read for it. */
+__attribute__((cold, noinline)) static void tell_thread(const struct hpm_engine *engine,
+							struct hpm_section *parent, relate *tell)
 {
 	struct hpm_context *context = parent->context;
+	const int is_own = context->thread == hpm_self;
+	uint64_t ticks = now();
 
-	hpm_lock(context);
+	if (is_own)
+		hpm_lock_own(context);
+	else
+		hpm_lock(context);
 	if (parent->depth && parent->is_tracked && context->is_open) {
-		if (hpm_context_read(engine, context, 0, context->scratch))
+		if (hpm_context_read(engine, context, is_own, context->scratch))
 			parent->was_lost = 1;
-		put_usage(parent, 0, engine->layout.n_words, context->scratch, 0);
+		put_usage(parent, is_own, engine->layout.n_words, context->scratch, ticks);
 		ticks = now();
 	}
 	tell(parent, engine->layout.n_words, context->scratch, ticks);
-	hpm_unlock(context);
+	if (is_own)
+		hpm_unlock_own(context);
+	else
+		hpm_unlock(context);
+}
+
+/* --- of a thread's section in one of all threads ---------------------------------------------- */
+
+/* A start, before the thread's counters are read: what it takes is the parent's. */
+static void tell_process_begins(struct hpm_engine *engine, struct hpm_section *section)
+{
+	struct hpm_section *parent = section->parent;
+
+	if (!parent || parent->kind == section->kind || !parent->is_tracked)
+		return;
+	hpm_lock_own(&engine->process);
+	thread_child_begins(parent, section, now());
+	hpm_unlock_own(&engine->process);
+}
+
+/* A stop, after they were read. The thread's context is locked; that of all threads comes after it.
+ */
+static void tell_process_ends(struct hpm_engine *engine, struct hpm_section *section,
+			      const uint64_t *words, uint64_t ticks, int failed)
+{
+	if (!section->is_told)
+		return;
+	hpm_lock_own(&engine->process);
+	thread_child_ends(section->parent, section, engine->layout.n_words, words, ticks,
+			  failed || section->was_lost);
+	hpm_unlock_own(&engine->process);
+}
+
+/* --- of a section of all threads that a thread starts in one of its own ------------------------
+ */
+
+/*
+ * Its own one is without what it counts meanwhile. NULL: there is none that would have to know. The
+ * thread's context is locked from here on if there is one.
+ */
+static struct hpm_section *lock_within(const struct hpm_engine *engine, struct hpm_thread *thread,
+				       uint64_t *ticks)
+{
+	const struct hpm_frames *frames = &thread->frames[HPM_THREAD];
+	struct hpm_section *within = last_of(frames, frames->n);
+	struct hpm_context *context = &thread->context;
+
+	if (!within || !within->is_tracked)
+		return NULL;
+	hpm_lock_own(context);
+	if (!context->is_open || hpm_context_read(engine, context, 1, context->scratch))
+		within->was_lost = 1;
+	*ticks = now();
+	put_usage(within, 1, engine->layout.n_words, context->scratch, *ticks);
+	return within;
+}
+
+static void enter_process(struct hpm_engine *engine, struct hpm_thread *thread,
+			  struct hpm_section *section)
+{
+	section->below = atomic_load_explicit(&engine->around, memory_order_relaxed);
+	atomic_store_explicit(&engine->around, section, memory_order_release);
+	atomic_store_explicit(&thread->around, section, memory_order_relaxed);
+}
+
+static void leave_process(struct hpm_engine *engine, struct hpm_section *section)
+{
+	struct hpm_section *above = atomic_load_explicit(&engine->around, memory_order_relaxed);
+	struct hpm_thread *starter = section->starter;
+	const struct hpm_frames *frames = &starter->frames[HPM_PROCESS];
+
+	if (above == section)
+		atomic_store_explicit(&engine->around, section->below, memory_order_release);
+	while (above && above->below != section)
+		above = above->below;
+	if (above)
+		above->below = section->below;
+	atomic_store_explicit(&starter->around, last_of(frames, frames->n), memory_order_relaxed);
 }
 
 /* --- the usual case --------------------------------------------------------------------------- */
 
 /*
  * A thread's section whose counters one read gives, of which no exclusive values are asked for and
- * whose parent, if any, is of that kind, too: the same as below in a third of the instructions,
- * which after a system call take twice their time. 0: it is not that case, and nothing was done.
+ * whose parent, if any, is of that kind, too, or is of all threads and asks for none: the same as
+ * below in a third of the instructions, which after a system call take twice their time. 0: it is
+ * not that case, and nothing was done.
  */
 static inline int start_quickly(struct hpm_thread *thread, struct hpm_section *section)
 {
 	struct hpm_context *context = &thread->context;
 	struct hpm_frames *frames = &thread->frames[HPM_THREAD];
 	const int n = thread->engine->layout.n_words;
-	struct hpm_section *parent = NULL;
+	struct hpm_section *parent = NULL, *all;
 	unsigned int weight;
 	uint64_t entry = 0;
 
 	if (section->quick_context != context || section->depth || frames->n >= frames->room)
 		return 0;
+	all = atomic_load_explicit(&thread->around, memory_order_relaxed);
 	if (frames->n) {
 		parent = frames->section[frames->n - 1];
 		if (parent->quick_context != context)
 			return 0;
+		if (all && all->begin_ticks > parent->begin_ticks)
+			parent = NULL;
+		else
+			all = NULL;
+	} else if (!all) {
+		all = atomic_load_explicit(&thread->engine->around, memory_order_acquire);
 	}
+	if (all && all->is_tracked)
+		return 0;
 	weight = weight_of(section->activations);
 	if (weight)
 		entry = now();
@@ -224,7 +335,7 @@ static inline int start_quickly(struct hpm_thread *thread, struct hpm_section *s
 	put_usage(section, 1, n, section->begin, section->begin_ticks);
 	section->weight = weight;
 	section->parent = parent;
-	section->slot->parent = 0;
+	section->slot->parent = all ? all->id : 0;
 	if (parent) {
 		parent->children++;
 		section->slot->parent = parent->id;
@@ -300,16 +411,25 @@ static void tell_parent(const struct hpm_engine *engine, struct hpm_section *sec
 	tell(parent, engine->layout.n_words, words, ticks);
 }
 
-/* Says it to a parent on another thread; without any lock held. */
-static void tell_far_parent(const struct hpm_engine *engine, struct hpm_section *section,
-			    struct hpm_section *parent, relate *tell)
+/* A thread's section, on whatever thread, that is to hear of it without any lock held. */
+static struct hpm_section *far_of(const struct hpm_section *section)
 {
-	if (parent && parent->context != section->context)
-		tell_other_thread(engine, parent, tell, now());
+	struct hpm_section *parent = section->parent;
+
+	if (section->kind == HPM_PROCESS)
+		return section->within;
+	if (!parent || parent->kind == HPM_PROCESS || parent->context == section->context)
+		return NULL;
+	return parent;
 }
 
-static void begin(const struct hpm_engine *engine, struct hpm_thread *thread,
-		  struct hpm_section *section)
+static void tell_far(const struct hpm_engine *engine, struct hpm_section *far, relate *tell)
+{
+	if (far)
+		tell_thread(engine, far, tell);
+}
+
+static void begin(struct hpm_engine *engine, struct hpm_thread *thread, struct hpm_section *section)
 {
 	struct hpm_context *context = section->context;
 	const int is_own = !context->thread || context->thread == thread;
@@ -320,6 +440,10 @@ static void begin(const struct hpm_engine *engine, struct hpm_thread *thread,
 	section->slot->is_active = 1;
 	if (context->thread)
 		context->thread->active++;
+	else
+		enter_process(engine, thread, section);
+	section->is_partly = section->thread_children > 0;
+	tell_process_begins(engine, section);
 	section->was_lost =
 		!context->is_open || hpm_context_read(engine, context, is_own, section->begin);
 	section->begin_ticks = now();
@@ -332,6 +456,8 @@ static void begin(const struct hpm_engine *engine, struct hpm_thread *thread,
 	section->depth = 1;
 	if (section->children && section->is_tracked)
 		begin_cover(section, engine->layout.n_words, section->begin, section->begin_ticks);
+	if (section->thread_children && section->is_tracked)
+		cover_wall(section, section->begin_ticks, 1);
 	tell_parent(engine, section, child_begins, section->begin, section->begin_ticks,
 		    section->was_lost);
 }
@@ -341,11 +467,11 @@ void hpm_start(enum hpm_function function, int id, int parent, const char *label
 {
 	const enum hpm_kind kind = hpm_kind_of(function);
 	struct hpm_thread *thread = hpm_enter(function, id);
-	struct hpm_section *section, *far = NULL;
+	struct hpm_section *section, *far = NULL, *within = NULL;
 	struct hpm_engine *engine;
 	struct hpm_context *context;
 	struct hpm_frames *frames;
-	uint64_t entry = 0;
+	uint64_t entry = 0, ticks = 0;
 
 	if (!thread)
 		return;
@@ -370,6 +496,8 @@ void hpm_start(enum hpm_function function, int id, int parent, const char *label
 	/* Others only ever take starts out of it. */
 	if (__atomic_load_n(&frames->n, __ATOMIC_RELAXED) == frames->room)
 		make_room(engine, frames);
+	if (kind == HPM_PROCESS)
+		within = lock_within(engine, thread, &ticks);
 	hpm_lock_own(context);
 	if (atomic_load_explicit(&engine->state, memory_order_relaxed) != HPM_RUNNING ||
 	    push(frames, section)) {
@@ -384,26 +512,32 @@ void hpm_start(enum hpm_function function, int id, int parent, const char *label
 		hpm_unlock_own(context);
 		goto out;
 	}
-	section->parent = parent_of(engine, frames, section, function, parent);
+	if (within)
+		child_begins(within, engine->layout.n_words, thread->context.scratch, ticks);
+	section->within = within;
+	section->parent = parent_of(engine, thread, section, function, parent);
 	if (parent == HPM_ONLY_EXCLUSIVE && !section->slot->is_exclusive) {
 		if (engine->keeps_exclusive)
 			forget_exclusive(section, engine->layout.n_words);
 		section->slot->is_exclusive = 1;
 	}
-	far = section->parent;
+	if (kind == HPM_THREAD)
+		far = far_of(section);
 	section->weight = weight_of(section->activations++);
 	begin(engine, thread, section);
 	/* begin_ticks is the end of this call but for this addition. */
 	if (entry)
 		section->slot->overhead_ticks += section->weight * (section->begin_ticks - entry);
 	hpm_unlock_own(context);
-	tell_far_parent(engine, section, far, child_begins);
+	tell_far(engine, far, child_begins);
 out:
+	if (within)
+		hpm_unlock_own(&thread->context);
 	hpm_leave(thread);
 }
 
 /* Ends what is active by a snapshot. Its context is locked. */
-static void end(const struct hpm_engine *engine, struct hpm_section *section, const uint64_t *words,
+static void end(struct hpm_engine *engine, struct hpm_section *section, const uint64_t *words,
 		uint64_t ticks, int failed)
 {
 	const int n = engine->layout.n_words;
@@ -412,12 +546,17 @@ static void end(const struct hpm_engine *engine, struct hpm_section *section, co
 	section->slot->is_active = 0;
 	if (section->context->thread)
 		section->context->thread->active--;
+	else
+		leave_process(engine, section);
 	if (section->is_covered)
 		end_cover(section, n, words, ticks);
+	cover_wall(section, ticks, 0);
+	section->is_partly |= section->thread_children > 0;
 	add_up(engine, section, words, ticks, failed);
 	if (section->is_tracked)
 		forget_cover(section, n);
 	tell_parent(engine, section, child_ends, words, ticks, failed);
+	tell_process_ends(engine, section, words, ticks, failed);
 }
 
 __attribute__((cold)) static void not_started(struct hpm_section *section,
@@ -476,18 +615,18 @@ void hpm_stop(enum hpm_function function, int id)
 	is_own = !context->thread || context->thread == thread;
 	failed = !context->is_open || hpm_context_read(engine, context, is_own, context->scratch);
 	put_usage(section, is_own, engine->layout.n_words, context->scratch, entry);
-	far = section->parent;
+	far = far_of(section);
 	end(engine, section, context->scratch, entry, failed);
 	if (section->weight)
 		section->slot->overhead_ticks += section->weight * (now() - entry);
 	hpm_unlock_own(context);
-	tell_far_parent(engine, section, far, child_ends);
+	tell_far(engine, far, child_ends);
 out:
 	hpm_leave(thread);
 }
 
 /* Stops what is active of a context, all by one snapshot. */
-static void stop_context(const struct hpm_engine *engine, struct hpm_context *context)
+static void stop_context(struct hpm_engine *engine, struct hpm_context *context)
 {
 	uint64_t *words = context->scratch;
 	uint64_t ticks = 0;
@@ -506,12 +645,12 @@ static void stop_context(const struct hpm_engine *engine, struct hpm_context *co
 			put_usage(section, !context->thread || context->thread == hpm_self,
 				  engine->layout.n_words, words, ticks);
 		}
-		far = section->parent;
+		far = far_of(section);
 		end(engine, section, words, ticks, failed);
-		if (!far || far->context == context)
+		if (!far)
 			continue;
 		hpm_unlock(context);
-		tell_far_parent(engine, section, far, child_ends);
+		tell_far(engine, far, child_ends);
 		hpm_lock(context);
 		/* It may have been this context's turn to be told, with the same memory. */
 		ticks = 0;
@@ -528,9 +667,11 @@ void hpm_stop_all(struct hpm_engine *engine)
 	pthread_mutex_lock(&engine->mutex);
 	threads = engine->threads;
 	pthread_mutex_unlock(&engine->mutex);
-	stop_context(engine, &engine->process);
+	/* What threads counted in sections of all threads is subtracted from those while they last.
+	 */
 	for (struct hpm_thread *thread = threads; thread; thread = thread->next)
 		stop_context(engine, &thread->context);
+	stop_context(engine, &engine->process);
 	errno = before;
 }
 

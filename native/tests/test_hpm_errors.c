@@ -91,8 +91,10 @@ static void test_parents(void)
 	hpmStart(2, "everybody's");
 	hpmTstartx(3, 77, "of none");
 	hpmTstop(3);
-	hpmTstartx(4, 2, "of the other kind");
+	hpmTstartx(4, 2, "of all threads");
 	hpmTstop(4);
+	hpmStartx(8, 1, "of one thread");
+	hpmStop(8);
 	hpmTstartx(5, 5, "of itself");
 	hpmTstop(5);
 	hpmTstartx(6, -7, "of nothing known");
@@ -105,8 +107,9 @@ static void test_parents(void)
 	/* They were measured all the same, as orphans. */
 	for (int id = 3; id <= 7; id++) {
 		CHECK_EQ(item_of(id, 0)->count, 1);
-		CHECK_EQ(item_of(id, 0)->parent_id, id == 7 ? 1 : 0);
+		CHECK_EQ(item_of(id, 0)->parent_id, id == 7 ? 1 : id == 4 ? 2 : 0);
 	}
+	CHECK_EQ(item_of(8, 0)->parent_id, 0);
 	CHECK_EQ(hpm_error_count, 4);
 	CHECK(strstr(said(), ILLEGAL "hpmTstartx(3, 77): "));
 	clean();

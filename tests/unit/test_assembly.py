@@ -67,6 +67,60 @@ def test_what_of_the_program_is_in_no_part(
     assert (root["inclusive"], root["exclusive"]) == (whole, own)
 
 
+def nested(metric: str, process: float, own: float, *threads: float) -> tuple[Table, ...]:
+    """Return a section of a process, and in it one that each of its threads had."""
+    locations, paths, profile = Table(LOCATIONS), Table(PATHS), Table(PROFILE)
+    tables = sections({metric: process})
+    for table in tables:
+        for kept in (locations, paths):
+            kept.rows = table.rows if table.schema is kept.schema else kept.rows
+    paths.add(path=2, parent=1, region=1)
+    values = [(0, 1, process, own)]
+    for at, value in enumerate(threads, start=1):
+        locations.add(location=at, parent=0, kind="thread", host="h", rank=-1, pid=100,
+                      tid=100 + at, name="app")  # fmt: skip
+        values.append((at, 2, value, value))
+    for location, path, inclusive, exclusive in values:
+        profile.add(repetition=0, location=location, path=path, metric=NAMES.index(metric),
+                    inclusive=inclusive, exclusive=exclusive, calls=1, raw=None, enabled_ns=None,
+                    running_ns=None)  # fmt: skip
+    return (locations, tables[1], paths, tables[3], profile)
+
+
+@pytest.mark.parametrize(
+    ("metric", "process", "own", "threads", "rest"),
+    [
+        ("page-faults", 9.0, 2.0, [3.0, 4.0], 1.0),
+        # Times of threads are at once: the process has the longest one's, and no more than it has.
+        ("wall time", 7.0, 2.0, [4.0, 5.0], 3.0),
+        ("wall time", 7.0, 0.0, [7.0, 7.0], 3.0),
+    ],
+)
+def test_what_threads_have_in_a_section_of_their_process_is_subtracted_once(
+    metric: str, process: float, own: float, threads: list[float], rest: float
+) -> None:
+    given = [counted({metric: 10.0}), nested(metric, process, own, *threads)]
+    tables = assembled(given, program="app", module="app", host="h", job=False)
+    (root,) = [row for row in rows_of(tables, "profile") if row["path"] == 0]
+    assert (root["inclusive"], root["exclusive"]) == (10.0, rest)
+
+
+def test_a_section_of_a_thread_around_one_of_its_process_is_subtracted_without_it() -> None:
+    """A thread's own section has 2 beside what the process has in its section, which is 5."""
+    tables = nested("page-faults", 5.0, 5.0)
+    locations, _, paths, _, profile = tables
+    locations.add(location=1, parent=0, kind="thread", host="h", rank=-1, pid=100, tid=100,
+                  name="app")  # fmt: skip
+    paths.rows[2] = (2, 0, 0)
+    profile.add(repetition=0, location=1, path=2, metric=NAMES.index("page-faults"), inclusive=6.0,
+                exclusive=2.0, calls=1, raw=None, enabled_ns=None, running_ns=None)  # fmt: skip
+    whole = assembled(
+        [counted({"page-faults": 10.0}), tables], program="app", module="app", host="h", job=False
+    )
+    (root,) = [row for row in rows_of(whole, "profile") if row["path"] == 0]
+    assert root["exclusive"] == 3.0
+
+
 def test_tasks_in_containers_have_the_same_process_numbers() -> None:
     """Each in a PID namespace of its own, on one host; libhpm tells a section's rank."""
 

@@ -165,7 +165,10 @@ def _related(
     if parent is None:
         return HPM_AUTO_PARENT
     if isinstance(parent, str):
-        return _section(parent, whole, None, False, place)
+        # A thread's section may be in one of the whole process that is there already.
+        of_all = None if whole else _made.get((parent, True, HPM_AUTO_PARENT))
+        is_thread = (parent, False, HPM_AUTO_PARENT) in _made
+        return of_all if of_all and not is_thread else _section(parent, whole, None, False, place)
     if isinstance(parent, Section):
         return parent
     if isinstance(parent, int) and HPM_NO_PARENT <= parent <= HPM_AUTO_PARENT:

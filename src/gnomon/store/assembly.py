@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from gnomon.model.collected import rows_of
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Cell, Table
@@ -55,6 +55,15 @@ def of_task(tables: Sequence[Table], rank: int) -> tuple[Table, ...]:
             table = changed
         found.append(table)
     return tuple(found)
+
+
+class _Row(NamedTuple):
+    """A value of a path below the root."""
+
+    location: int
+    path: int
+    inclusive: float
+    exclusive: float | None
 
 
 class _Assembly:
@@ -172,23 +181,87 @@ class _Assembly:
 
         What a location has not itself is what those in it have; NaN where that is no sum.
         """
-        own: dict[tuple[int, int], dict[int, float]] = {}
+        below: dict[tuple[int, int], list[_Row]] = {}
         for (repetition, location, path, metric), values in self._rows.items():
-            if self._paths.rows[path][1] == 0:
-                here = own.setdefault((repetition, metric), {})
-                is_sum = not self._metrics.rows[metric][3]
-                here[location] = here.get(location, 0.0) + values[0] if is_sum else math.nan
+            if self._paths.rows[path][1] != -1:
+                row = _Row(location, path, values[0], values[1])
+                below.setdefault((repetition, metric), []).append(row)
         found: dict[tuple[int, int, int], float] = {}
-        for (repetition, metric), here in own.items():
+        for (repetition, metric), rows in below.items():
             is_peak = self._metrics.rows[metric][1] in _PEAKS
-            for location, value in here.items():
+            if self._metrics.rows[metric][3] or not all(map(self._is_own, rows)):
+                sums = self._of_outermost(rows, metric)
+            else:
+                sums = self._of_each_alone(rows, is_peak=is_peak)
+            for location, value in sums.items():
                 found[(repetition, location, metric)] = value
-                above = self._locations[location]["parent"]
-                while above >= 0 and above not in here:
-                    key = (repetition, above, metric)
-                    is_sum = key not in found or not is_peak
-                    found[key] = found.get(key, 0.0) + value if is_sum else math.nan
-                    above = self._locations[above]["parent"]
+        return found
+
+    def _is_own(self, row: _Row) -> bool:
+        """Return whether it is a section with a value that no other one has in its own."""
+        region = self._regions.rows[int(self._paths.rows[row.path][2] or 0)]
+        return row.exclusive is not None and region[1] == "hpm"
+
+    def _of_each_alone(self, rows: Sequence[_Row], *, is_peak: bool) -> dict[int, float]:
+        """Return the sums of exclusive values: a thread's are in its process, too, and so on."""
+        if is_peak:
+            return self._of_moments(rows)
+        found: dict[int, float] = {}
+        for location, _, _, exclusive in rows:
+            above = location
+            while above >= 0:
+                found[above] = found.get(above, 0.0) + float(exclusive or 0)
+                above = self._locations[above]["parent"]
+        return found
+
+    def _of_moments(self, rows: Sequence[_Row]) -> dict[int, float]:
+        """Return the same of times, of which several threads of a process have the same ones.
+
+        Of each path its longest thread counts. What is below an outermost path comes to no more
+        than that; what other threads had at the same time is in it once.
+        """
+        found: dict[int, float] = {}
+        own: dict[tuple[int, int], float] = {}
+        whole: dict[tuple[int, int], float] = {}
+        for location, path, inclusive, exclusive in rows:
+            home = location
+            if self._locations[location]["kind"] == "thread":
+                found[location] = found.get(location, 0.0) + float(exclusive or 0)
+                home = self._locations[location]["parent"]
+            own[(home, path)] = max(own.get((home, path), 0.0), float(exclusive or 0))
+            whole[(home, path)] = max(whole.get((home, path), 0.0), inclusive)
+        below: dict[tuple[int, int], float] = {}
+        for (home, path), value in own.items():
+            top = path
+            while self._paths.rows[top][1] != 0:
+                top = int(self._paths.rows[top][1] or 0)
+            below[(home, top)] = below.get((home, top), 0.0) + value
+        homes: dict[int, float] = {}
+        for (home, top), value in below.items():
+            homes[home] = homes.get(home, 0.0) + min(value, whole.get((home, top), value))
+        for home, value in homes.items():
+            above = home
+            while above >= 0:
+                found[above] = math.nan if above in found else value
+                above = self._locations[above]["parent"]
+        return found
+
+    def _of_outermost(self, rows: Sequence[_Row], metric: int) -> dict[int, float]:
+        """Return the sums of inclusive values of the paths that are below no other."""
+        name, formula = self._metrics.rows[metric][1], self._metrics.rows[metric][3]
+        here: dict[int, float] = {}
+        for location, path, inclusive, _ in rows:
+            if self._paths.rows[path][1] == 0:
+                value = math.nan if formula else inclusive
+                here[location] = here.get(location, 0.0) + value
+        found: dict[int, float] = {}
+        for location, value in here.items():
+            found[location] = value
+            above = self._locations[location]["parent"]
+            while above >= 0 and above not in here:
+                is_sum = above not in found or name not in _PEAKS
+                found[above] = found.get(above, 0.0) + value if is_sum else math.nan
+                above = self._locations[above]["parent"]
         return found
 
     def tables(self) -> tuple[Table, ...]:

@@ -93,10 +93,11 @@ class Rows:
         }
         self._place("process" if task >= 0 else "command", -1, self._pid, -1, task, self._program)
         self._path(-1, "hpm", self._program, run.name, "", 0)
-        inner = {(one.task, one.thread, one.parent) for one in sections if one.parent is not None}
         by_id = {(one.task, one.thread, one.id): one for one in sections if one.kind == "region"}
+        outer = [self._outer(one, by_id) for one in sections if one.parent is not None]
+        with_parts = {(one.task, one.thread, one.id) for one in outer if one is not None}
         for one in sections:
-            self._section(one, by_id, has_inner=(one.task, one.thread, one.id) in inner)
+            self._section(one, by_id, has_inner=(one.task, one.thread, one.id) in with_parts)
 
     def add_usage(self, used: Mapping[str, float]) -> None:
         """Add times of the whole program, in nanoseconds by name."""
@@ -157,7 +158,7 @@ class Rows:
         seen = {id(one)}
         while above[-1].parent is not None:
             last = above[-1]
-            outer = by_id.get((last.task, last.thread, last.parent or 0))
+            outer = self._outer(last, by_id)
             if outer is None or id(outer) in seen:
                 break
             seen.add(id(outer))
@@ -166,6 +167,13 @@ class Rows:
         for each in reversed(above):
             path = self._path(path, "hpm", each.label, self._program, each.file, each.line)
         return path
+
+    @staticmethod
+    def _outer(one: Section, by_id: Mapping[tuple[int, int, int], Section]) -> Section | None:
+        """Return the section that one is in: of its thread, or of all threads."""
+        return by_id.get((one.task, one.thread, one.parent or 0)) or by_id.get(
+            (one.task, 0, one.parent or 0)
+        )
 
     def _path(self, above: int, kind: str, name: str, module: str, file: str, line: int) -> int:
         key = (above, kind, name, file, line)
