@@ -4,7 +4,8 @@
 
 The definitions are read, and checked, by the reader that Gnomon itself uses; formulas become its
 postfix programs. The table holds no pointers, so that loading the library relocates nothing: texts
-are offsets into one long string.
+are offsets into one long string. libhpm writes the HPM guide's own files: metrics have the names
+that they have there.
 """
 
 from __future__ import annotations
@@ -156,7 +157,7 @@ def _definition(table: Table, metric: Metric, *, is_shared: bool = False) -> str
     marks = {name: f"\x01{table.name(name)}\x02" for name in metric.formula.names}
     formula = " ".join(metric.formula.spelled(marks).split())
     fields = (
-        texts.at(metric.name),
+        texts.at(metric.guide_name or metric.name),
         texts.at(metric.unit),
         texts.at(metric.title),
         texts.at(metric.description),
@@ -169,6 +170,8 @@ def _definition(table: Table, metric: Metric, *, is_shared: bool = False) -> str
         *table.uses(metric.condition),
         _DOMAINS.index(metric.domain),
         table.name(metric.name) if is_shared else 0,
+        metric.limit,
+        metric.limit_per_cpu,
     )
     return f"\t{{{', '.join(map(str, fields))}}},"
 

@@ -125,7 +125,7 @@ def _guides_order() -> list[str]:
         "fixed_point_per_access": ("branch_misprediction_ratio",),
         "loads_per_tlb_miss": ("accesses_per_data_tlb_miss",),
     }
-    order = ["utilisation"]
+    order = ["user_utilisation"]
     for name in names:
         order += [name, *behind.get(name, ())]
     return order
@@ -143,6 +143,8 @@ def _metric(name: str, every: Sequence[Metric], *, with_modes: bool = True) -> s
     unit = f" [{first.unit}]" if first.unit else ""
     description = _escaped(f"{title}{first.description}")
     lines = [f"**{name}**{unit} {description}"]
+    if first.guide_name:
+        lines.append(f": `{first.guide_name}` in the files that the guide describes")
     told: set[str] = set()
     for metric in found:
         parts = [_code(metric.formula.text)]

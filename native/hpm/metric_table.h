@@ -76,6 +76,8 @@ struct hpm_definition {
 	uint16_t condition_used;
 	uint16_t domain;
 	uint16_t result; /* of a quantity: its own number among the names */
+	double limit;	 /* what no value can be above, 0 for none */
+	double limit_per_cpu;
 };
 
 struct hpm_group_row {

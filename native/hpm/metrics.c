@@ -27,7 +27,11 @@ struct inputs {
 	char **kept; /* spellings that were made here */
 	int n_kept;
 	int room;
+	double cpus; /* that the tasks had, 0 if not known */
 };
+
+/* How many times its limit a value may be: gnomon.metrics.derived.TOLERANCE. */
+#define TOLERANCE 1.05
 
 static const char *text(uint32_t offset)
 {
@@ -131,6 +135,17 @@ static void know_constants(struct inputs *inputs, int of_machine)
 	}
 }
 
+/* What was stated, or this machine's, which is that of one task. */
+static void know_cpus(struct inputs *inputs, const hpm_data_item *item)
+{
+	int number = name_number("cpus");
+
+	if (number >= 0 && inputs->name[number].is_known)
+		inputs->cpus = inputs->name[number].value;
+	else if (item->n_tasks <= 1)
+		inputs->cpus = inputs->constants->cpus;
+}
+
 static void know_aliases(struct inputs *inputs, const char *was_known)
 {
 	for (int i = 0; i < hpm_name_count; i++) {
@@ -154,6 +169,7 @@ static int fill(struct inputs *inputs, const hpm_data_item *item)
 		know_counts(inputs);
 		know_times(inputs, item->times);
 		know_constants(inputs, 0);
+		know_cpus(inputs, item);
 		/* Aliases of events first; constants stand in for what is missing then. */
 		for (int of_machine = 0; of_machine < 2; of_machine++) {
 			if (of_machine)
@@ -411,6 +427,22 @@ static char *spelled(const struct inputs *inputs, const struct hpm_definition *d
 	return made;
 }
 
+/* Of the machine, a rate that only programs have: gnomon.metrics.derived.PER_CPU_SECOND. */
+static int says_nothing(const struct hpm_metric *metric)
+{
+	return !strcmp(metric->unit, "/CPU s") && metric->flags & HPM_IS_NODE_WIDE;
+}
+
+/* Whether a value is clearly above what it can be; clocks may differ a little. */
+static int is_beyond(const struct inputs *inputs, const struct hpm_definition *definition,
+		     double value)
+{
+	double limit = definition->limit * TOLERANCE;
+	double of_cpus = definition->limit_per_cpu * TOLERANCE * inputs->cpus;
+
+	return (limit > 0 && value > limit) || (of_cpus > 0 && value > of_cpus);
+}
+
 /* What a definition comes to, the formula to be freed: 1, 0 if it cannot be computed, -ENOMEM. */
 static int compute(struct inputs *inputs, const struct hpm_definition *definition,
 		   struct hpm_metric *metric)
@@ -432,7 +464,8 @@ static int compute(struct inputs *inputs, const struct hpm_definition *definitio
 						   definition->condition_ops, &condition) ||
 					  !(condition > 0)))
 		return 0;
-	if (evaluate(inputs, definition->first_op, definition->ops, &metric->value))
+	if (evaluate(inputs, definition->first_op, definition->ops, &metric->value) ||
+	    is_beyond(inputs, definition, metric->value))
 		return 0;
 	metric->name = text(definition->name);
 	metric->unit = text(definition->unit);
@@ -446,6 +479,8 @@ static int compute(struct inputs *inputs, const struct hpm_definition *definitio
 		metric->how = hpm_worse(metric->how, one->how);
 		metric->flags |= one->flags;
 	}
+	if (says_nothing(metric))
+		return 0;
 	metric->formula = spelled(inputs, definition);
 	return metric->formula ? 1 : -ENOMEM;
 }

@@ -28,6 +28,7 @@ struct hpm_constants {
 	int is_named; /* hpm_machine_name() has been called */
 	int n_cpus;   /* libpfm4's names of the core PMUs, which definitions may ask for */
 	char cpu[HPM_CPUS_MAX][32];
+	int cpus; /* that are online, 0 if not known: what is beyond them cannot be */
 };
 
 struct hpm_settings {

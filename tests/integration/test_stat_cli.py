@@ -181,7 +181,11 @@ def test_a_group_has_its_metrics(tmp_path: Path) -> None:
     line = watched("-g", "SCHED", "0.3", "1")[0]
     assert {"context-switches", "sched:sched_switch"} <= set(of_machine(line))
     metrics = {one["metric"]: one for one in line["metrics"]}
-    assert metrics["context_switch_rate"]["how"] == "sampled"  # CPU time is, which it divides by
+    # Per second of the interval, not of whatever CPU time there was.
+    switches = of_machine(line)["context-switches"]
+    rate = metrics["context_switch_rate"]
+    assert (rate["unit"], rate["how"]) == ("/s", "counted")
+    assert rate["value"] == pytest.approx(switches / line["seconds"])
     text = gnomon("stat", "-g", "SCHED", "0.2", "1", env={**os.environ, "COLUMNS": "200"}).stdout
     assert "creation" in text
     narrow = gnomon("stat", "-g", "SCHED", "0.2", "1", env={**os.environ, "COLUMNS": "60"})

@@ -99,7 +99,7 @@ def test_only_what_was_counted_is_computed() -> None:
     assert shipped() == {}
     assert shipped(value("PAPI_TOT_INS", 300)) == {}
     assert set(shipped(wall_seconds=2, user_seconds=1, system_seconds=0)) == {
-        "utilisation",
+        "user_utilisation",
         "cpus_utilised",
         "user_share",
         "system_share",
@@ -112,8 +112,44 @@ def test_perfs_names_stand_in_and_formulas_say_so() -> None:
     results = shipped(value("cpu-cycles", 200), value("instructions", 300))
     assert (results["ipc"].value, results["ipc"].formula) == (1.5, "instructions / cpu_cycles")
     clocked = shipped(value("cs", 8, component="kernel"), user_seconds=1.5, system_seconds=0.5)
-    assert clocked["context_switch_rate"].value == 4
-    assert clocked["context_switch_rate"].formula == "cs / (user_seconds + system_seconds)"
+    rate = clocked["context_switches_per_cpu_second"]
+    assert (rate.value, rate.unit) == (4, "/CPU s")
+    assert rate.formula == "cs / (user_seconds + system_seconds)"
+
+
+def test_a_rate_per_second_is_of_elapsed_time() -> None:
+    """945 context switches in a second of a machine that was busy for two."""
+    machine = value("context-switches", 945, component="kernel")._replace(scope=Scope.NODE)
+    found = shipped(machine, wall_seconds=1, user_seconds=1.5, system_seconds=0.5)
+    assert (found["context_switch_rate"].value, found["context_switch_rate"].unit) == (945, "/s")
+    # A machine's CPU time says how busy others were, and so nothing of its switches.
+    assert "context_switches_per_cpu_second" not in found
+    program = shipped(
+        machine._replace(scope=Scope.PROCESS), wall_seconds=1, user_seconds=1.5, system_seconds=0.5
+    )
+    assert program["context_switches_per_cpu_second"].value == 472.5
+
+
+def test_every_metric_per_second_divides_by_elapsed_time() -> None:
+    for metric in SHIPPED.definitions:
+        if metric.unit.endswith("/CPU s"):
+            assert metric.name.endswith("_cpu_second"), metric.name
+            assert "wall_seconds" not in metric.names, metric.name
+        elif metric.unit.endswith("/s"):
+            assert "wall_seconds" in metric.names, metric.name
+            assert not metric.names & {"user_seconds", "system_seconds"}, metric.name
+
+
+def test_what_cannot_be_has_no_value() -> None:
+    """The kernel's ticks give a short section more CPU time than its CPUs had."""
+    times = {"wall_seconds": 1e-3, "system_seconds": 0.0, "cpus": 4}
+    assert {"user_utilisation", "cpus_utilised", "machine_utilisation"} <= set(
+        shipped(user_seconds=4.1e-3, **times)
+    )
+    assert set(shipped(user_seconds=50e-3, **times)) == {"user_share", "system_share"}
+    # Of how many CPUs there are nobody knows: nothing is beyond them.
+    unknown = {name: number for name, number in times.items() if name != "cpus"}
+    assert shipped(user_seconds=50e-3, **unknown)["cpus_utilised"].value == pytest.approx(50)
 
 
 def test_an_event_itself_comes_before_its_aliases() -> None:

@@ -44,7 +44,7 @@ def test_every_definition_stands_in_the_page(made: str) -> None:
 def test_the_guides_metrics_stand_in_its_order(made: str) -> None:
     guides = made.partition("## Metrics of the HPM guide")[2].partition("\n## ")[0]
     names = re.findall(r"^\*\*([a-z0-9_]+)\*\*", guides, re.MULTILINE)
-    assert names[0] == "utilisation"
+    assert names[0] == "user_utilisation"
     assert names[-1] == "peak_share"
     assert len(names) == 66
     titled = {metric.name for metric in load_metrics().definitions if metric.title}

@@ -87,7 +87,7 @@ def test_metrics_are_those_of_the_measurement() -> None:
     wanted = {metric.name: metric.value for metric in analyse.metrics(one)}
     found = measurement_of(item, a_file(item))
     assert {m.name: m.value for m in analyse.metrics(found)} == pytest.approx(wanted)
-    assert "utilisation" in wanted
+    assert "user_utilisation" in wanted
 
 
 def test_groups_in_turns_continue_each_other() -> None:

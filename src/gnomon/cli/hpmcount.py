@@ -134,7 +134,8 @@ def _count(arguments: argparse.Namespace, command: Sequence[str]) -> int:
     chosen = chosen_of(arguments, settings())
     groups, events = wanted(arguments, chosen)
     measure = measurer(command, groups, events, arguments.repeat, chosen.slice_ms)
-    options = Options(tool="hpmcount", formulas=chosen.formulas, every_usage_row=True, parts=apart)
+    options = Options(tool="hpmcount", formulas=chosen.formulas, every_usage_row=True, parts=apart,
+                      guide_names=True)  # fmt: skip
     group = f"{groups[0].number} {groups[0].name}" if len(groups) == 1 else ""
     with Output(chosen, options, group) as output:
         measurements = measure()

@@ -90,7 +90,8 @@ def _counted(
     if own is not None and own.task and chosen.name and not chosen.unique:
         # Two tasks may print, each for its group: task 0 has the name as it is.
         chosen = chosen._replace(name=f"{chosen.name}_{own.task}")
-    options = Options(tool="hpmcount", formulas=chosen.formulas, every_usage_row=True, parts=True)
+    options = Options(tool="hpmcount", formulas=chosen.formulas, every_usage_row=True, parts=True,
+                      guide_names=True)  # fmt: skip
     with Output(chosen, options, group) as output:
         (one,) = measure()
         with Signals() as signals:

@@ -128,7 +128,8 @@ def _watch(arguments: argparse.Namespace, period_ns: int, count: int) -> int:
     chosen = chosen_of(arguments, settings())
     choice = _choice(arguments, chosen)
     host = this_host()
-    options = Options(tool="hpmstat", formulas=chosen.formulas, every_usage_row=True, parts=apart)
+    options = Options(tool="hpmstat", formulas=chosen.formulas, every_usage_row=True, parts=apart,
+                      guide_names=True)  # fmt: skip
 
     def report(sample: Sample) -> Rendered:
         made = measurement(sample, monitor, choice)

@@ -74,7 +74,8 @@ def watch(
     elif own is not None and own.task and chosen.name:
         # Two tasks may print, each for its group: task 0 has the name as it is.
         chosen = chosen._replace(name=f"{chosen.name}_{own.task}")
-    options = Options(tool="hpmstat", formulas=chosen.formulas, every_usage_row=True, parts=True)
+    options = Options(tool="hpmstat", formulas=chosen.formulas, every_usage_row=True, parts=True,
+                      guide_names=True)  # fmt: skip
     slice_ns = chosen.slice_ms * 1_000_000
     with closing(Monitor(choice, Watched(), slice_ns)) as monitor:
         with Ending() as ending:

@@ -209,7 +209,7 @@ def _report(file: RankFile, name: str | None, *, is_first: bool) -> None:
         own = f"{own}_{file.task}"
     chosen = chosen._replace(name=own, silent=bool(own), unique=False)
     host = this_host()
-    options = Options(tool="gnomon repair", formulas=chosen.formulas)
+    options = Options(tool="gnomon repair", formulas=chosen.formulas, guide_names=True)
     with Output(chosen, options, "") as output:
         output.write(
             lambda options: report.text(file, host, options),

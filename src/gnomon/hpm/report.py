@@ -163,12 +163,16 @@ def metric_lines(metrics: Sequence[MetricValue], options: Options, style: Style)
         formula = f"= {metric.formula}" if options.formulas else ""
         rows.append(
             (
-                metric.name,
+                _name_of(metric, options),
                 quantity(metric.value, metric.unit),
                 joined(how, modes, formula, sep="  "),
             )
         )
     return [style.bold("metrics"), *fact_table(rows, style, options.width), ""]
+
+
+def _name_of(metric: MetricValue, options: Options) -> str:
+    return (options.guide_names and metric.guide_name) or metric.name
 
 
 def _usage_lines(one: Measurement, options: Options, style: Style) -> list[str]:
@@ -192,8 +196,11 @@ def _spread_lines(
     measurements: Sequence[Measurement], hidden: Hidden, options: Options, style: Style
 ) -> list[str]:
     formulas: dict[str, str] = {}
-    if options.formulas:
-        formulas = {m.name: f"= {m.formula}" for m in analyse.metrics(measurements[0])}
+    shown: dict[str, str] = {}
+    for metric in analyse.metrics(measurements[0]):
+        shown[metric.name] = _name_of(metric, options)
+        if options.formulas:
+            formulas[shown[metric.name]] = f"= {metric.formula}"
     left_out = (hidden.events | hidden.metrics) - hidden.shown
     rows: list[tuple[str, ...]] = []
     remarks = []
@@ -205,7 +212,10 @@ def _spread_lines(
         prefixed = spread.unit in _PREFIXED
         numbers = (s.mean, s.half_width, s.deviation, s.minimum, s.maximum)
         rows.append(
-            (*(quantity(one, spread.unit if prefixed else "") for one in numbers), spread.name)
+            (
+                *(quantity(one, spread.unit if prefixed else "") for one in numbers),
+                shown.get(spread.name, spread.name),
+            )
         )
         how = "" if spread.how is How.COUNTED else spread.how.value
         remarks.append(joined("" if prefixed else spread.unit, how))

@@ -24,6 +24,7 @@ class Options(NamedTuple):
         parts: what each of several groups counted apart, and not all of it as one.
         styled: use bold and dim, for a terminal.
         width: columns of the terminal.
+        guide_names: metrics by the names that the HPM guide's own files have.
     """
 
     tool: str = "gnomon count"
@@ -35,6 +36,7 @@ class Options(NamedTuple):
     parts: bool = False
     styled: bool = False
     width: int = WIDTH
+    guide_names: bool = False
 
 
 class Style:

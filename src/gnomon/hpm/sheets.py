@@ -235,7 +235,7 @@ def _of_value(value: Value) -> dict[str, str | int | float | None]:
 
 def _of_metric(metric: MetricValue) -> dict[str, str | int | float | None]:
     return {
-        "name": metric.name,
+        "name": metric.guide_name or metric.name,
         "value": metric.value,
         "unit": metric.unit,
         "how": metric.how.value,

@@ -6,6 +6,9 @@
     formula = "PAPI_TOT_INS / PAPI_TOT_CYC"
     description = "instructions per cycle"
     title = "Instructions per cycle"    # optional: as IBM's HPM prints it
+    guide_name = "..."                  # optional: its name in the HPM guide's own files
+    limit = 100                         # optional: what is clearly beyond it cannot be, and
+    limit_per_cpu = 1                   # is no value; for each CPU of the machine
     domain = "same"                     # optional: see DomainRule
     condition = "PAPI_TOT_CYC > 1000"   # optional: computed only where this holds
     cpus = ["power5", "power5p"]        # optional: libpfm4's names of the core PMUs it holds for
@@ -31,9 +34,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
-from math import isfinite
+from math import inf, isfinite
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from gnomon.errors import FormulaError
 from gnomon.metrics.document import SHIPPED, Document, Entry
@@ -111,6 +114,9 @@ class Metric(NamedTuple):
         cpus: libpfm4's names of the core PMUs that it holds for, () for all.
         guide: the formula that the HPM guide has, where it is another one in its text.
         differs: why ours is not the guide's, "" if they mean the same.
+        guide_name: its name in the files that the guide describes, "" if that is `name`.
+        limit: what no value can be above, 0 for none.
+        limit_per_cpu: what no value can be above for each CPU of the machine, 0 for none.
     """
 
     name: str
@@ -123,6 +129,9 @@ class Metric(NamedTuple):
     cpus: tuple[str, ...] = ()
     guide: str = ""
     differs: str = ""
+    guide_name: str = ""
+    limit: float = 0.0
+    limit_per_cpu: float = 0.0
 
     @property
     def names(self) -> frozenset[str]:
@@ -259,6 +268,9 @@ def _compiled(document: Document) -> Metrics:
             tuple(fields.get("cpus", ())),
             fields.get("guide", ""),
             fields.get("differs", ""),
+            fields.get("guide_name", ""),
+            fields.get("limit", 0.0),
+            fields.get("limit_per_cpu", 0.0),
         )
 
     return Metrics(
@@ -278,7 +290,21 @@ def _metric(entry: Entry) -> Metric:
         title=entry.text("title", ""),
         guide=entry.text("guide", ""),
         differs=entry.text("differs", ""),
+        guide_name=entry.text("guide_name", ""),
+        limit=_limit(entry, "limit"),
+        limit_per_cpu=_limit(entry, "limit_per_cpu"),
     )
+
+
+def _limit(entry: Entry, key: str) -> float:
+    value = entry.fields.get(key, 0.0)
+    if key in entry.fields and not (_is_number(value) and 0 < value < inf):
+        entry.refuse(key, f"'{key}' must be a number above 0")
+    return float(value)
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _quantity(entry: Entry) -> Metric:
@@ -315,7 +341,7 @@ def _variables(table: Entry) -> dict[str, float]:
     found = {}
     for name, value in table.fields.items():
         _own_name(table, name, name)
-        if not isinstance(value, int | float) or isinstance(value, bool):
+        if not _is_number(value):
             table.refuse(name, f"'{name}' must be a number")
         try:
             found[name] = float(value)

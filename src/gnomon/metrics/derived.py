@@ -14,6 +14,13 @@ if TYPE_CHECKING:
 
 # From what is known best to what is known least: a metric is as good as its worst input.
 _HOWS = (How.COUNTED, How.SCALED, How.SAMPLED, How.EMULATED, How.MODELLED, How.ESTIMATED)
+
+TOLERANCE = 1.05
+"""How many times its limit a value may be: times and counts are not read at the same moment."""
+
+PER_CPU_SECOND = "/CPU s"
+"""Unit of rates that a program has and no machine: there they would tell how idle it was."""
+
 _SCOPES = (Scope.THREAD, Scope.PROCESS, Scope.CPU, Scope.NODE)
 
 
@@ -50,6 +57,7 @@ class MetricValue(NamedTuple):
         scope: the widest of its inputs'; None if it comes from variables only. What covers a
             node must not be added up over its processes.
         title: as IBM's HPM prints it, "" for what it does not have.
+        guide_name: its name in the files that the HPM guide describes, "" if that is `name`.
     """
 
     name: str
@@ -61,6 +69,7 @@ class MetricValue(NamedTuple):
     domain: Domain | None = None
     scope: Scope | None = None
     title: str = ""
+    guide_name: str = ""
 
 
 def quantities(
@@ -112,7 +121,8 @@ def computable(
     """Return every metric that follows from what was counted, one value for each name.
 
     A metric is left out where an input is missing or was not measured, the condition or the
-    rule on domains does not hold, or the formula has no finite value: nothing is invented.
+    rule on domains does not hold, the formula has no finite value, or one that cannot be (more
+    CPUs busy than there are, as the kernel's ticks may have it): nothing is invented.
 
     Args:
         metrics: definitions, the first that can be computed counts; quantities; and aliases.
@@ -250,8 +260,11 @@ def _computed(metric: Metric, inputs: _Inputs) -> MetricValue | None:
         return None
     if metric.condition is not None and not (metric.condition.evaluate(inputs.numbers) or 0) > 0:
         return None
+    scope = _widest(used)
+    if metric.unit == PER_CPU_SECOND and scope is Scope.NODE:
+        return None
     number = metric.formula.evaluate(inputs.numbers)
-    if number is None:
+    if number is None or _is_beyond(metric, number, inputs.numbers.get("cpus")):
         return None
     return MetricValue(
         name=metric.name,
@@ -261,9 +274,17 @@ def _computed(metric: Metric, inputs: _Inputs) -> MetricValue | None:
         how=_worst(used),
         description=metric.description,
         domain=domains.pop() if len(domains) == 1 else None,
-        scope=_widest(used),
+        scope=scope,
         title=metric.title,
+        guide_name=metric.guide_name,
     )
+
+
+def _is_beyond(metric: Metric, number: float, cpus: float | None) -> bool:
+    """Whether a value is clearly above what it can be; clocks may differ a little."""
+    least = metric.limit * TOLERANCE
+    per_cpu = metric.limit_per_cpu * TOLERANCE
+    return (0 < least < number) or (cpus is not None and 0 < per_cpu * cpus < number)
 
 
 def _worst(used: Collection[Quantity]) -> How:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from gnomon import __version__
 from gnomon.errors import FormatError, RunDirectoryError
 from gnomon.model.tables import METRICS, REGIONS, SCHEMAS, Cell, Schema, Table
-from gnomon.store import parquet
+from gnomon.store import former
 from gnomon.store.parquet import Spool, as_utf8, connected
 from gnomon.units import printable
 
@@ -144,7 +144,7 @@ class Run:
             if column.type != "VARCHAR" and not column.nullable
         ]
         return (
-            f"SELECT {columns} FROM {parquet.reading(self.file(schema))} "
+            f"SELECT {columns} FROM {former.reading(self.file(schema), schema)} "
             f"WHERE {' AND '.join(needed)}"
         )
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from gnomon.errors import RunDirectoryError
 from gnomon.model.tables import PROFILE, SCHEMAS, Schema
-from gnomon.store import parquet
+from gnomon.store import former
 from gnomon.store.rundir import Run
 from gnomon.view.columns import Cells
 
@@ -200,4 +200,4 @@ def check_regular(file: Path) -> None:
 def _read(run: Run, schema: Schema) -> str:
     """Return the query for all of a table; its columns are what the model says, or it fails."""
     columns = ", ".join(f"CAST({c.name} AS {c.type}) AS {c.name}" for c in schema.columns)
-    return f"SELECT {columns} FROM {parquet.reading(run.file(schema))}"
+    return f"SELECT {columns} FROM {former.reading(run.file(schema), schema)}"

@@ -108,7 +108,8 @@ def _quantities(item: Item, file: RankFile) -> Iterator[_Fields]:
         yield {"kind": "event", **_of_event(event)}
     for metric in metrics_of(item, file):
         yield {
-            "kind": "metric", "name": metric.name, "value": metric.value, "unit": metric.unit,
+            "kind": "metric", "name": metric.guide_name or metric.name, "value": metric.value,
+            "unit": metric.unit,
             "how": metric.how.value, "modes": metric.domain.value if metric.domain else None,
             "formula": metric.formula, "description": metric.description,
         }  # fmt: skip
@@ -131,7 +132,8 @@ def _values(item: Item, file: RankFile) -> list[str]:
         lines.append("      " + empty("event", fields))
     for metric in metrics_of(item, file):
         fields = {
-            "name": metric.name, "value": metric.value, "unit": metric.unit,
+            "name": metric.guide_name or metric.name, "value": metric.value,
+            "unit": metric.unit,
             "how": metric.how.value, "modes": metric.domain.value if metric.domain else None,
             "scope": metric.scope.value if metric.scope else None, "formula": metric.formula,
             "description": metric.description,
