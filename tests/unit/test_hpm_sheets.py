@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 import gnomon.hpm
-from gnomon.hpm import sheets
+from gnomon.hpm import report, sheets
 from gnomon.hpm.measurement import GroupPart, Host, Measurement, UsageRow
 from gnomon.model.value import Domain, How, Scope, Unavailable, Value
 
@@ -104,3 +105,27 @@ def test_repetitions_have_a_column_of_their_own() -> None:
     assert "repetition" not in sheets.csv(HOST, two[:1], blocks[:1]).splitlines()[0]
     root = parsed(sheets.viz("hpmcount", HOST, two, blocks))
     assert [usage.get("repetition") for usage in root.findall("usage")] == ["1", "2"]
+
+
+def test_the_guides_files_have_the_guides_names() -> None:
+    """Everywhere else `utilisation` says whose time it is, and a rate per CPU second that it is."""
+    whole = a_measurement(user_ns=500_000_000, system_ns=100_000_000, rusage=())
+    rows = {
+        row["name"]: row["value"]
+        for row in table(sheets.csv(HOST, [whole], sheets.blocks([whole], "", apart=False)))
+    }
+    assert float(rows["utilisation"]) == 25
+    theirs = report.text([whole], HOST, report.Options(tool="hpmcount", guide_names=True))
+    ours = report.text([whole], HOST, report.Options())
+    assert re.search(r"^  utilisation +25 %$", theirs, re.M)
+    assert re.search(r"^  user_utilisation +25 %$", ours, re.M)
+
+
+def test_an_interval_that_says_nothing_is_not_shown() -> None:
+    """`user_share 50 ± 635.3 %` of two runs whose CPU time the kernel's tick divided."""
+    runs = [a_measurement(user_ns=user, system_ns=4_000_000 - user) for user in (0, 4_000_000)]
+    (line,) = (
+        line for line in report.text(runs, HOST, report.Options()).splitlines()
+        if line.lstrip().startswith("user_share")
+    )  # fmt: skip
+    assert line.split()[:3] == ["user_share", "50", "n/a"]

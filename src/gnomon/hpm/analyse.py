@@ -220,16 +220,8 @@ def spreads(measurements: Sequence[Measurement]) -> tuple[Spread, ...]:
         numbers = [number for _, _, number in seen if number is not None]
         if len(numbers) == len(measurements):
             how = max((h for _, h, _ in seen), key=_HOW_ORDER.index)
-            found.append(Spread(name, seen[0][0], how, _telling(summarise(numbers))))
+            found.append(Spread(name, seen[0][0], how, summarise(numbers)))
     return tuple(found)
-
-
-def _telling(summary: Summary) -> Summary:
-    """Return a summary without its interval where that holds 0, and so says nothing."""
-    width = summary.half_width
-    if width and width >= abs(summary.mean):
-        return summary._replace(half_width=None)
-    return summary
 
 
 def processes(measurement: Measurement) -> tuple[ProcessRow, ...]:

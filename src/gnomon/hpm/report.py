@@ -210,7 +210,7 @@ def _spread_lines(
         s = spread.summary
         # One unit for the row, unless the numbers have prefixes of their own.
         prefixed = spread.unit in _PREFIXED
-        numbers = (s.mean, s.half_width, s.deviation, s.minimum, s.maximum)
+        numbers = (s.mean, s.telling_half_width, s.deviation, s.minimum, s.maximum)
         rows.append(
             (
                 *(quantity(one, spread.unit if prefixed else "") for one in numbers),

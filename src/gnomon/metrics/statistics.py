@@ -36,6 +36,12 @@ class Summary(NamedTuple):
     median: float
 
     @property
+    def telling_half_width(self) -> float | None:
+        """Half-width of an interval that says something: None where it holds 0 as well."""
+        width = self.half_width
+        return None if width and width >= abs(self.mean) else width
+
+    @property
     def relative_half_width(self) -> float | None:
         """Half-width in percent of the mean's magnitude; None if unknown or the mean is 0."""
         if self.half_width is None or not self.mean:
