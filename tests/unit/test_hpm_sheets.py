@@ -16,6 +16,7 @@ from lxml import etree
 import gnomon.hpm
 from gnomon.hpm import report, sheets
 from gnomon.hpm.measurement import GroupPart, Host, Measurement, UsageRow
+from gnomon.hpm.report_style import Options
 from gnomon.model.value import Domain, How, Scope, Unavailable, Value
 
 XSD = etree.XMLSchema(etree.parse(Path(gnomon.hpm.__file__).parent / "viz.xsd"))
@@ -115,8 +116,8 @@ def test_the_guides_files_have_the_guides_names() -> None:
         for row in table(sheets.csv(HOST, [whole], sheets.blocks([whole], "", apart=False)))
     }
     assert float(rows["utilisation"]) == 25
-    theirs = report.text([whole], HOST, report.Options(tool="hpmcount", guide_names=True))
-    ours = report.text([whole], HOST, report.Options())
+    theirs = report.text([whole], HOST, Options(tool="hpmcount", guide_names=True))
+    ours = report.text([whole], HOST, Options())
     assert re.search(r"^  utilisation +25 %$", theirs, re.M)
     assert re.search(r"^  user_utilisation +25 %$", ours, re.M)
 
@@ -125,7 +126,7 @@ def test_an_interval_that_says_nothing_is_not_shown() -> None:
     """`user_share 50 ± 635.3 %` of two runs whose CPU time the kernel's tick divided."""
     runs = [a_measurement(user_ns=user, system_ns=4_000_000 - user) for user in (0, 4_000_000)]
     (line,) = (
-        line for line in report.text(runs, HOST, report.Options()).splitlines()
+        line for line in report.text(runs, HOST, Options()).splitlines()
         if line.lstrip().startswith("user_share")
     )  # fmt: skip
     assert line.split()[:3] == ["user_share", "50", "n/a"]
