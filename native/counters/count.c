@@ -341,17 +341,18 @@ static int another_runs(const struct gn_event_set *set, uint64_t components)
 
 	if (gn_component_describe(__builtin_ctzll(components), &info))
 		info.name[0] = '\0';
-	return gn_fail(GN_EISRUN,
-		       "event set %d: another set with component '%s' runs on the same thread or "
-		       "CPU; stop that one first, or put all events into one set",
-		       set->handle, info.name);
+	return gn_fail(
+		GN_EISRUN,
+		"event set %d: another set with component '%s' counts the same thread or CPU, or "
+		"all around it; stop that one first, or put all events into one set",
+		set->handle, info.name);
 }
 
 static void end_running(struct gn_event_set *set)
 {
 	set->is_running = 0;
 	set->quick_fd = -1;
-	atomic_fetch_and(&set->place->running, ~set->components);
+	gn_place_release(set->place, set->components);
 }
 
 static int is_inherited(const struct gn_event_set *set)
@@ -383,11 +384,9 @@ int gn_set_start(gn_set handle)
 	set->is_over = has_ended(set);
 	if (set->is_over && !is_inherited(set))
 		return is_over(set);
-	taken = atomic_fetch_or(&set->place->running, set->components) & set->components;
-	if (taken) {
-		atomic_fetch_and(&set->place->running, ~(set->components & ~taken));
+	taken = gn_place_claim(set->place, set->components);
+	if (taken)
 		return another_runs(set, taken);
-	}
 	if (set->is_plain)
 		error = ioctl(group_of(set)->fd[0], PERF_EVENT_IOC_ENABLE, 0) ? -errno : 0;
 	else

@@ -1,6 +1,7 @@
 /* Processes, threads and what they count. */
 #include "process.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -22,6 +23,46 @@ static void wipe(void)
 	memset(gn_process_page, 0, sizeof(*gn_process_page));
 }
 
+static int is_of_cpus(const struct gn_place *place)
+{
+	return place->pid < 0;
+}
+
+/* Whether a place is neither a thread wherever it runs nor one CPU: those overlap with none. */
+static int is_wide(const struct gn_place *place)
+{
+	return is_of_cpus(place) ? place->cpu < 0 : place->cpu != -1;
+}
+
+/* Whether a thread belongs to a process; one that has ended belongs to none. */
+static int is_thread_of(int pid, int tid)
+{
+	return !syscall(SYS_tgkill, pid, tid, 0) || errno == EPERM;
+}
+
+static int is_within(const struct gn_place *inner, const struct gn_place *outer)
+{
+	pid_t group;
+
+	switch (outer->cpu) {
+	case GN_PLACE_PROCESS_GROUP:
+		group = getpgid(outer->pid);
+		return group > 0 && getpgid(inner->pid) == group;
+	case GN_PLACE_PROCESS:
+		return inner->cpu >= -1 && is_thread_of(outer->pid, inner->pid);
+	default:
+		return inner->cpu >= -1 && inner->pid == outer->pid &&
+		       (inner->cpu == -1 || outer->cpu == -1);
+	}
+}
+
+static int overlap(const struct gn_place *one, const struct gn_place *other)
+{
+	if (is_of_cpus(one) || is_of_cpus(other))
+		return is_of_cpus(one) && is_of_cpus(other) && (one->cpu < 0 || other->cpu < 0);
+	return is_within(one, other) || is_within(other, one);
+}
+
 static void leave_locked(struct gn_process *now, struct gn_place *place)
 {
 	struct gn_place **at = &now->places;
@@ -32,6 +73,7 @@ static void leave_locked(struct gn_process *now, struct gn_place *place)
 		at = &(*at)->next;
 	if (*at)
 		*at = place->next;
+	now->wide -= is_wide(place);
 	free(place);
 }
 
@@ -101,6 +143,7 @@ static struct gn_place *take_locked(struct gn_process *now, int pid, int cpu)
 		place->cpu = cpu;
 		place->next = now->places;
 		now->places = place;
+		now->wide += is_wide(place);
 	}
 	place->users++;
 	return place;
@@ -126,6 +169,36 @@ void gn_place_leave(struct gn_place *place)
 	pthread_mutex_lock(&process->lock);
 	leave_locked(process, place);
 	pthread_mutex_unlock(&process->lock);
+}
+
+void gn_place_release(struct gn_place *place, uint64_t components)
+{
+	atomic_fetch_and(&place->running, ~components);
+}
+
+uint64_t gn_place_claim(struct gn_place *place, uint64_t components)
+{
+	struct gn_process *now = gn_process_page;
+	uint64_t taken = atomic_fetch_or(&place->running, components) & components;
+
+	if (taken) {
+		gn_place_release(place, components & ~taken);
+		return taken;
+	}
+	/* Who starts at the same time elsewhere sees this claim, or is seen here. */
+	if (!atomic_load(&now->wide))
+		return 0;
+	pthread_mutex_lock(&now->lock);
+	for (const struct gn_place *other = now->places; other && !taken; other = other->next) {
+		const uint64_t running = atomic_load(&other->running) & components;
+
+		if (other != place && running && !other->has_ended && overlap(place, other))
+			taken = running;
+	}
+	pthread_mutex_unlock(&now->lock);
+	if (taken)
+		gn_place_release(place, components);
+	return taken;
 }
 
 const struct gn_self *gn_self(void)

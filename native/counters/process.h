@@ -9,9 +9,14 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+/* In place of a CPU: what around `pid` is counted. */
+#define GN_PLACE_PROCESS (-2)
+#define GN_PLACE_PROCESS_GROUP (-3)
+
 /*
- * Where a set counts: a thread or process (pid), or a CPU (pid -1). Of each component one set can
- * run in one place; `running` has a bit for each component that does.
+ * Where a set counts: a thread (pid; cpu -1: wherever it runs), all that is around it (above), or a
+ * CPU (pid -1; cpu -1: all of them). Of each component one set can run in one place, or in places
+ * that overlap; `running` has a bit for each component that does.
  */
 struct gn_place {
 	_Atomic uint64_t running;
@@ -28,6 +33,7 @@ struct gn_process {
 	_Atomic uint32_t epoch; /* which process of its line this is, from 1 */
 	pthread_mutex_t lock;
 	struct gn_place *places;
+	_Atomic int wide;    /* of these: places that can overlap with others */
 	uint32_t first_free; /* slots of sets that were destroyed: index + 1, oldest first */
 	uint32_t last_free;
 };
@@ -61,5 +67,12 @@ int gn_is_self(uint32_t epoch, int tid);
 
 struct gn_place *gn_place_take(int pid, int cpu);
 void gn_place_leave(struct gn_place *place);
+
+/*
+ * Claims components for a set that is to run there. Returns 0, or, with nothing claimed, those that
+ * run there or in a place that overlaps already.
+ */
+uint64_t gn_place_claim(struct gn_place *place, uint64_t components);
+void gn_place_release(struct gn_place *place, uint64_t components);
 
 #endif

@@ -67,7 +67,9 @@ struct gn_place *gn_set_take_place(const struct gn_options *options, int tid)
 	case GN_GRANULARITY_PROCESS:
 	case GN_GRANULARITY_PROCESS_GROUP:
 		return gn_place_take(options->pid ? options->pid : getpid(),
-				     -1 - options->granularity);
+				     options->granularity == GN_GRANULARITY_PROCESS
+					     ? GN_PLACE_PROCESS
+					     : GN_PLACE_PROCESS_GROUP);
 	case GN_GRANULARITY_CPU:
 	case GN_GRANULARITY_SYSTEM:
 		return gn_place_take(-1, options->cpu);

@@ -151,18 +151,6 @@ static void test_the_set_of_a_thread_that_has_ended(void)
 	}
 }
 
-static pid_t make_sleeper(void)
-{
-	const pid_t child = fork();
-
-	if (!child) {
-		while (1)
-			pause();
-	}
-	CHECK(child > 0);
-	return child;
-}
-
 static void end_sleeper(pid_t child, int reap)
 {
 	siginfo_t info;

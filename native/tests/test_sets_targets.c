@@ -311,6 +311,79 @@ static void test_a_process_is_all_its_threads(void)
 	end_set(set);
 }
 
+static gn_set set_around(int pid, int granularity)
+{
+	struct gn_options options = GN_OPTIONS_INIT;
+	gn_set set;
+
+	options.pid = pid;
+	options.granularity = granularity;
+	OK(gn_set_create(&set, &options));
+	OK(gn_set_add(set, "page-faults"));
+	return set;
+}
+
+static void check_exclude(gn_set one, gn_set other)
+{
+	OK(gn_set_start(one));
+	FAILS(gn_set_start(other), GN_EISRUN, "another set with component 'kernel'");
+	OK(gn_set_stop(one, NULL));
+	OK(gn_set_start(other));
+	FAILS(gn_set_start(one), GN_EISRUN, "all around it; stop that one first");
+	OK(gn_set_stop(other, NULL));
+}
+
+static void *exclude_process(void *argument)
+{
+	const gn_set own = set_of("minor-faults", NULL);
+
+	check_exclude(own, *(gn_set *)argument);
+	end_set(own);
+	return NULL;
+}
+
+static void check_beside(gn_set one, gn_set other)
+{
+	OK(gn_set_start(one));
+	OK(gn_set_start(other));
+	OK(gn_set_stop(one, NULL));
+	OK(gn_set_stop(other, NULL));
+}
+
+static void test_a_process_and_its_threads_share_counters(void)
+{
+	const pid_t child = make_sleeper();
+	gn_set own, process, group, there, of_child;
+	pthread_t thread;
+
+	own = set_of("minor-faults", NULL);
+	process = set_around(0, GN_GRANULARITY_PROCESS);
+	group = set_around(0, GN_GRANULARITY_PROCESS_GROUP);
+	there = set_around(child, GN_GRANULARITY_THREAD);
+	of_child = set_around(child, GN_GRANULARITY_PROCESS);
+	check_exclude(own, process);
+	CHECK_EQ(pthread_create(&thread, NULL, exclude_process, &process), 0);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	check_exclude(process, group);
+	check_exclude(own, group);
+	check_exclude(there, of_child);
+	check_exclude(there, group);
+	check_exclude(of_child, group);
+	check_beside(own, there);
+	check_beside(own, of_child);
+	check_beside(process, of_child);
+	/* Where only one CPU is counted, it is the same thread. */
+	OK(gn_set_attach(own, 0, 0));
+	check_exclude(own, process);
+	CHECK_EQ(kill(child, SIGKILL), 0);
+	status_of(child);
+	end_set(own);
+	end_set(process);
+	end_set(group);
+	end_set(there);
+	end_set(of_child);
+}
+
 /* A child that touches 5000 pages between the first byte and the second of `go`. */
 static pid_t make_worker(int go[2])
 {
@@ -442,10 +515,14 @@ static void test_cpus_and_the_system(void)
 	OK(gn_set_create(&all, &options));
 	OK(gn_set_add(all, "page-faults"));
 	OK(gn_set_start(cpu));
-	OK(gn_set_start(all));
+	/* One of its CPUs is taken; and then all are. */
+	FAILS(gn_set_start(all), GN_EISRUN, "another set");
 	touch_pages(1000);
 	OK(gn_set_stop(cpu, count));
 	CHECK(count[0] >= 1000);
+	OK(gn_set_start(all));
+	FAILS(gn_set_start(cpu), GN_EISRUN, "another set");
+	touch_pages(1000);
 	OK(gn_set_stop(all, count));
 	CHECK(count[0] >= 1000);
 	end_set(cpu);
@@ -590,6 +667,7 @@ int main(void)
 	RUN(test_forks_while_other_threads_make_sets);
 	RUN(test_inherit_counts_children);
 	RUN(test_a_process_is_all_its_threads);
+	RUN(test_a_process_and_its_threads_share_counters);
 	RUN(test_attach_counts_the_target_only);
 	RUN(test_attach_to_nobody);
 	RUN(test_cpus_and_the_system);

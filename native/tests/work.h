@@ -6,10 +6,13 @@
 #include "pages.h"
 
 #include <dirent.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <gnomon/gnomon.h>
 
@@ -95,6 +98,19 @@ static inline int open_descriptors(void)
 static inline int threads(void)
 {
 	return entries_of("/proc/self/task");
+}
+
+/* A process that does nothing, and ends with its parent at the latest. */
+static inline pid_t make_sleeper(void)
+{
+	const pid_t child = fork();
+
+	CHECK(child >= 0);
+	if (child)
+		return child;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (1)
+		pause();
 }
 
 static inline gn_set set_of(const char *first, const char *second)

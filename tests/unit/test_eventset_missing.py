@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypedDict
 
 import pytest
 
@@ -16,6 +17,11 @@ from gnomon import _core
 from gnomon.counters.eventset import EventSet
 from gnomon.errors import KernelError, NotRunningError
 from gnomon.model.value import How, Value
+
+
+class Options(TypedDict, total=False):
+    inherit: bool
+    multiplex: bool
 
 
 @contextmanager
@@ -40,7 +46,7 @@ def end(pid: int) -> None:
         pass
 
 
-def made_in_a_thread(**options: bool) -> EventSet:
+def made_in_a_thread(options: Options) -> EventSet:
     """Return a set of a thread that has ended."""
     made: list[EventSet] = []
 
@@ -74,7 +80,7 @@ def is_missing(value: Value) -> bool:
 
 
 @pytest.mark.parametrize("options", [{}, {"inherit": True}, {"multiplex": True}])
-def test_an_event_that_comes_late_has_no_past(options: dict[str, bool]) -> None:
+def test_an_event_that_comes_late_has_no_past(options: Options) -> None:
     events = EventSet("page-faults", **options)
     events.start()
     burn(0.05)
@@ -123,8 +129,8 @@ def test_a_set_that_never_started_has_nothing_to_read() -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"multiplex": True}])
-def test_the_set_of_a_thread_that_has_ended(options: dict[str, bool]) -> None:
-    events = made_in_a_thread(**options)
+def test_the_set_of_a_thread_that_has_ended(options: Options) -> None:
+    events = made_in_a_thread(options)
     with pytest.raises(KernelError, match=r"thread \d+, which has ended: make a new set"):
         events.start()
     with pytest.raises(NotRunningError):

@@ -24,7 +24,7 @@ class EventSet(Composition):
             print(events.read()[0].value)
 
     A set that was closed is dead; one that its `with` block has ended can be started again. At any
-    time one set at most counts events of one component on one thread.
+    time one set at most counts events of one component on one thread, or on one CPU.
 
     Args:
         names: an event list, or several.
@@ -57,8 +57,8 @@ class EventSet(Composition):
             pid: the process just spawned, where the target is a command.
 
         Raises:
-            RunningError: it counts already, or another set of this thread counts events of one of
-                its components.
+            RunningError: it counts already, or another set of this thread, or of a process or
+                CPUs that overlap with what this set counts, counts events of one of its components.
             EmptySetError, EventUnavailableError: as `open`.
             KernelError: the kernel refuses to start, or the thread or process that it counts has
                 ended.

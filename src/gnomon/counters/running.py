@@ -1,18 +1,20 @@
-"""Which event set counts where: one for each component and thread.
+"""Which event set counts where: one for each component and thread, or CPU.
 
-Two at once would share the counters of a PMU without saying so. Sets are known weakly: one that is
-dropped while it counts is gone.
+Two at once would share the counters of a PMU, each for half the time. A set of a process is in the
+way of those of its threads, and they in its. Sets are known weakly: one that is dropped while it
+counts is gone.
 """
 
 from __future__ import annotations
 
 import os
 from _thread import get_native_id
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from gnomon.counters.component import Granularity, Target
+from gnomon.counters.spots import threads
 from gnomon.errors import RunningError
 
 if TYPE_CHECKING:
@@ -41,17 +43,17 @@ def place(target: Target) -> Place | None:
     return (target.granularity, pid or os.getpid())
 
 
-def claim(events: Composition, components: Iterable[str], where: Place) -> tuple[Key, ...]:
+def claim(events: Composition, components: Collection[str], where: Place) -> tuple[Key, ...]:
     """Note that a set counts events of these components there; return what to `release`.
 
     Raises:
-        RunningError: another set does; the message names it.
+        RunningError: another set does, there or in a place that overlaps; the message names it.
     """
     # A child has its parent's table, but what stands in it counts the parent.
     keys = tuple((os.getpid(), component, where) for component in components)
-    for key in keys:
-        other = _counting.get(key)
-        if other is not None and other is not events:
+    for key, other in list(_counting.items()):
+        is_ours = key[0] == os.getpid() and key[1] in components and other is not events
+        if is_ours and _overlap(where, key[2]):
             raise RunningError(
                 f"{other} counts events of component '{key[1]}' here already: stop it first, or "
                 "add the events to it"
@@ -59,6 +61,28 @@ def claim(events: Composition, components: Iterable[str], where: Place) -> tuple
     for key in keys:
         _counting[key] = events
     return keys
+
+
+def _overlap(one: Place, other: Place) -> bool:
+    return one == other or _is_within(one, other) or _is_within(other, one)
+
+
+def _is_within(inner: Place, outer: Place) -> bool:
+    (kind, number), (around, of) = inner, outer
+    if around == "system":
+        return kind == "cpu"
+    if around == Granularity.PROCESS_GROUP:
+        return kind in ("task", Granularity.PROCESS) and _group_of(number) == _group_of(of)
+    if around == Granularity.PROCESS:
+        return kind == "task" and number in threads(of)
+    return False
+
+
+def _group_of(pid: int) -> int | None:
+    try:
+        return os.getpgid(pid)
+    except ProcessLookupError:
+        return None
 
 
 def release(keys: Iterable[Key]) -> None:
