@@ -13,6 +13,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+SHARED = "GNOMON_TEST_SHARED"
+"""The variable that names the shared folder of a run to those that its tests start."""
+
 
 @contextmanager
 def turn(folder: Path, *, alone: bool) -> Iterator[None]:
@@ -43,7 +46,13 @@ def locked(file: Path) -> Iterator[None]:
 
 
 def shared(base: Path) -> Path:
-    """Return the folder that the workers of a run share, whose own temporary folder is `base`."""
+    """Return the folder that the workers of a run share, whose own temporary folder is `base`.
+
+    A run that a test starts shares what that test's run has (GNOMON_TEST_SHARED).
+    """
+    given = os.environ.get(SHARED)
+    if given:
+        return Path(given)
     return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
 
 

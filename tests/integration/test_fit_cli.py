@@ -8,18 +8,15 @@ from typing import Any
 
 import pytest
 from commands import gnomon, run
+from libpfm_tables import needs_tables
 
 from gnomon.counters.allocation.verdict import verdict
 from gnomon.counters.components import component
-from gnomon.counters.components.cpu import libpfm_pmus
 from gnomon.counters.resolve import resolve
 
 HAS_PMU = component("cpu").availability().available
 FIVE = "branches,branch-misses,cache-references,cache-misses,bus-cycles"
-needs_libpfm = pytest.mark.skipif(
-    "skx" not in [pmu.name for pmu in libpfm_pmus()],
-    reason="libpfm4 with its x86 tables is not installed: apt-get install libpfm4",
-)
+needs_libpfm = needs_tables("skx")
 
 
 def document(*arguments: str, status: int) -> dict[str, Any]:
@@ -148,12 +145,13 @@ def test_pmus_are_completed(tmp_path: Path) -> None:
         (("--fit", "cycles", "cache"), "--chooser"),
         (("--fit", "cycles", "--check"), "--fit goes with"),
         (("--fit", "cycles", "--pmu", "nonsense"), "there is no PMU 'nonsense'"),
-        (("--fit", "nonsense", "--pmu", "skx"), "event 'nonsense'"),
+        pytest.param(("--fit", "nonsense", "--pmu", "skx"), "event 'nonsense'", marks=needs_libpfm),
         (("--fit", "{cycles", "--pmu", "skx"), "brace"),
         (("--fit", "", "--pmu", "skx"), "empty name"),
         (("--fit", "cpu/event=1/", "--pmu", "skx"), "only the kernel"),
     ],
 )
+@pytest.mark.cpu
 def test_what_cannot_be_meant_is_one_line_and_status_2(
     arguments: tuple[str, ...], said: str
 ) -> None:

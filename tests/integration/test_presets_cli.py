@@ -22,6 +22,7 @@ from gnomon.counters.emulation.events import EVENTS
 KEYS = ["name", "available", "definition", "reason", "remedy", "errno", "kind", "events", "unit",
         "description", "family", "source", "differs", "meanings"]  # fmt: skip
 MINE = Path(__file__).parents[1] / "own_presets.toml"
+pytestmark = pytest.mark.cpu
 HAS_PMU = component("cpu").availability().available
 
 
@@ -100,7 +101,8 @@ def test_presets_for_other_pmus_are_told_of(tmp_path: Path) -> None:
     path = tmp_path / "other.toml"
     path.write_text('pmus = ["knl"]\n[preset.MINE]\nevents = ["page-faults"]\n')
     said = " ".join(gnomon("presets", "--presets", path, "MINE").stdout.split())
-    assert f"{path} has it for PMU knl only, not for" in said
+    # Where libpfm4 does not know the CPU there is no name to say.
+    assert re.search(rf"{path} has it for PMU knl only, (not for|and libpfm4 names no PMU)", said)
     assert "did you mean" not in said
     assert "MINE" not in listed("--presets", path)
     said = " ".join(gnomon("presets", "--presets", path).stdout.split())

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from invented_pmus import event
+from libpfm_tables import needs_tables
 
 from gnomon.counters.allocation import addable, at_hand, fits, groups, named
 from gnomon.counters.allocation.constraints import generic_name
@@ -14,6 +15,8 @@ from gnomon.counters.allocation.tables import shipped
 from gnomon.counters.components.cpu import CpuComponent
 from gnomon.errors import EventNameError, EventUnavailableError, UsageError
 from gnomon.model.value import Domain
+
+pytestmark = pytest.mark.cpu
 
 
 def recorded(root: Path, files: dict[str, str]) -> Path:
@@ -130,6 +133,7 @@ def test_a_pmu_without_a_table_has_counters_that_are_all_the_same() -> None:
     assert not fits([*six, event("one more", (9, 0))], (pmu,)).fits
 
 
+@needs_tables("skx", "icl")
 def test_names_are_looked_up_on_the_pmu_that_was_asked_for() -> None:
     pmu = named("skx")
     (found,) = resolve_on(pmu, "L1D:REPLACEMENT:u")

@@ -54,6 +54,11 @@ def descriptors() -> set[str]:
     return {entry.name for entry in Path("/proc/self/fd").iterdir() if entry.exists()}
 
 
+def names_of(name: str) -> list[str]:
+    """Return what a name's events are called here: on hybrid CPUs there is one for each core."""
+    return [event.name for event in resolve(name).events]
+
+
 def each(reading: Reading) -> list[Value]:
     return [reading[at] for at in range(len(reading))]
 
@@ -125,16 +130,18 @@ def test_an_event_is_in_a_set_once() -> None:
     events.close()
 
 
+@pytest.mark.cpu
 def test_strict_set_refuses_what_cannot_be_counted() -> None:
     before = descriptors()
     with pytest.raises(EventUnavailableError) as caught:
         EventSet(f"page-faults,{REFUSED},task-clock")
-    assert caught.value.name == REFUSED
+    assert caught.value.name == names_of(REFUSED)[0]
     assert caught.value.reason
     assert caught.value.remedy
     assert descriptors() <= before
 
 
+@pytest.mark.cpu
 def test_failed_add_leaves_the_set_as_it_was() -> None:
     events = EventSet("page-faults")
     before = descriptors()
@@ -148,23 +155,25 @@ def test_failed_add_leaves_the_set_as_it_was() -> None:
     assert len(events.read()) == 1
 
 
+@pytest.mark.cpu
 def test_other_set_leaves_it_out() -> None:
     events = EventSet(f"page-faults,{REFUSED},task-clock", strict=False)
     events.start()
     assert [event.name for event in events.events] == ["page-faults", "task-clock"]
-    assert [one.event for one in events.unavailable] == [REFUSED]
+    assert [one.event for one in events.unavailable] == names_of(REFUSED)
     reading = events.stop()
     assert [reading[at].event for at in range(len(reading))] == ["page-faults", "task-clock"]
     assert reading[1].value
     events.close()
 
 
+@pytest.mark.cpu
 def test_set_of_nothing_that_can_be_counted() -> None:
     events = EventSet(REFUSED, strict=False)
     events.start()
     assert len(events.read()) == 0
     assert len(events.stop()) == 0
-    assert [one.event for one in events.unavailable] == [REFUSED]
+    assert [one.event for one in events.unavailable] == names_of(REFUSED)
     events.close()
 
 

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 _HEAD = ("preset", "here", "kind", "definition", "description")
 _TEXT_MIN = 24
-_PARTS = re.compile(r"(\s+)|(?<=[:_])")
+# Where what is said of a preset begins, in the list of all that is known of it.
+_TEXT_COLUMN = 16
+_MASKS = re.compile(r"(?<=:)")
+_PARTS = re.compile(r"(?<=[:_])")
 # Where lines may be of any length, longer definitions push their descriptions on.
 _PADDED = 48
 
@@ -43,7 +46,7 @@ def table(rows: Sequence[Row], *, width: int, styled: bool) -> Iterator[str]:
     widths = [*fixed, *texts]
     for at, row in enumerate((_HEAD, *cells)):
         wrapped = [
-            (_wrapped(cell, column) if width else [cell]) or [""]
+            (_wrapped(cell, column, anywhere=True) if width else [cell]) or [""]
             for cell, column in zip(row, widths, strict=True)
         ]
         for n in range(max(map(len, wrapped))):
@@ -70,7 +73,7 @@ def details(rows: Sequence[Row], *, styled: bool) -> Iterator[str]:
         preset, state = row
         unit = f" [{preset.unit}]" if preset.unit else ""
         what = f"{preset.description}{unit}".strip()
-        head = filled(f"{preset.name}  {what}" if what else preset.name, " " * 16)
+        head = filled(f"{preset.name}  {what}" if what else preset.name, " " * _TEXT_COLUMN)
         if styled:
             head[0] = head[0].replace(preset.name, f"\x1b[1m{preset.name}\x1b[0m", 1)
         yield from head
@@ -89,14 +92,9 @@ def details(rows: Sequence[Row], *, styled: bool) -> Iterator[str]:
             facts.append(("remedy", state.remedy))
         for title, text in facts:
             if text:
-                yield from textwrap.wrap(
-                    text,
-                    columns(),
-                    initial_indent=f"    {title:<10}  ",
-                    subsequent_indent=" " * 16,
-                    break_long_words=False,
-                    break_on_hyphens=False,
-                )
+                first, *rest = _wrapped(text, columns() - _TEXT_COLUMN)
+                yield f"    {title:<10}  {first}"
+                yield from (" " * _TEXT_COLUMN + line for line in rest)
         yield ""
 
 
@@ -109,12 +107,24 @@ def _cells(row: Row) -> tuple[str, str, str, str, str]:
     return preset.name, here, preset.kind or "none", definition, description
 
 
-def _wrapped(text: str, width: int) -> list[str]:
-    """Return a cell in lines; a name that is too long for one is broken behind a colon or _."""
-    wrapper = textwrap.TextWrapper(width, break_on_hyphens=False)
-    if any(len(word) > width for word in text.split()):
-        wrapper.wordsep_simple_re = _PARTS
-    return wrapper.wrap(text)
+class _Wrapper(textwrap.TextWrapper):
+    """Breaks what is too long for a line: behind the unit masks of a name, or anywhere in them."""
+
+    def _split(self, text: str) -> list[str]:
+        chunks = []
+        for word in super()._split(text):
+            # A path stays whole, however long it is.
+            if len(word) <= self.width or "/" in word:
+                chunks.append(word)
+                continue
+            masks = re.split(_MASKS, word)
+            fits = all(len(mask) <= self.width for mask in masks)
+            chunks += masks if fits else re.split(_PARTS, word)
+        return [chunk for chunk in chunks if chunk]
+
+
+def _wrapped(text: str, width: int, *, anywhere: bool = False) -> list[str]:
+    return _Wrapper(width, break_on_hyphens=False, break_long_words=anywhere).wrap(text)
 
 
 def _shares(left: int, longest: Sequence[int]) -> list[int]:
