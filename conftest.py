@@ -34,6 +34,8 @@ settings.register_profile("gate", _unhurried, derandomize=True, database=None)
 settings.register_profile("fuzz", _unhurried, derandomize=False, print_blob=True)
 settings.load_profile("gate")
 
+pytest_plugins = ["outcomes"]
+
 SOURCE = Path(__file__).parent / "src" / "gnomon"
 REMEDY = "run `make build` (or set GNOMON_TEST_INSTALLED=1 to test what is installed)"
 
