@@ -384,6 +384,7 @@ int hpm_context_make(struct hpm_engine *engine, struct hpm_context *context, enu
 	const size_t words = (size_t)engine->layout.n_words * sizeof(uint64_t);
 
 	context->kind = kind;
+	context->engine = engine;
 	context->thread = thread;
 	context->quick_fd = -1;
 	context->locking = !engine->uses_locks		   ? HPM_NOT_AT_ALL
@@ -454,6 +455,21 @@ void hpm_context_forget(struct hpm_engine *engine, struct hpm_context *context)
 	}
 	close_groups(engine, context);
 	context->is_open = 0;
+}
+
+/* --- calls ------------------------------------------------------------------------------------ */
+
+void hpm_context_put_calls(const struct hpm_context *context, uint64_t *words)
+{
+	const struct hpm_thread *thread =
+		__atomic_load_n(&context->engine->threads, __ATOMIC_ACQUIRE);
+
+	memset(words, 0, HPM_KINDS * sizeof(*words));
+	for (; thread; thread = thread->next) {
+		for (int kind = 0; kind < HPM_KINDS; kind++)
+			words[kind] +=
+				atomic_load_explicit(&thread->calls[kind], memory_order_relaxed);
+	}
 }
 
 /* --- CPU time --------------------------------------------------------------------------------- */

@@ -64,14 +64,15 @@ struct hpm_context {
 	int is_open;
 	int error; /* the errno, where it could not be opened */
 	int n_targets;
-	struct gn_group **group;	 /* [n_targets * n_packs], target after target */
-	uint64_t usage[HPM_USAGE_WORDS]; /* as getrusage(2) said last, */
-	uint64_t usage_ticks;		 /* and when */
-	uint64_t usage_for;		 /* so long it holds; on average */
-	uint64_t usage_every;		 /* that long */
+	struct gn_group **group; /* [n_targets * n_packs], target after target */
+	uint64_t usage[2];	 /* as getrusage(2) said last, */
+	uint64_t usage_ticks;	 /* and when */
+	uint64_t usage_for;	 /* so long it holds; on average */
+	uint64_t usage_every;	 /* that long */
 	uint32_t usage_asked;
 	uint64_t *zero; /* the snapshot when it was opened */
 	uint64_t *scratch;
+	struct hpm_engine *engine;
 	struct hpm_thread *thread; /* whose; NULL: everybody's */
 };
 
@@ -93,6 +94,7 @@ struct hpm_thread {
 	int active;  /* sections of its context */
 	/* The last section of all threads that it started and nobody stopped. */
 	struct hpm_section *_Atomic around;
+	_Atomic uint64_t calls[HPM_KINDS]; /* of starts and stops, by enum hpm_kind */
 	struct hpm_context context;
 	struct hpm_frames frames[2]; /* by enum hpm_kind */
 };
@@ -139,6 +141,10 @@ struct hpm_module {
 	char build_id[HPM_BUILD_ID_MAX];
 };
 
+/* Sections that nobody else can start: their numbers begin with this one. */
+#define HPM_EMPTY 2
+#define HPM_EMPTY_ID (-(HPM_KINDS * HPM_EMPTY))
+
 enum hpm_state {
 	HPM_RUNNING = 1,
 	HPM_ENDING,
@@ -164,6 +170,8 @@ struct hpm_engine {
 	struct hpm_context process;
 	struct hpm_section *_Atomic *section; /* [id_end] */
 	struct hpm_section *_Atomic around;   /* the last one of all threads that is active */
+	struct hpm_section *_Atomic empty[HPM_KINDS][HPM_EMPTY]; /* while their cost is found */
+	_Atomic int is_calibrated[HPM_KINDS];
 	struct gn_rotation *rotation;
 	pthread_mutex_t mutex; /* of what follows, and of opening and closing counters */
 	struct hpm_thread *threads;
@@ -256,6 +264,9 @@ void hpm_context_close(struct hpm_engine *engine, struct hpm_context *context);
 
 /* In a child: gives back what it got of its parent's descriptors, which go on counting there. */
 void hpm_context_forget(struct hpm_engine *engine, struct hpm_context *context);
+
+/* The words of starts and stops of all threads. */
+void hpm_context_put_calls(const struct hpm_context *context, uint64_t *words);
 
 /* Asks for the CPU times; those of a thread's context only by that thread. */
 __attribute__((cold)) void hpm_context_ask_usage(struct hpm_context *context, uint64_t ticks);
@@ -400,6 +411,23 @@ __attribute__((cold)) struct hpm_section *hpm_make(struct hpm_engine *engine,
 /* Says that no section can have the number; NULL. */
 __attribute__((cold)) struct hpm_section *hpm_bad_id(const struct hpm_engine *engine,
 						     enum hpm_function function, int id);
+
+/* --- calibrate.c -------------------------------------------------------------------------------*/
+
+/*
+ * Finds what a start and a stop count by themselves, at the first section of a kind, whose counters
+ * are open: some empty ones, which the calling thread starts and stops as the program would.
+ */
+__attribute__((cold)) void hpm_calibrate(struct hpm_engine *engine, struct hpm_thread *thread,
+					 enum hpm_kind kind);
+
+/*
+ * A section's words without what starts and stops counted, as far as that was found: `net` and, for
+ * each word, whether anything was taken away. No word becomes less than zero.
+ */
+void hpm_net_words(const struct hpm_raw *raw, const struct hpm_raw_slot *slot,
+		   const struct hpm_raw_copy *copy, int is_exclusive, uint64_t *net,
+		   unsigned char *is_net);
 
 /* --- starts.c ----------------------------------------------------------------------------------*/
 

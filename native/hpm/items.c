@@ -11,8 +11,13 @@
 
 #define NS_PER_S 1e9
 
-/* A tick is 1 to 10 ms. */
-#define TICKS_US 10000
+/*
+ * User and system time of less CPU time than this are n/a: the kernel tells the two apart at its
+ * ticks, of 1 to 10 ms. gnomon.hpm.measurement.LEAST_CPU_NS is the same.
+ */
+#define LEAST_CPU_S 0.01
+/* And where so much of them cannot be. */
+#define LEAST_FACTOR 0.9
 
 /* --- resource usage --------------------------------------------------------------------------- */
 
@@ -178,7 +183,9 @@ struct list {
 	const struct hpm_raw *raw;
 	struct hpm_raw_slot **sorted; /* by number */
 	uint32_t n_slots;
-	int has_kept; /* exclusive values of all sections */
+	int has_kept;  /* exclusive values of all sections */
+	uint64_t *net; /* words of a section */
+	unsigned char *is_net;
 	hpm_event_vector items;
 	int n;
 };
@@ -266,6 +273,57 @@ static int clamped(uint64_t count)
 	return count > INT32_MAX ? INT32_MAX : (int)count;
 }
 
+/* Whether what starts and stops counted was taken from any of its counts. */
+static int is_less(const struct list *list, const struct hpm_raw_event *event)
+{
+	int found = 0;
+
+	for (uint32_t i = 0; i < event->n_natives; i++)
+		found |= list->is_net[event->native[i].word];
+	return found;
+}
+
+/* The most CPU time that the section can have had, by clocks that know more than ticks; or
+ * INFINITY. */
+static double cpu_limit_s(const struct list *list, const struct hpm_raw_slot *slot,
+			  const uint64_t *words, double wall)
+{
+	double limit = slot->kind == HPM_THREAD ? wall : INFINITY;
+
+	for (uint32_t e = 0; e < list->raw->header->n_events; e++) {
+		hpm_event_info info;
+
+		if (strcmp(list->raw->event[e].name, "task-clock") != 0)
+			continue;
+		hpm_event_value(list->raw, e, words, &info);
+		if (info.how != HPM_UNAVAILABLE && info.value / NS_PER_S < limit)
+			limit = info.value / NS_PER_S;
+	}
+	return limit;
+}
+
+/*
+ * User and system time, if there is enough of them to be told apart by ticks, and if they do not
+ * contradict the clocks: of many short activations they are the kernel's in a sample of them. What
+ * the clocks know is the sum, which then is theirs, as in the kernel's own files.
+ */
+static void set_cpu_times(const struct list *list, const struct hpm_raw_slot *slot,
+			  const uint64_t *words, double wall, double *times)
+{
+	const uint32_t n = list->raw->header->n_words;
+	const double limit = cpu_limit_s(list, slot, words, wall);
+	/* Both are asked for at other moments of a section than of its parts. */
+	const double user = is_negative(words[n - 2]) ? 0 : (double)words[n - 2] / 1e6;
+	const double system = is_negative(words[n - 1]) ? 0 : (double)words[n - 1] / 1e6;
+	const double sum = user + system;
+	const double factor = sum > limit ? limit / sum : 1;
+
+	if (sum < LEAST_CPU_S || limit < LEAST_CPU_S || factor < LEAST_FACTOR)
+		return;
+	times[HPM_TIME_USER] = user * factor;
+	times[HPM_TIME_SYSTEM] = system * factor;
+}
+
 /* One group of a section, inclusive or exclusive. */
 static int add_group(struct list *list, struct hpm_raw_slot *slot, uint32_t g, int is_exclusive)
 {
@@ -274,28 +332,22 @@ static int add_group(struct list *list, struct hpm_raw_slot *slot, uint32_t g, i
 	struct hpm_raw_group *group = &raw->group[g];
 	struct hpm_raw_copy *copy =
 		hpm_raw_copy_of(slot, header->n_words, atomic_load(&slot->sequence));
-	const uint64_t *words = copy->word + (is_exclusive ? header->n_words : 0);
+	const uint64_t *words = list->net;
 	const double wall =
 		seconds(header, is_exclusive ? copy->exclusive_ticks : copy->wall_ticks);
 	const struct hpm_raw_slot *parent = slot_of(list, slot->parent);
 	hpm_data_item *item = add_item(list, (int)group->n);
-	uint64_t user = words[header->n_words - 2], system = words[header->n_words - 1];
 
 	if (!item)
 		return -ENOMEM;
-	/* Both are asked for at other moments of a section than of its parts. */
-	user = is_negative(user) ? 0 : user;
-	system = is_negative(system) ? 0 : system;
+	hpm_net_words(raw, slot, copy, is_exclusive, list->net, list->is_net);
 	item->times[HPM_TIME_WALLCLOCK] = wall;
 	item->times[HPM_TIME_CYCLE] = wall;
 	item->times[HPM_TIME_START] = epoch_s(header, copy->first_ticks);
 	item->times[HPM_TIME_STOP] = epoch_s(header, copy->last_ticks);
 	item->times[HPM_TIME_OVERHEAD] = seconds(header, slot->overhead_ticks);
-	/* The kernel tells the two apart at its ticks: of less than a few it knows nothing. */
-	if (!copy->lost && user + system >= TICKS_US) {
-		item->times[HPM_TIME_USER] = (double)user / 1e6;
-		item->times[HPM_TIME_SYSTEM] = (double)system / 1e6;
-	}
+	if (!copy->lost)
+		set_cpu_times(list, slot, words, wall, item->times);
 	item->is_mplex_cont = g > 0;
 	item->instr_id = slot->id;
 	item->count = clamped(is_exclusive && copy->exclusive_count < copy->count
@@ -314,6 +366,8 @@ static int add_group(struct list *list, struct hpm_raw_slot *slot, uint32_t g, i
 		hpm_event_info *info = &item->data[i];
 
 		hpm_event_value(raw, group->first + i, words, info);
+		if (is_less(list, &raw->event[group->first + i]))
+			info->flags |= HPM_IS_NET;
 		if (copy->lost && info->how != HPM_UNAVAILABLE)
 			unavailable(info, "its counters could not be read at every start and stop; "
 					  "`gnomon doctor` says what is in the way");
@@ -351,7 +405,9 @@ int hpm_items_of(const struct hpm_raw *raw, const double *rusage, int for_run, i
 	list.sorted = calloc(list.n_slots + 1, sizeof(*list.sorted));
 	list.items =
 		calloc(1 + 2 * (size_t)list.n_slots * raw->header->n_groups, sizeof(*list.items));
-	if (!list.sorted || !list.items)
+	list.net = calloc(raw->header->n_words, sizeof(*list.net));
+	list.is_net = calloc(raw->header->n_words, 1);
+	if (!list.sorted || !list.items || !list.net || !list.is_net)
 		goto out;
 	for (uint32_t i = 0; i < list.n_slots; i++)
 		list.sorted[i] = hpm_raw_slot_at(raw, i);
@@ -361,6 +417,8 @@ int hpm_items_of(const struct hpm_raw *raw, const double *rusage, int for_run, i
 		error = add_section(&list, list.sorted[i]);
 out:
 	free(list.sorted);
+	free(list.net);
+	free(list.is_net);
 	if (error) {
 		hpm_items_free(list.n, list.items);
 		return error;

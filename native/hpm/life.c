@@ -414,7 +414,7 @@ static struct hpm_thread *new_thread(struct hpm_engine *engine)
 		return NULL;
 	thread->engine = engine;
 	thread->next = engine->threads;
-	engine->threads = thread;
+	__atomic_store_n(&engine->threads, thread, __ATOMIC_RELEASE);
 	return thread;
 }
 

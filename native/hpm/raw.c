@@ -91,6 +91,8 @@ static void lay_out(struct hpm_raw_header *header)
 	at += header->n_groups * sizeof(struct hpm_raw_group);
 	header->environment = at;
 	at += header->environment_bytes;
+	header->costs = rounded_up(at, 64);
+	at = header->costs + 2 * HPM_KINDS * header->n_words * sizeof(uint64_t);
 	header->slots = rounded_up(at, 64);
 	header->slot_bytes = (uint32_t)rounded_up(hpm_raw_slot_bytes(header->n_words), 64);
 }
@@ -104,6 +106,7 @@ static void point_into(struct hpm_raw *raw, void *start)
 	raw->event = (struct hpm_raw_event *)(base + raw->header->events);
 	raw->group = (struct hpm_raw_group *)(base + raw->header->groups);
 	raw->environment = base + raw->header->environment;
+	raw->costs = (uint64_t *)(base + raw->header->costs);
 	raw->slots = base + raw->header->slots;
 }
 

@@ -10,6 +10,7 @@
  *	struct hpm_raw_event[n_events]	   events, and what each is made of
  *	struct hpm_raw_group[n_groups]	   which events are one item of the output
  *	char[environment_bytes]		   "HPM_STDOUT=yes\0..." as it was at hpmInit
+ *	costs, HPM_KINDS of them:	   two times uint64_t[n_words], see hpm_raw_cost()
  *	slots, each slot_bytes:		   struct hpm_raw_slot, and two struct hpm_raw_copy
  *
  * Of the two copies the one numbered `sequence & 1` holds. A stop writes the other one and then
@@ -36,7 +37,8 @@
 #define HPM_RAW_OPS_MAX 192
 #define HPM_RAW_STACK_MAX 64
 #define HPM_RAW_RUSAGE 16
-#define HPM_USAGE_WORDS 2
+#define HPM_USAGE_WORDS 4
+#define HPM_KINDS 2
 
 /* Bits of hpm_raw_header.flags. */
 #define HPM_RAW_EXCLUSIVE 1u /* exclusive values of all sections were asked for */
@@ -50,6 +52,7 @@ struct hpm_raw_header {
 	uint32_t flags;
 	uint32_t slot_bytes;
 	uint32_t n_words; /* of a snapshot: of every pack {number, enabled, running, counts}, then
+			     starts and stops by enum hpm_kind, and
 			     CPU time in user mode and in the kernel, in microseconds */
 	uint32_t n_packs;
 	uint32_t n_events;
@@ -59,6 +62,7 @@ struct hpm_raw_header {
 	uint64_t groups;
 	uint64_t environment;
 	uint64_t environment_bytes;
+	uint64_t costs;
 	uint64_t slots;
 	_Atomic uint32_t n_slots;
 	uint32_t pid;
@@ -119,6 +123,15 @@ enum hpm_kind {
 	HPM_PROCESS, /* hpmStart: all threads and processes */
 	HPM_THREAD,  /* hpmTstart: the calling thread */
 };
+
+/*
+ * In a snapshot of n_words, where those of a kind stand: how many starts and stops there were until
+ * then, that with the snapshot too, of those who are counted.
+ */
+static inline uint32_t hpm_raw_calls_word(uint32_t n_words, int kind)
+{
+	return n_words - HPM_USAGE_WORDS + (uint32_t)kind;
+}
 
 #define HPM_LABEL_MAX 256
 #define HPM_FILE_MAX 512
@@ -181,8 +194,18 @@ struct hpm_raw {
 	struct hpm_raw_event *event;
 	struct hpm_raw_group *group;
 	char *environment;
+	uint64_t *costs;
 	char *slots;
 };
+
+/*
+ * What a start and a stop with nothing between them count at the least: of sections of a kind, by
+ * words of a snapshot. Between their own two snapshots or, is_pair, in a section around them.
+ */
+static inline uint64_t *hpm_raw_cost(const struct hpm_raw *raw, int kind, int is_pair)
+{
+	return raw->costs + (size_t)(2 * kind + is_pair) * raw->header->n_words;
+}
 
 static inline struct hpm_raw_slot *hpm_raw_slot_at(const struct hpm_raw *raw, uint32_t i)
 {

@@ -165,6 +165,9 @@ static int check_header(struct reader *reader)
 					   sizeof(struct hpm_raw_event)) ||
 			       check_table(reader, "groups", header->groups, header->n_groups,
 					   sizeof(struct hpm_raw_group)) ||
+			       check_table(reader, "costs", header->costs,
+					   2 * HPM_KINDS * (uint64_t)header->n_words,
+					   sizeof(uint64_t)) ||
 			       check_table(reader, "sections", header->slots, slots,
 					   header->slot_bytes)
 		       ? -1
@@ -299,6 +302,7 @@ static int check(struct reader *reader, struct hpm_raw *raw)
 	raw->event = (struct hpm_raw_event *)(reader->bytes + raw->header->events);
 	raw->group = (struct hpm_raw_group *)(reader->bytes + raw->header->groups);
 	raw->environment = reader->bytes + raw->header->environment;
+	raw->costs = (uint64_t *)(reader->bytes + raw->header->costs);
 	raw->slots = reader->bytes + raw->header->slots;
 	if (raw->header->environment > reader->size ||
 	    raw->header->environment_bytes > reader->size - raw->header->environment ||

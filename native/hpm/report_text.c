@@ -319,6 +319,8 @@ static char *remark(const hpm_data_item *item, const hpm_event_info *event, stru
 				  : NULL;
 	}
 	said = hpm_joined(strdup(hpm_how_name(event->how)), modes_of(event->modes));
+	if (event->flags & HPM_IS_NET)
+		said = hpm_joined(said, strdup("less measuring"));
 	if (event->flags & HPM_IS_NODE_WIDE)
 		said = hpm_joined(said, strdup("whole machine, not only the program"));
 	if (event->spread && event->spread->n < item->n_tasks)

@@ -48,16 +48,45 @@ static inline void put_usage(const struct hpm_section *section, int is_own, int 
 	if (is_own && (section->activations <= ASKED_ALWAYS ||
 		       ticks - context->usage_ticks > context->usage_for))
 		hpm_context_ask_usage(context, ticks);
-	words[n_words - 2] = context->usage[0];
-	words[n_words - 1] = context->usage[1];
+	words += n_words - HPM_USAGE_WORDS;
+	if (context->thread) {
+		for (int kind = 0; kind < HPM_KINDS; kind++)
+			words[kind] = atomic_load_explicit(&context->thread->calls[kind],
+							   memory_order_relaxed);
+	} else {
+		hpm_context_put_calls(context, words);
+	}
+	words[2] = context->usage[0];
+	words[3] = context->usage[1];
+}
+
+/* A start or stop of which there will be a snapshot. */
+static inline void count_call(struct hpm_thread *thread, enum hpm_kind kind)
+{
+	_Atomic uint64_t *calls = &thread->calls[kind];
+
+	/* Nobody else writes it. */
+	atomic_store_explicit(calls, atomic_load_explicit(calls, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
 }
 
 /* --- finding ---------------------------------------------------------------------------------- */
 
+/* Of numbers that no program has: those of empty sections, while their cost is found. */
+__attribute__((cold, noinline)) static struct hpm_section *
+find_other(const struct hpm_engine *engine, int id)
+{
+	const int at = id - HPM_EMPTY_ID;
+
+	if (id < HPM_EMPTY_ID || id >= 0)
+		return NULL;
+	return engine->empty[at / HPM_EMPTY][at % HPM_EMPTY];
+}
+
 static struct hpm_section *find(const struct hpm_engine *engine, int id)
 {
 	if (id < 1 || id >= engine->id_end)
-		return NULL;
+		return find_other(engine, id);
 	return atomic_load_explicit(&engine->section[id], memory_order_acquire);
 }
 
@@ -332,6 +361,7 @@ static inline int start_quickly(struct hpm_thread *thread, struct hpm_section *s
 	}
 	section->begin_ticks = now();
 	section->activations++;
+	count_call(thread, HPM_THREAD);
 	put_usage(section, 1, n, section->begin, section->begin_ticks);
 	section->weight = weight;
 	section->parent = parent;
@@ -373,6 +403,7 @@ static inline int stop_quickly(struct hpm_thread *thread, struct hpm_section *se
 		hpm_release_own(context);
 		return 0;
 	}
+	count_call(thread, HPM_THREAD);
 	put_usage(section, 1, n, context->scratch, entry);
 	sequence = atomic_load_explicit(&slot->sequence, memory_order_relaxed);
 	old = hpm_raw_copy_of(slot, (uint32_t)n, sequence);
@@ -447,6 +478,7 @@ static void begin(struct hpm_engine *engine, struct hpm_thread *thread, struct h
 	section->was_lost =
 		!context->is_open || hpm_context_read(engine, context, is_own, section->begin);
 	section->begin_ticks = now();
+	count_call(thread, section->kind);
 	put_usage(section, is_own, engine->layout.n_words, section->begin, section->begin_ticks);
 	section->quick_context = context->thread && context->quick_fd >= 0 &&
 						 context->locking == HPM_BY_STORES &&
@@ -460,6 +492,18 @@ static void begin(struct hpm_engine *engine, struct hpm_thread *thread, struct h
 		cover_wall(section, section->begin_ticks, 1);
 	tell_parent(engine, section, child_begins, section->begin, section->begin_ticks,
 		    section->was_lost);
+}
+
+/* At its first start; the first of a kind tells what starts and stops cost. */
+__attribute__((cold, noinline)) static struct hpm_section *
+make(struct hpm_engine *engine, struct hpm_thread *thread, enum hpm_kind kind, int id,
+     const char *label, size_t length, const void *from)
+{
+	struct hpm_section *section = hpm_make(engine, thread, kind, id, label, length, from);
+
+	if (section && section->context->is_open && !engine->is_calibrated[kind])
+		hpm_calibrate(engine, thread, kind);
+	return section;
 }
 
 void hpm_start(enum hpm_function function, int id, int parent, const char *label, size_t length,
@@ -485,7 +529,7 @@ void hpm_start(enum hpm_function function, int id, int parent, const char *label
 	if (!section && !hpm_is_number(engine, id))
 		section = hpm_bad_id(engine, function, id);
 	else if (!section)
-		section = hpm_make(engine, thread, kind, id, label, length, from);
+		section = make(engine, thread, kind, id, label, length, from);
 	/* To make a section, and to open counters, is no part of what its calls cost. */
 	if (section && weight_of(section->activations))
 		entry = now();
@@ -614,6 +658,7 @@ void hpm_stop(enum hpm_function function, int id)
 	}
 	is_own = !context->thread || context->thread == thread;
 	failed = !context->is_open || hpm_context_read(engine, context, is_own, context->scratch);
+	count_call(thread, kind);
 	put_usage(section, is_own, engine->layout.n_words, context->scratch, entry);
 	far = far_of(section);
 	end(engine, section, context->scratch, entry, failed);

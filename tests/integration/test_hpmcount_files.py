@@ -215,7 +215,9 @@ def test_schema_refuses_other_files(tmp_path: Path) -> None:
 
 def test_viz_and_csv_agree_with_each_other(tmp_path: Path) -> None:
     formats = dict.fromkeys(FORMATS, "Y")
-    hpmcount("-n", "-o", "o", "-g", "6,5", "ls", cwd=tmp_path, HPM_SLICE_DURATION="10", **formats)
+    busy = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"
+    hpmcount("-n", "-o", "o", "-g", "6,5", "sh", "-c", busy, cwd=tmp_path,
+             HPM_SLICE_DURATION="10", **formats)  # fmt: skip
     root, table = viz(tmp_path / "o.viz"), rows(tmp_path / "o.csv")
     for kind, tag in (("event", "event"), ("metric", "metric")):
         in_xml = {

@@ -208,7 +208,9 @@ def test_rows_add_up_to_processes() -> None:
 def test_spread_of_runs_is_of_what_all_have() -> None:
     runs = [measured(["true"], resolve("task-clock,page-faults")) for _ in range(3)]
     names = [spread.name for spread in spreads(runs)]
-    assert names[:3] == ["wall time", "user time", "system time"]
+    assert names[0] == "wall time"
+    # What the kernel cannot tell apart of a moment is of no run.
+    assert "user time" not in names
     assert {"task-clock", "page-faults"} <= set(names)
     assert all(spread.summary.n == 3 for spread in spreads(runs))
     assert "page-faults" not in {s.name for s in spreads([runs[0], runs[1]._replace(values=())])}

@@ -42,6 +42,7 @@ extern "C" {
 /* Bits of hpm_event_info.flags. */
 #define HPM_IS_DERIVED 1   /* a formula's value: does not add up over threads or cores */
 #define HPM_IS_NODE_WIDE 2 /* covers the whole machine, not only the program */
+#define HPM_IS_NET 4	   /* less what starts and stops of sections counted themselves */
 
 /*
  * A value over the tasks of a job. What is not known is NaN, or -1 for a task. The value itself

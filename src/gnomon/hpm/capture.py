@@ -20,7 +20,13 @@ from gnomon.counters.perf import PerfSpec
 from gnomon.counters.resolve import Resolved
 from gnomon.errors import EventSetError, GnomonError
 from gnomon.hpm.left_behind import NOTE, LeftBehind
-from gnomon.hpm.measurement import Measurement, own_usage, raw_clock_ns, usage_rows
+from gnomon.hpm.measurement import (
+    Measurement,
+    own_usage,
+    raw_clock_ns,
+    split_cpu_time,
+    usage_rows,
+)
 from gnomon.hpm.program import Signals, release, spawn
 from gnomon.model.value import Scope, Unavailable, Value
 from gnomon.units import duration
@@ -117,6 +123,7 @@ def execute(command: Sequence[str], counts: CommandCounts) -> Measurement:
         values, mixed = _without_mixed_up(values, by_task)
         detached += mixed
         rows, by_task = tuple(row._replace(counts=()) for row in rows), ()
+    user, system = split_cpu_time(user_ns, system_ns)
     return Measurement(
         command=tuple(command),
         pid=pid,
@@ -125,8 +132,8 @@ def execute(command: Sequence[str], counts: CommandCounts) -> Measurement:
         signal=killed,
         started=started,
         wall_ns=end_ns - before.at_ns,
-        user_ns=user_ns,
-        system_ns=system_ns,
+        user_ns=user,
+        system_ns=system,
         values=values,
         unavailable=counts.unavailable + detached,
         notes=(*counts.notes(), NOTE) if has_left else counts.notes(),

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 MEANINGLESS_USAGE = ("ru_ixrss", "ru_idrss", "ru_isrss", "ru_nswap", "ru_msgsnd", "ru_msgrcv",
                 "ru_nsignals")  # fmt: skip
 
+# User and system time of less CPU time than this are not known: the kernel tells the two apart at
+# its ticks, of 1 to 10 ms. LEAST_CPU_S of native/hpm/items.c is the same.
+LEAST_CPU_NS = 10_000_000
 
 # CPUs keep some pages of a process to themselves before they count them, and it takes some to
 # execute a program: a peak is not told apart from one that is so much higher.
@@ -121,7 +124,8 @@ class Measurement(NamedTuple):
         signal: the signal that killed it, 0 for none.
         started: seconds since the epoch.
         wall_ns: from just before it was executed until it was gone.
-        user_ns, system_ns: CPU time of it and the children it waited for; None if attached.
+        user_ns, system_ns: CPU time of it and the children it waited for; None if attached, or
+            if both together are too short to be told apart.
         values: counts, in the order in which they were asked for.
         unavailable: what was asked for and could not be counted.
         notes: sentences that belong beside the counts.
@@ -160,6 +164,11 @@ class Measurement(NamedTuple):
     parts: tuple[GroupPart, ...] = ()
     places: tuple[PlaceRow, ...] | None = None
     terminated: bool = False
+
+
+def split_cpu_time(user_ns: int, system_ns: int) -> tuple[int | None, int | None]:
+    """Return user and system time, or None twice where the kernel cannot have told them apart."""
+    return (user_ns, system_ns) if user_ns + system_ns >= LEAST_CPU_NS else (None, None)
 
 
 def own_usage(

@@ -31,6 +31,7 @@ MODES: Mapping[int, Domain] = {
 
 IS_DERIVED = 1
 IS_NODE_WIDE = 2
+IS_NET = 4  # less what starts and stops of sections counted
 """Bits of `EventInfo.flags`."""
 
 
@@ -67,7 +68,7 @@ class EventInfo(NamedTuple):
         enabled_s, running_s: for how long it was meant to count, and for how long it did.
         how: place in `HOWS`, or UNAVAILABLE.
         modes: key of `MODES`.
-        flags: IS_DERIVED, IS_NODE_WIDE.
+        flags: IS_DERIVED, IS_NODE_WIDE, IS_NET.
         spread: over the tasks; None for one task's own value.
     """
 

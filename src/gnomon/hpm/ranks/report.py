@@ -13,6 +13,7 @@ from typing import NamedTuple
 from gnomon.hpm.measurement import Host
 from gnomon.hpm.ranks.conversion import domain_of, has_value, how_of, metrics_of
 from gnomon.hpm.ranks.items import (
+    IS_NET,
     IS_NODE_WIDE,
     OVERHEAD,
     SYSTEM,
@@ -173,6 +174,7 @@ def _event_row(event: EventInfo, item: Item) -> _Row:
     remark = joined(
         "" if how is How.COUNTED else how.value,
         f"{domain.value} mode only" if modes else "",
+        "less measuring" if event.flags & IS_NET else "",
         "of whole nodes, not only the program" if event.flags & IS_NODE_WIDE else "",
         f"counted {100 * event.running_s / event.enabled_s:.1f} % of the time" if scaled else "",
     )
