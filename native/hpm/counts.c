@@ -25,6 +25,11 @@ int hpm_worse(int how, int other)
 	return how > other ? how : other;
 }
 
+int hpm_spread_tasks(const hpm_spread *spread)
+{
+	return !spread ? 0 : spread->min_task < 0 ? -spread->n : spread->n;
+}
+
 int hpm_levels(int modes)
 {
 	return modes == (HPM_MODE_USER | HPM_MODE_KERNEL) ? HPM_MODE_ALL : modes;
@@ -185,6 +190,7 @@ static struct hpm_count single(const hpm_event_info *event)
 		.how = event->how < 0 ? HPM_COUNTED : event->how,
 		.modes = is_time(hpm_text(event->unit)) ? 0 : event->modes,
 		.flags = event->flags & HPM_IS_NODE_WIDE,
+		.tasks = hpm_spread_tasks(event->spread),
 	};
 }
 
@@ -226,6 +232,8 @@ static struct hpm_count joined(const struct variant *variants, int n, const stru
 		parts++;
 		is_broken |= part->modes != like->event->modes;
 		is_broken |= part->flags & HPM_IS_DERIVED;
+		is_broken |=
+			hpm_spread_tasks(part->spread) != hpm_spread_tasks(like->event->spread);
 		enabled = fmax(enabled, nanoseconds(part->enabled_s));
 		running += nanoseconds(part->running_s);
 		total += unscaled(part);

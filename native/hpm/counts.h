@@ -12,6 +12,7 @@ struct hpm_count {
 	int how;
 	int modes;
 	int flags;
+	int tasks; /* hpm_spread_tasks() */
 };
 
 struct hpm_counts {
@@ -30,6 +31,12 @@ char *hpm_identifier(const char *event);
 
 /* The least certain of the two. */
 int hpm_worse(int how, int other);
+
+/*
+ * Tasks of a job that a value is over, those that had one; less than 0 if it is over so many of
+ * something else, such as earlier runs; 0 for one task's own value.
+ */
+int hpm_spread_tasks(const hpm_spread *spread);
 
 /* Modes such that those which mean the same to a program compare equal. */
 int hpm_levels(int modes);

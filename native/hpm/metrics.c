@@ -17,6 +17,7 @@ struct input {
 	int how;
 	int modes;
 	int flags;
+	int tasks; /* hpm_count's */
 	const char *spelling;
 };
 
@@ -91,7 +92,7 @@ static const char *keep(struct inputs *inputs, char *made)
 	return made;
 }
 
-static void know_counts(struct inputs *inputs)
+static void know_counts(struct inputs *inputs, const hpm_data_item *item)
 {
 	for (int i = 0; i < inputs->counts.n; i++) {
 		const struct hpm_count *count = &inputs->counts.one[i];
@@ -102,10 +103,11 @@ static void know_counts(struct inputs *inputs)
 		know(inputs, number, count->has_value ? count->value : NAN, count->how);
 		inputs->name[number].modes = count->modes;
 		inputs->name[number].flags = count->flags;
+		inputs->name[number].tasks = item->n_tasks > 1 ? count->tasks : 0;
 	}
 }
 
-static void know_times(struct inputs *inputs, const double *times)
+static void know_times(struct inputs *inputs, const hpm_data_item *item)
 {
 	static const struct {
 		const char *name;
@@ -114,8 +116,13 @@ static void know_times(struct inputs *inputs, const double *times)
 			 {"user_seconds", HPM_TIME_USER},
 			 {"system_seconds", HPM_TIME_SYSTEM}};
 
-	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++)
-		know(inputs, name_number(variables[i].name), times[variables[i].at], HPM_COUNTED);
+	for (size_t i = 0; i < sizeof(variables) / sizeof(*variables); i++) {
+		int at = variables[i].at, number = name_number(variables[i].name);
+
+		know(inputs, number, item->times[at], HPM_COUNTED);
+		if (number >= 0 && item->n_tasks > 1 && item->times_spread)
+			inputs->name[number].tasks = hpm_spread_tasks(&item->times_spread[at]);
+	}
 }
 
 /* What was stated goes before what the machine tells, which only stands in for what is missing. */
@@ -135,15 +142,17 @@ static void know_constants(struct inputs *inputs, int of_machine)
 	}
 }
 
-/* What was stated, or this machine's, which is that of one task. */
+/* This machine's CPUs are those of one task; how many several tasks had nobody here knows. */
 static void know_cpus(struct inputs *inputs, const hpm_data_item *item)
 {
 	int number = name_number("cpus");
 
-	if (number >= 0 && inputs->name[number].is_known)
+	if (number < 0)
+		return;
+	if (item->n_tasks > 1)
+		inputs->name[number].is_known = 0;
+	if (inputs->name[number].is_known)
 		inputs->cpus = inputs->name[number].value;
-	else if (item->n_tasks <= 1)
-		inputs->cpus = inputs->constants->cpus;
 }
 
 static void know_aliases(struct inputs *inputs, const char *was_known)
@@ -166,8 +175,8 @@ static int fill(struct inputs *inputs, const hpm_data_item *item)
 	int error = was_known ? hpm_counts_of(item, &inputs->counts) : -ENOMEM;
 
 	if (!error) {
-		know_counts(inputs);
-		know_times(inputs, item->times);
+		know_counts(inputs, item);
+		know_times(inputs, item);
 		know_constants(inputs, 0);
 		know_cpus(inputs, item);
 		/* Aliases of events first; constants stand in for what is missing then. */
@@ -198,10 +207,13 @@ static int know_pattern(struct inputs *inputs, int number)
 
 		if (!one->is_event || strncmp(one->name, pattern, prefix) != 0)
 			continue;
-		if (!one->has_value || (n && hpm_levels(one->modes) != hpm_levels(found.modes)))
+		if (!one->has_value || (n && (hpm_levels(one->modes) != hpm_levels(found.modes) ||
+					      one->tasks != found.tasks)))
 			return 0;
-		if (!n++)
+		if (!n++) {
 			found.modes = one->modes;
+			found.tasks = one->tasks;
+		}
 		found.value += one->value;
 		found.how = hpm_worse(found.how, one->how);
 		found.flags |= one->flags;
@@ -276,6 +288,21 @@ static int holds(const struct inputs *inputs, const struct hpm_definition *defin
 		return all;
 	case HPM_DOMAIN_USER:
 		return user;
+	}
+	return 1;
+}
+
+/* Whether all inputs are over as many tasks of a job as each other, and how many. */
+static int is_of_the_same(const struct inputs *inputs, const struct hpm_definition *definition,
+			  int *tasks)
+{
+	*tasks = 0;
+	for (int i = 0; i < definition->used; i++) {
+		int one = inputs->name[hpm_used[definition->first_used + i]].tasks;
+
+		if (one && *tasks && one != *tasks)
+			return 0;
+		*tasks = one ? one : *tasks;
 	}
 	return 1;
 }
@@ -458,7 +485,8 @@ static int compute(struct inputs *inputs, const struct hpm_definition *definitio
 			has(inputs, definition->first_condition_used, definition->condition_used);
 	if (is_known != 1)
 		return is_known;
-	if (!holds(inputs, definition, &metric->modes))
+	if (!holds(inputs, definition, &metric->modes) ||
+	    !is_of_the_same(inputs, definition, &metric->tasks))
 		return 0;
 	if (definition->condition_ops && (evaluate(inputs, definition->first_condition_op,
 						   definition->condition_ops, &condition) ||
@@ -499,6 +527,7 @@ static int know_quantity(struct inputs *inputs, int number, struct hpm_metric *m
 	know(inputs, number, metric->value, metric->how);
 	input->modes = metric->modes;
 	input->flags = metric->flags;
+	input->tasks = metric->tasks;
 	input->spelling = keep(inputs, spelling);
 	free(metric->formula);
 	return input->spelling ? 0 : -ENOMEM;

@@ -28,7 +28,6 @@ struct hpm_constants {
 	int is_named; /* hpm_machine_name() has been called */
 	int n_cpus;   /* libpfm4's names of the core PMUs, which definitions may ask for */
 	char cpu[HPM_CPUS_MAX][32];
-	int cpus; /* that are online, 0 if not known: what is beyond them cannot be */
 };
 
 struct hpm_settings {
@@ -108,6 +107,7 @@ struct hpm_metric {
 	int how;       /* the worst of its inputs' */
 	int modes;     /* that its events were counted in, 0 if none or different ones */
 	int flags;     /* HPM_IS_NODE_WIDE */
+	int tasks;     /* hpm_spread_tasks() of its inputs */
 };
 
 /*

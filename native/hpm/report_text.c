@@ -197,6 +197,20 @@ static void put_description(struct hpm_output *output, const hpm_data_item *item
 		put_lines(output, "  ", description);
 }
 
+/* Joins of how many tasks a value is, if not of all. */
+static char *of_tasks(char *said, const hpm_data_item *item, int n)
+{
+	if (n <= 0 || n >= item->n_tasks)
+		return said;
+	return hpm_joined(said, hpm_formatted("of %d of %d tasks", n, item->n_tasks));
+}
+
+/* The same of a spread; without tasks it is over something else, such as earlier runs. */
+static char *of_spread(char *said, const hpm_data_item *item, const hpm_spread *spread)
+{
+	return of_tasks(said, item, spread && spread->min_task >= 0 ? spread->n : 0);
+}
+
 static void put_usage(struct hpm_output *output, const hpm_data_item *item)
 {
 	struct hpm_table table = {0};
@@ -208,11 +222,13 @@ static void put_usage(struct hpm_output *output, const hpm_data_item *item)
 		int is_kib = !strcmp(unit, "KiB");
 		char *reason = hpm_printable(hpm_text(field->reason));
 
-		hpm_table_add_spread(&table, hpm_printable(description[0] ? description : name),
-				     hpm_table_quantity(hpm_value(field) * (is_kib ? 1024 : 1),
-							is_kib ? "bytes" : unit),
-				     field->spread, is_kib ? 1024 : 1, is_kib ? "bytes" : unit,
-				     hpm_joined(hpm_printable(description[0] ? name : ""), reason));
+		hpm_table_add_spread(
+			&table, hpm_printable(description[0] ? description : name),
+			hpm_table_quantity(hpm_value(field) * (is_kib ? 1024 : 1),
+					   is_kib ? "bytes" : unit),
+			field->spread, is_kib ? 1024 : 1, is_kib ? "bytes" : unit,
+			of_spread(hpm_joined(hpm_printable(description[0] ? name : ""), reason),
+				  item, field->spread));
 	}
 	put_description(output, item);
 	hpm_table_print(output, &table, "resource usage (getrusage)");
@@ -229,12 +245,15 @@ static char *share(double part, double whole)
 static void add_time(struct hpm_table *table, const hpm_data_item *item, int time, const char *name,
 		     int has_share)
 {
+	const hpm_spread *spread = item->times_spread ? &item->times_spread[time] : NULL;
 	const double value = item->times[time];
+	char *said = of_spread(strdup(""), item, spread);
 
-	hpm_table_add_spread(table, strdup(name), hpm_table_quantity(value, "s"),
-			     item->times_spread ? &item->times_spread[time] : NULL, 1, "s",
-			     has_share ? share(value, item->times[HPM_TIME_WALLCLOCK])
-				       : strdup(""));
+	/* The mean over some tasks has no share in the mean over others. */
+	if (has_share && (!spread || spread->n == item->times_spread[HPM_TIME_WALLCLOCK].n))
+		said = hpm_joined(said, share(value, item->times[HPM_TIME_WALLCLOCK]));
+	hpm_table_add_spread(table, strdup(name), hpm_table_quantity(value, "s"), spread, 1, "s",
+			     said);
 }
 
 static void put_times(struct hpm_output *output, const hpm_data_item *item)
@@ -323,9 +342,7 @@ static char *remark(const hpm_data_item *item, const hpm_event_info *event, stru
 		said = hpm_joined(said, strdup("less measuring"));
 	if (event->flags & HPM_IS_NODE_WIDE)
 		said = hpm_joined(said, strdup("whole machine, not only the program"));
-	if (event->spread && event->spread->n < item->n_tasks)
-		said = hpm_joined(
-			said, hpm_formatted("of %d of %d tasks", event->spread->n, item->n_tasks));
+	said = of_spread(said, item, event->spread);
 	if (event->how == HPM_SCALED && event->enabled_s > 0)
 		said = hpm_joined(said, hpm_formatted("counted %.1f %% of the time",
 						      100 * event->running_s / event->enabled_s));
@@ -371,7 +388,7 @@ static void put_histograms(struct hpm_output *output, const hpm_data_item *item)
 }
 
 static void put_metrics(struct hpm_output *output, const struct hpm_settings *settings,
-			const struct hpm_metric *metric, int n)
+			const hpm_data_item *item, const struct hpm_metric *metric, int n)
 {
 	struct hpm_table table = {0};
 
@@ -380,6 +397,7 @@ static void put_metrics(struct hpm_output *output, const struct hpm_settings *se
 			strdup(metric[i].how == HPM_COUNTED ? "" : hpm_how_name(metric[i].how));
 
 		said = hpm_joined(said, modes_of(metric[i].modes));
+		said = of_tasks(said, item, metric[i].tasks);
 		if (settings->formulas)
 			said = hpm_joined(said, hpm_formatted("= %s", metric[i].formula));
 		hpm_table_add(&table, strdup(metric[i].name),
@@ -446,7 +464,7 @@ void hpm_text_write(struct hpm_output *output, const struct hpm_report *report)
 		put_times(output, item);
 		put_counters(output, item, &absent, &reasons);
 		put_histograms(output, item);
-		put_metrics(output, report->settings, metrics, n);
+		put_metrics(output, report->settings, item, metrics, n);
 		hpm_puts(output, "\n");
 		hpm_metrics_free(metrics, n);
 		free(metrics);

@@ -206,6 +206,5 @@ int hpm_settings_read(struct hpm_settings *settings, const char *program)
 		hpm_warn("GNOMON_GROUPS is not heeded: libhpm has Gnomon's own groups and metrics "
 			 "only; name events with GNOMON_EVENTS, or count with hpmcount");
 	hpm_machine_read(&settings->constants, "");
-	settings->constants.cpus = (int)sysconf(_SC_NPROCESSORS_ONLN);
 	return 0;
 }

@@ -16,13 +16,17 @@ from c_names import ROOT, built
 from lxml import etree
 
 from gnomon.hpm.measurement import Host
+from gnomon.hpm.ranks.conversion import metrics_of
 from gnomon.hpm.ranks.items import EventInfo, Item, RankFile, Spread
+from gnomon.hpm.ranks.report import text as report_of
 from gnomon.hpm.ranks.sheets import csv as csv_of
+from gnomon.hpm.report_style import Options
 
 WALL = Spread(3, 9.5, 12.0, math.nan, 2, 0, (2, 0, 1))
+USER = Spread(2, 4.5, 6.5, math.nan, 0, 2)
 FAULTS = Spread(2, 100.0, 400.0, 150.25, 0, 7, (1, 1))
 NONE = Spread(0)
-TIMES = (10.5, *[math.nan] * 7)
+TIMES = (10.5, math.nan, 5.5, *[math.nan] * 5)
 EVENTS = (
     EventInfo("page-faults", "kernel", value=250.5, enabled_s=1, running_s=1, how=0, modes=7,
               spread=FAULTS),
@@ -34,8 +38,9 @@ ITEMS = (
     Item(USED, is_rusage=True, mpi_task_id=0, description=HEADING, n_tasks=3, tasks="0,2,7"),
     Item(EVENTS, TIMES, mpi_task_id=0, instr_id=1, count=4, label="solve", group="list",
          description=HEADING, n_tasks=3, tasks="0,2,7",
-         times_spread=(WALL, *[NONE] * 7)),
+         times_spread=(WALL, NONE, USER, *[NONE] * 5)),
 )  # fmt: skip
+FILE = RankFile(items=ITEMS, program="prog", host="host")
 
 
 def spread_line(where: str, spread: Spread) -> str:
@@ -51,7 +56,7 @@ def lines_of(made: Item) -> list[str]:
              label=made.label, group=made.group, description=made.description,
              xml=made.description),
         f"tasks\t{made.n_tasks}\t{hexed(made.tasks)}",
-        times(wall=made.times[0]),
+        times(wall=made.times[0], user=made.times[2]),
     ]  # fmt: skip
     lines += [spread_line(str(at), spread) for at, spread in enumerate(made.times_spread)]
     for info in made.data:
@@ -96,6 +101,7 @@ def test_text(folder: Path) -> None:
                 "              value  minimum (task)  maximum (task)",
                 "  calls           4",
                 "  wall time  10.5 s       9.5 s (2)        12 s (0)",
+                "  user time   5.5 s       4.5 s (0)       6.5 s (2)  of 2 of 3 tasks",
                 "  overhead      n/a",
                 "counters       value  minimum (task)  maximum (task)  deviation",
                 "  page-faults  250.5         100 (0)         400 (7)      150.2  counted; "
@@ -116,6 +122,34 @@ def test_text(folder: Path) -> None:
     (usage,) = [line for line in text.splitlines() if line.startswith("  ru_maxrss")]
     assert re.split("   *", usage.strip()) == ["ru_maxrss", "2 MiB", "1 MiB", "4 MiB"]
     assert all(line == line.rstrip() for line in text.splitlines())
+
+
+def test_a_mean_over_some_tasks_is_not_divided_by_one_over_others(folder: Path) -> None:
+    """User time over two tasks by the wall time of three: 53.5 % beside 0.4026 CPUs."""
+    text = (folder / "result.hpm").read_text()
+    assert "utilisation " not in text
+    # The faults were counted by two of three, too.
+    assert "page_fault_rate" not in text
+    metrics = {one.name: one for one in metrics_of(ITEMS[1], FILE)}
+    assert metrics.keys().isdisjoint({"user_utilisation", "page_fault_rate"})
+    whole = ITEMS[1]._replace(times_spread=(WALL, NONE, USER._replace(n=3), *[NONE] * 5))
+    metrics = {one.name: one for one in metrics_of(whole, FILE)}
+    assert metrics["user_utilisation"].value == pytest.approx(100 * 5.5 / 10.5)
+    # Of how many CPUs the job's nodes have, this one does not know.
+    assert "machine_utilisation" not in metrics
+
+
+def test_what_some_tasks_have_together_says_of_how_many() -> None:
+    both = Spread(2, 1, 9, math.nan, 0, 7)
+    pair = tuple(
+        EventInfo(name, "cpu", value=value, enabled_s=1, running_s=1, how=0, modes=7, spread=both)
+        for name, value in (("instructions", 300.0), ("cycles", 200.0))
+    )
+    file = FILE._replace(items=(ITEMS[1]._replace(data=pair),))
+    text = report_of(file, Host("host", "cpu", 2, "6.1"), Options())
+    assert re.search(r"^  ipc +1.5 instructions/cycle +2 of 3 tasks$", text, re.M)
+    apart = (pair[0], pair[1]._replace(spread=Spread(1, 200, 200, math.nan, 0, 0)))
+    assert "ipc" not in {one.name for one in metrics_of(ITEMS[1]._replace(data=apart), FILE)}
 
 
 def test_xml(folder: Path) -> None:
@@ -140,8 +174,7 @@ def test_rows_are_those_of_python(folder: Path) -> None:
     with (folder / "result.csv").open(newline="") as lines:
         ours = list(csv.DictReader(lines))
     host = Host("host", "cpu", 2, "6.1")
-    file = RankFile(items=ITEMS, program="prog", host="host")
-    theirs = list(csv.DictReader(io.StringIO(csv_of(host, file), newline="")))
+    theirs = list(csv.DictReader(io.StringIO(csv_of(host, FILE), newline="")))
     assert list(ours[0]) == list(theirs[0])
     # Python's has the process only where it is one.
     kinds = ("usage", "time", "event")

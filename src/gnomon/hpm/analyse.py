@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from operator import add
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.counters.component import RawCount
@@ -168,10 +169,20 @@ def variables(measurement: Measurement) -> dict[str, float | None]:
     }
 
 
-def metrics(measurement: Measurement) -> tuple[MetricValue, ...]:
-    """Return the derived metrics that follow from what was counted."""
+def metrics(
+    measurement: Measurement, tasks: Mapping[str, int] = MappingProxyType({})
+) -> tuple[MetricValue, ...]:
+    """Return the derived metrics that follow from what was counted.
+
+    Args:
+        measurement: one execution, or what came out of several tasks of a job.
+        tasks: `Quantity.tasks` of each value, by event or variable of formulas.
+    """
     refused = [one.event for one in measurement.unavailable]
-    known = quantities(measurement.values, variables(measurement), given(os.environ), refused)
+    numbers = variables(measurement)
+    if tasks:  # on whatever nodes
+        numbers["cpus"] = None
+    known = quantities(measurement.values, numbers, given(os.environ), refused, tasks)
     return computable(users.metrics(), known, MACHINE)
 
 
@@ -196,9 +207,11 @@ def beside_parts(measurement: Measurement) -> Measurement:
     return measurement._replace(values=values, unavailable=rest, parts=())
 
 
-def metrics_of_counts(measurement: Measurement) -> tuple[MetricValue, ...]:
-    """Return the metrics that follow from counts, and not from times alone."""
-    return tuple(metric for metric in metrics(measurement) if metric.scope is not None)
+def metrics_of_counts(
+    measurement: Measurement, tasks: Mapping[str, int] = MappingProxyType({})
+) -> tuple[MetricValue, ...]:
+    """Return the metrics that follow from counts, and not from times alone; see `metrics`."""
+    return tuple(metric for metric in metrics(measurement, tasks) if metric.scope is not None)
 
 
 def spreads(measurements: Sequence[Measurement]) -> tuple[Spread, ...]:

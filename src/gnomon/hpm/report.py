@@ -151,8 +151,17 @@ def _counter_lines(
     return [style.bold(title), *fact_table(rows, style, options.width), ""]
 
 
-def metric_lines(metrics: Sequence[MetricValue], options: Options, style: Style) -> list[str]:
-    """Return the table of metrics and an empty line; nothing without metrics."""
+def metric_lines(
+    metrics: Sequence[MetricValue], options: Options, style: Style, n_tasks: int = 0
+) -> list[str]:
+    """Return the table of metrics and an empty line; nothing without metrics.
+
+    Args:
+        metrics: what to show.
+        options: how.
+        style: bold and dim words.
+        n_tasks: how many tasks of a job the values are of, if of several.
+    """
     if not metrics:
         return []
     rows = []
@@ -160,12 +169,13 @@ def metric_lines(metrics: Sequence[MetricValue], options: Options, style: Style)
         how = "" if metric.how is How.COUNTED else metric.how.value
         domain = None if metric.how is How.EMULATED else metric.domain
         modes = "" if domain in (None, Domain.ALL) else f"{domain.value} mode only"
+        some = f"{metric.tasks} of {n_tasks} tasks" if 0 < metric.tasks < n_tasks else ""
         formula = f"= {metric.formula}" if options.formulas else ""
         rows.append(
             (
                 _name_of(metric, options),
                 quantity(metric.value, metric.unit),
-                joined(how, modes, formula, sep="  "),
+                joined(how, modes, some, formula, sep="  "),
             )
         )
     return [style.bold("metrics"), *fact_table(rows, style, options.width), ""]

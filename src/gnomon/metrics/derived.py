@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.metrics.definitions import CONSTANTS, DomainRule, Metric, Metrics
@@ -33,6 +34,8 @@ class Quantity(NamedTuple):
         domain: privilege levels it was counted in; None for what has none.
         scope: what it covers; None for variables.
         is_event: it is the count of an event under its plain name: patterns find it.
+        tasks: how many tasks of a job it is over, those that had a value; less than 0 if it is over
+            so many of something else, such as earlier runs; 0 for one task's own.
     """
 
     value: float | None
@@ -40,6 +43,7 @@ class Quantity(NamedTuple):
     domain: Domain | None = None
     scope: Scope | None = None
     is_event: bool = False
+    tasks: int = 0
 
 
 class MetricValue(NamedTuple):
@@ -58,6 +62,7 @@ class MetricValue(NamedTuple):
             node must not be added up over its processes.
         title: as IBM's HPM prints it, "" for what it does not have.
         guide_name: its name in the files that the HPM guide describes, "" if that is `name`.
+        tasks: those of its inputs.
     """
 
     name: str
@@ -70,6 +75,7 @@ class MetricValue(NamedTuple):
     scope: Scope | None = None
     title: str = ""
     guide_name: str = ""
+    tasks: int = 0
 
 
 def quantities(
@@ -77,6 +83,7 @@ def quantities(
     variables: Mapping[str, float | None] | None = None,
     given: Mapping[str, float | None] | None = None,
     refused: Iterable[str] = (),
+    tasks: Mapping[str, int] = MappingProxyType({}),
 ) -> dict[str, Quantity]:
     """Return what formulas may use, by identifier.
 
@@ -92,24 +99,27 @@ def quantities(
             an estimate.
         refused: events that were asked for and could not be counted; a pattern that matches one
             of them has no value.
+        tasks: `Quantity.tasks` of each value, by event or variable.
     """
     found: dict[str, Quantity] = {}
     variants: dict[str, dict[str, list[Value]]] = {}
     for value in values:
         plain, modifiers = plain_name(value.event, is_core=value.component == "cpu")
         is_plain = plain == value.event
-        found.setdefault(identifier(value.event), _quantity([value])._replace(is_event=is_plain))
+        quantity = _quantity([value])._replace(is_event=is_plain, tasks=tasks.get(value.event, 0))
+        found.setdefault(identifier(value.event), quantity)
         if not is_plain:
             by_modifiers = variants.setdefault(identifier(plain), {})
             by_modifiers.setdefault("".join(sorted(modifiers)), []).append(value)
     for name, by_modifiers in variants.items():
-        is_clear = len(by_modifiers) == 1
+        over = {tasks.get(part.event, 0) for parts in by_modifiers.values() for part in parts}
+        is_clear = len(by_modifiers) == 1 and len(over) == 1
         joined = _quantity(*by_modifiers.values()) if is_clear else Quantity(None)
-        found.setdefault(name, joined._replace(is_event=True))
+        found.setdefault(name, joined._replace(is_event=True, tasks=over.pop()))
     for event in refused:
         found.setdefault(identifier(event), Quantity(None, is_event=True))
     for name, number in (variables or {}).items():
-        found[name] = Quantity(number)
+        found[name] = Quantity(number, tasks=tasks.get(name, 0))
     for name, number in (given or {}).items():
         found[name] = Quantity(number, How.ESTIMATED)
     return found
@@ -122,7 +132,8 @@ def computable(
 
     A metric is left out where an input is missing or was not measured, the condition or the
     rule on domains does not hold, the formula has no finite value, or one that cannot be (more
-    CPUs busy than there are, as the kernel's ticks may have it): nothing is invented.
+    CPUs busy than there are, as the kernel's ticks may have it), or where its inputs are means over
+    different numbers of a job's tasks: nothing is invented.
 
     Args:
         metrics: definitions, the first that can be computed counts; quantities; and aliases.
@@ -191,7 +202,9 @@ class _Inputs:
     def add(self, quantity: Metric, computed: MetricValue) -> None:
         text = computed.formula
         spelling = text if identifier(text) == text else f"({text})"
-        value = Quantity(computed.value, computed.how, computed.domain, computed.scope)
+        value = Quantity(
+            computed.value, computed.how, computed.domain, computed.scope, tasks=computed.tasks
+        )
         self._set(quantity.name, value, spelling)
 
     def has(self, metric: Metric) -> bool:
@@ -232,7 +245,7 @@ class _Inputs:
         if not values or len(values) < len(matching):
             return False
         domains = {_levels(one.domain) for one in matching.values()}
-        if len(domains) > 1:
+        if len(domains) > 1 or len({one.tasks for one in matching.values()}) > 1:
             return False
         total = 0.0
         for value in values:
@@ -256,7 +269,8 @@ def _computed(metric: Metric, inputs: _Inputs) -> MetricValue | None:
         return None
     used = [inputs.known[name] for name in metric.formula.names]
     domains = {_levels(quantity.domain) for quantity in used} - {None}
-    if not _holds(metric.domain, domains):
+    tasks = {quantity.tasks for quantity in used} - {0}
+    if not _holds(metric.domain, domains) or len(tasks) > 1:
         return None
     if metric.condition is not None and not (metric.condition.evaluate(inputs.numbers) or 0) > 0:
         return None
@@ -277,6 +291,7 @@ def _computed(metric: Metric, inputs: _Inputs) -> MetricValue | None:
         scope=scope,
         title=metric.title,
         guide_name=metric.guide_name,
+        tasks=tasks.pop() if tasks else 0,
     )
 
 

@@ -30,6 +30,7 @@ _NS = 1e9
 # No run takes 30 000 years; what says so is no time.
 _LONGEST_S = 1e12
 _MODE_BITS = {domain: bits for bits, domain in MODES.items()}
+_VARIABLES = (("wall_seconds", WALLCLOCK), ("user_seconds", USER), ("system_seconds", SYSTEM))
 WHOLE_RUN = "counters of the whole run"
 """The group of what was counted all the time while groups took turns."""
 
@@ -211,5 +212,18 @@ def metrics_of(item: Item, file: RankFile) -> Sequence[MetricValue]:
     """Return the metrics that follow from an item's values."""
     if item.is_rusage:
         return ()
-    one = measurement_of(item, file)
-    return analyse.metrics_of_counts(one) if item.group == WHOLE_RUN else analyse.metrics(one)
+    one, tasks = measurement_of(item, file), _tasks(item)
+    if item.group == WHOLE_RUN:
+        return analyse.metrics_of_counts(one, tasks)
+    return analyse.metrics(one, tasks)
+
+
+def _tasks(item: Item) -> dict[str, int]:
+    """Return `Quantity.tasks` of each value, by event or variable; {} of one task's own."""
+    if item.n_tasks < 2:
+        return {}
+    spreads = {event.name: event.spread for event in item.data if event.spread is not None}
+    if item.times_spread:
+        spreads |= {name: item.times_spread[at] for name, at in _VARIABLES}
+    # Without tasks it is over something else, such as earlier runs.
+    return {name: -one.n if one.min_task < 0 else one.n for name, one in spreads.items()}

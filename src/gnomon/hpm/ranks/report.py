@@ -120,7 +120,7 @@ def _item_lines(item: Item, file: RankFile, options: Options, style: Style) -> l
     lines += [*_table("times", times, options, style), ""] if times else []
     rows = [_event_row(event, item) for event in item.data if has_value(event)]
     lines += [*_table("counters", rows, options, style), ""] if rows else []
-    return lines + metric_lines(metrics_of(item, file), options, style)
+    return lines + metric_lines(metrics_of(item, file), options, style, item.n_tasks)
 
 
 def _title(item: Item) -> str:
