@@ -229,7 +229,7 @@ def test_everything_known_of_a_node(page: Page, served: Served) -> None:
     row_of(page, "main").click(button="right")
     dialog = page.locator("dialog.details")
     expect(dialog.locator(".values tbody tr")).not_to_have_count(0)
-    for metric in ("PAPI_TOT_INS", "PAPI_L1_DCM", "PAPI_BR_INS"):
+    for metric in ("PAPI_TOT_INS", "PAPI_L1_DCM", "PAPI_BR_CN"):
         cells = dialog.locator("tr", has=page.locator("td", has_text=re.compile(f"^{metric}$")))
         own = quantity(function(served.folder, "main", metric), "")
         assert text(cells.locator("td").nth(1)).startswith(own)

@@ -35,6 +35,7 @@ COUNTS: dict[str, float] = {
     "PAPI_BR_INS": 3_600_000_000,
     "PAPI_BR_CN": 2_700_000_000,
     "PAPI_BR_MSP": 36_000_000,
+    "indirect_branches": 180_000_000,
     "PAPI_L1_DCA": 6_000_000_000,
     "PAPI_L1_DCM": 90_000_000,
     "PAPI_L1_ICM": 18_000_000,
@@ -146,6 +147,7 @@ BY_HAND: dict[str, list[float]] = {
     "branch_share": [20],
     "conditional_branch_share": [75],
     "branch_misprediction_ratio": [1, 2],
+    "predicted_branch_miss_ratio": [1.25],
     "branch_mispredictions_per_1000": [2],
     "l1_data_miss_ratio": [1.5, 1.2],
     "l1_data_misses_per_1000": [5],
@@ -253,9 +255,11 @@ def test_slots_by_the_width_of_the_cpu() -> None:
 
 # --- the shipped data -----------------------------------------------------------------------------
 
-# What is not a preset, not POWER's and not bound to a CPU: the kernel's and the components' events.
+# What is not a preset, not POWER's and not bound to a CPU: events of the
+# kernel, the components and the emulated PMU.
 LISTED = """
     cycles cpu-cycles instructions branches branch-instructions branch-misses cache-misses
+    indirect-branches
     cache-references ref-cycles stalled-cycles-frontend idle-cycles-frontend
     stalled-cycles-backend idle-cycles-backend
     L1-dcache-loads L1-dcache-load-misses LLC-loads LLC-load-misses dTLB-loads dTLB-load-misses

@@ -73,8 +73,8 @@ def parser() -> argparse.ArgumentParser:
         choices=("native", "emulated"),
         default="native",
         help="emulated: run the program on a simulated CPU, for machines without counters: "
-        "exact instructions, loads, stores and branches and simulated cache and branch misses, "
-        "per function and line, and slow (docs: Counters without a PMU)",
+        "exact instructions, loads, stores and conditional branches and simulated cache and "
+        "branch misses, per function and line, and slow (docs: Counters without a PMU)",
     )
     what.add_argument(
         "--cache",

@@ -29,7 +29,7 @@ class EmulatedEvent(NamedTuple):
         return EXACT.issuperset(self.quantities)
 
 
-_BRANCHES = "conditional and indirect branches; direct jumps, calls and returns are not among them"
+_MISPREDICTED = "conditional and indirect branches predicted wrongly"
 _LOADS = "instructions that load; one that also stores to the same place counts here only"
 _STORES = "instructions that store"
 _FETCHES = "level 1 instruction cache accesses, one for each instruction"
@@ -37,7 +37,6 @@ _L1_MISSES = (_Q.L1_LOAD_MISSES, _Q.L1_STORE_MISSES)
 _LL_ACCESSES = (_Q.L1_INSTRUCTION_MISSES, *_L1_MISSES)
 _LL_MISSES = (_Q.LL_INSTRUCTION_MISSES, _Q.LL_LOAD_MISSES, _Q.LL_STORE_MISSES)
 _ACCESSES = (_Q.LOADS, _Q.STORES)
-_ALL_BRANCHES = (_Q.CONDITIONAL_BRANCHES, _Q.INDIRECT_BRANCHES)
 _BRANCH_MISSES = (_Q.CONDITIONAL_MISSES, _Q.INDIRECT_MISSES)
 
 EVENTS = tuple(
@@ -46,9 +45,8 @@ EVENTS = tuple(
         ("PAPI_TOT_INS", (_Q.INSTRUCTIONS,), "instructions executed"),
         ("PAPI_LD_INS", (_Q.LOADS,), _LOADS),
         ("PAPI_SR_INS", (_Q.STORES,), _STORES),
-        ("PAPI_BR_INS", _ALL_BRANCHES, _BRANCHES),
         ("PAPI_BR_CN", (_Q.CONDITIONAL_BRANCHES,), "conditional branches"),
-        ("PAPI_BR_MSP", _BRANCH_MISSES, "branches predicted wrongly"),
+        ("PAPI_BR_MSP", _BRANCH_MISSES, _MISPREDICTED),
         ("PAPI_L1_DCA", _ACCESSES, "level 1 data cache accesses"),
         ("PAPI_L1_DCM", _L1_MISSES, "level 1 data cache misses"),
         ("PAPI_L1_ICM", (_Q.L1_INSTRUCTION_MISSES,), "level 1 instruction cache misses"),
@@ -77,9 +75,8 @@ EVENTS = tuple(
         ("PAPI_L3_LDM", (_Q.LL_LOAD_MISSES,), "last-level load misses"),
         ("PAPI_L3_STM", (_Q.LL_STORE_MISSES,), "last-level store misses"),
         ("instructions", (_Q.INSTRUCTIONS,), "instructions executed"),
-        ("branches", _ALL_BRANCHES, _BRANCHES),
-        ("branch-instructions", _ALL_BRANCHES, _BRANCHES),
-        ("branch-misses", _BRANCH_MISSES, "branches predicted wrongly"),
+        ("indirect-branches", (_Q.INDIRECT_BRANCHES,), "indirect jumps and calls, without returns"),
+        ("branch-misses", _BRANCH_MISSES, _MISPREDICTED),
         ("cache-references", _LL_ACCESSES, "accesses to the last-level cache"),
         ("cache-misses", _LL_MISSES, "misses in the last-level cache"),
         ("L1-dcache-loads", (_Q.LOADS,), _LOADS),
@@ -97,7 +94,7 @@ _BY_NAME = {event.name.lower(): event for event in EVENTS}
 
 # What is counted where nothing is chosen: each kind of trouble once.
 DEFAULT = ("PAPI_TOT_INS", "PAPI_L1_DCM", "PAPI_L3_TCM", "PAPI_BR_MSP", "PAPI_LD_INS",
-           "PAPI_SR_INS", "PAPI_L1_ICM", "PAPI_BR_INS")  # fmt: skip
+           "PAPI_SR_INS", "PAPI_L1_ICM", "PAPI_BR_CN", "indirect-branches")  # fmt: skip
 
 _NATIVELY = "count it on a machine that has a PMU, without --pmu emulated"
 # What an emulated PMU lacks by its nature: names, in full and in lower case, and why.
@@ -113,6 +110,9 @@ _LACKING = tuple(
          "this engine does not tell floating-point and vector instructions from others"),
         (r"papi_(ca|csr)_\w+|papi_syc_ins", "one processor is emulated: none shares its caches"),
         (r"papi_prf_dm|.*-prefetch(es|-misses)", "the simulated caches fetch nothing ahead"),
+        (r"papi_br_(ins|ucn)|branches|branch-instructions",
+         "this engine counts no direct jumps, calls and returns; the branches that it counts are "
+         "PAPI_BR_CN and indirect-branches"),
         (r".*/.*", "events of a certain machine's PMU do not exist on an emulated one"),
     )
 )  # fmt: skip

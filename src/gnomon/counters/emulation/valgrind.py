@@ -58,9 +58,9 @@ class Valgrind:
     quantities = tuple(_COUNTS.values())
     slowdown = "40 to 100 times as long, one thread at a time"
     exactness = (
-        "instructions, loads, stores and branches are exact counts of user code (rep movs and its "
-        "like: each round); cache and branch misses are simulated: two cache levels, no "
-        "prefetching, no other program beside it"
+        "instructions, loads, stores, conditional and indirect branches are exact counts of user "
+        "code (rep movs and its like: each round); cache and branch misses are simulated: two "
+        "cache levels, no prefetching, no other program beside it"
     )
 
     @property
