@@ -6,7 +6,7 @@ Pure functions of text and a width in columns; whoever prints finds out how wide
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 WIDTH = 80
@@ -17,6 +17,9 @@ NARROWEST = 60
 
 ELLIPSIS = "…"
 _HEADING_WIDTH = 8
+_REMARK_INDENT = "      "
+_GAP = 2
+_TEXT_LEAST = 12
 _HEADING_PIECES = r"[^-_:.]*[-_:.]*"
 
 
@@ -135,6 +138,89 @@ def widths(natural: Sequence[int], least: Sequence[int], room: int) -> list[int]
         given[at] += more
         left -= more
     return given
+
+
+def facts(
+    rows: Sequence[tuple[str, str, str]], width: int, dim: Callable[[str], str] = str
+) -> list[str]:
+    """Return the lines of a table of facts, one below the other; see `fact_rows`."""
+    return [line for lines in fact_rows(rows, width, dim) for line in lines]
+
+
+def fact_rows(
+    rows: Sequence[tuple[str, str, str]], width: int, dim: Callable[[str], str] = str
+) -> list[list[str]]:
+    """Return for each fact its lines; a remark too long for its line stands below it.
+
+    Args:
+        rows: name, value, remark ("" for none).
+        width: columns.
+        dim: makes remarks stand back.
+    """
+    names = max((len(row[0]) for row in rows), default=0)
+    values = max((len(row[1]) for row in rows), default=0)
+    groups = []
+    for name, value, remark in rows:
+        line = f"  {name:<{names}}  {value:>{values}}"
+        if remark and len(line) + 2 + len(remark) <= width:
+            groups.append([f"{line}  {dim(remark)}"])
+        else:
+            below = filled(remark, width, _REMARK_INDENT, _REMARK_INDENT)
+            groups.append([line, *map(dim, below)])
+    return groups
+
+
+def wrapped_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], width: int, texts: Sequence[int]
+) -> list[list[str]]:
+    """Return the lines of each row of a table, those of its heading first.
+
+    Args:
+        head: the headings.
+        rows: the cells, all flush left.
+        width: columns of the table.
+        texts: the columns whose cells are wrapped where there is no room for them: they share
+            what the others leave.
+    """
+    columns = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    left = width - _GAP * (len(head) - 1)
+    left -= sum(size for at, size in enumerate(columns) if at not in texts)
+    for nth, at in enumerate(sorted(texts, key=lambda at: columns[at])):
+        columns[at] = min(columns[at], max(left // (len(texts) - nth), _TEXT_LEAST))
+        left -= columns[at]
+
+    def lines(row: Sequence[str]) -> list[str]:
+        cells = [
+            wrapped(cell, size) if at in texts else [cell]
+            for at, (cell, size) in enumerate(zip(row, columns, strict=True))
+        ]
+        return [
+            (" " * _GAP)
+            .join(
+                (cell[n] if n < len(cell) else "").ljust(size)
+                for cell, size in zip(cells, columns, strict=True)
+            )
+            .rstrip()
+            for n in range(max(map(len, cells)))
+        ]
+
+    return [lines(row) for row in (head, *rows)]
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Return a text in lines; a name that is too long for one is broken behind a colon or _."""
+    lines = [""]
+    for word in text.split():
+        pieces = [word] if len(word) <= width else re.findall(r"[^:_]*[:_]*", word)
+        for nth, piece in enumerate(pieces):
+            blank = " " if nth == 0 and lines[-1] else ""
+            if lines[-1] and len(lines[-1]) + len(blank) + len(piece) > width:
+                lines.append("")
+                blank = ""
+            lines[-1] += blank + piece
+            while len(lines[-1]) > width:
+                lines[-1:] = [lines[-1][:width], lines[-1][width:]]
+    return lines
 
 
 def filled(text: str, width: int, first: str = "", rest: str = "") -> list[str]:

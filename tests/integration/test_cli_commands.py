@@ -74,31 +74,6 @@ def test_hardware() -> None:
     assert "did you mean caches?" in done.stderr
 
 
-@pytest.mark.cpu
-@pytest.mark.parametrize("columns", ["80", "120"])
-@pytest.mark.parametrize(
-    "command",
-    [
-        "hardware",
-        "components",
-        "doctor",
-        "clockres -i 100",
-        "presets --detail",
-        "presets --detail --pmu power10",
-        "presets --detail --pmu amd64_fam19h_zen4",
-        "events --check page-faults,task-clock",
-        "events --fit page-faults,task-clock",
-        "cost software -n 1,8 -i 10",
-    ],
-)
-def test_reports_keep_to_the_width_of_the_terminal(command: str, columns: str) -> None:
-    done = run(GNOMON, *command.split(), env={**os.environ, "COLUMNS": columns})
-    assert done.returncode == 0
-    # A path is not broken, however long it is.
-    long = [n for n in done.stdout.splitlines() if len(n) > int(columns) and len(n.split()) > 1]
-    assert long == []
-
-
 def test_clockres() -> None:
     done = gnomon("clockres", "-i", "2000", "--json")
     assert (done.returncode, done.stderr) == (0, "")
@@ -195,7 +170,6 @@ def test_wrong_components_are_refused() -> None:
     assert gnomon("events", "--component", "xyz").returncode == 2
 
 
-@pytest.mark.cpu
 def test_events_are_checked() -> None:
     done = gnomon("events", "--check", "--json", "page-faults,minor-faults:u")
     assert done.returncode == 0
@@ -207,11 +181,10 @@ def test_events_are_checked() -> None:
     done = gnomon("events", "--check", "page-faults", "iTLB-stores")
     assert done.returncode == 1
     assert re.search(r"^page-faults +opens", done.stdout, re.MULTILINE)
-    assert re.search(r"^(cpu_\w+/)?iTLB-stores/? +does not open: \w", done.stdout, re.MULTILINE)
-    assert re.search(r"^ {34}remedy: \S", done.stdout, re.MULTILINE)
+    assert re.search(r"^iTLB-stores +does not open: \w", done.stdout, re.MULTILINE)
+    assert re.search(r"^ {34}remedy: \w", done.stdout, re.MULTILINE)
 
 
-@pytest.mark.cpu
 def test_groups() -> None:
     rows = listed("groups", key="groups")
     assert [row["number"] for row in rows] == sorted({row["number"] for row in rows})
@@ -303,7 +276,6 @@ def test_help_of_each_command(command: str) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"usage: gnomon {command}")
     assert gnomon("help", command).stdout == done.stdout
-    assert all(len(line) <= 100 for line in done.stdout.splitlines())
 
 
 def test_unknown_command_gets_the_nearest_one() -> None:

@@ -128,7 +128,7 @@ def test_available_ones_only(mine: Path) -> None:
     assert all(row["available"] for row in rows.values())
     assert "PAPI_TOT_INS" not in rows or HAS_PMU
     done = gnomon("presets", "--available", "--presets", mine)
-    assert re.search(r"^FAULTS +yes +sum +minor-faults \+ major-faults +page faults of both kinds$",
+    assert re.search(r"^FAULTS +yes +minor-faults \+ major-faults +page faults of both kinds$",
                      done.stdout, re.MULTILINE)  # fmt: skip
 
 
@@ -202,10 +202,10 @@ def test_the_table_fits_the_terminal(columns: int) -> None:
     os.close(leader)
     lines = shown.decode().splitlines()
     table = lines[: lines.index("")]
-    assert table[0].split() == ["preset", "here", "kind", "definition", "description"]
+    kind = ["kind"] if columns >= 100 else []
+    assert table[0].split() == ["preset", "here", *kind, "definition", "description"]
     assert "PAPI_DP_OPS" in shown.decode()
-    if columns >= 80:
-        assert max(map(len, table)) <= columns
+    assert max(map(len, table)) <= columns
     assert all("preset" in line or line.strip() for line in table)
 
 
@@ -231,8 +231,9 @@ def test_own_presets_are_counted(mine: Path, tmp_path: Path) -> None:
 def test_report_says_what_is_negative_and_what_has_no_value(mine: Path) -> None:
     done = gnomon("count", "--presets", mine, "-e", "LESS,UNDEFINED", "--", "true")
     assert done.returncode == 0
-    assert re.search(r"LESS +-\d+ +counted; negative", done.stderr)
-    assert re.search(r"UNDEFINED +not measured .*divides by zero", done.stderr)
+    text = " ".join(done.stderr.split())
+    assert re.search(r"LESS -\d+ counted; negative", text)
+    assert re.search(r"UNDEFINED not measured .*divides by zero", text)
 
 
 def test_own_presets_by_thread(mine: Path, tmp_path: Path) -> None:

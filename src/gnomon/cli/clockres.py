@@ -123,7 +123,7 @@ def _print_timers(found: tuple[Resolution, ...], steady: Steadiness) -> None:
              "" if one.python_ns is None else _short(one.python_ns), ", ".join(notes)]
         )  # fmt: skip
     print(f"{'':20}  smallest   nanoseconds a call")
-    for line in table(head, rows):
+    for line in table(head, rows, width=columns(), spare=("max", "mean", "Python")):
         print(line[1:])
     print()
     told = [one.name for one in found if one.cost_ns and one.resolution is None]

@@ -124,7 +124,7 @@ def _print_tables(chosen: Sequence[Kind], found: Sequence[Cost], iterations: int
         if rows:
             turns = f", {kind.turns} turns on the counters" if kind.turns > 1 else ""
             print(section(kind.name, [", ".join(kind.events) + turns], width))
-            for line in table(head, rows):
+            for line in table(head, rows, width=width, spare=("p95", "stddev", "p99")):
                 print(line[1:])
         elif kind.reason:
             lines = [f"not here: {kind.reason}"] + ([f"remedy: {kind.remedy}"] * bool(kind.remedy))

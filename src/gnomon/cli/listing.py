@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
+
+from gnomon.cli.output import width_of
 
 if TYPE_CHECKING:
     from gnomon.counters.component import Availability, EventInfo
@@ -19,9 +22,6 @@ def print_groups() -> int:
 
 def print_counters() -> int:
     """Print each component, how many of its events count at once, and why it does not work."""
-    import sys
-
-    from gnomon.cli.output import width_of
     from gnomon.counters.components import COMPONENTS
     from gnomon.layout import filled
 
@@ -42,6 +42,7 @@ def print_events(words: Iterable[str], *, as_json: bool, components: Sequence[st
     import json
 
     from gnomon.counters.components import COMPONENTS
+    from gnomon.layout import wrapped_table
 
     wanted = [word.lower() for word in words]
 
@@ -87,21 +88,25 @@ def print_events(words: Iterable[str], *, as_json: bool, components: Sequence[st
         ]
         print(json.dumps({"events": listed, "unavailable": reasons}, indent=2))
         return 0 if listed else 1
-    seen = False
+    table = []
     for info, state in found():
         unit = f" [{info.unit}]" if info.unit else ""
-        here = "" if state.available else "not here"
-        print(f"{info.name:<40}  {info.component:<8} {here:<8}  {info.description}{unit}")
-        seen = True
+        here = "yes" if state.available else "no"
+        table.append((info.name, here, info.component, f"{info.description}{unit}"))
         if not state.available and not states[info.component].available:
             missing.add(info.component)
-    if not seen:
+    if table:
+        width = width_of(sys.stdout)
+        head = ("event", "here", "component", "description")
+        for lines in wrapped_table(head, table, width, (0, len(head) - 1)):
+            print("\n".join(lines))
+    else:
         print("no event matches; gnomon events lists all, gnomon components their sources")
     for name in sorted(missing):
         print()
         _print_filled(f"not here: events of component {name}: {states[name].reason}")
         _print_filled(f"remedy: {states[name].remedy}")
-    return 0 if seen else 1
+    return 0 if table else 1
 
 
 def _print_filled(text: str) -> None:

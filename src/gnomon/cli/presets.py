@@ -71,7 +71,7 @@ def parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> int:
     """Print the presets; return 0, or 1 if none matched."""
     from gnomon.cli import preset_table
-    from gnomon.cli.output import is_styled
+    from gnomon.cli.output import is_styled, width_of
 
     rows = _rows(arguments)
     listed = [row for row in rows if row.available or not arguments.available]
@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
     for line in (
         preset_table.details(listed, styled=styled)
         if arguments.detail
-        else preset_table.table(listed, width=preset_table.width_of(sys.stdout), styled=styled)
+        else preset_table.table(listed, width=width_of(sys.stdout), styled=styled)
     ):
         print(line)
     for line in _ending(rows, listed, arguments):

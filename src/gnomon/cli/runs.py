@@ -153,12 +153,20 @@ def _table(found: Sequence[Entry], width: int) -> list[str]:
             numbers = [when, str(one.ranks), str(one.repetitions), wall, status]
         command = printable(shlex.join(one.command)) if not one.problem else "(cannot be read)"
         rows.append((printable(one.name), numbers, command, ", ".join(one.tags)))
-    heads = ("when", "ranks", "times", "wall time", "exit")
-    fixed = sum(max(len(head), *(len(row[1][at]) for row in rows)) for at, head in enumerate(heads))
+    heads = ["when", "ranks", "times", "wall time", "exit"]
+    fixed = [max(len(head), *(len(row[1][at]) for row in rows)) for at, head in enumerate(heads)]
     tagged = any(row[3] for row in rows)
-    room = width - 2 - fixed - 2 * (len(heads) + 1 + tagged)
     natural = [max(len(row[0]) for row in rows), max(len(row[2]) for row in rows)]
     least = [_LEAST["name"], _LEAST["command"]]
+    wanted = sum(map(min, natural, least)) + _LEAST["tags"] * tagged
+    for head in ("times", "ranks", "exit"):  # the order in which columns are given up
+        if width - 2 - sum(fixed) >= wanted + 2 * (len(heads) + 1 + tagged):
+            break
+        at = heads.index(head)
+        del heads[at], fixed[at]
+        for row in rows:
+            del row[1][at]
+    room = width - 2 - sum(fixed) - 2 * (len(heads) + 1 + tagged)
     if tagged:
         natural.append(max(len(row[3]) for row in rows))
         least.append(_LEAST["tags"])

@@ -47,13 +47,32 @@ def section(title: str, lines: Iterable[str], width: int) -> str:
     return "\n".join(parts)
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> list[str]:
+def table(
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    left: int = 1,
+    *,
+    width: int = 0,
+    spare: Sequence[str] = (),
+) -> list[str]:
     """Return the lines of a table: the first `left` columns and the last one ranged left.
 
     Each line begins with a blank, so that `section` keeps it. The last column is left out of the
     alignment and may be long.
+
+    Args:
+        head: the headings.
+        rows: the cells.
+        left: so many columns, the first ones, are ranged left.
+        width: columns of the terminal; 0 for any number.
+        spare: headings of columns that are left out, in this order, where there is no room.
     """
     widths = [max(len(row[at]) for row in [head, *rows]) for at in range(len(head))]
+    for name in spare:
+        if width and sum(widths) + 2 * (len(widths) - 1) > width:
+            at = list(head).index(name)
+            head, *rows = ([*row[:at], *row[at + 1 :]] for row in (head, *rows))
+            del widths[at]
     lines = []
     for row in [head, *rows]:
         cells = [

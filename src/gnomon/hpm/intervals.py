@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gnomon.hpm import analyse
+from gnomon.layout import WIDTH
 from gnomon.model.value import Value
 
 SCHEMA_VERSION = 1
@@ -63,10 +64,14 @@ def text(interval: Interval) -> str:
         ]
     lines = []
     for where, value in rows:
-        how = "; ".join(part for part in (_how(value), analyse.remark(value)) if part)
-        lines.append(
-            f"{at}  {analyse.shown(value):>14}  {value.event}{where}" + (f"  {how}" if how else "")
-        )
+        line = f"{at}  {analyse.shown(value):>14}  {value.event}{where}"
+        remarks = "; ".join(part for part in (_how(value), analyse.remark(value)) if part)
+        # What does not change from interval to interval is in the report at the end.
+        for remark in (remarks, _how(value)):
+            if remark and len(line) + 2 + len(remark) <= WIDTH:
+                line += f"  {remark}"
+                break
+        lines.append(line)
     return "".join(f"{line}\n" for line in lines)
 
 

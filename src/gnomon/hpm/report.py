@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from gnomon.hpm import analyse, overview
 from gnomon.hpm.measurement import MEANINGLESS_USAGE, GroupPart, Host, Measurement
 from gnomon.hpm.overview import Hidden, usage_text
-from gnomon.hpm.report_style import Options, Style, fact_table, joined
-from gnomon.layout import filled
+from gnomon.hpm.report_style import Options, Style, joined
+from gnomon.layout import facts, filled
 from gnomon.metrics.derived import MetricValue
 from gnomon.model.value import Domain, How, Unavailable
 from gnomon.units import duration, number, printable, quantity, signal_name
@@ -97,7 +97,7 @@ def _time_lines(one: Measurement, options: Options, style: Style) -> list[str]:
             if ns is not None and one.wall_ns:
                 share = f"{100 * ns / one.wall_ns:.1f} % of the wall time"
                 rows.append((name, duration(ns), "of the whole run" if one.delay_ns else share))
-    return [*fact_table(rows, style, options.width), ""]
+    return [*facts(rows, options.width, style.dim), ""]
 
 
 def _measured_lines(one: Measurement, hidden: Hidden, options: Options, style: Style) -> list[str]:
@@ -133,7 +133,7 @@ def _part_lines(one: Measurement, part: GroupPart, options: Options, style: Styl
     for name, ns in (("user time", part.user_ns), ("system time", part.system_ns)):
         if ns is not None:
             rows.append((name, duration(ns), words))
-    lines = [style.bold(title), *fact_table(rows, style, options.width), ""]
+    lines = [style.bold(title), *facts(rows, options.width, style.dim), ""]
     lines += _counter_lines(own, options, style)
     return lines + metric_lines(analyse.metrics(own), options, style)
 
@@ -148,7 +148,7 @@ def _counter_lines(
         (value.event, analyse.shown(value), joined(value.how.value, analyse.remark(value, doubt)))
         for value in one.values
     ]
-    return [style.bold(title), *fact_table(rows, style, options.width), ""]
+    return [style.bold(title), *facts(rows, options.width, style.dim), ""]
 
 
 def metric_lines(
@@ -178,7 +178,7 @@ def metric_lines(
                 joined(how, modes, some, formula, sep="  "),
             )
         )
-    return [style.bold("metrics"), *fact_table(rows, style, options.width), ""]
+    return [style.bold("metrics"), *facts(rows, options.width, style.dim), ""]
 
 
 def _name_of(metric: MetricValue, options: Options) -> str:
@@ -195,7 +195,7 @@ def _usage_lines(one: Measurement, options: Options, style: Style) -> list[str]:
         if row.field in ("ru_utime", "ru_stime") and not options.every_usage_row:
             continue
         rows.append((row.description, usage_text(row), joined(row.field, row.remark)))
-    lines = [style.bold("resource usage (getrusage)"), *fact_table(rows, style, options.width)]
+    lines = [style.bold("resource usage (getrusage)"), *facts(rows, options.width, style.dim)]
     if not options.every_usage_row:
         meaningless = f"n/a on Linux: {', '.join(MEANINGLESS_USAGE)}"
         lines += map(style.dim, filled(meaningless, options.width, "  ", "    "))

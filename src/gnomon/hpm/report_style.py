@@ -1,13 +1,10 @@
-"""How the text reports of measurements look: options, bold words, tables of facts."""
+"""How the text reports of measurements look: options, bold and dim words."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
-from gnomon.layout import WIDTH, filled
-
-_REMARK_INDENT = "      "
+from gnomon.layout import WIDTH
 
 
 class Options(NamedTuple):
@@ -57,24 +54,3 @@ class Style:
 def joined(*parts: str, sep: str = "; ") -> str:
     """Return what is not empty, one after the other."""
     return sep.join(part for part in parts if part)
-
-
-def fact_table(rows: Sequence[tuple[str, str, str]], style: Style, width: int) -> list[str]:
-    """Return lines of name, value and remark; a remark too long for its line stands below it.
-
-    Args:
-        rows: name, value, remark ("" for none).
-        style: of the remarks.
-        width: columns of the terminal.
-    """
-    names = max(len(row[0]) for row in rows)
-    values = max(len(row[1]) for row in rows)
-    lines = []
-    for name, value, remark in rows:
-        line = f"  {name:<{names}}  {value:>{values}}"
-        if remark and len(line) + 2 + len(remark) <= width:
-            lines.append(f"{line}  {style.dim(remark)}")
-            continue
-        lines.append(line)
-        lines += map(style.dim, filled(remark, width, _REMARK_INDENT, _REMARK_INDENT))
-    return lines

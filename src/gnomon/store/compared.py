@@ -17,8 +17,13 @@ from gnomon.units import number, printable, quantity
 
 _HEADS = ("before", "after", "change", "95 % range", "verdict")
 _LEAST_NAME = 12
-_LEAST_PLACE = 20
+_LEAST_PLACE = 14
+_WIDE_ENOUGH_FOR_DATES = 80
 _LABEL_MOST = 30
+_COMMAND_LEAST = 10
+_UNJUDGED_LEAST = 16
+_REACH = _HEADS.index("95 % range")
+_OF_TOTAL = 3
 _UNIT_MOST = 5
 _INDENT = 2
 _GAP = 2
@@ -70,21 +75,29 @@ def _sides(one: Comparison, width: int) -> list[str]:
         n = side.repetitions
         runs = "" if len(side.runs) == 1 else f"{len(side.runs)} runs, "
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(side.runs[0].head["started"]))
-        rest = f", {runs}{n} {'execution' if n == 1 else 'executions'}, {when}"
-        name = f"{word:<6}  {shortened(printable(side.label), _LABEL_MOST)}: "
-        lines.append(name + cut(command, max(width - len(name) - len(rest), 10)) + rest)
+        rest = f", {runs}{n} {'execution' if n == 1 else 'executions'}"
+        if width >= _WIDE_ENOUGH_FOR_DATES:
+            rest += f", {when}"
+        label_most = max(min(_LABEL_MOST, width - len(rest) - _COMMAND_LEAST - 10), _LEAST_NAME)
+        name = f"{word:<6}  {shortened(printable(side.label), label_most)}: "
+        lines.append(name + cut(command, max(width - len(name) - len(rest), _COMMAND_LEAST)) + rest)
     return lines
 
 
 def _table(rows: Iterable[Row], first: str, width: int) -> list[str]:
     judged = [row for row in rows if not row.unjudged]
-    cells = [_cells(row) for row in judged]
-    widest = [max(map(len, column)) for column in zip(_HEADS, *cells, strict=True)]
-    room = width - _INDENT - sum(widest) - _GAP * len(widest)
+    table = [_HEADS, *(_cells(row) for row in judged)] if judged else []
     longest = max((len(printable(row.metric)) for row in judged), default=0)
+    widest = [max(map(len, column)) for column in zip(*table, strict=True)]
+    room = width - _INDENT - sum(widest) - _GAP * len(widest)
+    if room < min(_LEAST_NAME, longest):  # the range is the first to go: --json has it
+        table = [(*row[:_REACH], *row[_REACH + 1 :]) for row in table]
+        widest = [max(map(len, column)) for column in zip(*table, strict=True)]
+        room = width - _INDENT - sum(widest) - _GAP * len(widest)
     names = max(min(room, longest), _LEAST_NAME)
-    right = [tuple(cell.rjust(wide) for cell, wide in zip(row, widest, strict=True))
-             for row in ([_HEADS, *cells] if judged else [])]  # fmt: skip
+    right = [
+        tuple(cell.rjust(wide) for cell, wide in zip(row, widest, strict=True)) for row in table
+    ]
     lines = []
     for at, row in enumerate(right):
         name = first if at == 0 else shortened(printable(judged[at - 1].metric), names)
@@ -134,10 +147,16 @@ def _unjudged(rows: Sequence[Row], width: int) -> list[str]:
                 _value(row.before, row),
                 _value(row.after, row),
                 shares(row)[0] or _appeared(row),
-                shortened(printable(row.metric), width // 2),
+                printable(row.metric),
             )
             for row in some
         ]
+        room = width - _INDENT - sum(
+            max(len(head), *map(len, column)) + _GAP
+            for head, column in zip(("before", "after", "change"), zip(*table, strict=True),
+                                    strict=False)
+        )  # fmt: skip
+        table = [(*row[:3], shortened(row[3], max(room, _UNJUDGED_LEAST))) for row in table]
         lines += grid([("before",), ("after",), ("change",), ("metric",)], table, 3).lines
     return lines
 
@@ -169,9 +188,9 @@ def _places(one: Comparison, width: int, top: int) -> list[str]:
 
 
 def _of_metric(metric: str, rows: Sequence[Row], one: Comparison, width: int) -> list[str]:
-    heads = ("before", "after", "change", "of total", "verdict")
+    heads = ["before", "after", "change", "of total", "verdict"]
     total = one.totals.get(metric, 0.0)
-    cells = []
+    cells: list[tuple[str, ...]] = []
     for row in rows:
         of_total = ((row.after or 0.0) - (row.before or 0.0)) / total if total else None
         verdict = row.verdict and f"{row.verdict} {confidence(row)}"
@@ -181,16 +200,23 @@ def _of_metric(metric: str, rows: Sequence[Row], one: Comparison, width: int) ->
             (*numbers, "-" if of_total is None else notation([of_total])(of_total), verdict)
         )
     widest = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
+    if width - _INDENT - sum(widest) - _GAP * len(widest) < _LEAST_PLACE:
+        cells = [(*row[:_OF_TOTAL], *row[_OF_TOTAL + 1 :]) for row in cells]
+        del heads[_OF_TOTAL], widest[_OF_TOTAL]
     room = max(width - _INDENT - sum(widest) - _GAP * len(widest), _LEAST_PLACE)
     labels = suffixes({row.place[2] for row in rows})
     per = one.per
     kinds = {row.place[0] for row in one.places} if per == "region" else set()
     table = [
-        (*row_cells[:4], row_cells[4].ljust(widest[4]), _place(row, per, labels, room, len(kinds)))
+        (
+            *row_cells[:-1],
+            row_cells[-1].ljust(widest[-1]),
+            _place(row, per, labels, room, len(kinds)),
+        )
         for row, row_cells in zip(rows, cells, strict=True)
     ]
     lines = [f"{printable(metric)} of each {per}:"]
-    lines += grid([(head,) for head in (*heads, per)], table, 4).lines
+    lines += grid([(head,) for head in (*heads, per)], table, len(heads) - 1).lines
     lines += _reasons(rows, width)
     return lines
 

@@ -162,6 +162,10 @@ _COLUMNS: dict[str, tuple[tuple[str, int, bool], ...]] = {
 }  # fmt: skip
 
 
+# Columns that go first where there is no room for the least that the others need.
+_GIVEN_UP = ("module", "host", "domain", "component", "how")
+
+
 def table_text(
     run: Run, part: str, found: Sequence[Mapping[str, Cell]], width: int, top: int
 ) -> str:
@@ -210,6 +214,10 @@ def _fitted(
 ) -> tuple[str, ...]:
     """Return a table in which the texts are shortened as far as needed; empty columns go."""
     used = [at for at in range(len(columns)) if any(row[at] not in ("", "-") for row in cells)]
+    for head in _GIVEN_UP:
+        if sum(max(columns[at][1], len(columns[at][0])) + _GAP for at in used) <= width:
+            break
+        used = [at for at in used if columns[at][0] != head]
     heads = [columns[at] for at in used]
     natural = [
         max(len(head), *(len(row[at]) for row in cells))

@@ -94,6 +94,7 @@ def _table(
     tight = [_TIGHT[head] for head in heads]
     if "source" in heads:
         tight[heads.index("function")] = _LEAST_BESIDE_SOURCE
+        tight[heads.index("source")] = min(_TIGHT["source"], width // 4 if width < 80 else width)
     needed = (sum(map(min, natural, each)) + gaps for each in (least, tight))
     shown = columns(*needed)
     room = width - _INDENT - shown.width - gaps

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from gnomon.errors import RunDirectoryError
-from gnomon.layout import WIDTH, filled
+from gnomon.layout import WIDTH, fact_rows, filled
 from gnomon.store.hotspots import whole
 from gnomon.store.rundir import Run
 from gnomon.units import duration, printable, quantity, signal_name
@@ -115,16 +115,15 @@ def text(
     ]
     if not rows:
         lines += filled(_nothing(kind, emulated), width)
+    table = fact_rows(
+        [(printable(row.metric), quantity(row.value, row.unit), _how(row)) for row in rows], width
+    )
     at = (-1, -1)
-    longest = max((len(row.metric) for row in rows), default=0)
-    cells = {id(row): quantity(row.value, row.unit) for row in rows}
-    values = max((len(cell) for cell in cells.values()), default=0)
-    for row in rows:
+    for row, own in zip(rows, table, strict=True):
         if (row.repetition, row.location) != at:
             at = (row.repetition, row.location)
             lines += _place(row, head["repetitions"])
-        name = printable(row.metric)
-        lines.append(f"  {name:<{longest}}  {cells[id(row)]:>{values}}  {_how(row)}")
+        lines += own
     lines += not_counted(head, width)
     for warning in head["warnings"]:
         lines += filled(f"note: {printable(warning)}", width, "", "      ")

@@ -1,0 +1,126 @@
+"""Help and tables fit the terminal: 80 columns, and 60 with shortened names and fewer columns."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from commands import GNOMON, TOOLS, gnomon, run
+
+from gnomon.cli.main import COMMANDS, OTHER_NAMES
+
+
+def overflowing(text: str, columns: int) -> list[str]:
+    """Return the lines that are too long; a path or name is not broken, however long it is."""
+    return [line for line in text.splitlines() if len(line) > columns and len(line.split()) > 1]
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "hardware",
+        "components",
+        "doctor",
+        "clockres -i 100",
+        "events",
+        "groups",
+        "presets",
+        "presets --pmu emulated",
+        "presets --detail",
+        "presets --detail --pmu power10",
+        "events --check page-faults,task-clock",
+        "events --fit page-faults,task-clock",
+        "cost software -n 1,8 -i 10",
+    ],
+)
+def test_reports_keep_to_the_width_of_the_terminal(command: str, columns: int) -> None:
+    done = run(GNOMON, *command.split(), env={**os.environ, "COLUMNS": str(columns)})
+    assert done.returncode == 0
+    assert overflowing(done.stdout, columns) == []
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--all",),
+        ("--all", "-x"),
+        ("-r", "3"),
+        ("-r", "3", "--all", "-x"),
+        ("--per", "process"),
+        ("--per", "thread", "--all"),
+        ("-A",),
+        ("-g", "SCHED,PAGEFAULTS"),
+    ],
+    ids=" ".join,
+)
+def test_reports_of_programs_keep_to_the_width(options: tuple[str, ...], columns: int) -> None:
+    environment = {**os.environ, "COLUMNS": str(columns)}
+    done = run(GNOMON, "count", *options, "--", "true", env=environment)
+    assert done.returncode == 0
+    assert overflowing(done.stderr, columns) == []
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs")
+    source = folder / "a_file_with_a_long_name.c"
+    name = "a_function_with_quite_a_long_name_for_a_table"
+    source.write_text(
+        f"int {name}(int n) {{ volatile int s = 0; while (n--) s += n; return s; }}\n"
+        f"int main(int c, char **v) {{ (void)v; return {name}(c * 2000) & 0; }}\n"
+    )
+    program = folder / "program_with_a_long_name"
+    run("cc", "-g", "-O1", "-o", program, source).check_returncode()
+    for at in (1, 2):
+        options = ("--pmu", "emulated", "--run", f"emulated{at}")
+        command = ("--", f"./{program.name}", *("x" * at))
+        gnomon("count", *options, *command, cwd=folder).check_returncode()
+        options = ("-r", "3", "--run", f"counted{at}")
+        gnomon("count", *options, *command, cwd=folder).check_returncode()
+    return folder
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "report emulated1",
+        "report emulated1 --per function",
+        "report emulated1 --per function --counts",
+        "report emulated1 --per line",
+        "report emulated1 --per line --file a_file_with_a_long_name.c",
+        "report emulated1 regions",
+        "report emulated1 metrics",
+        "report emulated1 profile",
+        "report counted1",
+        "report counted1 run",
+        "report counted1 locations",
+        "compare counted1 counted2",
+        "compare emulated1 emulated2 --per function",
+        "compare emulated1 emulated2 --per line",
+        "runs",
+    ],
+)
+@pytest.mark.usefixtures("valgrind")
+def test_reports_of_runs_keep_to_the_width(runs: Path, command: str, columns: int) -> None:
+    environment = {**os.environ, "COLUMNS": str(columns)}
+    done = run(GNOMON, *command.split(), env=environment, cwd=runs)
+    assert done.returncode == 0
+    assert overflowing(done.stdout, columns) == []
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_fits_80_columns(command: str) -> None:
+    done = gnomon(*command.split(), "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert overflowing(done.stdout, 80) == []
+
+
+@pytest.mark.parametrize("name", OTHER_NAMES)
+def test_help_of_classical_names_fits_80_columns(name: str) -> None:
+    done = run(TOOLS / name, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert overflowing(done.stdout, 80) == []
