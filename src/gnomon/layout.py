@@ -208,17 +208,21 @@ def wrapped_table(
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """Return a text in lines; a name that is too long for one is broken behind a colon or _."""
+    """Return a text in lines; a name that is too long for one is broken behind a colon or _.
+
+    Paths are not broken, however long they are.
+    """
     lines = [""]
     for word in text.split():
-        pieces = [word] if len(word) <= width else re.findall(r"[^:_]*[:_]*", word)
+        is_whole = len(word) <= width or "/" in word
+        pieces = [word] if is_whole else re.findall(r"[^:_]*[:_]*", word)
         for nth, piece in enumerate(pieces):
             blank = " " if nth == 0 and lines[-1] else ""
             if lines[-1] and len(lines[-1]) + len(blank) + len(piece) > width:
                 lines.append("")
                 blank = ""
             lines[-1] += blank + piece
-            while len(lines[-1]) > width:
+            while len(lines[-1]) > width and "/" not in word:
                 lines[-1:] = [lines[-1][:width], lines[-1][width:]]
     return lines
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gnomon import layout
 from gnomon.layout import filled, grid, heading, short_path, shortened, suffixes, widths
 from gnomon.model.shares import share, shares
 
@@ -102,3 +103,32 @@ def test_sentences_are_filled_as_textwrap_does(
         text, max(width, 60), initial_indent="  why ", subsequent_indent="      ",
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
+
+
+def test_wrapped_texts_break_long_names_behind_their_joints() -> None:
+    assert layout.wrapped("of BR_INST_RETIRED:NEAR_CALL here", 12) == [
+        "of BR_INST_", "RETIRED:", "NEAR_CALL", "here",
+    ]  # fmt: skip
+    assert layout.wrapped("x" * 25, 10) == ["x" * 10, "x" * 10, "x" * 5]
+    path = "/a/path_that/is_long"
+    assert layout.wrapped(f"in {path}", 10) == ["in", path]
+    assert layout.wrapped("", 10) == [""]
+
+
+def test_a_wrapped_table_has_its_width() -> None:
+    rows = [("a", "word " * 30, "text " * 30), ("b", "", "short")]
+    for width in (40, 60, 80):
+        lines = [line for row in layout.wrapped_table(("n", "one", "two"), rows, width, (1, 2))
+                 for line in row]  # fmt: skip
+        assert max(map(len, lines)) <= width
+        assert " ".join(lines).split().count("word") == 30
+        assert " ".join(lines).split().count("text") == 30
+
+
+def test_a_remark_without_room_stands_below_its_fact() -> None:
+    rows = [("name", "1", "short"), ("longer name", "12", "a remark that has no room " * 2)]
+    lines = layout.facts(rows, 60)
+    assert lines[0] == "  name          1  short"
+    assert lines[1] == "  longer name  12"
+    assert all(line.startswith("      a remark") or line.startswith("      ") for line in lines[2:])
+    assert max(map(len, lines)) <= 60

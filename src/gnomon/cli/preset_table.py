@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from gnomon.cli.sections import columns, filled
-from gnomon.layout import wrapped_table
+from gnomon.layout import wrapped, wrapped_table
 
 if TYPE_CHECKING:
     from gnomon.cli.presets import Row
 
 _HEAD = ("preset", "here", "kind", "definition", "description")
 _WIDE = 100
+_FACT_INDENT = 16
 
 
 def table(rows: Sequence[Row], *, width: int, styled: bool) -> Iterator[str]:
@@ -52,7 +52,7 @@ def details(rows: Sequence[Row], *, styled: bool) -> Iterator[str]:
         preset, state = row
         unit = f" [{preset.unit}]" if preset.unit else ""
         what = f"{preset.description}{unit}".strip()
-        head = filled(f"{preset.name}  {what}" if what else preset.name, " " * 16)
+        head = filled(f"{preset.name}  {what}" if what else preset.name, " " * _FACT_INDENT)
         if styled:
             head[0] = head[0].replace(preset.name, f"\x1b[1m{preset.name}\x1b[0m", 1)
         yield from head
@@ -71,14 +71,9 @@ def details(rows: Sequence[Row], *, styled: bool) -> Iterator[str]:
             facts.append(("remedy", state.remedy))
         for title, text in facts:
             if text:
-                yield from textwrap.wrap(
-                    text,
-                    columns(),
-                    initial_indent=f"    {title:<10}  ",
-                    subsequent_indent=" " * 16,
-                    break_long_words=False,
-                    break_on_hyphens=False,
-                )
+                first, *rest = wrapped(text, columns() - _FACT_INDENT)
+                yield f"    {title:<10}  {first}"
+                yield from (" " * _FACT_INDENT + line for line in rest)
         yield ""
 
 

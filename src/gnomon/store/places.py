@@ -6,7 +6,7 @@ import shlex
 import time
 from collections.abc import Callable, Sequence
 
-from gnomon.layout import cut, filled, grid, short_path, shortened, widths
+from gnomon.layout import WIDTH, cut, filled, grid, short_path, shortened, widths
 from gnomon.model.shares import Shares, leading_shares
 from gnomon.model.symbols import short_name
 from gnomon.store.annotated import listing
@@ -93,8 +93,9 @@ def _table(
     natural = [max((len(row[at]) for row in cells), default=0) for at in range(len(heads))]
     tight = [_TIGHT[head] for head in heads]
     if "source" in heads:
-        tight[heads.index("function")] = _LEAST_BESIDE_SOURCE
-        tight[heads.index("source")] = min(_TIGHT["source"], width // 4 if width < 80 else width)
+        is_narrow = width < WIDTH
+        tight[heads.index("function")] = 9 if is_narrow else _LEAST_BESIDE_SOURCE
+        tight[heads.index("source")] = 12 if is_narrow else _TIGHT["source"]
     needed = (sum(map(min, natural, each)) + gaps for each in (least, tight))
     shown = columns(*needed)
     room = width - _INDENT - shown.width - gaps
