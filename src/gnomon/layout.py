@@ -214,8 +214,11 @@ def wrapped(text: str, width: int) -> list[str]:
     """
     lines = [""]
     for word in text.split():
-        is_whole = len(word) <= width or "/" in word
-        pieces = [word] if is_whole else re.findall(r"[^:_]*[:_]*", word)
+        pieces = [word]
+        if len(word) > width and "/" not in word:
+            pieces = re.findall(r"[^:]*:*", word)
+            if max(map(len, pieces)) > width:
+                pieces = re.findall(r"[^:_]*[:_]*", word)
         for nth, piece in enumerate(pieces):
             blank = " " if nth == 0 and lines[-1] else ""
             if lines[-1] and len(lines[-1]) + len(blank) + len(piece) > width:

@@ -16,6 +16,7 @@ def overflowing(text: str, columns: int) -> list[str]:
     return [line for line in text.splitlines() if len(line) > columns and len(line.split()) > 1]
 
 
+@pytest.mark.cpu
 @pytest.mark.parametrize("columns", [60, 80, 120])
 @pytest.mark.parametrize(
     "command",
@@ -30,6 +31,7 @@ def overflowing(text: str, columns: int) -> list[str]:
         "presets --pmu emulated",
         "presets --detail",
         "presets --detail --pmu power10",
+        "presets --detail --pmu amd64_fam19h_zen4",
         "events --check page-faults,task-clock",
         "events --fit page-faults,task-clock",
         "cost software -n 1,8 -i 10",

@@ -377,21 +377,21 @@ def spec(text: str, natives: int) -> PerfSpec:
 def test_formula_of_scaled_counts() -> None:
     """Natives that were multiplexed apart enter scaled, and the value shows it."""
     count = combine(spec("N0 / N1", 2), [(10, 1000, 500), (5, 1000, 250)])
-    assert count == (0, 1000, 250, 1.0)
+    assert count == RawCount(0, 1000, 250, 1.0)
     together = combine(spec("N0 / N1", 2), [(10, 1000, 1000), (4, 1000, 1000)])
-    assert together == (0, 1000, 1000, 2.5)
+    assert together == RawCount(0, 1000, 1000, 2.5)
     assert combine(spec("N0 / seconds", 1), [(10, 2 * 10**9, 10**9)]).derived == 10
     assert combine(spec("N0 / N1", 2), [(10, 1000, 1000), (0, 1000, 1000)]).derived is None
 
 
 def test_formula_with_a_native_that_never_ran() -> None:
     count = combine(spec("N0 + 0.5*N1", 2), [(10, 1000, 1000), (0, 1000, 0)])
-    assert count == (0, 1000, 0, None)
+    assert count == RawCount(0, 1000, 0)
 
 
 def test_linear_sums_stay_whole() -> None:
     terms = (Term(1, Encoding(1, 0)), Term(-3, Encoding(1, 1)))
-    assert combine(PerfSpec(terms), [(2**60 + 1, 9, 9), (1, 9, 9)]) == (2**60 - 2, 9, 9, None)
+    assert combine(PerfSpec(terms), [(2**60 + 1, 9, 9), (1, 9, 9)]) == RawCount(2**60 - 2, 9, 9)
     assert combine(PerfSpec(terms), [(1, 9, 9), (2, 9, 9)]).raw == -5
     assert PerfSpec(terms[:1]).is_native
     assert not spec("N0/seconds", 1).is_native

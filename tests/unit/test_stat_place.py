@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gnomon.counters.component import Event, Target
+from gnomon.counters.component import Event, RawCount, Target
 from gnomon.counters.resolve import resolve
 from gnomon.hpm.stat import monitor
 from gnomon.hpm.stat.choice import choose
@@ -75,7 +75,7 @@ def test_turns_share_the_time_and_are_extrapolated() -> None:
         place.close()
     assert switches.enabled_ns == switches.running_ns
     assert faults.raw >= 2000
-    assert never == (0, switches.enabled_ns, 0, None)
+    assert never == RawCount(0, switches.enabled_ns, 0)
     assert 0 < first.running_ns < first.enabled_ns == faults.enabled_ns
     # The turns fill the time, but for the moments between them and between readings.
     assert first.running_ns + faults.running_ns <= 1.05 * first.enabled_ns
