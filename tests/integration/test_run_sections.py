@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import re
 import sys
@@ -226,6 +227,16 @@ def test_threads_sections_stand_below_that_of_all_threads_around_them(tmp_path: 
     )
     # Nothing is in two of them.
     assert alone == pytest.approx(task_clock, rel=1e-6)
+    asked = ("profile", "--by", "region", "-e", "task-clock")
+    shown = gnomon("report", str(opened.path), *asked, cwd=tmp_path).stdout
+    shares = [float(line.split()[0]) for line in shown.splitlines() if " % " in line]
+    assert len(shares) == 8
+    assert sum(shares) == pytest.approx(100, abs=0.5)
+    exported = gnomon("export", "--to", "speedscope", str(opened.path), cwd=tmp_path).stdout
+    profiles = {one["name"]: one["endValue"] for one in json.loads(exported)["profiles"]}
+    assert profiles["task-clock (counted)"] == pytest.approx(task_clock, rel=1e-6)
+    wall = opened.head["wall_seconds"] * 1e9
+    assert 0 < profiles["wall time (counted, max of threads)"] <= 1.001 * wall
 
 
 def test_threads_of_a_section_of_all_are_counted_as_without_a_run(tmp_path: Path) -> None:

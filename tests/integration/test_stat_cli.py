@@ -391,7 +391,7 @@ def test_a_signal_ends_it_with_a_summary(by: signal.Signals) -> None:
         status, out, _ = ended(ours, by)
     assert status == 0
     assert re.search(r"^--- \d+(\.\d+)? m?s in \d+ intervals? ---$", out, re.MULTILINE)
-    assert [line.split()[0] for line in out.splitlines()[-3:]] == ["mean", "least", "most"]
+    assert [line.split()[0] for line in out.splitlines()[-3:]] == ["mean", "min", "max"]
 
 
 def test_it_leaves_nothing_open_over_many_intervals() -> None:

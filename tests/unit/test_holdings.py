@@ -18,6 +18,7 @@ from repeated_runs import repeated_run, rewritten
 from gnomon.cli import main
 from gnomon.store import analyse, rundir
 from gnomon.store.analyse import Profile
+from gnomon.store.exports.speedscope import speedscope
 
 TASKS = [
     ("process", "app", 0, {"task-clock": [10.0, 12.0], "page-faults": [1.0, 1.0]}),
@@ -283,8 +284,8 @@ def test_what_a_program_has_without_its_sections(
     """Its threads have no part of the sections of whole processes, and would count them twice."""
     for metric, expected in (
         ("task-clock", {"app": (30, 10, 20), "solve": (70, 30, 40), "sweep": (6, 2, 4)}),
-        # Of the command it is not known: ranks run at a time.
-        ("wall time", {"app": (40, 15, 25), "solve": (75, 30, 45), "sweep": (8, 3, 5)}),
+        # Of the command it is not known: ranks run at a time, and the mean of both is told.
+        ("wall time", {"app": (20, 15, 25), "solve": (37.5, 30, 45), "sweep": (4, 3, 5)}),
     ):
         for by in ("region", "line"):
             rows = told(job, "profile", "--by", by, "-e", metric, capsys=capsys)["profile"]
@@ -293,8 +294,20 @@ def test_what_a_program_has_without_its_sections(
             assert found == expected, (metric, by)
     assert main(["report", job, "profile", "-e", "task-clock"]) == 0
     text = capsys.readouterr().out
+    # Made up: the parts come to more than the program.
     assert "of total" not in text
-    assert "of processes and of threads, which run at the same time: no sum" in text
+    assert "parts of these are at the same time: no shares of the whole" in text
+    assert "min, mean and max of the processes or threads" in text
+    assert main(["report", job, "profile", "-e", "wall time"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [lines[2].split(), lines[3].split()[:2]] == [["mean", "of"], ["2", "ranks"]]
+
+
+def test_a_flame_graph_has_times_of_ranks_as_the_report_has(job: str) -> None:
+    graph = json.loads("".join(speedscope(rundir.find(job))))
+    (times,) = (one for one in graph["profiles"] if one["name"].startswith("wall time"))
+    assert times["name"] == "wall time (counted, mean of 2 ranks)"
+    assert sorted(times["weights"]) == [4, 20, 37.5]
 
 
 def test_a_section_of_the_programs_name_is_not_the_program(

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_runs import made_run
+from repeated_runs import rewritten
 from view_runs import Place, Quantity, Region, Value, ranks, write
 
 from gnomon.errors import RunDirectoryError, UsageError
 from gnomon.store.hotspots import hotspots
-from gnomon.view import readings, sheet, spread
+from gnomon.view import details, readings, sheet, spread
 from gnomon.view.opened import Opened
 from gnomon.view.session import Session
 from gnomon.view.tree import GROUPINGS
@@ -292,6 +293,64 @@ def test_two_runs_are_one_with_a_location_for_each(tmp_path: Path) -> None:
     )
     session.close(one.id)
     assert [each.id for each in session.runs()] == [other.id]
+
+
+def job_of_threads(path: Path) -> Path:
+    """Write a run of two ranks: `solve` in both, `step` in it on the threads of one."""
+    places = [Place(-1, "command"), Place(0, "rank", 0), Place(0, "rank", 1)]
+    places += [Place(1, "process", 0, 7), Place(2, "process", 1, 8)]
+    places += [Place(3, "thread", 0, 70 + at) for at in range(2)]
+    regions = [
+        Region(-1, "hpm", "app"), Region(0, "hpm", "solve", "/s.c", 3),
+        Region(1, "hpm", "step", "/s.c", 5),
+    ]  # fmt: skip
+    values = [
+        Value(0, 0, 0, 20.0, None), Value(1, 0, 0, 10.0, 2.0), Value(2, 0, 0, 20.0, 5.0),
+        Value(3, 1, 0, 8.0, 1.0), Value(4, 1, 0, 15.0, 15.0),
+        Value(5, 2, 0, 4.0, 4.0), Value(6, 2, 0, 6.0, 6.0),
+        Value(0, 0, 1, 50.0, 2.0), Value(3, 1, 1, 18.0, 8.0), Value(4, 1, 1, 30.0, 30.0),
+        Value(5, 2, 1, 4.0, 4.0), Value(6, 2, 1, 6.0, 6.0),
+    ]  # fmt: skip
+    quantities = [Quantity("wall time", "ns"), Quantity("task-clock", "ns")]
+    return write(path, places, regions, quantities, values)
+
+
+def test_times_of_ranks_are_their_mean_from_the_root_to_the_leaves(tmp_path: Path) -> None:
+    view = opened(job_of_threads(tmp_path / "run"))
+    tree = view.tree("region")
+    names = [tree.text(tree.name, at) for at in range(tree.n)]
+    assert names == ["app", "solve", "step"]
+    found = view.values("region", 0)
+    # Of a rank the longest thread counts; one that never was there has none of it.
+    assert found.inclusive.tolist() == [15.0, 11.5, 3.0]
+    assert found.exclusive.tolist() == [3.5, 8.0, 3.0]
+    assert found.exclusive.sum() <= found.inclusive[0]
+    assert view.told(0, -1, "total") == "mean of 2 ranks"
+    first = view.location(1)
+    assert view.values("region", 0, first).inclusive.tolist() == [10.0, 8.0, 6.0]
+    assert view.told(0, first, "total") == "max of threads"
+    assert view.values("region", 1).inclusive.tolist() == [50.0, 48.0, 10.0]
+    assert view.told(1, -1, "total") == ""
+    assert view.told(1, -1, "max") == "max of places"
+    kinds = [tree.kinds[kind] for kind in tree.kind]
+    assert kinds == ["run", "section", "thread's section"]
+    known = {one["metric"]: one for one in details.node(view, "region", 2, -1)["values"]}
+    assert (known[0]["inclusive"], known[0]["total"]) == (3.0, 15.0)
+    assert (known[0]["told"], known[1]["told"]) == ("mean of 2 ranks", "")
+
+
+def test_parts_that_come_to_more_than_the_run_are_no_shares(tmp_path: Path) -> None:
+    run = job_of_threads(tmp_path / "run")
+    for at in (0, 1):
+        assert opened(run).is_shared("region", at, -1, "total")
+    rewritten(run / "profile.parquet", "CASE WHEN path = 2 AND metric = 1 THEN 9.0 ELSE exclusive "
+              "END AS exclusive")  # fmt: skip
+    view = opened(run)
+    assert view.is_shared("region", 0, -1, "total")
+    assert not view.is_shared("region", 1, -1, "total")
+    assert details.node(view, "region", 1, -1)["values"][1]["total"] is None
+    # Of ranks each has its own time.
+    assert not view.is_shared("rank", 0, -1, "total")
 
 
 def test_a_group_has_no_exclusive_value_where_its_sections_overlap(tmp_path: Path) -> None:

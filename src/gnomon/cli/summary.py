@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,7 +13,9 @@ from gnomon.model.collected import rows_of
 from gnomon.model.functions import Part, homes
 from gnomon.model.symbols import short_name
 from gnomon.model.tables import PROFILE
+from gnomon.store import moments
 from gnomon.store.report import exit_text, without_values
+from gnomon.store.rundir import Run
 from gnomon.units import duration, number, printable, quantity
 
 if TYPE_CHECKING:
@@ -42,7 +45,7 @@ def text(made: Finished, width: int) -> str:
     head = made.head
     what = printable(shlex.join(head["command"]))
     ranks = f", {head['ranks']} ranks" if head["ranks"] > 1 else ""
-    values = _Values(made.tables)
+    values = _Values(made.tables, Run(made.path, made.head))
     ended = f"[{exit_text(head)}{ranks}]"
     lines = ["", f"{cut(what, width - len(ended) - 2)}  {ended}", *_times(values)]
     lines += (
@@ -68,7 +71,8 @@ def _word(made: Finished) -> str:
 class _Values:
     """What the summary needs of a run's tables, by one pass over the profile."""
 
-    def __init__(self, tables: Sequence[Table]) -> None:
+    def __init__(self, tables: Sequence[Table], run: Run) -> None:
+        self._run = run
         self.paths = {row["path"]: row for row in rows_of(tables, "paths")}
         self.regions = {row["region"]: row for row in rows_of(tables, "regions")}
         self.processes = {
@@ -82,6 +86,7 @@ class _Values:
         # Of locations and paths below the command: (location, path, inclusive, exclusive, calls).
         self.parts: dict[str, list[tuple[Cell, ...]]] = {name: [] for name in _OF_PARTS}
         names = {number: str(row["name"]) for number, row in metrics.items()}
+        self._numbers = {name: int(str(number)) for number, name in names.items()}
         for table in tables:
             for row in table.rows if table.schema is PROFILE else ():
                 _, location, path, metric, *values = row[:7]
@@ -90,6 +95,12 @@ class _Values:
                     self.of_command[names[metric]] = (of, metrics[metric])
                 elif names[metric] in self.parts:
                     self.parts[names[metric]].append((location, path, *values))
+
+    def together(self, metric: str) -> tuple[dict[int, moments.OfPath], str]:
+        """Return what each path took of several places' times, and which that is; none of a sum."""
+        if not moments.is_of_moments(metric, "") or metric not in self._numbers:
+            return {}, ""
+        return moments.of_run(self._run.query, self._numbers[metric])
 
 
 def _times(values: _Values) -> Iterator[str]:
@@ -145,7 +156,7 @@ def _functions(values: _Values, width: int) -> Iterator[str]:
 def _regions(values: _Values, width: int, ranks: int) -> Iterator[str]:
     """Yield the regions with most of the metric that most regions have: time, or instructions."""
     for wanted in (_INSTRUCTIONS, _WALL):
-        totals = _sums(values, wanted)
+        totals, told = _sums(values, wanted)
         if not totals:
             continue
         is_exclusive = all(one.exclusive is not None for one in totals.values())
@@ -159,6 +170,7 @@ def _regions(values: _Values, width: int, ranks: int) -> Iterator[str]:
         wide = min(max(width - 52, 24), _NAME)
         words = "".join(f"{head:>12}" for head in heads) + ("     calls" if has_calls else "")
         of_all = f", of {ranks} ranks" if ranks > 1 else ""
+        of_all = f", {told}" if told else of_all
         yield f"  {f'top regions by {wanted}{of_all}':<{wide + 2}}{words}"
         for name in sorted(shown, key=lambda one: -shown[one][0])[:_REGIONS]:
             one = totals[name]
@@ -170,10 +182,12 @@ def _regions(values: _Values, width: int, ranks: int) -> Iterator[str]:
         return
 
 
-def _sums(values: _Values, wanted: str) -> dict[str, _Sums]:
+def _sums(values: _Values, wanted: str) -> tuple[dict[str, _Sums], str]:
     # What a region calls itself is in its outermost call already.
     inner = {path for path in values.paths if _is_within_itself(values.paths, path)}
     totals: dict[str, _Sums] = {}
+    together, told = values.together(wanted) if values.parts[wanted] else ({}, "")
+    seen = set()
     for _, path, inclusive, exclusive, calls in values.parts[wanted]:
         if values.paths[path]["parent"] == -1:
             continue
@@ -181,6 +195,12 @@ def _sums(values: _Values, wanted: str) -> dict[str, _Sums]:
         place = f"{Path(str(region['file'])).name}:{region['line']}" if region["line"] else ""
         name = str(region["name"]) or _UNKNOWN
         known = totals.get(name, _Sums(0.0, 0.0, 0.0, place))
+        if told and path in together:
+            # Once for all places.
+            of_path = together[int(str(path))] if path not in seen else moments.OfPath(0.0, 0.0)
+            inclusive = of_path.inclusive
+            exclusive = of_path.exclusive if isfinite(of_path.exclusive) else None
+            seen.add(path)
         has_own = exclusive is not None and known.exclusive is not None
         totals[name] = _Sums(
             known.inclusive + (0.0 if path in inner else float(inclusive or 0)),
@@ -188,7 +208,7 @@ def _sums(values: _Values, wanted: str) -> dict[str, _Sums]:
             known.calls + float(calls or 0),
             place if place == known.place else "",
         )
-    return totals
+    return totals, told
 
 
 def _is_within_itself(paths: Mapping[Cell, Mapping[str, Cell]], path: Cell) -> bool:

@@ -54,6 +54,8 @@ class Sum(NamedTuple):
         parts: regions below a program have a part in it.
         whole: a program's value with all below it has.
         is_mixed: it is a sum of what a formula gives, which is no value.
+        together: of a time of several places at once, that of one execution over all of them; None
+            where values add up.
     """
 
     key: Key
@@ -67,6 +69,7 @@ class Sum(NamedTuple):
     parts: bool
     whole: bool
     is_mixed: bool
+    together: float | None = None
 
 
 Key = tuple[str, str, str, int]
@@ -287,6 +290,17 @@ class Profile:
 
     def _group(self, row: Sum) -> tuple[Key, int]:
         return (("", "", "", 0) if self.by == "thread" else row.key), row.metric
+
+
+def keys_of_paths(run: Run, by: str) -> dict[int, Key]:
+    """Return the key that each path's values are under in a profile by regions, lines, ...
+
+    Raises:
+        RunDirectoryError: the tables cannot be read.
+    """
+    columns = ", ".join(_OF_REGIONS[by])
+    rows = run.query(f"SELECT t.path, {columns} FROM paths t JOIN regions r USING (region)")
+    return {int(path): (str(a), str(b), str(c), int(d)) for path, a, b, c, d in rows}
 
 
 _FINEST = ("thread", "process", "command", "core", "cpu")

@@ -12,7 +12,7 @@ from typing import Any
 from gnomon.layout import cut, filled, grid, short_path, shortened, suffixes, widths
 from gnomon.model.symbols import short_name
 from gnomon.model.tables import LOCATIONS, METRICS, REGIONS, Cell
-from gnomon.store import analyse
+from gnomon.store import analyse, moments
 from gnomon.store.analyse import Profile, Sum
 from gnomon.store.hotspots import named, whole
 from gnomon.store.report import killed_by, not_counted, wall_text
@@ -28,6 +28,8 @@ _GAP = 2
 _FEW = 1000
 _UNKNOWN = "(unknown)"
 _NAME_LEAST = 16
+# The program and its sections are counted by counters of their own.
+_MARGIN = 1e-6
 
 
 def rows(run: Run, part: str) -> list[dict[str, Cell]]:
@@ -257,6 +259,7 @@ def profile_rows(run: Run, found: Sequence[Sum], by: str) -> list[dict[str, Any]
     of = {row["metric"]: row for row in run.rows(METRICS)}
     repetitions = max(int(run.head["repetitions"]), 1)
     at = _numbers(run, found) if by == "thread" else {}
+    found, _ = moments.told_of(run, found, by)
     return [
         {
             **_fields(one, by),
@@ -333,27 +336,28 @@ def profile_text(
     several = any(one.locations > repetitions for one in found)
     # Ratios of several places cannot be added up.
     is_sum = by == "metric" or not of[found[0].metric]["formula"]
+    found, told = moments.told_of(run, found, by)
     found.sort(key=lambda one: (one.metric if by == "metric" else -_size(one, is_sum), one.key))
     shown = found[:top] if top else found
-    total = sum(one.total for one in found)
+    total = "total" if by == "metric" else told or "total"
+    sums = [_total(one, of[one.metric], repetitions) or 0.0 for one in found]
+    whole_of = _whole(run, of[found[0].metric], by, sums)
     at = _numbers(run, shown) if by == "thread" else {}
     files = suffixes({one.key[2] for one in shown})
     sections = {one.key[1] for one in shown if by == "region" and not one.key[3]}
-    # Sections of whole processes have those of their threads in them, and both are rows.
-    is_twice = by in ("region", "file", "line") and len({one.kind for one in found}) > 1
-    heads = ["of total"] if is_sum and by != "metric" and not is_twice else []
-    heads += ["total"] if is_sum else []
-    heads += ["least", "mean", "most"] if several else [] if is_sum else ["mean"]
+    heads = ["of total"] if is_sum and whole_of else []
+    heads += [total] if is_sum else []
+    heads += ["min", "mean", "max"] if several else [] if is_sum else ["mean"]
     table = []
     for one in shown:
         row = of[one.metric]
         mean = one.total / one.locations
         values = {
-            "total": _total(one, row, repetitions),
-            "least": one.least, "mean": mean, "most": one.most,
+            total: _total(one, row, repetitions),
+            "min": one.least, "mean": mean, "max": one.most,
         }  # fmt: skip
         cells = {name: quantity(one, str(row["unit"] or ""), "-") for name, one in values.items()}
-        cells["of total"] = f"{100 * one.total / total:.1f} %" if total else "-"
+        cells["of total"] = _share(_total(one, row, repetitions), whole_of)
         name = _name(one, by, files, of, at)
         if by == "region" and one.key[3] and one.key[1] in sections:
             name += " (program)"
@@ -368,9 +372,11 @@ def profile_text(
         lines.append(f"  and {number(len(found) - len(shown))} more (--top 0 for all)")
     kinds = sorted({_plural(one.kind) for one in found})
     if several:
-        lines += filled(f"least, mean and most of the {' or '.join(kinds)}", width)
-    if is_sum and is_twice:
-        lines += filled(f"of {' and of '.join(kinds)}, which run at the same time: no sum", width)
+        lines += filled(f"min, mean and max of the {' or '.join(kinds)}", width)
+    if told and any(one.together is not None for one in shown) and by == "metric":
+        lines += filled(f"{moments.METRICS[0]}: {told}", width)
+    if is_sum and by in ("region", "file", "line") and not whole_of:
+        lines += filled("parts of these are at the same time: no shares of the whole", width)
     if by == "thread" and not any(one.whole for one in found):
         lines += filled("of their sections only: all that ran there is not known", width)
     rest = ", ".join(name for name in others if name != of[found[0].metric]["name"])
@@ -379,16 +385,40 @@ def profile_text(
     return "\n".join(lines) + "\n"
 
 
+def _whole(run: Run, metric: Mapping[str, Cell], by: str, sums: Sequence[float]) -> float:
+    """Return what shares are of, 0 where parts are at the same time and have none.
+
+    Of sections and lines that is the whole program, unless they come to more than it.
+    """
+    name, formula = str(metric["name"]), str(metric["formula"] or "")
+    if by == "metric" or (by in ("rank", "thread") and moments.is_of_moments(name, formula)):
+        return 0.0
+    if by in ("rank", "thread"):
+        return sum(sums)
+    whole = moments.whole(run, int(str(metric["metric"])), name, formula)
+    if whole is None:
+        return sum(sums)
+    return whole if sum(sums) <= whole * (1 + _MARGIN) else 0.0
+
+
+def _share(value: float | None, whole: float) -> str:
+    return f"{100 * value / whole:.1f} %" if value is not None and whole else "-"
+
+
 def _total(one: Sum, metric: Mapping[str, Cell], repetitions: int) -> float | None:
     """Return the total of one execution; None for ratios of several places, which have none."""
     # A ratio of one place is what it is.
     if metric["formula"] and one.locations > repetitions:
         return None
-    return one.total / repetitions
+    return one.total / repetitions if one.together is None else one.together
 
 
 def _size(one: Sum, is_sum: bool) -> float:
-    return one.total if is_sum else one.total / one.locations
+    return (
+        (one.total if one.together is None else one.together)
+        if is_sum
+        else one.total / one.locations
+    )
 
 
 def _plural(kind: str) -> str:
@@ -403,7 +433,8 @@ def _profile_table(
     hows: Sequence[str],
 ) -> tuple[str, ...]:
     taken = sum(
-        max(len(heads[at]), *(len(row[at]) for row in table)) + _GAP for at in range(len(heads) - 1)
+        max(*map(len, _words(heads[at])), *(len(row[at]) for row in table)) + _GAP
+        for at in range(len(heads) - 1)
     )
     taken += max((len(how) + _GAP for how in hows), default=0)
     room = max(width - _INDENT - taken, _NAME_LEAST)
@@ -411,7 +442,13 @@ def _profile_table(
     cells = [[*row[:-1], short(row[-1], room)] for row in table]
     more = [("how",)] if hows else []
     rows = [[*row, printable(how)] for row, how in zip(cells, hows, strict=True)] if hows else cells
-    return grid([*((head,) for head in heads), *more], rows, len(heads) - 1).lines
+    return grid([*map(_words, heads), *more], rows, len(heads) - 1).lines
+
+
+def _words(head: str) -> tuple[str, ...]:
+    """Return the lines of a heading: "mean of 4 ranks" takes two."""
+    first, between, rest = head.partition(" of ")
+    return (first + between.rstrip(), rest) if rest else (head,)
 
 
 def _name(

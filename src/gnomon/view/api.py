@@ -42,6 +42,7 @@ from starlette.routing import Route
 from gnomon import __version__
 from gnomon.errors import GnomonError, UsageError
 from gnomon.metrics import directions
+from gnomon.store.moments import is_of_moments
 from gnomon.store.report import killed_by
 from gnomon.view import asking, details, groupings, sheet, sources, spread
 from gnomon.view.asking import Asked
@@ -235,6 +236,7 @@ class _Api:
                     **one._asdict(),
                     "group": _group(one.component, derived=one.is_derived),
                     "additive": not one.is_derived,
+                    "atOnce": is_of_moments(one.name, one.formula),
                     "recomputed": known[one.metric].recomputed,
                     "worse": directions.worse(one.name, one.unit) or None,
                     "hasRegions": known[one.metric].has_regions,
@@ -264,13 +266,13 @@ class _Api:
 
     def values(self, opened: Opened, asked: Asked) -> Response:
         metric = opened.metric(asking.integer(asked, "metric"))
-        found = opened.values(
-            asked.get("by", "region"), metric.metric,
-            opened.location(asking.integer(asked, "location", -1)), asked.get("statistic", "total"),
-        )  # fmt: skip
+        by, which = asked.get("by", "region"), asked.get("statistic", "total")
+        location = opened.location(asking.integer(asked, "location", -1))
+        found = opened.values(by, metric.metric, location, which)
         header = {
             "n": len(found.inclusive), "metric": metric.metric, "unit": metric.unit,
-            "how": metric.how,
+            "how": metric.how, "told": opened.told(metric.metric, location, which),
+            "isShared": opened.is_shared(by, metric.metric, location, which),
         }  # fmt: skip
         return _packed(header, found._asdict())
 

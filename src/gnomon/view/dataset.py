@@ -11,8 +11,9 @@ import numpy as np
 
 from gnomon.errors import RunDirectoryError
 from gnomon.model.metric import Metric
+from gnomon.store import moments
 from gnomon.view import forest
-from gnomon.view.columns import Cells, Ints, Texts
+from gnomon.view.columns import Cells, Flags, Floats, Ints, Texts
 from gnomon.view.database import Tables
 
 _DAMAGED = "; restore it from a copy, or measure again"
@@ -66,6 +67,21 @@ class Paths(NamedTuple):
     depth: Ints
 
 
+class Together(NamedTuple):
+    """A time of several places at once: values of paths by position, NaN where there are none.
+
+    Attributes:
+        inclusive, exclusive: of each path.
+        has: which paths have any.
+        told: which of several places' values they are, "" where there is but one.
+    """
+
+    inclusive: Floats
+    exclusive: Floats
+    has: Flags
+    told: str
+
+
 class Dataset:
     """One open run: its head, its small tables, and its large ones to be asked."""
 
@@ -73,6 +89,59 @@ class Dataset:
         self.name = name
         self.head = head
         self.tables = tables
+        self._together: dict[tuple[int, int], Together] = {}
+
+    def together(self, metric: int, location: int = -1) -> Together:
+        """Return the values of a metric whose values are times of the same moments.
+
+        Args:
+            metric: its number.
+            location: position of the only location that is wanted, with what is in it; -1 for all.
+
+        Raises:
+            RunDirectoryError: the tables cannot be read.
+        """
+        found = self._together.get((metric, location))
+        if found is None:
+            only, wanted = "", []
+            if location >= 0:
+                only = "AND l.location IN (SELECT unnest(?::INTEGER[]))"
+                inside = np.flatnonzero(self.within(location)).tolist()
+                wanted = [[self.locations[at].location for at in inside]]
+            rows = self.tables.arrays(moments.values_query(metric, only), wanted)
+            at = positions(self.paths.number, rows["path"])
+            n = len(self.paths.number)
+            inclusive, exclusive = np.full(n, np.nan), np.full(n, np.nan)
+            inclusive[at[at >= 0]] = rows["inclusive"][at >= 0]
+            exclusive[at[at >= 0]] = rows["exclusive"][at >= 0]
+            (places,) = self.tables.rows(moments.places_query(metric, only), wanted)
+            told = moments.told(*map(int, places))
+            found = Together(inclusive, exclusive, ~np.isnan(inclusive), told)
+            self._together[(metric, location)] = found
+        return found
+
+    def within(self, location: int) -> Flags:
+        """Return which locations are a location or in it, by position."""
+        inside = np.zeros(len(self.locations), dtype=bool)
+        for at, parent in enumerate(self.location_parents.tolist()):
+            inside[at] = at == location or (parent >= 0 and inside[parent])
+        return inside
+
+    @cached_property
+    def is_of_threads(self) -> Flags:
+        """Which paths are sections of single threads, in a run that has others, too."""
+        found = self.tables.arrays(
+            "SELECT p.path, BOOL_AND(l.kind = 'thread') AS is_thread "
+            "FROM profile p JOIN locations l USING (location) JOIN paths t USING (path) "
+            "JOIN regions r USING (region) "
+            "WHERE r.kind = 'hpm' AND t.parent <> -1 GROUP BY p.path ORDER BY p.path"
+        )
+        is_thread = found["is_thread"].astype(bool)
+        flags = np.zeros(len(self.paths.number), dtype=bool)
+        if not is_thread.all():
+            at = positions(self.paths.number, found["path"])
+            flags[at[(at >= 0) & is_thread]] = True
+        return flags
 
     @property
     def repetitions(self) -> int:

@@ -109,13 +109,15 @@ def _values(opened: Opened, tree: Tree, number: int, location: int) -> list[dict
             _sum(metric, found.exclusive[exclusive], found.has[exclusive]),
         )
         whole = found if only == location else values.of_paths(data, metric, rows, location)
-        totals[metric.metric] = _sum(metric, whole.inclusive[roots], whole.has[roots])
+        if opened.is_shared(tree.by, metric.metric, location, "total"):
+            totals[metric.metric] = _sum(metric, whole.inclusive[roots], whole.has[roots])
     for metric in data.metrics:
         if opened.known()[metric.metric].recomputed:
             _recompute(opened, metric, sums)
     return [
         {
             "metric": at,
+            "told": values.told(data, data.metric_of[at], only),
             "inclusive": plain(pair[0]),
             "exclusive": plain(pair[1]),
             "total": plain(totals.get(at, float("nan"))),
@@ -172,7 +174,9 @@ def lines(opened: Opened, file: str, metrics: list[int], location: int) -> dict[
                     name: _by_line(of_nodes[column][wanted], where, len(found), is_derived)
                     for column, name in enumerate(("inclusive", "exclusive"))
                 },
-                "total": plain(of_nodes.inclusive[0]),
+                "total": plain(of_nodes.inclusive[0])
+                if opened.is_shared("file", metric, location, "total")
+                else None,
             }
         )
     return {"file": file, "lines": found.tolist(), "metrics": columns}

@@ -13,6 +13,9 @@ from gnomon.view.tree import Builder, Pairs, Strings, Tree, grouped
 FUNCTION = "function"
 """A grouping for tables: each function once. Not among those of the page's trees."""
 
+OF_THREAD = "thread's section"
+"""What a node is that counts single threads where others count all of them."""
+
 UNKNOWN = "(unknown)"
 NO_SOURCE = "(source not known)"
 NO_LINE = "(line not known)"
@@ -133,6 +136,8 @@ class _Named:
         self.is_cpu, self.is_part = names.is_cpu, names.is_part
         of_kinds = [builder.kind(_NODE_KINDS.get(one, one)) for one in self.kinds]
         self.node_kind = np.array(of_kinds, dtype=np.int32)[self.kind]
+        if data.is_of_threads.any():
+            self.node_kind[data.is_of_threads] = builder.kind(OF_THREAD)
         self.roots = np.flatnonzero(self.parent < 0)
         self.is_single = len(self.roots) == 1
         root = int(self.roots[0]) if self.is_single else -1

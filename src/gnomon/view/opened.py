@@ -206,7 +206,7 @@ class Opened:
             rows = self.rows(number)
             counted = rows.chosen(~np.isnan(rows.calls))
             counted = counted._replace(inclusive=counted.calls, exclusive=counted.calls)
-            plain = self.metric(number)._replace(component="", formula="")
+            plain = self.metric(number)._replace(name="calls", component="", formula="")
             found = values.of_nodes(self.data, tree, plain, counted, -1).exclusive
             calls = np.where(np.isnan(calls) & (found > 0), found, calls)
         return calls
@@ -226,6 +226,25 @@ class Opened:
         """
         key = (by, metric, location, which)
         return self._once(key, lambda: self._values(by, metric, location, which))
+
+    def told(self, metric: int, location: int, which: str) -> str:
+        """Return which value of several places those of nodes are, "" for their sum."""
+        if which != "total":
+            return f"{which} of places"
+        return values.told(self.data, self.metric(metric), location)
+
+    def is_shared(self, by: str, metric: int, location: int, which: str) -> bool:
+        """Return whether a node's value is a part of the root's.
+
+        Of times of ranks each has its own, and a tree of these has no whole.
+        """
+        if by == "rank" and self.told(metric, location, which):
+            return False
+        if by == "rank" or which != "total":
+            return True
+        key = ("shared", metric, location)
+        one, rows = self.metric(metric), self.rows(metric)
+        return self._once(key, lambda: values.is_whole(self.data, one, rows, location))
 
     def _values(self, by: str, number: int, location: int, which: str) -> Values:
         metric = self.metric(number)

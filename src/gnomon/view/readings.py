@@ -103,10 +103,7 @@ def _placed(data: Dataset, found: Arrays) -> Readings:
 
 def within(data: Dataset, location: int) -> Flags:
     """Return which locations are a location or in it, by position."""
-    inside = np.zeros(len(data.locations), dtype=bool)
-    for at, parent in enumerate(data.location_parents.tolist()):
-        inside[at] = at == location or (parent >= 0 and inside[parent])
-    return inside
+    return data.within(location)
 
 
 def outermost(data: Dataset, rows: Readings) -> Readings:

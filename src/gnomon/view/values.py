@@ -10,6 +10,7 @@ import numpy as np
 from gnomon.errors import UsageError
 from gnomon.model.metric import Metric
 from gnomon.model.value import How
+from gnomon.store import moments
 from gnomon.view import forest, readings
 from gnomon.view.columns import Flags, Floats, Longs
 from gnomon.view.dataset import Dataset
@@ -21,6 +22,8 @@ STATISTICS = ("total", "mean", "min", "median", "max")
 _CELLS_LIMIT = 40_000_000
 # By how much parts may come to more than the whole: by rounding, and where both are estimates.
 _MARGIN_COUNTED, _MARGIN = 1e-9, 0.05
+# The program and its sections are counted by counters of their own.
+_MARGIN_TOLD = 1e-6
 
 
 class Values(NamedTuple):
@@ -50,6 +53,10 @@ def of_paths(data: Dataset, metric: Metric, rows: Readings, location: int = -1) 
         rows: all of the metric's.
         location: position of the only location that is wanted, with what is in it; -1 for all.
     """
+    if is_together(metric):
+        together = data.together(metric.metric, location)
+        if together.has.any():
+            return OfPaths(together.inclusive, together.exclusive, together.has)
     n = len(data.paths.number)
     if location >= 0:
         rows = rows.chosen(readings.within(data, location)[rows.location])
@@ -72,6 +79,32 @@ def of_paths(data: Dataset, metric: Metric, rows: Readings, location: int = -1) 
     leaf[data.paths.parent[data.paths.parent >= 0]] = False
     exclusive = np.where(leaf & np.isnan(exclusive), inclusive, exclusive)
     return OfPaths(np.where(has, inclusive, np.nan), np.where(has, exclusive, np.nan), has)
+
+
+def is_together(metric: Metric) -> bool:
+    """Return whether values of several places are times of the same moments, and no sums."""
+    return moments.is_of_moments(metric.name, metric.formula)
+
+
+def told(data: Dataset, metric: Metric, location: int) -> str:
+    """Return which value of several places is shown of a metric that is no sum; "" for a sum."""
+    return data.together(metric.metric, location).told if is_together(metric) else ""
+
+
+def is_whole(data: Dataset, metric: Metric, rows: Readings, location: int) -> bool:
+    """Return whether values of sections are shares of the program's: no two have the same.
+
+    Sections that overlap without one being within the other, and times of several threads at once,
+    come to more than the program has.
+    """
+    paths = of_paths(data, metric, rows, location)
+    is_root = data.paths.parent < 0
+    is_own = paths.has & (data.regions.kind[data.paths.region] == "hpm")
+    whole = float(paths.inclusive[is_root & paths.has].sum())
+    if metric.is_derived or not (is_root & paths.has).any():
+        return not metric.is_derived
+    margin = _MARGIN_TOLD if metric.how == How.COUNTED.value else _MARGIN
+    return float(np.nansum(paths.exclusive[is_own])) <= whole * (1 + margin)
 
 
 def of_nodes(data: Dataset, tree: Tree, metric: Metric, rows: Readings, location: int) -> Values:

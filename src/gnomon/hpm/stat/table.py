@@ -91,7 +91,7 @@ class Table:
         for row in sample.rows:
             lines.append(self._line("mean", row, sample.span_ns))
             if len(sample.rows) == 1 and intervals > 1:
-                for at, word in enumerate(("least", "most")):
+                for at, word in enumerate(("min", "max")):
                     cells = [
                         shown(self._extremes[row.key, self._id(column)][at], column.unit)
                         if (row.key, self._id(column)) in self._extremes

@@ -1,7 +1,8 @@
 """A run as a file for speedscope, the viewer of flame graphs.
 
 A profile for each metric that can be added up: the stacks of the run's paths, weighted with what
-each path has by itself, of one execution, over all locations. A line of a function is a frame
+each path has by itself, of one execution, over all locations; times of several ranks or threads
+are those that the view shows, for they are of the same moments. A line of a function is a frame
 below the function's.
 
 Source: the format as src/lib/file-format-spec.ts of jlfwong/speedscope has it.
@@ -18,7 +19,7 @@ from typing import Any, NamedTuple
 from gnomon import __version__
 from gnomon.errors import RunDirectoryError
 from gnomon.model.tables import METRICS
-from gnomon.store import analyse
+from gnomon.store import analyse, moments
 from gnomon.store.rundir import Run
 
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
@@ -101,16 +102,18 @@ def _profile(
     samples, weights = [], []
     analysis = analyse.Profile("path", int(metric["metric"]))
     found = analyse.run(analysis, analyse.parts(run))
-    for one in analysis.finest(found):
+    sums, told = moments.told_of(run, analysis.finest(found), "path")
+    for one in sums:
         stack = _stack(one.key[3], paths)
-        if stack and isfinite(one.total) and one.total > 0:
+        value = one.total / repetitions if one.together is None else one.together
+        if stack and isfinite(value) and value > 0:
             samples.append(stack)
-            weights.append(_number(one.total * factor / repetitions))
+            weights.append(_number(value * factor))
     if not samples:
         return None
     return {
         "type": "sampled",
-        "name": f"{metric['name']} ({metric['how']})",
+        "name": f"{metric['name']} ({', '.join(filter(None, [str(metric['how']), told]))})",
         "unit": unit,
         "startValue": 0,
         "endValue": _number(fsum(weights)),

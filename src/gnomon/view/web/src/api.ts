@@ -106,6 +106,8 @@ export interface Metric {
   /** Whether values of several places may be added up. A derived one is worked out anew instead
    * (`recomputed`), or has no value where several places come together. */
   additive: boolean;
+  /** Whether values of several places are times of the same moments, whose sum is no time. */
+  atOnce: boolean;
   recomputed: boolean;
   /** Which way is worse; null where nobody can say. */
   worse: "more" | "less" | null;
@@ -157,6 +159,10 @@ export interface Values {
   metric: number;
   unit: string;
   how: string;
+  /** Which value of several places they are: "mean of 4 ranks"; "" for their sum, or of one place. */
+  told: string;
+  /** Whether a node's value is a part of the root's: not where parts are at the same time. */
+  isShared: boolean;
   inclusive: Float64Array;
   exclusive: Float64Array;
 }
@@ -238,7 +244,7 @@ export interface LineValues {
     metric: number;
     inclusive: (number | null)[];
     exclusive: (number | null)[];
-    /** Exclusive values of the whole run, for shares. */
+    /** Of the whole run, for shares; null where there are none. */
     total: number | null;
   }[];
 }
@@ -252,7 +258,9 @@ export interface NodeDetails {
     metric: number;
     inclusive: number | null;
     exclusive: number | null;
-    /** Of the whole run. */
+    /** Which value of several places; "" for their sum. */
+    told: string;
+    /** Of the whole run; null where values are no parts of it. */
     total: number | null;
   }[];
 }

@@ -5,7 +5,7 @@ import { useLoaded } from "./data";
 import { Dialog } from "./dialog";
 import { quantity, share } from "./format";
 import { How } from "./how";
-import { describe, isOfMoments } from "./metric-list";
+import { describe } from "./metric-list";
 import { ask, go } from "./place";
 import type { Sight } from "./sight";
 import { tidy } from "./symbol";
@@ -90,12 +90,8 @@ export function Details(props: Props) {
                 {values.map((one) => {
                   const metric = metrics.find((other) => other.metric === one.metric);
                   if (!metric) return null;
-                  // Of wall times of several ranks, say.
-                  const isMore =
-                    (by !== "rank" && isOfMoments(metric, props.locations, location)) ||
-                    (one.total !== null && (one.inclusive ?? 0) > 1.000001 * one.total);
                   const part = (value: number | null) =>
-                    value === null || !one.total || !metric.additive || isMore ? "" : share(value, one.total);
+                    value === null || !one.total || !metric.additive ? "" : share(value, one.total);
                   const text = (value: number | null) =>
                     value === null ? (
                       ""
@@ -108,6 +104,7 @@ export function Details(props: Props) {
                     <tr key={one.metric} title={describe(metric)}>
                       <td>
                         {metric.name}
+                        {one.told && <small class="formula">{one.told}</small>}
                         {metric.formula && <small class="formula">= {metric.formula}</small>}
                       </td>
                       <td class="number">{text(one.inclusive)}</td>

@@ -1,6 +1,6 @@
 // Which metrics to show, by name: numbers differ between runs, names are what people know.
 
-import type { Location, Metric } from "./api";
+import type { Metric } from "./api";
 
 export type Part = "inclusive" | "exclusive";
 
@@ -58,15 +58,6 @@ export function usual(metrics: readonly Metric[], first: number, room: number, b
     shown.push({ metric, part });
   }
   return shown;
-}
-
-/**
- * Whether values of a metric that are added up over places are times of the same moments: the wall
- * time of ranks. A sum of them is no share of what the run took.
- */
-export function isOfMoments(metric: Metric, locations: readonly Location[], location: number | undefined): boolean {
-  if (metric.name !== "wall time" || location !== undefined) return false;
-  return new Set(locations.map((one) => one.rank).filter((rank) => rank >= 0)).size > 1;
 }
 
 /** What a metric is, in a few lines, for a hint. */

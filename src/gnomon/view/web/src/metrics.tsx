@@ -252,14 +252,14 @@ function One(props: OneProps) {
                 baseline={baseline?.title ?? ""}
                 unit={value.unit}
                 how={value.how}
-                additive={metric.additive}
+                additive={metric.additive && !metric.atOnce}
                 title={(location) => names[value.location.indexOf(location)] ?? `place ${location}`}
                 onPlace={(location) => setLit(value.location.indexOf(location))}
               />
               {values.length > 1 && <section class="figure">
                 <h3>
                   {heading(value)}
-                  <label class="toggle" title="colours from the least to the most instead of from 0">
+                  <label class="toggle" title="colours from min to max instead of from 0">
                     <input
                       type="checkbox"
                       checked={stretched}
@@ -359,7 +359,7 @@ function SummaryLine(props: SummaryProps) {
         </div>
       ))}
       {summary.imbalance !== null && summary.places > 1 && (
-        <div title="the most over the mean, less 1: what perfect balance would save">
+        <div title="the max over the mean, less 1: what perfect balance would save">
           <dt>imbalance</dt>
           <dd>{number(100 * summary.imbalance)} %</dd>
         </div>

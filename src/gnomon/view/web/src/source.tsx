@@ -8,7 +8,7 @@ import type { LineMark, SourceEditor } from "./editor";
 import { base, quantity, share } from "./format";
 import { How, signOf } from "./how";
 import { Menu } from "./menu";
-import { describe, isOfMoments, type Shown } from "./metric-list";
+import { describe, type Shown } from "./metric-list";
 import { themed, widthOf } from "./palette";
 import { ask, usePlace } from "./place";
 import type { Sight } from "./sight";
@@ -260,8 +260,7 @@ function Text(props: Props & { source: Source }) {
       return value.lines.flatMap((at, k) => {
         const number = own[k] ?? null;
         if (number === null) return [];
-        const isPart = one.total && !isOfMoments(metric, props.locations, location);
-        const part = isPart ? share(number, one.total!) : "";
+        const part = one.total ? share(number, one.total) : "";
         const shared = part ? `, ${part} % of the run` : "";
         return [
           {
@@ -275,7 +274,7 @@ function Text(props: Props & { source: Source }) {
         ];
       });
     });
-  }, [lines.value, columns, props.locations, location]);
+  }, [lines.value, columns]);
 
   // Room for the largest number of all columns: no digit is ever cut off.
   const room = useMemo(() => {
@@ -296,7 +295,7 @@ function Text(props: Props & { source: Source }) {
       <div class="source-columns" aria-hidden="true">
         {columns.map((metric) => (
           <span key={metric.metric} title={describe(metric)}>
-            <How how={metric.how} /> {metric.additive && (props.statistic ?? "total") !== "total" && "total "}
+            <How how={metric.how} /> {metric.additive && !metric.atOnce && (props.statistic ?? "total") !== "total" && "total "}
             {metric.name}
           </span>
         ))}

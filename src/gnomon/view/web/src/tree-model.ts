@@ -310,16 +310,6 @@ export class Tree {
     return sum;
   }
 
-  /** Whether the parts of a node come to more than it: they are at the same time. */
-  overlaps(values: Float64Array): boolean {
-    const sums = new Float64Array(this.n);
-    for (let node = 0; node < this.n; node++) {
-      const above = this.data.parent[node];
-      if (above >= 0 && values[node] > 0 && this.kind(node) !== "kind") sums[above] += values[node];
-    }
-    return sums.some((sum, node) => sum > 1.001 * values[node]);
-  }
-
   /** The node after or before another that matches, wherever it is hidden. */
   nextMatch(order: Uint32Array, from: number, step: 1 | -1): number {
     const kept = this.kept;

@@ -20,7 +20,9 @@ export interface ColumnValues extends Shown {
   readonly total: number;
   /** Of one node: more than the total where parts of the run are at the same time. */
   readonly most: number;
-  /** Whether a node's value is a part of the total: sums of times of the same moments are not. */
+  /** Which value of several places they are; "" for their sum. */
+  readonly told: string;
+  /** Whether a node's value is a part of the total: those of parts at the same time are not. */
   readonly isShared: boolean;
   /** The baseline's, likewise. */
   readonly before: Float64Array | null;
@@ -44,8 +46,11 @@ interface Props {
   readonly onSource: (node: number) => void;
 }
 
+/** What a node is that counts single threads where others count all of them. */
+const OF_THREAD = "thread's section";
 const ROW_PX = 22;
 const HEAD_PX = 40;
+const HEAD_OF_PLACES_PX = 54;
 const LEAST_NAME_PX = 150;
 const LEAST_NUMBER_PX = 68;
 const MOST_TITLE_PX = 130;
@@ -124,6 +129,7 @@ export function TreeTable(props: Props) {
   const grid = `minmax(${LEAST_NAME_PX}px, 1fr) ${hasCalls ? "60px " : ""}${widths.map((width) => `${width}px`).join(" ")}`;
   const least = LEAST_NAME_PX + (hasCalls ? 60 : 0) + widths.reduce((sum, width) => sum + width, 0);
 
+  const head = columns.some(toldOf) ? HEAD_OF_PLACES_PX : HEAD_PX;
   const title = (key: string, label: preact.ComponentChildren, hint: string, kind: string) => (
     <span
       class="head-box"
@@ -151,7 +157,7 @@ export function TreeTable(props: Props) {
       handle={props.handle}
       count={rows.nodes.length}
       height={ROW_PX}
-      headHeight={HEAD_PX}
+      headHeight={head}
       empty="no node passes the filter"
       attributes={{
         role: "treegrid",
@@ -159,7 +165,7 @@ export function TreeTable(props: Props) {
         "aria-rowcount": rows.nodes.length,
         "aria-activedescendant": at >= 0 ? `row-${selected}` : undefined,
         onKeyDown,
-        style: { "--grid": grid, "--least": `${least}px` },
+        style: { "--grid": grid, "--least": `${least}px`, "--head": `${head}px` },
       }}
       head={
         <div class="tree-head" role="row">
@@ -173,10 +179,11 @@ export function TreeTable(props: Props) {
                 <small>
                   <How how={column.how} /> {column.how || "mixed"} {column.part}
                 </small>
+                {toldOf(column) && <small>{toldOf(column)}</small>}
               </span>,
               `${describe(column.metric)}\n${column.part}: ${
                 column.part === "inclusive" ? "with all that it calls" : "without what it calls"
-              }`,
+              }${column.told ? `\n${column.told}: ${TOGETHER}` : ""}`,
               "is-number",
             ),
           )}
@@ -219,6 +226,11 @@ export function TreeTable(props: Props) {
               <span class={`name-text kind-${kind}`} title={`${kind} ${tree.name(node)}`}>
                 {kind === "file" && tree.name(node) ? <Path path={tree.name(node)} /> : <Name name={tree.name(node) || "(no name)"} />}
               </span>
+              {kind === OF_THREAD && (
+                <span class="of-thread" title="counts single threads, in what counts all of them">
+                  thread
+                </span>
+              )}
               {file && kind !== "file" && kind !== "line" && !isInFile(tree, node) && (
                 <span class="where" title={`${file}${line ? `:${line}` : ""}`}>
                   <span class="where-file">{base(file)}</span>
@@ -247,6 +259,14 @@ function isInFile(tree: Tree, node: number): boolean {
   return above >= 0 && tree.kind(above) === "file" && tree.line(node) === 0;
 }
 
+const TOGETHER =
+  "places have their times at once, and their sum is none; of a rank its longest thread counts";
+
+/** Which of several places' values a column has; a ratio is worked out anew from theirs. */
+function toldOf(column: ColumnValues): string {
+  return column.metric.additive ? column.told : "";
+}
+
 const largestOf = new WeakMap<Float64Array, number>();
 
 /** The largest magnitude, looked for once: who comes back from another view brings the same values. */
@@ -267,7 +287,8 @@ function widthFor(column: ColumnValues): number {
   const beside = column.before ? 66 : column.metric.additive ? 54 : 0;
   // Titles are smaller than values.
   const origin = 17 + 0.81 * widthOf(`${column.how || "mixed"} ${column.part}`);
-  const title = Math.max(origin, Math.min(MOST_TITLE_PX, 0.93 * widthOf(column.metric.name)));
+  const below = Math.max(origin, 0.81 * widthOf(toldOf(column)));
+  const title = Math.max(below, Math.min(MOST_TITLE_PX, 0.93 * widthOf(column.metric.name)));
   return Math.ceil(Math.max(number + beside + 27, title + 30));
 }
 

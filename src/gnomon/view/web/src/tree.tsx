@@ -2,14 +2,14 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { getMetrics, type Grouping, type Metric, type Statistic, type Wanted } from "./api";
+import { getMetrics, type Grouping, type Statistic, type Wanted } from "./api";
 import { loadTree, loadValues, once, useLoaded, useTree, useValues } from "./data";
 import { Details } from "./details";
 import { Filter } from "./filter";
 import { many, number } from "./format";
 import { HowLegend } from "./how";
 import { useKeys } from "./keys";
-import { isOfMoments, keyOf, parse, text, usual, type Shown } from "./metric-list";
+import { keyOf, parse, text, usual, type Shown } from "./metric-list";
 import { MetricPicker } from "./picker";
 import { LocationChoice } from "./places";
 import { ask, go, usePlace } from "./place";
@@ -65,7 +65,8 @@ export function TreeView(sight: Sight) {
         values: values.value![at]![one.part],
         total: tree.value!.total(values.value![at]!.inclusive),
         most: largest(values.value![at]!.inclusive),
-        isShared: by === "rank" || statistic !== "total" || !atOnce(sight, tree.value!, one.metric, location, values.value![at]!.inclusive),
+        told: values.value![at]!.told,
+        isShared: values.value![at]!.isShared,
         before: against?.[at] ?? null,
       })),
     };
@@ -113,18 +114,6 @@ export function TreeView(sight: Sight) {
       )}
     </div>
   );
-}
-
-/** Whether the sums of a metric are times of the same moments: of ranks, or of parts that overlap. */
-function atOnce(
-  { locations }: Sight,
-  tree: Tree,
-  metric: Metric,
-  location: number | undefined,
-  values: Float64Array,
-): boolean {
-  if (metric.name !== "wall time") return false;
-  return isOfMoments(metric, locations, location) || tree.overlaps(values);
 }
 
 /** By region, unless there is but one, and places that differ. */

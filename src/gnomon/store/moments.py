@@ -1,0 +1,192 @@
+"""Times of several places at once: what a region took in a run of many ranks or threads.
+
+Wall times of ranks, processes and threads are of the same moments: their sum is no time that
+anybody waited. Of a rank, a region took what it took its longest thread. Of a job it is the mean
+over all ranks, those among them that never were in the region; of processes without ranks it is the
+longest one's. So what is within a region never takes longer than the region, and the values of
+regions apart from each other add up to the whole, unless they are of several threads at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import isfinite
+from typing import Any, NamedTuple
+
+from gnomon.store import analyse
+from gnomon.store.analyse import Key, Sum
+from gnomon.store.rundir import Run
+
+METRICS = ("wall time", "cycle time")
+"""Names of the metrics that are such times."""
+
+# Of the rows of a path those of the widest places count: of a rank, or of a command.
+_THERE = """
+WITH RECURSIVE of_run(location, run) AS (
+    SELECT location, location FROM locations WHERE kind = 'run'
+    UNION
+    SELECT l.location, o.run FROM locations l JOIN of_run o ON l.parent = o.location
+), places AS (
+    SELECT l.location, COALESCE(o.run, -1) AS run, COALESCE(l.rank, -1) AS rank,
+           CASE l.kind WHEN 'thread' THEN 2 WHEN 'process' THEN 1 ELSE 0 END AS level,
+           CASE l.kind WHEN 'thread' THEN COALESCE(l.parent, -1) ELSE l.location END AS process
+    FROM locations l LEFT JOIN of_run o ON o.location = l.location
+    WHERE COALESCE(l.kind, '') NOT IN ('core', 'cpu') {only}
+), rows_ AS (
+    SELECT o.run, o.rank, o.level, o.process, COALESCE(p.repetition, 0) AS repetition, p.path,
+           p.inclusive, CASE WHEN isfinite(p.exclusive) THEN p.exclusive END AS exclusive
+    FROM profile p JOIN places o USING (location)
+    WHERE p.metric = {metric} AND p.path IS NOT NULL AND isfinite(p.inclusive)
+), of_paths AS (
+    SELECT *, MAX(rank) OVER (PARTITION BY run, repetition, path) >= 0 AS has_ranks FROM rows_
+), of_ranks AS (
+    SELECT *, MIN(level) OVER (PARTITION BY run, repetition, path, rank) AS widest
+    FROM of_paths WHERE rank >= 0 OR NOT has_ranks
+), there AS (SELECT * FROM of_ranks WHERE level = widest)
+"""
+_VALUES = """
+, longest AS (
+    SELECT run, repetition, path, rank, MAX(inclusive) AS inclusive,
+           CASE WHEN COUNT(exclusive) = COUNT(*) THEN MAX(exclusive) END AS exclusive
+    FROM there GROUP BY ALL
+), ranks AS (
+    SELECT run, repetition, COUNT(DISTINCT rank) AS n FROM rows_ WHERE rank >= 0 GROUP BY ALL
+), together AS (
+    SELECT run, repetition, path,
+           SUM(inclusive) / CASE WHEN MAX(rank) >= 0 THEN MAX(n) ELSE 1 END AS inclusive,
+           CASE WHEN COUNT(exclusive) = COUNT(*)
+                THEN SUM(exclusive) / CASE WHEN MAX(rank) >= 0 THEN MAX(n) ELSE 1 END
+                END AS exclusive
+    FROM longest LEFT JOIN ranks USING (run, repetition) GROUP BY run, repetition, path
+)
+SELECT path, SUM(inclusive) / executions AS inclusive,
+       CASE WHEN COUNT(exclusive) = COUNT(*) THEN SUM(exclusive) / executions
+            ELSE 'nan'::DOUBLE END AS exclusive
+FROM together, (SELECT COUNT(DISTINCT repetition) AS executions FROM rows_)
+GROUP BY path, executions ORDER BY path
+"""
+_PLACES = """
+SELECT COUNT(DISTINCT rank) FILTER (WHERE rank >= 0) AS ranks,
+       COALESCE(MAX(processes) FILTER (WHERE rank < 0), 0) AS processes,
+       COALESCE(MAX(n), 0) AS n
+FROM (SELECT rank, COUNT(DISTINCT process) AS processes, COUNT(*) AS n
+      FROM there GROUP BY run, repetition, path, rank)
+"""
+
+
+class OfPath(NamedTuple):
+    """Values of a path over all places, of one execution; exclusive is NaN where not known."""
+
+    inclusive: float
+    exclusive: float
+
+
+def is_of_moments(name: str, formula: str) -> bool:
+    """Return whether values of a metric are times of the same moments at several places."""
+    return name in METRICS and not formula
+
+
+def values_query(metric: int, only: str = "") -> str:
+    """Return the query for path, inclusive and exclusive value of each path over all places.
+
+    Args:
+        metric: number of the metric.
+        only: what else locations `l` must be, as " AND ..."; "" for all.
+    """
+    return _THERE.format(metric=metric, only=only) + _VALUES
+
+
+def places_query(metric: int, only: str = "") -> str:
+    """Return the query for what `told` gets."""
+    return _THERE.format(metric=metric, only=only) + _PLACES
+
+
+def told(ranks: int, processes: int, places: int) -> str:
+    """Return which value of several places is shown, "" where each path has but one.
+
+    Args:
+        ranks: how many ranks have values.
+        processes: how many processes without a rank have values of one path, at most.
+        places: how many places of one rank, or without one, have values of a path, at most.
+    """
+    if ranks > 1:
+        return f"mean of {ranks} ranks"
+    if processes > 1:
+        return "max of processes"
+    return "max of threads" if places > 1 else ""
+
+
+def of_run(
+    query: Callable[[str], Sequence[tuple[Any, ...]]], metric: int
+) -> tuple[dict[int, OfPath], str]:
+    """Return the value of each path, and which of several places it is."""
+    values = {int(path): OfPath(*rest) for path, *rest in query(values_query(metric))}
+    ((ranks, processes, places),) = query(places_query(metric))
+    return values, told(int(ranks), int(processes), int(places))
+
+
+def told_of(run: Run, found: Sequence[Sum], by: str) -> tuple[list[Sum], str]:
+    """Return sums of a profile with what such times come to over all places, and which that is.
+
+    Args:
+        run: the run.
+        found: sums of its profile.
+        by: of what they are. Those of ranks and threads are each of one place, that of a whole
+            command is what it took.
+
+    Raises:
+        RunDirectoryError: the tables cannot be read.
+    """
+    names = run.query("SELECT metric, name, formula FROM metrics")
+    wanted = {int(metric) for metric, name, formula in names if is_of_moments(name, formula)}
+    wanted &= {one.metric for one in found}
+    if by in ("rank", "thread") or not wanted:
+        return list(found), ""
+    keys = analyse.keys_of_paths(run, "path" if by == "metric" else by)
+    roots = {int(path) for (path,) in run.query("SELECT path FROM paths WHERE parent = -1")}
+    told_of_all = ""
+    together: dict[tuple[int, Key, bool], float] = {}
+    for metric in sorted(wanted):
+        values, told_of_one = of_run(run.query, metric)
+        told_of_all = told_of_all or told_of_one
+        for path, value in values.items():
+            if by == "metric":
+                is_known, number = path in roots, value.inclusive
+            else:
+                is_known, number = isfinite(value.exclusive), value.exclusive
+            if is_known:
+                key = (metric, found[0].key if by == "metric" else keys[path], path in roots)
+                together[key] = together.get(key, 0.0) + number
+    return [
+        one._replace(together=_of_key(together, one))
+        if one.metric in wanted and (by != "metric" or one.kind != "command")
+        else one
+        for one in found
+    ], told_of_all
+
+
+def _of_key(together: dict[tuple[int, Key, bool], float], one: Sum) -> float | None:
+    known = [together.get((one.metric, one.key, is_root)) for is_root in (True, False)]
+    values = [value for value in known if value is not None]
+    return sum(values) if values else None
+
+
+def whole(run: Run, metric: int, name: str, formula: str) -> float | None:
+    """Return what the program came to, with all that is in it, in one execution; None: not known.
+
+    Raises:
+        RunDirectoryError: the tables cannot be read.
+    """
+    if formula:
+        return None
+    roots = "path IN (SELECT path FROM paths WHERE parent = -1)"
+    if is_of_moments(name, formula):
+        values = run.query(f"SELECT SUM(inclusive) FROM ({values_query(metric)}) WHERE {roots}")
+        return None if values[0][0] is None else float(values[0][0])
+    rows = run.query(
+        "SELECT l.kind, SUM(p.inclusive) FROM profile p JOIN locations l USING (location) "
+        f"WHERE p.metric = {metric} AND p.{roots} AND isfinite(p.inclusive) GROUP BY l.kind"
+    )
+    sums = {str(kind): float(value) for kind, value in rows}
+    widest = next((kind for kind in ("command", "rank", "process", "thread") if kind in sums), "")
+    return sums[widest] / max(int(run.head["repetitions"]), 1) if widest else None
