@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from commands import Document, emulated, gnomon, values
+from test_count_cli import check_schema
 
 from gnomon.counters.emulation.cachegrind import read
 from gnomon.counters.emulation.events import DEFAULT
@@ -188,12 +189,26 @@ def test_a_killed_child_is_named(programs: Programs, tmp_path: Path) -> None:
     document, counts = of_generations(programs, tmp_path, "kill")
     assert len(counts) == 1
     assert any("left no counts: killed" in note for note in document["notes"])
+    # Who reads only the counter learns it, too.
+    doubts = {one.get("doubt") for one in (*document["counters"], *document["metrics"])}
+    (doubt,) = doubts
+    assert doubt.startswith("incomplete, without process ")
+    check_schema(document)
 
 
 def test_a_fork_that_nobody_saw_is_said(programs: Programs, tmp_path: Path) -> None:
     document, (parent, child) = of_generations(programs, tmp_path, "clone")
     assert child > parent
     assert any("counted again" in note for note in document["notes"])
+    assert {one["doubt"] for one in document["counters"]} == {
+        "too much: a parent's counts again in each fork"
+    }
+
+
+def test_without_doubt_none_is_written(programs: Programs, tmp_path: Path) -> None:
+    document, _ = of_generations(programs, tmp_path, "exec")
+    assert document["counters"]
+    assert not any("doubt" in one for one in (*document["counters"], *document["metrics"]))
 
 
 def test_lines_add_up_to_the_totals(

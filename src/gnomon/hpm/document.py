@@ -72,7 +72,7 @@ def _execution(one: Measurement) -> dict[str, Any]:
         "wall_seconds": one.wall_ns / 1e9,
         "user_seconds": None if one.user_ns is None else one.user_ns / 1e9,
         "system_seconds": None if one.system_ns is None else one.system_ns / 1e9,
-        "counters": [_counter(value) for value in one.values],
+        "counters": [_counter(value, _doubt(one)) for value in one.values],
         "metrics": _metrics(one),
         "rusage": [
             {
@@ -163,7 +163,12 @@ def _part(one: Measurement, part: GroupPart) -> dict[str, Any]:
     }
 
 
-def _counter(value: Value) -> dict[str, Any]:
+def _doubt(one: Measurement) -> str:
+    return one.emulation.doubt if one.emulation is not None else ""
+
+
+def _counter(value: Value, doubt: str = "") -> dict[str, Any]:
+    """Return a counter; `doubt` goes with it as it does in the text, where there is any."""
     return {
         "event": value.event,
         "value": value.value,
@@ -178,10 +183,12 @@ def _counter(value: Value) -> dict[str, Any]:
         "scale": value.scale,
         "enabled_ns": value.enabled_ns,
         "running_ns": value.running_ns,
+        **({"doubt": doubt} if doubt else {}),
     }
 
 
 def _metrics(one: Measurement) -> list[dict[str, Any]]:
+    doubt = _doubt(one)
     return [
         {
             "name": metric.name,
@@ -190,6 +197,7 @@ def _metrics(one: Measurement) -> list[dict[str, Any]]:
             "how": metric.how.value,
             "formula": metric.formula,
             "description": metric.description,
+            **({"doubt": doubt} if doubt else {}),
         }
         for metric in analyse.metrics(one)
     ]
