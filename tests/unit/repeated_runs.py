@@ -54,6 +54,7 @@ def repeated_run(
     how: Mapping[str, str] | None = None,
     unit: Mapping[str, str] | None = None,
     component: Mapping[str, str] | None = None,
+    formula: Mapping[str, str] | None = None,
     tasks: Sequence[tuple[str, str, int, Mapping[str, Sequence[float]]]] = (),
     lines: Sequence[tuple[str, str, str, int, Mapping[str, Sequence[float]]]] = (),
     sections: Sequence[tuple[str, str, str, Mapping[str, Sequence[float]]]] = (),
@@ -68,6 +69,7 @@ def repeated_run(
         how: of metrics that are not counted.
         unit: of metrics that `UNITS` has not.
         component: of metrics; "" if not given.
+        formula: of metrics that are derived.
         tasks: kind, name, rank and values of each process or thread.
         lines: program, function, file, line and values of each line.
         sections: kind, names from the outermost to its own with "/" between, "process" or the name
@@ -87,9 +89,10 @@ def repeated_run(
     for at, metric in enumerate(metrics):
         numbers[metric] = at
         table.add(
-            metric=at, name=metric, unit={**UNITS, **(unit or {})}.get(metric, ""), formula="",
-            how=(how or {}).get(metric, "counted"), component=(component or {}).get(metric, ""),
-            domain="all", scope="process", description="",
+            metric=at, name=metric, unit={**UNITS, **(unit or {})}.get(metric, ""),
+            formula=(formula or {}).get(metric, ""), how=(how or {}).get(metric, "counted"),
+            component=(component or {}).get(metric, ""), domain="all", scope="process",
+            description="",
         )  # fmt: skip
 
     def add(repetition: int, location: int, path: int, metric: str, value: float) -> None:

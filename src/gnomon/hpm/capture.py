@@ -19,6 +19,7 @@ from gnomon.counters.parts import Parts
 from gnomon.counters.perf import PerfSpec
 from gnomon.counters.resolve import Resolved
 from gnomon.errors import EventSetError, GnomonError
+from gnomon.hpm.contention import Neighbours
 from gnomon.hpm.left_behind import NOTE, LeftBehind
 from gnomon.hpm.measurement import (
     Measurement,
@@ -105,9 +106,11 @@ def execute(command: Sequence[str], counts: CommandCounts) -> Measurement:
         if counts.inherits:
             left.watch(pid)
         counts.start(pid)
+        neighbours = Neighbours(pid)
         before = release(command, pid, gate)
         counts.wait(pid, signals)
         end_ns = raw_clock_ns()
+        neighbours.end()
         # The process is a zombie: its own files in /proc can still be read.
         values = counts.stop()
         has_left = left.any()
@@ -142,6 +145,7 @@ def execute(command: Sequence[str], counts: CommandCounts) -> Measurement:
         task_values=by_task,
         interrupted=signals.interrupted,
         terminated=signals.terminated,
+        contention=neighbours.contention(user_ns + system_ns),
     )
 
 

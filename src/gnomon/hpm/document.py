@@ -89,6 +89,14 @@ def _execution(one: Measurement) -> dict[str, Any]:
         result["covers"] = one.covers
     if one.delay_ns:
         result["delay_seconds"] = one.delay_ns / 1e9
+    if one.contention is not None:
+        waited_ns = one.contention.waited_ns
+        result["contention"] = {
+            "waited_seconds": None if waited_ns is None else waited_ns / 1e9,
+            "others_cpus": one.contention.others_ns / max(one.wall_ns, 1),
+            "idle_cpus": one.contention.idle_ns / max(one.wall_ns, 1),
+            "stolen_seconds": one.contention.stolen_ns / 1e9,
+        }
     if one.parts:
         result["groups"] = [_part(one, part) for part in one.parts]
     if one.places is not None:

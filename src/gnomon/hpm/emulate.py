@@ -213,6 +213,7 @@ class _Counts:
             notes=(*((why,) if why else ()), *notes),
             rusage=(),
             emulation=emulation,
+            contention=None,
         )
 
     @staticmethod

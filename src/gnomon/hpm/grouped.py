@@ -22,6 +22,7 @@ from gnomon.hpm.measurement import GroupPart, Measurement, PlaceRow, raw_clock_n
 from gnomon.hpm.program import Signals
 from gnomon.hpm.schedule import Schedule
 from gnomon.hpm.settings import LONGEST_SLICE_MS, SHORTEST_SLICE_MS, SLICE_MS
+from gnomon.model.contention import Contention
 from gnomon.model.value import How, Unavailable, Value
 from gnomon.units import duration
 
@@ -103,6 +104,7 @@ def _joined(groups: Sequence[WantedGroup], executions: Sequence[Measurement]) ->
         notes=tuple(dict.fromkeys(note for one in executions for note in one.notes)),
         interrupted=any(one.interrupted for one in executions),
         places=_joined_places(executions),
+        contention=_joined_contention(executions),
         parts=tuple(
             GroupPart(
                 group.number, group.name, group.description, one.values, one.wall_ns, one.user_ns,
@@ -111,6 +113,18 @@ def _joined(groups: Sequence[WantedGroup], executions: Sequence[Measurement]) ->
             for group, one in zip(groups, executions, strict=True)
         ),
     )  # fmt: skip
+
+
+def _joined_contention(executions: Sequence[Measurement]) -> Contention | None:
+    known = [one.contention for one in executions if one.contention is not None]
+    if len(known) < len(executions):
+        return None
+    return Contention(
+        _mean([one.waited_ns for one in known]),
+        _mean([one.others_ns for one in known]) or 0,
+        _mean([one.idle_ns for one in known]) or 0,
+        _mean([one.stolen_ns for one in known]) or 0,
+    )
 
 
 def _joined_places(executions: Sequence[Measurement]) -> tuple[PlaceRow, ...] | None:

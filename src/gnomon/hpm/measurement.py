@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gnomon.counters.emulation.caches import Cache
     from gnomon.counters.emulation.engine import ProcessCounts
     from gnomon.counters.tasks import TaskRow
+    from gnomon.model.contention import Contention
 
 # Fields of getrusage(2) that Linux keeps at zero because they have no meaning there.
 MEANINGLESS_USAGE = ("ru_ixrss", "ru_idrss", "ru_isrss", "ru_nswap", "ru_msgsnd", "ru_msgrcv",
@@ -140,6 +141,7 @@ class Measurement(NamedTuple):
         parts: what each of several groups counted, where they took turns or had executions of
             their own; `values` then is all of it, extrapolated to the whole where need be.
         places: a row per CPU or core where asked for, else None.
+        contention: what the rest of the machine kept from the program; None if not known.
     """
 
     command: tuple[str, ...]
@@ -164,6 +166,7 @@ class Measurement(NamedTuple):
     parts: tuple[GroupPart, ...] = ()
     places: tuple[PlaceRow, ...] | None = None
     terminated: bool = False
+    contention: Contention | None = None
 
 
 def split_cpu_time(user_ns: int, system_ns: int) -> tuple[int | None, int | None]:

@@ -206,6 +206,8 @@ class LiveCounts:
             wall_ns=wall_ns,
             notes=notes,
             places=self._rows() if self._mode.per else None,
+            # It is of the whole, and the wall time of the rest.
+            contention=None if delay_ns else measurement.contention,
         )
 
     # --- opening ------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from gnomon.counters.emulation.engine import Line
 from gnomon.hpm import analyse
 from gnomon.hpm.document import document
 from gnomon.hpm.measurement import Emulation, Host, Measurement
+from gnomon.model.contention import IDLE, OTHERS, STOLEN, WAITED
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Table
 from gnomon.store import rundir
 
@@ -129,6 +130,7 @@ class _Rows:
                     PEAK_MEMORY, "bytes", "counted", row.description, component="rusage"
                 )
                 self._value(repetition, whole, metric, row.value * 1024)
+        self._add_contention(repetition, one, whole)
         for value in one.values:
             metric = self._metric(
                 value.event, value.unit, value.how.value, "",
@@ -150,6 +152,26 @@ class _Rows:
             self._value(repetition, whole, metric, derived.value)
         self._add_places(repetition, one, whole)
         self._add_tasks(repetition, one, whole)
+
+    def _add_contention(self, repetition: int, one: Measurement, whole: int) -> None:
+        contention = one.contention
+        if contention is None:
+            return
+        rows: list[tuple[str, str, str, float | None, str]] = [
+            (WAITED, "ns", "process", contention.waited_ns, "could have run, and had no CPU"),
+            (OTHERS, "CPUs", "node", contention.others_ns / max(one.wall_ns, 1),
+             "that all other programs used meanwhile, from CPU time known to 10 ms"),
+            (IDLE, "CPUs", "node", contention.idle_ns / max(one.wall_ns, 1),
+             "that nobody used meanwhile, from CPU time known to 10 ms"),
+            (STOLEN, "ns", "node", contention.stolen_ns,
+             "CPU time that the virtual machine's host gave to others, of all CPUs"),
+        ]  # fmt: skip
+        for name, unit, scope, value, description in rows:
+            if value is not None:
+                metric = self._metric(
+                    name, unit, "counted", description, component="machine", scope=scope
+                )
+                self._value(repetition, whole, metric, value)
 
     def _add_places(self, repetition: int, one: Measurement, whole: int) -> None:
         for row in one.places or ():

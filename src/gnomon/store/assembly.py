@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from gnomon.model.collected import rows_of
+from gnomon.model.contention import EVIDENCE
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Cell, Table
 
 _TASKS = ("process", "thread")
@@ -163,7 +164,8 @@ class _Assembly:
         sums: dict[tuple[int, int, int, int], list[Any]] = {}
         for (repetition, location, path, metric), values in self._rows.items():
             name, formula = self._metrics.rows[metric][1], self._metrics.rows[metric][3]
-            if location not in ranks or path != 0 or formula:
+            # Those who are others to one rank are the same to another, or another rank.
+            if location not in ranks or path != 0 or formula or name in EVIDENCE:
                 continue
             key = (repetition, 0, 0, metric)
             known = sums.get(key)

@@ -6,9 +6,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from gnomon.errors import RunDirectoryError, UsageError
-from gnomon.metrics.differences import TRIM, benjamini_hochberg, centre, difference, holm
+from gnomon.metrics.differences import (
+    TRIM,
+    Difference,
+    benjamini_hochberg,
+    centre,
+    difference,
+    holm,
+)
 from gnomon.metrics.directions import LESS, worse
+from gnomon.store import contention
 from gnomon.store.comparison import SURE, WALL, Breach, Comparison, Limit, Options, Row
+from gnomon.store.contention import Machine, is_evidence
 from gnomon.store.sides import (
     WHERE_ELSE_0,
     WHOLE,
@@ -48,9 +57,16 @@ def compare(
         limit._replace(metric=_named(limit.metric, whole)) if limit.metric else limit
         for limit in options.limits
     )
-    all_rows = [_rows(whole[0], one, {WHOLE}, (), options) for one in whole[1:]]
+    machines = [contention.machine(one) for one in whole]
+    all_rows = [
+        _rows(whole[0], one, {WHOLE}, (), options, _both(machines[0], machine))
+        for one, machine in zip(whole[1:], machines[1:], strict=True)
+    ]
     breaches = _breaches(sides, all_rows, limits)
-    rows = [[row for row in some if not wanted or row.metric in wanted] for some in all_rows]
+    rows = [
+        [row for row in some if row.metric in wanted or not (wanted or is_evidence(row.metric))]
+        for some in all_rows
+    ]
     rows = _adjusted(rows, holm)
     by_place: list[list[Row]] = [[] for _ in rows]
     small = [0] * len(rows)
@@ -78,9 +94,25 @@ def compare(
             totals=totals,
             small=small[at],
             notes=tuple(_notes(sides[0], other, options, rows[at])),
+            others=_of_both(machines[0], machines[at + 1], contention.others),
+            waited=_of_both(machines[0], machines[at + 1], contention.waited),
         )
         for at, other in enumerate(sides[1:])
     ), breaches
+
+
+_Both = tuple[Machine, Machine] | None
+
+
+def _both(one: Machine | None, other: Machine | None) -> _Both:
+    return None if one is None or other is None else (one, other)
+
+
+def _of_both(
+    one: Machine | None, other: Machine | None, get: Callable[[Machine], float | None]
+) -> tuple[float, float] | None:
+    before, after = (None if machine is None else get(machine) for machine in (one, other))
+    return None if before is None or after is None else (before, after)
 
 
 def _named(name: str, whole: Sequence[Measured]) -> str:
@@ -105,19 +137,19 @@ def _with_places(of_places: Sequence[Measured]) -> tuple[str, ...]:
 
 def _rows(
     baseline: Measured, other: Measured, places: Iterable[Place], metrics: Sequence[str],
-    options: Options,
+    options: Options, machines: _Both = None,
 ) -> list[Row]:  # fmt: skip
     names = metrics or list(dict.fromkeys((*baseline.quantities, *other.quantities)))
     return [
         row
         for place in sorted(places)
         for name in names
-        if (row := _row(baseline, other, place, name, options)) is not None
+        if (row := _row(baseline, other, place, name, options, machines)) is not None
     ]
 
 
 def _row(
-    baseline: Measured, other: Measured, place: Place, name: str, options: Options
+    baseline: Measured, other: Measured, place: Place, name: str, options: Options, machines: _Both
 ) -> Row | None:
     key = (place, name)
     if key not in baseline.samples and key not in other.samples:
@@ -154,9 +186,24 @@ def _row(
         return replace(row, unjudged=why)
     trim = 0.0 if of_runs else TRIM
     found = difference(before, after, exact=row.how == _EXACT, trim=trim)
+    p = found.p_beyond(row.margin)
+    own = None
+    if machines is not None and row.how != _EXACT:
+        own = contention.remaining(said[0], (ones, others), machines, found, of_runs=of_runs)
     return replace(
-        row, before=found.before, after=found.after, found=found, p=found.p_beyond(row.margin)
+        row,
+        before=found.before,
+        after=found.after,
+        found=found,
+        own=own,
+        p=p if own is None else max(p, _left(found, own, row.margin)),
+        measured_p=p,
     )
+
+
+def _left(found: Difference, own: Difference, margin: float) -> float:
+    """Return the probability of what is left to the program; of the opposite nothing is left."""
+    return 1.0 if found.shift * own.shift < 0 else own.p_beyond(margin)
 
 
 def _runs(of: Measured, key: tuple[Place, str], *, fill: bool) -> list[list[float]]:
@@ -212,17 +259,28 @@ _DESCRIBED: dict[str, Callable[[Quantity], str]] = {
 def _adjusted(
     rows: list[list[Row]], adjust: Callable[[Sequence[float]], list[float]]
 ) -> list[list[Row]]:
-    families: dict[bool, list[float]] = {}
-    for row in (row for some in rows for row in some if row.p is not None):
-        families.setdefault(_is_asked_first(row), []).append(row.p or 0.0)
-    adjusted = {key: iter(adjust(chances)) for key, chances in families.items()}
+    judged = [row for some in rows for row in some if row.p is not None]
+    families = {first: [row for row in judged if _is_asked_first(row) is first]
+                for first in (True, False)}  # fmt: skip
+    adjusted = {
+        first: iter(
+            zip(
+                adjust([row.p or 0.0 for row in family]),
+                adjust([row.measured_p or 0.0 for row in family]),
+                strict=True,
+            )
+        )
+        for first, family in families.items()
+    }
     return [
-        [
-            row if row.p is None else replace(row, p=next(adjusted[_is_asked_first(row)]))
-            for row in some
-        ]
+        [row if row.p is None else _with(row, *next(adjusted[_is_asked_first(row)]))
+         for row in some]
         for some in rows
-    ]
+    ]  # fmt: skip
+
+
+def _with(row: Row, p: float, measured_p: float) -> Row:
+    return replace(row, p=p, measured_p=measured_p)
 
 
 def _is_asked_first(row: Row) -> bool:
@@ -258,7 +316,10 @@ def _breaches(
                     continue
                 why = why or row.unjudged
                 if row.found is not None:
-                    p = row.found.p_above(limit.share, downwards=direction == LESS)
+                    downwards = direction == LESS
+                    p = row.found.p_above(limit.share, downwards=downwards)
+                    if row.own is not None:
+                        p = max(p, row.own.p_above(limit.share, downwards=downwards))
                     tried.append(Breach(side.label, row.metric, row.change, limit.share, p))
             # A side that is not judged must not pass for the sake of the others.
             if len(tried) == before and (limit.metric or not named):

@@ -10,7 +10,7 @@ from typing import Any
 from gnomon.layout import cut, filled, grid, short_path, shortened, suffixes
 from gnomon.model.symbols import short_name
 from gnomon.store.comparison import SURE, Breach, Comparison, Row
-from gnomon.store.headline import bare, confidence, headline, notation, shares
+from gnomon.store.headline import bare, headline, notation, shares, verdict
 from gnomon.store.hotspots import whole
 from gnomon.store.sides import WHOLE, Side, described
 from gnomon.units import number, printable, quantity
@@ -110,13 +110,12 @@ def _table(rows: Iterable[Row], first: str, width: int) -> list[str]:
 def _cells(row: Row) -> tuple[str, ...]:
     change, low, high = shares(row)
     reach = f"{low.removesuffix(' %')} … {high.removesuffix(' %')}" if low and high else ""
-    verdict = row.verdict and f"{row.verdict} {confidence(row)}"
     return (
         _value(row.before, row),
         _value(row.after, row),
         change or _appeared(row),
         reach,
-        verdict or ".",
+        verdict(row) or ".",
     )
 
 
@@ -193,12 +192,9 @@ def _of_metric(metric: str, rows: Sequence[Row], one: Comparison, width: int) ->
     cells: list[tuple[str, ...]] = []
     for row in rows:
         of_total = ((row.after or 0.0) - (row.before or 0.0)) / total if total else None
-        verdict = row.verdict and f"{row.verdict} {confidence(row)}"
-        verdict = verdict or ("not judged" if row.unjudged else ".")
+        said = verdict(row) or ("not judged" if row.unjudged else ".")
         numbers = (_cells(row)[0], _cells(row)[1], _cells(row)[2])
-        cells.append(
-            (*numbers, "-" if of_total is None else notation([of_total])(of_total), verdict)
-        )
+        cells.append((*numbers, "-" if of_total is None else notation([of_total])(of_total), said))
     widest = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
     if width - _INDENT - sum(widest) - _GAP * len(widest) < _LEAST_PLACE:
         cells = [(*row[:_OF_TOTAL], *row[_OF_TOTAL + 1 :]) for row in cells]
@@ -267,6 +263,10 @@ def document(
                 "place_metrics": list(one.with_places),
                 "places_left_out": one.small,
                 "notes": list(one.notes),
+                "machine": {
+                    "others_cpus": None if one.others is None else list(one.others),
+                    "waited": None if one.waited is None else list(one.waited),
+                },
             }
             for one in comparisons
         ],
@@ -301,6 +301,8 @@ def _row(row: Row, per: str = "") -> dict[str, Any]:
         "high": high,
         "p": row.p,
         "at_least": row.margin,
+        "measured_p": row.measured_p,
+        "own_change": None if row.own is None else row.own.change,
         "verdict": row.verdict,
         "sure": row.p is not None and row.p < SURE,
         "not_judged": row.unjudged,

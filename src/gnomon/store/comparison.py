@@ -16,6 +16,9 @@ SURE = 0.01
 LIKELY = 0.05
 """Likely, below this."""
 
+MACHINE = "machine"
+"""The verdict on a difference that others on the machine explain."""
+
 WALL = "wall time"
 """The question asked first: it is judged by itself."""
 
@@ -31,7 +34,11 @@ class Row:
         before, after: trimmed means of the values; None where there are none.
         samples: how many values each side has.
         found: the difference; None where it cannot be judged.
-        p: adjusted for the number of comparisons; None likewise.
+        own: what of the difference is left to the program, where others on the machine may have
+            made some of it; None where they cannot.
+        p: adjusted for the number of comparisons; None likewise. It is that of `own`, where this
+            is less sure.
+        measured_p: that of `found`, likewise adjusted.
         margin: a difference up to this share is none.
         unjudged: why it is not judged, "" if it is.
     """
@@ -45,7 +52,9 @@ class Row:
     after: float | None
     samples: tuple[int, int]
     found: Difference | None = None
+    own: Difference | None = None
     p: float | None = None
+    measured_p: float | None = None
     margin: float = 0.0
     unjudged: str = ""
 
@@ -64,9 +73,20 @@ class Row:
         return self.p is not None and self.p < SURE
 
     @property
+    def is_of_machine(self) -> bool:
+        """Whether there is a difference that others on the machine explain."""
+        if self.p is None or self.measured_p is None:
+            return False
+        return self.measured_p < LIKELY <= self.p
+
+    @property
     def verdict(self) -> str:
-        """worse, better, more, less, or "" where no difference is at least likely."""
-        if self.p is None or self.found is None or self.p >= LIKELY:
+        """worse, better, more, less, machine, or "" where no difference is at least likely."""
+        if self.p is None or self.found is None:
+            return ""
+        if self.is_of_machine:
+            return MACHINE
+        if self.p >= LIKELY:
             return ""
         direction = MORE if self.found.shift > 0 else LESS
         if self.worse:
@@ -114,6 +134,9 @@ class Comparison:
         totals: of the baseline, by metric of `places`.
         small: how many places were left out as too small to matter.
         notes: what to know of the comparison.
+        others: CPUs that others used meanwhile, on each side; None if not known.
+        waited: which part of its wall time the program waited for a CPU, on each side; None if
+            not known.
     """
 
     baseline: Side
@@ -125,6 +148,8 @@ class Comparison:
     totals: Mapping[str, float]
     small: int
     notes: tuple[str, ...]
+    others: tuple[float, float] | None = None
+    waited: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,13 +20,15 @@ def headline(one: Comparison, width: int) -> list[str]:
     Wall time stands first where nothing is known more surely than what is said of it.
     """
     wall = next((row for row in one.whole if row.metric == WALL and row.place == WHOLE), None)
-    first = next((row for row in one.whole if row.verdict), None)
+    first = next((row for row in one.whole if row.verdict and not row.is_of_machine), None)
     sentences = []
     if first is not None and first is not wall and (wall is None or not _leads(wall, first)):
         sentences.append(_verdict(first) + _caution(one))
-        sentences += [_wall(wall)] if wall is not None else []
+        sentences += [_wall(wall, one)] if wall is not None else []
     elif wall is not None:
-        sentences.append(_wall(wall) + (_caution(one) if wall.verdict else ""))
+        sentences.append(
+            _wall(wall, one) + (_caution(one) if wall.verdict and not wall.is_of_machine else "")
+        )
         if first is not None and first is not wall:
             sentences.append(_verdict(first))
     return [line for said in sentences for line in filled(said, width)]
@@ -38,6 +40,13 @@ def confidence(row: Row) -> str:
         return ""
     sure = 100 * (1 - row.p)
     return ">99.9 %" if sure > 99.9 else f"{int(sure * 10) / 10:g} %"
+
+
+def verdict(row: Row) -> str:
+    """Return the verdict with how sure it is; "" for none."""
+    if not row.verdict or row.is_of_machine:
+        return row.verdict
+    return f"{row.verdict} {confidence(row)}"
 
 
 def shares(row: Row) -> tuple[str, str, str]:
@@ -74,7 +83,8 @@ def _factor(share: float) -> str:
 
 
 def _leads(wall: Row, first: Row) -> bool:
-    return bool(wall.verdict) and (wall.is_sure or not first.is_sure)
+    is_known = bool(wall.verdict) and not wall.is_of_machine
+    return is_known and (wall.is_sure or not first.is_sure)
 
 
 def _caution(one: Comparison) -> str:
@@ -90,6 +100,22 @@ def _reach(row: Row) -> str:
     return f"{low} to {high} with 95 % confidence" if low and high else ""
 
 
+def _evidence(one: Comparison) -> str:
+    """Return what others did on both sides."""
+    said = []
+    if one.waited is not None:
+        before, after = (f"{100 * share:.3g} %" for share in one.waited)
+        said.append(f"the program waited for a CPU {after} of the time, {before} before")
+    if one.others is not None:
+        before, after = (f"{cpus:.2f}" for cpus in one.others)
+        said.append(f"others used {after} CPUs, {before} before")
+    return " and ".join(said)
+
+
+def _left(wall: Row) -> str:
+    return f"nothing sure is left to the program beyond {bare(wall.margin)}"
+
+
 def _verdict(row: Row) -> str:
     change, _, _ = shares(row)
     reach = f": {_reach(row)}" if _reach(row) else ""
@@ -97,9 +123,11 @@ def _verdict(row: Row) -> str:
     return f"{printable(row.metric)} {what}, {_sure(row)}{reach}"
 
 
-def _wall(wall: Row) -> str:
+def _wall(wall: Row, one: Comparison) -> str:
     if wall.found is None or wall.change is None:
         return f"wall time is not judged: {printable(wall.unjudged)}"
+    if wall.is_of_machine:
+        return f"wall time {shares(wall)[0]} is the machine's: {_evidence(one)}; {_left(wall)}"
     if not wall.verdict:
         more = f" beyond {bare(wall.margin)}" if wall.margin else ""
         return f"no sure difference in wall time{more}: {_reach(wall)}"

@@ -21,7 +21,7 @@ WHERE_ELSE_0 = (*IN_SOURCE, "region")
 
 _METRICS = """
 SELECT COALESCE(name, ''), COALESCE(unit, ''), COALESCE(how, ''), COALESCE(domain, ''),
-       COALESCE(scope, ''), COALESCE(formula, '') <> '',
+       COALESCE(scope, ''), COALESCE(formula, ''),
        component = '' AND formula = '' AND unit = 'ns'
            AND EXISTS (SELECT 1 FROM metrics WHERE component = 'emulated')
 FROM metrics ORDER BY metric
@@ -123,8 +123,13 @@ class Quantity:
     how: str
     domain: str
     scope: str
-    is_derived: bool
+    formula: str
     of_emulation: bool
+
+    @property
+    def is_derived(self) -> bool:
+        """Whether a formula gives it."""
+        return bool(self.formula)
 
 
 @dataclass(frozen=True, slots=True)

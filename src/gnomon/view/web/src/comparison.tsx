@@ -138,6 +138,9 @@ export function Comparison({ document, per }: { document: Document; per: string 
         <span class="is-worse">▲ {number(count("worse"))} worse</span>
         <span class="is-better">▼ {number(count("better"))} better</span>
         <span>{many(count("more") + count("less"), "other difference")}</span>
+        {count("machine") > 0 && (
+          <span title="what others on the machine explain">{number(count("machine"))} the machine's</span>
+        )}
         <span>{number(same)} not different</span>
         {unjudged > 0 && <span title="why stands beside each">{number(unjudged)} not judged</span>}
         <SearchBox
@@ -270,6 +273,7 @@ function whereOf({ program, name, file, line, kind }: Place): string {
 function verdict(row: Row): string {
   if (row.not_judged) return row.not_judged;
   if (!row.verdict) return "no difference shown";
+  if (row.verdict === "machine") return "the machine's";
   return `${row.verdict}${row.sure ? "" : ", likely"}`;
 }
 

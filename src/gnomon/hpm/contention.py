@@ -1,0 +1,111 @@
+"""What the rest of the machine did while a program ran.
+
+The kernel keeps for each task how long it could have run and did not (run_delay); that of a process
+can be read until it is waited for, that of its threads and children only as long as they live. So
+the time is known of a program whose first thread did all the work. CPU time of others is what the
+CPUs were not idle, less the program's and our own; it is known to a hundredth of a second.
+
+Source: Documentation/scheduler/sched-stats.rst, /proc/PID/schedstat; proc(5), /proc/stat.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import NamedTuple
+
+from gnomon.model.contention import Contention
+
+# Fields of a line of /proc/stat.
+_IDLE, _IOWAIT, _STEAL = 3, 4, 7
+# The line of all CPUs and those of each come first; counts of interrupts behind them are not read.
+_STAT_BYTES = 1 << 16
+# What the first thread did not do of the CPU time, or less than this, does not matter.
+_REST_SHARE = 0.02
+_REST_NS = 1_000_000
+
+
+class _Machine(NamedTuple):
+    at_ns: int
+    idle_ns: int
+    stolen_ns: int
+    cpus: int
+    own_ns: int
+
+
+class _Task(NamedTuple):
+    ran_ns: int
+    waited_ns: int
+
+
+class Neighbours:
+    """Looks at the machine before and after an execution."""
+
+    def __init__(self, pid: int) -> None:
+        """Begin with a process that has not executed its program yet."""
+        self._pid = pid
+        self._task = _task(pid)
+        self._machine = _machine()
+
+    def end(self) -> None:
+        """Look again at a process that has ended and was not waited for yet."""
+        self._after = _machine()
+        self._task_after = _task(self._pid)
+
+    def contention(self, cpu_ns: int) -> Contention | None:
+        """Return what others kept from the program; None if /proc does not tell.
+
+        Args:
+            cpu_ns: CPU time of the program.
+        """
+        before, after = self._machine, self._after
+        if before is None or after is None:
+            return None
+        had_ns = after.cpus * (after.at_ns - before.at_ns)
+        stolen_ns = max(after.stolen_ns - before.stolen_ns, 0)
+        own_ns = cpu_ns + after.own_ns - before.own_ns
+        idle_ns = max(after.idle_ns - before.idle_ns, 0)
+        others_ns = had_ns - idle_ns - stolen_ns - own_ns
+        others_ns = min(max(others_ns, 0), max(had_ns - own_ns, 0))
+        return Contention(self._waited_ns(cpu_ns), others_ns, idle_ns, stolen_ns)
+
+    def _waited_ns(self, cpu_ns: int) -> int | None:
+        if self._task is None or self._task_after is None:
+            return None
+        ran_ns = self._task_after.ran_ns - self._task.ran_ns
+        if cpu_ns - ran_ns > max(_REST_NS, _REST_SHARE * cpu_ns):
+            return None
+        return max(self._task_after.waited_ns - self._task.waited_ns, 0)
+
+
+def _machine() -> _Machine | None:
+    words = _read("/proc/stat").split(b"\ncpu")
+    fields = words[0].split()[1:]
+    if len(fields) <= _STEAL:
+        return None
+    ns = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
+    return _Machine(
+        time.monotonic_ns(),
+        (int(fields[_IDLE]) + int(fields[_IOWAIT])) * ns,
+        int(fields[_STEAL]) * ns,
+        len(words) - 1,
+        time.process_time_ns(),
+    )
+
+
+def _task(pid: int) -> _Task | None:
+    fields = _read(f"/proc/{pid}/schedstat").split()
+    return _Task(int(fields[0]), int(fields[1])) if len(fields) > 1 else None
+
+
+def _read(path: str) -> bytes:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        return os.read(fd, _STAT_BYTES)
+    except OSError:
+        return b""
+    finally:
+        os.close(fd)
