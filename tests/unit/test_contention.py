@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -167,13 +168,15 @@ def test_a_run_keeps_what_others_did() -> None:
     script = "import os\nos.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
     script += "pid = os.fork()\nfor _ in range(3_000_000): pass\n"
     script += "if pid == 0: os._exit(0)\nos.waitpid(pid, 0)"
-    measurement = capture.run(["python3", "-c", script], resolve("task-clock"))
+    measurement = capture.run([sys.executable, "-c", script], resolve("task-clock"))
     contention = measurement.contention
     assert contention is not None
     # Half of the work is its child's, of which nothing can be read any more.
     assert contention.waited_ns is None
     assert contention.others_ns >= 0
-    alone = capture.run(["python3", "-c", "for _ in range(3_000_000): pass"], resolve("task-clock"))
+    alone = capture.run(
+        [sys.executable, "-c", "for _ in range(3_000_000): pass"], resolve("task-clock")
+    )
     assert alone.contention is not None
     waited = alone.contention.waited_ns
     assert waited is not None
