@@ -8,7 +8,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from gnomon import units
-from gnomon.cli.parsing import HelpFormatter
+from gnomon.cli.parsing import Parser
 
 if TYPE_CHECKING:
     from gnomon.counters.clockres import Resolution, Steadiness
@@ -16,13 +16,11 @@ if TYPE_CHECKING:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon clockres`."""
-    p = argparse.ArgumentParser(
+    p = Parser(
         prog="gnomon clockres",
         description="Measure what each timer resolves, what a call of it costs from C and from "
         "Python, whether it ever runs back, and how steadily the clock runs. The kernel's own "
         "clocks and a system call stand beside Gnomon's timers.",
-        formatter_class=HelpFormatter,
-        allow_abbrev=False,
     )
     p.add_argument(
         "-i",

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from gnomon.cli.output import open_for_writing, width_of, write_lines
-from gnomon.cli.parsing import HelpFormatter, add_report_options
+from gnomon.cli.parsing import Parser, add_report_options
 from gnomon.errors import UsageError
 from gnomon.layout import WIDTH
 
@@ -31,14 +31,12 @@ examples:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon compare`."""
-    p = argparse.ArgumentParser(
+    p = Parser(
         prog="gnomon compare",
         description="Say what got slower, faster, more or less between runs, by how much, and how "
         "sure that is. The first side is the baseline, each other one is compared with it. "
         "Repetitions (gnomon count -r) are the samples; of several runs a side, the runs are.",
         epilog=_EPILOG,
-        formatter_class=HelpFormatter,
-        allow_abbrev=False,
     )
     p.add_argument(
         "sides",

@@ -8,17 +8,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gnomon.cli.main import COMMANDS, OTHER_NAMES
 from gnomon.cli.main import parser as parser_of
-from gnomon.cli.parsing import HelpFormatter
+from gnomon.cli.parsing import Parser
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon completion`."""
-    p = argparse.ArgumentParser(
+    p = Parser(
         prog="gnomon completion",
         description="Print completion of gnomon, hpmcount, hpmstat and peekperf for a shell.",
         epilog="bash: gnomon completion bash > ~/.local/share/bash-completion/completions/gnomon",
-        formatter_class=HelpFormatter,
-        allow_abbrev=False,
     )
     p.add_argument("shell", choices=("bash", "zsh"), help="the shell")
     return p
@@ -87,13 +85,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the completion script and return 0."""
     import shtab
 
-    whole = argparse.ArgumentParser(prog="gnomon", formatter_class=HelpFormatter)
+    whole: argparse.ArgumentParser = Parser("gnomon")
     commands = whole.add_subparsers()
     for name, line in COMMANDS.items():
         parent = parser_of(name)
         commands.add_parser(name, help=line, parents=[parent], add_help=False)
     words = _words()
-    parsers = [whole, *(parser_of(name) for name in OTHER_NAMES)]
+    parsers: list[argparse.ArgumentParser] = [whole, *(parser_of(name) for name in OTHER_NAMES)]
     scripts: list[str] = []
     for parser in parsers:
         _complete(parser, words)

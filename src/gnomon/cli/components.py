@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from gnomon.cli.parsing import HelpFormatter
+from gnomon.cli.parsing import Parser
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
@@ -50,12 +50,10 @@ class _Details(NamedTuple):
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon components`."""
-    p = argparse.ArgumentParser(
+    p = Parser(
         prog="gnomon components",
         description="List the sources of events: whether each works here (found by trying), "
         "and if not, why and what to do. With names, all that is known of these.",
-        formatter_class=HelpFormatter,
-        allow_abbrev=False,
     )
     p.add_argument("names", nargs="*", metavar="COMPONENT", help="only these, in detail")
     p.add_argument("--json", action="store_true", help="as JSON")

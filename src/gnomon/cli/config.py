@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gnomon.cli.parsing import HelpFormatter
+from gnomon.cli.parsing import Parser
 from gnomon.errors import UsageError
 
 _LIBRARIES = ("hpm", "gnomon", "hpm_plugin")
@@ -14,13 +14,11 @@ _FORTRAN = {"hpm": "f_hpm.F90", "gnomon": "gnomon.F90"}
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon config`."""
-    p = argparse.ArgumentParser(
+    p = Parser(
         prog="gnomon config",
         description="Print what a compiler needs to use libhpm (sections, as IBM's HPM has them), "
         "libgnomon (event sets) or libhpm_plugin (aggregators): "
         "cc $(gnomon config --cflags --libs hpm) prog.c",
-        formatter_class=HelpFormatter,
-        allow_abbrev=False,
     )
     p.add_argument("library", choices=_LIBRARIES, help="which library")
     p.add_argument("--cflags", action="store_true", help="options of the compiler")

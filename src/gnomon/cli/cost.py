@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from gnomon.cli.parsing import HelpFormatter
+from gnomon.cli.parsing import Parser
 from gnomon.counters.cost import KINDS
 from gnomon.errors import UsageError
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon cost`."""
-    p = argparse.ArgumentParser(
+    p = Parser(
         prog="gnomon cost",
         description="Measure what the operations of an event set cost on this machine, by kind and "
         "number of events, beside the bare system calls on a kernel group of the same events.",
@@ -26,8 +26,6 @@ def parser() -> argparse.ArgumentParser:
         "  gnomon cost -e page-faults,task-clock --distribution\n\n"
         f"kinds: {', '.join(KINDS)}\nEach operation is measured one call at a time, from Python, "
         "less the time that the clock takes.",
-        formatter_class=HelpFormatter,
-        allow_abbrev=False,
     )
     p.add_argument("kinds", nargs="*", metavar="KIND", help="only events of these kinds")
     p.add_argument(

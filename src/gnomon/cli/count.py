@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gnomon.cli.delivery import Delivery, finish
 from gnomon.cli.output import is_styled, write
-from gnomon.cli.parsing import HelpFormatter, add_presets_option, load_presets
+from gnomon.cli.parsing import Parser, add_presets_option, load_presets
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
@@ -40,14 +40,12 @@ The status is the program's own; 127 if it is not found, 126 if it cannot be exe
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon count`."""
-    p = argparse.ArgumentParser(
+    p = Parser(
         prog="gnomon count",
         usage="gnomon count [options] [--] program [arguments]\n"
         "       gnomon count [options] {-p PID|-a|-G CGROUP} [[--] command]",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=HelpFormatter,
-        allow_abbrev=False,
     )
     what = p.add_argument_group("what to count")
     what.add_argument(

@@ -6,18 +6,16 @@ import argparse
 import json
 import sys
 
-from gnomon.cli.parsing import HelpFormatter
+from gnomon.cli.parsing import Parser
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon doctor`."""
-    p = argparse.ArgumentParser(
+    p = Parser(
         prog="gnomon doctor",
         description="Look at everything that measuring depends on here: the kernel, rights, "
         "counters, container, hypervisor, tools. Each finding that limits comes with its "
         "consequence and remedy.",
-        formatter_class=HelpFormatter,
-        allow_abbrev=False,
     )
     p.add_argument("--json", action="store_true", help="as JSON")
     return p

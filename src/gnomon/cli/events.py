@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 
 from gnomon.cli import listing
-from gnomon.cli.parsing import HelpFormatter, add_presets_option, load_presets
+from gnomon.cli.parsing import Parser, add_presets_option, load_presets
 from gnomon.errors import UsageError
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon events`."""
-    p = argparse.ArgumentParser(
+    p = Parser(
         prog="gnomon events",
         description="List the events of this machine whose name or description contains all the "
         "words. With --check, try whether events open here; with --fit, say on which counters they "
@@ -21,8 +21,6 @@ def parser() -> argparse.ArgumentParser:
         "  gnomon events --fit cycles,instructions,cache-misses\n"
         "  gnomon events --fit PAPI_DP_OPS,PAPI_TOT_CYC --pmu skx\n"
         "  gnomon events --fit cycles,branches --chooser cache",
-        formatter_class=HelpFormatter,
-        allow_abbrev=False,
     )
     p.add_argument("words", nargs="*", metavar="WORD", help="what to look for, in any case")
     p.add_argument(

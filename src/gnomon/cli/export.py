@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gnomon.cli.output import safe_lines
-from gnomon.cli.parsing import HelpFormatter
+from gnomon.cli.parsing import Parser
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,13 +28,11 @@ examples:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon export`."""
-    p = argparse.ArgumentParser(
+    p = Parser(
         prog="gnomon export",
         description="Write a run in the format of other tools: whole, every number exactly, "
         "however large it is.",
         epilog=_EPILOG,
-        formatter_class=HelpFormatter,
-        allow_abbrev=False,
     )
     p.add_argument(
         "run", nargs="?", metavar="RUN",

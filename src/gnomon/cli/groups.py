@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.cli.output import width_of, write
-from gnomon.cli.parsing import HelpFormatter
+from gnomon.cli.parsing import Parser
 from gnomon.layout import filled
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Listed(NamedTuple):
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon groups`."""
-    p = argparse.ArgumentParser(
+    p = Parser(
         prog="gnomon groups",
         description="List the event groups for `gnomon count -g`, their events, and the metrics "
         "that follow from them: those for this machine's CPU. With GROUP or --file, also each "
@@ -44,8 +44,6 @@ def parser() -> argparse.ArgumentParser:
         "  gnomon groups FLOPS 2\n"
         "  gnomon groups --file mine.toml\n"
         "  gnomon groups --file /usr/share/likwid/perfgroups/skylakeX/MEM.txt",
-        formatter_class=HelpFormatter,
-        allow_abbrev=False,
     )
     p.add_argument("group", nargs="*", metavar="GROUP", help="only these: numbers or names")
     p.add_argument(

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from gnomon.cli.hardware_sections import SECTIONS
-from gnomon.cli.parsing import HelpFormatter
+from gnomon.cli.parsing import Parser
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _KEYS = {
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon hardware`."""
-    p = argparse.ArgumentParser(
+    p = Parser(
         prog="gnomon hardware",
         description="Show what this machine is made of: processor, frequencies, topology, caches, "
         "TLBs, NUMA nodes, pages, hypervisor, PMUs and devices, each with what tells it. What "
@@ -34,8 +34,6 @@ def parser() -> argparse.ArgumentParser:
         epilog="sections: "
         + ", ".join(SECTIONS)
         + "\n\nexamples:\n  gnomon hardware caches tlbs\n  gnomon hardware --json",
-        formatter_class=HelpFormatter,
-        allow_abbrev=False,
     )
     # With `choices` argparse would refuse an empty list.
     p.add_argument("sections", nargs="*", metavar="SECTION", help="only these sections")

@@ -20,7 +20,7 @@ from gnomon.cli.guide import (
     known,
     print_list,
 )
-from gnomon.cli.parsing import HelpFormatter, add_presets_option, load_presets
+from gnomon.cli.parsing import Parser, add_presets_option, load_presets
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
@@ -54,15 +54,13 @@ _AGGREGATORS = {"mirror": True, "loc_merge": False}
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of `hpmcount`."""
-    p = argparse.ArgumentParser(
+    p = Parser(
         prog="hpmcount",
         usage="hpmcount [-o <name>] [-u] [-n] [-x] [-g <group>] [-a <plugin>] [-r <n>]\n"
         "                <program>\n"
         "       hpmcount [-h] [-l] [-c]",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=HelpFormatter,
-        allow_abbrev=False,
     )
     p.add_argument("-o", dest="output", metavar="<name>", help="copy the output to <name>.hpm")
     p.add_argument("-u", dest="unique", action="store_true", help="make the file name unique")

@@ -19,7 +19,7 @@ from gnomon.cli.guide import (
     known,
     print_list,
 )
-from gnomon.cli.parsing import HelpFormatter, add_presets_option, load_presets
+from gnomon.cli.parsing import Parser, add_presets_option, load_presets
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
@@ -49,15 +49,13 @@ CLOCK = "%H:%M:%S"
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of `hpmstat`."""
-    p = argparse.ArgumentParser(
+    p = Parser(
         prog="hpmstat",
         usage="hpmstat [-o <name>] [-u] [-n] [-x] [-g <group>] [-a <plugin>]\n"
         "               [interval [count]]\n"
         "       hpmstat [-h] [-l] [-c]",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=HelpFormatter,
-        allow_abbrev=False,
     )
     p.add_argument("interval", nargs="?", help="seconds, 0.01 at least (default 1)")
     p.add_argument("count", nargs="?", help="how many intervals (default: until Ctrl-C)")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import NoReturn
 
+from gnomon.errors import UsageError
 from gnomon.layout import WIDTH, filled
 
 # Our help is in English, and Python brings no translation of argparse's few words in it. To look
@@ -62,3 +64,38 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
             else "\n".join(filled(paragraph, width, indent, indent))
             for paragraph in text.strip("\n").split("\n\n")
         )
+
+
+class Parser(argparse.ArgumentParser):
+    """A command's parser: options are typed in full, and mistakes are errors of the house."""
+
+    def __init__(
+        self,
+        prog: str,
+        *,
+        usage: str | None = None,
+        description: str | None = None,
+        epilog: str | None = None,
+        parents: Sequence[argparse.ArgumentParser] = (),
+        add_help: bool = True,
+    ) -> None:
+        super().__init__(
+            prog=prog,
+            usage=usage,
+            description=description,
+            epilog=epilog,
+            parents=parents,
+            add_help=add_help,
+            formatter_class=HelpFormatter,
+            allow_abbrev=False,
+        )
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse the command line.
+
+        Raises:
+            UsageError: always.
+        """
+        from gnomon.cli.usage_errors import explain
+
+        raise UsageError(explain(self, message))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from gnomon.cli import view
-from gnomon.cli.parsing import HelpFormatter
+from gnomon.cli.parsing import Parser
 from gnomon.errors import UsageError
 
 _MOST = 10_000
@@ -13,13 +13,11 @@ _MOST = 10_000
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of `peekperf`."""
-    p = argparse.ArgumentParser(
+    p = Parser(
         prog="peekperf",
         description="Show .viz files and runs in the browser, all of them as one; gnomon view "
         "shows them apart.",
         epilog="example:\n  peekperf -num 5 swim_*.viz",
-        formatter_class=HelpFormatter,
-        allow_abbrev=False,
     )
     p.add_argument("files", nargs="*", metavar="FILE.viz|RUN", help="what to show")
     p.add_argument(

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gnomon.cli.parsing import HelpFormatter, add_presets_option, load_presets
+from gnomon.cli.parsing import Parser, add_presets_option, load_presets
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
@@ -45,14 +45,12 @@ class Row(NamedTuple):
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon presets`."""
-    p = argparse.ArgumentParser(
+    p = Parser(
         prog="gnomon presets",
         description="List the presets of PAPI and your own whose name, description or definition "
         "contains all the words (or those that the words name): what they are made of on this "
         "machine, and whether they can be counted, found by opening them.",
         epilog=_EPILOG,
-        formatter_class=HelpFormatter,
-        allow_abbrev=False,
     )
     p.add_argument("words", nargs="*", metavar="WORD", help="what to look for, in any case")
     p.add_argument("--available", action="store_true", help="only those that can be counted here")

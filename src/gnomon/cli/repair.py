@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gnomon.cli.parsing import HelpFormatter
+from gnomon.cli.parsing import Parser
 from gnomon.errors import GnomonError, RunDirectoryError, UsageError
 
 if TYPE_CHECKING:
@@ -19,14 +19,12 @@ if TYPE_CHECKING:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon repair`."""
-    p = argparse.ArgumentParser(
+    p = Parser(
         prog="gnomon repair",
         description="Write what hpmTerminate would have written (.hpm, .viz, .csv), from the raw "
         "file that a program with libhpm leaves when it is killed. Complete starts and stops are "
         "there; what a section measured since its last start is not, and the output says so. The "
         "raw file stays. Of a gnomon run that was killed: make the run directory of what it left.",
-        formatter_class=HelpFormatter,
-        allow_abbrev=False,
     )
     p.add_argument(
         "files",

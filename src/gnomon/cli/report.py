@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from gnomon.cli.output import open_for_writing, width_of, write_lines
-from gnomon.cli.parsing import HelpFormatter, add_report_options
+from gnomon.cli.parsing import Parser, add_report_options
 from gnomon.errors import UsageError
 from gnomon.layout import WIDTH
 
@@ -28,15 +28,13 @@ examples:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon report`."""
-    p = argparse.ArgumentParser(
+    p = Parser(
         prog="gnomon report",
         usage="gnomon report [options] [RUN] [PART]",
         description="Print the values that a run directory holds: for the whole command, for each "
         "process, thread, core or CPU, or for each function, source file or line; or one part of "
         "what it holds.",
         epilog=_EPILOG,
-        formatter_class=HelpFormatter,
-        allow_abbrev=False,
     )
     p.add_argument(
         "run", nargs="?", metavar="RUN",

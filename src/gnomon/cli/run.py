@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from gnomon.cli.delivery import finish, guarded
 from gnomon.cli.output import is_styled, width_of, write, write_lines
-from gnomon.cli.parsing import HelpFormatter
+from gnomon.cli.parsing import Parser
 from gnomon.errors import RunDirectoryError, UsageError
 
 if TYPE_CHECKING:
@@ -41,13 +41,11 @@ The status is the program's own; 127 if it is not found, 126 if it cannot be exe
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon run`."""
-    p = argparse.ArgumentParser(
+    p = Parser(
         prog="gnomon run",
         usage="gnomon run [options] [--] program [arguments]",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=HelpFormatter,
-        allow_abbrev=False,
     )
     p.add_argument(
         "--with",

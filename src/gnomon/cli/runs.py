@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnomon.cli.output import width_of
-from gnomon.cli.parsing import HelpFormatter
+from gnomon.cli.parsing import Parser
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,23 +31,18 @@ examples:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon runs`."""
-    p = argparse.ArgumentParser(
+    p = Parser(
         prog="gnomon runs",
         description="List the run directories of a folder, give them tags and notes, delete them. "
         "Runs themselves never change: tags and notes are in an index beside them "
         "(.gnomon-runs.sqlite, and once more in .gnomon-runs.json).",
         epilog=_EPILOG,
-        formatter_class=HelpFormatter,
-        allow_abbrev=False,
     )
     p.set_defaults(folder=".", tag="", json=False)
     actions = p.add_subparsers(dest="action", metavar="ACTION", prog="gnomon runs")
 
     def action(name: str, line: str) -> argparse.ArgumentParser:
-        one = actions.add_parser(
-            name, help=line, description=line[0].upper() + line[1:] + ".",
-            formatter_class=HelpFormatter, allow_abbrev=False,
-        )  # fmt: skip
+        one = actions.add_parser(name, help=line, description=line[0].upper() + line[1:] + ".")
         one.add_argument("--json", action="store_true", help="as JSON")
         return one
 

@@ -6,7 +6,7 @@ import argparse
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from gnomon.cli.parsing import HelpFormatter, add_presets_option, load_presets
+from gnomon.cli.parsing import Parser, add_presets_option, load_presets
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
@@ -44,13 +44,11 @@ examples:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon stat`."""
-    p = argparse.ArgumentParser(
+    p = Parser(
         prog="gnomon stat",
         usage="gnomon stat [options] [interval [count]]",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=HelpFormatter,
-        allow_abbrev=False,
     )
     p.add_argument(
         "interval", nargs="?", help="seconds, 0.01 at least; without one: 1 s, and one interval"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gnomon.cli.parsing import HelpFormatter
+from gnomon.cli.parsing import Parser
 from gnomon.errors import GnomonError, UsageError
 from gnomon.units import printable
 
@@ -32,14 +32,12 @@ _LARGEST_PORT = 65535
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon view`."""
-    p = argparse.ArgumentParser(
+    p = Parser(
         prog="gnomon view",
         description="Show runs and .viz files in the browser: a tree of sections, functions and "
         "lines beside the source, tables, how values are spread over ranks and threads, and what "
         "differs between runs.",
         epilog=_EPILOG,
-        formatter_class=HelpFormatter,
-        allow_abbrev=False,
     )
     p.add_argument(
         "runs",
