@@ -7,6 +7,13 @@
 /* Loads what HPM_AGGREGATE names and runs the distributor, before any variable is read. */
 void hpm_distribute(void);
 
+/*
+ * The program ends without hpmTerminate. If that is before MPI_Finalize, the other tasks wait for
+ * it in MPI, and the launcher does not end them before this task has ended: they are not awaited
+ * long.
+ */
+void hpm_hasten(void);
+
 enum hpm_verdict {
 	HPM_SILENT,	    /* this task writes nothing */
 	HPM_AS_IT_IS,	    /* every task of a job may write */

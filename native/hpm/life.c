@@ -52,10 +52,12 @@ void hpm_terminate_once(void)
 	struct hpm_process *process = hpm_process_page;
 	struct hpm_engine *engine = process ? process->engine : NULL;
 
-	if (engine && engine->state == HPM_RUNNING)
+	if (engine && engine->state == HPM_RUNNING) {
+		hpm_hasten();
 		hpm_terminate("exit");
-	else if (engine && engine->state == HPM_ENDING && !hpm_conclude_exit())
+	} else if (engine && engine->state == HPM_ENDING && !hpm_conclude_exit()) {
 		hpm_raw_remove(&engine->file);
+	}
 }
 
 static void make_page(void)

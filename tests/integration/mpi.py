@@ -22,6 +22,8 @@ CPUS = Path("/sys/devices/system/cpu")
 FOREIGN = ("HPM_", "GNOMON_", "OMPI_", "PMIX_", "PMI_", "MPI_", "MV2_", "SLURM_", "HYDI_", "HYDRA_")
 # How long a launcher may take to end its tasks before they are killed.
 GRACE_S = 3.0
+# More than tasks need that outlive their launcher.
+SETTLED_S = 120.0
 
 
 class Mpi(NamedTuple):
@@ -138,6 +140,29 @@ def _never_began(job: Job) -> bool:
     begins at that moment fails.
     """
     return job.status == -signal.SIGPIPE or "orte_session_dir failed" in job.err
+
+
+def settled(folder: Path) -> list[str]:
+    """Return what is in a folder when no process is in it any more.
+
+    What counted a job that a launcher has ended may outlive the launcher.
+    """
+    until = time.monotonic() + SETTLED_S
+    while time.monotonic() < until:
+        if not _is_inhabited(folder):
+            return sorted(path.name for path in folder.iterdir())
+        time.sleep(0.05)
+    pytest.fail(f"{folder}: processes are still there after {SETTLED_S:g} s")
+
+
+def _is_inhabited(folder: Path) -> bool:
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if (process / "cwd").readlink() == folder:
+                return True
+        except OSError:
+            continue
+    return False
 
 
 def environment(mpi: Mpi) -> dict[str, str]:

@@ -98,7 +98,7 @@ def test_a_killed_rank_says_what_to_do(tmp_path: Path) -> None:
     )  # fmt: skip
     assert "rank 2 failed" in done.err
     assert "gnomon repair j" in done.err
-    repaired = gnomon("repair", "j", cwd=tmp_path)
-    assert repaired.returncode == 0, repaired.stderr
+    # What measures the ranks outlives the launcher, which has killed them.
+    mpi.settled(tmp_path)
     head = rundir.find(str(tmp_path / "j")).head
     assert (head["signal"], head["ranks"]) == (signal.SIGKILL, 4)

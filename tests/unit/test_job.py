@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import socket
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon.hpm.job import LAUNCHERS, Job, job, lacks_finalize, launcher_ends_job
+from gnomon.hpm.job import LAUNCHERS, Job, job, launcher_ends_job
 
 OPEN_MPI = {
     "OMPI_COMM_WORLD_RANK": "5",
@@ -127,18 +124,3 @@ def test_tasks_are_ended_only_where_the_launcher_would(
     assert ends(True, 137) == after_a_kill
     assert ends(False, 3) == after_a_status
     assert not ends(False, 0)
-
-
-def test_hydra_closes_its_end_of_what_was_finalized(tmp_path: Path) -> None:
-    ours, hydras = socket.socketpair()
-    with ours, hydras, (tmp_path / "file").open("w") as file:
-        seen = {"HYDI_CONTROL_FD": "7", "PMI_FD": str(ours.fileno())}
-        assert lacks_finalize(seen)
-        assert not lacks_finalize({"PMI_FD": seen["PMI_FD"]})
-        hydras.close()
-        assert not lacks_finalize(seen)
-        assert not lacks_finalize(seen | {"PMI_FD": str(file.fileno())})
-        closed = os.dup(file.fileno())
-        os.close(closed)
-        assert not lacks_finalize(seen | {"PMI_FD": str(closed)})
-    assert not lacks_finalize({})

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from gnomon.cli.delivery import Delivery, finish
+from gnomon.cli.delivery import Delivery, finish, outliving, undisturbed
 from gnomon.cli.output import is_styled, write
 from gnomon.cli.parsing import Parser, add_presets_option, load_presets
 from gnomon.errors import UsageError
@@ -190,9 +190,8 @@ def run(arguments: argparse.Namespace) -> int:
     if command[:1] == ["--"]:
         command = command[1:]
     _check(arguments, command)
-    return (
-        _emulate(arguments, command) if arguments.pmu == "emulated" else _count(arguments, command)
-    )
+    count = _emulate if arguments.pmu == "emulated" else _count
+    return outliving(lambda: count(arguments, command)) if command else count(arguments, command)
 
 
 def _check(arguments: argparse.Namespace, command: Sequence[str]) -> None:
@@ -292,7 +291,8 @@ def _count(arguments: argparse.Namespace, command: Sequence[str]) -> int:
             measurements = run_apart(apart, times, measure)
         else:
             measurements = _repeated(times, lambda: measure(wanted))
-        delivery.deliver(measurements)
+        with undisturbed():
+            delivery.deliver(measurements)
     return _ended(measurements)
 
 
@@ -329,7 +329,8 @@ def _emulate(arguments: argparse.Namespace, command: Sequence[str]) -> int:
         measurements = _repeated(
             arguments.repeat or 1, lambda: emulate.run(command, wanted, engine, simulated, progress)
         )
-        delivery.deliver(measurements)
+        with undisturbed():
+            delivery.deliver(measurements)
     return _ended(measurements)
 
 

@@ -7,6 +7,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import IO, TYPE_CHECKING
 
 from gnomon.cli.output import is_styled, open_for_writing, width_of, write, write_alone
@@ -172,6 +173,26 @@ def _complain(line: str) -> None:
 
     if sys.stderr is not None:
         write(sys.stderr, f"gnomon: {printable(line)}\n")
+
+
+def outliving(work: Callable[[], int]) -> int:
+    """Do the work of a command that runs a program, and return its status or end as it did.
+
+    What a launcher started as a task of a job stands in for a child that does the work, and which
+    the launcher does not kill with the program.
+    """
+    from gnomon.hpm import standin
+
+    end = standin.split()
+    return work() if end is None else finish(end.exit_status, end.killed_by)
+
+
+def undisturbed() -> AbstractContextManager[object]:
+    """Let a launcher that ends the job not end us before the report is written."""
+    from gnomon.hpm import standin
+    from gnomon.hpm.program import Signals
+
+    return nullcontext() if standin.current() is None else Signals()
 
 
 def finish(exit_status: int | None, killed_by: int) -> int:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from gnomon.cli.delivery import finish
+from gnomon.cli.delivery import finish, outliving, undisturbed
 from gnomon.cli.guide import (
     add_list_options,
     add_output_options,
@@ -115,7 +115,7 @@ def _run(arguments: argparse.Namespace) -> int:
     for option, given in (("-g", arguments.group), ("-e", arguments.event)):
         if given == "":
             raise UsageError(f"{option} '': name what to count, or leave {option} out")
-    return _count(arguments, command)
+    return outliving(lambda: _count(arguments, command))
 
 
 def _count(arguments: argparse.Namespace, command: Sequence[str]) -> int:
@@ -137,7 +137,8 @@ def _count(arguments: argparse.Namespace, command: Sequence[str]) -> int:
     group = f"{groups[0].number} {groups[0].name}" if len(groups) == 1 else ""
     with Output(chosen, options, group) as output:
         measurements = measure()
-        output.deliver(measurements)
+        with undisturbed():
+            output.deliver(measurements)
     last = next((one for one in measurements if one.exit_status), measurements[-1])
     return finish(last.exit_status, last.signal)
 

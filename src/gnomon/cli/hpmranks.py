@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,8 @@ from gnomon.cli.hpmcount import measurer, wanted
 from gnomon.cli.hpmfiles import Output
 from gnomon.cli.output import write
 from gnomon.errors import UsageError
-from gnomon.hpm.job import job, lacks_finalize, launcher_ends_job
+from gnomon.hpm import standin
+from gnomon.hpm.job import job, launcher_ends_job
 from gnomon.hpm.measurement import this_host
 from gnomon.hpm.program import Signals
 from gnomon.hpm.ranks import plugin as plugins
@@ -35,9 +37,10 @@ if TYPE_CHECKING:
 
 _PATIENCE_S = 10.0
 _LAUNCHER, _USER, _OTHER = "the launcher", "the user", "another task failed, which"
+_DEPARTURES = 3
 _OTHERS_REPORT_S = 3.0
-# Of every MPI: libmpi.so.40, libmpich.so.12, libmpifort.so.12.
-_MPI = "/libmpi"
+# A task that waits for others is gone for its launcher after that, and for a script around it.
+_DEPARTS_S, _LEAVES_SCRIPT_S = 1.0, 10.0
 
 
 def count(arguments: argparse.Namespace, command: Sequence[str], name: str) -> int:
@@ -57,12 +60,14 @@ def count(arguments: argparse.Namespace, command: Sequence[str], name: str) -> i
         if why_not:
             complain(f"the job's other tasks cannot be met: {why_not}")
         others_s = 0.0
+        first: tuple[int, ...] = ()
         try:
-            one = _counted(arguments, command, name, source, joined, early)
+            one, first = _counted(arguments, command, name, source, joined, early)
             others_s = _OTHERS_REPORT_S if one.exit_status else 0.0
         finally:
             if joined is not None:
-                joined.leave(others_s)
+                joined.leave(0.0 if first else others_s)
+                joined.let_go_first(first, _OTHERS_REPORT_S)
     return finish(one.exit_status, one.signal)
 
 
@@ -73,8 +78,8 @@ def _counted(
     source: str,
     joined: Joined | None,
     early: Signals,
-) -> Measurement:
-    """Count, let the plug-in aggregate, report."""
+) -> tuple[Measurement, tuple[int, ...]]:
+    """Count, let the plug-in aggregate, report; return whose end is to be seen before ours, too."""
     seen = with_options(os.environ, arguments, name)
     plugin, changes = plugins.find(name, seen, source)
     if early.interrupted:
@@ -95,18 +100,25 @@ def _counted(
     with Output(chosen, options, group) as output:
         (one,) = measure()
         with Signals() as signals:
-            by = _ended_by(one, joined)
-            file = _of_task(one, group, own, by, order)
+            first = joined.ended_by() if joined is not None and one.terminated else ()
+            by, is_over = _ended_by(one, ended_by_task=bool(first)), _is_over(one)
+            stand_in = standin.current()
+            if stand_in is not None:
+                stand_in.hang_up()
+            file = _of_task(one, group, own, by, joined, order)
+            patience_s = None if by else _patience_s(file)
             made = plugins.aggregated(
-                plugin, file, seen, joined, signals, hurried=by in (_LAUNCHER, _USER),
-                patience_s=None if by else _patience_s(file, joined),
+                plugin, file, seen, joined, signals,
+                hurried=by in (_LAUNCHER, _USER) and not is_over, is_over=is_over,
+                patience_s=patience_s,
+                aside=_departure(file, joined) if not by and patience_s is None else None,
             )  # fmt: skip
             pass_on(made)
             if made.complaint:
                 output.deliver([one])
             elif made.file is not None:
                 _deliver(output, made.file._replace(exit_status=one.exit_status or 0))
-    return one
+    return one, first
 
 
 def with_options(
@@ -138,7 +150,7 @@ def apply(changes: plugins.Changes, seen: dict[str, str]) -> None:
                 environment[variable] = value
 
 
-def _patience_s(file: RankFile, joined: Joined | None) -> float | None:
+def _patience_s(file: RankFile) -> float | None:
     """Return how long the other tasks may go on once this task's program has ended as it did.
 
     A launcher that ends a job when a task fails, because the others may wait for it for ever, does
@@ -146,32 +158,61 @@ def _patience_s(file: RankFile, joined: Joined | None) -> float | None:
     """
     if launcher_ends_job(killed=bool(file.signal), status=file.exit_status):
         return 0.0 if file.signal else _PATIENCE_S
-    # Hydra does, too, where a task ends between MPI_Init and MPI_Finalize, but sees that only when
-    # we end: the others wait for it in MPI, and we for them.
-    if joined is None or file.exit_status <= 0 or not lacks_finalize():
+    return None
+
+
+def _departure(file: RankFile, joined: Joined | None) -> tuple[float, Callable[[], None]] | None:
+    """Return when the launcher is to see this task's end though the others are waited for, and how.
+
+    It ends the job where that was before MPI_Finalize, which only it can tell.
+    """
+    stand_in = standin.current()
+    if joined is None or stand_in is None or not stand_in.can_depart():
         return None
-    return _PATIENCE_S if joined.others_use(_MPI) else None
+    end = standin.End(file.exit_status, file.signal)
+
+    def depart() -> None:
+        joined.tell_departure(file.task, end)
+        stand_in.depart(end)
+
+    return _DEPARTS_S if stand_in.is_known else _LEAVES_SCRIPT_S, depart
 
 
-def _ended_by(one: Measurement, joined: Joined | None) -> str:
+def _ended_by(one: Measurement, *, ended_by_task: bool) -> str:
     """Return who ended the program before its time; "" if nobody did."""
     if one.interrupted:
         return _USER
     if one.terminated:
-        return _OTHER if joined is not None and joined.was_ended() else _LAUNCHER
-    return ""
+        return _OTHER if ended_by_task else _LAUNCHER
+    return _LAUNCHER if _is_over(one) else ""
+
+
+def _is_over(one: Measurement) -> bool:
+    """Return whether the launcher has killed the program: there is no need for haste any more."""
+    stand_in = standin.current()
+    return one.signal == signal.SIGKILL and stand_in is not None and stand_in.was_killed()
 
 
 def _of_task(
-    one: Measurement, group: str, own: Job | None, by: str, order: Sequence[str]
+    one: Measurement,
+    group: str,
+    own: Job | None,
+    by: str,
+    joined: Joined | None,
+    order: Sequence[str],
 ) -> RankFile:
     task, size = (own.task, own.tasks) if own else (None, None)
     file = rank_file(one, group, task=task, size=size, host=this_host().name, order=order)
     if by:
         # That is no fault of this task, whose counts are as good as those of the others.
-        note = f"{by} ended the job: counts are those up to then"
-        notes = "\n".join(filter(None, (file.notes, note)))
-        file = file._replace(signal=0, exit_status=0, notes=notes)
+        lines = [f"{by} ended the job: counts are those up to then"]
+        if by == _LAUNCHER and joined is not None:
+            lines += [
+                f"task {task} {how} before that: launchers end a job over a task that ends before "
+                "MPI_Finalize"
+                for task, how in joined.departures()[:_DEPARTURES]
+            ]
+        file = file._replace(signal=0, exit_status=0, notes="\n".join([file.notes, *lines]).strip())
     return file
 
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gnomon.cli.delivery import finish, guarded
+from gnomon.cli.delivery import finish, guarded, outliving
 from gnomon.cli.output import is_styled, width_of, write, write_lines
 from gnomon.cli.parsing import Parser
 from gnomon.errors import RunDirectoryError, UsageError
@@ -78,6 +78,10 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("no program to run: gnomon run [options] -- program [arguments]")
     if arguments.name == "":
         raise UsageError("--name '': a run has a name")
+    return outliving(lambda: _measure(arguments, command))
+
+
+def _measure(arguments: argparse.Namespace, command: Sequence[str]) -> int:
     from gnomon.cli import gather
     from gnomon.hpm.program import Signals
 
@@ -166,7 +170,7 @@ def _tell_of_others(where: Place, ended: Ended) -> None:
     if not where.tasks and where.task == 0:
         why = "the launcher does not tell how many tasks there are; when all have ended"
     elif ended.exit_status and ended.signal != signal.SIGTERM:  # which launchers send the others
-        why = f"rank {where.rank} failed; if the launcher kills the others before they have ended"
+        why = f"rank {where.rank} failed; the last to end makes the run; if all have and none did"
     else:
         return
     write(sys.stderr, f"gnomon: {why}: gnomon repair {where.name}\n")

@@ -19,6 +19,7 @@ from gnomon.counters.parts import Parts
 from gnomon.counters.perf import PerfSpec
 from gnomon.counters.resolve import Resolved
 from gnomon.errors import EventSetError, GnomonError
+from gnomon.hpm import standin
 from gnomon.hpm.contention import Neighbours
 from gnomon.hpm.left_behind import NOTE, LeftBehind
 from gnomon.hpm.measurement import (
@@ -111,6 +112,9 @@ def execute(command: Sequence[str], counts: CommandCounts) -> Measurement:
         counts.wait(pid, signals)
         end_ns = raw_clock_ns()
         neighbours.end()
+        stand_in = standin.current()
+        if stand_in is not None:
+            stand_in.hear()
         # The process is a zombie: its own files in /proc can still be read.
         values = counts.stop()
         has_left = left.any()

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import select
-import stat
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -113,23 +111,6 @@ def launcher_ends_job(
     if "HYDI_CONTROL_FD" in environment:
         return killed
     return environment.get("SLURM_KILL_BAD_EXIT", "") == "1" and _SLURM.tasks in environment
-
-
-def lacks_finalize(environment: Mapping[str, str] = os.environ) -> bool:
-    """Return whether Hydra has not heard MPI_Finalize of a program of ours that has ended.
-
-    It has a socket for each task, which we share with the program, and closes its end then. A
-    program without MPI never says anything. Source: tried with MPICH 4.0.
-    """
-    fd = _number(environment, "PMI_FD")
-    if fd is None or "HYDI_CONTROL_FD" not in environment:
-        return False
-    poll = select.poll()
-    poll.register(fd, select.POLLIN)
-    try:
-        return stat.S_ISSOCK(os.fstat(fd).st_mode) and not poll.poll(0)
-    except OSError:
-        return False
 
 
 def _of(launcher: Launcher, task: int, environment: Mapping[str, str]) -> Job:

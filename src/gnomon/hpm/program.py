@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from gnomon import _core
 from gnomon.errors import ProgramError
+from gnomon.hpm import standin
 
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 _FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
@@ -142,10 +143,10 @@ def spawn(
         added: variables that it gets beside ours.
 
     Raises:
-        ProgramError: no process can be made.
+        ProgramError: no process can be made, or the launcher has ended the job.
     """
     try:
-        return _core.spawn(
+        pid, gate = _core.spawn(
             [os.fsencode(word) for word in command],
             environment() + [os.fsencode(f"{key}={added[key]}") for key in added],
             signals.dispositions(),
@@ -153,6 +154,10 @@ def spawn(
         )
     except OSError as error:
         raise _not_started(command[0], error) from None
+    stand_in = standin.current()
+    if stand_in is not None:
+        stand_in.take(pid)
+    return pid, gate
 
 
 def check(program: str) -> None:

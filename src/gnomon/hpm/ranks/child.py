@@ -56,6 +56,7 @@ class Clock:
         beats: returns something that changes with each sign of life: it waits for others, which
             is not its fault.
         then: after so many seconds, what to do; from then on signs of life count no more.
+        aside: after so many seconds, what to do, which changes nothing else.
     """
 
     def __init__(
@@ -64,10 +65,12 @@ class Clock:
         hurried: float,
         beats: Callable[[], object] | None = None,
         then: tuple[float, Callable[[], None]] | None = None,
+        aside: tuple[float, Callable[[], None]] | None = None,
     ) -> None:
         self._seconds = seconds
-        self._then = then
+        self._then, self._aside = then, aside
         self._then_at = time.monotonic() + then[0] if then else inf
+        self._aside_at = time.monotonic() + aside[0] if aside else inf
         self._end = time.monotonic() + seconds
         self._hurried = hurried
         self._is_hurried = False
@@ -86,12 +89,15 @@ class Clock:
             act, self._then, self._then_at, self._beats = self._then[1], None, inf, None
             self._end = time.monotonic() + self._seconds
             act()
+        if self._aside is not None and time.monotonic() >= self._aside_at:
+            act, self._aside, self._aside_at = self._aside[1], None, inf
+            act()
         if not self._is_hurried and self._beats and time.monotonic() > self._end:
             beat = self._beats()
             if beat != self._beat:
                 self._beat = beat
                 self._end = time.monotonic() + self._seconds
-        return max(min(self._end, self._then_at) - time.monotonic(), 0.0)
+        return max(min(self._end, self._then_at, self._aside_at) - time.monotonic(), 0.0)
 
     @property
     def is_hurried(self) -> bool:

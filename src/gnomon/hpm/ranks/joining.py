@@ -9,15 +9,18 @@ import os
 import re
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from gnomon.hpm import standin
 from gnomon.hpm.ranks.child import ABOVE
+from gnomon.hpm.standin import End
+from gnomon.units import signal_name
 
 _ROOM = 4096
-_ENDED = "ended."
+_ENDED, _DEPARTED = "ended.", "departed."
 _LOOK_S = 0.01
 # Who has one, or waits for it. Source: proc_locks(5).
 _LOCK = re.compile(r" FLOCK +\S+ +\S+ +([1-9][0-9]*) ")
@@ -48,7 +51,8 @@ class Joined(NamedTuple):
         A launcher that kills the job when this process ends would lose what the others counted,
         and they may wait for this task's program for ever.
         """
-        mark = self._folder / f"{_ENDED}{os.getpid()}"
+        stand_in = standin.current()
+        mark = self._folder / f"{_ENDED}{stand_in.pid if stand_in else os.getpid()}"
         with suppress(OSError):
             mark.touch(mode=0o600)
         for pid, pidfd in self._others():
@@ -73,25 +77,41 @@ class Joined(NamedTuple):
                     return
                 time.sleep(_LOOK_S)
 
-    def others_use(self, library: str) -> bool:
-        """Return whether a program of another task on this node has loaded such a library.
+    def let_go_first(self, pids: Sequence[int], wait_s: float) -> None:
+        """Wait until the launcher has seen the end of the tasks that have ended this one.
 
-        Args:
-            library: a part of its path.
+        It names the first that it sees, and has its status for that of the job.
         """
-        for pid, pidfd in self._others():
-            os.close(pidfd)
-            with suppress(OSError):
-                if self._is_task(pid) and any(library in text for text in _maps_below(pid)):
-                    return True
-        return False
+        end = time.monotonic() + wait_s
+        # A process that nobody has waited for is there still.
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                while time.monotonic() < end:
+                    os.kill(pid, 0)
+                    time.sleep(_LOOK_S)
 
-    def was_ended(self) -> bool:
-        """Return whether another task has ended this one, and not the launcher."""
+    def tell_departure(self, task: int, end: End) -> None:
+        """Leave word that a task has ended so, as far as its launcher knows."""
+        with suppress(OSError):
+            (self._folder / f"{_DEPARTED}{task}").symlink_to(_words_of(end))
+
+    def departures(self) -> tuple[tuple[int, str], ...]:
+        """Return the tasks that have left word, and how they ended."""
+        found = []
+        with suppress(OSError):
+            for path in self._folder.iterdir():
+                if path.name.startswith(_DEPARTED):
+                    found.append((int(path.name.removeprefix(_DEPARTED)), str(path.readlink())))
+        return tuple(sorted(found))
+
+    def ended_by(self) -> tuple[int, ...]:
+        """Return the processes of the tasks that have ended this one, () for the launcher."""
         try:
-            return any(path.name.startswith(_ENDED) for path in self._folder.iterdir())
+            names = [path.name for path in self._folder.iterdir()]
         except OSError:
-            return False
+            return ()
+        found = (name.removeprefix(_ENDED) for name in names if name.startswith(_ENDED))
+        return tuple(int(number) for number in found if number.isdecimal())
 
     @property
     def _folder(self) -> Path:
@@ -124,13 +144,10 @@ class Joined(NamedTuple):
         return os.fstat(self.fd).st_mtime_ns
 
 
-def _maps_below(pid: int) -> Iterator[str]:
-    """Yield what the children of a process have mapped, and theirs. Source: proc_pid_maps(5)."""
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        with suppress(OSError):
-            for child in map(int, (task / "children").read_text().split()):
-                yield Path(f"/proc/{child}/maps").read_text(errors="replace")
-                yield from _maps_below(child)
+def _words_of(end: End) -> str:
+    if end.killed_by:
+        return f"was killed by {signal_name(end.killed_by)}"
+    return f"ended with exit status {end.exit_status}"
 
 
 def library(folder: Path) -> ctypes.CDLL:

@@ -16,7 +16,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -133,7 +133,9 @@ def aggregated(
     signals: Signals | None = None,
     *,
     hurried: bool = False,
+    is_over: bool = False,
     patience_s: float | None = None,
+    aside: tuple[float, Callable[[], None]] | None = None,
 ) -> Aggregated:
     """Return what a plug-in makes of what this task measured.
 
@@ -144,15 +146,17 @@ def aggregated(
         joined: the job that this task is a part of; None without one.
         signals: ours, which are passed on to the plug-in's process.
         hurried: the launcher has told this task to end.
+        is_over: the launcher has killed all programs of the job.
         patience_s: how long the others may go on before they are ended; None for any time.
+        aside: after so many seconds, what else to do while the others are waited for.
     """
     seen = {**environment, **(joined.variables if joined else {})}
-    beats = joined.beats if joined else None
+    beats = joined.beats if joined and not is_over else None
     then = (patience_s, joined.end_others) if joined and patience_s is not None else None
     seconds = _timeout_s(environment) + _GRACE_S
-    if then:
+    if then or is_over:
         seconds = min(seconds, _ENDED_S)
-    clock = child.Clock(seconds, _HURRIED_S, beats, then)
+    clock = child.Clock(seconds, _HURRIED_S, beats, then, aside)
     if hurried:
         clock.hurry()
         seen["HPM_JOB_HURRY"] = "1"
