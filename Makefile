@@ -16,6 +16,8 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
+PREFIX ?= /usr/local
+
 # How many tests run at once; 0 is one after the other, in the process that shows them. Three keep
 # two cores busy: tests wait a good part of their time.
 WORKERS ?= 3
@@ -30,7 +32,7 @@ WEB := src/gnomon/view/web
 WEB_SOURCES := $(shell find $(WEB) -name node_modules -prune -o ! -path '$(WEB)/package*.json' -print)
 C_FILES := $(shell find native examples benchmarks tests -name '*.[ch]' 2>/dev/null)
 
-.PHONY: FORCE help setup build demo test test-long fuzz test-guest test-bare bench lint format docs pin clean
+.PHONY: FORCE help setup build install demo test test-long fuzz test-guest test-bare bench lint format docs pin clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -38,6 +40,9 @@ help: ## list these targets
 setup: $(STAMPS)/perf $(STAMPS)/promtool $(STAMPS)/requirements-dev ## Debian packages and the virtual environment .venv
 
 build: $(STAMPS)/built ## compile and install Gnomon into .venv
+
+install: build ## install Gnomon below PREFIX (/usr/local): commands, libraries, headers, completion
+	@packaging/install.sh $(VENV) "$(PREFIX)"
 
 demo: build ## count real programs on real input and print the reports
 	@bash examples/demo.sh

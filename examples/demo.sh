@@ -6,6 +6,9 @@ bin=$PWD/.venv/bin
 work=build/demo
 rm -rf "$work" && mkdir -p "$work"
 
+# Threads that wait leave their CPU to the others: the machine may be busy.
+export OMP_WAIT_POLICY=passive
+
 say() { printf '\n==> %s\n' "$*"; }
 
 input=$work/stdlib.tar
@@ -19,15 +22,8 @@ say "gnomon count -- xz -k -c stdlib.tar"
 "$bin/gnomon" count --run "$work/xz" -- xz -k -c "$input" >"$work/stdlib.tar.xz"
 xz -dc "$work/stdlib.tar.xz" | cmp - "$input" && echo "(xz's output is what it should be)"
 
-say "The same program on an emulated PMU, on its first 100 kB (gnomon count --pmu emulated)"
-head -c 100000 "$input" >"$work/start.tar"
-"$bin/gnomon" count -e task-clock,instructions,branch-misses -- xz -k -c "$work/start.tar" >/dev/null
-"$bin/gnomon" count --pmu emulated --run "$work/emulated" -- xz -k -c "$work/start.tar" \
-	>"$work/start.tar.xz"
-"$bin/gnomon" report "$work/emulated" --per file --top 5
-
 say "An OpenMP stencil of our own (examples/stencil.c), its threads told apart"
-"${CC:-cc}" -O2 -fopenmp -o "$work/stencil" examples/stencil.c -lm
+"${CC:-cc}" -O2 -g -fopenmp -o "$work/stencil" examples/stencil.c -lm
 per="--per thread"
 if ! "$bin/gnomon" count $per -e task-clock -- true 2>"$work/per.log"; then
 	cat "$work/per.log" # this kernel cannot: the totals then
@@ -38,7 +34,12 @@ OMP_NUM_THREADS=4 "$bin/gnomon" count $per \
 	-e task-clock,context-switches,cpu-migrations,page-faults --run "$work/stencil" \
 	-- "$work/stencil" 1000 200
 
-say "The same five times: is the machine quiet enough to compare runs?"
+say "The same program on an emulated PMU, as this machine may have none (gnomon count --pmu emulated)"
+"$bin/gnomon" count --pmu emulated --run "$work/emulated" -- "$work/stencil" 100 40
+"$bin/gnomon" report "$work/emulated" --per function --top 5
+"$bin/gnomon" report "$work/emulated" --per line --top 5
+
+say "The stencil five times: is the machine quiet enough to compare runs?"
 OMP_NUM_THREADS=2 "$bin/gnomon" count -r 5 -e task-clock,page-faults,context-switches \
 	-- "$work/stencil" 500 100
 
@@ -59,11 +60,7 @@ say "All of it at once, and a run to look at (gnomon run, examples/hpm-c)"
 (cd "$work" && OMP_NUM_THREADS=2 GNOMON_EVENTS=task-clock,page-faults \
 	"$bin/gnomon" run --name first -- ./relax)
 
-say "Look at it in the browser (gnomon view $work/first.gnomon)"
-if [ -t 0 ] && [ -t 1 ]; then
-	exec "$bin/gnomon" view "$work/first.gnomon"
-fi
-# Nobody is there to press Ctrl-C: the page is asked for once, and its server ends.
+say "A look at it in the browser (gnomon view $work/first.gnomon)"
 "$bin/gnomon" view --no-browser "$work/first.gnomon" >"$work/view.log" &
 server=$!
 trap 'kill "$server" 2>/dev/null && wait "$server" || true' EXIT
@@ -71,11 +68,17 @@ until grep -q '^Ctrl-C' "$work/view.log"; do
 	kill -0 "$server" # it has said why not
 	sleep 0.1
 done
-address=$(grep -o 'http://[^ ]*' "$work/view.log" | head -n 1)
-echo "$address"
-"$bin/python" - "$address" <<'END'
+"$bin/python" - "$(grep -o 'http://[^ ]*' "$work/view.log" | head -n 1)" <<'END'
 import sys, urllib.request
 
 page = urllib.request.build_opener(urllib.request.HTTPCookieProcessor()).open(sys.argv[1])
-print(f"(answers {page.status}, and is ended: this is no terminal; start it again as above)")
+print(f"the page answers {page.status}, and is ended again")
+END
+
+say "Your turn: gnomon is in .venv/bin (README.md says how to install it elsewhere)"
+cat <<END
+  export PATH=$bin:\$PATH    then it is called gnomon, in this terminal
+  .venv/bin/gnomon run -- PROGRAM    measures a program of yours, and says how to look at it
+look at the run that was just made, in the browser:
+  .venv/bin/gnomon view $work/first.gnomon
 END

@@ -18,7 +18,7 @@ def parser() -> argparse.ArgumentParser:
         prog="gnomon config",
         description="Print what a compiler needs to use libhpm (sections, as IBM's HPM has them), "
         "libgnomon (event sets) or libhpm_plugin (aggregators): "
-        "cc $(gnomon config --cflags --libs hpm) prog.c",
+        "cc prog.c $(gnomon config --cflags --libs hpm)",
     )
     p.add_argument("library", choices=_LIBRARIES, help="which library")
     p.add_argument("--cflags", action="store_true", help="options of the compiler")
