@@ -92,3 +92,23 @@ def test_what_is_missing_is_the_sum_of_its_parts(values: list[int | None], rando
 
     found = forest.filled_from_children(given_values, as_array(parent))
     np.testing.assert_array_equal(found, [expected(at) for at in range(len(values))])
+
+
+@given(parents(), st.randoms(use_true_random=False))
+def test_nearest_of_their_kind(parent: list[int], chance: Random) -> None:
+    group = [chance.randrange(-1, 3) for _ in parent]
+    expected = []
+    for at, mine in enumerate(group):
+        above = parent[at] if mine >= 0 else -1
+        while above >= 0 and group[above] != mine:
+            above = parent[above]
+        expected.append(above)
+    assert forest.nearest_of_their_kind(as_array(group), as_array(parent)).tolist() == expected
+
+
+def test_nearest_of_their_kind_in_deep_trees() -> None:
+    """Farther up than steps are taken, and at any distance."""
+    parent = list(range(-1, 5000))
+    group = [at % 50 for at in range(5001)]
+    nearest = forest.nearest_of_their_kind(as_array(group), as_array(parent))
+    assert nearest.tolist() == [max(at - 50, -1) if at >= 50 else -1 for at in range(5001)]

@@ -65,10 +65,12 @@ def test_lines_files_and_functions_are_those_of_the_report(tmp_path: Path) -> No
     } == functions  # fmt: skip
     table = sheet.sheet(view, sheet.Wanted("functions", metrics=(1,)))
     names = [column.name for column in table.columns]
-    columns = [table.cells[names.index(name)].tolist() for name in ("program", "name", "file")]
-    rows = zip(*columns, table.cells[-1].tolist(), strict=True)
+    columns = [
+        np.asarray(table.cells[names.index(name)]).tolist() for name in ("program", "name", "file")
+    ]
+    rows = zip(*columns, np.asarray(table.cells[-1]).tolist(), strict=True)
     assert {tuple(row[:3]): row[3] for row in rows} == functions
-    lines = dict(zip(columns[1], table.lines.tolist(), strict=True))
+    lines = dict(zip(columns[1], np.asarray(table.lines).tolist(), strict=True))
     assert lines["main"] == 3
     for by in GROUPINGS:
         assert view.values(by, 1).inclusive[0] == 203

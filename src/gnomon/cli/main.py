@@ -160,6 +160,12 @@ def _guarded(tool: str, do: Callable[[], int]) -> int:
         # Whoever read our output has seen enough; Python must not complain of it at its exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except MemoryError:
+        _complain(
+            f"{tool}: there is not enough memory for it; raise the limit if one is set "
+            "(ulimit -v), or ask for less at once"
+        )
+        return GnomonError.exit_status
     except OSError as error:
         _complain(f"{tool}: {error.filename or 'output'}: {error.strerror}")
         return GnomonError.exit_status

@@ -191,10 +191,10 @@ def _part(arguments: argparse.Namespace) -> int:
         else:
             text = holdings.profile_text(opened, found, by, width=width, top=top, others=names)
     else:
-        rows = holdings.rows(opened, part)
+        rows = holdings.rows(opened, part, top)
         is_empty = not rows
-        whole[part] = rows[: top or None] if as_json else []
-        text = holdings.table_text(opened, part, rows, width, top)
+        whole[part] = rows if as_json else []
+        text = holdings.table_text(opened, part, rows, width, holdings.count(opened, part))
     _deliver(arguments, json.dumps(whole, indent=2) + "\n" if as_json else text)
     return 1 if is_empty else 0
 

@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from gnomon.errors import RunDirectoryError
 from gnomon.layout import cut, filled, grid, short_path, shortened, suffixes, widths
 from gnomon.model.symbols import short_name
 from gnomon.model.tables import LOCATIONS, METRICS, REGIONS, Cell
-from gnomon.store import analyse, moments
+from gnomon.store import analyse, bounds, moments
 from gnomon.store.analyse import Profile, Sum
 from gnomon.store.hotspots import named, whole
 from gnomon.store.report import killed_by, not_counted, wall_text
@@ -32,13 +33,24 @@ _NAME_LEAST = 16
 _MARGIN = 1e-6
 
 
-def rows(run: Run, part: str) -> list[dict[str, Cell]]:
-    """Return the rows of locations, regions or metrics.
+def rows(run: Run, part: str, top: int = 0) -> list[dict[str, Cell]]:
+    """Return the first rows of locations, regions or metrics; 0 for all.
 
     Raises:
-        RunDirectoryError: the table cannot be read.
+        RunDirectoryError: the table cannot be read, or has too many rows.
     """
-    return run.rows(_SCHEMAS[part])
+    n = count(run, part)
+    if min(n, top or n) > bounds.ROWS_TOLD_MOST:
+        raise RunDirectoryError(
+            f"{run.path}: {n} {part} are too many to print; see --top N, or gnomon export --to csv"
+        )
+    return run.rows(_SCHEMAS[part], top)
+
+
+def count(run: Run, part: str) -> int:
+    """Return how many locations, regions or metrics there are; raises as `rows`."""
+    ((n,),) = run.query(f"SELECT COUNT(*) FROM {_SCHEMAS[part].name}")
+    return int(n)
 
 
 def profile(run: Run, by: str, metric: int = -1) -> list[Sum]:
@@ -169,25 +181,24 @@ _GIVEN_UP = ("module", "host", "domain", "component", "how")
 
 
 def table_text(
-    run: Run, part: str, found: Sequence[Mapping[str, Cell]], width: int, top: int
+    run: Run, part: str, shown: Sequence[Mapping[str, Cell]], width: int, total: int
 ) -> str:
     """Return locations, regions or metrics as a table.
 
     Args:
         run: the run.
         part: which of them.
-        found: the rows.
+        shown: the rows to print.
         width: columns of the terminal.
-        top: only so many rows; 0 for all.
+        total: how many there are.
     """
-    shown = found[:top] if top else found
     files = suffixes({str(row.get("file") or "") for row in shown}) if part == "regions" else {}
     cells = [_cells(part, row, files) for row in shown]
     lines = [title(run), *_fitted(_COLUMNS[part], cells, width)]
-    if not found:
+    if not shown:
         lines = [title(run), f"this run has no {part}"]
-    if len(found) > len(shown):
-        lines.append(f"  and {number(len(found) - len(shown))} more (--top 0 for all)")
+    if total > len(shown):
+        lines.append(f"  and {number(total - len(shown))} more (--top 0 for all)")
     return "\n".join(lines) + "\n"
 
 

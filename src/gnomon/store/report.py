@@ -10,6 +10,7 @@ from typing import Any
 
 from gnomon.errors import RunDirectoryError
 from gnomon.layout import WIDTH, fact_rows, filled
+from gnomon.store.bounds import ROWS_TOLD_MOST
 from gnomon.store.hotspots import whole
 from gnomon.store.rundir import Run
 from gnomon.units import duration, printable, quantity, signal_name
@@ -26,7 +27,6 @@ ORDER BY p.repetition, l.location, m.metric
 _KINDS_OF_PARTS = """
 SELECT DISTINCT r.kind FROM paths t JOIN regions r USING (region) WHERE t.parent <> -1
 """
-_ROWS_LIMIT = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def profile(run: Run, kind: str) -> tuple[ProfileRow, ...]:
     found: list[ProfileRow] = []
     for rows in run.stream(_PROFILE.format(kind=kind)):
         found += [ProfileRow(*row) for row in rows]
-        if len(found) > _ROWS_LIMIT:
+        if len(found) > ROWS_TOLD_MOST:
             raise RunDirectoryError(
                 f"{run.path}: more than a million values of each {kind}, too many to print; see "
                 "gnomon report RUN profile, or gnomon export"

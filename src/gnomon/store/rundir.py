@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from gnomon import __version__
 from gnomon.errors import FormatError, RunDirectoryError
-from gnomon.model.tables import METRICS, REGIONS, SCHEMAS, Cell, Schema, Table
-from gnomon.store import former
+from gnomon.model.tables import REGIONS, SCHEMAS, Cell, Schema, Table
+from gnomon.store import bounds, former
 from gnomon.store.parquet import Spool, as_utf8, connected
 from gnomon.units import printable
 
@@ -38,9 +38,6 @@ _NAMED_RUNS = 5
 # Bytes of a directory's name: with a dot and a process number it is one still, while it is written.
 _NAME_LIMIT = 255 - len("..4194304")
 _DEPTH_LIMIT = 32
-# Small files may hold much: a name of megabytes, again in each of a million rows.
-_TEXT_LIMIT = 1 << 16
-_METRICS_LIMIT = 100_000
 _ROWS_AT_ONCE = 10_000
 # What every reader of a run may rely on in its head.
 _FIELDS: dict[str, tuple[type, ...]] = {
@@ -104,6 +101,9 @@ class Run:
                 cursor.execute(sql)
                 while rows := cursor.fetchmany(_ROWS_AT_ONCE):
                     yield rows
+        except (duckdb.OutOfMemoryException, MemoryError):
+            self._databases.clear()
+            raise RunDirectoryError(bounds.no_memory(str(self.path))) from None
         except (duckdb.Error, UnicodeDecodeError):  # its messages quote damaged names
             # Damage can bring down the whole database.
             self._databases.clear()
@@ -120,20 +120,16 @@ class Run:
             known = connected()
             if threads:
                 known.execute(f"SET threads = {threads}")
+            bounds.check(self, known)
             for schema in SCHEMAS:
                 known.execute(f"CREATE VIEW {schema.name} AS {self._whole(schema)}")
-            ((metrics,),) = known.execute("SELECT COUNT(*) FROM metrics").fetchall()
-            if metrics > _METRICS_LIMIT:
-                raise RunDirectoryError(
-                    f"{self.file(METRICS)}: {metrics} metrics are more than any run has{_REMEDY}"
-                )
             self._databases[threads] = known
         return known.cursor()
 
     def _whole(self, schema: Schema) -> str:
         """Return the query for all of a table, whatever a foreign file has instead of its types."""
         columns = ", ".join(
-            f"COALESCE(LEFT(CAST({column.name} AS VARCHAR), {_TEXT_LIMIT}), '') AS {column.name}"
+            f"{bounds.text(column.name)} AS {column.name}"
             if column.type == "VARCHAR"
             else f"CAST({column.name} AS {column.type}) AS {column.name}"
             for column in schema.columns
@@ -164,16 +160,19 @@ class Run:
                 values = ", ".join(f"bit_xor(hash({column.name}))" for column in schema.columns)
                 try:
                     connection.execute(f"SELECT {values} FROM ({self._whole(schema)})").fetchall()
+                except (duckdb.OutOfMemoryException, MemoryError):
+                    return bounds.no_memory(str(self.file(schema)))
                 except (duckdb.Error, UnicodeDecodeError):
                     why = "it is damaged, or no table of a run: it cannot be read"
                     return f"{self.file(schema)}: {why}{_REMEDY}"
         return f"{self.path}: its tables cannot be read: they do not fit together{_REMEDY}"
 
-    def rows(self, schema: Schema) -> list[dict[str, Cell]]:
-        """Return every row of a table by column name, in the table's order."""
+    def rows(self, schema: Schema, top: int = 0) -> list[dict[str, Cell]]:
+        """Return the rows of a table by column name, in its order: the first ones, or all for 0."""
         names = [column.name for column in schema.columns]
         columns = ", ".join(names)
-        found = self.query(f"SELECT {columns} FROM {schema.name}")
+        limit = f" LIMIT {top}" if top else ""
+        found = self.query(f"SELECT {columns} FROM {schema.name}{limit}")
         return [dict(zip(names, row, strict=True)) for row in found]
 
 

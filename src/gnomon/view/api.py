@@ -30,6 +30,7 @@ means. Typed arrays are as `packed` says.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -42,13 +43,13 @@ from starlette.routing import Route
 from gnomon import __version__
 from gnomon.errors import GnomonError, UsageError
 from gnomon.metrics import directions
+from gnomon.store import bounds
 from gnomon.store.moments import is_of_moments
 from gnomon.store.report import killed_by
-from gnomon.view import asking, details, groupings, sheet, sources, spread
+from gnomon.view import asking, details, groupings, packed, sheet, sources, spread
 from gnomon.view.asking import Asked
 from gnomon.view.columns import Ints
 from gnomon.view.opened import Opened
-from gnomon.view.packed import pack
 from gnomon.view.security import refused
 from gnomon.view.session import Entry, Session, listing
 from gnomon.view.tree import GROUPINGS
@@ -81,8 +82,8 @@ def routes(session: Session) -> list[Route]:
 
 
 def as_json(content: object) -> Response:
-    """Return an answer; what is no UTF-8 in names is escaped, NaN is an error of ours."""
-    return Response(json.dumps(content, allow_nan=False), media_type="application/json")
+    """Return an answer."""
+    return Response(packed.as_json(content), media_type="application/json")
 
 
 def _answered(work: Callable[[], Response]) -> Response:
@@ -92,6 +93,8 @@ def _answered(work: Callable[[], Response]) -> Response:
         return refused(400, _sentence(error))
     except GnomonError as error:
         return refused(_CANNOT_READ, _sentence(error))
+    except MemoryError:
+        return refused(_CANNOT_READ, bounds.no_memory("this part of the run"))
     except OSError as error:
         return refused(_CANNOT_READ, f"{error.filename or 'a file'}: {error.strerror}")
 
@@ -192,7 +195,7 @@ class _Api:
     def run(self, opened: Opened, _: Asked) -> Response:
         data, head = opened.data, opened.data.head
         kinds = data.regions.kind[data.regions.number >= 0]
-        names, counts = np.unique(kinds.astype(str), return_counts=True)
+        kinds_of = sorted(Counter(kinds.tolist()).items())
         files = opened.source_files()
         environment = head.get("environment")
         return as_json(
@@ -213,7 +216,7 @@ class _Api:
                 "warnings": [str(one) for one in head.get("warnings", [])],
                 "capabilities": [
                     {"kind": kind, "title": groupings.title_of(kind), "regions": count}
-                    for kind, count in zip(names.tolist(), counts.tolist(), strict=True)
+                    for kind, count in kinds_of
                 ],
                 "groupings": [{"by": by, "title": title} for by, title in GROUPINGS.items()],
                 "counts": {
@@ -354,7 +357,7 @@ class _Api:
 
 
 def _packed(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Response:
-    return Response(pack(header, arrays), media_type="application/octet-stream")
+    return Response(packed.pack(header, arrays), media_type="application/octet-stream")
 
 
 def _numbers(known: Ints, positions: Ints) -> Ints:

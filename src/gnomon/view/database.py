@@ -18,7 +18,7 @@ import numpy as np
 
 from gnomon.errors import RunDirectoryError
 from gnomon.model.tables import PROFILE, SCHEMAS, Schema
-from gnomon.store import former
+from gnomon.store import bounds, former
 from gnomon.store.rundir import Run
 from gnomon.view.columns import Cells
 
@@ -26,7 +26,8 @@ Arrays = dict[str, Cells]
 _TYPES = {"INTEGER": np.int32, "BIGINT": np.int64, "DOUBLE": np.float64, "VARCHAR": object}
 _THREADS_MOST = 8
 # Messages of DuckDB's may quote a damaged name that is no UTF-8.
-_FAILURES = (duckdb.Error, UnicodeDecodeError)
+_FAILURES = (duckdb.Error, UnicodeDecodeError, MemoryError)
+_NO_MEMORY = (duckdb.OutOfMemoryException, MemoryError)
 _REMEDY = "restore it from a copy, or measure again"
 
 
@@ -65,11 +66,15 @@ class Tables:
         tables = cls(str(run.path))
         tables._run = run
         try:
+            bounds.check(run, tables._connection)
             for schema in SCHEMAS:
                 tables._connection.execute(f"CREATE VIEW {schema.name} AS {_read(run, schema)}")
         except _FAILURES as error:
             tables.close()
             raise tables._refusal(error) from None
+        except RunDirectoryError:
+            tables.close()
+            raise
         return tables
 
     @classmethod
@@ -80,6 +85,7 @@ class Tables:
             RunDirectoryError: they do not hold what the model has.
         """
         tables = cls(str(run.path))
+        bounds.check(run, tables._connection)
         for schema in SCHEMAS:
             tables.execute(f"CREATE TABLE {schema.name} AS {_read(run, schema)}")
         return tables
@@ -167,6 +173,8 @@ class Tables:
 
     def _refusal(self, error: Exception) -> RunDirectoryError:
         """Return which table is at fault; what DuckDB says of it is for its own users."""
+        if isinstance(error, _NO_MEMORY):
+            return RunDirectoryError(bounds.no_memory(self._name))
         if self._run is None:
             return RunDirectoryError(
                 f"{self._name}: its tables cannot be read ({str(error).splitlines()[0]}); "

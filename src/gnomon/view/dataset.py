@@ -11,7 +11,7 @@ import numpy as np
 
 from gnomon.errors import RunDirectoryError
 from gnomon.model.metric import Metric
-from gnomon.store import moments
+from gnomon.store import bounds, moments
 from gnomon.view import forest
 from gnomon.view.columns import Cells, Flags, Floats, Ints, Texts
 from gnomon.view.database import Tables
@@ -19,7 +19,9 @@ from gnomon.view.database import Tables
 _DAMAGED = "; restore it from a copy, or measure again"
 # Deeper than any machine is made of; what is deeper goes in circles or is made up.
 _DEPTH_LIMIT = 64
-_PATHS_LIMIT = 4_000_000
+# Texts of regions, each as often as it is there, go to the page shortened if they are more.
+_TEXTS_BYTES = 32 << 20
+_SHORT = 256
 # The kinds of locations that say where on the machine, not who: a second view of the same counts.
 PLACES = ("core", "cpu")
 
@@ -155,18 +157,14 @@ class Dataset:
         Raises:
             RunDirectoryError: they do not form a forest.
         """
+        kind, host, name = (bounds.text(column) for column in ("kind", "host", "name"))
         rows = self.tables.rows(
-            "SELECT location, parent, COALESCE(kind, ''), COALESCE(host, ''), COALESCE(rank, -1), "
-            "COALESCE(pid, -1), COALESCE(tid, -1), COALESCE(name, '') FROM locations "
-            "WHERE location IS NOT NULL"
+            f"SELECT location, parent, {kind}, {host}, COALESCE(rank, -1), COALESCE(pid, -1), "
+            f"COALESCE(tid, -1), {name} FROM locations WHERE location IS NOT NULL"
         )
         number = np.array([row[0] for row in rows], dtype=np.int32)
         parent = np.array([-1 if row[1] is None else row[1] for row in rows], dtype=np.int32)
-        _, order, depth = self._forest("locations", number, parent)
-        if len(depth) and depth.max() > _DEPTH_LIMIT:
-            raise RunDirectoryError(
-                f"{self.name}: its locations are nested more than {_DEPTH_LIMIT} deep{_DAMAGED}"
-            )
+        _, order, _ = self._forest("locations", number, parent, _DEPTH_LIMIT)
         found = [
             Location._make((rows[at][0], int(parent[at]), *rows[at][2:], _title(*rows[at][2:])))
             for at in order.tolist()
@@ -222,12 +220,13 @@ class Dataset:
             RunDirectoryError: two have one number.
         """
         texts = ", ".join(
-            f"COALESCE({name}, '')"
-            for name in ("name", "unit", "formula", "how", "component", "domain", "scope")
-        )
+            bounds.text(column)
+            for column in (
+                "name", "unit", "formula", "how", "component", "domain", "scope", "description",
+            )
+        )  # fmt: skip
         rows = self.tables.rows(
-            f"SELECT metric, {texts}, COALESCE(description, '') FROM metrics "
-            "WHERE metric IS NOT NULL ORDER BY metric"
+            f"SELECT metric, {texts} FROM metrics WHERE metric IS NOT NULL ORDER BY metric"
         )
         if len({row[0] for row in rows}) < len(rows):
             raise RunDirectoryError(f"{self.name}: two of its metrics have one number{_DAMAGED}")
@@ -247,38 +246,49 @@ class Dataset:
     def regions(self) -> Regions:
         """Every region."""
         found = self.tables.arrays(
-            "SELECT region, COALESCE(kind, '') AS kind, COALESCE(name, '') AS name, "
-            "COALESCE(module, '') AS module, COALESCE(file, '') AS file, "
-            "GREATEST(COALESCE(line, 0), 0) AS line FROM regions WHERE region IS NOT NULL"
+            "SELECT region, GREATEST(COALESCE(line, 0), 0) AS line FROM regions "
+            "WHERE region IS NOT NULL"
         )
-        return Regions(
-            found["region"], found["kind"], found["name"], found["module"], found["file"],
-            found["line"],
-        )  # fmt: skip
+        texts = ("kind", "name", "module", "file")
+        sizes = " + ".join(
+            f"LEAST(COALESCE(strlen({one}), 0), {bounds.TEXT_MOST})" for one in texts
+        )
+        ((size,),) = self.tables.rows(f"SELECT COALESCE(SUM({sizes}), 0) FROM regions")
+        most = bounds.TEXT_MOST if size <= _TEXTS_BYTES else _SHORT
+        kind, name, module, file = (self._texts(column, most) for column in texts)
+        return Regions(found["region"], kind, name, module, file, found["line"])
+
+    def _texts(self, column: str, most: int) -> Texts:
+        """Return a column of the regions, each text once in memory."""
+        found = self.tables.arrays(
+            f"SELECT {bounds.text(column, most)} AS text FROM regions WHERE region IS NOT NULL"
+        )
+        known: dict[str, str] = {}
+        texts = found["text"]
+        texts[:] = [known.setdefault(one, one) for one in texts]
+        return texts
 
     @cached_property
     def paths(self) -> Paths:
         """Every path.
 
         Raises:
-            RunDirectoryError: they are too many, do not form a forest, or have no region.
+            RunDirectoryError: they do not form a forest, are too deep, or have no region.
         """
         found = self.tables.arrays(
             "SELECT path, COALESCE(parent, -1) AS parent, COALESCE(region, -1) AS region "
             "FROM paths WHERE path IS NOT NULL"
         )
         number = found["path"].astype(np.int32)
-        if len(number) > _PATHS_LIMIT:
-            raise RunDirectoryError(
-                f"{self.name}: it has {len(number)} paths; at most {_PATHS_LIMIT} can be shown"
-            )
+        parent, order, depth = self._forest("paths", number, found["parent"], bounds.DEPTH_MOST)
         region = positions(self.regions.number, found["region"])
         if len(region) and region.min() < 0:
             raise RunDirectoryError(f"{self.name}: some of its paths have no region{_DAMAGED}")
-        parent, order, depth = self._forest("paths", number, found["parent"])
         return Paths(number, parent, region, order, depth)
 
-    def _forest(self, what: str, number: Ints, parent: Ints) -> tuple[Ints, Ints, Ints]:
+    def _forest(
+        self, what: str, number: Ints, parent: Ints, deepest: int
+    ) -> tuple[Ints, Ints, Ints]:
         """Return positions of parents, an order with parents first, and depths."""
         ordered = np.sort(number)
         if np.any(ordered[1:] == ordered[:-1]):
@@ -288,7 +298,11 @@ class Dataset:
             raise RunDirectoryError(
                 f"{self.name}: the parent of one of its {what} is missing{_DAMAGED}"
             )
-        by_level = forest.levels(above)
+        by_level = forest.levels(above, deepest + 1)
+        if len(by_level) > deepest:
+            raise RunDirectoryError(
+                f"{self.name}: its {what} are nested more than {deepest} deep{_DAMAGED}"
+            )
         order = np.concatenate(by_level) if by_level else np.zeros(0, dtype=np.int32)
         depth = np.full(len(number), -1, dtype=np.int32)
         for at, level in enumerate(by_level):

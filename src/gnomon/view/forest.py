@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gnomon.view.columns import Flags, Floats, Ints
@@ -12,19 +10,20 @@ from gnomon.view.columns import Flags, Floats, Ints
 _STEPS = 24
 
 
-def levels(parent: Ints) -> list[Ints]:
+def levels(parent: Ints, most: int | None = None) -> list[Ints]:
     """Return the positions of each depth, roots first, siblings together and in their order.
 
     A position whose ancestors go in circles is in none.
 
     Args:
         parent: position of each one's parent, -1 for roots.
+        most: so many of the depths at most; None for all.
     """
     by_parent = np.argsort(parent, kind="stable").astype(np.int32)
     first = np.searchsorted(parent[by_parent], np.arange(-1, len(parent) + 1))
     level = by_parent[: first[1]]
-    found = []
-    while len(level):
+    found: list[Ints] = []
+    while len(level) and len(found) != most:
         found.append(level)
         begins = first[level + 1]
         counts = first[level + 2] - begins
@@ -95,30 +94,39 @@ def first_of_their_kind(group: Ints, parent: Ints) -> Flags:
         group: number of each one's group, -1 for none.
         parent: position of each one's parent, -1 for roots.
     """
-    outermost = group >= 0
-    at = np.flatnonzero(outermost & (parent >= 0))
+    return (group >= 0) & (nearest_of_their_kind(group, parent) < 0)
+
+
+def nearest_of_their_kind(group: Ints, parent: Ints) -> Ints:
+    """Return the nearest ancestor of each position that is in the same group, -1 for none.
+
+    Args:
+        group: number of each one's group, -1 for none.
+        parent: position of each one's parent, -1 for roots.
+    """
+    nearest = np.full(len(group), -1, dtype=np.int32)
+    at = np.flatnonzero((group >= 0) & (parent >= 0))
     above = parent[at]
     for _ in range(_STEPS):
-        outermost[at[group[above] == group[at]]] = False
-        keep = outermost[at] & (parent[above] >= 0)
+        is_same = group[above] == group[at]
+        nearest[at[is_same]] = above[is_same]
+        keep = ~is_same & (parent[above] >= 0)
         at, above = at[keep], parent[above[keep]]
         if not len(at):
-            return outermost
+            return nearest
     # Deep ones: a walk meets each group's members in turn, whatever lies between them.
-    outermost = group >= 0
     place, end = preorder(parent)
-    members = np.flatnonzero(group >= 0)
+    members = np.flatnonzero(np.isin(group, np.unique(group[at])))
     members = members[np.lexsort((place[members], group[members]))]
     # In a group, in the order of the walk: whoever begins before the end of one above is below it.
-    reach: dict[int, int] = {}
-    inside: list[Any] = []
+    around: list[tuple[int, int, int]] = []
     for member, one, begins, ends in zip(
         members.tolist(), group[members].tolist(), place[members].tolist(), end[members].tolist(),
         strict=True,
     ):  # fmt: skip
-        if begins < reach.get(one, 0):
-            inside.append(member)
-        else:
-            reach[one] = ends
-    outermost[inside] = False
-    return outermost
+        while around and (around[-1][0] != one or around[-1][1] <= begins):
+            around.pop()
+        if around:
+            nearest[member] = around[-1][2]
+        around.append((one, ends, member))
+    return nearest

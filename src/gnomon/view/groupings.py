@@ -244,20 +244,14 @@ def _by_capability(named: _Named) -> Tree:
         name=builder.strings.numbers([title_of(named.kinds[one]) for one in kinds.tolist()]),
     )  # fmt: skip
     group = tops[named.kind]
-    # The nearest path above that is of the same kind.
-    up = named.parent.copy()
-    while True:
-        others = np.flatnonzero((up >= 0) & (named.kind[up] != named.kind))
-        if not len(others):
-            break
-        up[others] = named.parent[up[others]]
+    up = forest.nearest_of_their_kind(named.kind, named.parent)
     inner = order[~named.is_part[order]]
     node_of = np.zeros(len(named.parent), dtype=np.int32)
     node_of[inner] = 1 + len(kinds) + np.arange(len(inner), dtype=np.int32)
     above = np.where(up >= 0, node_of[up], group).astype(np.int32)
     builder.add(above[inner], **named.about(inner))
     over, low = _parts_below(named, above)
-    outermost = np.flatnonzero(forest.first_of_their_kind(group, named.parent))
+    outermost = np.flatnonzero(up < 0)
     own = Pairs.joined(Pairs.of(inner, node_of[inner]), over, low, Pairs.of(named.roots, 0))
     every = np.arange(len(group))
     return builder.tree(

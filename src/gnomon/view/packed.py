@@ -38,9 +38,16 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> b
         listed.append({"name": name, "type": kind, "length": len(array), "offset": offset})
         parts += [data, bytes(-len(data) % _ALIGNED)]
         offset += len(data) + -len(data) % _ALIGNED
-    text = json.dumps({**header, "arrays": listed}, allow_nan=False).encode()
+    text = as_json({**header, "arrays": listed})
     text += b" " * (-(len(text) + 4) % _ALIGNED)
     return b"".join([struct.pack("<I", len(text)), text, *parts])
+
+
+def as_json(content: object) -> bytes:
+    """Return JSON in UTF-8; what is no UTF-8 in names is escaped, NaN is an error of ours."""
+    # A backslash, u and four digits: as JSON itself has it.
+    text = json.dumps(content, allow_nan=False, ensure_ascii=False)
+    return text.encode(errors="backslashreplace")
 
 
 def unpack(body: bytes) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:

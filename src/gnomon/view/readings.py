@@ -12,9 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gnomon.errors import RunDirectoryError
 from gnomon.view.columns import Flags, Floats, Ints, Longs
 from gnomon.view.database import Arrays
 from gnomon.view.dataset import PLACES, Dataset, positions
+
+# They are all in memory at once, some 100 bytes each while they are read.
+_ROWS_MOST = 20_000_000
 
 
 class Readings(NamedTuple):
@@ -59,9 +63,16 @@ def read(data: Dataset, metric: int) -> Readings:
     """Return all rows of a metric.
 
     Raises:
-        RunDirectoryError: the tables cannot be read.
+        RunDirectoryError: the tables cannot be read, or the rows are too many.
     """
-    sql = f"SELECT {_COLUMNS} FROM profile WHERE metric = ? AND {_THERE}"
+    of_metric = f"FROM profile WHERE metric = ? AND {_THERE}"
+    ((n,),) = data.tables.rows(f"SELECT COUNT(*) {of_metric}", [metric])
+    if n > _ROWS_MOST:
+        raise RunDirectoryError(
+            f"{data.name}: {n} values of {data.metric_of[metric].name} are more than the "
+            f"{_ROWS_MOST} that can be shown; see gnomon report RUN profile, or gnomon export"
+        )
+    sql = f"SELECT {_COLUMNS} {of_metric}"
     return _placed(data, data.tables.arrays(sql, [metric]))
 
 

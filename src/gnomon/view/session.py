@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import os
 import threading
 from collections.abc import Sequence
@@ -9,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gnomon.errors import GnomonError, RunDirectoryError, UsageError
-from gnomon.store import rundir
+from gnomon.store import bounds, rundir
 from gnomon.view.database import Tables, check_regular
 from gnomon.view.dataset import Dataset
 from gnomon.view.opened import Opened, Part
@@ -130,10 +132,13 @@ class Session:
     ) -> Opened:
         try:
             # What is wrong with it is said now, and not in the middle of a view.
-            data.locations, data.metrics, data.regions, data.paths  # noqa: B018
+            data.locations, data.metrics, data.paths, data.regions  # noqa: B018
         except GnomonError:
             data.tables.close()
             raise
+        except MemoryError:
+            data.tables.close()
+            raise RunDirectoryError(bounds.no_memory(data.name)) from None
         with self._lock:
             if len(self._opened) >= _OPEN_LIMIT:
                 raise UsageError(f"{_OPEN_LIMIT} runs are open already; close some")
@@ -153,13 +158,23 @@ class Session:
         with self._lock:
             for one in closed:
                 self._opened.pop(one.id, None)
-        for one in reversed(closed):
-            one.close()
+        del one
+        while closed:
+            closed.pop().close()
+        _give_memory_back()
 
     def end(self) -> None:
         """Close everything."""
         for one in self.runs():
             one.close()
+
+
+def _give_memory_back() -> None:
+    """Let the system have what closed runs took: the C library keeps it otherwise."""
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's
+    if trim is not None:
+        trim(0)
 
 
 def listing(folder: str) -> Listing:

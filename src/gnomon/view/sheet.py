@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gnomon.errors import UsageError
-from gnomon.view.columns import Cells, Longs, Texts
+from gnomon.view import readings
+from gnomon.view.columns import Cells, Flags, Longs, Texts
 from gnomon.view.groupings import FUNCTION
 from gnomon.view.opened import Opened
 from gnomon.view.spread import plain
@@ -65,18 +66,50 @@ class Wanted(NamedTuple):
     columns: tuple[str, ...] = ()
 
 
+class Coded(NamedTuple):
+    """A column of a few values that many rows have: for each row the number of its value."""
+
+    values: Cells
+    codes: Cells
+
+    def at(self, rows: Longs) -> Cells:
+        """Return the values of some rows."""
+        found: Cells = self.values[self.codes[rows]]
+        return found
+
+
 class Sheet(NamedTuple):
-    """A table's columns and cells, and where each row's source is ("" where there is none)."""
+    """A table's columns and cells, and where each row's source is ("" where there is none).
+
+    Cells are those of the whole table; only the rows that are looked at are put together.
+
+    Attributes:
+        columns: in their order.
+        cells: of each column.
+        files: of each row.
+        lines: of each row.
+        rows: positions of those that are wanted, in their order.
+    """
 
     columns: tuple[Column, ...]
-    cells: tuple[Cells, ...]
-    files: Cells
-    lines: Cells
+    cells: tuple[Coded | Cells, ...]
+    files: Coded | Cells
+    lines: Coded | Cells
+    rows: Longs
 
     @property
     def n(self) -> int:
         """How many rows there are."""
-        return len(self.lines)
+        return len(self.rows)
+
+
+def _at(cells: Coded | Cells, rows: Longs) -> Cells:
+    found: Cells = cells.at(rows) if isinstance(cells, Coded) else cells[rows]
+    return found
+
+
+def _values_of(cells: Coded | Cells) -> Cells:
+    return cells.values if isinstance(cells, Coded) else cells
 
 
 def sheet(opened: Opened, wanted: Wanted) -> Sheet:
@@ -93,40 +126,41 @@ def sheet(opened: Opened, wanted: Wanted) -> Sheet:
     for name in (*wanted.columns, *([wanted.sort] if wanted.sort else [])):
         if name not in names:
             raise UsageError(f"column {name[:40]!a}: the table has {', '.join(names)}")
-    rows = np.arange(whole.n)
-    words = wanted.filter.lower().split()
-    if words:
-        text = _text(whole)
-        rows = np.array(
-            [at for at, one in enumerate(text) if all(word in one for word in words)], dtype=int
-        )
+    rows = whole.rows
+    for word in wanted.filter.lower().split():
+        rows = rows[_has(whole, word, rows)]
     if wanted.sort:
-        rows = rows[_order(whole.cells[names.index(wanted.sort)][rows], wanted.descending)]
+        rows = rows[_order(whole.cells[names.index(wanted.sort)], rows, wanted.descending)]
     order = [names.index(name) for name in wanted.columns] or list(range(len(names)))
     return Sheet(
-        tuple(whole.columns[at] for at in order),
-        tuple(whole.cells[at][rows] for at in order),
-        whole.files[rows],
-        whole.lines[rows],
-    )
+        tuple(whole.columns[at] for at in order), tuple(whole.cells[at] for at in order),
+        whole.files, whole.lines, rows,
+    )  # fmt: skip
 
 
-def _text(whole: Sheet) -> list[str]:
-    columns = [
-        cells
-        for column, cells in zip(whole.columns, whole.cells, strict=True)
-        if column.type == "text"
-    ]
-    return [" ".join(row).lower() for row in zip(*columns, strict=True)] or [""] * whole.n
+def _has(whole: Sheet, word: str, rows: Longs) -> Flags:
+    """Return which rows have a word, in small letters, in any text."""
+    found = np.zeros(len(rows), dtype=bool)
+    for column, cells in zip(whole.columns, whole.cells, strict=True):
+        if column.type != "text":
+            continue
+        values = _values_of(cells)
+        there = np.fromiter((word in one.lower() for one in values), dtype=bool, count=len(values))
+        found |= _at(cells._replace(values=there) if isinstance(cells, Coded) else there, rows)
+    return found
 
 
-def _order(cells: Cells, descending: bool) -> Longs:
-    """Return the order of a column; what has no value is last either way."""
-    if cells.dtype == object:
-        order = np.argsort(np.array([str(one).lower() for one in cells]), kind="stable")
-        return order[::-1] if descending else order
-    values = -cells if descending else cells
-    return np.argsort(values, kind="stable")
+def _order(cells: Coded | Cells, rows: Longs, descending: bool) -> Longs:
+    """Return the order of a column's rows; what has no value is last either way."""
+    if _values_of(cells).dtype != object:
+        numbers = _at(cells, rows)
+        return np.argsort(-numbers if descending else numbers, kind="stable")
+    values, codes = cells if isinstance(cells, Coded) else (cells, np.arange(len(cells)))
+    # Not as an array of texts of one width, which the longest would give to all.
+    small = _texts([one.lower() for one in values])
+    _, places = np.unique(small, return_inverse=True)
+    order = np.argsort(places[codes[rows]], kind="stable")
+    return order[::-1] if descending else order
 
 
 def _whole(opened: Opened, wanted: Wanted) -> Sheet:
@@ -205,7 +239,7 @@ def _of_nodes(opened: Opened, tree: Tree, nodes: Longs, wanted: Wanted) -> Sheet
             )  # fmt: skip
     if wanted.name == "functions":
         lines = np.where(lines > 0, lines, _first_lines(opened, tree)[nodes])
-    return Sheet(tuple(columns), tuple(cells), files, lines)
+    return Sheet(tuple(columns), tuple(cells), files, lines, np.arange(len(lines)))
 
 
 def _first_lines(opened: Opened, tree: Tree) -> Cells:
@@ -252,53 +286,57 @@ def _metrics(opened: Opened, wanted: Wanted) -> Sheet:
     columns.insert(1, Column("value", "value", "number"))
     cells.insert(1, np.array(values, dtype=float))
     none = _texts([""] * len(metrics))
-    return Sheet(tuple(columns), tuple(cells), none, np.zeros(len(metrics), dtype=np.int32))
+    lines = np.zeros(len(metrics), dtype=np.int32)
+    return Sheet(tuple(columns), tuple(cells), none, lines, np.arange(len(metrics)))
 
 
 def _values(opened: Opened, wanted: Wanted) -> Sheet:
     """Return every recorded value of the metrics that are wanted: the first one, if not said."""
     metrics = wanted.metrics or ((opened.first_metric(),) if opened.data.metrics else ())
     if not metrics:
-        return Sheet((), (), _texts([]), np.zeros(0, dtype=np.int32))
+        none = np.zeros(0, dtype=np.int32)
+        return Sheet((), (), _texts([]), none, np.arange(0))
     parts = [opened.rows(number) for number in metrics]
     data = opened.data
-    path = np.concatenate([part.path for part in parts])
-    location = np.concatenate([part.location for part in parts])
-    number = np.repeat(np.arange(len(metrics)), [part.n for part in parts])
+    location = _joined([part.location for part in parts])
+    number = np.repeat(np.arange(len(metrics), dtype=np.int32), [part.n for part in parts])
     known = [opened.metric(one) for one in metrics]
-    regions, region = data.regions, data.paths.region[path]
-    places = _texts([one.title for one in data.locations])
-    texts: list[tuple[str, Any]] = [
-        ("metric", _texts([one.name for one in known])[number]),
-        ("name", regions.name[region]),
-        ("program", regions.module[region]),
-        ("file", regions.file[region]),
-        ("place", places[location]),
-        ("unit", _texts([one.unit for one in known])[number]),
-        ("how", _texts([one.how for one in known])[number]),
+    regions, region = data.regions, data.paths.region[_joined([part.path for part in parts])]
+    files, lines = Coded(regions.file, region), Coded(regions.line, region)
+    texts: list[tuple[str, Coded]] = [
+        ("metric", Coded(_texts([one.name for one in known]), number)),
+        ("name", Coded(regions.name, region)),
+        ("program", Coded(regions.module, region)),
+        ("file", files),
+        ("place", Coded(_texts([one.title for one in data.locations]), location)),
+        ("unit", Coded(_texts([one.unit for one in known]), number)),
+        ("how", Coded(_texts([one.how for one in known]), number)),
     ]
-    numbers = [
-        (name, np.concatenate([getattr(part, name) for part in parts]).astype(float))
+    numbers: list[tuple[str, Coded | Cells]] = [("line", lines)]
+    numbers += [
+        (name, _joined([getattr(part, name) for part in parts]))
         for name in ("inclusive", "exclusive", "calls", "repetition")
     ]
-    numbers.insert(0, ("line", regions.line[region].astype(float)))
     columns = [Column(name, name, "text") for name, _ in texts]
     columns += [Column(name, name, "number") for name, _ in numbers]
-    cells = [cells for _, cells in (*texts, *numbers)]
+    rows = np.arange(len(location))
     if wanted.location >= 0:
-        from gnomon.view.readings import within
+        rows = np.flatnonzero(readings.within(data, wanted.location)[location])
+    return Sheet(
+        tuple(columns), tuple(cells for _, cells in (*texts, *numbers)), files, lines, rows
+    )
 
-        inside = within(data, wanted.location)[location]
-        cells = [column[inside] for column in cells]
-        region = region[inside]
-    return Sheet(tuple(columns), tuple(cells), regions.file[region], regions.line[region])
+
+def _joined(parts: Sequence[Cells]) -> Cells:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def page(name: str, found: Sheet, offset: int, limit: int) -> dict[str, Any]:
     """Return some rows of a table: `TablePage` in api.ts."""
     begin = max(offset, 0)
     end = begin + min(max(limit, 0), _ROWS_OF_PAGE)
-    files, lines = found.files[begin:end], found.lines[begin:end]
+    rows = found.rows[begin:end]
+    files, lines = _at(found.files, rows), _at(found.lines, rows)
     return {
         "name": name,
         "columns": [column._asdict() for column in found.columns],
@@ -313,13 +351,12 @@ def page(name: str, found: Sheet, offset: int, limit: int) -> dict[str, Any]:
 
 
 def _rows(found: Sheet, begin: int, end: int) -> Iterator[list[Any]]:
-    cells = [
-        column[begin:end].tolist()
-        if column.dtype == object
-        else [_number(one) for one in column[begin:end].tolist()]
-        for column in found.cells
+    cells = [_at(column, found.rows[begin:end]) for column in found.cells]
+    shown = [
+        column.tolist() if column.dtype == object else [_number(one) for one in column.tolist()]
+        for column in cells
     ]
-    return (list(row) for row in zip(*cells, strict=True))
+    return (list(row) for row in zip(*shown, strict=True))
 
 
 def _number(value: float) -> float | int | None:

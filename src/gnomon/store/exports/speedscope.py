@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from gnomon import __version__
 from gnomon.errors import RunDirectoryError
 from gnomon.model.tables import METRICS
-from gnomon.store import analyse, moments
+from gnomon.store import analyse, bounds, moments
 from gnomon.store.rundir import Run
 
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
@@ -31,8 +31,8 @@ _UNITS = {
     "KiB": ("bytes", 1024),
     "MiB": ("bytes", 1 << 20),
 }
-# A tree is not deeper; paths that lead back to themselves are.
-_DEEPEST = 10_000
+# Each stack is written whole: those of deep trees are more than a viewer, or a memory, can hold.
+_FRAMES_MOST = 10_000_000
 
 _PATHS = """
 SELECT t.path, t.parent, r.kind, r.name, r.module, r.file, r.line
@@ -100,6 +100,7 @@ def _profile(
     repetitions = max(int(run.head["repetitions"]), 1)
     unit, factor = _UNITS.get(str(metric["unit"]), ("none", 1))
     samples, weights = [], []
+    frames = 0
     analysis = analyse.Profile("path", int(metric["metric"]))
     found = analyse.run(analysis, analyse.parts(run))
     sums, told = moments.told_of(run, analysis.finest(found), "path")
@@ -107,6 +108,12 @@ def _profile(
         stack = _stack(one.key[3], paths)
         value = one.total / repetitions if one.together is None else one.together
         if stack and isfinite(value) and value > 0:
+            frames += len(stack)
+            if frames > _FRAMES_MOST:
+                raise RunDirectoryError(
+                    f"{run.path}: its stacks come to more than {_FRAMES_MOST} frames, too many for "
+                    "a flame graph; see gnomon view, or gnomon export --to csv"
+                )
             samples.append(stack)
             weights.append(_number(value * factor))
     if not samples:
@@ -127,7 +134,7 @@ def _stack(path: int, paths: Mapping[int, _Path]) -> list[int]:
     stack: list[tuple[int, ...]] = []
     while path != -1:
         one = paths.get(path)
-        if one is None or len(stack) > _DEEPEST:
+        if one is None or len(stack) > bounds.DEPTH_MOST:
             return []
         stack.append(one.frames)
         path = one.parent

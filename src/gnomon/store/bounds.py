@@ -1,0 +1,101 @@
+"""How much the tables of a run may hold, whatever their files are like.
+
+A file of some kilobytes can hold a hundred million rows, or a name of megabytes again and again: a
+dictionary of one entry, and runs of equal numbers, take no room. Every reader has its bounds here.
+They are far above what a run has that was measured, so that large ones open.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gnomon.errors import RunDirectoryError
+from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, SCHEMAS, Schema
+from gnomon.store import parquet
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+    from gnomon.store.rundir import Run
+
+ROWS_MOST = {LOCATIONS.name: 2_000_000, REGIONS.name: 4_000_000, PATHS.name: 4_000_000,
+             METRICS.name: 100_000}  # fmt: skip
+"""Rows of each table but the profile, which has one for each of their combinations at most."""
+TEXT_MOST = 4096
+"""Characters of a text; of a longer one its beginning is shown, and a number for the whole."""
+TEXTS_MOST_BYTES = 1 << 30
+"""Of all texts of a table, each as often as it is there."""
+DEPTH_MOST = 10_000
+"""How deep paths are nested at most: no stack of calls is deeper."""
+ROWS_TOLD_MOST = 1_000_000
+"""Rows that are printed, or written as JSON, by what holds them all at once."""
+_REMEDY = "restore it from a copy, or measure less at once"
+_MARK = 9  # … and eight digits
+
+
+def text(column: str, most: int = TEXT_MOST) -> str:
+    """Return the SQL of a text of at most so many characters, "" for none.
+
+    Two that begin alike stay two: a number for the whole of each is at its end.
+    """
+    whole = f"CAST({column} AS VARCHAR)"
+    digits = f"format('{{:08x}}', hash({whole}) % 4294967296)"
+    # Bytes are known at once, characters are counted.
+    is_long = f"strlen({whole}) > {most} AND length({whole}) > {most}"
+    return (
+        f"CASE WHEN {is_long} THEN left({whole}, {most - _MARK}) || '…' || {digits} "
+        f"ELSE COALESCE({whole}, '') END"
+    )
+
+
+def check(run: Run, connection: DuckDBPyConnection) -> None:
+    """Check that the tables of a run hold no more than a run does; they are not read for it.
+
+    Args:
+        run: the run.
+        connection: asks its files.
+
+    Raises:
+        RunDirectoryError: one of them holds more; names its file.
+    """
+    counts = ", ".join(f"(SELECT COUNT(*) FROM {_file(run, one)})" for one in SCHEMAS)
+    (numbers,) = connection.execute(f"SELECT {counts}").fetchall()
+    rows = {schema.name: int(n) for schema, n in zip(SCHEMAS, numbers, strict=True)}
+    for schema in SCHEMAS:
+        most = ROWS_MOST.get(schema.name)
+        if most is not None and rows[schema.name] > most:
+            raise RunDirectoryError(
+                f"{run.file(schema)}: {rows[schema.name]} rows, and a run has {most} "
+                f"{schema.name} at most; {_REMEDY}"
+            )
+    combinations = rows[LOCATIONS.name] * rows[PATHS.name] * rows[METRICS.name]
+    executions = max(int(run.head.get("repetitions") or 1), 1)
+    if rows[PROFILE.name] > max(combinations, 1) * executions:
+        raise RunDirectoryError(
+            f"{run.file(PROFILE)}: {rows[PROFILE.name]} rows, more than there are combinations of "
+            f"the run's {rows[LOCATIONS.name]} locations, {rows[PATHS.name]} paths and "
+            f"{rows[METRICS.name]} metrics; {_REMEDY}"
+        )
+    for schema in (LOCATIONS, REGIONS, METRICS):
+        texts = [column.name for column in schema.columns if column.type == "VARCHAR"]
+        each = " + ".join(f"COALESCE(strlen(CAST({name} AS VARCHAR)), 0)" for name in texts)
+        ((size,),) = connection.execute(
+            f"SELECT COALESCE(SUM({each}), 0) FROM {_file(run, schema)}"
+        ).fetchall()
+        if size > TEXTS_MOST_BYTES:
+            raise RunDirectoryError(
+                f"{run.file(schema)}: its texts come to {int(size) >> 20} MiB, and those of a run "
+                f"to {TEXTS_MOST_BYTES >> 20} MiB at most; {_REMEDY}"
+            )
+
+
+def no_memory(what: str) -> str:
+    """Return what is said where reading something takes more memory than there is."""
+    return (
+        f"{what}: there is not enough memory to read it; raise the limit if one is set (ulimit -v),"
+        " or read it on a machine that has more"
+    )
+
+
+def _file(run: Run, schema: Schema) -> str:
+    return parquet.reading(run.file(schema))
