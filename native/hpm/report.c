@@ -73,6 +73,14 @@ void hpm_moment(double seconds, int is_xml, char text[HPM_MOMENT_SIZE])
 		 when.tm_sec, milliseconds, offset, offset + 3);
 }
 
+int hpm_is_same_section(const hpm_data_item *one, const hpm_data_item *other)
+{
+	return !one->is_rusage && !other->is_rusage && one->instr_id == other->instr_id &&
+	       one->thread_id == other->thread_id && one->process_id == other->process_id &&
+	       one->mpi_task_id == other->mpi_task_id && one->parent_id == other->parent_id &&
+	       !strcmp(hpm_text(one->label), hpm_text(other->label));
+}
+
 int hpm_report_metrics(struct hpm_output *output, const struct hpm_report *report,
 		       const hpm_data_item *item, struct hpm_metric **metrics)
 {

@@ -14,7 +14,8 @@ add_custom_command(
   DEPENDS ${HPM_METRIC_FILES}
   VERBATIM)
 set(HPM_REPORT_SOURCES counts.c groups.c machine.c metrics.c naming.c numbers.c output.c printable.c
-                       report.c report_csv.c report_table.c report_text.c report_viz.c settings.c)
+                       report.c report_csv.c report_sections.c report_table.c report_text.c
+                       report_viz.c settings.c)
 list(TRANSFORM HPM_REPORT_SOURCES PREPEND ${HPM_REPORT}/)
 list(APPEND HPM_REPORT_SOURCES ${HPM_REPORT}/../plugins/task.c)
 add_library(gnomon-hpm-report OBJECT ${HPM_REPORT_SOURCES} ${HPM_METRIC_TABLE})

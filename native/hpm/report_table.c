@@ -49,7 +49,7 @@ char *hpm_joined(char *one, char *other)
 	return both;
 }
 
-static void add_row(struct hpm_table *table, char *cell[HPM_CELLS])
+void hpm_table_add_cells(struct hpm_table *table, char *cell[HPM_CELLS])
 {
 	int is_short = 0;
 
@@ -109,7 +109,7 @@ void hpm_table_add_spread(struct hpm_table *table, char *name, char *value,
 
 	table->has_spread |= has_any;
 	table->has_tasks |= has_any && (spread->min_task >= 0 || spread->max_task >= 0);
-	add_row(table, cell);
+	hpm_table_add_cells(table, cell);
 }
 
 static void pad(struct hpm_output *output, const char *text, size_t width)
@@ -119,7 +119,7 @@ static void pad(struct hpm_output *output, const char *text, size_t width)
 }
 
 static void measure(const struct hpm_table *table, size_t width[HPM_CELLS],
-		    const char *const title[HPM_CELLS])
+		    const char *const *title)
 {
 	for (int at = 0; at < HPM_CELLS; at++)
 		width[at] = 0;
@@ -127,7 +127,8 @@ static void measure(const struct hpm_table *table, size_t width[HPM_CELLS],
 		for (int at = 0; at < HPM_CELL_REMARK; at++)
 			if (hpm_width(table->row[i][at]) > width[at])
 				width[at] = hpm_width(table->row[i][at]);
-	for (int at = HPM_CELL_VALUE; table->has_spread && at < HPM_CELL_REMARK; at++)
+	for (int at = HPM_CELL_VALUE; (table->has_spread || table->titles) && at < HPM_CELL_REMARK;
+	     at++)
 		if (width[at] && hpm_width(title[at]) > width[at])
 			width[at] = hpm_width(title[at]);
 }
@@ -155,7 +156,7 @@ static void put_numbers(struct hpm_output *output, char *const cell[HPM_CELLS],
 
 void hpm_table_print(struct hpm_output *output, struct hpm_table *table, const char *heading)
 {
-	const char *const title[HPM_CELLS] = {
+	const char *const spread_titles[HPM_CELLS] = {
 		"",
 		"value",
 		table->has_tasks ? "minimum (task)" : "minimum",
@@ -163,12 +164,17 @@ void hpm_table_print(struct hpm_output *output, struct hpm_table *table, const c
 		"deviation",
 		"",
 	};
+	const char *const *title = table->titles ? table->titles : spread_titles;
+	const int has_titles = table->has_spread || table->titles;
 	size_t width[HPM_CELLS];
 
 	measure(table, width, title);
-	if (table->n && (heading || table->has_spread)) {
+	/* The heading stands two columns before the names, in the row of the titles. */
+	if (has_titles && heading && hpm_width(heading) > width[0] + 2)
+		width[0] = hpm_width(heading) - 2;
+	if (table->n && (heading || has_titles)) {
 		hpm_puts(output, heading ? heading : "");
-		if (table->has_spread) {
+		if (has_titles) {
 			pad(output, heading ? heading : "", width[0] + 4);
 			put_numbers(output, (char *const *)title, width);
 		} else {

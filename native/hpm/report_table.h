@@ -22,10 +22,12 @@ struct hpm_table {
 	int room;
 	int error;
 	int has_spread;
-	int has_tasks; /* its extremes are tasks', not of runs, say */
+	int has_tasks;		   /* its extremes are tasks', not of runs, say */
+	const char *const *titles; /* of its HPM_CELLS columns; NULL: those of spreads */
 };
 
 /* Takes the cells: what malloc(3) gave, or NULL for want of memory. */
+void hpm_table_add_cells(struct hpm_table *table, char *cell[HPM_CELLS]);
 void hpm_table_add(struct hpm_table *table, char *name, char *value, char *remark);
 
 /* The same with extremes and deviation, times `factor`; NULL: there are none. */

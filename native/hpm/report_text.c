@@ -8,6 +8,7 @@
 
 #include "numbers.h"
 #include "printable.h"
+#include "report_sections.h"
 #include "report_table.h"
 #include "writers.h"
 
@@ -393,8 +394,11 @@ static void put_metrics(struct hpm_output *output, const struct hpm_settings *se
 	struct hpm_table table = {0};
 
 	for (int i = 0; i < n; i++) {
-		char *said =
-			strdup(metric[i].how == HPM_COUNTED ? "" : hpm_how_name(metric[i].how));
+		char *said;
+
+		if (item->instr_id > 0 && hpm_is_repeated(metric, n, i))
+			continue;
+		said = strdup(metric[i].how == HPM_COUNTED ? "" : hpm_how_name(metric[i].how));
 
 		said = hpm_joined(said, modes_of(metric[i].modes));
 		said = of_tasks(said, item, metric[i].tasks);
@@ -406,7 +410,7 @@ static void put_metrics(struct hpm_output *output, const struct hpm_settings *se
 	hpm_table_print(output, &table, "metrics");
 }
 
-static void put_heading(struct hpm_output *output, const hpm_data_item *item)
+static void put_heading(struct hpm_output *output, const hpm_data_item *item, int is_both)
 {
 	if (item->instr_id)
 		hpm_print(output, "section %d", item->instr_id);
@@ -416,7 +420,10 @@ static void put_heading(struct hpm_output *output, const hpm_data_item *item)
 		hpm_puts(output, "  ");
 		hpm_put_printable(output, item->label);
 	}
-	hpm_print(output, "  [%s values]\n", item->is_exclusive ? "exclusive" : "inclusive");
+	hpm_print(output, "  [%s values]\n",
+		  is_both	       ? "inclusive and exclusive"
+		  : item->is_exclusive ? "exclusive"
+				       : "inclusive");
 	put_description(output, item);
 	if (hpm_text(item->group)[0]) {
 		hpm_puts(output, "  group: ");
@@ -447,9 +454,14 @@ void hpm_text_write(struct hpm_output *output, const struct hpm_report *report)
 {
 	struct reasons reasons = {0};
 	struct absent absent = {0};
+	unsigned char *twin;
 
+	twin = calloc((size_t)report->n + 1, 1);
+	if (twin)
+		hpm_find_twins(report, twin);
 	find_absent(&absent, report);
 	put_header(output, report->header);
+	hpm_sections_print(output, report);
 	for (int i = 0; i < report->n; i++) {
 		const hpm_data_item *item = &report->items[i];
 		struct hpm_metric *metrics;
@@ -459,8 +471,10 @@ void hpm_text_write(struct hpm_output *output, const struct hpm_report *report)
 			put_usage(output, item);
 			continue;
 		}
+		if (twin && twin[i] == HPM_IS_SAID)
+			continue;
 		n = hpm_report_metrics(output, report, item, &metrics);
-		put_heading(output, item);
+		put_heading(output, item, twin && twin[i] == HPM_STANDS_FOR_BOTH);
 		put_times(output, item);
 		put_counters(output, item, &absent, &reasons);
 		put_histograms(output, item);
@@ -471,4 +485,5 @@ void hpm_text_write(struct hpm_output *output, const struct hpm_report *report)
 	}
 	put_reasons(output, &reasons);
 	free(absent.name);
+	free(twin);
 }

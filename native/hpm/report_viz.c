@@ -181,14 +181,6 @@ static void put_values(struct hpm_output *output, const struct hpm_report *repor
 	free(metrics);
 }
 
-static int is_same_section(const hpm_data_item *one, const hpm_data_item *other)
-{
-	return !one->is_rusage && !other->is_rusage && one->instr_id == other->instr_id &&
-	       one->thread_id == other->thread_id && one->process_id == other->process_id &&
-	       one->mpi_task_id == other->mpi_task_id && one->parent_id == other->parent_id &&
-	       !strcmp(hpm_text(one->label), hpm_text(other->label));
-}
-
 /*
  * Of tasks that an aggregator put together it is this process's, which is the same program's: a
  * section of another one has another label.
@@ -269,10 +261,10 @@ void hpm_viz_write(struct hpm_output *output, const struct hpm_report *report)
 	for (int i = 0; i < report->n; i++) {
 		if (items[i].is_rusage)
 			continue;
-		if (!i || !is_same_section(&items[i - 1], &items[i]))
+		if (!i || !hpm_is_same_section(&items[i - 1], &items[i]))
 			put_section(output, report->header, &items[i], ++element);
 		put_values(output, report, &items[i]);
-		if (i + 1 == report->n || !is_same_section(&items[i], &items[i + 1]))
+		if (i + 1 == report->n || !hpm_is_same_section(&items[i], &items[i + 1]))
 			hpm_puts(output, "  </section>\n");
 	}
 	put_notes(output, report->header->notes);

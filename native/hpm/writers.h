@@ -24,6 +24,9 @@ void hpm_csv_write(struct hpm_output *output, const struct hpm_report *report);
 int hpm_report_metrics(struct hpm_output *output, const struct hpm_report *report,
 		       const hpm_data_item *item, struct hpm_metric **metrics);
 
+/* Whether two items are of one section. */
+int hpm_is_same_section(const hpm_data_item *one, const hpm_data_item *other);
+
 /* A text that may be NULL. */
 const char *hpm_text(const char *text);
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -144,7 +145,7 @@ def test_an_event_that_no_section_counted_has_no_rows(print_hpm: Path, tmp_path:
     ]  # fmt: skip
     assert written(print_hpm, tmp_path, lines).returncode == 0
     text = (tmp_path / "result.hpm").read_text("utf-8")
-    _, first, second, third, end = text.split("\n\n", 1)[1].split("\n\n")
+    _, _, first, second, third, end = text.split("\n\n", 1)[1].split("\n\n")
     assert "cycles" not in first + second
     assert "PAPI_BR_CN  5  counted" in first
     assert "PAPI_BR_CN  n/a  not counted: 2" in second
@@ -332,6 +333,66 @@ def test_hostile_names_and_numbers(
     assert len(in_csv) == len(events)
     if label.isascii() and label.isprintable():
         assert all(row["label"] == label for row in in_csv)
+
+
+def a_section(
+    number_of: int, label: str, *, wall: float, clock: float, exclusive: bool = False,
+    parent: int = 0, calls: int = 1,
+) -> list[str]:  # fmt: skip
+    return [
+        item(section=number_of, calls=calls, label=label, group="CLOCK", parent=parent,
+             exclusive=exclusive),
+        times(wall=wall, user=wall / 2, system=wall / 4),
+        event("task-clock", clock, component="kernel", unit="ns", modes=0),
+        event("context-switches", 8, component="kernel", modes=0),
+    ]  # fmt: skip
+
+
+def test_many_sections_begin_with_a_table_of_the_hottest(print_hpm: Path, tmp_path: Path) -> None:
+    long = "ein sehr langer Name für einen Abschnitt des Programms"
+    lines = [
+        header(), *USAGE,
+        *a_section(1, "outer", wall=1.25, clock=1e9),
+        *a_section(1, "outer", wall=0.25, clock=2e8, exclusive=True),
+        *a_section(2, "leaf", wall=0.5, clock=4e8, parent=1, calls=7),
+        *a_section(2, "leaf", wall=0.5, clock=4e8, parent=1, calls=7, exclusive=True),
+        *a_section(13, long, wall=0.75, clock=4e8, parent=1),
+        *a_section(13, long, wall=0.75, clock=3e8, parent=1, exclusive=True),
+    ]  # fmt: skip
+    done = written(print_hpm, tmp_path, lines, HPM_PRINT_FORMULA="no")
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "result.hpm").read_text()
+    table = text[text.index("sections, hottest first") : text.index("resource usage")]
+    assert [re.split(r"\s{2,}", line.strip()) for line in table.strip().splitlines()] == [
+        ["sections, hottest first", "calls", "wall time", "exclusive", "share"],
+        ["13", "ein sehr langer Name für ei...", "1", "750 ms", "750 ms", "50.0 %"],
+        ["2", "leaf", "7", "500 ms", "500 ms", "33.3 %"],
+        ["1", "outer", "1", "1.25 s", "250 ms", "16.7 %"],
+    ]
+    assert max(map(len, table.splitlines())) <= 80
+    # Of a leaf all is its own; of what counted something else in its parts both are there.
+    blocks = re.findall(r"^section (\d+)  .*\[(.*) values\]$", text, re.MULTILINE)
+    assert blocks == [
+        ("1", "inclusive"), ("1", "exclusive"), ("2", "inclusive and exclusive"),
+        ("13", "inclusive"), ("13", "exclusive"),
+    ]  # fmt: skip
+    # Programs get both, from the other files.
+    sections = viz(tmp_path / "result.viz").iter("values")
+    assert [one.get("exclusive") for one in sections] == ["false", "true"] * 3
+
+
+def test_metrics_of_sections_do_not_repeat_each_other(print_hpm: Path, tmp_path: Path) -> None:
+    for where in (1, 0):
+        lines = [header(), *a_section(where, "one", wall=1.0, clock=5e8)]
+        written(print_hpm, tmp_path, lines, HPM_PRINT_FORMULA="no")
+        text = (tmp_path / "result.hpm").read_text()
+        names = {line.split()[0] for line in text.partition("metrics\n")[2].splitlines() if line}
+        assert {"cpus_utilised", "context_switch_rate", "user_share"} <= names
+        repeated = {"machine_utilisation", "context_switches_per_cpu_second", "system_share"}
+        known = {row["name"] for row in rows(tmp_path / "result.csv")}
+        assert repeated - {"machine_utilisation"} <= known
+        assert (names & repeated) == (set() if where else known & repeated)
+        assert "sections, hottest" not in text
 
 
 def test_many_sections(print_hpm: Path, tmp_path: Path) -> None:

@@ -95,7 +95,9 @@ def test_more_sections_and_exclusive_values(program: Path, tmp_path: Path) -> No
     assert "exclusive values" not in text
     assert "  parent: section 1001  outer call" in text
     run(program, "1001", folder=tmp_path, HPM_NUM_INST_PTS="1002", HPM_EXCLUSIVE_VALUES="y")
-    assert (tmp_path / "program.hpm").read_text().count("[exclusive values]") == 2
+    text = (tmp_path / "program.hpm").read_text()
+    blocks = [line.rpartition("[")[2] for line in text.splitlines() if line.startswith("section ")]
+    assert blocks == ["inclusive and exclusive values]", "inclusive values]", "exclusive values]"]
 
 
 def test_groups(program: Path, tmp_path: Path) -> None:
