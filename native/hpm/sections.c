@@ -76,10 +76,11 @@ static inline void count_call(struct hpm_thread *thread, enum hpm_kind kind)
 __attribute__((cold, noinline)) static struct hpm_section *
 find_other(const struct hpm_engine *engine, int id)
 {
-	const int at = id - HPM_EMPTY_ID;
+	int at;
 
 	if (id < HPM_EMPTY_ID || id >= 0)
 		return NULL;
+	at = id - HPM_EMPTY_ID;
 	return engine->empty[at / HPM_EMPTY][at % HPM_EMPTY];
 }
 

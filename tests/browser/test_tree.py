@@ -60,8 +60,11 @@ def hottest(folder: Path, name: str, file: str) -> tuple[int, str]:
     return most, re.sub(r"\s+", " ", source).strip()
 
 
+LOADS = "#/tree?columns=i:PAPI_TOT_INS|e:PAPI_TOT_INS|e:PAPI_LD_INS"
+
+
 def test_numbers_of_the_tree_are_those_of_the_tables(page: Page, served: Served) -> None:
-    visit(page, served)
+    visit(page, served, LOADS)
     total = whole(served.folder, "PAPI_TOT_INS")
     expect(page.locator(".tree-row").first).to_be_visible()
     assert values_of(row_of(page, "power"))[0] == quantity(total, "")
@@ -167,7 +170,7 @@ def test_keys_move_open_and_close(page: Page, served: Served) -> None:
 
 
 def test_sorting_puts_most_first_then_least(page: Page, served: Served) -> None:
-    visit(page, served)
+    visit(page, served, LOADS)
     page.keyboard.press("-")
     loads = page.locator(".tree-head .head", has_text="PAPI_LD_INS")
     loads.click()

@@ -12,7 +12,7 @@ from typing import Any
 
 from gnomon import hpm
 from gnomon.errors import SectionError
-from gnomon.hpm import _libhpm
+from gnomon.hpm import _libhpm, sections
 
 
 def fails(kind: type[BaseException], call: Any, *arguments: object) -> None:
@@ -76,11 +76,16 @@ def labels() -> None:
         hpm.section("three", parent="one", whole_process=True),
         hpm.section("four", exclusive=True),
         hpm.section("five", parent=hpm.HPM_NO_PARENT),
+        hpm.section("all", whole_process=True),
+        hpm.section("six", parent="all"),
+        hpm.section("seven", parent=hpm.section("all", whole_process=True)),
     ):
         with section as entered, section:
             assert entered is section
         fails(ZeroDivisionError, section(lambda: 1 // 0))
     assert hpm.section("one") is one
+    # Its parent is the one that is there, not a thread's of the same label.
+    assert ("all", False, hpm.HPM_AUTO_PARENT) not in sections._made
     assert hpm.error_count() == before
     threads = [threading.Thread(target=section(lambda: None)) for _ in range(100)]
     for thread in threads:
