@@ -365,13 +365,21 @@ def test_sections_of_a_killed_program_are_in_the_run(tmp_path: Path) -> None:
 def test_a_killed_run_is_repaired(tmp_path: Path) -> None:
     assert killed_while_it_waits(tmp_path, "gnomon") == -signal.SIGKILL
     assert not (tmp_path / "k.gnomon").exists()
+    half = tmp_path / ".k.gnomon.4194305"  # a process of this number there never is
+    half.mkdir()
     done = gnomon("repair", "k", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "k.gnomon\n"), done.stderr
+    assert not half.exists()
     opened = rundir.find(str(tmp_path / "k.gnomon"))
     assert opened.head["exit_status"] is None
     assert "was killed" in opened.head["warnings"][0]
     assert section_values(opened.path, GETPPID) == {"done": [(-1, 1, 1, 1)]}
     assert gnomon("report", "k", "run", cwd=tmp_path).returncode == 0
+    # It was read and told, and no values of the command were asked for.
+    whole = gnomon("report", "k", cwd=tmp_path)
+    assert (whole.returncode, whole.stderr) == (0, "")
+    assert "no values of the whole command" in whole.stdout
+    assert gnomon("report", "k", "--per", "thread", cwd=tmp_path).returncode == 1
     assert not (tmp_path / "k.gnomon.raw").exists()
     again = gnomon("repair", "k", cwd=tmp_path)
     assert again.stderr == "gnomon: k.gnomon: this run is whole; there is nothing to repair\n"

@@ -142,7 +142,8 @@ def test_taken_name_is_refused_before_the_program_runs(tmp_path: Path) -> None:
                       cwd=tmp_path)  # fmt: skip
         assert done.returncode == 1
         assert done.stderr == (
-            "gnomon: a.gnomon: it exists already; choose another --run NAME or move it\n"
+            "gnomon: a.gnomon: it exists already; choose another --run NAME, "
+            "or replace it by --force\n"
         )
     assert [path.name for path in tmp_path.iterdir()] == ["a.gnomon"]
     assert (tmp_path / "a.gnomon" / "run.json").read_bytes() == before

@@ -102,3 +102,16 @@ def test_a_killed_rank_says_what_to_do(tmp_path: Path) -> None:
     mpi.settled(tmp_path)
     head = rundir.find(str(tmp_path / "j")).head
     assert (head["signal"], head["ranks"]) == (signal.SIGKILL, 4)
+
+
+def test_a_name_that_is_taken_can_be_taken_over(tmp_path: Path) -> None:
+    for command in (("run", "--name"), ("count", "--run")):
+        assert gnomon(*command, "n", "--force", "--", "true", cwd=tmp_path).returncode == 0
+        refused = gnomon(*command, "n", "--", "true", cwd=tmp_path)
+        assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
+        assert refused.stderr.endswith("or replace it by --force\n")
+        done = gnomon(*command, "n", "--force", "--", "sh", "-c", "exit 3", cwd=tmp_path)
+        assert done.returncode == 3
+        assert rundir.find(str(tmp_path / "n")).head["exit_status"] == 3
+        assert gnomon(*command[:1], "--force", "--", "true", cwd=tmp_path).returncode == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["n.gnomon"]

@@ -175,6 +175,7 @@ def add_output_options(p: argparse.ArgumentParser) -> None:
         "-n", "--no-terminal", action="store_true", help="with -o: write only to the file"
     )
     out.add_argument("--run", metavar="NAME", help="leave a run directory NAME.gnomon")
+    out.add_argument("--force", action="store_true", help="with --run: replace a run of that name")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -218,6 +219,8 @@ def _check(arguments: argparse.Namespace, command: Sequence[str]) -> None:
             raise UsageError(f"-d {arguments.duration}: a duration is above 0 s, at most 1e9 s")
     if arguments.unique and not (arguments.output or arguments.run):
         raise UsageError("-u goes with -o NAME or --run NAME")
+    if arguments.force and not arguments.run:
+        raise UsageError("--force goes with --run NAME")
     if arguments.no_terminal and not arguments.output:
         raise UsageError("-n goes with -o NAME")
     if arguments.turns is not None and len(_group_words(arguments)) < 2:

@@ -42,6 +42,7 @@ class Delivery:
         self._is_whole = False
         self._in_lines = False
         self._run: str | None = arguments.run
+        self._force: bool = arguments.force
         if arguments.output == "":
             raise UsageError("-o '': a file has a name")
         if arguments.output == "-":
@@ -56,7 +57,7 @@ class Delivery:
             from gnomon.store.rundir import check_free
 
             self._run = _unique(self._run) if arguments.unique else self._run
-            check_free(self._run)
+            check_free(self._run, force=self._force)
         if self._terminal is None and terminal is not sys.stderr:
             raise GnomonError("standard output is closed; write the report to a file: -o NAME")
 
@@ -130,7 +131,7 @@ class Delivery:
         def to_run(name: str) -> None:
             from gnomon.hpm.tables import save
 
-            path = save(name, measurements, host, rendered(False))
+            path = save(name, measurements, host, rendered(False), force=self._force)
             if not self._mute:
                 write(sys.stderr, f"run directory: {path}\n")
 

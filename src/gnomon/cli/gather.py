@@ -62,12 +62,14 @@ class Place(NamedTuple):
     tasks: int
     identity: str
     stamp: str = ""
+    force: bool = False
 
 
-def place(command: Sequence[str], name: str | None) -> Place:
+def place(command: Sequence[str], name: str | None, *, force: bool = False) -> Place:
     """Return where the part of this process goes.
 
     Without a name it is that of the program, also behind a launcher's own options, and the time.
+    `force` replaces a run of that name.
 
     Raises:
         UsageError: the tasks of the job cannot agree on a name.
@@ -75,7 +77,8 @@ def place(command: Sequence[str], name: str | None) -> Place:
     own = job()
     if own is None:
         chosen = name or _free(_named(command, time.localtime()))
-        return Place(chosen, 0, -1, 1, f"{os.getpid()} {time.time_ns()}")
+        identity = f"{os.getpid()} {time.time_ns()}"
+        return Place(chosen, 0, -1, 1, identity, force=force)
     began, identity = _launcher(own)
     if not name and not identity:
         raise UsageError(
@@ -84,7 +87,8 @@ def place(command: Sequence[str], name: str | None) -> Place:
         )
     when = time.localtime(began)
     stamp = "" if name else time.strftime(_STAMP, when)
-    return Place(name or _named(command, when), own.task, own.task, own.tasks or 0, identity, stamp)
+    chosen = name or _named(command, when)
+    return Place(chosen, own.task, own.task, own.tasks or 0, identity, stamp, force)
 
 
 def begin(where: Place, command: Sequence[str], used: Sequence[Capability]) -> tuple[Path, Place]:
@@ -106,7 +110,7 @@ def begin(where: Place, command: Sequence[str], used: Sequence[Capability]) -> t
 
 def _begin(where: Place, command: Sequence[str], used: Sequence[Capability]) -> Path:
     try:
-        rundir.check_free(where.name)
+        rundir.check_free(where.name, force=where.force)
     except RunDirectoryError as error:
         raise RunDirectoryError(str(error).replace("--run NAME", "--name NAME")) from None
     host = this_host()
@@ -117,6 +121,7 @@ def _begin(where: Place, command: Sequence[str], used: Sequence[Capability]) -> 
             "job": where.identity,
             "tasks": where.tasks,
             "rank": where.rank,
+            "force": where.force,
             "command": list(command),
             "host": {"name": host.name, "cpu_model": host.cpu_model, "cpus": host.cpus,
                      "kernel": host.kernel},
@@ -179,7 +184,7 @@ def close(folder: Path, name: str, tell: Callable[[str], object] = lambda _: Non
     seen = {row["rank"] for row in rows_of(whole, "locations")} - {-1}
     head["ranks"] = max(head["ranks"], len(seen))
     tell("writing the run")
-    path = rundir.write(name, head, whole, {})
+    path = rundir.write(name, head, whole, {}, force=rawfolder.replaces(folder))
     rawfolder.remove(folder)
     return Finished(path, head, whole)
 

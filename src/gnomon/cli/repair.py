@@ -96,8 +96,8 @@ def _close(name: str) -> None:
     from gnomon.store import rawfolder, rundir
 
     name = name.rstrip("/")
-    rundir.check_free(name)
     folder = rawfolder.raw_of(name)
+    rundir.check_free(name, force=rawfolder.replaces(folder))
     rawfolder.check_ended(folder)
     made = close(folder, name)
     tell(made)

@@ -38,7 +38,8 @@ def parser() -> argparse.ArgumentParser:
     )
     p.add_argument(
         "run", nargs="?", metavar="RUN",
-        help="name or path, or a .viz file (default: the latest run here)",
+        help="name or path, a .viz file, or a program, whose latest run without --name it is "
+        "(default: the latest run here)",
     )  # fmt: skip
     p.add_argument(
         "part",
@@ -100,7 +101,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the report and return 0, or 1 if the run has no such values."""
+    """Print the report and return 0, or 1 if the run has no values of what was asked for."""
     from gnomon.store.rundir import exists, find
 
     if arguments.part is None and arguments.run in _PARTS and not exists(arguments.run):
@@ -109,6 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _part(arguments)
     if arguments.by is not None:
         raise UsageError("--by goes with profile: gnomon report RUN profile --by rank")
+    is_asked_for = arguments.per is not None
     arguments.per = arguments.per or "command"
     kinds = ("function", "file", "line")
     by_place = arguments.per in kinds
@@ -153,7 +155,8 @@ def run(arguments: argparse.Namespace) -> int:
     if as_json:
         text = json.dumps(whole, indent=2) + "\n"
     _deliver(arguments, text)
-    return 1 if is_empty else 0
+    # A run that was repaired has no values of the command: what it has was told.
+    return 1 if is_empty and is_asked_for else 0
 
 
 def _part(arguments: argparse.Namespace) -> int:

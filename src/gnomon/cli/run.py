@@ -59,6 +59,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help="leave the run directory NAME.gnomon (default: the program's name, date and time)",
     )
+    p.add_argument("--force", action="store_true", help="with --name: replace a run of that name")
     p.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     return p
 
@@ -78,6 +79,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("no program to run: gnomon run [options] -- program [arguments]")
     if arguments.name == "":
         raise UsageError("--name '': a run has a name")
+    if arguments.force and arguments.name is None:
+        raise UsageError("--force goes with --name NAME")
     return outliving(lambda: _measure(arguments, command))
 
 
@@ -86,7 +89,7 @@ def _measure(arguments: argparse.Namespace, command: Sequence[str]) -> int:
     from gnomon.hpm.program import Signals
 
     runner, inside = gather.choose(arguments.capabilities)
-    where = gather.place(command, arguments.name)
+    where = gather.place(command, arguments.name, force=arguments.force)
     folder, where = gather.begin(where, command, (runner, *inside))
     try:
         # From the program's end until what was counted is in our hands Ctrl-C is not for us.

@@ -30,8 +30,17 @@ PEAK_MEMORY = "peak memory"
 _TIMES = (("wall time", "wall_ns"), ("user time", "user_ns"), ("system time", "system_ns"))
 
 
-def save(name: str, measurements: Sequence[Measurement], host: Host, report: str) -> Path:
+def save(
+    name: str, measurements: Sequence[Measurement], host: Host, report: str, *, force: bool = False
+) -> Path:
     """Write a run directory of one command's measurements and return its path.
+
+    Args:
+        name: with or without the suffix.
+        measurements: of the command, one for each repetition.
+        host: where they were made.
+        report: the text of their report.
+        force: replace a run of that name.
 
     Raises:
         RunDirectoryError: the name is taken, or the disk refuses.
@@ -68,7 +77,7 @@ def save(name: str, measurements: Sequence[Measurement], host: Host, report: str
         "count.txt": report,
         "count.json": json.dumps(document(measurements, host), indent=2) + "\n",
     }
-    return rundir.write(name, head, rows_of(measurements, host), texts)
+    return rundir.write(name, head, rows_of(measurements, host), texts, force=force)
 
 
 def rows_of(measurements: Sequence[Measurement], host: Host) -> tuple[Table, ...]:

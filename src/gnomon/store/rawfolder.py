@@ -219,6 +219,15 @@ def parts(folder: Path) -> tuple[Part, ...]:
     return tuple(sorted(found, key=lambda part: part.task))
 
 
+def replaces(folder: Path) -> bool:
+    """Return whether the run was to replace one of its name.
+
+    Raises:
+        RunDirectoryError: a file is damaged; names it.
+    """
+    return any(part.head.get("force") is True for part in parts(folder))
+
+
 def remove(folder: Path) -> None:
     """Remove the folder."""
     shutil.rmtree(folder, ignore_errors=True)

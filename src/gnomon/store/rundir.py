@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
@@ -16,17 +16,16 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gnomon import __version__
 from gnomon.errors import FormatError, RunDirectoryError
-from gnomon.model.tables import REGIONS, SCHEMAS, Cell, Schema, Table
-from gnomon.store import bounds, former
-from gnomon.store.parquet import Spool, as_utf8, connected
+from gnomon.model.tables import SCHEMAS, Cell, Schema, Table
+from gnomon.store import bounds, former, writing
+from gnomon.store.parquet import as_utf8, connected
 from gnomon.units import printable
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-SUFFIX = ".gnomon"
+SUFFIX = writing.SUFFIX
 VIZ_SUFFIX = ".viz"
 SCHEMA_VERSION = 1
 _HEAD = "run.json"
@@ -181,8 +180,12 @@ def path_of(name: str) -> Path:
     return Path(name if name.endswith(SUFFIX) else name + SUFFIX)
 
 
-def check_free(name: str) -> Path:
+def check_free(name: str, *, force: bool = False) -> Path:
     """Return the directory that a new run of that name will be.
+
+    Args:
+        name: with or without the suffix.
+        force: a run that is there will be replaced.
 
     Raises:
         RunDirectoryError: it exists, or its parent does not or cannot be written.
@@ -195,8 +198,10 @@ def check_free(name: str) -> Path:
         raise RunDirectoryError(f"{path}: the name is not UTF-8; choose another --run NAME")
     if len(os.fsencode(path.name)) > _NAME_LIMIT:
         raise RunDirectoryError(f"{path}: the name is too long; choose another --run NAME")
-    if path.exists():
-        raise RunDirectoryError(f"{path}: it exists already; choose another --run NAME or move it")
+    if path.exists() and not (force and is_run(path)):
+        remedy = "move it" if force else "replace it by --force"
+        what = "it is no run" if force else "it exists already"
+        raise RunDirectoryError(f"{path}: {what}; choose another --run NAME, or {remedy}")
     parent = path.parent
     if not parent.is_dir() or not os.access(parent, os.W_OK):
         raise RunDirectoryError(f"{path}: {parent} is not a directory that can be written")
@@ -204,8 +209,9 @@ def check_free(name: str) -> Path:
 
 
 def write(
-    name: str, head: Mapping[str, Any], tables: Sequence[Table], texts: Mapping[str, str]
-) -> Path:
+    name: str, head: Mapping[str, Any], tables: Sequence[Table], texts: Mapping[str, str], *,
+    force: bool = False,
+) -> Path:  # fmt: skip
     """Write a run directory and return its path.
 
     Args:
@@ -213,54 +219,33 @@ def write(
         head: what run.json holds beside the schema's name and versions.
         tables: tables of the model.
         texts: file name to content, for `text/`.
+        force: replace a run of that name.
 
     Raises:
         RunDirectoryError: the name is taken, or the disk refuses.
     """
-    path = check_free(name)
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    path = check_free(name, force=force)
     try:
-        (partial / "text").mkdir(parents=True)
-        spool = Spool(partial)
-        for table in tables:
-            for row in table.rows:
-                spool.add(table.schema, row)
-        spool.finish()
-        for file, content in texts.items():
-            (partial / "text" / file).write_text(as_utf8(content), encoding="utf-8")
-        whole = {
-            "schema": _MAGIC,
-            "schema_version": SCHEMA_VERSION,
-            "gnomon_version": __version__,
-            "sources": _digests(tables, head),
-            **head,
-        }
-        (partial / _HEAD).write_text(json.dumps(whole, indent=2) + "\n", encoding="utf-8")
-        partial.rename(path)
+        with writing.begun(path) as folder:
+            whole = {"schema": _MAGIC, "schema_version": SCHEMA_VERSION, **head}
+            writing.fill(folder, _HEAD, whole, tables, texts)
+            if force and path.exists():
+                writing.replace(folder, path)
+            else:
+                folder.rename(path)
     except OSError as error:
-        shutil.rmtree(partial, ignore_errors=True)
-        if path.exists():
+        if path.exists() and not force:
             raise RunDirectoryError(
                 f"{path}: another process has made it meanwhile; under mpirun use -u"
             ) from None
         raise RunDirectoryError(f"{path}: cannot be written: {error.strerror}") from None
-    except BaseException:  # Ctrl-C
-        shutil.rmtree(partial, ignore_errors=True)
-        raise
     return path
-
-
-def _digests(tables: Sequence[Table], head: Mapping[str, Any]) -> dict[str, str]:
-    from gnomon.store.sources import digests
-
-    files = [
-        str(row["file"]) for table in tables if table.schema is REGIONS for row in table.dicts()
-    ]
-    return digests(map(as_utf8, files), float(head["started"]))
 
 
 def find(name: str | None, where: Path = Path()) -> Run:
     """Return a run by name, or the latest one in a folder; a .viz file is read as one.
+
+    The name of a program is that of its latest run which was given no name.
 
     Raises:
         RunDirectoryError: there is none.
@@ -277,7 +262,16 @@ def find(name: str | None, where: Path = Path()) -> Run:
         from gnomon.store import viz
 
         return viz.opened(Path(name))
+    if not exists(name) and (latest := _latest_of(name)) is not None:
+        return _open(latest)
     return _open(located(name))
+
+
+def _latest_of(program: str) -> Path | None:
+    """Return the latest run of a program that got its name from that and the time; None if none."""
+    where, _, short = program.rpartition("/")
+    named = re.compile(rf"{re.escape(short)}-\d{{8}}-\d{{6}}(-\d+)?{re.escape(SUFFIX)}")
+    return next((run for run in runs(Path(where or ".")) if named.fullmatch(run.name)), None)
 
 
 def located(name: str) -> Path:
