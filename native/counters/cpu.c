@@ -106,6 +106,15 @@ static int is_generic(const char *base, struct gn_event_spec *spec)
 	return *base == 'r' && is_hexadecimal(base + 1, &spec->config);
 }
 
+/* The first of the names that a generic event has. */
+static const char *canonical(const char *base)
+{
+	for (size_t i = 0; i < COUNT(generic); i++)
+		if (!strcmp(base, generic[i].alias))
+			return generic[i].name;
+	return base;
+}
+
 static void put_on(const struct gn_pmu *pmu, struct gn_event_spec *spec)
 {
 	if (spec->type == PERF_TYPE_RAW)
@@ -137,8 +146,8 @@ static int add_generic(struct gn_query *query, const struct gn_event_spec *spec)
 	int failed = n < 0 ? out_of_memory(query) : GN_OK;
 
 	if (!failed && n < 2)
-		failed = gn_query_native(query, query->name, query->base, GN_COMPONENT_CPU, spec,
-					 GN_EVENT_HARDWARE);
+		failed = gn_query_native(query, query->name, canonical(query->base),
+					 GN_COMPONENT_CPU, spec, GN_EVENT_HARDWARE);
 	for (int i = 0; !failed && n > 1 && i < n; i++) {
 		struct gn_event_spec own = *spec;
 		char label[GN_PMU_NAME_MAX + 2 * GN_NAME_MAX];
@@ -146,8 +155,8 @@ static int add_generic(struct gn_query *query, const struct gn_event_spec *spec)
 		put_on(&pmus[i], &own);
 		snprintf(label, sizeof(label), "%s/%s/%s", pmus[i].name, query->base,
 			 *letters == ':' ? letters + 1 : letters);
-		failed = gn_query_native(query, label, query->base, GN_COMPONENT_CPU, &own,
-					 GN_EVENT_HARDWARE);
+		failed = gn_query_native(query, label, canonical(query->base), GN_COMPONENT_CPU,
+					 &own, GN_EVENT_HARDWARE);
 	}
 	free(pmus);
 	return failed;

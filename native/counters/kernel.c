@@ -9,37 +9,40 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "files.h"
 #include "query.h"
 
 static const struct software {
 	const char *name;
+	const char *enumerator; /* PERF_COUNT_SW_... */
 	uint64_t config;
 	const char *unit;
 	unsigned int flags;
 	const char *description;
 } events[] = {
-	{"task-clock", PERF_COUNT_SW_TASK_CLOCK, "ns", GN_EVENT_EVERY_MODE,
+	{"task-clock", "TASK_CLOCK", PERF_COUNT_SW_TASK_CLOCK, "ns", GN_EVENT_EVERY_MODE,
 	 "time on a CPU, summed over threads"},
-	{"cpu-clock", PERF_COUNT_SW_CPU_CLOCK, "ns", GN_EVENT_EVERY_MODE,
+	{"cpu-clock", "CPU_CLOCK", PERF_COUNT_SW_CPU_CLOCK, "ns", GN_EVENT_EVERY_MODE,
 	 "time on a CPU by the CPU's high-resolution timer"},
-	{"context-switches", PERF_COUNT_SW_CONTEXT_SWITCHES, "", GN_EVENT_KERNEL_ONLY,
-	 "switches from one thread to another (also cs)"},
-	{"cpu-migrations", PERF_COUNT_SW_CPU_MIGRATIONS, "", GN_EVENT_KERNEL_ONLY,
+	{"context-switches", "CONTEXT_SWITCHES", PERF_COUNT_SW_CONTEXT_SWITCHES, "",
+	 GN_EVENT_KERNEL_ONLY, "switches from one thread to another (also cs)"},
+	{"cpu-migrations", "CPU_MIGRATIONS", PERF_COUNT_SW_CPU_MIGRATIONS, "", GN_EVENT_KERNEL_ONLY,
 	 "moves of a thread to another CPU (also migrations)"},
-	{"page-faults", PERF_COUNT_SW_PAGE_FAULTS, "", 0,
+	{"page-faults", "PAGE_FAULTS", PERF_COUNT_SW_PAGE_FAULTS, "", 0,
 	 "minor and major page faults (also faults)"},
-	{"minor-faults", PERF_COUNT_SW_PAGE_FAULTS_MIN, "", 0,
+	{"minor-faults", "PAGE_FAULTS_MIN", PERF_COUNT_SW_PAGE_FAULTS_MIN, "", 0,
 	 "page faults served without the disk"},
-	{"major-faults", PERF_COUNT_SW_PAGE_FAULTS_MAJ, "", 0,
+	{"major-faults", "PAGE_FAULTS_MAJ", PERF_COUNT_SW_PAGE_FAULTS_MAJ, "", 0,
 	 "page faults that had to wait for the disk"},
-	{"alignment-faults", PERF_COUNT_SW_ALIGNMENT_FAULTS, "", 0,
+	{"alignment-faults", "ALIGNMENT_FAULTS", PERF_COUNT_SW_ALIGNMENT_FAULTS, "", 0,
 	 "unaligned accesses that the kernel mended"},
-	{"emulation-faults", PERF_COUNT_SW_EMULATION_FAULTS, "", 0,
+	{"emulation-faults", "EMULATION_FAULTS", PERF_COUNT_SW_EMULATION_FAULTS, "", 0,
 	 "instructions that the kernel emulated"},
 	/* PERF_COUNT_SW_CGROUP_SWITCHES, which headers before Linux 5.13 lack */
-	{"cgroup-switches", 11, "", GN_EVENT_KERNEL_ONLY, "context switches into another cgroup"},
+	{"cgroup-switches", "CGROUP_SWITCHES", 11, "", GN_EVENT_KERNEL_ONLY,
+	 "context switches into another cgroup"},
 };
 
 static const char *const aliases[][2] = {
@@ -50,8 +53,27 @@ static const char *const aliases[][2] = {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+/* libpfm4's names, whose PMU for these events is `perf`, and so PAPI's; in any case. */
+static const struct software *by_libpfm(const char *name)
+{
+	static const char prefix[] = "PERF_COUNT_SW_";
+
+	for (size_t i = 0; i < COUNT(aliases); i++)
+		if (!strcasecmp(name, aliases[i][0]))
+			name = aliases[i][1];
+	for (size_t i = 0; i < COUNT(events); i++) {
+		if (!strcasecmp(name, events[i].name) ||
+		    (!strncasecmp(name, prefix, strlen(prefix)) &&
+		     !strcasecmp(name + strlen(prefix), events[i].enumerator)))
+			return &events[i];
+	}
+	return NULL;
+}
+
 static const struct software *software(const char *name)
 {
+	if (!strncasecmp(name, "perf::", 6))
+		return by_libpfm(name + 6);
 	for (size_t i = 0; i < COUNT(aliases); i++)
 		if (!strcmp(name, aliases[i][0]))
 			name = aliases[i][1];

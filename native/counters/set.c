@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "grammar.h"
 #include "sets.h"
 #include "targets.h"
 
@@ -272,9 +273,28 @@ static int resolve_names(const char *text, struct batch *batch)
 	return error;
 }
 
+/* The modifiers of an event's name, as typed. */
+static const char *letters_of(const struct gn_event *event)
+{
+	char base[GN_NAME_MAX];
+	struct gn_modifiers modifiers;
+	struct gn_message why;
+
+	return gn_modifiers(event->name, base, &modifiers, &why) ? "" : event->name + strlen(base);
+}
+
+/* Two names of one event, as `faults` is another one of `page-faults`. */
+static int are_aliases(const struct gn_event *one, const struct gn_event *other)
+{
+	return !((one->flags | other->flags) & GN_EVENT_PRESET) && one->n == 1 && other->n == 1 &&
+	       one->component == other->component && !strcmp(one->native[0], other->native[0]) &&
+	       !strcmp(letters_of(one), letters_of(other));
+}
+
 static int are_same(const struct gn_event *one, const struct gn_event *other)
 {
-	if (one->code != other->code || one->n != other->n || one->domain != other->domain)
+	if ((one->code != other->code && !are_aliases(one, other)) || one->n != other->n ||
+	    one->domain != other->domain)
 		return 0;
 	for (int i = 0; i < one->n; i++) {
 		if (memcmp(&one->spec[i].config, &other->spec[i].config,
@@ -308,6 +328,16 @@ static void take_back(struct gn_event_set *set, int first)
 	gn_plan_drop_unused(&set->plan, set->at, set->n_at);
 }
 
+static int is_twice(const struct gn_event *event, const struct gn_event *twin)
+{
+	if (!strcmp(event->name, twin->name))
+		return gn_fail(GN_ECNFLCT, "event '%s': it is in the set already; read it there",
+			       event->name);
+	return gn_fail(GN_ECNFLCT,
+		       "event '%s': it is in the set already, by the name '%s'; read it there",
+		       event->name, twin->name);
+}
+
 /* Adds the events of one unit, which become the set's. */
 static int add_unit(struct gn_event_set *set, struct batch *batch, int unit)
 {
@@ -330,14 +360,13 @@ static int add_unit(struct gn_event_set *set, struct batch *batch, int unit)
 		error = reserve((void **)&set->at, &set->at_room, set->n_at + total,
 				sizeof(*set->at));
 	for (int i = 0; !error && i < n; i++) {
-		int is_twice = find_member(set, events[i]) >= 0;
+		const int m = find_member(set, events[i]);
+		const struct gn_event *twin = m >= 0 ? set->member[m].event : NULL;
 
-		for (int before = 0; before < i; before++)
-			is_twice |= are_same(events[before], events[i]);
-		if (is_twice)
-			error = gn_fail(GN_ECNFLCT,
-					"event '%s': it is in the set already; read it there",
-					events[i]->name);
+		for (int before = 0; before < i && !twin; before++)
+			twin = are_same(events[before], events[i]) ? events[before] : NULL;
+		if (twin)
+			error = is_twice(events[i], twin);
 	}
 	if (!error)
 		error = gn_plan_add(&set->plan, events, n, batch->together, &set->at[set->n_at],

@@ -356,6 +356,50 @@ static void test_conditions_of_sets(void)
 	}
 }
 
+static void test_an_alias_is_no_second_event(void)
+{
+	static const char *const names[][2] = {
+		{"page-faults", "faults"},
+		{"faults", "perf::PAGE-FAULTS"},
+		{"perf::PERF_COUNT_SW_PAGE_FAULTS", "perf::faults"},
+		{"perf::TASK-CLOCK", "task-clock"},
+		{"cs:u", "context-switches:u"},
+		{"perf::PERF_COUNT_SW_PAGE_FAULTS_MIN", "minor-faults"},
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		char braces[128], by[128];
+		gn_set set = set_of(names[i][0], "cpu-migrations");
+		struct gn_value value[2];
+
+		snprintf(by, sizeof(by), "'%s': it is in the set already, by the name '%s'",
+			 names[i][1], names[i][0]);
+		FAILS(gn_set_add(set, names[i][1]), GN_ECNFLCT, by);
+		FAILS(gn_set_add(set, names[i][0]), GN_ECNFLCT, "in the set already; read it");
+		CHECK_EQ(gn_set_size(set), 2);
+		OK(gn_set_start(set));
+		touch_pages(100);
+		OK(gn_set_stop(set, NULL));
+		OK(gn_set_values(set, value));
+		CHECK(!strcmp(value[0].unit, strstr(names[i][1], "clock") ? "ns" : ""));
+		CHECK(strstr(names[i][1], "cs") || strstr(names[i][1], "context") ||
+		      value[0].raw >= 100);
+		/* Out by one name or the other, and in again. */
+		OK(gn_set_remove(set, names[i][1]));
+		CHECK_EQ(gn_set_size(set), 1);
+		OK(gn_set_add(set, names[i][1]));
+		end_set(set);
+		OK(gn_set_create(&set, NULL));
+		snprintf(braces, sizeof(braces), "{%s,%s}", names[i][0], names[i][1]);
+		FAILS(gn_set_add(set, braces), GN_ECNFLCT, "by the name");
+		CHECK_EQ(gn_set_size(set), 0);
+		/* Other modes are other events. */
+		OK(gn_set_add(set, "faults:u"));
+		OK(gn_set_add(set, "page-faults"));
+		end_set(set);
+	}
+}
+
 static void test_errors_have_papis_names(void)
 {
 	CHECK(!strcmp(gn_error_name(GN_OK), "PAPI_OK"));
@@ -529,6 +573,7 @@ int main(void)
 	RUN(test_domains_add_up);
 	RUN(test_wrong_names_resolve_to_nothing);
 	RUN(test_conditions_of_sets);
+	RUN(test_an_alias_is_no_second_event);
 	RUN(test_errors_have_papis_names);
 	RUN(test_many_sets_at_once);
 	RUN(test_nothing_leaks);

@@ -130,6 +130,54 @@ def test_an_event_is_in_a_set_once() -> None:
     events.close()
 
 
+ALIASES = [
+    ("page-faults", "faults"),
+    ("faults", "perf::PAGE-FAULTS"),
+    ("perf::PERF_COUNT_SW_PAGE_FAULTS", "perf::faults"),
+    ("perf::TASK-CLOCK", "task-clock"),
+    ("cs:u", "context-switches:u"),
+    ("perf::PERF_COUNT_SW_PAGE_FAULTS_MIN", "minor-faults"),
+]
+
+
+@pytest.mark.parametrize(("name", "alias"), ALIASES)
+def test_an_alias_is_no_second_event(name: str, alias: str) -> None:
+    events = EventSet([f"{name},cpu-migrations,{alias}", alias])
+    assert [event.name for event in events.events] == [name, "cpu-migrations"]
+    with pytest.raises(ConflictError, match=f"'{alias}'.* already, by the name '{name}'"):
+        events.add(alias)
+    with pytest.raises(ConflictError, match=f"'{name}'.* already;"):
+        events.add(name)
+    with events, fresh_pages() as address:
+        touch(address)
+    value = events.read()[events.index(alias)]
+    assert value.event == name
+    assert value.unit == ("ns" if "clock" in alias else "")
+    assert value.raw >= (0 if "context" in alias else PAGES)
+    events.remove(alias)
+    assert [event.name for event in events.events] == ["cpu-migrations"]
+    events.add(alias)
+    events.close()
+    # Other modes are other events.
+    assert len(EventSet("faults:u,page-faults")) == 2
+
+
+def test_names_of_one_generic_event() -> None:
+    found = resolve("cycles,cpu-cycles,branches,branch-instructions,r8,r08").events
+    assert {event.info.name for event in found} == {"cycles", "branches", "r8", "r08"}
+    assert len(found) == 4 * len(resolve("cycles").events)
+    assert resolve("faults,page-faults,faults").notes == (
+        "page-faults is faults, which is counted once",
+    )
+
+
+def test_names_of_libpfm_that_are_no_software_event() -> None:
+    for name in ("perf::PAGE_FAULTS", "perf::page-faults-min", "perf::PERF_COUNT_SW_MINOR_FAULTS",
+                 "perf::PERF_COUNT_SW_page-faults", "perf::", "PAGE-FAULTS"):  # fmt: skip
+        with pytest.raises(EventNameError):
+            resolve(name)
+
+
 @pytest.mark.cpu
 def test_strict_set_refuses_what_cannot_be_counted() -> None:
     before = descriptors()

@@ -264,7 +264,8 @@ LISTED = """
     stalled-cycles-backend idle-cycles-backend
     L1-dcache-loads L1-dcache-load-misses LLC-loads LLC-load-misses dTLB-loads dTLB-load-misses
     task-clock cpu-clock page-faults faults context-switches cs cpu-migrations migrations
-    minor-faults major-faults
+    minor-faults major-faults perf::TASK-CLOCK perf::CPU-CLOCK perf::CONTEXT-SWITCHES
+    perf::CPU-MIGRATIONS perf::PAGE-FAULTS perf::MINOR-FAULTS perf::MAJOR-FAULTS
     sched:sched_switch sched:sched_migrate_task sched:sched_wakeup sched:sched_process_fork
     sched:sched_process_exec raw_syscalls:sys_enter
     io:::read_bytes io:::write_bytes io:::rchar io:::wchar io:::syscr io:::syscw

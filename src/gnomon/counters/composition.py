@@ -29,7 +29,7 @@ from gnomon.counters.options import (
     domain_of,
 )
 from gnomon.counters.parts import Parts
-from gnomon.counters.resolve import resolve
+from gnomon.counters.resolve import by_another_name, resolve, twin
 from gnomon.errors import (
     AttachedError,
     ClosedError,
@@ -193,11 +193,14 @@ class Composition:
         """
         self._refuse_change("events are added")
         asked = self._renumbered(tuple(events))
-        known = {event.name for event in self._events}
         for event in asked:
-            if event.name in known:
+            known = twin(event, (*self._events, *self._asked))
+            if known is not None:
+                by = "" if known.name == event.name else f", by the name '{known.name}'"
                 raise ConflictError(
-                    event.name, "it is in the event set already", "add it once, or to another set"
+                    event.name,
+                    f"it is in the event set already{by}",
+                    "add it once, or to another set",
                 )
         if self._target.command:
             # The events of a command are opened together, shortly before it begins.
@@ -326,6 +329,10 @@ class Composition:
     def _index(self, name: str, papi_name: str) -> int:
         for at, event in enumerate(self._events):
             if event.name == name:
+                return at
+        known = by_another_name(name, self._asked)
+        for at, event in enumerate(self._events):
+            if known is not None and event.name == known.name:
                 return at
         raise NotInSetError(f"event '{name}' is not in {self}: see its `events`", papi_name)
 

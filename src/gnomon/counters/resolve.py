@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from gnomon.counters.component import Component, Event
-from gnomon.counters.names import nearest, pmu_terms, split
+from gnomon.counters.names import modifiers, nearest, pmu_terms, split
 from gnomon.counters.sources import is_disabled, source, sources, sources_of
-from gnomon.errors import ComponentNameError, EventNameError, EventUnavailableError
+from gnomon.errors import (
+    ComponentNameError,
+    EventNameError,
+    EventUnavailableError,
+    UsageError,
+)
 from gnomon.model.value import Unavailable
 
 _COUNTER_OF_LIKWID = r"[A-Z]+[0-9]*[A-Z0-9]*(?::\S+)?"  # what `gnomon.metrics.likwid` leaves
@@ -42,7 +47,7 @@ class Resolved(NamedTuple):
 
 
 def resolve(names: str | Iterable[str]) -> Resolved:
-    """Return the events of an event list (or several), in order, each once.
+    """Return the events of an event list (or several), in order, each once by whichever name.
 
     Raises:
         EventNameError: a name that nothing here answers to; carries the nearest right ones.
@@ -51,6 +56,7 @@ def resolve(names: str | Iterable[str]) -> Resolved:
     lists = [names] if isinstance(names, str) else list(names)
     events: list[Event] = []
     unavailable: list[Unavailable] = []
+    notes: list[str] = []
     groups = 0
     for text in lists:
         typed = split(text)
@@ -60,12 +66,48 @@ def resolve(names: str | Iterable[str]) -> Resolved:
             except EventUnavailableError as error:
                 unavailable.append(Unavailable(name.text, error.reason, error.remedy, error.errno))
                 continue
-            known = {event.name for event in events}
             group = None if name.group is None else groups + name.group
-            events.extend(e._replace(group=group) for e in found.events if e.name not in known)
+            for event in found.events:
+                known = twin(event, events)
+                if known is None:
+                    events.append(event._replace(group=group))
+                elif known.name != event.name:
+                    notes.append(f"{event.name} is {known.name}, which is counted once")
             unavailable.extend(found.unavailable)
         groups += 1 + max((name.group or 0 for name in typed), default=0)
-    return Resolved(tuple(events), tuple(unavailable))
+    return Resolved(tuple(events), tuple(unavailable), tuple(notes))
+
+
+def twin(event: Event, others: Iterable[Event]) -> Event | None:
+    """Return the one of several events that an event is, by the same name or by another.
+
+    `faults` is another name of `page-faults`; a preset is not what it is made of. Modifiers are to
+    be the same: a set's domain is for names that have none.
+    """
+    for other in others:
+        is_alias = (
+            event.info.component == other.info.component
+            and event.info.name == other.info.name
+            and _letters(event.name) == _letters(other.name)
+            and event.unit_factor == other.unit_factor
+            and event.spec == other.spec
+        )
+        if is_alias or event.name == other.name:
+            return other
+    return None
+
+
+def _letters(name: str) -> str:
+    return name[len(modifiers(name)[0]) :]
+
+
+def by_another_name(name: str, events: Sequence[Event]) -> Event | None:
+    """Return the one of several events that a name means which none of them has."""
+    try:
+        found = resolve(name).events
+    except UsageError:
+        return None
+    return twin(found[0], events) if len(found) == 1 else None
 
 
 def one(name: str) -> tuple[Event, ...]:

@@ -228,7 +228,7 @@ class CpuComponent:
     def _event(self, name: str, base: str, encoding: Encoding, mods: Modifiers) -> Event:
         known = _GENERIC.get(_CANONICAL.get(base, base))
         description = known[2] if known else "event of the core PMU"
-        info = EventInfo(base, self.name, description, "", Scope.THREAD)
+        info = EventInfo(_CANONICAL.get(base, base), self.name, description, "", Scope.THREAD)
         encoding = encoding._replace(exclude=encoding.exclude | mods.exclude)
         return Event(name, info, mods.domain, PerfSpec.of(encoding, hardware=True))
 

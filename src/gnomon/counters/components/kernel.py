@@ -49,6 +49,17 @@ _EVENTS: dict[str, tuple[int, tuple[str, ...], str, bool, str]] = {
 # The kernel's clocks run in every mode, whatever a modifier leaves out (task_clock_event_read).
 _CLOCKS = ("task-clock", "cpu-clock")
 _CANONICAL = {alias: name for name, (_, aliases, *_rest) in _EVENTS.items() for alias in aliases}
+# Their names in libpfm4, whose PMU for them is `perf`, and so in PAPI; in any case.
+_LIBPFM = "perf::"
+_ENUM = "perf_count_sw_"
+_BY_LIBPFM = {
+    **{name: name for name in _EVENTS},
+    **_CANONICAL,
+    **{_ENUM + name.replace("-", "_"): name for name in _EVENTS},
+    f"{_ENUM}page_faults_min": "minor-faults",
+    f"{_ENUM}page_faults_maj": "major-faults",
+}
+del _BY_LIBPFM[f"{_ENUM}minor_faults"], _BY_LIBPFM[f"{_ENUM}major_faults"]
 
 
 class KernelComponent:
@@ -91,7 +102,7 @@ class KernelComponent:
             EventUnavailableError: a tracepoint, and tracefs cannot be read.
         """
         base, mods = modifiers(name)
-        known = _CANONICAL.get(base, base)
+        known = _canonical(base)
         if known in _EVENTS:
             config, _, _, kernel_only, _ = _EVENTS[known]
             clock = known in _CLOCKS
@@ -196,6 +207,13 @@ class KernelComponent:
 
 
 COMPONENT = KernelComponent()
+
+
+def _canonical(base: str) -> str:
+    """Return the name of a software event by another one of it; other names as they are."""
+    if base[: len(_LIBPFM)].lower() == _LIBPFM:
+        return _BY_LIBPFM.get(base[len(_LIBPFM) :].lower(), base)
+    return _CANONICAL.get(base, base)
 
 
 def _software_info(name: str) -> EventInfo:
