@@ -51,7 +51,7 @@ def parser() -> argparse.ArgumentParser:
     )
     p.add_argument(
         "--by",
-        choices=("region", "file", "line", "rank", "thread", "metric"),
+        choices=("region", "file", "line", "rank", "process", "thread", "metric"),
         default=None,
         help="what the profile is of (default: region)",
     )

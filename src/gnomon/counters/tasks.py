@@ -11,7 +11,8 @@ from __future__ import annotations
 import errno
 import os
 import struct
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -60,6 +61,7 @@ _DUMMY = Event(
     PerfSpec.of(Encoding(1, 9, exclude=_core.EXCLUDE_KERNEL | _core.EXCLUDE_HYPERVISOR)),
 )
 _DUMMY_NATIVE = -1
+_SOON_S, _SOON_MS, _LATER_MS = 1.0, 10.0, 50.0
 # What an unprivileged user may lock by default (perf_event_mlock_kb: 512 KiB and one page).
 _RING_PAGES = 128
 
@@ -73,6 +75,8 @@ class TaskRow(NamedTuple):
         counts: per event, in the events' order; None while it still runs, since the kernel
             tells a thread's own counts only at its exit, and where its record was lost.
         running: it had not ended when the rows were made.
+        rank: of its process in an MPI job, by its environment or that of a process above it; -1
+            outside one, and where it ended before it could be asked.
     """
 
     pid: int
@@ -81,6 +85,7 @@ class TaskRow(NamedTuple):
     name: str
     counts: tuple[RawCount, ...] | None
     running: bool = False
+    rank: int = -1
 
 
 class _Task:
@@ -112,6 +117,9 @@ class TaskRecords:
         self._tasks: dict[int, _Task] = {}
         self._counts: dict[int, dict[int, _Sum]] = {event: {} for event in native_of_id}
         self.lost = 0
+        # Processes that have executed something since somebody last looked.
+        self.executed: set[int] = set()
+        self.ranks: dict[int, int] = {}
 
     def feed(self, data: bytes) -> None:
         """Take records of one ring buffer; what is damaged is left out and counted as lost."""
@@ -161,15 +169,27 @@ class TaskRecords:
             counts = None if task.tid in unknown else _by_event(natives[task.tid], specs)
             rows.append(
                 TaskRow(
-                    task.pid, task.tid, task.ppid, self._name(task), counts, task.tid in running
+                    task.pid, task.tid, task.ppid, self._name(task), counts,
+                    task.tid in running, self._rank(task),
                 )
-            )
+            )  # fmt: skip
         return tuple(rows)
 
     def _has_ended(self, task: _Task) -> bool:
         if task.ended or any(task.tid in by_thread for by_thread in self._counts.values()):
             return True
         return not Path(f"/proc/{task.pid}/task/{task.tid}").exists()
+
+    def _rank(self, task: _Task) -> int:
+        """Return the rank of a task's process, or of the nearest above it that has one."""
+        for _ in range(len(self._tasks)):
+            if task.pid in self.ranks:
+                return self.ranks[task.pid]
+            above = self._tasks.get(task.ppid)
+            if above is None:
+                break
+            task = above
+        return -1
 
     def _name(self, task: _Task) -> str:
         """Return the last name a task gave itself, else the one its parent had at the fork."""
@@ -211,6 +231,7 @@ class TaskRecords:
             name = body[_TASK_ID.size :].partition(b"\0")[0].decode(errors="replace")
             if tid:
                 self._task(pid, tid).names.append((at, name))
+                self.executed.add(pid)
         elif kind == _LOST:
             self.lost += _LOST_RECORD.unpack_from(body)[1]
 
@@ -255,6 +276,7 @@ class TaskCounting:
         self._groups = tuple(groups)
         self._anchor = anchor
         self._rings = tuple(rings)
+        self._executed_at = time.monotonic()
         self._specs = tuple(specs)
         self._natives = tuple(tuple(of) for of in natives)
         self._ids = tuple(tuple(map(_core.event_id, group.fds)) for group in groups)
@@ -268,6 +290,9 @@ class TaskCounting:
 
     def start(self, pid: int | None = None) -> None:
         """Nothing to do: counting began when the command was executed."""
+
+    rank_of: Callable[[int], int | None] | None = None
+    """Asked, if it is set, for the rank of each process soon after it has executed a program."""
 
     def read(self) -> tuple[RawCount, ...]:
         """Return the totals over all threads, those that still run included."""
@@ -299,6 +324,23 @@ class TaskCounting:
         """Take what the kernel has written since the last call."""
         for ring in self._rings:
             self._records.feed(ring.drain())
+        if self.rank_of is not None:
+            if self._records.executed:
+                self._executed_at = time.monotonic()
+            for pid in self._records.executed:
+                rank = self.rank_of(pid)
+                if rank is not None:
+                    self._records.ranks[pid] = rank
+            self._records.executed.clear()
+
+    def due_ms(self) -> float:
+        """Return in how many milliseconds to look again: soon after programs were executed.
+
+        A process can be asked for its environment as long as it lives, and nobody tells that it
+        has executed a program but the records.
+        """
+        is_soon = time.monotonic() - self._executed_at < _SOON_S
+        return _SOON_MS if is_soon and self.rank_of is not None else _LATER_MS
 
     def rows(self) -> tuple[TaskRow, ...]:
         """Return a row per thread seen so far."""

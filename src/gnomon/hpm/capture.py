@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Protocol
 
@@ -262,7 +262,7 @@ class _CommandCounts:
         if self._tasks is None:
             signals.await_child(pid)
         else:
-            signals.await_child(pid, self._tasks.fds(), self._tasks.drain)
+            signals.await_child(pid, self._tasks.fds(), self._tasks.drain, self._tasks.due_ms)
 
     def stop(self) -> tuple[Value, ...]:
         values = {value.event: value for value in self._whole.stop()}
@@ -327,7 +327,22 @@ class _CommandCounts:
         )
         if isinstance(opened.counting, TaskCounting):
             self._tasks = opened.counting
+            self._tasks.rank_of = _rank_asker()
             self._task_events = opened.events
+
+
+def _rank_asker() -> Callable[[int], int | None] | None:
+    """Return what tells a process's rank by its environment; None where we are a task ourselves."""
+    from gnomon.hpm.job import job, job_of
+
+    if job() is not None:
+        return None
+
+    def rank_of(pid: int) -> int | None:
+        place = job_of(pid)
+        return None if place is None else place.task
+
+    return rank_of
 
 
 def raise_nofile(needed: int) -> int:

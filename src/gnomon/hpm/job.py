@@ -85,6 +85,20 @@ def job(environment: Mapping[str, str] = os.environ) -> Job | None:
     return _with_nodes(_completed(_of(*started, environment), environment))
 
 
+def job_of(pid: int) -> Job | None:
+    """Return another process's place in its job; None also where it has ended, or may not be asked.
+
+    What it executed its program with is looked at, and not what it has made of that since.
+    """
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            entries = file.read().split(b"\0")
+    except OSError:
+        return None
+    pairs = (os.fsdecode(entry).partition("=") for entry in entries)
+    return job({name: value for name, _, value in pairs})
+
+
 def launched(environment: Mapping[str, str] = os.environ) -> tuple[Launcher, int] | None:
     """Return the launcher that gave this process a rank, and the rank."""
     for launcher in LAUNCHERS:

@@ -134,14 +134,14 @@ def split() -> End | None:
     # Every launcher's variable of a rank ends so; to import what knows them takes a millisecond.
     if not any(name.endswith(("RANK", "PROCID")) for name in os.environ):
         return None
-    from gnomon.hpm.job import job
+    from gnomon.hpm.job import job, job_of
 
     if job() is None:
         return None
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {*_PASSED_ON, signal.SIGCHLD})
     words, say = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     answers, answer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-    pid, group, is_known = os.getpid(), os.getpgid(0), not _is_task(os.getppid())
+    pid, group, is_known = os.getpid(), os.getpgid(0), job_of(os.getppid()) is None
     child = os.fork()
     if child:
         os.close(say)
@@ -157,18 +157,6 @@ def split() -> End | None:
     _current = StandIn(pid, group, (answers, say), is_known=is_known)
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     return None
-
-
-def _is_task(pid: int) -> bool:
-    from gnomon.hpm.job import job
-
-    try:
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            entries = file.read().split(b"\0")
-    except OSError:
-        return False
-    pairs = (os.fsdecode(entry).partition("=") for entry in entries)
-    return job({name: value for name, _, value in pairs}) is not None
 
 
 def _stand_in(child: int, words: int, answer: int) -> End:

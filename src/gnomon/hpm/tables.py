@@ -199,8 +199,10 @@ class _Rows:
 
     def _add_tasks(self, repetition: int, one: Measurement, whole: int) -> None:
         of_pid: dict[int, int] = {}
+        ranks = {task.pid: task.rank for task in one.tasks or ()}
         for row in analyse.processes(one):
-            of_pid[row.pid] = self._location(whole, "process", row.pid, -1, row.name)
+            rank = ranks.get(row.pid, -1)
+            of_pid[row.pid] = self._location(whole, "process", row.pid, -1, row.name, rank)
             for event, value in zip(analyse.process_values(one), row.values, strict=True):
                 if value is not None:
                     self._value(
@@ -208,7 +210,9 @@ class _Rows:
                         in_lines=one.emulation is not None,
                     )  # fmt: skip
         for task in one.tasks or ():
-            place = self._location(of_pid[task.pid], "thread", task.pid, task.tid, task.name)
+            place = self._location(
+                of_pid[task.pid], "thread", task.pid, task.tid, task.name, task.rank
+            )
             for at, event in enumerate(one.task_values):
                 value = analyse.task_value(one, task.counts, at)
                 if value is not None:
@@ -245,10 +249,12 @@ class _Rows:
             )
         return known
 
-    def _location(self, parent: int, kind: str, pid: int, tid: int, name: str) -> int:
+    def _location(
+        self, parent: int, kind: str, pid: int, tid: int, name: str, rank: int = -1
+    ) -> int:
         return self._locations.add(
             location=len(self._locations.rows), parent=parent, kind=kind, host=self._host,
-            rank=-1, pid=pid, tid=tid, name=name,
+            rank=rank, pid=pid, tid=tid, name=name,
         )  # fmt: skip
 
     def _metric(

@@ -25,7 +25,7 @@ ROWS_PER_PART = 500_000
 
 _PARTS_MOST = 256
 
-BY = ("region", "file", "line", "rank", "thread", "metric")
+BY = ("region", "file", "line", "rank", "process", "thread", "metric")
 
 
 class Part(NamedTuple):
@@ -144,9 +144,11 @@ _OF_REGIONS = {
 }
 _OF_LOCATIONS = {
     "rank": ("''", "'rank'", "''", "COALESCE(l.rank, -1)"),
+    "process": ("COALESCE(l.host, '')", "COALESCE(l.name, '')", "''", "l.location"),
     "thread": ("COALESCE(l.host, '')", "COALESCE(l.name, '')", "''", "l.location"),
     "metric": ("''", "''", "''", "0"),
 }
+_ONLY = {"rank": "AND l.rank >= 0", "process": "AND l.kind = 'process'"}
 # Values are added up by numbers and named afterwards, which takes a tenth of the time.
 _QUERY = """
 WITH paths_ AS (
@@ -189,7 +191,7 @@ def _query(profile: Profile, part: Part) -> str:
         of_location="0 AS k0" if in_regions else columns,
         first=part.first,
         end=part.end,
-        more="AND l.rank >= 0" if by == "rank" else "",
+        more=_ONLY.get(by, ""),
         keyed="paths_" if in_regions else "locations_",
         key="k" if in_regions else "n",
         root=_ROOT,
@@ -284,12 +286,12 @@ class Profile:
             return -1, 0
         if self.by == "thread" and row.kind == "command":
             return 2, 0
-        if self.by == "thread":
+        if self.by in ("process", "thread"):
             return int(not row.whole), _place(_OF_THREADS, row.kind)
         return int(not row.whole), _place(_FINEST if row.whole else _WIDEST, row.kind)
 
     def _group(self, row: Sum) -> tuple[Key, int]:
-        return (("", "", "", 0) if self.by == "thread" else row.key), row.metric
+        return (("", "", "", 0) if self.by in ("process", "thread") else row.key), row.metric
 
 
 def keys_of_paths(run: Run, by: str) -> dict[int, Key]:

@@ -22,6 +22,8 @@ from gnomon.units import number, printable, quantity
 
 PARTS = ("run", "locations", "regions", "metrics", "profile")
 
+_OF_TASKS = ("process", "thread")
+_OF_PLACES = ("rank", *_OF_TASKS)
 _SCHEMAS = {"locations": LOCATIONS, "regions": REGIONS, "metrics": METRICS}
 _INDENT = 2
 _GAP = 2
@@ -269,7 +271,7 @@ def profile_rows(run: Run, found: Sequence[Sum], by: str) -> list[dict[str, Any]
     """
     of = {row["metric"]: row for row in run.rows(METRICS)}
     repetitions = max(int(run.head["repetitions"]), 1)
-    at = _numbers(run, found) if by == "thread" else {}
+    at = _numbers(run, found) if by in _OF_TASKS else {}
     found, _ = moments.told_of(run, found, by)
     return [
         {
@@ -310,6 +312,7 @@ def _fields(one: Sum, by: str) -> dict[str, Cell]:
         "file": {"file": file},
         "line": {"file": file, "line": at, "function": second},
         "rank": {"rank": at},
+        "process": {"location": at, "host": first, "name": second},
         "thread": {"location": at, "host": first, "name": second},
     }
     return fields.get(by, {})
@@ -353,7 +356,7 @@ def profile_text(
     total = "total" if by == "metric" else told or "total"
     sums = [_total(one, of[one.metric], repetitions) or 0.0 for one in found]
     whole_of = _whole(run, of[found[0].metric], by, sums)
-    at = _numbers(run, shown) if by == "thread" else {}
+    at = _numbers(run, shown) if by in _OF_TASKS else {}
     files = suffixes({one.key[2] for one in shown})
     sections = {one.key[1] for one in shown if by == "region" and not one.key[3]}
     heads = ["of total"] if is_sum and whole_of else []
@@ -388,7 +391,7 @@ def profile_text(
         lines += filled(f"{moments.METRICS[0]}: {told}", width)
     if is_sum and by in ("region", "file", "line") and not whole_of:
         lines += filled("parts of these are at the same time: no shares of the whole", width)
-    if by == "thread" and not any(one.whole for one in found):
+    if by in _OF_TASKS and not any(one.whole for one in found):
         lines += filled("of their sections only: all that ran there is not known", width)
     rest = ", ".join(name for name in others if name != of[found[0].metric]["name"])
     if rest and by != "metric":
@@ -402,9 +405,9 @@ def _whole(run: Run, metric: Mapping[str, Cell], by: str, sums: Sequence[float])
     Of sections and lines that is the whole program, unless they come to more than it.
     """
     name, formula = str(metric["name"]), str(metric["formula"] or "")
-    if by == "metric" or (by in ("rank", "thread") and moments.is_of_moments(name, formula)):
+    if by == "metric" or (by in _OF_PLACES and moments.is_of_moments(name, formula)):
         return 0.0
-    if by in ("rank", "thread"):
+    if by in _OF_PLACES:
         return sum(sums)
     whole = moments.whole(run, int(str(metric["metric"])), name, formula)
     if whole is None:
@@ -476,10 +479,10 @@ def _name(
         return printable(second) or _UNKNOWN
     if by == "rank":
         return f"rank {at}"
-    if by == "thread":
+    if by in _OF_TASKS:
         rank, pid, tid = threads.get(at, (-1, -1, -1))
         words = [f"rank {rank}"] if rank >= 0 else []
-        if one.kind in ("process", "thread"):
+        if one.kind in _OF_TASKS:
             words.append(f"process {pid}")
             words += [f"thread {tid}"] if one.kind == "thread" else []
         elif one.kind != "rank":

@@ -140,7 +140,7 @@ def told_of(run: Run, found: Sequence[Sum], by: str) -> tuple[list[Sum], str]:
     names = run.query("SELECT metric, name, formula FROM metrics")
     wanted = {int(metric) for metric, name, formula in names if is_of_moments(name, formula)}
     wanted &= {one.metric for one in found}
-    if by in ("rank", "thread") or not wanted:
+    if by in ("rank", "process", "thread") or not wanted:
         return list(found), ""
     keys = analyse.keys_of_paths(run, "path" if by == "metric" else by)
     roots = {int(path) for (path,) in run.query("SELECT path FROM paths WHERE parent = -1")}

@@ -16,7 +16,7 @@ from gnomon.store.rundir import Run
 from gnomon.units import duration, printable, quantity, signal_name
 
 _PROFILE = """
-SELECT l.location, l.kind, l.pid, l.tid, COALESCE(l.name, ''), COALESCE(m.name, ''),
+SELECT l.location, l.kind, l.rank, l.pid, l.tid, COALESCE(l.name, ''), COALESCE(m.name, ''),
        COALESCE(m.unit, ''), COALESCE(m.how, ''), p.inclusive, p.repetition,
        m.component = '' AND m.formula = '' AND m.unit = 'ns'
            AND EXISTS (SELECT 1 FROM metrics WHERE component = 'emulated')
@@ -34,7 +34,7 @@ class ProfileRow:
     """One value of one metric at one location, in one repetition.
 
     Attributes:
-        location, kind, pid, tid, name: where.
+        location, kind, rank, pid, tid, name: where; numbers that there are not are -1.
         metric, unit, how, value: what.
         repetition: number of the execution, from 0.
         of_emulation: a time that the emulation took, not the program.
@@ -42,6 +42,7 @@ class ProfileRow:
 
     location: int
     kind: str
+    rank: int
     pid: int
     tid: int
     name: str
@@ -209,6 +210,7 @@ def _place(row: ProfileRow, repetitions: int) -> list[str]:
     if row.kind in ("core", "cpu"):
         parts.append(printable(row.name))
     elif row.kind != "command":
+        parts += [f"rank {row.rank}"] if row.rank >= 0 else []
         parts.append(f"process {row.pid}" + (f", thread {row.tid}" if row.tid >= 0 else ""))
         parts.append(printable(row.name))
     return [", ".join(parts)] if parts else []
