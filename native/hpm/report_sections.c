@@ -186,10 +186,22 @@ static char *name_of(const hpm_data_item *item, int digits, int has_tasks)
 	return name;
 }
 
-static void add_row(struct hpm_table *table, const struct hpm_report *report, const struct row *row,
-		    int digits, int has_tasks)
+/*
+ * The wall time of which each has its share: that of the run or, over tasks, of the section that
+ * took longest, as the run's is one task's alone.
+ */
+static double whole_of(const struct hpm_report *report, const struct row *rows, int n)
 {
-	const double whole = report->header->wall_s;
+	double most = report->is_over_tasks ? 0 : report->header->wall_s;
+
+	for (int i = 0; report->is_over_tasks && i < n; i++)
+		most = fmax(most, rows[i].item->times[HPM_TIME_WALLCLOCK]);
+	return most;
+}
+
+static void add_row(struct hpm_table *table, const struct row *row, double whole, int digits,
+		    int has_tasks)
+{
 	const int has_share = whole > 0 && row->hot_s >= 0;
 	char *cell[HPM_CELLS] = {
 		name_of(row->item, digits, has_tasks),
@@ -211,6 +223,7 @@ void hpm_sections_print(struct hpm_output *output, const struct hpm_report *repo
 	struct hpm_table table = {.titles = titles};
 	struct row *rows = calloc((size_t)report->n + 1, sizeof(*rows));
 	int n = rows ? find_rows(report, rows) : 0, digits = 1, has_tasks = 0;
+	const double whole = whole_of(report, rows, n);
 
 	if (!rows && !output->error)
 		output->error = ENOMEM;
@@ -221,7 +234,7 @@ void hpm_sections_print(struct hpm_output *output, const struct hpm_report *repo
 		has_tasks |= rows[i].item->mpi_task_id != rows[0].item->mpi_task_id;
 	}
 	for (int i = 0; n > 1 && i < n; i++)
-		add_row(&table, report, &rows[i], digits, has_tasks);
+		add_row(&table, &rows[i], whole, digits, has_tasks);
 	hpm_table_print(output, &table, "sections, hottest first");
 	if (n > 1)
 		hpm_puts(output, "\n");

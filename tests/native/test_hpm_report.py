@@ -381,6 +381,16 @@ def test_many_sections_begin_with_a_table_of_the_hottest(print_hpm: Path, tmp_pa
     assert [one.get("exclusive") for one in sections] == ["false", "true"] * 3
 
 
+def test_no_section_has_more_than_all_of_several_tasks(print_hpm: Path, tmp_path: Path) -> None:
+    lines = [header(task=0)]
+    for at, wall in ((1, 3.0), (2, 2.25)):
+        first, *rest = a_section(at, "one", wall=wall, clock=1e9)
+        lines += [first, f"tasks\t2\t{hexed('0,1')}", *rest]
+    assert written(print_hpm, tmp_path, lines).returncode == 0
+    text = (tmp_path / "result.hpm").read_text()
+    assert re.findall(r"^  \d  one .* ([0-9.]+) %$", text, re.MULTILINE) == ["100.0", "75.0"]
+
+
 def test_metrics_of_sections_do_not_repeat_each_other(print_hpm: Path, tmp_path: Path) -> None:
     for where in (1, 0):
         lines = [header(), *a_section(where, "one", wall=1.0, clock=5e8)]
