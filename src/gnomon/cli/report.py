@@ -161,7 +161,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _part(arguments: argparse.Namespace) -> int:
     """Print one part of a run and return 0, or 1 if there is nothing in it."""
-    from gnomon.store import holdings
+    from gnomon.store import holdings, profiles
     from gnomon.store.rundir import find
 
     part = arguments.part
@@ -185,14 +185,14 @@ def _part(arguments: argparse.Namespace) -> int:
         text = holdings.run_text(opened, width)
     elif part == "profile":
         event = next(iter(chosen), "")
-        one, names = (-1, []) if by == "metric" else holdings.metric(opened, by, event)
-        found = holdings.profile(opened, by, one if event or not as_json else -1)
+        one, names = (-1, []) if by == "metric" else profiles.metric(opened, by, event)
+        found = profiles.profile(opened, by, one if event or not as_json else -1)
         is_empty = not found
         if as_json:
             whole["by"] = by
-            whole["profile"] = holdings.profile_rows(opened, found, by)[: top or None]
+            whole["profile"] = profiles.profile_rows(opened, found, by)[: top or None]
         else:
-            text = holdings.profile_text(opened, found, by, width=width, top=top, others=names)
+            text = profiles.profile_text(opened, found, by, width=width, top=top, others=names)
     else:
         rows = holdings.rows(opened, part, top)
         is_empty = not rows

@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from gnomon.errors import RunDirectoryError
-from gnomon.layout import cut, filled, grid, short_path, shortened, suffixes, widths
+from gnomon.layout import cut, filled, grid, short_path, suffixes, widths
 from gnomon.model.symbols import short_name
 from gnomon.model.tables import LOCATIONS, METRICS, REGIONS, Cell
-from gnomon.store import analyse, bounds, moments
-from gnomon.store.analyse import Profile, Sum
-from gnomon.store.hotspots import named, whole
+from gnomon.store import bounds
 from gnomon.store.report import killed_by, not_counted, wall_text
 from gnomon.store.rundir import Run
-from gnomon.units import number, printable, quantity
+from gnomon.units import number, printable
 
 PARTS = ("run", "locations", "regions", "metrics", "profile")
 
-_OF_TASKS = ("process", "thread")
-_OF_PLACES = ("rank", *_OF_TASKS)
 _SCHEMAS = {"locations": LOCATIONS, "regions": REGIONS, "metrics": METRICS}
-_INDENT = 2
-_GAP = 2
-# More places are not named to the query one by one.
-_FEW = 1000
-_UNKNOWN = "(unknown)"
-_NAME_LEAST = 16
-# The program and its sections are counted by counters of their own.
-_MARGIN = 1e-6
+INDENT = 2
+GAP = 2
+UNKNOWN = "(unknown)"
 
 
 def rows(run: Run, part: str, top: int = 0) -> list[dict[str, Cell]]:
@@ -53,46 +42,6 @@ def count(run: Run, part: str) -> int:
     """Return how many locations, regions or metrics there are; raises as `rows`."""
     ((n,),) = run.query(f"SELECT COUNT(*) FROM {_SCHEMAS[part].name}")
     return int(n)
-
-
-def profile(run: Run, by: str, metric: int = -1) -> list[Sum]:
-    """Return the sums of a run's profile, each value once.
-
-    Args:
-        run: the run.
-        by: one of `analyse.BY`.
-        metric: number of the only metric wanted; -1 for all.
-
-    Raises:
-        RunDirectoryError: the tables cannot be read.
-    """
-    analysis = Profile(by, metric)
-    with ThreadPoolExecutor(os.cpu_count()) as executor:
-        found = analyse.run(analysis, analyse.parts(run), executor)
-    return analysis.finest(found)
-
-
-def metric(run: Run, by: str, name: str) -> tuple[int, list[str]]:
-    """Return the number of the metric that a profile is to show, and the names of all it has.
-
-    Args:
-        run: the run.
-        by: what the profile is of.
-        name: the metric, in any case and with or without PAPI_; "" for the first of those that
-            most places have.
-
-    Raises:
-        UsageError: the run has no such metric.
-        RunDirectoryError: the tables cannot be read.
-    """
-    counts = dict(run.query("SELECT metric, COUNT(*) FROM profile GROUP BY metric"))
-    there = [row for row in run.rows(METRICS) if row["metric"] in counts]
-    names = [str(row["name"]) for row in there]
-    if name:
-        wanted = named(name, names, by)
-        return next(int(str(row["metric"])) for row in there if row["name"] == wanted), names
-    best = max(there, key=lambda row: counts[row["metric"]], default=None)
-    return (-1 if best is None else int(str(best["metric"]))), names
 
 
 def title(run: Run) -> str:
@@ -218,7 +167,7 @@ def _cells(part: str, row: Mapping[str, Cell], files: Mapping[str, str]) -> list
     if part == "regions":
         file = printable(files.get(str(row["file"] or ""), ""))
         place = f"{file}:{row['line']}" if file and row["line"] else file
-        return [str(row["region"]), text("kind"), text("name") or _UNKNOWN, place, text("module")]
+        return [str(row["region"]), text("kind"), text("name") or UNKNOWN, place, text("module")]
     about = text("formula") or text("description")
     values = [text(key) for key in ("name", "unit", "how", "component", "domain")]
     return [str(row["metric"]), *values, about]
@@ -230,7 +179,7 @@ def _fitted(
     """Return a table in which the texts are shortened as far as needed; empty columns go."""
     used = [at for at in range(len(columns)) if any(row[at] not in ("", "-") for row in cells)]
     for head in _GIVEN_UP:
-        if sum(max(columns[at][1], len(columns[at][0])) + _GAP for at in used) <= width:
+        if sum(max(columns[at][1], len(columns[at][0])) + GAP for at in used) <= width:
             break
         used = [at for at in used if columns[at][0] != head]
     heads = [columns[at] for at in used]
@@ -241,7 +190,7 @@ def _fitted(
     fixed = [
         wide if is_number else 0 for wide, (_, _, is_number) in zip(natural, heads, strict=True)
     ]
-    room = width - _INDENT - _GAP * (len(heads) - 1) - sum(fixed)
+    room = width - INDENT - GAP * (len(heads) - 1) - sum(fixed)
     texts = [at for at, (_, _, is_number) in enumerate(heads) if not is_number]
     given = widths(
         [natural[at] for at in texts],
@@ -261,234 +210,3 @@ def _fitted(
         table.append(line)
     numbers = len(heads) - len(texts)
     return grid([(head,) for head, _, _ in heads], table, numbers).lines
-
-
-def profile_rows(run: Run, found: Sequence[Sum], by: str) -> list[dict[str, Any]]:
-    """Return the sums for JSON: total and calls of one execution, the others of one location.
-
-    Raises:
-        RunDirectoryError: the metrics cannot be read.
-    """
-    of = {row["metric"]: row for row in run.rows(METRICS)}
-    repetitions = max(int(run.head["repetitions"]), 1)
-    at = _numbers(run, found) if by in _OF_TASKS else {}
-    found, _ = moments.told_of(run, found, by)
-    return [
-        {
-            **_fields(one, by),
-            **(dict(zip(("rank", "pid", "tid"), at[one.key[3]], strict=True)) if at else {}),
-            "metric": of[one.metric]["name"],
-            "unit": of[one.metric]["unit"],
-            "how": of[one.metric]["how"],
-            "locations": one.locations,
-            "of": one.kind,
-            "total": whole(_total(one, of[one.metric], repetitions)),
-            "least": whole(one.least),
-            "mean": whole(one.total / one.locations),
-            "most": whole(one.most),
-            "calls": whole(None if one.calls is None else one.calls / repetitions),
-        }
-        for one in sorted(found, key=lambda one: (one.metric, -one.total, one.key))
-        if one.metric in of
-    ]
-
-
-def _numbers(run: Run, found: Sequence[Sum]) -> dict[int, tuple[int, int, int]]:
-    """Return rank, process and thread of the locations that sums by thread are of, -1 for none."""
-    wanted = {one.key[3] for one in found}
-    only = f"WHERE location IN ({', '.join(map(str, wanted))})" if 0 < len(wanted) <= _FEW else ""
-    rows = run.query(
-        "SELECT location, COALESCE(rank, -1), COALESCE(pid, -1), COALESCE(tid, -1) "
-        f"FROM locations {only}"
-    )
-    return {location: (rank, pid, tid) for location, rank, pid, tid in rows}
-
-
-def _fields(one: Sum, by: str) -> dict[str, Cell]:
-    """Return the key of a sum by field name."""
-    first, second, file, at = one.key
-    fields: dict[str, dict[str, Cell]] = {
-        "region": {"region": second, "kind": first, "program": bool(at)},
-        "file": {"file": file},
-        "line": {"file": file, "line": at, "function": second},
-        "rank": {"rank": at},
-        "process": {"location": at, "host": first, "name": second},
-        "thread": {"location": at, "host": first, "name": second},
-    }
-    return fields.get(by, {})
-
-
-def profile_text(
-    run: Run,
-    found: Sequence[Sum],
-    by: str,
-    *,
-    width: int,
-    top: int = 0,
-    others: Sequence[str] = (),
-) -> str:
-    """Return a profile as a table: of one metric or, by metric, of all.
-
-    Args:
-        run: the run.
-        found: its sums, of one metric unless by metric.
-        by: of what the sums are.
-        width: columns of the terminal.
-        top: only so many rows; 0 for all.
-        others: names of metrics that it could have been of.
-
-    Raises:
-        RunDirectoryError: the metrics cannot be read.
-    """
-    of = {int(str(row["metric"])): row for row in run.rows(METRICS)}
-    found = [one for one in found if one.metric in of]
-    if not found:
-        remedy = ": what a formula gives cannot be added up" if others else ""
-        remedy = ": it is no run of several MPI ranks" if by == "rank" else remedy
-        return f"{title(run)}\nthis run has no values by {by}{remedy}\n"
-    repetitions = max(int(run.head["repetitions"]), 1)
-    several = any(one.locations > repetitions for one in found)
-    # Ratios of several places cannot be added up.
-    is_sum = by == "metric" or not of[found[0].metric]["formula"]
-    found, told = moments.told_of(run, found, by)
-    found.sort(key=lambda one: (one.metric if by == "metric" else -_size(one, is_sum), one.key))
-    shown = found[:top] if top else found
-    total = "total" if by == "metric" else told or "total"
-    sums = [_total(one, of[one.metric], repetitions) or 0.0 for one in found]
-    whole_of = _whole(run, of[found[0].metric], by, sums)
-    at = _numbers(run, shown) if by in _OF_TASKS else {}
-    files = suffixes({one.key[2] for one in shown})
-    sections = {one.key[1] for one in shown if by == "region" and not one.key[3]}
-    heads = ["of total"] if is_sum and whole_of else []
-    heads += [total] if is_sum else []
-    heads += ["min", "mean", "max"] if several else [] if is_sum else ["mean"]
-    table = []
-    for one in shown:
-        row = of[one.metric]
-        mean = one.total / one.locations
-        values = {
-            total: _total(one, row, repetitions),
-            "min": one.least, "mean": mean, "max": one.most,
-        }  # fmt: skip
-        cells = {name: quantity(one, str(row["unit"] or ""), "-") for name, one in values.items()}
-        cells["of total"] = _share(_total(one, row, repetitions), whole_of)
-        name = _name(one, by, files, of, at)
-        if by == "region" and one.key[3] and one.key[1] in sections:
-            name += " (program)"
-        table.append([*(cells[head] for head in heads), name])
-    lines = [title(run)]
-    if by != "metric":
-        what = of[found[0].metric]
-        lines.append(printable(f"{what['name']} by {by}, {what['how']}"))
-    hows = [str(of[one.metric]["how"] or "") for one in shown] if by == "metric" else []
-    lines += _profile_table([*heads, by], table, by, width, hows)
-    if len(found) > len(shown):
-        lines.append(f"  and {number(len(found) - len(shown))} more (--top 0 for all)")
-    kinds = sorted({_plural(one.kind) for one in found})
-    if several:
-        lines += filled(f"min, mean and max of the {' or '.join(kinds)}", width)
-    if told and any(one.together is not None for one in shown) and by == "metric":
-        lines += filled(f"{moments.METRICS[0]}: {told}", width)
-    if is_sum and by in ("region", "file", "line") and not whole_of:
-        lines += filled("parts of these are at the same time: no shares of the whole", width)
-    if by in _OF_TASKS and not any(one.whole for one in found):
-        lines += filled("of their sections only: all that ran there is not known", width)
-    rest = ", ".join(name for name in others if name != of[found[0].metric]["name"])
-    if rest and by != "metric":
-        lines += filled(printable(f"choose with -e: {rest}"), width, "", "  ")
-    return "\n".join(lines) + "\n"
-
-
-def _whole(run: Run, metric: Mapping[str, Cell], by: str, sums: Sequence[float]) -> float:
-    """Return what shares are of, 0 where parts are at the same time and have none.
-
-    Of sections and lines that is the whole program, unless they come to more than it.
-    """
-    name, formula = str(metric["name"]), str(metric["formula"] or "")
-    if by == "metric" or (by in _OF_PLACES and moments.is_of_moments(name, formula)):
-        return 0.0
-    if by in _OF_PLACES:
-        return sum(sums)
-    whole = moments.whole(run, int(str(metric["metric"])), name, formula)
-    if whole is None:
-        return sum(sums)
-    return whole if sum(sums) <= whole * (1 + _MARGIN) else 0.0
-
-
-def _share(value: float | None, whole: float) -> str:
-    return f"{100 * value / whole:.1f} %" if value is not None and whole else "-"
-
-
-def _total(one: Sum, metric: Mapping[str, Cell], repetitions: int) -> float | None:
-    """Return the total of one execution; None for ratios of several places, which have none."""
-    # A ratio of one place is what it is.
-    if metric["formula"] and one.locations > repetitions:
-        return None
-    return one.total / repetitions if one.together is None else one.together
-
-
-def _size(one: Sum, is_sum: bool) -> float:
-    return (
-        (one.total if one.together is None else one.together)
-        if is_sum
-        else one.total / one.locations
-    )
-
-
-def _plural(kind: str) -> str:
-    return {"process": "processes", "cpu": "CPUs"}.get(kind, f"{kind}s")
-
-
-def _profile_table(
-    heads: Sequence[str],
-    table: Sequence[Sequence[str]],
-    by: str,
-    width: int,
-    hows: Sequence[str],
-) -> tuple[str, ...]:
-    taken = sum(
-        max(*map(len, _words(heads[at])), *(len(row[at]) for row in table)) + _GAP
-        for at in range(len(heads) - 1)
-    )
-    taken += max((len(how) + _GAP for how in hows), default=0)
-    room = max(width - _INDENT - taken, _NAME_LEAST)
-    short = {"region": short_name, "file": short_path, "line": short_path}.get(by, shortened)
-    cells = [[*row[:-1], short(row[-1], room)] for row in table]
-    more = [("how",)] if hows else []
-    rows = [[*row, printable(how)] for row, how in zip(cells, hows, strict=True)] if hows else cells
-    return grid([*map(_words, heads), *more], rows, len(heads) - 1).lines
-
-
-def _words(head: str) -> tuple[str, ...]:
-    """Return the lines of a heading: "mean of 4 ranks" takes two."""
-    first, between, rest = head.partition(" of ")
-    return (first + between.rstrip(), rest) if rest else (head,)
-
-
-def _name(
-    one: Sum,
-    by: str,
-    files: Mapping[str, str],
-    of: Mapping[int, Mapping[str, Cell]],
-    threads: Mapping[int, tuple[int, int, int]],
-) -> str:
-    first, second, file, at = one.key
-    if by == "metric":
-        return printable(str(of[one.metric]["name"]))
-    if by == "region":
-        return printable(second) or _UNKNOWN
-    if by == "rank":
-        return f"rank {at}"
-    if by in _OF_TASKS:
-        rank, pid, tid = threads.get(at, (-1, -1, -1))
-        words = [f"rank {rank}"] if rank >= 0 else []
-        if one.kind in _OF_TASKS:
-            words.append(f"process {pid}")
-            words += [f"thread {tid}"] if one.kind == "thread" else []
-        elif one.kind != "rank":
-            words.append(one.kind)
-        return printable(", ".join(words) + f" {second}" + (f" on {first}" if first else ""))
-    label = printable(files.get(file, file)) or _UNKNOWN
-    if by == "file":
-        return label
-    return (f"{label}:{at}" if at else label) + (f" {printable(second)}" if second else "")
