@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gnomon.cli import repetitions
 from gnomon.cli.program_names import program_name
 from gnomon.errors import RunDirectoryError, UsageError
 from gnomon.hpm.job import Job, job
@@ -159,7 +160,12 @@ def close(folder: Path, name: str, tell: Callable[[str], object] = lambda _: Non
     command = _command(found)
     of_job = int(first.get("rank", -1)) >= 0
     states = [(one, one.availability()) for one in CAPABILITIES]
-    inside = [one.collect(folder) for one in CAPABILITIES if isinstance(one, Inside)]
+    inside = [
+        left
+        for one in CAPABILITIES
+        if isinstance(one, Inside)
+        for left in repetitions.collected(one, folder)
+    ]
     tables = [
         assembly.of_task(part.collected.tables, part.task) if of_job else part.collected.tables
         for part in found
@@ -183,6 +189,7 @@ def close(folder: Path, name: str, tell: Callable[[str], object] = lambda _: Non
     ])  # fmt: skip
     seen = {row["rank"] for row in rows_of(whole, "locations")} - {-1}
     head["ranks"] = max(head["ranks"], len(seen))
+    head["repetitions"] = max(repetitions.count(folder), 1)
     tell("writing the run")
     path = rundir.write(name, head, whole, {}, force=rawfolder.replaces(folder))
     rawfolder.remove(folder)

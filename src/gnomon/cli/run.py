@@ -30,7 +30,7 @@ The program's output, exit status and signals stay as they are."""
 _EPILOG = """\
 examples:
   gnomon run -- ./app -n 100
-  gnomon run --name first -- ./app
+  gnomon run --name first -r 10 -- ./app
   gnomon run --with emulated -- ./app -n 1
   gnomon run -- mpirun -n 4 ./app
   mpirun -n 4 gnomon run -- ./app
@@ -59,6 +59,14 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help="leave the run directory NAME.gnomon (default: the program's name, date and time)",
     )
+    p.add_argument(
+        "-r",
+        "--repeat",
+        metavar="N",
+        type=int,
+        default=1,
+        help="run N times, into one run: its executions are what gnomon compare compares",
+    )
     p.add_argument("--force", action="store_true", help="with --name: replace a run of that name")
     p.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     return p
@@ -79,6 +87,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("no program to run: gnomon run [options] -- program [arguments]")
     if arguments.name == "":
         raise UsageError("--name '': a run has a name")
+    if arguments.repeat < 1:
+        raise UsageError(f"-r {arguments.repeat}: a program is run at least once")
     if arguments.force and arguments.name is None:
         raise UsageError("--force goes with --name NAME")
     return outliving(lambda: _measure(arguments, command))
@@ -94,7 +104,7 @@ def _measure(arguments: argparse.Namespace, command: Sequence[str]) -> int:
     try:
         # From the program's end until what was counted is in our hands Ctrl-C is not for us.
         with Signals():
-            ended = _run_in(folder, where, command, runner, inside)
+            ended = _repeated(arguments.repeat, folder, where, command, runner, inside)
         # A launcher that ends the job must not end us before what was measured is kept.
         usual = signal.signal(signal.SIGTERM, signal.SIG_IGN)
         try:
@@ -107,20 +117,42 @@ def _measure(arguments: argparse.Namespace, command: Sequence[str]) -> int:
     return finish(ended.exit_status, ended.signal)
 
 
-def _run_in(
-    folder: Path, where: Place, command: Sequence[str], runner: Runner, inside: Sequence[Inside]
-) -> Ended:
-    """Run the program with what measures inside it; leave nothing if it cannot be executed."""
-    from gnomon.cli import gather
+def _repeated(
+    times: int, folder: Path, where: Place, command: Sequence[str], runner: Runner,
+    inside: Sequence[Inside],
+) -> Ended:  # fmt: skip
+    """Run the program so many times, up to one that Ctrl-C ended."""
+    from gnomon.cli import gather, repetitions
 
+    if times == 1:
+        try:
+            return _run_in(folder, command, runner, inside)
+        except BaseException:
+            gather.withdraw(folder, where.task)
+            raise
+    found: list[Ended] = []
+    try:
+        for number in range(times):
+            own = repetitions.folder_of(folder, number)
+            found.append(_run_in(own, command, runner, inside))
+            if found[-1].interrupted:
+                break
+    except BaseException:
+        if not found:
+            gather.withdraw(folder, where.task)
+        raise
+    return repetitions.joined(found, times, command)
+
+
+def _run_in(
+    folder: Path, command: Sequence[str], runner: Runner, inside: Sequence[Inside]
+) -> Ended:
+    """Run the program with what measures inside it."""
     before = dict(os.environ)
     try:
         for one in inside:
             os.environ.update(one.environment(folder))
         return runner.run(command)
-    except BaseException:
-        gather.withdraw(folder, where.task)
-        raise
     finally:
         os.environ.clear()
         os.environ.update(before)

@@ -46,7 +46,8 @@ def text(made: Finished, width: int) -> str:
     what = printable(shlex.join(head["command"]))
     ranks = f", {head['ranks']} ranks" if head["ranks"] > 1 else ""
     values = _Values(made.tables, Run(made.path, made.head))
-    ended = f"[{exit_text(head)}{ranks}]"
+    means = f", means of {values.times} executions" if values.times > 1 else ""
+    ended = f"[{exit_text(head)}{ranks}{means}]"
     lines = ["", f"{cut(what, width - len(ended) - 2)}  {ended}", *_times(values)]
     lines += (
         list(_functions(values, width))
@@ -69,10 +70,14 @@ def _word(made: Finished) -> str:
 
 
 class _Values:
-    """What the summary needs of a run's tables, by one pass over the profile."""
+    """What the summary needs of a run's tables, by one pass over the profile.
+
+    Of several executions it is the mean of each value.
+    """
 
     def __init__(self, tables: Sequence[Table], run: Run) -> None:
         self._run = run
+        self.times = times = max(int(run.head["repetitions"]), 1)
         self.paths = {row["path"]: row for row in rows_of(tables, "paths")}
         self.regions = {row["region"]: row for row in rows_of(tables, "regions")}
         self.processes = {
@@ -91,10 +96,12 @@ class _Values:
             for row in table.rows if table.schema is PROFILE else ():
                 _, location, path, metric, *values = row[:7]
                 if location == path == 0:
-                    of = float(values[0] or 0)
+                    known, _ = self.of_command.get(names[metric], (0.0, None))
+                    of = known + float(values[0] or 0) / times
                     self.of_command[names[metric]] = (of, metrics[metric])
                 elif names[metric] in self.parts:
-                    self.parts[names[metric]].append((location, path, *values))
+                    means = (None if one is None else float(one) / times for one in values)
+                    self.parts[names[metric]].append((location, path, *means))
 
     def together(self, metric: str) -> tuple[dict[int, moments.OfPath], str]:
         """Return what each path took of several places' times, and which that is; none of a sum."""
@@ -113,8 +120,9 @@ def _times(values: _Values) -> Iterator[str]:
     used = sum(ns for name, ns in found.items() if name != _WALL)
     if wall > 0:
         parts.append(f"{used / wall:.2f} CPUs busy")
-    if len(values.processes) > 1:
-        parts.append(f"{len(values.processes)} processes")
+    processes = len(values.processes) // values.times
+    if processes > 1:
+        parts.append(f"{processes} processes")
     yield "  time: " + ", ".join(parts)
 
 

@@ -126,7 +126,9 @@ def _ended(one: Measurement, *notes: str) -> Ended:
         Unavailable(PEAK_MEMORY, _NO_PEAK, _LESS) for row in one.rusage if row.remark
     )
     collected = Collected(_with_usage(tables, one), missing, (*notes, *one.notes))
-    return Ended(one.pid, one.exit_status, one.signal, one.started, one.wall_ns, collected)
+    return Ended(
+        one.pid, one.exit_status, one.signal, one.started, one.wall_ns, collected, one.interrupted
+    )
 
 
 def _with_usage(tables: Sequence[Table], one: Measurement) -> tuple[Table, ...]:

@@ -33,6 +33,7 @@ class Ended(NamedTuple):
         started: seconds since the epoch.
         wall_ns: how long it ran.
         collected: what was measured.
+        interrupted: the user pressed Ctrl-C.
     """
 
     pid: int
@@ -41,6 +42,7 @@ class Ended(NamedTuple):
     started: float
     wall_ns: int
     collected: Collected
+    interrupted: bool = False
 
 
 class State(NamedTuple):

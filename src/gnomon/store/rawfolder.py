@@ -169,7 +169,7 @@ def check_ended(folder: Path) -> None:
 
 def _check_written(folder: Path) -> None:
     """Check that no process has a lock on what capabilities leave, as long as it writes that."""
-    for path in folder.iterdir():
+    for path in folder.rglob("*"):
         try:
             fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except OSError:
