@@ -14,6 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 from hypothesis import given, settings
@@ -328,3 +329,20 @@ def test_mistakes_are_one_line(
     told = capsys.readouterr()
     assert said in told.err
     assert (told.out, told.err.count("\n")) == ("", 1)
+
+
+def test_no_name_reaches_a_terminal_as_it_is_through_openmetrics(tmp_path: Path) -> None:
+    run = made_run(
+        tmp_path, LINES, name="esc", head={"command": ["./app", "\x1b]0;title\x07", "a\nb"]}
+    )
+    with duckdb.connect() as connection:
+        for table, column in (("regions", "name"), ("locations", "host"), ("metrics", "name"),
+                              ("metrics", "description")):  # fmt: skip
+            file = run.path / f"{table}.parquet"
+            odd = f"{column} || chr(27) || '[31m' || chr(155) || chr(13)"
+            query = f"SELECT * REPLACE ({odd} AS {column}) FROM '{file}'"
+            connection.execute(f"COPY ({query}) TO '{file}.new' (FORMAT parquet)")
+            Path(f"{file}.new").replace(file)
+    text = "".join(exports.openmetrics(rundir.find(str(run.path))))
+    assert [line for line in text.split("\n") if not line.isprintable()] == []
+    assert "\\\\x1b[31m" in text

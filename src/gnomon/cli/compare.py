@@ -7,7 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from gnomon.cli.output import open_for_writing, width_of, write_lines
+from gnomon.cli.output import csv_of, format_of, width_of, write_report
 from gnomon.cli.parsing import Parser, add_report_options
 from gnomon.errors import UsageError
 from gnomon.layout import WIDTH
@@ -116,9 +116,10 @@ def run(arguments: argparse.Namespace) -> int:
     comparisons, breaches = compare(sides, options)
     to_file = bool(arguments.output) and arguments.output != "-"
     limited = bool(options.limits)
-    if arguments.json or (arguments.output or "").lower().endswith(".json"):
+    kind = format_of(arguments.output, as_json=arguments.json)
+    if kind != "text":
         found = compared.document(comparisons, breaches, limited=limited)
-        text = json.dumps(found, indent=2) + "\n"
+        text = csv_of(compared.rows(found)) if kind == "csv" else json.dumps(found, indent=2) + "\n"
     else:
         text = compared.text(
             comparisons,
@@ -127,11 +128,7 @@ def run(arguments: argparse.Namespace) -> int:
             top=_TOP if arguments.top is None else arguments.top,
             limited=limited,
         )
-    if to_file:
-        with open_for_writing(arguments.output) as file:
-            write_lines(file, text)
-    else:
-        write_lines(sys.stdout, text)
+    write_report(arguments.output, text)
     return FAILED if breaches else 0
 
 

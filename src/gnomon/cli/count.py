@@ -163,7 +163,8 @@ def add_output_options(p: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="NAME",
-        help="write it to a file too, as JSON if it ends in .json; '-' is stdout",
+        help="write it to a file too: as JSON if it ends in .json, as CSV if in .csv; "
+        "'-' is stdout",
     )
     out.add_argument(
         "-u",

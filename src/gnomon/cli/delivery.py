@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import IO, TYPE_CHECKING
 
-from gnomon.cli.output import is_styled, open_for_writing, width_of, write, write_alone
+from gnomon.cli.output import format_of, is_styled, open_for_writing, width_of, write, write_alone
 from gnomon.errors import GnomonError, UsageError
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ class Delivery:
         """
         self._options = options
         self._terminal: IO[str] | None = terminal
-        self._json = self._file_json = arguments.json
+        self._json = arguments.json
+        self._file_kind = "text"
         self._mute = arguments.no_terminal
         self._file: IO[str] | None = None
         self._is_whole = False
@@ -49,10 +50,11 @@ class Delivery:
             self._terminal = sys.stdout
         elif arguments.output is not None:
             name = _unique(arguments.output) if arguments.unique else arguments.output
-            self._file_json = self._json or name.lower().endswith(".json")
+            self._file_kind = format_of(name, as_json=self._json)
             # JSON that was asked for and has a file to go to leaves the terminal to people.
             self._json = False
-            self._file = open_for_writing(name + suffix)
+            is_csv = self._file_kind == "csv"
+            self._file = open_for_writing(name + suffix, newline="" if is_csv else None)
         if self._run is not None:
             from gnomon.store.rundir import check_free
 
@@ -93,9 +95,10 @@ class Delivery:
         if self._terminal is not None and not (self._mute and self._file is not None):
             terminal = self._terminal
             guarded("the intervals", lambda: write(terminal, rendered(self._json)))
-        if self._file is not None:
+        # A file of CSV has one table: that of the end.
+        if self._file is not None and self._file_kind != "csv":
             file = self._file
-            guarded(file.name, lambda: write(file, rendered(self._file_json)))
+            guarded(file.name, lambda: write(file, rendered(self._file_kind == "json")))
 
     def deliver(self, measurements: Sequence[Measurement]) -> None:
         """Write the report to each destination."""
@@ -125,7 +128,13 @@ class Delivery:
                 write(stream, text if self._json else "\n" + text)
 
         def to_file(file: IO[str]) -> None:
-            write(file, rendered(self._file_json))
+            if self._file_kind == "csv":
+                from gnomon.hpm import sheets
+
+                of = sheets.blocks(measurements, "", apart=False)
+                write(file, sheets.csv(host, measurements, of))
+            else:
+                write(file, rendered(self._file_kind == "json"))
             self._is_whole = True
 
         def to_run(name: str) -> None:

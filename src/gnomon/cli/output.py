@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import IO
+from typing import IO, Any
 
 from gnomon.errors import GnomonError
 from gnomon.layout import NARROWEST, WIDTH
@@ -34,7 +35,65 @@ def width_of(stream: IO[str]) -> int:
     return max(columns, NARROWEST) if columns else WIDTH
 
 
-def open_for_writing(path: str) -> IO[str]:
+def format_of(output: str | None, *, as_json: bool = False) -> str:
+    """Return what a report is written as: "json", "csv" or "text".
+
+    Args:
+        output: the file that was asked for; the end of its name says what it is to be.
+        as_json: JSON was asked for.
+    """
+    ending = (output or "").lower().rpartition(".")[2] if "." in (output or "") else ""
+    return "json" if as_json or ending == "json" else "csv" if ending == "csv" else "text"
+
+
+def csv_of(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows as CSV (RFC 4180): a column for each field, empty where a row has none.
+
+    Fields of a field have columns of their own.
+    """
+    import csv
+    import io
+
+    flat = [_flat(row) for row in rows]
+    names = list(dict.fromkeys(name for row in flat for name in row))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, names)
+    if names:
+        writer.writeheader()
+    writer.writerows(flat)
+    return text.getvalue()
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            found |= {inner if inner not in row else f"{name} {inner}": cell
+                      for inner, cell in value.items()}  # fmt: skip
+        elif isinstance(value, list | tuple):
+            found[name] = " ".join(map(str, value))
+        else:
+            found[name] = value
+    return found
+
+
+def write_report(output: str | None, text: str) -> None:
+    """Write a report into a file, or to stdout where none or "-" is asked for.
+
+    Raises:
+        GnomonError: the file cannot be written.
+    """
+    if not output or output == "-":
+        write_lines(sys.stdout, text)
+    elif format_of(output) == "csv":
+        with open_for_writing(output, newline="") as file:
+            write(file, text)
+    else:
+        with open_for_writing(output) as file:
+            write_lines(file, text)
+
+
+def open_for_writing(path: str, newline: str | None = None) -> IO[str]:
     """Return the file, opened before the program runs so that a wrong name costs no run.
 
     Raises:
@@ -42,7 +101,7 @@ def open_for_writing(path: str) -> IO[str]:
     """
     try:
         # Arguments may hold bytes that are no UTF-8: they are shown as escapes.
-        return open(path, "w", encoding="utf-8", errors="backslashreplace")
+        return open(path, "w", encoding="utf-8", errors="backslashreplace", newline=newline)
     except OSError as error:
         raise GnomonError(f"{path}: cannot be written: {error.strerror}") from None
 

@@ -44,7 +44,7 @@ def add_report_options(p: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="FILE",
-        help="write it there, as JSON if it ends in .json; '-' is stdout",
+        help="write it there: as JSON if it ends in .json, as CSV if in .csv; '-' is stdout",
     )
 
 

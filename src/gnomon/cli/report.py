@@ -7,7 +7,7 @@ import json
 import sys
 from typing import Any
 
-from gnomon.cli.output import open_for_writing, width_of, write_lines
+from gnomon.cli.output import csv_of, format_of, width_of, write_report
 from gnomon.cli.parsing import Parser, add_report_options
 from gnomon.errors import UsageError
 from gnomon.layout import WIDTH
@@ -124,8 +124,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.top is not None and arguments.top < 0:
         raise UsageError(f"--top {arguments.top}: a number of rows is 0 (for all) or more")
     opened = find(arguments.run)
-    as_json = _as_json(arguments)
-    width = _width(arguments)
+    kind, width = _kind(arguments), _width(arguments)
+    as_json = kind != "text"
     whole: dict[str, Any] = {"run": dict(opened.head)}
     text = ""
     if by_place:
@@ -153,8 +153,8 @@ def run(arguments: argparse.Namespace) -> int:
                 opened, values, arguments.per, width=width, emulated=report.is_emulated(opened)
             )
     if as_json:
-        text = json.dumps(whole, indent=2) + "\n"
-    _deliver(arguments, text)
+        text = _written(kind, whole, "values")
+    write_report(arguments.output, text)
     # A run that was repaired has no values of the command: what it has was told.
     return 1 if is_empty and is_asked_for else 0
 
@@ -175,7 +175,12 @@ def _part(arguments: argparse.Namespace) -> int:
     if arguments.top is not None and arguments.top < 0:
         raise UsageError(f"--top {arguments.top}: a number of rows is 0 (for all) or more")
     opened = find(arguments.run)
-    as_json, width = _as_json(arguments), _width(arguments)
+    kind, width = _kind(arguments), _width(arguments)
+    as_json = kind != "text"
+    if kind == "csv" and part == "run":
+        raise UsageError(
+            f"{arguments.output}: what ran is no table; name a file that ends in .json"
+        )
     by = arguments.by or "region"
     top = (0 if as_json else _TOP) if arguments.top is None else arguments.top
     whole: dict[str, Any] = {"run": dict(opened.head)}
@@ -198,12 +203,16 @@ def _part(arguments: argparse.Namespace) -> int:
         is_empty = not rows
         whole[part] = rows if as_json else []
         text = holdings.table_text(opened, part, rows, width, holdings.count(opened, part))
-    _deliver(arguments, json.dumps(whole, indent=2) + "\n" if as_json else text)
+    write_report(arguments.output, _written(kind, whole, part) if as_json else text)
     return 1 if is_empty else 0
 
 
-def _as_json(arguments: argparse.Namespace) -> bool:
-    return bool(arguments.json or (arguments.output or "").lower().endswith(".json"))
+def _kind(arguments: argparse.Namespace) -> str:
+    return format_of(arguments.output, as_json=arguments.json)
+
+
+def _written(kind: str, whole: dict[str, Any], rows: str) -> str:
+    return csv_of(whole[rows]) if kind == "csv" else json.dumps(whole, indent=2) + "\n"
 
 
 def _to_file(arguments: argparse.Namespace) -> bool:
@@ -212,11 +221,3 @@ def _to_file(arguments: argparse.Namespace) -> bool:
 
 def _width(arguments: argparse.Namespace) -> int:
     return WIDTH if _to_file(arguments) else width_of(sys.stdout)
-
-
-def _deliver(arguments: argparse.Namespace, text: str) -> None:
-    if _to_file(arguments):
-        with open_for_writing(arguments.output) as file:
-            write_lines(file, text)
-    else:
-        write_lines(sys.stdout, text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gnomon.layout import cut, filled, grid, short_path, shortened, suffixes
@@ -274,6 +274,15 @@ def document(
     if limited:
         found["breaches"] = [one._asdict() for one in breaches]
     return found
+
+
+def rows(found: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of a document one after the other, each with what it compares."""
+    return [
+        {"baseline": found["baseline"]["name"], "side": one["side"]["name"], **row}
+        for one in found["comparisons"]
+        for row in (*one["metrics"], *one["places"])
+    ]
 
 
 def _side(side: Side) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from typing import Any
 
 from gnomon.model.tables import METRICS
 from gnomon.store.rundir import Run
+from gnomon.units import printable
 
 # unit: name of the base unit, and what makes it
 _UNITS = {
@@ -167,7 +168,8 @@ def _escaped(text: str) -> str:
 
 
 def _utf8(text: str) -> str:
-    return text.replace("\r", "\\r").encode(errors="backslashreplace").decode()
+    """Return a text without what a terminal would obey; the format has an escape for new lines."""
+    return "\n".join(map(printable, text.split("\n")))
 
 
 def _text(value: float, factor: str) -> str:

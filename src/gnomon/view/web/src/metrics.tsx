@@ -141,8 +141,8 @@ function MetricList(props: OneProps) {
         }}
       >
         {groups.map(([group, members]) => (
-          <section key={group}>
-            <h4>{group}</h4>
+          <section key={group} role="group" aria-label={group}>
+            <h4 role="presentation">{group}</h4>
             {members.map((one) => {
               const found = details.value?.values.find((value) => value.metric === one.metric);
               const value = found?.[part] ?? null;

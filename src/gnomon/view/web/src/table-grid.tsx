@@ -184,16 +184,18 @@ export function Grid(props: GridProps) {
               onClick={() => move(at)}
               onDblClick={() => toSource(at)}
             >
-              <button
-                type="button"
-                tabIndex={-1}
-                class="row-number"
-                disabled={!source}
-                title={source ? `show ${source.file}:${source.line}` : "no place in a source is known"}
-                onClick={() => toSource(at)}
-              >
-                {number(at + 1)}
-              </button>
+              <span role="rowheader" class="row-head">
+                <button
+                  type="button"
+                  tabIndex={-1}
+                  class="row-number"
+                  disabled={!source}
+                  title={source ? `show ${source.file}:${source.line}` : "no place in a source is known"}
+                  onClick={() => toSource(at)}
+                >
+                  {number(at + 1)}
+                </button>
+              </span>
               {shown.map((one, k) => {
                 const cell = cells?.[k];
                 return (
