@@ -21,6 +21,7 @@ _REMARK_INDENT = "      "
 _GAP = 2
 _TEXT_LEAST = 12
 _HEADING_PIECES = r"[^-_:.]*[-_:.]*"
+_KERNEL_EVENT = r"[\w.-]+/[^/]+/\w*"
 
 
 class Grid(NamedTuple):
@@ -210,22 +211,23 @@ def wrapped_table(
 def wrapped(text: str, width: int) -> list[str]:
     """Return a text in lines; a name that is too long for one is broken behind a colon or _.
 
-    Paths are not broken, however long they are.
+    Paths are not broken, however long they are; the kernel's names of events (pmu/event/) are.
     """
     lines = [""]
     for word in text.split():
         pieces = [word]
-        if len(word) > width and "/" not in word:
-            pieces = re.findall(r"[^:]*:*", word)
+        is_path = "/" in word and not re.fullmatch(_KERNEL_EVENT, word)
+        if len(word) > width and not is_path:
+            pieces = re.findall(r"[^:/]*[:/]*", word)
             if max(map(len, pieces)) > width:
-                pieces = re.findall(r"[^:_]*[:_]*", word)
+                pieces = re.findall(r"[^:/_]*[:/_]*", word)
         for nth, piece in enumerate(pieces):
             blank = " " if nth == 0 and lines[-1] else ""
             if lines[-1] and len(lines[-1]) + len(blank) + len(piece) > width:
                 lines.append("")
                 blank = ""
             lines[-1] += blank + piece
-            while len(lines[-1]) > width and "/" not in word:
+            while len(lines[-1]) > width and not is_path:
                 lines[-1:] = [lines[-1][:width], lines[-1][width:]]
     return lines
 

@@ -68,8 +68,10 @@ def test_the_table_says_once_why_nothing_can_be_counted() -> None:
     if HAS_PMU:
         pytest.skip("this machine has a PMU: what is said without one cannot be seen")
     assert {here for _, here in rows} == {"no"}
-    assert done.stdout.count("not here: ") == 1
-    assert done.stdout.count("remedy: ") == 1
+    # One reason; more where a table of libpfm4's lacks events of a family, as that of POWER10.
+    reasons = re.findall(r"not here: (.*)", done.stdout)
+    assert reasons
+    assert len(set(reasons)) == len(reasons) == done.stdout.count("remedy: ")
     assert "gnomon doctor" in done.stdout
     (emulated,) = re.findall(r"gnomon count --pmu emulated counts: ([^:]*)$", done.stdout)
     names = {event.name for event in EVENTS if event.name.startswith("PAPI_")}
