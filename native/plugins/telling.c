@@ -64,7 +64,7 @@ void hpm_gaps_tell(const hpm_gap *gaps, int n_gaps, int n, hpm_event_vector out)
 		if (gaps[i].is_in && !is_over(&out[0], &gaps[i]))
 			continue;
 		hpm_gap_say(&gaps[i], line, sizeof(line));
-		strcat(line, gaps[i].is_in ? ": it is in" : ": not in it");
+		strcat(line, gaps[i].is_in ? ": included" : ": not included");
 		tell(&out[0], line);
 	}
 }

@@ -83,7 +83,7 @@ def test_formulas() -> None:
 
 
 def test_output_goes_to_the_file_by_its_own_name(tmp_path: Path) -> None:
-    wide = environment(COLUMNS="100")  # as the file
+    wide = environment(COLUMNS="80")  # as the file
     shown = hpmstat("-o", "node.txt", "0.05", "2", cwd=tmp_path, env=wide)
     assert (tmp_path / "node.txt").read_text() == shown
     assert hpmstat("-n", "-o", "node.txt", "0.05", "1", cwd=tmp_path) == ""

@@ -59,7 +59,7 @@ def test_the_others_are_ended_and_report(mpi: Mpi, status: int, tmp_path: Path) 
     said = " ".join(reports["r.hpm"].split())
     assert "statistics over 4 tasks: 0-3" in said
     if status:
-        assert "task 2 ended with exit status 3: it is in" in said
+        assert "task 2 ended with exit status 3: included" in said
     if status and mpi is OPEN_MPI:  # which ends jobs over any such status, MPI or not
         assert "note: another task failed, which ended the job" in said
     else:

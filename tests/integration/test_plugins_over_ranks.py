@@ -102,7 +102,7 @@ def test_a_rank_that_never_comes(mpi: Mpi, ranks_programs: Programs, tmp_path: P
     row = one(rows(tmp_path / "ranks.csv"), "page-faults")
     assert (row["value"], row["tasks"]) == ("200", "0-2")
     text = (tmp_path / "ranks.hpm").read_text()
-    assert re.search(r"task 3 .*: not in it", text), (text, done.said)
+    assert re.search(r"task 3 .*: not included", text), (text, done.said)
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +130,7 @@ def test_a_users_own_plug_in(
         # Of more than one where a task took so long that the others are too close to be told apart.
         assert re.search(rf"the {quarter} quarter: mean of [1-3] tasks?\n", text), text
     # Rank 2 has a section more than the others: it is not comparable, and says what it measured.
-    assert "could not be aggregated" in text or "not in it" in text
+    assert "could not be aggregated" in text or "not included" in text
 
 
 def test_the_shipped_ones_are_built_by_their_makefile(

@@ -328,7 +328,7 @@ def test_a_status_is_told_where_the_task_is(tmp_path: Path) -> None:
     found = replayed("average", written(tmp_path, files))
     said = {file.task: file.items[0].description.splitlines() for file in found}
     assert said[0] == ["average over 3 tasks that took less time: 0-2"]
-    assert said[3][1:] == ["task 3 ended with exit status 3: it is in"]
+    assert said[3][1:] == ["task 3 ended with exit status 3: included"]
 
 
 @pytest.mark.parametrize("plugin", ["average", "statistics", "histogram"])
@@ -343,8 +343,8 @@ def test_replay_is_what_tasks_do(tmp_path: Path, plugin: str) -> None:
     paths = written(tmp_path, files)
     found = alive(files, plugin, tmp_path / "job")
     assert sorted(found) == [0, 5]
-    assert "task 5 was killed by SIGSEGV: not in it" in found[0].items[0].description
-    assert "task 20 ended with exit status 3: it is in" in found[0].items[0].description
+    assert "task 5 was killed by SIGSEGV: not included" in found[0].items[0].description
+    assert "task 20 ended with exit status 3: included" in found[0].items[0].description
     assert "task 5 by itself: it was killed by SIGSEGV" in found[5].items[0].description
     assert found[5].items[1] == files[5].items[1]
     # Bit for bit: they merge in the same order.
@@ -360,9 +360,9 @@ def test_files_that_are_missing(tmp_path: Path) -> None:
     section = found.items[1]
     assert section.n_tasks == 36
     assert section.data[0].value == pytest.approx(np.mean([file.task for file in files]))
-    assert "task 0 left no file that was given: not in it" in found.items[0].description
-    assert "tasks 2-3 left no file that was given: not in it" in found.items[0].description
-    assert "task 39 left no file that was given: not in it" in found.items[0].description
+    assert "task 0 left no file that was given: not included" in found.items[0].description
+    assert "tasks 2-3 left no file that was given: not included" in found.items[0].description
+    assert "task 39 left no file that was given: not included" in found.items[0].description
 
 
 def test_files_that_cannot_be_replayed(plugin: Path, tmp_path: Path) -> None:

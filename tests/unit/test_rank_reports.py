@@ -114,7 +114,7 @@ def aggregated(**fields: Any) -> RankFile:
     )
     item = an_item(
         *events, n_tasks=4, tasks="0-3", mpi_task_id=0, times_spread=(TIMES,) * N_TIMES,
-        description="average over 4 tasks: 0-3\ntask 4 was killed by SIGSEGV: not in it",
+        description="average over 4 tasks: 0-3\ntask 4 was killed by SIGSEGV: not included",
         xml_descr="average over 4 tasks: 0-3",
     )  # fmt: skip
     return a_file(item._replace(**fields))
@@ -123,7 +123,10 @@ def aggregated(**fields: Any) -> RankFile:
 def test_the_text_of_an_average() -> None:
     lines = text(aggregated(data=aggregated().items[0].data[:1])).splitlines()
     assert lines[0] == "hpmcount: ./app 3  [4 tasks]"
-    assert lines[3:5] == ["average over 4 tasks: 0-3", "  task 4 was killed by SIGSEGV: not in it"]
+    assert lines[3:5] == [
+        "average over 4 tasks: 0-3",
+        "  task 4 was killed by SIGSEGV: not included",
+    ]
     (row,) = (line for line in lines if line.startswith("  PAPI_TOT_INS"))
     assert row.split("  ")[1:] == [
         "PAPI_TOT_INS", "3 703 120 442", "3 203 120 442 (12)", "4 203 120 442 (3)", "12 345 678"

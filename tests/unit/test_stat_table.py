@@ -135,3 +135,21 @@ def test_what_fits_keeps_its_order_and_the_rest_is_named(found: list[Column], ro
     assert len(kept) == 1 or sum(one.width + 1 for one in kept) <= room
     # What stays is not ranked behind what went.
     assert not left or max(k.rank for k in kept) <= max(one.rank for one in left)
+
+
+@pytest.mark.parametrize("room", range(8, 60))
+def test_what_stands_above_columns_is_whole(room: int) -> None:
+    def column(name: str, above: str, rank: int) -> Column:
+        return Column((name,), lambda *_: 1.0, "", rank, name, above)
+
+    columns = [
+        column("us", "CPU %", 0), column("cs", "per second", 1), column("in", "per second", 2),
+        column("read", "disk B/s", 3), column("write", "disk B/s", 4), column("rx", "net B/s", 5),
+    ]  # fmt: skip
+    kept, left = fitting(columns, room)
+    assert len(kept) + len(left) == len(columns)
+    for above in {column.above for column in kept}:
+        neighbours = [column for column in kept if column.above == above]
+        assert sum(column.width + 1 for column in neighbours) - 1 >= len(above)
+    if len(kept) > 1:
+        assert sum(column.width + 1 for column in kept) <= room

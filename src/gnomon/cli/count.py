@@ -82,14 +82,15 @@ def parser() -> argparse.ArgumentParser:
         help="with --pmu emulated: level=size,ways,line of a cache to simulate, such as "
         "D1=32K,8,64 or LL=8M,16,64 (default: this machine's)",
     )
-    what.add_argument(
+    per = what.add_mutually_exclusive_group()
+    per.add_argument(
         "--per",
         choices=("thread", "process", "core", "cpu"),
         default="",
         help="also a table with a row for each thread or process, however short its life, or for "
         "each core or CPU: of the program, or with -a of all",
     )
-    what.add_argument(
+    per.add_argument(
         "-A", "--no-aggr", dest="per", action="store_const", const="cpu", help="as --per cpu"
     )
     what.add_argument(
@@ -275,6 +276,8 @@ def _count(arguments: argparse.Namespace, command: Sequence[str]) -> int:
         apart = wanted_groups(groups, arguments.event)
     names = _names(arguments)
     wanted = analyse.wanted(names or analyse.events_of_groups([str(analyse.DEFAULT_GROUP)]))
+    if not names and (arguments.all_cpus or arguments.cgroup):
+        wanted = analyse.without_processes(wanted)
     options = Options(
         brief=not arguments.all,
         default_events=not names,
@@ -295,9 +298,45 @@ def _count(arguments: argparse.Namespace, command: Sequence[str]) -> int:
             measurements = run_apart(apart, times, measure)
         else:
             measurements = _repeated(times, lambda: measure(wanted))
+        if names or _is_live(arguments):
+            measurements = [_with_typed_remedy(one, arguments) for one in measurements]
         with undisturbed():
             delivery.deliver(measurements)
     return _ended(measurements)
+
+
+def _with_typed_remedy(one: Measurement, arguments: argparse.Namespace) -> Measurement:
+    """Return a measurement whose remedies repeat the options that were typed.
+
+    Of the events that no PMU here counts, the emulated one may count some, all or none; it counts
+    whole programs alone.
+    """
+    if not one.unavailable:
+        return one
+    from gnomon.counters.emulation.events import emulated_event
+    from gnomon.counters.names import modifiers
+    from gnomon.counters.refusal import ON_EMULATED
+
+    refused = [lost for lost in one.unavailable if lost.remedy.endswith(ON_EMULATED)]
+    if not refused:
+        return one
+    lacking = [lost.event for lost in refused if emulated_event(modifiers(lost.event)[0]) is None]
+    typed = [
+        *(f"-g {words}" for words in arguments.group),
+        *(f"-e {words}" for words in arguments.event),
+    ]
+    instead = f"{ON_EMULATED} {' '.join(typed)}"
+    if _is_live(arguments) or len(lacking) == len(refused):
+        instead = ""
+    elif lacking:
+        instead += f", without {', '.join(lacking)}"
+    unavailable = tuple(
+        lost._replace(remedy=lost.remedy.removesuffix(ON_EMULATED) + instead)
+        if lost in refused
+        else lost
+        for lost in one.unavailable
+    )
+    return one._replace(unavailable=unavailable)
 
 
 def _measure(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from gnomon.cli.output import safe_lines
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gnomon.store.rundir import Run
 
 _FORMATS = ("csv", "json", "viz", "speedscope", "openmetrics")
+_IN_MEMORY_BYTES = 8 << 20
 _TABLES = ("locations", "regions", "paths", "metrics", "profile")
 _EPILOG = """\
 examples:
@@ -72,10 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--table goes with --to csv, not with {arguments.to}")
     pieces = _pieces(find(arguments.run), arguments.to, arguments.table)
     if arguments.output == "-":
-        # A name that is no UTF-8 is shown as escapes, as in a file.
-        for piece in map(_for_terminal, pieces) if sys.stdout.isatty() else pieces:
-            sys.stdout.write(piece)
-        sys.stdout.flush()
+        _print(pieces)
         return 0
     from gnomon.cli.wholefile import WholeFile
 
@@ -87,6 +85,22 @@ def run(arguments: argparse.Namespace) -> int:
     finally:
         file.drop()
     return 0
+
+
+def _print(pieces: Iterable[str]) -> None:
+    """Write pieces to stdout once all of them could be made: a part of an export is none."""
+    from tempfile import SpooledTemporaryFile
+
+    # A name that is no UTF-8 is shown as escapes, as in a file.
+    with SpooledTemporaryFile(
+        _IN_MEMORY_BYTES, "w+", encoding="utf-8", errors="surrogateescape", newline=""
+    ) as whole:
+        for piece in map(_for_terminal, pieces) if sys.stdout.isatty() else pieces:
+            whole.write(piece)
+        whole.seek(0)
+        while piece := whole.read(_IN_MEMORY_BYTES):
+            sys.stdout.write(piece)
+    sys.stdout.flush()
 
 
 def _for_terminal(piece: str) -> str:

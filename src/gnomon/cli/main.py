@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import io
 import os
@@ -105,9 +106,11 @@ def peekperf_script() -> NoReturn:
 def _run_and_exit(command: Callable[[], int]) -> NoReturn:
     # A command is short: collecting garbage costs it 3 ms, taking the interpreter apart 10 ms.
     gc.disable()
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # its descriptor was closed when we were started
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+    if sys.stderr is None:  # its descriptor was closed when we were started
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    if sys.stdout is None:
+        # What is written there fails, as on a descriptor that is closed.
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), "w")
     # Arguments and file names may hold what the terminal's encoding has not: shown as escapes.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -167,7 +170,10 @@ def _guarded(tool: str, do: Callable[[], int]) -> int:
         )
         return GnomonError.exit_status
     except OSError as error:
-        _complain(f"{tool}: {error.filename or 'output'}: {error.strerror}")
+        if error.errno == errno.EBADF and not error.filename:
+            _complain(f"{tool}: standard output is closed: nothing can be printed; leave it open")
+        else:
+            _complain(f"{tool}: {error.filename or 'output'}: {error.strerror}")
         return GnomonError.exit_status
     return status
 

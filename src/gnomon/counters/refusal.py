@@ -47,6 +47,10 @@ _PLAIN = {
 }
 
 
+ON_EMULATED = "; or count on an emulated one: gnomon count --pmu emulated"
+"""The end of a remedy where a machine has no counters."""
+
+
 def explain(
     number: int, *, hardware: bool, tracepoint: bool, cpu: int = -1, root: Path | str = _ROOT
 ) -> tuple[str, str]:
@@ -88,7 +92,7 @@ def explain(
 def no_pmu(root: Path | str = _ROOT) -> tuple[str, str]:
     """Return why this machine has no PMU for its cores, and what to do about it."""
     reason, remedy = _own_lack() if root == _ROOT else _lack(root)
-    return reason, f"{remedy}; or count on an emulated one: gnomon count --pmu emulated"
+    return reason, f"{remedy}{ON_EMULATED}"
 
 
 @cache

@@ -103,6 +103,12 @@ def wanted(names: str | Iterable[str]) -> Resolved:
     return once(found)
 
 
+def without_processes(wanted: Resolved) -> Resolved:
+    """Return the events that no process needs to be named for: those of CPUs and the machine."""
+    kept = tuple(event for event in wanted.events if event.info.scope is not Scope.PROCESS)
+    return wanted._replace(events=kept)
+
+
 def check_given() -> None:
     """Check the numbers that the environment states, before the program runs and not after.
 
@@ -323,12 +329,13 @@ def shown(value: Value) -> str:
     return quantity(value.value, value.unit, "not measured")
 
 
-def remark(value: Value, doubt: str = "") -> str:
+def remark(value: Value, doubt: str = "", *, of_machine: bool = False) -> str:
     """Return what must be said beside a value: modes, scope, multiplexing; "" for nothing.
 
     Args:
         value: the value.
         doubt: why emulated counts of this measurement are not whole, "" if they are.
+        of_machine: the report is of a machine or cgroup and says so above.
     """
     parts = []
     if value.how is How.EMULATED:
@@ -343,7 +350,7 @@ def remark(value: Value, doubt: str = "") -> str:
         parts.append(f"{value.domain.value} mode only")
     if value.is_watch:
         parts.append("the time CPUs were watched, busy or idle")
-    elif value.scope is Scope.NODE:
+    elif value.scope is Scope.NODE and not of_machine:
         parts.append("whole machine, not only the program")
     elif value.how is How.SAMPLED:
         parts.append("of the process itself, now and then while it ran")

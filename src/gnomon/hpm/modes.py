@@ -21,7 +21,7 @@ from gnomon.errors import GnomonError
 from gnomon.hpm import capture, cgroups
 from gnomon.hpm.cpus import core_of, total, why_forbidden
 from gnomon.hpm.intervals import Interval, Intervals
-from gnomon.hpm.measurement import Measurement, PlaceRow, raw_clock_ns
+from gnomon.hpm.measurement import WHOLE_MACHINE, Measurement, PlaceRow, raw_clock_ns
 from gnomon.hpm.program import Signals
 from gnomon.hpm.schedule import Schedule
 from gnomon.model.value import Scope, Unavailable, Value
@@ -52,7 +52,7 @@ class Mode(NamedTuple):
         """What is counted, "" for the program."""
         if self.cgroup:
             return f"cgroup {self.cgroup}"
-        return "the whole machine" if self.machine else ""
+        return WHOLE_MACHINE if self.machine else ""
 
 
 def run(command: Sequence[str], wanted: Resolved, mode: Mode) -> Measurement:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gnomon.hpm import analyse
-from gnomon.hpm.measurement import Measurement, UsageRow
+from gnomon.hpm.measurement import WHOLE_MACHINE, Measurement, UsageRow
 from gnomon.hpm.report_style import joined
 from gnomon.metrics import users
 from gnomon.model.value import How, Value
@@ -71,13 +71,20 @@ def rows(
     if peak is not None:
         lines.append(("peak memory", usage_text(peak), peak.remark))
     if default_events:
+        of_machine = measurement.covers == WHOLE_MACHINE
         major = usage.get("ru_majflt")
-        remark = f"{number(major.value)} with I/O" if major is not None and major.value else ""
-        for name, event, more in (("page faults", _FAULTS, remark),
+        with_io = f"{number(major.value)} with I/O" if major is not None and major.value else ""
+        for name, event, more in (("page faults", _FAULTS, with_io),
                                   ("context switches", _SWITCHES, "")):  # fmt: skip
             value = values.get(event)
             if value is not None:
-                lines.append((name, analyse.shown(value), more or analyse.remark(value)))
+                lines.append(
+                    (
+                        name,
+                        analyse.shown(value),
+                        more or analyse.remark(value, of_machine=of_machine),
+                    )
+                )
     return lines
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from gnomon.hpm import analyse, overview
-from gnomon.hpm.measurement import MEANINGLESS_USAGE, GroupPart, Host, Measurement
+from gnomon.hpm.measurement import MEANINGLESS_USAGE, WHOLE_MACHINE, GroupPart, Host, Measurement
 from gnomon.hpm.overview import Hidden, usage_text
 from gnomon.hpm.report_style import Options, Style, joined
 from gnomon.layout import facts, filled
@@ -144,8 +144,13 @@ def _counter_lines(
     if not one.values:
         return []
     doubt = one.emulation.doubt if one.emulation is not None else ""
+    of_machine = one.covers == WHOLE_MACHINE
     rows = [
-        (value.event, analyse.shown(value), joined(value.how.value, analyse.remark(value, doubt)))
+        (
+            value.event,
+            analyse.shown(value),
+            joined(value.how.value, analyse.remark(value, doubt, of_machine=of_machine)),
+        )
         for value in one.values
     ]
     return [style.bold(title), *facts(rows, options.width, style.dim), ""]

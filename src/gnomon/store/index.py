@@ -212,9 +212,19 @@ def _locked(where: Path) -> Iterator[None]:
             fcntl.lockf(lock, fcntl.LOCK_EX)
         yield
     except OSError as error:
-        raise RunDirectoryError(f"{where}: the index cannot be kept: {error.strerror}") from None
+        raise RunDirectoryError(
+            f"{where}: the index cannot be kept: {error.strerror}; {_remedy(where)}"
+        ) from None
     finally:
         os.close(lock)
+
+
+def _remedy(where: Path) -> str:
+    """Return what helps where the index of a folder cannot be changed."""
+    file = where / FILE
+    if os.access(where, os.W_OK) and (not file.exists() or os.access(file, os.W_OK)):
+        return "try: gnomon runs rebuild"
+    return "only its owner can change it: copy the runs to a folder of your own"
 
 
 @contextmanager
@@ -231,7 +241,7 @@ def _opened(where: Path) -> Iterator[tuple[sqlite3.Connection, str]]:
         with closing(_connected(where / FILE)) as connection, connection:
             yield connection, said
     except sqlite3.Error as error:
-        raise RunDirectoryError(f"{where / FILE}: {error}; try: gnomon runs rebuild") from None
+        raise RunDirectoryError(f"{where / FILE}: {error}; {_remedy(where)}") from None
 
 
 @contextmanager
@@ -295,7 +305,9 @@ def _remake(where: Path, tags: Tags, notes: Notes) -> None:
             )
     except sqlite3.Error as error:
         part.unlink(missing_ok=True)
-        raise RunDirectoryError(f"{file}: cannot be written: {error}") from None
+        raise RunDirectoryError(
+            f"{file}: cannot be written: {error}; {_remedy(file.parent)}"
+        ) from None
     if file.exists() and _trouble(file):
         file.replace(f"{file}.old")
     (where / f"{FILE}-journal").unlink(missing_ok=True)

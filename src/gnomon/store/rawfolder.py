@@ -81,7 +81,9 @@ def begin(name: str, task: int, head: Mapping[str, Any]) -> Path:
     except OSError as error:
         with suppress(OSError):  # other tasks may be in it
             folder.rmdir()
-        raise RunDirectoryError(f"{folder}: cannot be made: {error.strerror}") from None
+        raise RunDirectoryError(
+            f"{folder}: cannot be made: {error.strerror}; choose another folder: --name FOLDER/NAME"
+        ) from None
     return folder.absolute()
 
 

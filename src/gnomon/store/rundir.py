@@ -204,7 +204,10 @@ def check_free(name: str, *, force: bool = False) -> Path:
         raise RunDirectoryError(f"{path}: {what}; choose another --run NAME, or {remedy}")
     parent = path.parent
     if not parent.is_dir() or not os.access(parent, os.W_OK):
-        raise RunDirectoryError(f"{path}: {parent} is not a directory that can be written")
+        raise RunDirectoryError(
+            f"{path}: {parent} is not a directory that can be written; choose a name in another "
+            "folder: FOLDER/NAME"
+        )
     return path
 
 

@@ -129,7 +129,8 @@ def _title(item: Item) -> str:
     if item.instr_id:
         label = f" {printable(item.label)}" if item.label else ""
         kind = "exclusive" if item.is_exclusive else "inclusive"
-        words.append(f"section {item.instr_id}{label}  [{kind} values, {item.count} calls]")
+        calls = f"{item.count} call{'s' * (item.count != 1)}"
+        words.append(f"section {item.instr_id}{label}  [{kind} values, {calls}]")
     if item.group:
         own = item.group[:1].isdigit()
         group = f"group {printable(item.group)}" if own else printable(item.group)

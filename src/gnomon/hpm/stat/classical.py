@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import resource
 
-from gnomon.hpm.measurement import GroupPart, Measurement, usage_rows
+from gnomon.hpm.measurement import WHOLE_MACHINE, GroupPart, Measurement, usage_rows
 from gnomon.hpm.stat.choice import Choice
 from gnomon.hpm.stat.monitor import Monitor
 from gnomon.hpm.stat.rows import MACHINE, Row, Sample
 from gnomon.hpm.stat.vitals import CPU_TIMES, SYSTEM_TIME, USER_TIME
-
-COVERS = "the whole machine"
 
 
 def measurement(sample: Sample, monitor: Monitor, choice: Choice) -> Measurement:
@@ -46,7 +44,7 @@ def measurement(sample: Sample, monitor: Monitor, choice: Choice) -> Measurement
             "counters are of the whole machine, resource usage is hpmstat's own",
         ),
         rusage=usage_rows(resource.getrusage(resource.RUSAGE_SELF), {}, 0),
-        covers=COVERS,
+        covers=WHOLE_MACHINE,
     )
     return whole._replace(parts=_parts(whole, choice)) if len(choice.groups) > 1 else whole
 

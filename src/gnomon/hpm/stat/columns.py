@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 from math import isfinite
 from typing import NamedTuple
 
@@ -36,6 +37,7 @@ class Column(NamedTuple):
         is_metric: it shows a metric.
         of: the event, the vital or the metric that it shows, which says how it came to be.
         above: what stands above it and its neighbours that have the same.
+        padding: how much wider it is than its numbers need, for what stands above.
     """
 
     head: tuple[str, ...]
@@ -46,6 +48,7 @@ class Column(NamedTuple):
     above: str = ""
     is_metric: bool = False
     of: str = ""
+    padding: int = 0
 
     @property
     def label(self) -> str:
@@ -55,7 +58,7 @@ class Column(NamedTuple):
     @property
     def width(self) -> int:
         """How many characters it takes."""
-        return max(_WIDTHS.get(self.unit, 5), *map(len, self.head))
+        return max(_WIDTHS.get(self.unit, 5), *map(len, self.head)) + self.padding
 
 
 _WIDTHS = {"%": 3, "n": 3, "bytes": 6}
@@ -258,8 +261,20 @@ def fitting(found: Sequence[Column], room: int) -> tuple[list[Column], list[Colu
     """
     kept = list(found)
     left: list[Column] = []
-    while len(kept) > 1 and sum(column.width + 1 for column in kept) > room:
+    while len(kept) > 1 and sum(column.width + 1 for column in _titled(kept)) > room:
         highest = max(column.rank for column in kept)
         at = max(i for i, column in enumerate(kept) if column.rank == highest)
         left.append(kept.pop(at))
-    return kept, left
+    return _titled(kept), left
+
+
+def _titled(columns: Sequence[Column]) -> list[Column]:
+    """Return columns that are as wide together as what stands above them."""
+    wide: list[Column] = []
+    for above, group in groupby(columns, key=lambda column: column.above):
+        neighbours = list(group)
+        own = sum(column.width + 1 for column in neighbours) - 1
+        if len(above) > own:
+            neighbours[0] = neighbours[0]._replace(padding=len(above) - own)
+        wide += neighbours
+    return wide

@@ -203,4 +203,4 @@ def _runs(cells: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
 
 
 def _over(text: str, width: int) -> str:
-    return text[:width].center(width, "-") if text else " " * width
+    return text.center(width, "-") if text else " " * width
