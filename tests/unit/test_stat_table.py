@@ -45,7 +45,15 @@ def test_hardware_has_its_columns_and_what_is_scaled_is_named() -> None:
     table = Table(DEFAULT, infos, SECOND)
     sample = Sample(1, SECOND, SECOND, 0.0, (machine_with_a_pmu(),))
     above, head, line, note = table.text(sample, 100, 0).splitlines()
-    assert above.replace("-", " ").split() == ["CPU", "%", "hardware,", "per", "second", "per", "s"]
+    assert above.replace("-", " ").split() == [
+        "CPU",
+        "%",
+        "hardware,",
+        "per",
+        "second",
+        "per",
+        "second",
+    ]
     assert head.split() == ["time", "us", "sy", "id", "wa", "st", "IPC", "Minst", "cmiss", "bmiss",
                             "cs"]  # fmt: skip
     assert line.split()[1:] == ["33", "27", "20", "13", "7", "1.23", "2346", "400k", "100k", "1234"]
