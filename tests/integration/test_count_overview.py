@@ -9,7 +9,7 @@ import pytest
 from commands import GNOMON, counted, emulated, gnomon, run_bytes, values
 
 SHORT = ("wall time", "CPU time", "CPUs utilised", "peak memory", "page faults", "context switches")
-LONG = ("cpu-migrations", "io:::write_bytes", "system_share", "(getrusage)", "ru_minflt")
+LONG = ("cpu-migrations", "io:::write_bytes", "page_fault_rate", "(getrusage)", "ru_minflt")
 
 
 def rows(text: str) -> dict[str, str]:

@@ -13,7 +13,11 @@ from gnomon.cli.main import COMMANDS, OTHER_NAMES
 
 def overflowing(text: str, columns: int) -> list[str]:
     """Return the lines that are too long; a path or name is not broken, however long it is."""
-    return [line for line in text.splitlines() if len(line) > columns and len(line.split()) > 1]
+    return [
+        line
+        for line in text.splitlines()
+        if len(line) > columns and len(line.split()) > 1 and len(line.split()[-1]) < columns // 2
+    ]
 
 
 @pytest.mark.cpu

@@ -212,9 +212,8 @@ def _locked(where: Path) -> Iterator[None]:
             fcntl.lockf(lock, fcntl.LOCK_EX)
         yield
     except OSError as error:
-        raise RunDirectoryError(
-            f"{where}: the index cannot be kept: {error.strerror}; {_remedy(where)}"
-        ) from None
+        why = f"the index cannot be kept: {error.strerror}; {_remedy(where)}"
+        raise RunDirectoryError(f"{where}: {why}") from None
     finally:
         os.close(lock)
 
@@ -305,9 +304,8 @@ def _remake(where: Path, tags: Tags, notes: Notes) -> None:
             )
     except sqlite3.Error as error:
         part.unlink(missing_ok=True)
-        raise RunDirectoryError(
-            f"{file}: cannot be written: {error}; {_remedy(file.parent)}"
-        ) from None
+        why = f"cannot be written: {error}; {_remedy(file.parent)}"
+        raise RunDirectoryError(f"{file}: {why}") from None
     if file.exists() and _trouble(file):
         file.replace(f"{file}.old")
     (where / f"{FILE}-journal").unlink(missing_ok=True)
