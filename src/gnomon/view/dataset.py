@@ -93,6 +93,12 @@ class Dataset:
         self.tables = tables
         self._together: dict[tuple[int, int], Together] = {}
 
+    @cached_property
+    def has_sections(self) -> bool:
+        """Whether anything within the program is a section, and not only the program itself."""
+        is_part = self.paths.parent >= 0
+        return bool((self.regions.kind[self.paths.region[is_part]] == "hpm").any())
+
     def together(self, metric: int, location: int = -1) -> Together:
         """Return the values of a metric whose values are times of the same moments.
 

@@ -242,9 +242,11 @@ class Opened:
             return False
         if by == "rank" or which != "total":
             return True
+        one = self.metric(metric)
+        if not self.data.has_sections:
+            return not one.is_derived
         key = ("shared", metric, location)
-        one, rows = self.metric(metric), self.rows(metric)
-        return self._once(key, lambda: values.is_whole(self.data, one, rows, location))
+        return self._once(key, lambda: values.is_whole(self.data, one, self.rows(metric), location))
 
     def _values(self, by: str, number: int, location: int, which: str) -> Values:
         metric = self.metric(number)
