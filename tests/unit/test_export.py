@@ -193,7 +193,8 @@ def test_speedscope_counts_what_is_in_sections_once(tmp_path: Path) -> None:
         for one in document["profiles"]
     }
     assert found["task-clock (counted)"] == {"app": 30, "solve": 70, "sweep": 6}
-    assert found["wall time (counted)"] == {"app": 40, "solve": 75, "sweep": 8}
+    # The mean over the ranks: (25 + 15) / 2 of the program itself, and so on.
+    assert found["wall time (counted, mean of 2 ranks)"] == {"app": 20, "solve": 37.5, "sweep": 4}
 
 
 def test_speedscope_shows_one_execution_and_each_value_once(tmp_path: Path) -> None:
@@ -226,7 +227,7 @@ SAMPLE = re.compile(r'(\w+)\{((?:\w+="(?:[^"\\\n]|\\["\\n])*",?)*)\} (\S+)')
 
 
 def test_speedscope_takes_no_time_twice(tmp_path: Path) -> None:
-    """Nobody knows what the command has of its time without the sections of its threads."""
+    """Of sections that threads were in at the same time, a time is that of the longest thread."""
     metrics = {"wall time": [90.0], "ru_maxrss": [3.0], "io": [4.0]}
     sections = [
         ("hpm", "load", "main", {"wall time": [60.0]}),
@@ -237,7 +238,7 @@ def test_speedscope_takes_no_time_twice(tmp_path: Path) -> None:
     rewritten(path / "profile.parquet", "IF(path = 0, NULL, exclusive) AS exclusive")
     profiles = json.loads(text(exports.speedscope(rundir.find(str(path)))))["profiles"]
     assert [(one["name"], one["unit"], one["endValue"]) for one in profiles] == [
-        ("wall time (counted)", "nanoseconds", 130),
+        ("wall time (counted, max of threads)", "nanoseconds", 70),
         ("ru_maxrss (counted)", "bytes", 3072),
         ("io (counted)", "none", 4),
     ]
