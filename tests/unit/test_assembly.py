@@ -121,6 +121,19 @@ def test_a_section_of_a_thread_around_one_of_its_process_is_subtracted_without_i
     assert root["exclusive"] == 3.0
 
 
+def test_what_is_below_a_section_without_a_value_is_subtracted() -> None:
+    """User time of the process's section is n/a, and of a thread's only the inclusive one known."""
+    tables = nested("page-faults", 9.0, 2.0, 3.0, 4.0)
+    profile = tables[4]
+    del profile.rows[0]
+    profile.rows[0] = (*profile.rows[0][:5], None, *profile.rows[0][6:])
+    whole = assembled(
+        [counted({"page-faults": 10.0}), tables], program="app", module="app", host="h", job=False
+    )
+    (root,) = [row for row in rows_of(whole, "profile") if row["path"] == 0]
+    assert root["exclusive"] == 3.0
+
+
 def test_tasks_in_containers_have_the_same_process_numbers() -> None:
     """Each in a PID namespace of its own, on one host; libhpm tells a section's rank."""
 

@@ -17,7 +17,7 @@ from gnomon.counters.resolve import Resolved, resolve
 from gnomon.errors import GnomonError, ProgramError
 from gnomon.hpm import capture, watch
 from gnomon.hpm.analyse import processes, spreads
-from gnomon.hpm.measurement import Measurement, usage_rows
+from gnomon.hpm.measurement import Measurement, split_cpu_time, usage_rows
 from gnomon.hpm.naming import unique
 from gnomon.model.value import Domain, How, Scope, Value
 
@@ -262,3 +262,34 @@ def test_unique_names() -> None:
         ".out": "node7_42_09.03.2026_04.05.06.out",
     }.items():
         assert unique(name, host="node7.example.org", process=42, moment=moment) == made
+
+
+# Sleeps of no length: the kernel's accounts of them have the switching, a counter has not.
+SLEEPER = "import time\nfor _ in range(3000): time.sleep(1e-6)"
+
+
+@pytest.mark.parametrize(
+    ("user", "system", "counted", "expected"),
+    [
+        (60, 20, None, (60, 20)),
+        (60, 20, 90, (60, 20)),
+        # A program has no more user time than CPU time.
+        (60, 20, 40, (30, 10)),
+        (60, 20, 9, (None, None)),
+        (6, 3, 20, (None, None)),
+        (0, 20, 15, (0, 15)),
+    ],
+)
+def test_user_and_system_time_are_no_more_than_the_cpu_time(
+    user: int, system: int, counted: int | None, expected: tuple[int | None, int | None]
+) -> None:
+    ms = 1_000_000
+    found = split_cpu_time(user * ms, system * ms, None if counted is None else counted * ms)
+    assert found == tuple(None if one is None else one * ms for one in expected)
+
+
+def test_times_do_not_contradict_the_cpu_time_that_was_counted() -> None:
+    found = measured([sys.executable, "-c", SLEEPER], resolve("task-clock"))
+    (clock,) = (value.raw for value in found.values)
+    times = [ns for ns in (found.user_ns, found.system_ns) if ns is not None]
+    assert sum(times) <= clock

@@ -30,7 +30,7 @@ from gnomon.hpm.measurement import (
     usage_rows,
 )
 from gnomon.hpm.program import Signals, release, spawn
-from gnomon.model.value import Scope, Unavailable, Value
+from gnomon.model.value import How, Scope, Unavailable, Value
 from gnomon.units import duration
 
 # Below this the clock's own ticks may be most of the CPU time: no sign of a lost counter.
@@ -67,9 +67,11 @@ class CommandCounts(Protocol):
         environment: variables that are set for it beside ours.
         unavailable: what cannot be counted.
         inherits: whether to find out if the command leaves processes behind, which are counted.
+        is_whole: all of the command is counted, and nothing else.
     """
 
     inherits: bool
+    is_whole: bool
     nofile: int
     environment: Mapping[str, str]
     unavailable: tuple[Unavailable, ...]
@@ -130,7 +132,9 @@ def execute(command: Sequence[str], counts: CommandCounts) -> Measurement:
         values, mixed = _without_mixed_up(values, by_task)
         detached += mixed
         rows, by_task = tuple(row._replace(counts=()) for row in rows), ()
-    user, system = split_cpu_time(user_ns, system_ns)
+    user, system = split_cpu_time(
+        user_ns, system_ns, _counted_cpu_ns(values) if counts.is_whole else None
+    )
     return Measurement(
         command=tuple(command),
         pid=pid,
@@ -151,6 +155,14 @@ def execute(command: Sequence[str], counts: CommandCounts) -> Measurement:
         terminated=signals.terminated,
         contention=neighbours.contention(user_ns + system_ns),
     )
+
+
+def _counted_cpu_ns(values: Sequence[Value]) -> int | None:
+    """Return the CPU time of the whole command by its counter, None where none counted it."""
+    for value in values:
+        if value.event == "task-clock" and value.scope is Scope.THREAD and value.how is How.COUNTED:
+            return value.raw
+    return None
 
 
 def _without_detached(
@@ -242,6 +254,7 @@ class _CommandCounts:
         # With events of `inherit_stat` no other may be in the context: the kernel exchanges the
         # counts of two threads' events one by one in the order of their lists.
         self.inherits = not by_task
+        self.is_whole = True
         self.unavailable = wanted.unavailable
         # Events that the command opens itself then keep the kernel from such exchanges.
         self.environment: Mapping[str, str] = {"GNOMON_PER_THREAD": "1"} if by_task else {}

@@ -122,6 +122,7 @@ class _Counts:
     """The counts of one command, which the engine leaves in a folder."""
 
     inherits = False
+    is_whole = False
     nofile = -1
     task_values: tuple[str, ...] = ()
 

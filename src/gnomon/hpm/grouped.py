@@ -239,6 +239,7 @@ class _TurnCounts:
     """
 
     inherits = True
+    is_whole = True
     nofile = -1
     environment: Mapping[str, str] = {}
     task_values: tuple[str, ...] = ()

@@ -172,9 +172,25 @@ class Measurement(NamedTuple):
     contention: Contention | None = None
 
 
-def split_cpu_time(user_ns: int, system_ns: int) -> tuple[int | None, int | None]:
-    """Return user and system time, or None twice where the kernel cannot have told them apart."""
-    return (user_ns, system_ns) if user_ns + system_ns >= LEAST_CPU_NS else (None, None)
+def split_cpu_time(
+    user_ns: int, system_ns: int, counted_ns: int | None = None
+) -> tuple[int | None, int | None]:
+    """Return user and system time, or None twice where the kernel cannot have told them apart.
+
+    Args:
+        user_ns: the kernel's account of user time.
+        system_ns: the kernel's account of system time.
+        counted_ns: CPU time by a counter of the same program, if there was one. It leaves out
+            what switching from task to task takes. Where the accounts come to more, the two are
+            shares of what was counted, as they are in sections: no program has more user time
+            than CPU time.
+    """
+    accounted = user_ns + system_ns
+    limit = accounted if counted_ns is None else min(accounted, counted_ns)
+    if limit < LEAST_CPU_NS:
+        return None, None
+    user = round(user_ns * limit / accounted)
+    return user, limit - user
 
 
 def own_usage(

@@ -88,6 +88,7 @@ class LiveCounts:
             GnomonError: nothing of what was asked for may be counted so.
         """
         self.inherits = not mode.machine and not mode.cgroup
+        self.is_whole = self.inherits and not mode.delay_ns
         self.unavailable = wanted.unavailable
         self._wanted = wanted.events
         self._mode = mode

@@ -249,22 +249,38 @@ class _Assembly:
         return found
 
     def _of_outermost(self, rows: Sequence[_Row], metric: int) -> dict[int, float]:
-        """Return the sums of inclusive values of the paths that are below no other."""
+        """Return the sums of inclusive values of the paths that are below no other with a value.
+
+        What a location has of a path includes what those in it have of the path and below. Times
+        of one that has some itself are no sums with those of others in it.
+        """
         name, formula = self._metrics.rows[metric][1], self._metrics.rows[metric][3]
-        here: dict[int, float] = {}
-        for location, path, inclusive, _ in rows:
-            if self._paths.rows[path][1] == 0:
-                value = math.nan if formula else inclusive
-                here[location] = here.get(location, 0.0) + value
+        has = {(row.location, row.path) for row in rows}
+        timed = {row.location for row in rows} if name in _PEAKS else set()
         found: dict[int, float] = {}
-        for location, value in here.items():
-            found[location] = value
-            above = self._locations[location]["parent"]
-            while above >= 0 and above not in here:
-                is_sum = above not in found or name not in _PEAKS
-                found[above] = found.get(above, 0.0) + value if is_sum else math.nan
-                above = self._locations[above]["parent"]
+        for location, path, inclusive, _ in rows:
+            value = math.nan if formula else inclusive
+            at = location
+            while at >= 0 and not self._has_above(has, at, path, is_own=at == location):
+                if at != location and at in timed:
+                    break
+                is_sum = at == location or at not in found or name not in _PEAKS
+                found[at] = found.get(at, 0.0) + value if is_sum else math.nan
+                at = self._locations[at]["parent"]
         return found
+
+    def _has_above(
+        self, has: set[tuple[int, int]], location: int, path: int, *, is_own: bool
+    ) -> bool:
+        """Return whether a location has a value of a path above, or of this one not its own."""
+        if not is_own and (location, path) in has:
+            return True
+        above = int(self._paths.rows[path][1] or 0)
+        while above > 0:
+            if (location, above) in has:
+                return True
+            above = int(self._paths.rows[above][1] or 0)
+        return False
 
     def tables(self) -> tuple[Table, ...]:
         """Return the tables; what is on a root beside its parts is its own."""
