@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum {
@@ -47,10 +48,13 @@ static void keep(struct kept *kept, uintptr_t begin, uintptr_t end)
 		kept->range[kept->n++] = (struct range){begin, end};
 }
 
-/* Keep the libraries whose functions the child calls: this one, the C library, the loader. */
+/*
+ * Keep the libraries whose functions the child calls: this one, the C library, the loader, and what
+ * had recv() and its like before glibc 2.34, libpthread.
+ */
 static int keep_library(struct dl_phdr_info *info, size_t bytes, void *data)
 {
-	const uintptr_t code[] = {(uintptr_t)small_prepare, (uintptr_t)execvp,
+	const uintptr_t code[] = {(uintptr_t)small_prepare, (uintptr_t)execvp, (uintptr_t)recv,
 				  (uintptr_t)getauxval(AT_BASE)};
 	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 	struct kept *kept = data;
@@ -74,6 +78,20 @@ static int keep_library(struct dl_phdr_info *info, size_t bytes, void *data)
 	return 0;
 }
 
+/* Add to what is given back; neighbours are one, so that there is room for those of large
+ * processes. */
+static void give_back(struct small *small, uintptr_t begin, uintptr_t end)
+{
+	const int last = small->n - 1;
+
+	if (last >= 0 && (uintptr_t)small->begin[last] + small->bytes[last] == begin) {
+		small->bytes[last] += end - begin;
+	} else if (small->n < SMALL_RANGES) {
+		small->begin[small->n] = (void *)begin;
+		small->bytes[small->n++] = end - begin;
+	}
+}
+
 /* Add what is in a mapping and not kept. */
 static void add(struct small *small, const struct kept *kept, uintptr_t begin, uintptr_t end)
 {
@@ -88,10 +106,8 @@ static void add(struct small *small, const struct kept *kept, uintptr_t begin, u
 				after = one->end;
 			}
 		}
-		if (next > begin && small->n < SMALL_RANGES) {
-			small->begin[small->n] = (void *)begin;
-			small->bytes[small->n++] = next - begin;
-		}
+		if (next > begin)
+			give_back(small, begin, next);
 		begin = after;
 	}
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
 import os
 import resource
 import signal
@@ -240,6 +242,22 @@ def test_peak_memory_is_that_of_programs_far_smaller_than_gnomon() -> None:
         peaks.append(peak.value)
     assert 3072 <= peaks[0] < 7168
     assert 8192 <= peaks[1] < 12288
+
+
+def test_peak_memory_is_the_programs_however_many_mappings_there_are_here() -> None:
+    """More of them than are given back one by one."""
+    page, pages = mmap.PAGESIZE, 2000
+    with mmap.mmap(-1, page * pages, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
+        first = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+        libc = ctypes.CDLL(None, use_errno=True)
+        for number in range(0, pages, 2):  # each second one is a mapping of its own
+            address = ctypes.c_void_p(first + number * page)
+            assert libc.mprotect(address, ctypes.c_size_t(page), mmap.PROT_READ) == 0
+        command = ["dd", "if=/dev/zero", "of=/dev/null", "bs=3M", "count=1"]
+        measurement = measured(command, resolve("task-clock"))
+    (peak,) = (row for row in measurement.rusage if row.field == "ru_maxrss")
+    assert isinstance(peak.value, int), peak.remark
+    assert 3072 <= peak.value < 7168
 
 
 def test_what_executes_a_program_keeps_what_a_preloaded_library_may_need(
