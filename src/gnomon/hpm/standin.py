@@ -50,10 +50,12 @@ class StandIn:
         is_known: the launcher started it, and no script in between that did.
     """
 
-    def __init__(self, pid: int, group: int, pipes: tuple[int, int], *, is_known: bool) -> None:
+    def __init__(
+        self, pid: int, pidfd: int, group: int, pipes: tuple[int, int], *, is_known: bool
+    ) -> None:
         self.pid = pid
         self.is_known = is_known
-        self._pidfd = os.pidfd_open(pid)
+        self._pidfd = pidfd
         self._group = group
         self._answers, self._words = pipes
 
@@ -142,10 +144,11 @@ def split() -> End | None:
     words, say = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     answers, answer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     pid, group, is_known = os.getpid(), os.getpgid(0), job_of(os.getppid()) is None
+    pidfd = os.pidfd_open(pid)  # later its number may be another process's
     child = os.fork()
     if child:
-        os.close(say)
-        os.close(answers)
+        for unused in (say, answers, pidfd):
+            os.close(unused)
         end = _stand_in(child, words, answer)
         for number in _PASSED_ON:  # one that came last ends nobody any more
             signal.signal(number, signal.SIG_IGN)
@@ -154,7 +157,7 @@ def split() -> End | None:
     os.close(words)
     os.close(answer)
     os.setpgid(0, 0)
-    _current = StandIn(pid, group, (answers, say), is_known=is_known)
+    _current = StandIn(pid, pidfd, group, (answers, say), is_known=is_known)
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     return None
 
@@ -168,9 +171,9 @@ def _stand_in(child: int, words: int, answer: int) -> End:
         if number != signal.SIGCHLD:
             os.kill(child, number)
             continue
-        with suppress(BlockingIOError):
-            said = os.read(words, _WORD.size)
-            if said:
+        # Signals that come together are one; a child that has gone takes no answer.
+        with suppress(BlockingIOError, BrokenPipeError):
+            while said := os.read(words, _WORD.size):
                 wanted, *end = _WORD.unpack(said)
                 if wanted == _DEPART:
                     return End(*end)
