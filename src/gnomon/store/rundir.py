@@ -272,9 +272,9 @@ def find(name: str | None, where: Path = Path()) -> Run:
 
 def _latest_of(program: str) -> Path | None:
     """Return the latest run of a program that got its name from that and the time; None if none."""
-    where, _, short = program.rpartition("/")
+    short = Path(program).name
     named = re.compile(rf"{re.escape(short)}-\d{{8}}-\d{{6}}(-\d+)?{re.escape(SUFFIX)}")
-    return next((run for run in runs(Path(where or ".")) if named.fullmatch(run.name)), None)
+    return next((run for run in runs(Path(program).parent) if named.fullmatch(run.name)), None)
 
 
 def located(name: str) -> Path:

@@ -41,20 +41,20 @@ def begun(path: Path) -> Iterator[Path]:
     sweep(path.parent)
     folder = path.with_name(f".{path.name}.{os.getpid()}")
     # Nobody looks at it before it is locked.
-    unlocked = path.with_name(f".{os.getpid()}.new")
+    unlocked = path.with_name(f".{os.urandom(8).hex()}.new")
     unlocked.mkdir()
+    own = unlocked
     try:
         fd = os.open(unlocked, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             with suppress(OSError):  # a network's file system may have no such locks
                 fcntl.flock(fd, fcntl.LOCK_EX)
-            unlocked.rename(folder)
+            own = unlocked.rename(folder)
             yield folder
         finally:
             os.close(fd)
     finally:
-        for left in (unlocked, folder):
-            shutil.rmtree(left, ignore_errors=True)
+        shutil.rmtree(own, ignore_errors=True)
 
 
 def fill(
