@@ -85,9 +85,13 @@ class Tables:
             RunDirectoryError: they do not hold what the model has.
         """
         tables = cls(str(run.path))
-        bounds.check(run, tables._connection)
-        for schema in SCHEMAS:
-            tables.execute(f"CREATE TABLE {schema.name} AS {_read(run, schema)}")
+        try:
+            bounds.check(run, tables._connection)
+            for schema in SCHEMAS:
+                tables.execute(f"CREATE TABLE {schema.name} AS {_read(run, schema)}")
+        except RunDirectoryError:
+            tables.close()
+            raise
         return tables
 
     def arrays(self, sql: str, values: Sequence[Any] = ()) -> Arrays:
