@@ -18,8 +18,9 @@ from gnomon.model.contention import Contention
 
 # Fields of a line of /proc/stat.
 _IDLE, _IOWAIT, _STEAL = 3, 4, 7
-# The line of all CPUs and those of each come first; counts of interrupts behind them are not read.
-_STAT_BYTES = 1 << 16
+# The line of all CPUs and those of each come first, of thousands of CPUs; not all counts of
+# interrupts behind them are read.
+_STAT_BYTES = 1 << 18
 # What the first thread did not do of the CPU time, or less than this, does not matter.
 _REST_SHARE = 0.02
 _REST_NS = 1_000_000

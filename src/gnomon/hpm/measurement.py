@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from gnomon.counters.tasks import TaskRow
     from gnomon.model.contention import Contention
 
-# Fields of getrusage(2) that Linux keeps at zero because they have no meaning there.
 WHOLE_MACHINE = "the whole machine"
 """What a measurement covers that counts everything that runs on any CPU."""
 
+# Fields of getrusage(2) that Linux keeps at zero because they have no meaning there.
 MEANINGLESS_USAGE = ("ru_ixrss", "ru_idrss", "ru_isrss", "ru_nswap", "ru_msgsnd", "ru_msgrcv",
                 "ru_nsignals")  # fmt: skip
 
