@@ -72,7 +72,8 @@ def _is_within(inner: Place, outer: Place) -> bool:
     if around == "system":
         return kind == "cpu"
     if around == Granularity.PROCESS_GROUP:
-        return kind in ("task", Granularity.PROCESS) and _group_of(number) == _group_of(of)
+        group = _group_of(of) if kind in ("task", Granularity.PROCESS) else None
+        return group is not None and _group_of(number) == group
     if around == Granularity.PROCESS:
         return kind == "task" and number in threads(of)
     return False

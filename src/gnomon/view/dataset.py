@@ -211,14 +211,6 @@ class Dataset:
         return np.array([at.get(one.parent, -1) for one in self.locations], dtype=np.int32)
 
     @cached_property
-    def location_depths(self) -> Ints:
-        """How deep each location is, 0 for roots."""
-        depths = np.zeros(len(self.locations), dtype=np.int32)
-        for at, parent in enumerate(self.location_parents.tolist()):
-            depths[at] = depths[parent] + 1 if parent >= 0 else 0
-        return depths
-
-    @cached_property
     def metrics(self) -> tuple[Metric, ...]:
         """Every metric in the run's order.
 
