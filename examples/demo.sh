@@ -77,8 +77,8 @@ END
 
 say "Your turn: gnomon is in .venv/bin (README.md says how to install it elsewhere)"
 cat <<END
-  export PATH=$bin:\$PATH    then it is called gnomon, in this terminal
-  .venv/bin/gnomon run -- PROGRAM    measures a program of yours, and says how to look at it
+  export PATH="$bin:\$PATH"    # then it is called gnomon, in this terminal
+  .venv/bin/gnomon run -- PROGRAM    # measures a program of yours, and says how to look at it
 look at the run that was just made, in the browser:
   .venv/bin/gnomon view $work/first.gnomon
 END

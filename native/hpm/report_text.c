@@ -15,7 +15,7 @@
 /* Source: HPM Toolkit User's Guide 3.2.2, section 3.8. */
 #define WORRYING_OVERHEAD 0.2
 
-#define WIDTH 100
+#define WIDTH 80
 
 /* Why events could not be counted: each reason is printed once, at the end. */
 struct reason {

@@ -43,6 +43,7 @@ def environment(**variables: str) -> dict[str, str]:
 def test_alone_it_prints_usage_counters_and_metrics() -> None:
     text = hpmstat()
     assert text.startswith("hpmstat: the whole machine\n")
+    assert "of the process itself" not in text
     for heading in ("counters", "metrics", "resource usage (getrusage)"):
         assert f"\n{heading}\n" in text
     for field in MEANINGLESS:

@@ -11,14 +11,20 @@ from gnomon.errors import UsageError
 _LIBRARIES = ("hpm", "gnomon", "hpm_plugin")
 _FORTRAN = {"hpm": "f_hpm.F90", "gnomon": "gnomon.F90"}
 
+# Libraries behind the source: linkers that keep only what is needed read from left to right.
+_EPILOG = """\
+examples:
+  cc prog.c $(gnomon config --cflags --libs hpm) -o prog
+  cc prog.c $(gnomon config --cflags --libs gnomon) -o prog"""
+
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon config`."""
     p = Parser(
         prog="gnomon config",
         description="Print what a compiler needs to use libhpm (sections, as IBM's HPM has them), "
-        "libgnomon (event sets) or libhpm_plugin (aggregators): "
-        "cc prog.c $(gnomon config --cflags --libs hpm)",
+        "libgnomon (event sets) or libhpm_plugin (aggregators).",
+        epilog=_EPILOG,
     )
     p.add_argument("library", choices=_LIBRARIES, help="which library")
     p.add_argument("--cflags", action="store_true", help="options of the compiler")

@@ -350,8 +350,8 @@ def remark(value: Value, doubt: str = "", *, of_machine: bool = False) -> str:
         parts.append(f"{value.domain.value} mode only")
     if value.is_watch:
         parts.append("the time CPUs were watched, busy or idle")
-    elif value.scope is Scope.NODE and not of_machine:
-        parts.append("whole machine, not only the program")
+    elif value.scope is Scope.NODE:
+        parts += [] if of_machine else ["whole machine, not only the program"]
     elif value.how is How.SAMPLED:
         parts.append("of the process itself, now and then while it ran")
     elif value.scope is Scope.PROCESS:
