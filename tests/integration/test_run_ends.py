@@ -52,6 +52,14 @@ def test_a_run_that_cannot_be_written_is_kept_for_repair(tmp_path: Path) -> None
     again = gnomon("repair", "r", cwd=tmp_path)
     assert (again.returncode, again.stderr.count("\n")) == (1, 1)
     assert "this run is whole; there is nothing to repair" in again.stderr
+    none = gnomon("repair", "other", cwd=tmp_path)
+    assert (none.returncode, none.stderr.count("\n")) == (1, 1)
+    assert none.stderr.startswith("gnomon: other: there is no such file, and no other.gnomon.raw")
+    # What has no rows is no table.
+    ranks = gnomon("report", "r", "profile", "--by", "rank", "-o", "r.csv", cwd=tmp_path)
+    assert (ranks.returncode, ranks.stdout) == (1, "")
+    assert ranks.stderr.startswith("gnomon: r.csv: not written: the run has no such values")
+    assert not (tmp_path / "r.csv").exists()
 
 
 def test_ctrl_c_while_the_run_is_put_together(

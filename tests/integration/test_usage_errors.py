@@ -12,6 +12,8 @@ from commands import TOOLS, run
     ("line", "said"),
     [
         ("gnomon runs --tag", "--tag: an option of gnomon runs list; type gnomon runs list --tag"),
+        ("gnomon runs --tag v1", "type gnomon runs list --tag TAG"),
+        ("gnomon runs -o x.csv", "-o: gnomon runs has no such option; gnomon count has: "),
         ("gnomon runs lst", "did you mean list?"),
         ("gnomon runs tag a", "TAG is missing; type gnomon runs tag TAG"),
         ("gnomon count -a -d 2s", "-d '2s': not a number; did you mean -d 2?"),

@@ -331,7 +331,9 @@ def choose(words: str | None) -> tuple[Runner, tuple[Inside, ...]]:
     by_name = {one.name: one for one in CAPABILITIES}
     for word in wanted:
         if word not in by_name:
-            raise UsageError(f"--with {word}: there is {', '.join(by_name)}")
+            raise UsageError(
+                f"--with {word}: there is none of that name; there are {', '.join(by_name)}"
+            )
         state = by_name[word].availability()
         if not state.available:
             raise UsageError(f"--with {word}: {state.reason}; {state.remedy}")

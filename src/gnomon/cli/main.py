@@ -135,7 +135,12 @@ def parser(name: str) -> argparse.ArgumentParser:
 
 def _execute(name: str, words: Sequence[str]) -> int:
     module = _module(name)
-    return module.run(module.parser().parse_args(words))
+    from gnomon.cli.parsing import Parser
+
+    command = module.parser()
+    if isinstance(command, Parser):
+        command.words = words
+    return module.run(command.parse_args(words))
 
 
 def _module(name: str) -> Command:

@@ -89,6 +89,8 @@ class Parser(argparse.ArgumentParser):
             formatter_class=HelpFormatter,
             allow_abbrev=False,
         )
+        self.words: Sequence[str] = ()
+        """The command line, for the message of one that is wrong."""
 
     def error(self, message: str) -> NoReturn:
         """Refuse the command line.
@@ -98,4 +100,4 @@ class Parser(argparse.ArgumentParser):
         """
         from gnomon.cli.usage_errors import explain
 
-        raise UsageError(explain(self, message))
+        raise UsageError(explain(self, message, self.words))

@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         GnomonError: the helper that reads raw files is not installed, or the plug-in failed.
     """
-    from gnomon.store import rundir
+    from gnomon.store import rawfolder, rundir
 
     if arguments.plugin is not None:
         return _aggregate(arguments.plugin, arguments.files, arguments.output)
@@ -76,6 +76,11 @@ def run(arguments: argparse.Namespace) -> int:
         if not Path(file).is_file() and rundir.exists(file):
             raise RunDirectoryError(
                 f"{rundir.located(file)}: it is a whole run: there is nothing to repair"
+            )
+        if not Path(file).exists():
+            raise GnomonError(
+                f"{file}: there is no such file, and no {rawfolder.raw_of(file)} that a run left; "
+                "give a NAME.hpmraw, or the name of a run that was killed"
             )
         status = status or _repair(file, [arguments.output] if arguments.output else [])
     return status

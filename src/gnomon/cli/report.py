@@ -9,7 +9,7 @@ from typing import Any
 
 from gnomon.cli.output import csv_of, format_of, width_of, write_report
 from gnomon.cli.parsing import Parser, add_report_options
-from gnomon.errors import UsageError
+from gnomon.errors import GnomonError, UsageError
 from gnomon.layout import WIDTH
 
 _TOP = 25
@@ -153,7 +153,7 @@ def run(arguments: argparse.Namespace) -> int:
                 opened, values, arguments.per, width=width, emulated=report.is_emulated(opened)
             )
     if as_json:
-        text = _written(kind, whole, "values")
+        text = _written(kind, whole, "values", arguments.output)
     write_report(arguments.output, text)
     # A run that was repaired has no values of the command: what it has was told.
     return 1 if is_empty and is_asked_for else 0
@@ -203,7 +203,9 @@ def _part(arguments: argparse.Namespace) -> int:
         is_empty = not rows
         whole[part] = rows if as_json else []
         text = holdings.table_text(opened, part, rows, width, holdings.count(opened, part))
-    write_report(arguments.output, _written(kind, whole, part) if as_json else text)
+    write_report(
+        arguments.output, _written(kind, whole, part, arguments.output) if as_json else text
+    )
     return 1 if is_empty else 0
 
 
@@ -211,7 +213,9 @@ def _kind(arguments: argparse.Namespace) -> str:
     return format_of(arguments.output, as_json=arguments.json)
 
 
-def _written(kind: str, whole: dict[str, Any], rows: str) -> str:
+def _written(kind: str, whole: dict[str, Any], rows: str, output: str) -> str:
+    if kind == "csv" and not whole[rows]:
+        raise GnomonError(f"{output}: not written: the run has no such values; see gnomon report")
     return csv_of(whole[rows]) if kind == "csv" else json.dumps(whole, indent=2) + "\n"
 
 

@@ -151,14 +151,23 @@ def _functions(values: _Values, width: int) -> Iterator[str]:
         sums[of] = sums.get(of, 0.0) + weights[part]
     total = sum(weights.values()) or 1.0
     # The share, the count and what is between them and the file take the rest of the line.
-    wide = min(max(width - 58, 24), _NAME)
-    yield f"  {f'top functions by {_INSTRUCTIONS}':<{wide + 2}}{'of total':>12}{'exclusive':>16}"
+    wide = min(max(width - 53, 27), _NAME)
+    words = f"{'of total':>11}{'exclusive':>14}"
+    yield from _heading(f"top functions by {_INSTRUCTIONS}", words, wide + 2)
     for of in sorted(sums, key=lambda one: (-sums[one], one))[:_REGIONS]:
         name = short_name(printable(of.function) or _UNKNOWN, wide)
         share = f"{100 * sums[of] / total:.1f} %"
-        line = f"    {name:<{wide}}{share:>12}{number(sums[of]):>16}"
+        line = f"    {name:<{wide}}{share:>11}{number(sums[of]):>14}"
         file = printable(Path(of.file).name)
         yield f"{line}  {file}" if file and len(line) + 2 + len(file) <= width else line
+
+
+def _heading(title: str, words: str, wide: int) -> Iterator[str]:
+    """Yield a table's title and its columns' heads: in one line where the first column holds it."""
+    if len(title) > wide:
+        yield f"  {title}"
+        title = ""
+    yield f"  {title:<{wide}}{words}"
 
 
 def _regions(values: _Values, width: int, ranks: int) -> Iterator[str]:
@@ -175,14 +184,14 @@ def _regions(values: _Values, width: int, ranks: int) -> Iterator[str]:
         }
         has_calls = any(one.calls for one in totals.values())
         # The values, the calls and what is between take the rest of the line.
-        wide = min(max(width - 52, 24), _NAME)
-        words = "".join(f"{head:>12}" for head in heads) + ("     calls" if has_calls else "")
+        wide = min(max(width - 50, 24), _NAME)
+        words = "".join(f"{head:>11}" for head in heads) + ("     calls" if has_calls else "")
         of_all = f", of {ranks} ranks" if ranks > 1 else ""
         of_all = f", {told}" if told else of_all
-        yield f"  {f'top regions by {wanted}{of_all}':<{wide + 2}}{words}"
+        yield from _heading(f"top regions by {wanted}{of_all}", words, wide + 2)
         for name in sorted(shown, key=lambda one: -shown[one][0])[:_REGIONS]:
             one = totals[name]
-            cells = "".join(f"{quantity(value, values.units[wanted]):>12}" for value in shown[name])
+            cells = "".join(f"{quantity(value, values.units[wanted]):>11}" for value in shown[name])
             calls = f"{one.calls:,.0f}".replace(",", " ") if one.calls else ""
             line = f"    {short_name(printable(name), wide):<{wide}}{cells}{calls:>10}"
             fits = len(line) + len(one.place) + 2 <= width

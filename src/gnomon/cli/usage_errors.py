@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _Rule = Callable[[argparse.ArgumentParser, re.Match[str]], str]
 _KINDS = {"int": "a whole number", "float": "a number"}
@@ -12,13 +12,17 @@ _SIBLINGS = ("count", "run", "stat", "report", "view", "compare", "export", "run
 _LEADING_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 
 
-def explain(parser: argparse.ArgumentParser, message: str) -> str:
+def explain(parser: argparse.ArgumentParser, message: str, words: Sequence[str] = ()) -> str:
     """Return a line for a command line that is wrong: the thing, the cause and the remedy.
 
     Args:
         parser: the parser that refused it.
         message: what argparse says of it.
+        words: the command line, where it is known.
     """
+    name = words[0].partition("=")[0] if words else ""
+    if name.startswith("-") and name not in _options(parser) and any(_subparsers(parser)):
+        return _unknown(parser, name)  # argparse takes its value for the action
     for pattern, rule in _RULES:
         match = re.fullmatch(pattern, message, re.DOTALL)
         if match:
@@ -32,6 +36,10 @@ def _unknown_option(parser: argparse.ArgumentParser, match: re.Match[str]) -> st
     name = option.partition("=")[0]
     if not name.startswith("-"):
         return f"'{name}': {parser.prog} takes nothing more; see {parser.prog} --help"
+    return _unknown(parser, name)
+
+
+def _unknown(parser: argparse.ArgumentParser, name: str) -> str:
     close = _nearest(name, _options(parser))
     if close:
         return f"{name}: there is no such option; did you mean {close}?"

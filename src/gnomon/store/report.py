@@ -196,7 +196,7 @@ def _how(row: ProfileRow) -> str:
 
 def _nothing(kind: str, emulated: bool) -> str:
     if kind == "command":
-        return "this run has no values of the whole command; what it has: gnomon report RUN profile"
+        return "this run has no values of the whole command"
     what = f"this run has no values of each {kind}"
     if emulated and kind == "thread":
         return f"{what}: an emulated PMU tells processes apart, not threads; see --per process"
