@@ -244,6 +244,24 @@ def test_speedscope_takes_no_time_twice(tmp_path: Path) -> None:
     ]
 
 
+def test_a_flame_graph_of_uneven_threads_is_as_wide_as_the_run(tmp_path: Path) -> None:
+    """One thread was longest in the section, the other one in the section within."""
+    sections = [
+        ("hpm", name, thread, {"wall time": [time]})
+        for name, thread, time in (
+            ("outer", "main", 60.0), ("outer", "worker", 70.0),
+            ("inner", "main", 40.0), ("inner", "worker", 20.0),
+        )
+    ]  # fmt: skip
+    path = repeated_run(tmp_path, "x", {"wall time": [90.0]}, sections=sections)
+    rewritten(path / "paths.parquet", "IF(path = 2, 1, parent) AS parent")
+    rewritten(path / "profile.parquet", "CASE inclusive WHEN 90 THEN 20 WHEN 70 THEN 50 "
+              "WHEN 60 THEN 20 ELSE inclusive END AS exclusive")  # fmt: skip
+    (profile,) = json.loads(text(exports.speedscope(rundir.find(str(path)))))["profiles"]
+    assert profile["weights"] == [20, 30, 40]
+    assert profile["endValue"] == 90
+
+
 def test_openmetrics_is_what_promtool_accepts(run: Run) -> None:
     content = text(exports.openmetrics(run))
     assert promtool(content) == ""

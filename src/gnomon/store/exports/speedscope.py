@@ -104,9 +104,11 @@ def _profile(
     analysis = analyse.Profile("path", int(metric["metric"]))
     found = analyse.run(analysis, analyse.parts(run))
     sums, told = moments.told_of(run, analysis.finest(found), "path")
+    most = _widths_left(run, metric, paths)
     for one in sums:
         stack = _stack(one.key[3], paths)
         value = one.total / repetitions if one.together is None else one.together
+        value = min(value, most.get(one.key[3], value))
         if stack and isfinite(value) and value > 0:
             frames += len(stack)
             if frames > _FRAMES_MOST:
@@ -127,6 +129,26 @@ def _profile(
         "samples": samples,
         "weights": weights,
     }
+
+
+def _widths_left(
+    run: Run, metric: Mapping[str, Any], paths: Mapping[int, _Path]
+) -> dict[int, float]:
+    """Return what the paths right below each path leave of its time, as a flame graph draws it.
+
+    Of several threads each path has the longest one's time, which need not be the same thread's: of
+    its own time a path has no more than that, or the graph would be wider than the run. Nothing
+    follows where paths below are at the same time, nor of the program, which has what is in none.
+    """
+    if not moments.is_of_moments(str(metric["name"]), str(metric["formula"])):
+        return {}
+    values, _ = moments.of_run(run.query, int(metric["metric"]))
+    left = {path: value.inclusive for path, value in values.items() if path in paths}
+    for path, value in values.items():
+        above = paths[path].parent if path in paths else -1
+        if above in left:
+            left[above] -= value.inclusive
+    return {at: value for at, value in left.items() if value >= 0 and paths[at].parent != -1}
 
 
 def _stack(path: int, paths: Mapping[int, _Path]) -> list[int]:
