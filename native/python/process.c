@@ -3,6 +3,7 @@
 #include "small.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +81,7 @@ static int words_of(struct words *words, PyObject *list, PyObject *variables)
 struct before_exec {
 	struct timespec at;
 	struct rusage usage;
+	char schedule[64]; /* as /proc/PID/schedstat has it; "" if it is not known */
 };
 
 static void become_program(const struct words *words, const struct small *small,
@@ -87,13 +89,16 @@ static void become_program(const struct words *words, const struct small *small,
 			   long nofile, int gate)
 {
 	const char is_ready = 1;
-	struct before_exec before;
-	int failed;
+	struct before_exec before = {0};
+	int failed, schedule;
 	ssize_t got;
 	char go;
 
 	for (int i = 0; i < n_dispositions; i++)
 		signal(abs(dispositions[i]), dispositions[i] < 0 ? SIG_IGN : SIG_DFL);
+	small_become(small);
+	schedule = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
+	/* Only now: what is open until execve may be more than the program is allowed. */
 	if (nofile >= 0) {
 		struct rlimit limit;
 
@@ -102,7 +107,6 @@ static void become_program(const struct words *words, const struct small *small,
 			setrlimit(RLIMIT_NOFILE, &limit);
 		}
 	}
-	small_become(small);
 	/* What it takes to execute a program is in memory when the peak is looked at. */
 	execvp("", words->argv);
 	if (send(gate, &is_ready, sizeof(is_ready), MSG_NOSIGNAL) < 0)
@@ -116,6 +120,9 @@ static void become_program(const struct words *words, const struct small *small,
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	getrusage(RUSAGE_SELF, &before.usage);
 	clock_gettime(CLOCK_MONOTONIC_RAW, &before.at);
+	/* It has waited for a CPU since the gate was opened: that is not the program's. */
+	if (read(schedule, before.schedule, sizeof(before.schedule) - 1) < 0)
+		before.schedule[0] = '\0';
 	if (send(gate, &before, sizeof(before), MSG_NOSIGNAL) < 0)
 		_exit(127);
 	environ = words->environment;
@@ -235,12 +242,12 @@ static PyObject *core_release(PyObject *module, PyObject *args)
 	Py_END_ALLOW_THREADS
 		/* clang-format on */
 		if (failed) return core_set_errno(-failed);
-	return Py_BuildValue("(L(LLlllllll))",
+	return Py_BuildValue("(L(LLlllllll)y)",
 			     (long long)before.at.tv_sec * 1000000000LL + before.at.tv_nsec,
 			     (long long)used->ru_utime.tv_sec * 1000000LL + used->ru_utime.tv_usec,
 			     (long long)used->ru_stime.tv_sec * 1000000LL + used->ru_stime.tv_usec,
 			     used->ru_minflt, used->ru_majflt, used->ru_inblock, used->ru_oublock,
-			     used->ru_nvcsw, used->ru_nivcsw, used->ru_maxrss);
+			     used->ru_nvcsw, used->ru_nivcsw, used->ru_maxrss, before.schedule);
 }
 
 static PyMethodDef functions[] = {
@@ -252,10 +259,10 @@ static PyMethodDef functions[] = {
 	 "gate\n"
 	 "until release. Raises OSError."},
 	{"release", core_release, METH_VARARGS,
-	 "release(pid, gate) -> (start_ns, used)\n\n"
+	 "release(pid, gate) -> (start_ns, used, schedule)\n\n"
 	 "Let a spawned process execute its program; start_ns is CLOCK_MONOTONIC_RAW just before,\n"
 	 "used what it had used by then: (utime_us, stime_us, minflt, majflt, inblock, oublock,\n"
-	 "nvcsw, nivcsw, maxrss) of getrusage(2).\n"
+	 "nvcsw, nivcsw, maxrss) of getrusage(2), and what /proc/PID/schedstat said then, or b''.\n"
 	 "Raises OSError with execvp's errno if it could not be executed; the process is then "
 	 "gone."},
 	{NULL, NULL, 0, NULL},

@@ -230,8 +230,9 @@ def rings() -> None:
 def processes() -> None:
     environment = [key + b"=" + value for key, value in os.environb.items()]
     pid, gate = _core.spawn([b"true"], environment, (), -1)
-    start_ns, used = _core.release(pid, gate)
+    start_ns, used, schedule = _core.release(pid, gate)
     assert start_ns > 0
+    assert len(schedule.split()) in (0, 3)
     assert len(used) == 9
     assert min(used) >= 0
     assert os.waitpid(pid, 0)[1] == 0

@@ -172,8 +172,9 @@ def test_process_killed_at_its_gate_has_a_beginning(number: int) -> None:
     if number == signal.SIGKILL:
         os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
     before = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
-    started, used = _core.release(pid, gate)
+    started, used, schedule = _core.release(pid, gate)
     assert min(used) >= 0
+    assert schedule == b""
     assert before <= started <= time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
     _, status = os.waitpid(pid, 0)
     assert os.WTERMSIG(status) == number

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +164,27 @@ def test_runs_without_evidence_are_judged_as_before(tmp_path: Path) -> None:
 
 
 # --- kept -----------------------------------------------------------------------------------------
+
+
+def test_what_waits_before_the_program_is_there_is_not_the_program() -> None:
+    """Between the opening of its gate and execve its process may wait for a CPU, too."""
+    usual = os.sched_getaffinity(0)
+    (cpu, *_) = usual
+    script = f"import os\nos.sched_setaffinity(0, {{{cpu}}})\nprint(flush=True)\nwhile True: pass"
+    command = [sys.executable, "-S", "-c", script]
+    with ExitStack() as stack:
+        for _ in range(3):
+            busy = stack.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE))
+            stack.callback(busy.kill)
+            assert busy.stdout is not None
+            busy.stdout.readline()
+        stack.callback(os.sched_setaffinity, 0, usual)
+        os.sched_setaffinity(0, {cpu})
+        found = [capture.run(["true"], resolve("task-clock")) for _ in range(10)]
+    for one in found:
+        assert one.contention is not None
+        if one.contention.waited_ns is not None:
+            assert one.contention.waited_ns + one.values[0].raw <= 1.01 * one.wall_ns
 
 
 def test_a_run_keeps_what_others_did() -> None:

@@ -153,7 +153,7 @@ def execute(command: Sequence[str], counts: CommandCounts) -> Measurement:
         task_values=by_task,
         interrupted=signals.interrupted,
         terminated=signals.terminated,
-        contention=neighbours.contention(user_ns + system_ns),
+        contention=neighbours.contention(user_ns + system_ns, before.schedule),
     )
 
 

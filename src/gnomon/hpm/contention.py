@@ -45,19 +45,20 @@ class Neighbours:
     def __init__(self, pid: int) -> None:
         """Begin with a process that has not executed its program yet."""
         self._pid = pid
-        self._task = _task(pid)
         self._machine = _machine()
 
     def end(self) -> None:
         """Look again at a process that has ended and was not waited for yet."""
         self._after = _machine()
-        self._task_after = _task(self._pid)
+        self._task_after = _task(_read(f"/proc/{self._pid}/schedstat"))
 
-    def contention(self, cpu_ns: int) -> Contention | None:
+    def contention(self, cpu_ns: int, schedule: bytes) -> Contention | None:
         """Return what others kept from the program; None if /proc does not tell.
 
         Args:
             cpu_ns: CPU time of the program.
+            schedule: /proc/PID/schedstat when its time began; until then it was not the program
+                that waited, but the process that was to execute it.
         """
         before, after = self._machine, self._after
         if before is None or after is None:
@@ -68,15 +69,15 @@ class Neighbours:
         idle_ns = max(after.idle_ns - before.idle_ns, 0)
         others_ns = had_ns - idle_ns - stolen_ns - own_ns
         others_ns = min(max(others_ns, 0), max(had_ns - own_ns, 0))
-        return Contention(self._waited_ns(cpu_ns), others_ns, idle_ns, stolen_ns)
+        return Contention(self._waited_ns(cpu_ns, _task(schedule)), others_ns, idle_ns, stolen_ns)
 
-    def _waited_ns(self, cpu_ns: int) -> int | None:
-        if self._task is None or self._task_after is None:
+    def _waited_ns(self, cpu_ns: int, before: _Task | None) -> int | None:
+        if before is None or self._task_after is None:
             return None
-        ran_ns = self._task_after.ran_ns - self._task.ran_ns
+        ran_ns = self._task_after.ran_ns - before.ran_ns
         if cpu_ns - ran_ns > max(_REST_NS, _REST_SHARE * cpu_ns):
             return None
-        return max(self._task_after.waited_ns - self._task.waited_ns, 0)
+        return max(self._task_after.waited_ns - before.waited_ns, 0)
 
 
 def _machine() -> _Machine | None:
@@ -94,8 +95,8 @@ def _machine() -> _Machine | None:
     )
 
 
-def _task(pid: int) -> _Task | None:
-    fields = _read(f"/proc/{pid}/schedstat").split()
+def _task(schedule: bytes) -> _Task | None:
+    fields = schedule.split()
     return _Task(int(fields[0]), int(fields[1])) if len(fields) > 1 else None
 
 

@@ -189,11 +189,13 @@ class BeforeExec(NamedTuple):
         used: amounts by field of getrusage(2), times in seconds; `ru_maxrss` is not among them,
             because a peak cannot be taken off another.
         peak_kib: its peak resident memory: a program's that is not above this is not known.
+        schedule: what /proc/PID/schedstat said of it, b"" if that is not known.
     """
 
     at_ns: int
     used: dict[str, int | float]
     peak_kib: int
+    schedule: bytes
 
 
 def release(command: Sequence[str], pid: int, gate: int) -> BeforeExec:
@@ -203,12 +205,12 @@ def release(command: Sequence[str], pid: int, gate: int) -> BeforeExec:
         ProgramError: it cannot be executed; has the shell's status for that.
     """
     try:
-        at_ns, (utime_us, stime_us, *amounts, peak_kib) = _core.release(pid, gate)
+        at_ns, (utime_us, stime_us, *amounts, peak_kib), schedule = _core.release(pid, gate)
     except OSError as error:
         raise _not_started(command[0], error) from None
     used: dict[str, int | float] = {"ru_utime": utime_us / 1e6, "ru_stime": stime_us / 1e6}
     used.update(zip(_AMOUNTS, amounts, strict=True))
-    return BeforeExec(at_ns, used, peak_kib)
+    return BeforeExec(at_ns, used, peak_kib, schedule)
 
 
 def environment() -> list[bytes]:
