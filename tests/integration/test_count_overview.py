@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from pathlib import Path
 
@@ -74,3 +75,19 @@ def test_emulated_tables_lead_with_what_costs_most(tmp_path: Path) -> None:
 def test_the_program_is_the_same_under_a_short_report() -> None:
     done = run_bytes(GNOMON, "count", "--", "sh", "-c", "printf 'a\\0b'; exit 3")
     assert (done.returncode, done.stdout) == (3, b"a\0b")
+
+
+@pytest.mark.parametrize(("per", "kind"), [("thread", "thread"), ("process", "process"),
+                                           ("cpu", "cpu"), ("core", "core")])  # fmt: skip
+def test_csv_has_the_rows_of_each_place(tmp_path: Path, per: str, kind: str) -> None:
+    done = gnomon("count", "--per", per, "-e", "task-clock", "-n", "-o", "x.csv", "--",
+                  "sh", "-c", "/bin/true; exit 0", cwd=tmp_path)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    with (tmp_path / "x.csv").open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["name"] == "task-clock"]
+    (whole,) = (int(row["value"]) for row in rows if row["kind"] == "event")
+    parts = [row for row in rows if row["kind"] == kind]
+    assert {row["unit"] for row in parts} == {"ns"}
+    assert all(row["label"] for row in parts)
+    known = [int(row["value"]) for row in parts if row["value"]]
+    assert len(known) < len(parts) or sum(known) == pytest.approx(whole, rel=0.01)

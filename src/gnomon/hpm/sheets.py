@@ -152,7 +152,32 @@ def csv(host: Host, measurements: Sequence[Measurement], of: Sequence[Block]) ->
         }  # fmt: skip
         for fields in _quantities(block):
             add(block.one.pid, block.repetition, **whose, **fields)
+    for repetition, one in enumerate(measurements, 1):
+        for pid, fields in _of_parts(one):
+            add(pid, repetition, **fields)
     return "".join(map(csv_row, rows))
+
+
+def _of_parts(one: Measurement) -> Iterator[tuple[int, dict[str, str | int | float | None]]]:
+    """Yield process and fields of each count of a process, thread, CPU or core, where asked for."""
+    of = {value.event: {"unit": value.unit, "how": value.how.value} for value in one.values}
+    for process in analyse.processes(one):
+        for event, number in zip(analyse.process_values(one), process.values, strict=True):
+            whose = {"label": process.name, "kind": "process"}
+            yield process.pid, {**whose, "name": event, "value": number, **of.get(event, {})}
+    for task in one.tasks or ():
+        for at, event in enumerate(one.task_values):
+            whose = {"label": task.name, "kind": "thread"}
+            count = analyse.task_value(one, task.counts, at)
+            yield task.pid, {
+                **whose, "thread": task.tid, "name": event, "value": count, **of.get(event, {}),
+            }  # fmt: skip
+    for row in one.places or ():
+        cpus = ", ".join(map(str, row.cpus))
+        label = f"socket {row.socket}, core {row.core}, CPU {cpus}"
+        for value in row.values.values():
+            kind = "core" if row.is_core else "cpu"
+            yield one.pid, {"label": label, "kind": kind, **_of_value(value)}
 
 
 def program_of(one: Measurement) -> str:
