@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import resource
 from math import isfinite, isnan, nan
 from typing import Any
 
@@ -12,7 +14,7 @@ from rank_items import FILES, a_file, an_event, an_item
 from test_hpm_sheets import HOST, a_measurement, a_value, parsed, table
 
 from gnomon.hpm import analyse
-from gnomon.hpm.measurement import GroupPart
+from gnomon.hpm.measurement import GroupPart, usage_rows
 from gnomon.hpm.ranks import report, sheets
 from gnomon.hpm.ranks.conversion import WHOLE_RUN, measurement_of, rank_file
 from gnomon.hpm.ranks.items import IS_NODE_WIDE, N_TIMES, RankFile, Spread
@@ -153,6 +155,15 @@ def test_usage_comes_after_the_counters_of_the_same_tasks() -> None:
     order = [line.split()[0] for line in lines if line.startswith(("  page-", "  ru_", "  other"))]
     assert order == ["page-faults", "ru_maxrss", "other"]
     assert any(line.split() == ["ru_maxrss", "2", "MiB"] for line in lines)
+
+
+def test_names_of_resource_usage_are_whole_words() -> None:
+    """What stands in brackets is left out, and not cut off in the middle."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    shown = text(items_of(rusage=usage_rows(usage, {}, 0))).partition("resource usage")[2]
+    names = [re.split(r"  +", line.strip())[0] for line in shown.splitlines()[1:] if line.strip()]
+    assert "peak memory" in names
+    assert not [name for name in names if "(" in name]
 
 
 def test_one_tasks_own_items_have_no_columns_of_others() -> None:

@@ -6,6 +6,7 @@ the same tasks, as it does in the report of one program.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from math import inf, isfinite
 from typing import NamedTuple
@@ -153,7 +154,7 @@ def _time_row(item: Item, at: int, name: str) -> _Row:
 
 def _usage_row(field: EventInfo, item: Item) -> _Row:
     is_kib = field.unit == "KiB"
-    name = printable(field.description.partition(" of ")[0] or field.name)
+    name = printable(re.split(r" \(| of ", field.description)[0] or field.name)
     value = field.value * 1024 if is_kib else field.value
     spread = field.spread
     if is_kib and spread is not None:
