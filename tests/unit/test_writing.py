@@ -54,13 +54,26 @@ def test_the_next_run_removes_what_a_killed_one_left(tmp_path: Path) -> None:
     assert rundir.exists(str(tmp_path / "new"))
 
 
+def test_what_another_node_writes_is_left_alone(tmp_path: Path) -> None:
+    """Its locks may not be seen here; names of before told no node."""
+    left = killed(tmp_path, "a")
+    process, _, node = left.rpartition(".")[2].partition("-")
+    others = f"{int(node, 16) ^ 1:08x}"
+    elsewhere = f".a.gnomon.{process}-{others}"
+    (tmp_path / elsewhere).mkdir()
+    (tmp_path / f".a.gnomon.{process}").mkdir()
+    writing.sweep(tmp_path)
+    assert hidden(tmp_path) == [elsewhere]
+
+
 def test_what_is_being_written_is_left_alone(tmp_path: Path) -> None:
     words = [sys.executable, "-c", WRITER, str(tmp_path / "a.gnomon"), "wait"]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as writer:
         assert writer.stdout is not None
         writer.stdout.readline()
         repeated_run(tmp_path, "b", {"wall time": times()})
-        assert hidden(tmp_path) == [f".a.gnomon.{writer.pid}"]
+        (folder,) = hidden(tmp_path)
+        assert folder.startswith(f".a.gnomon.{writer.pid}-")
         writer.communicate(b"\n")
     assert hidden(tmp_path) == []
 

@@ -34,8 +34,9 @@ HEAD_LIMIT_BYTES = 64 << 20
 """A run.json is small; what is larger than this is not one."""
 _REMEDY = "; restore it from a copy, or measure again"
 _NAMED_RUNS = 5
-# Bytes of a directory's name: with a dot and a process number it is one still, while it is written.
-_NAME_LIMIT = 255 - len("..4194304")
+# Bytes of a directory's name: with a dot, a process number and a node's digits it is one still,
+# while it is written.
+_NAME_LIMIT = 255 - len("..4194304-01234567")
 _DEPTH_LIMIT = 32
 _ROWS_AT_ONCE = 10_000
 # What every reader of a run may rely on in its head.

@@ -1,7 +1,8 @@
 """Run directories while they are written: hidden beside their names, until they are whole.
 
 Who writes one has a lock on it. What a killed process has left is locked by nobody, and is removed
-by who writes in the same folder next.
+by who writes in the same folder next, on the same node: some file systems of clusters do not show
+one node's locks to the others (Lustre with localflock, sshfs).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 import os
 import re
 import shutil
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,7 +24,8 @@ from gnomon.model.tables import REGIONS, Table
 from gnomon.store.parquet import Spool, as_utf8
 
 SUFFIX = ".gnomon"
-_HIDDEN = re.compile(rf"\..+{re.escape(SUFFIX)}\.\d+")
+# Before nodes were told apart, names ended with the process number.
+_HIDDEN = re.compile(rf"\..+{re.escape(SUFFIX)}\.\d+(?:-([0-9a-f]{{8}}))?")
 # renameat2(2)
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
@@ -39,7 +42,7 @@ def begun(path: Path) -> Iterator[Path]:
         OSError: it cannot be made.
     """
     sweep(path.parent)
-    folder = path.with_name(f".{path.name}.{os.getpid()}")
+    folder = path.with_name(f".{path.name}.{os.getpid()}-{_node()}")
     # Nobody looks at it before it is locked.
     unlocked = path.with_name(f".{os.urandom(8).hex()}.new")
     unlocked.mkdir()
@@ -95,13 +98,14 @@ def _digests(tables: Sequence[Table], head: Mapping[str, Any]) -> dict[str, str]
 
 
 def sweep(where: Path) -> None:
-    """Remove what killed processes have left of run directories that they wrote in a folder."""
+    """Remove what killed processes of this node have left of run directories in a folder."""
     try:
         names = [entry.name for entry in os.scandir(where) if entry.name.startswith(".")]
     except OSError:
         return
     for name in names:
-        if not _HIDDEN.fullmatch(name):
+        match = _HIDDEN.fullmatch(name)
+        if match is None or match[1] not in (None, _node()):
             continue
         try:
             fd = os.open(where / name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -114,6 +118,11 @@ def sweep(where: Path) -> None:
             pass
         finally:
             os.close(fd)
+
+
+def _node() -> str:
+    """Return eight digits for this node's name, which may be long."""
+    return f"{zlib.crc32(os.fsencode(os.uname().nodename)):08x}"
 
 
 def replace(folder: Path, path: Path) -> None:
