@@ -15,6 +15,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import signal
 from collections.abc import Generator
 from pathlib import Path
 
@@ -54,6 +55,8 @@ def outdated(source: Path, installed: Path) -> list[str]:
 
 def pytest_sessionstart() -> None:
     """End the session before any test if the installed package is not this tree's."""
+    # Under nohup it is ignored, which every program that a test starts would inherit.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if os.environ.get("GNOMON_TEST_INSTALLED"):
         return
     spec = importlib.util.find_spec("gnomon")
