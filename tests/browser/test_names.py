@@ -1,7 +1,8 @@
-"""Names of C++ as a reader looks for them, and times of ranks, which are no part of the run's."""
+"""Names of C++ as a reader looks for them, and which times are shares of the run."""
 
 from __future__ import annotations
 
+import re
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -40,6 +41,22 @@ for _ in range(3):
         time.sleep(0.02)
 time.sleep(0.4)
 """
+# All are in their sections at the same time: together they have far more than the run took.
+AT_ONCE = """import time
+from threading import Barrier, Thread
+from gnomon import hpm
+THREADS = 16
+all_in = Barrier(THREADS)
+def wait(number):
+    with hpm.section(f"waits {number}"):
+        all_in.wait()
+        time.sleep(0.2)
+threads = [Thread(target=wait, args=(number,)) for number in range(THREADS)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
 
 
 def test_a_template_has_its_name_without_the_type_it_returns(
@@ -66,7 +83,22 @@ def test_a_template_has_its_name_without_the_type_it_returns(
     expect(row.locator(".cell", has_text=path)).to_be_visible()
 
 
-def test_what_ranks_do_at_the_same_time_is_no_share_of_the_run(
+def test_what_threads_do_at_the_same_time_is_no_share_of_the_run(
+    page: Page, servers: ExitStack, tmp_path: Path
+) -> None:
+    (tmp_path / "waits.py").write_text(AT_ONCE)
+    ran([GNOMON, "run", "--name", "threads", "--", sys.executable, "waits.py"], tmp_path)
+    served = servers.enter_context(Opened([GNOMON, "view", "threads", "--no-browser"], tmp_path))
+    visit(page, served, "#/tree?columns=i:wall%20time|i:task-clock")
+    meters = row_of(page, "waits 7").locator(".meter")
+    expect(meters).to_have_count(2)
+    expect(meters.nth(0)).to_have_text("")
+    expect(meters.nth(0)).to_have_attribute("title", "beside the largest; no share of the run, "
+        "for parts of it are at the same time")  # fmt: skip
+    expect(meters.nth(1)).not_to_have_text("")
+
+
+def test_the_mean_of_ranks_is_a_share_of_the_run(
     page: Page, servers: ExitStack, tmp_path: Path
 ) -> None:
     (tmp_path / "waits.py").write_text(WAITS)
@@ -78,10 +110,11 @@ def test_what_ranks_do_at_the_same_time_is_no_share_of_the_run(
     row = row_of(page, "waits")
     meters = row.locator(".meter")
     expect(meters).to_have_count(2)
-    expect(meters.nth(0)).to_have_text("")
-    expect(meters.nth(0)).to_have_attribute("title", "beside the largest; no share of the run, "
-        "for parts of it are at the same time")  # fmt: skip
-    expect(meters.nth(1)).not_to_have_text("")
+    head = page.locator(".tree-head .head.is-number").filter(has_text="wall time")
+    expect(head).to_contain_text("mean of 2 ranks")
+    for at in range(2):
+        expect(meters.nth(at)).not_to_have_text("")
+        expect(meters.nth(at)).to_have_attribute("title", re.compile(r" % of the run$"))
     # Calls are those of all ranks: with one chosen no column could be taken for its own.
     calls = page.get_by_role("columnheader", name="calls")
     expect(calls).to_be_visible()

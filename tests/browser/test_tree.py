@@ -264,6 +264,9 @@ def test_a_python_program_shows_its_sections_on_its_own_source(page: Page, serve
     row_of(page, "all threads").click()
     expect(page.locator(".file-choice .menu-label")).to_have_text("primes.py")
     expect(page.locator(".cm-lit")).to_contain_text('with hpm.section("all threads"')
+    # A section of a thread stands below that of all threads in which it was.
+    page.keyboard.press("ArrowRight")
+    expect(row_of(page, "small_primes")).to_have_attribute("aria-level", "3")
     row_of(page, "small_primes").click()
     expect(page.locator(".cm-lit")).to_contain_text("@hpm.section")
 
