@@ -28,6 +28,24 @@ def test_values_of_regions_stand_below_their_headings(tmp_path: Path, columns: i
     assert row.rindex("  relax.c") == len(heads)
 
 
+def test_a_narrow_terminal(tmp_path: Path) -> None:
+    """At 60 columns the summary, the list of runs and lines without sources fit, too."""
+    narrow = {"cwd": tmp_path, "env": os.environ | {"COLUMNS": "60"}}
+    script = "exec true; : more"
+    done = gnomon("run", "--with", "emulated", "--", "sh", "-c", script, **narrow)
+    told = [done.stderr, gnomon("runs", **narrow).stdout]
+    told += [gnomon("report", "sh", "--per", "line", **narrow).stdout]
+    assert "file:line" in told[-1]
+    done = gnomon("run", "--", "sh", "-c", script, **narrow)
+    gnomon("runs", "tag", done.stderr.split()[-1].removesuffix(".gnomon"), "a-tag", **narrow)
+    told += [done.stderr, gnomon("runs", **narrow).stdout]
+    assert "a-tag" in told[-1]
+    for text in told:
+        # The line that says how to look at the run has its name in full.
+        lines = [line for line in text.splitlines() if not line.startswith("look at it")]
+        assert [line for line in lines if len(line) > 60] == []
+
+
 def test_values_of_functions_stand_below_their_headings(tmp_path: Path) -> None:
     environment = os.environ | {"COLUMNS": "80"}
     done = gnomon("run", "--with", "emulated", "--", "true", cwd=tmp_path, env=environment)

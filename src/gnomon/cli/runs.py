@@ -19,7 +19,7 @@ from gnomon.errors import UsageError
 if TYPE_CHECKING:
     from gnomon.store.index import Entry, Listing
 
-_LEAST = {"name": 12, "command": 16, "tags": 8}
+_LEAST = {"name": 12, "command": 14, "tags": 8}
 _EPILOG = """\
 examples:
   gnomon runs                          the runs here, the latest first
@@ -154,7 +154,7 @@ def _table(found: Sequence[Entry], width: int) -> list[str]:
     natural = [max(len(row[0]) for row in rows), max(len(row[2]) for row in rows)]
     least = [_LEAST["name"], _LEAST["command"]]
     wanted = sum(map(min, natural, least)) + _LEAST["tags"] * tagged
-    for head in ("times", "ranks", "exit"):  # the order in which columns are given up
+    for head in ("times", "ranks", "exit", "wall time"):  # the order in which columns are given up
         if width - 2 - sum(fixed) >= wanted + 2 * (len(heads) + 1 + tagged):
             break
         at = heads.index(head)

@@ -8,7 +8,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gnomon.layout import cut, filled
+from gnomon.layout import cut, filled, shortened
 from gnomon.model.collected import rows_of
 from gnomon.model.functions import Part, homes
 from gnomon.model.symbols import short_name
@@ -48,13 +48,13 @@ def text(made: Finished, width: int) -> str:
     values = _Values(made.tables, Run(made.path, made.head))
     means = f", means of {values.times} executions" if values.times > 1 else ""
     ended = f"[{exit_text(head)}{ranks}{means}]"
-    lines = ["", f"{cut(what, width - len(ended) - 2)}  {ended}", *_times(values)]
+    lines = ["", f"{cut(what, width - len(ended) - 2)}  {ended}", *_times(values, width)]
     lines += (
         list(_functions(values, width))
         or list(_regions(values, width, head["ranks"]))
         or list(_programs(values))
     )
-    lines += _metrics(values.of_command)
+    lines += _metrics(values.of_command, width)
     lines += _missing(head, width)
     for note in head["warnings"][:_WARNINGS]:
         lines += filled(f"note: {printable(note)}", width, "", "      ")
@@ -110,7 +110,7 @@ class _Values:
         return moments.of_run(self._run.query, self._numbers[metric])
 
 
-def _times(values: _Values) -> Iterator[str]:
+def _times(values: _Values, width: int) -> Iterator[str]:
     found = {name: values.of_command[name][0] for name in _TIMES if name in values.of_command}
     if not found:
         yield "  time: not known"
@@ -123,7 +123,7 @@ def _times(values: _Values) -> Iterator[str]:
     processes = len(values.processes) // values.times
     if processes > 1:
         parts.append(f"{processes} processes")
-    yield "  time: " + ", ".join(parts)
+    yield from filled("time: " + ", ".join(parts), width, "  ", "    ")
 
 
 class _Sums(NamedTuple):
@@ -253,17 +253,22 @@ def _programs(values: _Values) -> Iterator[str]:
         yield f"    {printable(name)[:_NAME]:<{_NAME}} {duration(value):>12}  {ran}"
 
 
-def _metrics(of_command: Mapping[str, tuple[float, Mapping[str, Any]]]) -> Iterator[str]:
+def _metrics(
+    of_command: Mapping[str, tuple[float, Mapping[str, Any]]], width: int
+) -> Iterator[str]:
     values = {name: one for name, one in of_command.items() if name not in _TIMES}
     ordered = [name for name in _FIRST if name in values]
     ordered += [name for name in values if name not in ordered]
     if not ordered:
         return
     yield "  top metrics:"
+    # The value and how it came to be take the rest of the line.
+    wide = min(_NAME, width - 28)
     for name in ordered[:_METRICS]:
         value, metric = values[name]
         unit = str(metric["unit"])
-        yield f"    {printable(name)[:_NAME]:<{_NAME}} {quantity(value, unit):>12}  {metric['how']}"
+        label = shortened(printable(name), wide)
+        yield f"    {label:<{wide}} {quantity(value, unit):>12}  {metric['how']}"
 
 
 def _missing(head: Mapping[str, Any], width: int) -> Iterator[str]:
