@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     from gnomon.store.rundir import Run
 
+ROWS_HARMLESS = 1_000_000
+"""So many rows of a profile are read whatever they are of: those of nothing are left out."""
+
 ROWS_MOST = {LOCATIONS.name: 2_000_000, REGIONS.name: 4_000_000, PATHS.name: 4_000_000,
              METRICS.name: 100_000}  # fmt: skip
 """Rows of each table but the profile, which has one for each of their combinations at most."""
@@ -70,7 +73,7 @@ def check(run: Run, connection: DuckDBPyConnection) -> None:
             )
     combinations = rows[LOCATIONS.name] * rows[PATHS.name] * rows[METRICS.name]
     executions = max(int(run.head.get("repetitions") or 1), 1)
-    if rows[PROFILE.name] > max(combinations, 1) * executions:
+    if rows[PROFILE.name] > max(combinations * executions, ROWS_HARMLESS):
         raise RunDirectoryError(
             f"{run.file(PROFILE)}: {rows[PROFILE.name]} rows, more than there are combinations of "
             f"the run's {rows[LOCATIONS.name]} locations, {rows[PATHS.name]} paths and "
