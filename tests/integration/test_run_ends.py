@@ -99,7 +99,7 @@ def test_ctrl_c_is_the_programs(tmp_path: Path) -> None:
 
 
 def test_a_killed_rank_says_what_to_do(tmp_path: Path) -> None:
-    # A rank that the launcher kills before its program begins leaves nothing: all of them are there.
+    # A rank that is killed before its program begins leaves nothing: all of them are there.
     others = "[ -e 0 ] && [ -e 1 ] && [ -e 3 ]"
     script = (
         f": > $PMI_RANK; [ $PMI_RANK = 2 ] || exec sleep 20; until {others}; do sleep 0.05; done; "
