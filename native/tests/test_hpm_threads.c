@@ -91,6 +91,7 @@ static void *child_of_main(void *unused)
 	(void)unused;
 	hpmTstartx(2, 1, "child");
 	hpmTstop(2);
+	sem_post(&done);
 	for (int round = 0; round < 2; round++) {
 		sem_wait(&go);
 		hpmTstartx(2, 1, "child");
@@ -121,6 +122,8 @@ static void test_parents_on_another_thread(void)
 	hpmTstart(1, "parent");
 	hpmTstop(1);
 	CHECK_EQ(pthread_create(&thread, NULL, child_of_main, NULL), 0);
+	/* Its first start, which makes the section, is not to cover the parent. */
+	sem_wait(&done);
 	touch_pages(1);
 	hpmTstart(1, "parent");
 	touch_pages(10);
