@@ -12,7 +12,6 @@ from commands import GNOMON, run
 
 REPORTS = {
     "values": ["report", "good"],
-    "functions": ["report", "good", "--per", "function"],
     "regions": ["report", "good", "regions"],
     "metrics": ["report", "good", "metrics", "--top", "2"],
     "profile": ["report", "good", "profile"],
@@ -49,6 +48,21 @@ def test_the_end_of_a_files_name_says_what_is_written(folder: Path, report: str)
     assert len(rows) == len(expected)
     for row, known in zip(rows, expected, strict=True):
         assert row == {name: "" if cell is None else str(cell) for name, cell in known.items()}
+
+
+@pytest.mark.usefixtures("valgrind")
+def test_functions_have_a_column_for_each_event(folder: Path) -> None:
+    emulated = ("count", "--pmu", "emulated", "-n", "-o", "count.json", "--run", "lines")
+    run(GNOMON, *emulated, "--", "true", cwd=folder).check_returncode()
+    command = ["report", "lines", "--per", "function"]
+    whole = json.loads(written(folder, command, "functions.json"))
+    rows = list(csv.DictReader(written(folder, command, "functions.CSV").splitlines()))
+    (listed,) = (cell for cell in whole.values() if isinstance(cell, list) and cell
+                 and isinstance(cell[0], dict) and "function" in cell[0])  # fmt: skip
+    assert [row["function"] for row in rows] == [one["function"] for one in listed]
+    event = "PAPI_TOT_INS"
+    column = next(name for name in rows[0] if event in name)
+    assert [float(row[column]) for row in rows] == [one["values"][event] for one in listed]
 
 
 def test_what_ran_is_no_table(folder: Path) -> None:

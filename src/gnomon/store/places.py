@@ -90,7 +90,7 @@ def _table(
         least[heads.index("function")] = beside
     gaps = _GAP * (len(heads) - 1)
     cells = _cells(found, heads, sources)
-    natural = [max(len(head), *(len(row[at]) for row in cells)) for at, head in enumerate(heads)]
+    natural = [max(map(len, (head, *(row[at] for row in cells)))) for at, head in enumerate(heads)]
     tight = [_TIGHT[head] for head in heads]
     if "source" in heads:
         is_narrow = width < WIDTH
