@@ -9,6 +9,7 @@ from gnomon.hpm import analyse
 from gnomon.hpm.measurement import WHOLE_MACHINE, Measurement, UsageRow
 from gnomon.hpm.report_style import joined
 from gnomon.metrics import users
+from gnomon.metrics.derived import MetricValue
 from gnomon.model.value import How, Value
 from gnomon.units import duration, number, quantity
 
@@ -54,18 +55,23 @@ def hidden(measurement: Measurement, *, default_events: bool) -> Hidden:
 
 
 def rows(
-    measurement: Measurement, *, default_events: bool, formulas: bool = False
+    measurement: Measurement,
+    metrics: Sequence[MetricValue],
+    *,
+    default_events: bool,
+    formulas: bool = False,
 ) -> list[tuple[str, str, str]]:
     """Return name, value and remark of what is asked first.
 
     Args:
         measurement: one execution.
+        metrics: that follow from it.
         default_events: nobody chose the events.
         formulas: with the formula of the utilisation.
     """
     values = {value.event: value for value in measurement.values}
     lines = [("wall time", duration(measurement.wall_ns), "")]
-    lines += _cpu_rows(measurement, values.get(_CPU_TIME), formulas=formulas)
+    lines += _cpu_rows(measurement, values.get(_CPU_TIME), metrics, formulas=formulas)
     usage = {row.field: row for row in measurement.rusage}
     peak = usage.get("ru_maxrss")
     if peak is not None:
@@ -89,7 +95,11 @@ def rows(
 
 
 def _cpu_rows(
-    measurement: Measurement, clock: Value | None, *, formulas: bool
+    measurement: Measurement,
+    clock: Value | None,
+    metrics: Sequence[MetricValue],
+    *,
+    formulas: bool,
 ) -> list[tuple[str, str, str]]:
     """Return the rows of CPU time and of how many CPUs that is."""
     user, system = measurement.user_ns, measurement.system_ns
@@ -104,7 +114,7 @@ def _cpu_rows(
         lines.append(("CPU time", analyse.shown(clock), split))
     elif split and user is not None and system is not None:
         lines.append(("CPU time", duration(user + system), split))
-    cpus = next((m for m in analyse.metrics(measurement) if m.name == _CPUS), None)
+    cpus = next((metric for metric in metrics if metric.name == _CPUS), None)
     if cpus is not None:
         how = "" if cpus.how is How.COUNTED else cpus.how.value
         formula = f"= {cpus.formula}" if formulas else ""
@@ -112,20 +122,19 @@ def _cpu_rows(
     return lines
 
 
-def remainder(measurement: Measurement, left_out: Hidden) -> str:
+def remainder(measurement: Measurement, metrics: Sequence[MetricValue], left_out: Hidden) -> str:
     """Return the line that says what --all shows, "" for nothing.
 
     Args:
         measurement: one execution.
+        metrics: that follow from it.
         left_out: what its tables leave out.
     """
     events = len(left_out.events - left_out.shown)
-    metrics = sum(
-        metric.name in left_out.metrics - left_out.shown for metric in analyse.metrics(measurement)
-    )
+    waiting = sum(metric.name in left_out.metrics - left_out.shown for metric in metrics)
     parts = [
         *_counted(events, "counter"),
-        *_counted(metrics, "metric"),
+        *_counted(waiting, "metric"),
         *(("resource usage",) if measurement.rusage else ()),
     ]
     return f"more with --all: {', '.join(parts)}" if parts else ""

@@ -23,6 +23,7 @@ def text(measurements: Sequence[Measurement], host: Host, options: Options) -> s
     """Return the report of one execution, or of several with their spread."""
     first = measurements[0]
     style = Style(options.styled)
+    metrics = analyse.metrics(first)
     hidden = _NOTHING_HIDDEN
     if options.brief:
         hidden = overview.hidden(first, default_events=options.default_events)
@@ -33,12 +34,13 @@ def text(measurements: Sequence[Measurement], host: Host, options: Options) -> s
             own = [
                 analyse.of_part(one, one.parts[at]) for one in measurements if at < len(one.parts)
             ]
-            lines += [style.bold(_group_title(part)), *_spread_lines(own, hidden, options, style)]
+            lines.append(style.bold(_group_title(part)))
+            lines += _spread_lines(own, analyse.metrics(own[0]), hidden, options, style)
     elif len(measurements) > 1:
-        lines += _spread_lines(measurements, hidden, options, style)
+        lines += _spread_lines(measurements, metrics, hidden, options, style)
     else:
-        lines += _time_lines(first, options, style)
-        lines += _measured_lines(first, hidden, options, style)
+        lines += _time_lines(first, metrics, options, style)
+        lines += _measured_lines(first, metrics, hidden, options, style)
         if not options.brief:
             lines += _usage_lines(first, options, style)
     if first.emulation is not None or first.tasks is not None or first.places is not None:
@@ -50,7 +52,7 @@ def text(measurements: Sequence[Measurement], host: Host, options: Options) -> s
     lines += [
         line for note in notes for line in filled(f"note: {note}", options.width, "", "      ")
     ]
-    if options.brief and (rest := overview.remainder(first, hidden)):
+    if options.brief and (rest := overview.remainder(first, metrics, hidden)):
         lines += map(style.dim, filled(rest, options.width))
     return "\n".join(lines).rstrip("\n") + "\n"
 
@@ -85,12 +87,16 @@ def place(host: Host) -> str:
     return f"{host.name}: {host.cpu_model}, {host.cpus} CPUs, {host.kernel}"
 
 
-def _time_lines(one: Measurement, options: Options, style: Style) -> list[str]:
+def _time_lines(
+    one: Measurement, metrics: Sequence[MetricValue], options: Options, style: Style
+) -> list[str]:
     if one.emulation is not None:
         words = f"of the emulation with {one.emulation.engine}, not of the program"
         rows = [("wall time", duration(one.wall_ns), words)]
     elif options.brief:
-        rows = overview.rows(one, default_events=options.default_events, formulas=options.formulas)
+        rows = overview.rows(
+            one, metrics, default_events=options.default_events, formulas=options.formulas
+        )
     else:
         rows = [("wall time", duration(one.wall_ns), "")]
         for name, ns in (("user time", one.user_ns), ("system time", one.system_ns)):
@@ -100,7 +106,9 @@ def _time_lines(one: Measurement, options: Options, style: Style) -> list[str]:
     return [*facts(rows, options.width, style.dim), ""]
 
 
-def _measured_lines(one: Measurement, hidden: Hidden, options: Options, style: Style) -> list[str]:
+def _measured_lines(
+    one: Measurement, metrics: Sequence[MetricValue], hidden: Hidden, options: Options, style: Style
+) -> list[str]:
     if options.parts and one.parts:
         lines = []
         for part in one.parts:
@@ -109,9 +117,9 @@ def _measured_lines(one: Measurement, hidden: Hidden, options: Options, style: S
         lines += _counter_lines(rest, options, style, "counters of the whole run")
         return lines + metric_lines(analyse.metrics_of_counts(rest), options, style)
     values = tuple(value for value in one.values if value.event not in hidden.events)
-    metrics = [metric for metric in analyse.metrics(one) if metric.name not in hidden.metrics]
+    shown = [metric for metric in metrics if metric.name not in hidden.metrics]
     lines = _counter_lines(one._replace(values=values), options, style)
-    return lines + metric_lines(metrics, options, style)
+    return lines + metric_lines(shown, options, style)
 
 
 def _group_title(part: GroupPart) -> str:
@@ -208,11 +216,15 @@ def _usage_lines(one: Measurement, options: Options, style: Style) -> list[str]:
 
 
 def _spread_lines(
-    measurements: Sequence[Measurement], hidden: Hidden, options: Options, style: Style
+    measurements: Sequence[Measurement],
+    metrics: Sequence[MetricValue],
+    hidden: Hidden,
+    options: Options,
+    style: Style,
 ) -> list[str]:
     formulas: dict[str, str] = {}
     shown: dict[str, str] = {}
-    for metric in analyse.metrics(measurements[0]):
+    for metric in metrics:
         shown[metric.name] = _name_of(metric, options)
         if options.formulas:
             formulas[shown[metric.name]] = f"= {metric.formula}"
