@@ -24,7 +24,7 @@ _COMMAND_LEAST = 10
 _UNJUDGED_LEAST = 16
 _REACH = _HEADS.index("95 % range")
 _OF_TOTAL = 3
-_UNIT_MOST = len("/CPU s")
+_UNIT_MOST = 5
 _INDENT = 2
 _GAP = 2
 
