@@ -72,7 +72,7 @@ class Load:
 def _measured(name: Path, words: list[str], seed: int) -> str:
     with Load(seed):
         subprocess.run(
-            [_GNOMON, "count", "-r", str(_REPETITIONS), "--run", str(name), "-n", "-o",
+            [_GNOMON, "count", "-r", str(_REPETITIONS), "--name", str(name), "-n", "-o",
              os.devnull, "--", *words],
             check=True,
         )  # fmt: skip

@@ -68,12 +68,12 @@ def make(folder: Path) -> None:
             "product.o",
             "-lgfortran",
         )
-        run(GNOMON, "count", "--pmu", "emulated", "--run", name, "--", "./app")
+        run(GNOMON, "count", "--pmu", "emulated", "--name", name, "--", "./app")
     run("cc", "-g", "-O1", "-pthread", "-o", "threads", "uneven.c")
-    run(GNOMON, "count", "--per", "thread", "-r", "4", "--run", "uneven", "--", "./threads")
+    run(GNOMON, "count", "--per", "thread", "-r", "4", "--name", "uneven", "--", "./threads")
     run("cc", "-O2", "-o", "stencil", "stencil.c", "-lm")
     for name, iterations in (("before", "60"), ("after", "78")):
-        run(GNOMON, "count", "-r", "12", "--run", name, "--", "./stencil", "500", iterations)
+        run(GNOMON, "count", "-r", "12", "--name", name, "--", "./stencil", "500", iterations)
 
 
 def take(page: Page, address: str, picture: Picture) -> None:

@@ -19,7 +19,7 @@ find "$stdlib" -maxdepth 2 -name '*.py' -not -path '*/site-packages/*' -not -pat
 ls -l "$input" | awk '{print $5 " bytes"}'
 
 say "gnomon count -- xz -k -c stdlib.tar"
-"$bin/gnomon" count --run "$work/xz" -- xz -k -c "$input" >"$work/stdlib.tar.xz"
+"$bin/gnomon" count --name "$work/xz" -- xz -k -c "$input" >"$work/stdlib.tar.xz"
 xz -dc "$work/stdlib.tar.xz" | cmp - "$input" && echo "(xz's output is what it should be)"
 
 say "An OpenMP stencil of our own (examples/stencil.c), its threads told apart"
@@ -31,11 +31,11 @@ if ! "$bin/gnomon" count $per -e task-clock -- true 2>"$work/per.log"; then
 fi
 # shellcheck disable=SC2086
 OMP_NUM_THREADS=4 "$bin/gnomon" count $per \
-	-e task-clock,context-switches,cpu-migrations,page-faults --run "$work/stencil" \
+	-e task-clock,context-switches,cpu-migrations,page-faults --name "$work/stencil" \
 	-- "$work/stencil" 1000 200
 
 say "The same program on an emulated PMU, as this machine may have none (gnomon count --pmu emulated)"
-"$bin/gnomon" count --pmu emulated --run "$work/emulated" -- "$work/stencil" 100 40
+"$bin/gnomon" count --pmu emulated --name "$work/emulated" -- "$work/stencil" 100 40
 "$bin/gnomon" report "$work/emulated" --per function --top 5
 "$bin/gnomon" report "$work/emulated" --per line --top 5
 

@@ -49,9 +49,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, rounds in (("lines", 5), ("slower", 9)):
         flags = ["-g", "-O1", f"-DROUNDS={rounds}"]
         ran(["cc", *flags, "-o", "power", "power.c", "product.o", "-lgfortran", "-lm"], here)
-        ran([GNOMON, "count", "--pmu", "emulated", "--run", name, "--", "./power"], here)
+        ran([GNOMON, "count", "--pmu", "emulated", "--name", name, "--", "./power"], here)
     ran(["cc", "-g", "-O1", "-pthread", "-o", "uneven", "uneven.c"], here)
-    ran([GNOMON, "count", "--per", "thread", "-r", "3", "--run", "threads", "--", "./uneven"], here)
+    ran(
+        [GNOMON, "count", "--per", "thread", "-r", "3", "--name", "threads", "--", "./uneven"], here
+    )
     shutil.copy(EXAMPLES / "hpm-python" / "primes.py", here)
     ran(
         [sys.executable, "primes.py", "200000", "2"], here,

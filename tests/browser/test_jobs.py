@@ -50,7 +50,7 @@ def test_times_of_processes_at_once_are_not_added_up(page: Page, served: Served)
 
 def test_builds_of_two_names_are_matched(page: Page, servers: ExitStack, folder: Path) -> None:
     shutil.copy(folder / "power", folder / "renamed")
-    ran([GNOMON, "count", "--pmu", "emulated", "--run", "other", "--", "./renamed"], folder)
+    ran([GNOMON, "count", "--pmu", "emulated", "--name", "other", "--", "./renamed"], folder)
     command = [GNOMON, "view", "other", "slower", "--no-browser"]
     visit(page, servers.enter_context(Opened(command, folder)))
     page.select_option(".against select", label="slower")
@@ -78,7 +78,7 @@ def test_fixed_form_has_comments_by_their_first_column(
 ) -> None:
     (tmp_path / "fixed.f").write_text(FIXED)
     ran(["gfortran", "-g", "-O0", "-o", "fixed", "fixed.f"], tmp_path)
-    ran([GNOMON, "count", "--pmu", "emulated", "--run", "fixed", "--", "./fixed"], tmp_path)
+    ran([GNOMON, "count", "--pmu", "emulated", "--name", "fixed", "--", "./fixed"], tmp_path)
     visit(page, servers.enter_context(Opened([GNOMON, "view", "fixed", "--no-browser"], tmp_path)))
     row_of(page, "MAIN__").click()
     line = page.locator(".cm-line", has_text="c     do i = 1, 10")

@@ -68,7 +68,7 @@ def test_a_template_has_its_name_without_the_type_it_returns(
     # The compiler leaves this path with its detour: src/../lib/spread.hpp.
     command = ["g++", "-g", "-O1", "-I../lib", "-o", "../spread", "main.cpp"]
     ran(command, tmp_path / "src")
-    ran([GNOMON, "count", "--pmu", "emulated", "--run", "spread", "--", "./spread"], tmp_path)
+    ran([GNOMON, "count", "--pmu", "emulated", "--name", "spread", "--", "./spread"], tmp_path)
     command = [GNOMON, "view", "spread", "--no-browser"]
     served = servers.enter_context(Opened(command, tmp_path))
     visit(page, served)

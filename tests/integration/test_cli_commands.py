@@ -322,7 +322,7 @@ def test_half_a_report_is_removed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", ".", "..", "/", ".gnomon"])
 def test_names_that_are_none_are_refused(name: str, tmp_path: Path) -> None:
-    done = gnomon("count", "--run", name, "--", "touch", f"{tmp_path}/ran")
+    done = gnomon("count", "--name", name, "--", "touch", f"{tmp_path}/ran")
     assert done.returncode == 1
     assert "names no run directory" in done.stderr
     assert gnomon("count", "-o", "", "--", "touch", f"{tmp_path}/ran").returncode == 2
@@ -347,7 +347,7 @@ OPTIONS = st.one_of(
     st.tuples(st.just("-d"), st.sampled_from(["0", "1", "nan", "inf", "x"])),
     st.tuples(st.just("--per"), st.sampled_from(["thread", "process", "cpu", ""])),
     st.tuples(st.just("-o"), st.sampled_from(["-", "", "f", "f.json", "q/f", "."]) | TEXT),
-    st.tuples(st.just("--run"), st.sampled_from(["", "f", "f.gnomon", ".", "q/f"]) | TEXT),
+    st.tuples(st.just("--name"), st.sampled_from(["", "f", "f.gnomon", ".", "q/f"]) | TEXT),
     st.sampled_from([("-x",), ("-n",), ("-u",), ("--json",), ("-nu",), ("--", "--"), ("-z",)]),
 )
 VECTORS = st.lists(OPTIONS, max_size=4).map(lambda options: [word for o in options for word in o])
@@ -355,12 +355,12 @@ VECTORS = st.lists(OPTIONS, max_size=4).map(lambda options: [word for o in optio
 
 @settings(max_examples=100)
 @given(VECTORS, st.sampled_from(["count", "hpmcount"]))
-@example(["-e", "iTLB-stores", "--per", "thread", "--run", "f"], "count")
+@example(["-e", "iTLB-stores", "--per", "thread", "--name", "f"], "count")
 @example(["-e", "\udcff"], "count")
-@example(["--run", "\udcff", "-e", "task-clock"], "count")
+@example(["--name", "\udcff", "-e", "task-clock"], "count")
 @example(["-o", "", "-n"], "count")
 @example(["-e", ""], "count")
-@example(["-e", "task-clock", "--run", ""], "count")
+@example(["-e", "task-clock", "--name", ""], "count")
 def test_no_arguments_end_in_a_traceback(tmp_path: Path, options: list[str], tool: str) -> None:
     command = [GNOMON, "count"] if tool == "count" else [HPMCOUNT]
     done = run(*command, *options, "--", "true", cwd=tmp_path)

@@ -258,7 +258,7 @@ def test_repetitions_that_end_differently(tmp_path: Path) -> None:
         (("-u", *EVENTS), 2, "-o NAME"),
         (("-o", "no/such/folder/out", *EVENTS), 1, "cannot be written"),
         (("-o", ".", *EVENTS), 1, "cannot be written"),
-        (("--run", "no/such/folder/run", *EVENTS), 1, "not a directory"),
+        (("--name", "no/such/folder/run", *EVENTS), 1, "not a directory"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

@@ -126,8 +126,10 @@ def test_avx512_is_explained(programs: Programs, tmp_path: Path) -> None:
 
 def test_report_refuses_what_a_run_has_not(tmp_path: Path) -> None:
     run_it = {"cwd": tmp_path}
-    gnomon("count", "--pmu", "emulated", "--run", "t", "-e", "instructions", "--", "true", **run_it)
-    gnomon("count", "--run", "n", "-e", "task-clock", "--", "true", **run_it)
+    gnomon(
+        "count", "--pmu", "emulated", "--name", "t", "-e", "instructions", "--", "true", **run_it
+    )
+    gnomon("count", "--name", "n", "-e", "task-clock", "--", "true", **run_it)
     for arguments, said in (
         (("t", "--per", "line", "--sort", "cycles"), "it has instructions"),
         (("t", "--per", "line", "--file", "none.c"), "no such source file"),
@@ -152,7 +154,7 @@ def test_tables_are_as_wide_as_the_terminal(compiled: Callable[..., Path], tmp_p
     for columns in ("80", "100", "160"):
         run_it = {"cwd": tmp_path, "env": os.environ | {"COLUMNS": columns}}
         name = f"c{columns}"
-        told = gnomon("count", "--pmu", "emulated", "--run", name, "--", program, **run_it).stderr
+        told = gnomon("count", "--pmu", "emulated", "--name", name, "--", program, **run_it).stderr
         table = told[told.index("functions  by") :]
         assert max(map(len, table.splitlines()[1:])) <= int(columns)
         assert "count     %" in table
@@ -331,7 +333,7 @@ def test_a_run_without_counts_keeps_the_status_and_says_why(tmp_path: Path) -> N
     script = tmp_path / "script"
     script.write_text("#!/no/such/interpreter\n")
     script.chmod(0o755)
-    done = gnomon("count", "--pmu", "emulated", "--run", tmp_path / "r", "--", script)
+    done = gnomon("count", "--pmu", "emulated", "--name", tmp_path / "r", "--", script)
     assert "Traceback" not in done.stderr
     assert "not counted" in done.stderr
     assert done.returncode not in (0, 1)
@@ -346,7 +348,7 @@ def test_any_file_name_is_taken(tmp_path: Path) -> None:
     source.write_text("int main(void) { for (volatile int i = 0; i < 1000; i++) ; return 0; }\n")
     program = tmp_path / "program"
     subprocess.run(["cc", "-g", "-o", program, source], check=True)
-    done = gnomon("count", "--pmu", "emulated", "--run", tmp_path / "r", "--", program)
+    done = gnomon("count", "--pmu", "emulated", "--name", tmp_path / "r", "--", program)
     assert done.returncode == 0
     assert "\x1b" not in done.stderr
     assert "cannot be read" not in done.stderr
@@ -377,7 +379,7 @@ def test_what_can_only_fail_fails_before_the_program_runs(tmp_path: Path) -> Non
     taken = tmp_path / "taken"
     taken.with_suffix(".gnomon").mkdir()
     for words in (["-e", "cycles"], ["-e", "PAPI_FP_OPS"], ["--cache", "D1=64,1,64"],
-                  ["--run", taken]):  # fmt: skip
+                  ["--name", taken]):  # fmt: skip
         done = gnomon("count", "--pmu", "emulated", *words, "--", "touch", left)
         assert done.returncode in (1, 2), words
         assert not left.exists(), words

@@ -216,7 +216,7 @@ def test_run_directory_has_the_cpus(tmp_path: Path) -> None:
     """Both kinds of rows can be read back, and are not counted twice."""
     for per in ("cpu", "core"):
         name = tmp_path / per
-        document = counted(tmp_path, "--run", name, "--per", per, *FAULTS, "--", "true")
+        document = counted(tmp_path, "--name", name, "--per", per, *FAULTS, "--", "true")
         told = json.loads(gnomon("report", name, "--per", per, "--json").stdout)
         seen = [row["value"] for row in told["values"] if row["metric"] == "page-faults"]
         assert seen == [values(row)["page-faults"] for row in document["places"]]

@@ -51,7 +51,7 @@ def test_repetitions_leave_out_the_same(tmp_path: Path) -> None:
 
 
 def test_documents_and_runs_keep_everything(tmp_path: Path) -> None:
-    document = counted(tmp_path, "--run", tmp_path / "kept", "--", "true")
+    document = counted(tmp_path, "--name", tmp_path / "kept", "--", "true")
     assert {"cpu-migrations", "io:::write_bytes"} <= set(values(document))
     assert document["rusage"]
     told = gnomon("report", tmp_path / "kept").stdout
@@ -61,7 +61,7 @@ def test_documents_and_runs_keep_everything(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("valgrind")
 def test_emulated_tables_lead_with_what_costs_most(tmp_path: Path) -> None:
     leading = ["PAPI_TOT_INS", "PAPI_L1_DCM", "PAPI_L3_TCM", "PAPI_BR_MSP"]
-    document = emulated(tmp_path, "--run", tmp_path / "kept", "--", "true")
+    document = emulated(tmp_path, "--name", tmp_path / "kept", "--", "true")
     assert [counter["event"] for counter in document["counters"]][:4] == leading
     short = [name.removeprefix("PAPI_") for name in leading]
     for text in (

@@ -52,7 +52,7 @@ def test_the_end_of_a_files_name_says_what_is_written(folder: Path, report: str)
 
 @pytest.mark.usefixtures("valgrind")
 def test_functions_have_a_column_for_each_event(folder: Path) -> None:
-    emulated = ("count", "--pmu", "emulated", "-n", "-o", "count.json", "--run", "lines")
+    emulated = ("count", "--pmu", "emulated", "-n", "-o", "count.json", "--name", "lines")
     run(GNOMON, *emulated, "--", "true", cwd=folder).check_returncode()
     command = ["report", "lines", "--per", "function"]
     whole = json.loads(written(folder, command, "functions.json"))

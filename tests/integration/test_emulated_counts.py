@@ -216,7 +216,7 @@ def test_lines_add_up_to_the_totals(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     program = compiled("gfortran", "matrix.f90", "-O0")
-    done = gnomon("count", "--pmu", "emulated", "--run", "f", "--", program)
+    done = gnomon("count", "--pmu", "emulated", "--name", "f", "--", program)
     assert done.returncode == 5
     opened = find("f")
     totals = dict(opened.query(

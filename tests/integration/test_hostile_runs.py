@@ -33,9 +33,9 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ends = compiled(folder, ENDS)
     dies = compiled(folder / "dies", "#include <signal.h>\n" + DIES)
     for status, *words in (
-        (0, "count", "-r", "2", "--per", "thread", "--run", "threads", "-o", "/dev/null", "--",
+        (0, "count", "-r", "2", "--per", "thread", "--name", "threads", "-o", "/dev/null", "--",
          "sh", "-c", "ls / | sort"),
-        (0, "count", "-r", "2", "--pmu", "emulated", "--run", "lines", "-o", "/dev/null", "--",
+        (0, "count", "-r", "2", "--pmu", "emulated", "--name", "lines", "-o", "/dev/null", "--",
          "true"),
         (0, "run", "--name", "sections", "--", ends),
         (-signal.SIGKILL, "run", "--name", "killed", "--", dies),

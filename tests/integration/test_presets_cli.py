@@ -250,7 +250,7 @@ def test_own_presets_by_thread(mine: Path, tmp_path: Path) -> None:
 
 def test_a_run_directory_keeps_formulas_values(mine: Path, tmp_path: Path) -> None:
     run_ = tmp_path / "r"
-    done = gnomon("count", "--presets", mine, "-e", "RATIO,LESS", "--run", run_, "--", "true")
+    done = gnomon("count", "--presets", mine, "-e", "RATIO,LESS", "--name", run_, "--", "true")
     assert done.returncode == 0
     text = gnomon("report", run_).stdout
     assert re.search(r"RATIO +1 ", text)

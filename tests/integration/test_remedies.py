@@ -23,7 +23,7 @@ def folder_of_another(tmp_path: Path) -> Path:
     """Return a folder with a run and its index, which belong to somebody else."""
     if os.geteuid() != 0:
         pytest.fail("giving files to another user needs root: run `make test` as root")
-    gnomon("count", "--run", "kept", "--", "true", cwd=tmp_path).check_returncode()
+    gnomon("count", "--name", "kept", "--", "true", cwd=tmp_path).check_returncode()
     gnomon("runs", cwd=tmp_path).check_returncode()
     tmp_path.chmod(0o755)
     for path in (tmp_path, *tmp_path.rglob("*")):
@@ -39,7 +39,7 @@ def test_tags_of_another_user(folder_of_another: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_written(folder_of_another: Path) -> None:
-    done = run(*WITHOUT_RIGHTS, GNOMON, "count", "--run", "n", "--", "true", cwd=folder_of_another)
+    done = run(*WITHOUT_RIGHTS, GNOMON, "count", "--name", "n", "--", "true", cwd=folder_of_another)
     assert done.returncode == 1
     assert "choose a name in another folder: FOLDER/NAME" in done.stderr
     done = run(*WITHOUT_RIGHTS, GNOMON, "run", "--", "true", cwd=folder_of_another)
@@ -80,7 +80,7 @@ def test_two_tables_at_once_are_refused() -> None:
 
 @pytest.mark.parametrize("command", ["--help", "components", "runs"])
 def test_a_closed_stdout_is_a_failure(command: str, tmp_path: Path) -> None:
-    gnomon("count", "--run", "kept", "--", "true", cwd=tmp_path).check_returncode()
+    gnomon("count", "--name", "kept", "--", "true", cwd=tmp_path).check_returncode()
     script = 'exec "$0" "$@" >&-'
     done = run("sh", "-c", script, GNOMON, command, cwd=tmp_path)
     assert done.returncode == 1
@@ -95,7 +95,7 @@ def test_a_closed_stdout_leaves_the_program_as_it_is(tool: str) -> None:
 
 
 def test_an_export_that_fails_prints_nothing(tmp_path: Path) -> None:
-    gnomon("count", "--run", "kept", "--", "true", cwd=tmp_path).check_returncode()
+    gnomon("count", "--name", "kept", "--", "true", cwd=tmp_path).check_returncode()
     profile = tmp_path / "kept.gnomon" / "profile.parquet"
     profile.write_bytes(profile.read_bytes()[:-20])
     for form in ("csv", "json", "viz"):
@@ -105,7 +105,7 @@ def test_an_export_that_fails_prints_nothing(tmp_path: Path) -> None:
 
 
 def test_reports_that_are_in_text_are_there(tmp_path: Path) -> None:
-    gnomon("count", "--run", "kept", "--", "true", cwd=tmp_path).check_returncode()
+    gnomon("count", "--name", "kept", "--", "true", cwd=tmp_path).check_returncode()
     assert sorted(file.name for file in (tmp_path / "kept.gnomon" / "text").iterdir()) == [
         "count.json",
         "count.txt",

@@ -192,7 +192,7 @@ def test_peak_memory_has_one_name_and_unit_in_run_and_count(tmp_path: Path) -> N
     done = gnomon("run", "--name", "r", "--", *program, cwd=tmp_path)
     assert "not available: peak memory" not in done.stderr
     assert re.search(r"^    peak memory +[\d.]+ [KM]iB  counted$", done.stderr, re.MULTILINE)
-    done = gnomon("count", "--run", "c", "--", *program, cwd=tmp_path)
+    done = gnomon("count", "--name", "c", "--", *program, cwd=tmp_path)
     assert re.search(r"peak memory.* [\d.]+ [KM]iB\b", done.stderr)
     for name in ("r", "c"):
         ((unit, peak),) = rundir.find(str(tmp_path / name)).query(

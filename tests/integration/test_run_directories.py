@@ -1,4 +1,4 @@
-"""`gnomon count --run NAME` and `gnomon report`."""
+"""`gnomon count --name NAME` and `gnomon report`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     """Return a run directory with threads and repetitions, and the document of the same runs."""
     folder = tmp_path_factory.mktemp("run")
     document = counted(
-        folder, "--run", "first", "-r", "2", "--per", "thread", "-e", EVENTS, "--",
+        folder, "--name", "first", "-r", "2", "--per", "thread", "-e", EVENTS, "--",
         "sh", "-c", "ls / | cat; (true)", cwd=folder,
     )  # fmt: skip
     return folder / "first.gnomon", document
@@ -133,16 +133,16 @@ def test_report_as_text(
 
 
 def test_taken_name_is_refused_before_the_program_runs(tmp_path: Path) -> None:
-    done = gnomon("count", "--run", "a", "-e", "task-clock", "--", "true", cwd=tmp_path)
+    done = gnomon("count", "--name", "a", "-e", "task-clock", "--", "true", cwd=tmp_path)
     assert done.returncode == 0
     assert done.stderr.endswith("run directory: a.gnomon\n")
     before = (tmp_path / "a.gnomon" / "run.json").read_bytes()
     for name in ("a", "a.gnomon"):
-        done = gnomon("count", "--run", name, "-e", "task-clock", "--", "touch", "ran",
+        done = gnomon("count", "--name", name, "-e", "task-clock", "--", "touch", "ran",
                       cwd=tmp_path)  # fmt: skip
         assert done.returncode == 1
         assert done.stderr == (
-            "gnomon: a.gnomon: it exists already; choose another --run NAME, "
+            "gnomon: a.gnomon: it exists already; choose another --name NAME, "
             "or replace it by --force\n"
         )
     assert [path.name for path in tmp_path.iterdir()] == ["a.gnomon"]
@@ -154,7 +154,7 @@ def test_latest_run_is_the_default(tmp_path: Path) -> None:
     assert (none.returncode, none.stdout) == (1, "")
     assert "gnomon run -- program" in none.stderr
     for name in ("b", "a"):
-        gnomon("count", "--run", name, "-e", "task-clock", "--", "true", cwd=tmp_path)
+        gnomon("count", "--name", name, "-e", "task-clock", "--", "true", cwd=tmp_path)
     assert gnomon("report", cwd=tmp_path).stdout.startswith("a.gnomon: true  [exit 0]\n")
     assert gnomon("report", "b", cwd=tmp_path).stdout.startswith("b.gnomon: true")
     assert gnomon("report", "b", "--per", "function", cwd=tmp_path).returncode == 1
@@ -165,7 +165,7 @@ def test_latest_run_is_the_default(tmp_path: Path) -> None:
 
 
 def test_failed_program_leaves_its_run(tmp_path: Path) -> None:
-    done = gnomon("count", "--run", "a", "-e", "task-clock", "--", "sh", "-c", "kill -SEGV $$",
+    done = gnomon("count", "--name", "a", "-e", "task-clock", "--", "sh", "-c", "kill -SEGV $$",
                   cwd=tmp_path)  # fmt: skip
     assert done.returncode == -11
     head = json.loads((tmp_path / "a.gnomon" / "run.json").read_text())
@@ -174,7 +174,7 @@ def test_failed_program_leaves_its_run(tmp_path: Path) -> None:
 
 def test_without_a_name_nothing_is_left(tmp_path: Path) -> None:
     gnomon("count", "-e", "task-clock", "--", "true", cwd=tmp_path)
-    gnomon("count", "--run", "a", "-e", "task-clock", "--", "/no/such/program", cwd=tmp_path)
+    gnomon("count", "--name", "a", "-e", "task-clock", "--", "/no/such/program", cwd=tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -189,7 +189,7 @@ def test_damaged_head_is_refused(damage: str, tmp_path: Path) -> None:
 
 
 def test_missing_table_is_said(tmp_path: Path) -> None:
-    gnomon("count", "--run", "a", "-e", "task-clock", "--", "true", cwd=tmp_path)
+    gnomon("count", "--name", "a", "-e", "task-clock", "--", "true", cwd=tmp_path)
     (tmp_path / "a.gnomon" / "profile.parquet").write_bytes(b"PAR1 damaged PAR1")
     done = gnomon("report", "a", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")

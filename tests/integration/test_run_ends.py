@@ -67,7 +67,7 @@ def test_ctrl_c_while_the_run_is_put_together(
 ) -> None:
     from gnomon.cli import gather
 
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(10)
 
@@ -117,12 +117,41 @@ def test_a_killed_rank_says_what_to_do(tmp_path: Path) -> None:
     assert (head["signal"], head["ranks"]) == (signal.SIGKILL, 4)
 
 
+def test_what_is_repaired_can_have_another_name(tmp_path: Path) -> None:
+    assert gnomon("run", "--name", "taken", "--", "true", cwd=tmp_path).returncode == 0
+    for left in ("a", "b"):
+        script = f"mkdir {left}.gnomon; exit 5"
+        gnomon("run", "--name", left, "--", "sh", "-c", script, cwd=tmp_path)
+        refused = gnomon("repair", left, cwd=tmp_path)
+        assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
+        assert "choose another --name NAME" in refused.stderr
+    done = gnomon("repair", "a", "--name", "other", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "other.gnomon\n"), done.stderr
+    refused = gnomon("repair", "b", "--name", "taken", cwd=tmp_path)
+    assert refused.stderr.startswith("gnomon: taken.gnomon: it exists already")
+    done = gnomon("repair", "b", "--name", "taken", "--force", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "taken.gnomon\n"), done.stderr
+    for name in ("other", "taken"):
+        assert rundir.find(str(tmp_path / name)).head["exit_status"] == 5
+    assert not list(tmp_path.glob("*.raw"))
+    (tmp_path / "c.hpmraw").touch()
+    for words, said in (
+        (["c.hpmraw", "--name", "c"], "--name goes with what a gnomon run left, and c.hpmraw is a"),
+        (["c.hpmraw", "--force"], "--force goes with what a gnomon run left, and c.hpmraw is a"),
+        (["-a", "average", "c.hpmraw", "--name", "c"], "--name goes with what a gnomon run left"),
+        (["a", "b", "--name", "c"], "--name names the run directory of one gnomon run; give one"),
+    ):
+        refused = gnomon("repair", *words, cwd=tmp_path)
+        assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+        assert said in refused.stderr
+
+
 def test_a_name_that_is_taken_can_be_taken_over(tmp_path: Path) -> None:
-    for command in (("run", "--name"), ("count", "--run")):
+    for command in (("run", "--name"), ("count", "--name"), ("count", "--run")):
         assert gnomon(*command, "n", "--force", "--", "true", cwd=tmp_path).returncode == 0
         refused = gnomon(*command, "n", "--", "true", cwd=tmp_path)
         assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
-        assert refused.stderr.endswith("or replace it by --force\n")
+        assert refused.stderr.endswith("choose another --name NAME, or replace it by --force\n")
         done = gnomon(*command, "n", "--force", "--", "sh", "-c", "exit 3", cwd=tmp_path)
         assert done.returncode == 3
         assert rundir.find(str(tmp_path / "n")).head["exit_status"] == 3

@@ -81,10 +81,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     program = folder / "program_with_a_long_name"
     run("cc", "-g", "-O1", "-o", program, source).check_returncode()
     for at in (1, 2):
-        options = ("--pmu", "emulated", "--run", f"emulated{at}")
+        options = ("--pmu", "emulated", "--name", f"emulated{at}")
         command = ("--", f"./{program.name}", *("x" * at))
         gnomon("count", *options, *command, cwd=folder).check_returncode()
-        options = ("-r", "3", "--run", f"counted{at}")
+        options = ("-r", "3", "--name", f"counted{at}")
         gnomon("count", *options, *command, cwd=folder).check_returncode()
     return folder
 

@@ -20,7 +20,9 @@ from commands import TOOLS, run
         ("gnomon count -r 2.5 true", "-r '2.5': not a whole number; did you mean -r 2?"),
         ("gnomon count -r x true", "-r 'x': not a whole number; type -r N"),
         ("gnomon count -r", "-r: its value is missing; type -r N"),
-        ("gnomon count --runn x -- true", "--runn: there is no such option; did you mean --run?"),
+        ("gnomon count --nmae x -- true", "--nmae: there is no such option; did you mean --name?"),
+        # --run is an alias that no message names
+        ("gnomon count --runn x -- true", "--runn: there is no such option; did you mean --name?"),
         ("gnomon count --json=3 true", "--json takes no value; type --json"),
         ("gnomon run -e cycles -- true", "gnomon count has: gnomon count -e LIST; or see"),
         ("gnomon report --per functon", "did you mean function?"),

@@ -68,7 +68,7 @@ def started(folder: Path, command: Sequence[str], **environment: str) -> Iterato
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
     for name in ("first", "second"):
-        done = gnomon("count", "--run", name, "--", PROGRAM, cwd=folder)
+        done = gnomon("count", "--name", name, "--", PROGRAM, cwd=folder)
         assert done.returncode == 0, done.stderr
     return folder
 

@@ -90,7 +90,7 @@ def test_a_command_of_hpmcount_is_shown(tmp_path: Path) -> None:
 
 
 def test_a_run_of_gnomon_count_has_the_values_of_its_report(tmp_path: Path) -> None:
-    done = gnomon("count", "-r", "2", "--run", "run", "--", "/bin/true", cwd=tmp_path)
+    done = gnomon("count", "-r", "2", "--name", "run", "--", "/bin/true", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     (opened,) = Session().open([str(tmp_path / "run")])
     assert opened.data.repetitions == 2

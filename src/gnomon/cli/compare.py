@@ -19,8 +19,8 @@ FAILED = 3
 _TOP = 25
 _EPILOG = """\
 examples:
-  gnomon count -r 10 --run before -- ./app    change it and measure again:
-  gnomon count -r 10 --run after -- ./app
+  gnomon count -r 10 --name before -- ./app    change it and measure again:
+  gnomon count -r 10 --name after -- ./app
   gnomon compare before after
   gnomon compare old1,old2,old3 new1,new2,new3
                                               several runs a side

@@ -33,7 +33,7 @@ examples:
   gnomon count -p 4711 -d 10
   gnomon count -I 500 -- ./app
   gnomon count -a -A -- sleep 1
-  gnomon count --pmu emulated --run app -- ./app -n 1
+  gnomon count --pmu emulated --name app -- ./app -n 1
 
 The status is the program's own; 127 if it is not found, 126 if it cannot be executed."""
 
@@ -171,13 +171,15 @@ def add_output_options(p: argparse.ArgumentParser) -> None:
         "-u",
         "--unique",
         action="store_true",
-        help="with -o, --run: insert host, process or MPI rank, date and time into the name",
+        help="with -o, --name: insert host, process or MPI rank, date and time into the name",
     )
     out.add_argument(
         "-n", "--no-terminal", action="store_true", help="with -o: write only to the file"
     )
-    out.add_argument("--run", metavar="NAME", help="leave a run directory NAME.gnomon")
-    out.add_argument("--force", action="store_true", help="with --run: replace a run of that name")
+    out.add_argument("--name", metavar="NAME", help="leave a run directory NAME.gnomon")
+    # What it was called before: scripts have it.
+    out.add_argument("--run", dest="name", metavar="NAME", help=argparse.SUPPRESS)
+    out.add_argument("--force", action="store_true", help="with --name: replace a run of that name")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -219,10 +221,10 @@ def _check(arguments: argparse.Namespace, command: Sequence[str]) -> None:
             raise UsageError("-d goes with -p, -a and -G; to limit a program: timeout S program")
         if not 0 < arguments.duration < 1e9:
             raise UsageError(f"-d {arguments.duration}: a duration is above 0 s, at most 1e9 s")
-    if arguments.unique and not (arguments.output or arguments.run):
-        raise UsageError("-u goes with -o NAME or --run NAME")
-    if arguments.force and not arguments.run:
-        raise UsageError("--force goes with --run NAME")
+    if arguments.unique and not (arguments.output or arguments.name):
+        raise UsageError("-u goes with -o NAME or --name NAME")
+    if arguments.force and not arguments.name:
+        raise UsageError("--force goes with --name NAME")
     if arguments.no_terminal and not arguments.output:
         raise UsageError("-n goes with -o NAME")
     if arguments.turns is not None and len(_group_words(arguments)) < 2:

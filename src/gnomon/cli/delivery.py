@@ -42,7 +42,7 @@ class Delivery:
         self._file: IO[str] | None = None
         self._is_whole = False
         self._in_lines = False
-        self._run: str | None = arguments.run
+        self._run: str | None = arguments.name
         self._force: bool = arguments.force
         if arguments.output == "":
             raise UsageError("-o '': a file has a name")

@@ -110,10 +110,7 @@ def begin(where: Place, command: Sequence[str], used: Sequence[Capability]) -> t
 
 
 def _begin(where: Place, command: Sequence[str], used: Sequence[Capability]) -> Path:
-    try:
-        rundir.check_free(where.name, force=where.force)
-    except RunDirectoryError as error:
-        raise RunDirectoryError(str(error).replace("--run NAME", "--name NAME")) from None
+    rundir.check_free(where.name, force=where.force)
     host = this_host()
     return rawfolder.begin(
         where.name,
@@ -141,13 +138,16 @@ def withdraw(folder: Path, task: int) -> None:
         rawfolder.remove(folder)
 
 
-def close(folder: Path, name: str, tell: Callable[[str], object] = lambda _: None) -> Finished:
+def close(
+    folder: Path, name: str, tell: Callable[[str], object] = lambda _: None, *, force: bool = False
+) -> Finished:
     """Write the run of all that is in a raw folder, and remove that.
 
     Args:
         folder: the raw folder.
         name: of the run.
         tell: called with what is being done, several times in a long work.
+        force: replace a run of that name, also where the run itself was not to.
 
     Raises:
         RunDirectoryError: what is there is damaged, or the run cannot be written.
@@ -191,7 +191,7 @@ def close(folder: Path, name: str, tell: Callable[[str], object] = lambda _: Non
     head["ranks"] = max(head["ranks"], len(seen))
     head["repetitions"] = max(repetitions.count(folder), 1)
     tell("writing the run")
-    path = rundir.write(name, head, whole, {}, force=rawfolder.replaces(folder))
+    path = rundir.write(name, head, whole, {}, force=force or rawfolder.replaces(folder))
     rawfolder.remove(folder)
     return Finished(path, head, whole)
 

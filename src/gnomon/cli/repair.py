@@ -46,6 +46,15 @@ def parser() -> argparse.ArgumentParser:
         "and print one report for each group of tasks, or write it with -o; tasks without a file "
         "are named",
     )
+    p.add_argument(
+        "--name",
+        metavar="NAME",
+        help="of a gnomon run: leave the run directory NAME.gnomon (default: the name that the run "
+        "was to have)",
+    )
+    p.add_argument(
+        "--force", action="store_true", help="of a gnomon run: replace a run of that name"
+    )
     return p
 
 
@@ -59,8 +68,13 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from gnomon.store import rawfolder, rundir
 
+    given = "--name" if arguments.name is not None else "--force" if arguments.force else ""
     if arguments.plugin is not None:
+        if given:
+            raise UsageError(f"{given} goes with what a gnomon run left, not with -a")
         return _aggregate(arguments.plugin, arguments.files, arguments.output)
+    if arguments.name is not None and len(arguments.files) > 1:
+        raise UsageError("--name names the run directory of one gnomon run; give one")
     if arguments.output and len(arguments.files) > 1:
         parser().error("-o names the output of one file; give one file")
 
@@ -71,7 +85,7 @@ def run(arguments: argparse.Namespace) -> int:
             made = rundir.located(file)
             raise GnomonError(f"{made}: this run is whole; there is nothing to repair")
         if name:
-            _close(name)
+            _close(name, arguments.name, force=arguments.force)
             continue
         if not Path(file).is_file() and rundir.exists(file):
             raise RunDirectoryError(
@@ -81,6 +95,11 @@ def run(arguments: argparse.Namespace) -> int:
             raise GnomonError(
                 f"{file}: there is no such file, and no {rawfolder.raw_of(file)} that a run left; "
                 "give a NAME.hpmraw, or the name of a run that was killed"
+            )
+        if given:
+            raise UsageError(
+                f"{given} goes with what a gnomon run left, and {file} is a file; -o NAME names "
+                "what is made of it"
             )
         status = status or _repair(file, [arguments.output] if arguments.output else [])
     return status
@@ -96,15 +115,18 @@ def _run_of(word: str) -> str:
     return word if word and raw_of(word.rstrip("/")).is_dir() else ""
 
 
-def _close(name: str) -> None:
+def _close(left: str, name: str | None, *, force: bool) -> None:
+    """Make the run directory of what a run left, under the name that it was to have or another."""
     from gnomon.cli.run import close, tell
     from gnomon.store import rawfolder, rundir
 
-    name = name.rstrip("/")
-    folder = rawfolder.raw_of(name)
-    rundir.check_free(name, force=rawfolder.replaces(folder))
+    left = left.rstrip("/")
+    folder = rawfolder.raw_of(left)
+    name = left if name is None else name
+    force = force or rawfolder.replaces(folder)
+    rundir.check_free(name, force=force)
     rawfolder.check_ended(folder)
-    made = close(folder, name)
+    made = close(folder, name, force=force)
     tell(made)
     print(made.path)
 

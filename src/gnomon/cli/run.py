@@ -182,8 +182,10 @@ def _leave(folder: Path, where: Place, ended: Ended) -> None:
     tell(made)
 
 
-def close(folder: Path, name: str) -> Finished:
+def close(folder: Path, name: str, *, force: bool = False) -> Finished:
     """Make the run of a raw folder, on a terminal with a line that tells how far it is.
+
+    `force` replaces a run of that name.
 
     Raises:
         RunDirectoryError: what is there is damaged, or the run cannot be written.
@@ -191,10 +193,13 @@ def close(folder: Path, name: str) -> Finished:
     from gnomon.cli import gather
 
     if not is_styled(sys.stderr):
-        return gather.close(folder, name)
+        return gather.close(folder, name, force=force)
     try:
         return gather.close(
-            folder, name, lambda what: write(sys.stderr, f"\r\x1b[Kgnomon: {what} ...")
+            folder,
+            name,
+            lambda what: write(sys.stderr, f"\r\x1b[Kgnomon: {what} ..."),
+            force=force,
         )
     finally:
         write(sys.stderr, "\r\x1b[K")

@@ -42,7 +42,7 @@ def _unknown_option(parser: argparse.ArgumentParser, match: re.Match[str]) -> st
 def _unknown(parser: argparse.ArgumentParser, name: str) -> str:
     close = _nearest(name, _options(parser))
     if close:
-        return f"{name}: there is no such option; did you mean {close}?"
+        return f"{name}: there is no such option; did you mean {_told_of(parser, close)}?"
     for action, sub in _subparsers(parser):
         if name in _options(sub):
             where = f"{parser.prog} {action}"
@@ -57,7 +57,7 @@ def _sibling(parser: argparse.ArgumentParser, name: str) -> str:
 
     for command in _SIBLINGS:
         other = parser_of(command)
-        if other.prog != parser.prog and name in _options(other):
+        if other.prog != parser.prog and name in _options(other, hidden=False):
             return f"{other.prog} has: {other.prog} {_usage(other, name)}; or "
     return ""
 
@@ -143,8 +143,25 @@ def _usage(parser: argparse.ArgumentParser, name: str) -> str:
     return _usage_of(action, name)
 
 
-def _options(parser: argparse.ArgumentParser) -> list[str]:
-    return [option for action in parser._actions for option in action.option_strings]
+def _options(parser: argparse.ArgumentParser, *, hidden: bool = True) -> list[str]:
+    return [
+        option
+        for action in parser._actions
+        if hidden or action.help != argparse.SUPPRESS
+        for option in action.option_strings
+    ]
+
+
+def _told_of(parser: argparse.ArgumentParser, name: str) -> str:
+    """Return an option by the name that help tells: of an alias without help that of the same."""
+    action = next(one for one in parser._actions if name in one.option_strings)
+    if action.help != argparse.SUPPRESS:
+        return name
+    return next(
+        (one.option_strings[-1] for one in parser._actions
+         if one.dest == action.dest and one.help != argparse.SUPPRESS and one.option_strings),
+        name,
+    )  # fmt: skip
 
 
 def _subparsers(

@@ -327,7 +327,7 @@ def _breaches(
                 of = f" of {side.label}" if len(sides) > 2 else ""
                 raise RunDirectoryError(
                     f"--fail-on: {what}{of} can{'' if not limit.metric else 'not'} be judged: "
-                    f"{why or 'the runs have none'}; measure with gnomon count -r 10 --run NAME"
+                    f"{why or 'the runs have none'}; measure with gnomon count -r 10 --name NAME"
                 )
     adjusted = _by_family(tried)
     return tuple(one for one in adjusted if one.p < SURE)

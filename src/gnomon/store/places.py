@@ -52,7 +52,7 @@ def text(
     what = printable(shlex.join(run.head["command"])) or "attached process"
     lines = [f"{run.path}: {what}", ""]
     if not found.events:
-        remedy = "measure with: gnomon count --pmu emulated --run NAME -- program"
+        remedy = "measure with: gnomon count --pmu emulated --name NAME -- program"
         if run.query("SELECT 1 FROM regions WHERE file <> '' LIMIT 1"):
             by = "region" if found.kind == "function" else found.kind
             remedy = f"those of its sections: gnomon report RUN profile --by {by}; or {remedy}"

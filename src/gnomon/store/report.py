@@ -200,7 +200,7 @@ def _nothing(kind: str, emulated: bool) -> str:
     what = f"this run has no values of each {kind}"
     if emulated and kind == "thread":
         return f"{what}: an emulated PMU tells processes apart, not threads; see --per process"
-    return f"{what}; measure with: gnomon count --per {kind} --run NAME -- program"
+    return f"{what}; measure with: gnomon count --per {kind} --name NAME -- program"
 
 
 def _place(row: ProfileRow, repetitions: int) -> list[str]:

@@ -196,13 +196,13 @@ def check_free(name: str, *, force: bool = False) -> Path:
         raise RunDirectoryError(f"'{name}' names no run directory; choose a name such as first-run")
     path = path_of(name)
     if name != as_utf8(name):
-        raise RunDirectoryError(f"{path}: the name is not UTF-8; choose another --run NAME")
+        raise RunDirectoryError(f"{path}: the name is not UTF-8; choose another --name NAME")
     if len(os.fsencode(path.name)) > _NAME_LIMIT:
-        raise RunDirectoryError(f"{path}: the name is too long; choose another --run NAME")
+        raise RunDirectoryError(f"{path}: the name is too long; choose another --name NAME")
     if path.exists() and not (force and is_run(path)):
         remedy = "move it" if force else "replace it by --force"
         what = "it is no run" if force else "it exists already"
-        raise RunDirectoryError(f"{path}: {what}; choose another --run NAME, or {remedy}")
+        raise RunDirectoryError(f"{path}: {what}; choose another --name NAME, or {remedy}")
     parent = path.parent
     if not parent.is_dir() or not os.access(parent, os.W_OK):
         raise RunDirectoryError(
