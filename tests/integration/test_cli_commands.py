@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gnomon.cli.hardware_sections import SECTIONS
-from gnomon.cli.main import COMMANDS
+from gnomon.cli.main import COMMAND_GROUPS, COMMANDS
 from gnomon.counters.machine import core_pmu_names
 
 
@@ -266,6 +266,10 @@ def test_help() -> None:
     assert (done.returncode, done.stderr) == (0, "")
     for command, line in COMMANDS.items():
         assert re.search(rf"^  {command} +{re.escape(line)}$", done.stdout, re.MULTILINE)
+    paragraphs = done.stdout.split("\n\n")
+    for title, commands in COMMAND_GROUPS.items():
+        (paragraph,) = (one for one in paragraphs if one.startswith(f"{title}:\n"))
+        assert [line.split()[0] for line in paragraph.splitlines()[1:]] == list(commands)
     assert gnomon("--help").stdout == gnomon("help").stdout == done.stdout
     assert gnomon().returncode == 2
     assert re.fullmatch(r"gnomon \d+\.\d+\.\d+\n", gnomon("--version").stdout)

@@ -17,28 +17,39 @@ from gnomon.errors import GnomonError, UsageError
 if TYPE_CHECKING:
     import argparse
 
-# command: what it does, in one line
-COMMANDS = {
-    "run": "run a program with all that is offered here; leave a run",
-    "count": "run a program (or watch one) and count events",
-    "stat": "watch a machine, its CPUs, cgroups or processes in intervals",
-    "report": "print what a run directory holds",
-    "view": "show runs and .viz files in the browser",
-    "runs": "list the run directories here; tag, annotate, delete them",
-    "compare": "say what got slower or faster between runs, and how sure that is",
-    "export": "write a run as CSV, JSON, .viz, for speedscope or as OpenMetrics",
-    "components": "list the sources of events: what works here, what does not, why",
-    "events": "list and search the events of this machine",
-    "presets": "list PAPI's presets, and whether they can be counted here",
-    "groups": "list the event groups and the metrics that follow from them",
-    "repair": "finish what a killed program with libhpm, or gnomon run, left",
-    "config": "print how to compile and link with libhpm and libgnomon",
-    "hardware": "show what the machine is made of: caches, TLBs, NUMA, PMUs",
-    "clockres": "measure what each timer resolves and costs",
-    "cost": "measure what starting, reading and stopping counters costs here",
-    "doctor": "say what keeps this machine from measuring more, and what to do",
-    "completion": "print shell completion for bash or zsh",
+# What one wants to do: the commands for it, each with what it does in one line.
+COMMAND_GROUPS = {
+    "measure": {
+        "run": "run a program with all that is offered here; leave a run",
+        "count": "run a program (or watch one) and count events",
+        "stat": "watch a machine, its CPUs, cgroups or processes in intervals",
+        "repair": "finish what a killed program with libhpm, or gnomon run, left",
+    },
+    "look": {
+        "view": "show runs and .viz files in the browser",
+        "report": "print what a run directory holds",
+        "runs": "list the run directories here; tag, annotate, delete them",
+        "export": "write a run as CSV, JSON, .viz, for speedscope or as OpenMetrics",
+    },
+    "compare": {
+        "compare": "say what got slower or faster between runs, and how sure that is",
+    },
+    "explore this machine": {
+        "doctor": "say what keeps this machine from measuring more, and what to do",
+        "events": "list and search the events of this machine",
+        "presets": "list PAPI's presets, and whether they can be counted here",
+        "groups": "list the event groups and the metrics that follow from them",
+        "components": "list the sources of events: what works here, what does not, why",
+        "hardware": "show what the machine is made of: caches, TLBs, NUMA, PMUs",
+        "clockres": "measure what each timer resolves and costs",
+        "cost": "measure what starting, reading and stopping counters costs here",
+    },
+    "set up": {
+        "config": "print how to compile and link with libhpm and libgnomon",
+        "completion": "print shell completion for bash or zsh",
+    },
 }
+COMMANDS = {name: line for group in COMMAND_GROUPS.values() for name, line in group.items()}
 OTHER_NAMES = ("hpmcount", "hpmstat", "peekperf")
 """Commands of their own, each with a parser like the others."""
 
@@ -200,9 +211,11 @@ def _print_help(status: int) -> int:
     width = max(map(len, COMMANDS))
     print("usage: gnomon COMMAND [options]\n")
     print("Tells where a program's time, cache misses, messages and bytes go.\n")
-    print("commands:")
-    for name, line in COMMANDS.items():
-        print(f"  {name:<{width}}  {line}")
-    print("\ngnomon COMMAND --help tells more of each; gnomon --version the version.")
+    for title, commands in COMMAND_GROUPS.items():
+        print(f"{title}:")
+        for name, line in commands.items():
+            print(f"  {name:<{width}}  {line}")
+        print()
+    print("gnomon COMMAND --help tells more of each; gnomon --version the version.")
     print("A first try:  gnomon count -- ls -l")
     return status
