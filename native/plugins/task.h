@@ -1,4 +1,4 @@
-/* The variables of launchers; gnomon/hpm/job.py has the same. */
+/* The variables of launchers; gnomon/launch/job.py has the same. */
 #ifndef GNOMON_PLUGINS_TASK_H
 #define GNOMON_PLUGINS_TASK_H
 

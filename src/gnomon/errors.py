@@ -348,6 +348,10 @@ class TimerError(GnomonError):
     papi_name = "PAPI_ECMP"
 
 
+class ObserverError(GnomonError):
+    """What observes a program cannot do so, or not together with another."""
+
+
 class ProgramError(GnomonError):
     """The program could not be started; `exit_status` is the shell's own for that (126, 127)."""
 

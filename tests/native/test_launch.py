@@ -1,4 +1,4 @@
-"""A task's place in its job: native/plugins/launch.c says what gnomon/hpm/job.py says."""
+"""A task's place in its job: native/plugins/launch.c says what gnomon/launch/job.py says."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from c_names import built
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon.hpm.job import LAUNCHERS, job, launched
+from gnomon.launch.job import LAUNCHERS, job, launched
 
 VARIABLES = sorted({variable for launcher in LAUNCHERS for variable in launcher if variable})
 # Slurm sets these, too, and they mean something else.

@@ -17,8 +17,8 @@ from repeated_runs import repeated_run, times
 
 from gnomon.cli import main
 from gnomon.counters.resolve import resolve
-from gnomon.hpm import capture, tables
-from gnomon.hpm.measurement import this_host
+from gnomon.hpm import command_counters, tables
+from gnomon.launch.host import this_host
 from gnomon.model.contention import IDLE, OTHERS, STOLEN, WAITED
 from gnomon.store.compare import compare
 from gnomon.store.comparison import Comparison, Options, Row
@@ -180,7 +180,7 @@ def test_what_waits_before_the_program_is_there_is_not_the_program() -> None:
             busy.stdout.readline()
         stack.callback(os.sched_setaffinity, 0, usual)
         os.sched_setaffinity(0, {cpu})
-        found = [capture.run(["true"], resolve("task-clock")) for _ in range(10)]
+        found = [command_counters.run(["true"], resolve("task-clock")) for _ in range(10)]
     for one in found:
         assert one.contention is not None
         if one.contention.waited_ns is not None:
@@ -192,13 +192,13 @@ def test_a_run_keeps_what_others_did() -> None:
     script = "import os\nos.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
     script += "pid = os.fork()\nfor _ in range(3_000_000): pass\n"
     script += "if pid == 0: os._exit(0)\nos.waitpid(pid, 0)"
-    measurement = capture.run([sys.executable, "-c", script], resolve("task-clock"))
+    measurement = command_counters.run([sys.executable, "-c", script], resolve("task-clock"))
     contention = measurement.contention
     assert contention is not None
     # Half of the work is its child's, of which nothing can be read any more.
     assert contention.waited_ns is None
     assert contention.others_ns >= 0
-    alone = capture.run(
+    alone = command_counters.run(
         [sys.executable, "-c", "for _ in range(3_000_000): pass"], resolve("task-clock")
     )
     assert alone.contention is not None

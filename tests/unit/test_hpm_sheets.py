@@ -15,8 +15,10 @@ from lxml import etree
 
 import gnomon.hpm
 from gnomon.hpm import report, sheets
-from gnomon.hpm.measurement import GroupPart, Host, Measurement, UsageRow
+from gnomon.hpm.measurement import GroupPart, Measurement
 from gnomon.hpm.report_style import Options
+from gnomon.launch.host import Host
+from gnomon.launch.usage import UsageRow
 from gnomon.model.value import Domain, How, Scope, Unavailable, Value
 
 XSD = etree.XMLSchema(etree.parse(Path(gnomon.hpm.__file__).parent / "viz.xsd"))

@@ -25,7 +25,7 @@ LAYERS = (
     ("model",),
     ("_core", "metrics"),
     ("counters", "store"),
-    ("trace",),
+    ("launch", "trace"),
     CAPABILITIES,
     ("capabilities",),
     ("view",),

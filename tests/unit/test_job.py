@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon.hpm.job import LAUNCHERS, Job, job, launcher_ends_job
+from gnomon.launch.job import LAUNCHERS, Job, job, launcher_ends_job
 
 OPEN_MPI = {
     "OMPI_COMM_WORLD_RANK": "5",

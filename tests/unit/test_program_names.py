@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gnomon.cli.program_names import program_name
+from gnomon.launch.program_names import program_name
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,12 @@ from rank_items import FILES, a_file, an_event, an_item
 from test_hpm_sheets import HOST, a_measurement, a_value, parsed, table
 
 from gnomon.hpm import analyse
-from gnomon.hpm.measurement import GroupPart, usage_rows
+from gnomon.hpm.measurement import GroupPart
 from gnomon.hpm.ranks import report, sheets
 from gnomon.hpm.ranks.conversion import WHOLE_RUN, measurement_of, rank_file
 from gnomon.hpm.ranks.items import IS_NODE_WIDE, N_TIMES, RankFile, Spread
 from gnomon.hpm.report_style import Options
+from gnomon.launch.usage import usage_rows
 from gnomon.model.value import Domain, How, Scope, Unavailable
 
 TIMES = Spread(4, 1.9, 2.1, 0.01, 0, 3)

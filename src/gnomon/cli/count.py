@@ -14,7 +14,7 @@ from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
     from gnomon.counters.resolve import Resolved
-    from gnomon.hpm.grouped import WantedGroup
+    from gnomon.hpm.group_schedule import WantedGroup
     from gnomon.hpm.measurement import Measurement
 
 _PER_TASK = ("thread", "process")
@@ -273,7 +273,7 @@ def _count(arguments: argparse.Namespace, command: Sequence[str]) -> int:
     # Threads of several executions are not the same: there all groups are counted at once.
     is_apart = arguments.repeat is not None and arguments.per not in _PER_TASK
     if (in_turns or is_apart) and len(groups) > 1:
-        from gnomon.hpm.grouped import wanted_groups
+        from gnomon.hpm.group_schedule import wanted_groups
 
         apart = wanted_groups(groups, arguments.event)
     names = _names(arguments)
@@ -290,12 +290,12 @@ def _count(arguments: argparse.Namespace, command: Sequence[str]) -> int:
         measure = _measure(arguments, command, delivery)
         times = arguments.repeat or 1
         if apart and in_turns:
-            from gnomon.hpm.grouped import run_in_turns
+            from gnomon.hpm.group_schedule import run_in_turns
 
             turns = arguments.turns
             measurements = _repeated(times, lambda: run_in_turns(command, apart, turns))
         elif apart:
-            from gnomon.hpm.grouped import run_apart
+            from gnomon.hpm.group_schedule import run_apart
 
             measurements = run_apart(apart, times, measure)
         else:
@@ -349,10 +349,10 @@ def _measure(
         from gnomon.cli.live import measurer
 
         return measurer(arguments, command, delivery)
-    from gnomon.hpm import capture
+    from gnomon.hpm import command_counters
 
     by_task = bool(arguments.per)
-    return lambda wanted: capture.run(command, wanted, by_task=by_task)
+    return lambda wanted: command_counters.run(command, wanted, by_task=by_task)
 
 
 def _emulate(arguments: argparse.Namespace, command: Sequence[str]) -> int:

@@ -103,7 +103,7 @@ class Delivery:
     def deliver(self, measurements: Sequence[Measurement]) -> None:
         """Write the report to each destination."""
         from gnomon.hpm import report
-        from gnomon.hpm.measurement import this_host
+        from gnomon.launch.host import this_host
 
         host = this_host()
 
@@ -191,7 +191,7 @@ def outliving(work: Callable[[], int]) -> int:
     What a launcher started as a task of a job stands in for a child that does the work, and which
     the launcher does not kill with the program.
     """
-    from gnomon.hpm import standin
+    from gnomon.launch import standin
 
     end = standin.split()
     return work() if end is None else finish(end.exit_status, end.killed_by)
@@ -199,10 +199,10 @@ def outliving(work: Callable[[], int]) -> int:
 
 def undisturbed() -> AbstractContextManager[object]:
     """Let a launcher that ends the job not end us before the report is written."""
-    from gnomon.hpm import standin
-    from gnomon.hpm.program import Signals
+    from gnomon.launch import standin
+    from gnomon.launch.signals import SignalForwarder
 
-    return nullcontext() if standin.current() is None else Signals()
+    return nullcontext() if standin.current() is None else SignalForwarder()
 
 
 def finish(exit_status: int | None, killed_by: int) -> int:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gnomon.cli import repetitions
-from gnomon.cli.program_names import program_name
 from gnomon.errors import RunDirectoryError, UsageError
-from gnomon.hpm.job import Job, job
-from gnomon.hpm.measurement import this_host
-from gnomon.hpm.tables import ENVIRONMENT, PEAK_MEMORY, components
+from gnomon.hpm.tables import PEAK_MEMORY
+from gnomon.launch.host import component_states, kept_environment, this_host
+from gnomon.launch.job import Job, job
+from gnomon.launch.program_names import program_name
 from gnomon.model.collected import Collected, rows_of
 from gnomon.store import assembly, rawfolder, rundir
 
@@ -124,7 +124,7 @@ def _begin(where: Place, command: Sequence[str], used: Sequence[Capability]) -> 
             "host": {"name": host.name, "cpu_model": host.cpu_model, "cpus": host.cpus,
                      "kernel": host.kernel},
             "started": time.time(),
-            "environment": {key: os.environ[key] for key in ENVIRONMENT if key in os.environ},
+            "environment": kept_environment(),
             "working_directory": str(Path.cwd()),
             "capabilities": [one.name for one in used],
         },
@@ -267,7 +267,7 @@ def _head(
         "exit_status": last["exit_status"] if last else None,
         "signal": last["signal"] if last else 0,
         "repetitions": 1,
-        "components": components(),
+        "components": component_states(),
         "unavailable": [
             {"event": u.event, "reason": u.reason, "remedy": u.remedy, "errno": u.errno}
             for u in unavailable.values()

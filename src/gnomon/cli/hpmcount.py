@@ -25,7 +25,7 @@ from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
     from gnomon.counters.resolve import Resolved
-    from gnomon.hpm.grouped import WantedGroup
+    from gnomon.hpm.group_schedule import WantedGroup
     from gnomon.hpm.measurement import Measurement
     from gnomon.hpm.settings import Settings
 
@@ -158,13 +158,13 @@ def wanted(
         GuideError: there is no such group.
         EventNameError: a name is wrong.
     """
-    from gnomon.hpm import analyse, grouped
+    from gnomon.hpm import analyse, group_schedule
 
     extra = [chosen.events] if chosen.events and arguments.event is not None else []
     if not chosen.groups and chosen.events:
         return (), analyse.wanted([chosen.events])
     words = groups_of(chosen) or [str(analyse.DEFAULT_GROUP)]
-    groups = known("hpmcount", lambda: grouped.wanted_groups(words, extra))
+    groups = known("hpmcount", lambda: group_schedule.wanted_groups(words, extra))
     return groups, groups[0].wanted
 
 
@@ -176,17 +176,19 @@ def measurer(
     slice_ms: int,
 ) -> Callable[[], list[Measurement]]:
     """Return what measures a command: several groups in turns, or with `repeat` apart."""
-    from gnomon.hpm import capture, grouped
+    from gnomon.hpm import command_counters, group_schedule
 
     if len(groups) > 1 and repeat is not None:
-        return lambda: grouped.run_apart(groups, repeat, lambda own: capture.run(command, own))
+        return lambda: group_schedule.run_apart(
+            groups, repeat, lambda own: command_counters.run(command, own)
+        )
     if len(groups) > 1:
-        return lambda: [grouped.run_in_turns(command, groups, slice_ms)]
+        return lambda: [group_schedule.run_in_turns(command, groups, slice_ms)]
 
     def repeated() -> list[Measurement]:
         measurements: list[Measurement] = []
         while len(measurements) < (repeat or 1):
-            measurements.append(capture.run(command, events))
+            measurements.append(command_counters.run(command, events))
             if measurements[-1].interrupted:
                 break
         return measurements

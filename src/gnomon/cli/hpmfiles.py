@@ -12,9 +12,9 @@ from gnomon.cli.output import is_styled, width_of, write, write_alone
 from gnomon.cli.wholefile import WholeFile
 from gnomon.errors import GnomonError
 from gnomon.hpm import sheets
-from gnomon.hpm.measurement import this_host
 from gnomon.hpm.naming import unique
 from gnomon.hpm.report import text
+from gnomon.launch.host import this_host
 from gnomon.units import printable
 
 if TYPE_CHECKING:

@@ -18,22 +18,22 @@ from gnomon.cli.hpmcount import measurer, wanted
 from gnomon.cli.hpmfiles import Output
 from gnomon.cli.output import write
 from gnomon.errors import UsageError
-from gnomon.hpm import standin
-from gnomon.hpm.job import job, launcher_ends_job
-from gnomon.hpm.measurement import this_host
-from gnomon.hpm.program import Signals
 from gnomon.hpm.ranks import plugin as plugins
 from gnomon.hpm.ranks.conversion import rank_file
 from gnomon.hpm.ranks.joining import join
 from gnomon.hpm.report_style import Options
 from gnomon.hpm.settings import settings
+from gnomon.launch import standin
+from gnomon.launch.host import this_host
+from gnomon.launch.job import job, launcher_ends_job
+from gnomon.launch.signals import SignalForwarder
 from gnomon.units import printable
 
 if TYPE_CHECKING:
-    from gnomon.hpm.job import Job
     from gnomon.hpm.measurement import Measurement
     from gnomon.hpm.ranks.items import RankFile
     from gnomon.hpm.ranks.joining import Joined
+    from gnomon.launch.job import Job
 
 _PATIENCE_S = 10.0
 _LAUNCHER, _USER, _OTHER = "the launcher", "the user", "another task failed, which"
@@ -55,7 +55,7 @@ def count(arguments: argparse.Namespace, command: Sequence[str], name: str) -> i
             f"-r and {source}{name}: tasks are aggregated over one execution; leave out one of them"
         )
     # Whoever has joined may be told to end, and reports all the same.
-    with Signals() as early:
+    with SignalForwarder() as early:
         joined, why_not = join(plugins.folder())
         if why_not:
             complain(f"the job's other tasks cannot be met: {why_not}")
@@ -77,7 +77,7 @@ def _counted(
     name: str,
     source: str,
     joined: Joined | None,
-    early: Signals,
+    early: SignalForwarder,
 ) -> tuple[Measurement, tuple[int, ...]]:
     """Count, let the plug-in aggregate, report; return whose end is to be seen before ours, too."""
     seen = with_options(os.environ, arguments, name)
@@ -99,7 +99,7 @@ def _counted(
                       guide_names=True)  # fmt: skip
     with Output(chosen, options, group) as output:
         (one,) = measure()
-        with Signals() as signals:
+        with SignalForwarder() as signals:
             first = joined.ended_by() if joined is not None and one.terminated else ()
             by, is_over = _ended_by(one, ended_by_task=bool(first)), _is_over(one)
             stand_in = standin.current()

@@ -107,12 +107,12 @@ def _watch(arguments: argparse.Namespace, period_ns: int, count: int) -> int:
     from gnomon.cli.destinations import Reports
     from gnomon.cli.rounds import Ending, rounds
     from gnomon.cli.stat import take_rest
-    from gnomon.hpm.measurement import this_host
     from gnomon.hpm.report import text
     from gnomon.hpm.report_style import Options
     from gnomon.hpm.settings import settings
     from gnomon.hpm.stat.classical import measurement
     from gnomon.hpm.stat.monitor import Monitor, Watched
+    from gnomon.launch.host import this_host
 
     plugin = os.environ.get("HPM_AGGREGATE", "") if arguments.plugin is None else arguments.plugin
     apart = _LOCAL.get(plugin.removesuffix(".so"))

@@ -14,10 +14,8 @@ from gnomon.cli.destinations import Reports
 from gnomon.cli.hpmranks import apply, complain, pass_on, with_options
 from gnomon.cli.hpmstat import CLOCK
 from gnomon.cli.rounds import Ending, rounds
-from gnomon.hpm.job import Job, job
-from gnomon.hpm.measurement import Measurement, this_host
+from gnomon.hpm.measurement import Measurement
 from gnomon.hpm.naming import unique
-from gnomon.hpm.program import Signals
 from gnomon.hpm.ranks import plugin as plugins
 from gnomon.hpm.ranks import report as rank_report
 from gnomon.hpm.ranks.conversion import rank_file
@@ -27,16 +25,19 @@ from gnomon.hpm.report_style import Options
 from gnomon.hpm.settings import settings
 from gnomon.hpm.stat.classical import measurement
 from gnomon.hpm.stat.monitor import Monitor, Watched
+from gnomon.launch.host import this_host
+from gnomon.launch.job import Job, job
+from gnomon.launch.signals import SignalForwarder
 from gnomon.model.value import Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gnomon.hpm.measurement import Host
     from gnomon.hpm.ranks.items import RankFile
     from gnomon.hpm.settings import Settings
     from gnomon.hpm.stat.choice import Choice
     from gnomon.hpm.stat.rows import Sample
+    from gnomon.launch.host import Host
 
 
 def watch(
@@ -92,7 +93,7 @@ def watch(
         size=own.tasks if own else None,
         host=host.name,
     )._replace(program="hpmstat", command=one.covers, exit_status=0)
-    with Signals() as signals:
+    with SignalForwarder() as signals:
         made = plugins.aggregated(plugin, file, seen, joined, signals, hurried=ending.has_come)
     pass_on(made)
     if made.complaint or made.file is not None:

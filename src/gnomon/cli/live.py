@@ -60,7 +60,7 @@ def measurer(
     arguments: argparse.Namespace, command: Sequence[str], delivery: Delivery
 ) -> Callable[[Resolved], Measurement]:
     """Return what makes one measurement of some events as the options say."""
-    from gnomon.hpm import intervals, modes, watch
+    from gnomon.hpm import attach, count_modes, intervals
 
     told = None
     if arguments.interval_print:
@@ -70,7 +70,7 @@ def measurer(
             arguments.interval_count,
             lambda one: delivery.tell(lambda as_json: _rendered(one, as_json=as_json)),
         )
-    mode = modes.Mode(
+    mode = count_modes.Mode(
         machine=arguments.all_cpus,
         cgroup=arguments.cgroup or "",
         per=arguments.per if arguments.per in ("core", "cpu") else "",
@@ -79,8 +79,8 @@ def measurer(
     )
     elsewhere = arguments.all_cpus or arguments.cgroup
     if arguments.pid is None and command and not (elsewhere and arguments.duration):
-        return lambda wanted: modes.run(command, wanted, mode)
-    return lambda wanted: watch.watch(
+        return lambda wanted: count_modes.run(command, wanted, mode)
+    return lambda wanted: attach.attach(
         arguments.pid or 0, wanted, seconds=arguments.duration, command=command, mode=mode
     )
 

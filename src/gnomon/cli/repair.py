@@ -223,10 +223,10 @@ def _named(tasks: Sequence[int]) -> str:
 
 def _report(file: RankFile, name: str | None, *, is_first: bool) -> None:
     from gnomon.cli.hpmfiles import Output
-    from gnomon.hpm.measurement import this_host
     from gnomon.hpm.ranks import report, sheets
     from gnomon.hpm.report_style import Options
     from gnomon.hpm.settings import settings
+    from gnomon.launch.host import this_host
 
     chosen = settings()
     own = name or ""

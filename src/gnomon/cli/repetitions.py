@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gnomon.cli.program_names import program_name
+from gnomon.launch.program_names import program_name
 from gnomon.model.collected import Collected, Ended
 from gnomon.model.tables import PROFILE, Table
 from gnomon.store import assembly

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from functools import partial
 from types import FrameType, TracebackType
 
-from gnomon.hpm.measurement import raw_clock_ns
 from gnomon.hpm.stat.monitor import Monitor
 from gnomon.hpm.stat.rows import Sample
+from gnomon.launch.clock import raw_clock_ns
 
 _ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

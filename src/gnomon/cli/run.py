@@ -96,14 +96,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _measure(arguments: argparse.Namespace, command: Sequence[str]) -> int:
     from gnomon.cli import gather
-    from gnomon.hpm.program import Signals
+    from gnomon.launch.signals import SignalForwarder
 
     runner, inside = gather.choose(arguments.capabilities)
     where = gather.place(command, arguments.name, force=arguments.force)
     folder, where = gather.begin(where, command, (runner, *inside))
     try:
         # From the program's end until what was counted is in our hands Ctrl-C is not for us.
-        with Signals():
+        with SignalForwarder():
             ended = _repeated(arguments.repeat, folder, where, command, runner, inside)
         # A launcher that ends the job must not end us before what was measured is kept.
         usual = signal.signal(signal.SIGTERM, signal.SIG_IGN)

@@ -8,7 +8,8 @@ from typing import Any
 
 from gnomon import __version__
 from gnomon.hpm import analyse
-from gnomon.hpm.measurement import GroupPart, Host, Measurement
+from gnomon.hpm.measurement import GroupPart, Measurement
+from gnomon.launch.host import Host
 from gnomon.model.value import Value
 from gnomon.units import signal_name
 

@@ -6,8 +6,9 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gnomon.counters.component import Event, make_value
 from gnomon.counters.emulation.caches import Caches
@@ -16,17 +17,20 @@ from gnomon.counters.emulation.engines import engine as usable_engine
 from gnomon.counters.emulation.events import DEFAULT, event_of, sums
 from gnomon.counters.names import split
 from gnomon.counters.resolve import Resolved
-from gnomon.counters.tasks import TaskRow
 from gnomon.errors import EmulationError, EventUnavailableError, GnomonError, UsageError
-from gnomon.hpm.capture import execute
+from gnomon.hpm.command_counters import CountingObserver, measure
 from gnomon.hpm.measurement import Emulation, Measurement
-from gnomon.hpm.program import Signals, check, environment
 from gnomon.hpm.progress import Progress
-from gnomon.model.value import Unavailable, Value
+from gnomon.launch.process import Invocation, check
+from gnomon.model.value import Unavailable
+
+if TYPE_CHECKING:
+    from gnomon.launch.command import ProcessResult
 
 _WORTH_SAYING = 0.02
 # No other code has nearly as many branches as instructions.
 _ROUNDS = 0.9
+_LOOK_MS = 50
 
 
 def resolve(names: Iterable[str]) -> Resolved:
@@ -103,76 +107,82 @@ def run(
         EmulationError: nothing can be written where the counts are to go.
     """
     check(command[0])
-    try:
-        folder = Path(tempfile.mkdtemp(prefix="gnomon-emulated-"))
-    except OSError as error:
-        raise EmulationError(
-            f"--pmu emulated: no temporary folder can be made: {error.strerror}; "
-            "set TMPDIR to one with space"
-        ) from None
-    try:
-        counts = _Counts(wanted, engine, caches, folder, command, progress)
-        measurement = execute((*counts.words, *command), counts)
-        return counts.finished(measurement, tuple(command))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with closing(EmulatedCounters(wanted, engine, caches, progress)) as counters:
+        return measure(command, counters)
 
 
-class _Counts:
+class EmulatedCounters(CountingObserver):
     """The counts of one command, which the engine leaves in a folder."""
 
-    inherits = False
     is_whole = False
-    nofile = -1
-    task_values: tuple[str, ...] = ()
+    watches_orphans = False
 
     def __init__(
-        self,
-        wanted: Resolved,
-        engine: Engine,
-        caches: Caches,
-        folder: Path,
-        command: Sequence[str],
-        progress: Progress | None,
+        self, wanted: Resolved, engine: Engine, caches: Caches, progress: Progress | None = None
     ) -> None:
-        prepared = engine.prepare(caches, folder, command, environment())
-        self.words = prepared.words
-        self.environment = prepared.environment
+        """Make the folder.
+
+        Raises:
+            EmulationError: nothing can be written where the counts are to go.
+        """
         self.unavailable = wanted.unavailable
         self._events = wanted.events
         self._engine = engine
         self._caches = caches
-        self._folder = folder
         self._progress = progress
+        self._pid = 0
+        try:
+            self._folder = Path(tempfile.mkdtemp(prefix="gnomon-emulated-"))
+        except OSError as error:
+            raise EmulationError(
+                f"--pmu emulated: no temporary folder can be made: {error.strerror}; "
+                "set TMPDIR to one with space"
+            ) from None
 
-    def start(self, pid: int) -> None:
-        pass
+    def wrap(self, invocation: Invocation) -> Invocation:
+        """Return what runs the program under the engine."""
+        prepared = self._engine.prepare(
+            self._caches, self._folder, invocation.command, invocation.environment
+        )
+        wrapped = invocation.with_variables(prepared.environment)
+        return wrapped._replace(command=(*prepared.words, *invocation.command))
 
-    def wait(self, pid: int, signals: Signals) -> None:
-        if self._progress is None:
-            signals.await_child(pid)
-            return
-        progress = self._progress
-        with progress:
-            signals.await_child(pid, (), lambda: progress.look(pid, self._left))
+    def attach(self, pid: int) -> None:
+        """Remember the process."""
+        self._pid = pid
 
-    def _left(self) -> int:
+    def begin(self) -> None:
+        """Begin to show how long it takes."""
+        if self._progress is not None:
+            self._progress.begin()
+
+    def due_ms(self) -> float | None:
+        """Return when to look how far it is."""
+        return None if self._progress is None else _LOOK_MS
+
+    def drain(self) -> None:
+        """Show how long it takes."""
+        if self._progress is not None:
+            self._progress.look(self._pid, self._written)
+
+    def finish(self) -> None:
+        """Show nothing any more."""
+        if self._progress is not None:
+            self._progress.end()
+
+    def close(self) -> None:
+        """Remove the folder."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _written(self) -> int:
         """Return how many bytes the engine has written so far."""
         with suppress(OSError), os.scandir(self._folder) as entries:
             return sum(entry.stat().st_size for entry in entries if entry.is_file())
         return 0
 
-    def stop(self) -> tuple[Value, ...]:
-        return ()
-
-    def rows(self) -> tuple[TaskRow, ...] | None:
-        return None
-
-    def notes(self) -> tuple[str, ...]:
-        return ()
-
-    def finished(self, measurement: Measurement, command: tuple[str, ...]) -> Measurement:
-        """Return the measurement with what the engine left."""
+    def measurement(self, process: ProcessResult) -> Measurement:
+        """Return what an execution came to by what the engine left."""
+        measurement = super().measurement(process)
         engine, caches = self._engine, self._caches
         try:
             emulated = engine.harvest(self._folder)
@@ -208,7 +218,6 @@ class _Counts:
             remedy = "see what it says on standard error, and the notes below"
             unavailable += tuple(Unavailable(e.name, reason, remedy) for e in self._events)
         return measurement._replace(
-            command=command,
             values=values,
             unavailable=unavailable,
             notes=(*((why,) if why else ()), *notes),

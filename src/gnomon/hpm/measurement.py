@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import resource
-import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,42 +11,15 @@ if TYPE_CHECKING:
     from gnomon.counters.emulation.caches import Cache
     from gnomon.counters.emulation.engine import ProcessCounts
     from gnomon.counters.tasks import TaskRow
+    from gnomon.launch.usage import UsageRow
     from gnomon.model.contention import Contention
 
 WHOLE_MACHINE = "the whole machine"
 """What a measurement covers that counts everything that runs on any CPU."""
 
-# Fields of getrusage(2) that Linux keeps at zero because they have no meaning there.
-MEANINGLESS_USAGE = ("ru_ixrss", "ru_idrss", "ru_isrss", "ru_nswap", "ru_msgsnd", "ru_msgrcv",
-                "ru_nsignals")  # fmt: skip
-
 # User and system time of less CPU time than this are not known: the kernel tells the two apart at
 # its ticks, of 1 to 10 ms. LEAST_CPU_S of native/hpm/items.c is the same.
 LEAST_CPU_NS = 10_000_000
-
-# CPUs keep some pages of a process to themselves before they count them, and it takes some to
-# execute a program: a peak is not told apart from one that is so much higher.
-_PEAK_UNCERTAIN_KIB = 256
-_PEAK_UNCERTAIN_SHARE = 0.25
-
-
-class UsageRow(NamedTuple):
-    """One field of getrusage(2); `value` is None where it has no meaning or is not known."""
-
-    field: str
-    description: str
-    value: int | float | None
-    unit: str
-    remark: str = ""
-
-
-class Host(NamedTuple):
-    """Where a measurement was made."""
-
-    name: str
-    cpu_model: str
-    cpus: int
-    kernel: str
 
 
 class Emulation(NamedTuple):
@@ -191,91 +161,3 @@ def split_cpu_time(
         return None, None
     user = round(user_ns * limit / accounted)
     return user, limit - user
-
-
-def own_usage(
-    usage: resource.struct_rusage, field: str, before: Mapping[str, int | float]
-) -> int | float:
-    """Return one field of getrusage(2) without what the process used before its program."""
-    value: int | float = getattr(usage, field)
-    return max(value - before.get(field, 0), 0)
-
-
-def usage_rows(
-    usage: resource.struct_rusage, before: Mapping[str, int | float], own_peak_kib: int
-) -> tuple[UsageRow, ...]:
-    """Return getrusage(2)'s fields in its order, with units. Source: getrusage(2).
-
-    Args:
-        usage: of the process that was measured.
-        before: what of it the process had used before it executed its program.
-        own_peak_kib: peak resident memory of the process before it executed its program. The
-            kernel counts that too, so a peak that is not above this says nothing of the program:
-            it is left out rather than wrong.
-    """
-    unknown = f"not above the {own_peak_kib} KiB that its process had before it"
-    described = (
-        ("ru_utime", "user time", "s"),
-        ("ru_stime", "system time", "s"),
-        ("ru_maxrss", "peak memory (resident, of the largest process)", "KiB"),
-        ("ru_ixrss", "shared text memory", "KiB s"),
-        ("ru_idrss", "unshared data", "KiB s"),
-        ("ru_isrss", "unshared stack", "KiB s"),
-        ("ru_minflt", "page faults without I/O", ""),
-        ("ru_majflt", "page faults with I/O", ""),
-        ("ru_nswap", "swaps", ""),
-        ("ru_inblock", "block input operations", ""),
-        ("ru_oublock", "block output operations", ""),
-        ("ru_msgsnd", "IPC messages sent", ""),
-        ("ru_msgrcv", "IPC messages received", ""),
-        ("ru_nsignals", "signals received", ""),
-        ("ru_nvcsw", "voluntary context switches", ""),
-        ("ru_nivcsw", "involuntary context switches", ""),
-    )
-    return tuple(
-        UsageRow(
-            field,
-            description,
-            _known(usage, field, before, own_peak_kib),
-            unit,
-            unknown if field == "ru_maxrss" and not _is_known(usage, own_peak_kib) else "",
-        )
-        for field, description, unit in described
-    )
-
-
-def _known(
-    usage: resource.struct_rusage, field: str, before: Mapping[str, int | float], own_peak_kib: int
-) -> int | float | None:
-    if field in MEANINGLESS_USAGE or (field == "ru_maxrss" and not _is_known(usage, own_peak_kib)):
-        return None
-    return own_usage(usage, field, before)
-
-
-def _is_known(usage: resource.struct_rusage, own_peak_kib: int) -> bool:
-    uncertain = max(_PEAK_UNCERTAIN_KIB, _PEAK_UNCERTAIN_SHARE * own_peak_kib)
-    return not own_peak_kib or usage.ru_maxrss > own_peak_kib + uncertain
-
-
-def this_host() -> Host:
-    """Return the machine we are on."""
-    system = os.uname()
-    model = ""
-    try:
-        with open("/proc/cpuinfo", errors="replace") as lines:
-            for line in lines:
-                key, _, value = line.partition(":")
-                if key.strip() in ("model name", "cpu", "Model"):
-                    model = value.strip()
-                    break
-    except OSError:
-        pass
-    return Host(
-        system.nodename, model or system.machine, os.cpu_count() or 1,
-        f"{system.sysname} {system.release}",
-    )  # fmt: skip
-
-
-def raw_clock_ns() -> int:
-    """Return CLOCK_MONOTONIC_RAW in nanoseconds."""
-    return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)

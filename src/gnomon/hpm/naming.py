@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 
-from gnomon.hpm.job import launched
+from gnomon.launch.job import launched
 
 
 def unique(name: str, *, host: str | None = None, process: int | None = None,

@@ -10,7 +10,7 @@ import os
 from collections.abc import Mapping
 
 from gnomon.counters.resolve import Resolved
-from gnomon.hpm.job import Job, job
+from gnomon.launch.job import Job, job
 from gnomon.model.value import Scope, Unavailable
 
 # Read where the program runs, it costs nothing, and it is the clock of each task.

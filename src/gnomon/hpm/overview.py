@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gnomon.hpm import analyse
-from gnomon.hpm.measurement import WHOLE_MACHINE, Measurement, UsageRow
+from gnomon.hpm.measurement import WHOLE_MACHINE, Measurement
 from gnomon.hpm.report_style import joined
+from gnomon.launch.usage import UsageRow
 from gnomon.metrics import users
 from gnomon.metrics.derived import MetricValue
 from gnomon.model.value import How, Value

@@ -29,12 +29,13 @@ class Progress:
         self._written = -(1 << 62)
         self._drawn = 0
 
-    def __enter__(self) -> Progress:
+    def begin(self) -> None:
+        """Take note that it begins."""
         self._begun = time.monotonic()
         self._next = self._begun + _FIRST_S
-        return self
 
-    def __exit__(self, *error: object) -> None:
+    def end(self) -> None:
+        """Leave nothing of the line."""
         self._erase()
 
     def look(self, pid: int, log_bytes: Callable[[], int]) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from gnomon.hpm import analyse, overview
-from gnomon.hpm.measurement import MEANINGLESS_USAGE, WHOLE_MACHINE, GroupPart, Host, Measurement
+from gnomon.hpm.measurement import WHOLE_MACHINE, GroupPart, Measurement
 from gnomon.hpm.overview import Hidden, usage_text
 from gnomon.hpm.report_style import Options, Style, joined
+from gnomon.launch.host import Host
+from gnomon.launch.usage import MEANINGLESS_USAGE
 from gnomon.layout import facts, filled
 from gnomon.metrics.derived import MetricValue
 from gnomon.model.value import Domain, How, Unavailable

@@ -35,17 +35,17 @@ class Counters:
         Raises:
             ProgramError: it cannot be executed.
         """
-        from gnomon.hpm import analyse, capture
+        from gnomon.hpm import analyse, command_counters
 
         wanted = analyse.wanted(analyse.events_of_groups([str(analyse.DEFAULT_GROUP)]))
         try:
-            return _ended(capture.run(command, wanted, by_task=True))
+            return _ended(command_counters.run(command, wanted, by_task=True))
         except ProgramError:
             raise
         except GnomonError as error:
             # Refused before the program was started: the totals are there all the same.
             note = f"processes and threads are not told apart: {error}"
-            return _ended(capture.run(command, wanted), note)
+            return _ended(command_counters.run(command, wanted), note)
 
 
 class Sections:
@@ -117,8 +117,8 @@ COUNTERS, SECTIONS, EMULATED = Counters(), Sections(), EmulatedCounts()
 
 
 def _ended(one: Measurement, *notes: str) -> Ended:
-    from gnomon.hpm.measurement import this_host
     from gnomon.hpm.tables import PEAK_MEMORY, rows_of
+    from gnomon.launch.host import this_host
 
     host = this_host()
     tables = rows_of([one], host)

@@ -331,7 +331,7 @@ def _name_in_job(name: str) -> str:
     is_unique = os.environ.get("HPM_UNIQUE_FILE_NAME", "")[:1] in ("Y", "y", "1")
     if is_unique or os.environ.get("HPM_AGGREGATE"):
         return name
-    from gnomon.hpm.job import job
+    from gnomon.launch.job import job
 
     own = job()
     return f"{name}_{own.task}" if own is not None and own.task else name

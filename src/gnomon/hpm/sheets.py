@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 from gnomon import __version__
 from gnomon.hpm import analyse
-from gnomon.hpm.measurement import Host, Measurement
+from gnomon.hpm.measurement import Measurement
 from gnomon.hpm.naming import mpi_task
+from gnomon.launch.host import Host
 from gnomon.metrics.derived import MetricValue
 from gnomon.model.value import Unavailable, Value
 from gnomon.units import printable

@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gnomon.counters.component import Component
-from gnomon.counters.components import COMPONENTS
 from gnomon.counters.emulation.engine import Line
 from gnomon.hpm import analyse
 from gnomon.hpm.document import document
-from gnomon.hpm.measurement import Emulation, Host, Measurement
+from gnomon.hpm.measurement import Emulation, Measurement
+from gnomon.launch.host import Host, component_states, kept_environment
 from gnomon.model.contention import IDLE, OTHERS, STOLEN, WAITED
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Table
 from gnomon.store import rundir
 
-# Variables that change how programs run; others may hold secrets and are not kept.
-ENVIRONMENT = (
-    "CUDA_VISIBLE_DEVICES", "GOMP_CPU_AFFINITY", "KMP_AFFINITY", "LD_LIBRARY_PATH", "LD_PRELOAD",
-    "MALLOC_ARENA_MAX", "MKL_NUM_THREADS", "OMP_NUM_THREADS", "OMP_PLACES", "OMP_PROC_BIND",
-    "OMP_SCHEDULE", "OPENBLAS_NUM_THREADS", "SLURM_JOB_ID", "SLURM_NTASKS",
-)  # fmt: skip
 PEAK_MEMORY = "peak memory"
 """Name of the largest process's peak of resident memory, in bytes."""
 # Recorded times that are metrics of their own beside the counters.
@@ -50,7 +42,7 @@ def save(
         "capability": "hpm",
         "command": list(first.command),
         "pid": last.pid,
-        "environment": {key: os.environ[key] for key in ENVIRONMENT if key in os.environ},
+        "environment": kept_environment(),
         "working_directory": str(Path.cwd()),
         "hosts": [
             {
@@ -66,7 +58,7 @@ def save(
         "exit_status": last.exit_status,
         "signal": last.signal,
         "repetitions": len(measurements),
-        "components": components(),
+        "components": component_states(),
         "unavailable": [
             {"event": u.event, "reason": u.reason, "remedy": u.remedy, "errno": u.errno}
             for u in last.unavailable
@@ -83,22 +75,6 @@ def save(
 def rows_of(measurements: Sequence[Measurement], host: Host) -> tuple[Table, ...]:
     """Return the rows of one command's measurements."""
     return _Rows(measurements, host).tables()
-
-
-def components() -> list[dict[str, Any]]:
-    """Return every source of events and whether it can be used, as run.json has them."""
-    return [_component(source) for source in COMPONENTS]
-
-
-def _component(source: Component) -> dict[str, Any]:
-    state = source.availability()
-    return {
-        "name": source.name,
-        "available": state.available,
-        "reason": state.reason,
-        "remedy": state.remedy,
-        "errno": state.errno,
-    }
 
 
 class _Rows:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from gnomon.errors import GnomonError
 
 if TYPE_CHECKING:
-    from gnomon.hpm.program import Signals
+    from gnomon.launch.signals import SignalForwarder
 
 ABOVE = 16
 """Descriptors from here on a child may have by the same number."""
@@ -118,7 +118,7 @@ def run(
     *,
     blocked: Sequence[signal.Signals] = (),
     kept: Sequence[int] = (),
-    signals: Signals | None = None,
+    signals: SignalForwarder | None = None,
 ) -> Ended:
     """Run a child to its end, or to the end of its time.
 
@@ -179,7 +179,7 @@ def _spawned(
             os.set_inheritable(fd, False)
 
 
-def _awaited(pid: int, clock: Clock, signals: Signals | None) -> tuple[int, bool]:
+def _awaited(pid: int, clock: Clock, signals: SignalForwarder | None) -> tuple[int, bool]:
     """Return the child's status, negative for a signal, and whether its time was up."""
     poll = select.poll()
     pidfd = os.pidfd_open(pid)

@@ -7,7 +7,7 @@ from math import isfinite, nan
 from typing import TYPE_CHECKING
 
 from gnomon.hpm import analyse
-from gnomon.hpm.measurement import Measurement, UsageRow
+from gnomon.hpm.measurement import Measurement
 from gnomon.hpm.ranks.items import (
     HOWS,
     IS_DERIVED,
@@ -21,6 +21,7 @@ from gnomon.hpm.ranks.items import (
     Item,
     RankFile,
 )
+from gnomon.launch.usage import UsageRow
 from gnomon.model.value import Domain, How, Scope, Unavailable, Value
 
 if TYPE_CHECKING:

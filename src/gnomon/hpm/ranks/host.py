@@ -15,10 +15,10 @@ from types import ModuleType
 from typing import TypeVar
 
 from gnomon.errors import FormatError, GnomonError
-from gnomon.hpm.job import job
 from gnomon.hpm.ranks.codec import decoded, encoded
 from gnomon.hpm.ranks.items import EventInfo, Item, RankFile
 from gnomon.hpm.ranks.plugin import folder
+from gnomon.launch.job import job
 from gnomon.units import signal_name
 
 _CHANGES_FD = 3

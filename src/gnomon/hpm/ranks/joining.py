@@ -14,9 +14,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from gnomon.hpm import standin
 from gnomon.hpm.ranks.child import ABOVE
-from gnomon.hpm.standin import End
+from gnomon.launch import standin
+from gnomon.launch.standin import End
 from gnomon.units import signal_name
 
 _ROOM = 4096

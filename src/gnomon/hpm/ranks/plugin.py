@@ -26,8 +26,8 @@ from gnomon.hpm.ranks.codec import decoded, encoded
 from gnomon.hpm.ranks.items import RankFile
 
 if TYPE_CHECKING:
-    from gnomon.hpm.program import Signals
     from gnomon.hpm.ranks.joining import Joined
+    from gnomon.launch.signals import SignalForwarder
 
 ENTRY_POINTS = "gnomon.aggregators"
 """Installed packages name their plug-ins in this group."""
@@ -130,7 +130,7 @@ def aggregated(
     file: RankFile,
     environment: Mapping[str, str],
     joined: Joined | None = None,
-    signals: Signals | None = None,
+    signals: SignalForwarder | None = None,
     *,
     hurried: bool = False,
     is_over: bool = False,

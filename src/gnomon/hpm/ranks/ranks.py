@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from gnomon.errors import GnomonError
-from gnomon.hpm.job import job
 from gnomon.hpm.ranks.joining import library
 from gnomon.hpm.ranks.plugin import ENDING
+from gnomon.launch.job import job
 
 T = TypeVar("T")
 

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import inf, isfinite
 from typing import NamedTuple
 
-from gnomon.hpm.measurement import Host
 from gnomon.hpm.ranks.conversion import domain_of, has_value, how_of, metrics_of
 from gnomon.hpm.ranks.items import (
     IS_NET,
@@ -27,6 +26,7 @@ from gnomon.hpm.ranks.items import (
 )
 from gnomon.hpm.report import metric_lines, place, unavailable_lines
 from gnomon.hpm.report_style import Options, Style, joined
+from gnomon.launch.host import Host
 from gnomon.layout import filled
 from gnomon.model.value import Domain, How, Unavailable
 from gnomon.units import number, printable, quantity, signal_name

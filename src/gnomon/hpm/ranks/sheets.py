@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from math import isfinite
 
 from gnomon import __version__
-from gnomon.hpm.measurement import Host
 from gnomon.hpm.ranks.conversion import domain_of, has_value, how_of, metrics_of
 from gnomon.hpm.ranks.items import IS_NODE_WIDE, TIME_NAMES, EventInfo, Item, RankFile, Spread
 from gnomon.hpm.sheets import (
@@ -23,6 +22,7 @@ from gnomon.hpm.sheets import (
     moment,
     opened,
 )
+from gnomon.launch.host import Host
 
 # What XML must have, and an aggregator may have left out.
 _NAMELESS = "_"

@@ -10,7 +10,7 @@ from gnomon.counters.perf import PerfSpec
 from gnomon.counters.pmu import core_pmus
 from gnomon.counters.resolve import Resolved, resolve
 from gnomon.errors import EventNameError
-from gnomon.hpm.grouped import WantedGroup, wanted_groups
+from gnomon.hpm.group_schedule import WantedGroup, wanted_groups
 from gnomon.hpm.stat.subjects import Chosen
 from gnomon.model.value import Unavailable
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import resource
 
-from gnomon.hpm.measurement import WHOLE_MACHINE, GroupPart, Measurement, usage_rows
+from gnomon.hpm.measurement import WHOLE_MACHINE, GroupPart, Measurement
 from gnomon.hpm.stat.choice import Choice
 from gnomon.hpm.stat.monitor import Monitor
 from gnomon.hpm.stat.rows import MACHINE, Row, Sample
 from gnomon.hpm.stat.vitals import CPU_TIMES, SYSTEM_TIME, USER_TIME
+from gnomon.launch.usage import usage_rows
 
 
 def measurement(sample: Sample, monitor: Monitor, choice: Choice) -> Measurement:

@@ -9,9 +9,6 @@ from gnomon.counters.component import Event, EventInfo
 from gnomon.counters.perf import PerfSpec
 from gnomon.counters.pmu import online_cpus
 from gnomon.counters.spots import threads
-from gnomon.hpm.capture import raise_nofile
-from gnomon.hpm.measurement import raw_clock_ns
-from gnomon.hpm.schedule import Schedule
 from gnomon.hpm.stat.choice import Choice
 from gnomon.hpm.stat.rows import Derivation, Row, Sample
 from gnomon.hpm.stat.subjects import (
@@ -23,6 +20,9 @@ from gnomon.hpm.stat.subjects import (
 )
 from gnomon.hpm.stat.totals import Totals
 from gnomon.hpm.stat.vitals import VITALS
+from gnomon.launch.clock import raw_clock_ns
+from gnomon.launch.process import raise_nofile
+from gnomon.launch.timer_queue import TimerQueue
 from gnomon.model.value import Unavailable
 from gnomon.units import duration
 
@@ -69,7 +69,7 @@ class Monitor:
                 asked for may be counted.
         """
         self._subjects: list[Subject] = []
-        self._schedule = Schedule()
+        self._timers = TimerQueue()
         self._turn = 0
         self._turn_ns = turn_ns
         chosen = choice.chosen
@@ -137,15 +137,15 @@ class Monitor:
         self._begun_ns = self._last_ns = raw_clock_ns()
         self._slept_ns = _suspended_ns()
         if self._turns > 1:
-            self._schedule.every(self._turn_ns, self._next)
+            self._timers.every(self._turn_ns, self._next)
 
     def due_ms(self) -> float | None:
         """Return in how many milliseconds a turn ends; None if there are no turns."""
-        return self._schedule.due_ms()
+        return self._timers.due_ms()
 
     def look(self) -> None:
         """Begin the next turn if it is due."""
-        self._schedule.look()
+        self._timers.run_due()
 
     def take(self, *, is_whole: bool = True) -> Sample:
         """Return what was counted since the last call; `is_whole` says that its time was up."""

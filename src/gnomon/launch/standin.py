@@ -136,7 +136,7 @@ def split() -> End | None:
     # Every launcher's variable of a rank ends so; to import what knows them takes a millisecond.
     if not any(name.endswith(("RANK", "PROCID")) for name in os.environ):
         return None
-    from gnomon.hpm.job import job, job_of
+    from gnomon.launch.job import job, job_of
 
     if job() is None:
         return None

@@ -23,7 +23,7 @@ NOTE = (
 )
 
 
-class LeftBehind:
+class OrphanWatch:
     """Watches the descendants of a process."""
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class LeftBehind:
             # Without it nothing is said of processes left behind; they are counted all the same.
             self.close()
 
-    def any(self) -> bool:
+    def has_any(self) -> bool:
         """Return whether descendants run, after the process has ended; False if not known."""
         if self._group is None or self._ring is None:
             return False

@@ -1,17 +1,15 @@
-"""Run a program and count.
+"""The counters of a command: of all of it, and of each of its threads.
 
-The program must not notice: it gets the environment, signals, descriptors, limits and terminal
-that it would have got without us, and what it does to itself (exec, fork, daemonise, die) is
-followed by the kernel's own inheritance of counters, not by us.
+What counts a command is an observer of its execution (`CountingObserver`); `measure` makes a
+`Measurement` of what it counted and how the program went.
 """
 
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from gnomon import _core
 from gnomon.counters.component import Event, Sharing, Target, make_value
@@ -19,17 +17,11 @@ from gnomon.counters.parts import Parts
 from gnomon.counters.perf import PerfSpec
 from gnomon.counters.resolve import Resolved
 from gnomon.errors import EventSetError, GnomonError
-from gnomon.hpm import standin
-from gnomon.hpm.contention import Neighbours
-from gnomon.hpm.left_behind import NOTE, LeftBehind
-from gnomon.hpm.measurement import (
-    Measurement,
-    own_usage,
-    raw_clock_ns,
-    split_cpu_time,
-    usage_rows,
-)
-from gnomon.hpm.program import Signals, release, spawn
+from gnomon.hpm.measurement import Measurement, split_cpu_time
+from gnomon.launch.command import ProcessResult, execute
+from gnomon.launch.observer import Observer
+from gnomon.launch.orphans import NOTE
+from gnomon.launch.process import raise_nofile
 from gnomon.model.value import How, Scope, Unavailable, Value
 from gnomon.units import duration
 
@@ -55,105 +47,81 @@ def run(command: Sequence[str], wanted: Resolved, *, by_task: bool = False) -> M
     Raises:
         ProgramError: the program cannot be executed; has the shell's status for that.
     """
-    with closing(_CommandCounts(wanted, by_task)) as counts:
-        return execute(command, counts)
+    with closing(CommandCounters(wanted, by_task)) as counters:
+        return measure(command, counters)
 
 
-class CommandCounts(Protocol):
-    """What counts while `execute` runs a command.
+class CountingObserver(Observer):
+    """Counts while a command runs.
 
     Attributes:
-        nofile: soft limit of open files that the command must find; -1 for ours.
-        environment: variables that are set for it beside ours.
         unavailable: what cannot be counted.
-        inherits: whether to find out if the command leaves processes behind, which are counted.
         is_whole: all of the command is counted, and nothing else.
+        task_values: names of the values that `rows` has counts of.
+        values: the counts, once the program has ended.
     """
 
-    inherits: bool
-    is_whole: bool
-    nofile: int
-    environment: Mapping[str, str]
-    unavailable: tuple[Unavailable, ...]
-
-    @property
-    def task_values(self) -> tuple[str, ...]:
-        """Names of the values that `rows` has counts of."""
-
-    def start(self, pid: int) -> None:
-        """Begin with a process that has not executed the command yet."""
-
-    def wait(self, pid: int, signals: Signals) -> None:
-        """Return when the process has ended, leaving it to be waited for."""
-
-    def stop(self) -> tuple[Value, ...]:
-        """Return the counts of the process, which has ended."""
+    is_whole = True
+    task_values: tuple[str, ...] = ()
+    unavailable: tuple[Unavailable, ...] = ()
+    values: tuple[Value, ...] = ()
 
     def rows(self) -> tuple[TaskRow, ...] | None:
         """Return the counts of each thread, None if they were not asked for."""
+        return None
 
     def notes(self) -> tuple[str, ...]:
         """Return sentences that belong beside the counts."""
+        return ()
+
+    def measurement(self, process: ProcessResult) -> Measurement:
+        """Return what an execution came to by these counters."""
+        return _measurement(process, self)
 
 
-def execute(command: Sequence[str], counts: CommandCounts) -> Measurement:
+def measure(command: Sequence[str], counters: CountingObserver) -> Measurement:
     """Return the measurement of one execution of a command by what was opened for it.
 
     Raises:
         ProgramError: the program cannot be executed; has the shell's status for that.
+        GnomonError: it was executed, and counting failed.
     """
-    with Signals() as signals, closing(LeftBehind()) as left:
-        started = time.time()
-        pid, gate = spawn(command, signals, counts.nofile, counts.environment)
-        signals.forward_to(pid)
-        if counts.inherits:
-            left.watch(pid)
-        counts.start(pid)
-        neighbours = Neighbours(pid)
-        before = release(command, pid, gate)
-        counts.wait(pid, signals)
-        end_ns = raw_clock_ns()
-        neighbours.end()
-        stand_in = standin.current()
-        if stand_in is not None:
-            stand_in.hear()
-        # The process is a zombie: its own files in /proc can still be read.
-        values = counts.stop()
-        has_left = left.any()
-        signals.forward_to(None)
-        _, status, usage = os.wait4(pid, 0)
-    killed = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-    user_ns = round(1e9 * own_usage(usage, "ru_utime", before.used))
-    system_ns = round(1e9 * own_usage(usage, "ru_stime", before.used))
-    values, detached = _without_detached(values, user_ns, system_ns)
-    rows, by_task = counts.rows(), counts.task_values
-    faults = usage.ru_minflt + usage.ru_majflt
-    if rows is not None and is_mixed_up(values, user_ns, system_ns, faults):
+    process = execute(command, [counters])
+    if counters.failure is not None:
+        raise counters.failure
+    return counters.measurement(process)
+
+
+def _measurement(process: ProcessResult, counters: CountingObserver) -> Measurement:
+    user_ns, system_ns = process.user_ns, process.system_ns
+    values, detached = _without_detached(counters.values, user_ns, system_ns)
+    rows, by_task = counters.rows(), counters.task_values
+    if rows is not None and is_mixed_up(values, user_ns, system_ns, process.faults):
         values, mixed = _without_mixed_up(values, by_task)
         detached += mixed
         rows, by_task = tuple(row._replace(counts=()) for row in rows), ()
     user, system = split_cpu_time(
-        user_ns, system_ns, _counted_cpu_ns(values) if counts.is_whole else None
+        user_ns, system_ns, _counted_cpu_ns(values) if counters.is_whole else None
     )
     return Measurement(
-        command=tuple(command),
-        pid=pid,
+        command=process.command,
+        pid=process.pid,
         attached=False,
-        exit_status=128 + killed if killed else os.WEXITSTATUS(status),
-        signal=killed,
-        started=started,
-        wall_ns=end_ns - before.at_ns,
+        exit_status=process.exit_status,
+        signal=process.signal,
+        started=process.started,
+        wall_ns=process.wall_ns,
         user_ns=user,
         system_ns=system,
         values=values,
-        unavailable=counts.unavailable + detached,
-        notes=(*counts.notes(), NOTE) if has_left else counts.notes(),
-        rusage=usage_rows(usage, before.used, before.peak_kib),
+        unavailable=counters.unavailable + detached,
+        notes=(*counters.notes(), NOTE) if process.has_orphans else counters.notes(),
+        rusage=process.rusage,
         tasks=rows,
         task_values=by_task,
-        interrupted=signals.interrupted,
-        terminated=signals.terminated,
-        contention=neighbours.contention(user_ns + system_ns, before.schedule),
+        interrupted=process.interrupted,
+        terminated=process.terminated,
+        contention=process.contention,
     )
 
 
@@ -242,10 +210,15 @@ class _Opened:
         self._parts.close()
 
 
-class _CommandCounts:
+class CommandCounters(CountingObserver):
     """The counters of one command: those of the whole, and those that tell threads apart."""
 
     def __init__(self, wanted: Resolved, by_task: bool) -> None:
+        """Open them.
+
+        Raises:
+            GnomonError: threads cannot be told apart here.
+        """
         self._order = [event.name for event in wanted.events]
         self._tasks: TaskCounting | None = None
         self._task_events: tuple[Event, ...] = ()
@@ -253,12 +226,9 @@ class _CommandCounts:
         self._notes = [*wanted.notes]
         # With events of `inherit_stat` no other may be in the context: the kernel exchanges the
         # counts of two threads' events one by one in the order of their lists.
-        self.inherits = not by_task
-        self.is_whole = True
+        self.watches_orphans = not by_task
         self.unavailable = wanted.unavailable
-        # Events that the command opens itself then keep the kernel from such exchanges.
-        self.environment: Mapping[str, str] = {"GNOMON_PER_THREAD": "1"} if by_task else {}
-        self.nofile = -1
+        self._by_task = by_task
         rest = wanted.events
         if by_task:
             perf = [event for event in wanted.events if isinstance(event.spec, PerfSpec)]
@@ -268,32 +238,43 @@ class _CommandCounts:
         self._whole = _Opened(rest, target)
         self.unavailable += self._whole.unavailable
 
-    def start(self, pid: int) -> None:
+    def environment(self) -> Mapping[str, str]:
+        """Return what has events that the command opens itself keep the kernel from exchanges."""
+        return {"GNOMON_PER_THREAD": "1"} if self._by_task else {}
+
+    def attach(self, pid: int) -> None:
+        """Begin with a process at its gate."""
         self._whole.start(pid)
 
-    def wait(self, pid: int, signals: Signals) -> None:
-        if self._tasks is None:
-            signals.await_child(pid)
-        else:
-            signals.await_child(pid, self._tasks.fds(), self._tasks.drain, self._tasks.due_ms)
+    def descriptors(self) -> Sequence[int]:
+        """Return those of rings that fill."""
+        return () if self._tasks is None else self._tasks.fds()
 
-    def stop(self) -> tuple[Value, ...]:
+    def due_ms(self) -> float | None:
+        """Return when to look at the rings."""
+        return None if self._tasks is None else self._tasks.due_ms()
+
+    def drain(self) -> None:
+        """Take what the rings have."""
+        if self._tasks is not None:
+            self._tasks.drain()
+
+    def finish(self) -> None:
+        """Read the counters of the process, which has ended."""
         values = {value.event: value for value in self._whole.stop()}
         if self._tasks is not None:
             for event, count in zip(self._task_events, self._tasks.stop(), strict=True):
                 values[event.name] = make_value(event, *count)
-        return tuple(values[name] for name in self._order if name in values)
+        self.values = tuple(values[name] for name in self._order if name in values)
 
     def rows(self) -> tuple[TaskRow, ...] | None:
+        """Return the counts of each thread, None if they were not asked for."""
         if self._rows is None and self._tasks is not None:
             self._rows = self._tasks.rows()
         return self._rows
 
-    @property
-    def task_values(self) -> tuple[str, ...]:
-        return tuple(event.name for event in self._task_events)
-
     def notes(self) -> tuple[str, ...]:
+        """Return sentences that belong beside the counts."""
         notes = [*self._notes, *self._whole.notes()]
         if self._tasks is not None and self._tasks.lost:
             notes.append(
@@ -310,6 +291,7 @@ class _CommandCounts:
         return tuple(notes)
 
     def close(self) -> None:
+        """Give back every descriptor."""
         self._whole.close()
         if self._tasks is not None:
             self._tasks.close()
@@ -320,7 +302,7 @@ class _CommandCounts:
         from gnomon.counters.refusal import explain
         from gnomon.counters.tasks import TaskCounting, open_tasks
 
-        self.nofile = raise_nofile((len(events) * 4 + 1) * (os.cpu_count() or 1) + 64)
+        raise_nofile((len(events) * 4 + 1) * (os.cpu_count() or 1) + 64)
         try:
             opened = open_tasks(events)
         except EventSetError as error:
@@ -342,11 +324,12 @@ class _CommandCounts:
             self._tasks = opened.counting
             self._tasks.rank_of = _rank_asker()
             self._task_events = opened.events
+            self.task_values = tuple(event.name for event in opened.events)
 
 
 def _rank_asker() -> Callable[[int], int | None] | None:
     """Return what tells a process's rank by its environment; None where we are a task ourselves."""
-    from gnomon.hpm.job import job, job_of
+    from gnomon.launch.job import job, job_of
 
     if job() is not None:
         return None
@@ -356,15 +339,3 @@ def _rank_asker() -> Callable[[int], int | None] | None:
         return None if place is None else place.task
 
     return rank_of
-
-
-def raise_nofile(needed: int) -> int:
-    """Raise our limit of open files if needed; return the limit the program must get, or -1."""
-    import resource
-
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY or needed <= soft:
-        return -1
-    wanted = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-    return soft

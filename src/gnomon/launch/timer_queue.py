@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gnomon.hpm.measurement import raw_clock_ns
+from gnomon.launch.clock import raw_clock_ns
 
 
-class _Entry:
+class _Timer:
     __slots__ = ("action", "at_ns", "period_ns")
 
     def __init__(self, at_ns: int, period_ns: int, action: Callable[[], bool]) -> None:
@@ -20,13 +20,13 @@ class _Entry:
         self.action = action
 
 
-class Schedule:
+class TimerQueue:
     """Actions and when each is due, on CLOCK_MONOTONIC_RAW."""
 
     def __init__(self, clock: Callable[[], int] = raw_clock_ns) -> None:
         """Begin empty; `clock` tells the time in nanoseconds."""
         self._clock = clock
-        self._entries: list[_Entry] = []
+        self._timers: list[_Timer] = []
 
     def once(self, after_ns: int, action: Callable[[], object]) -> None:
         """Do something once, in so many nanoseconds."""
@@ -35,7 +35,7 @@ class Schedule:
             action()
             return False
 
-        self._entries.append(_Entry(self._clock() + after_ns, 0, do_once))
+        self._timers.append(_Timer(self._clock() + after_ns, 0, do_once))
 
     def every(self, period_ns: int, action: Callable[[], bool]) -> None:
         """Do something again and again, first in one period, for as long as it returns True.
@@ -43,23 +43,23 @@ class Schedule:
         What comes late is done once, and the next time is the one that it would have been: times
         do not drift, and nothing is made up for in a hurry.
         """
-        self._entries.append(_Entry(self._clock() + period_ns, period_ns, action))
+        self._timers.append(_Timer(self._clock() + period_ns, period_ns, action))
 
     def due_ms(self) -> float | None:
         """Return in how many milliseconds something is due; None if nothing ever is."""
-        if not self._entries:
+        if not self._timers:
             return None
         # poll(2) takes whole milliseconds: rounded up, or it would come back too early and spin.
-        ahead_ns = min(entry.at_ns for entry in self._entries) - self._clock()
+        ahead_ns = min(timer.at_ns for timer in self._timers) - self._clock()
         return max(-(-ahead_ns // 1_000_000), 0)
 
-    def look(self) -> None:
+    def run_due(self) -> None:
         """Do what is due."""
-        for entry in list(self._entries):
+        for timer in list(self._timers):
             now = self._clock()
-            if entry.at_ns > now:
+            if timer.at_ns > now:
                 continue
-            if entry.action():
-                entry.at_ns += entry.period_ns * (1 + (now - entry.at_ns) // entry.period_ns)
+            if timer.action():
+                timer.at_ns += timer.period_ns * (1 + (now - timer.at_ns) // timer.period_ns)
             else:
-                self._entries.remove(entry)
+                self._timers.remove(timer)

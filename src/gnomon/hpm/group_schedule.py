@@ -5,9 +5,9 @@ Source: HPM Toolkit User's Guide 3.2.2, sections 2.4 (turns) and 2.7.4 (what joi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon import _core
 from gnomon.counters.component import Event, Sharing, Target, make_value
@@ -17,14 +17,18 @@ from gnomon.counters.perf import NativeCounts, PerfSpec, join
 from gnomon.counters.perf_counting import PerfCounting
 from gnomon.counters.resolve import Resolved
 from gnomon.errors import UsageError
-from gnomon.hpm import analyse, capture
-from gnomon.hpm.measurement import GroupPart, Measurement, PlaceRow, raw_clock_ns
-from gnomon.hpm.program import Signals
-from gnomon.hpm.schedule import Schedule
+from gnomon.hpm import analyse
+from gnomon.hpm.command_counters import CountingObserver, measure
+from gnomon.hpm.measurement import GroupPart, Measurement, PlaceRow
 from gnomon.hpm.settings import LONGEST_SLICE_MS, SHORTEST_SLICE_MS, SLICE_MS
+from gnomon.launch.clock import raw_clock_ns
+from gnomon.launch.timer_queue import TimerQueue
 from gnomon.model.contention import Contention
 from gnomon.model.value import How, Unavailable, Value
 from gnomon.units import duration
+
+if TYPE_CHECKING:
+    from gnomon.launch.command import ProcessResult
 
 
 class WantedGroup(NamedTuple):
@@ -164,7 +168,7 @@ def run_in_turns(
             f"{LONGEST_SLICE_MS} ms"
         )
     with closing(_TurnCounts(groups, slice_ms)) as counts:
-        return counts.finished(capture.execute(command, counts))
+        return measure(command, counts)
 
 
 class _Turns:
@@ -232,17 +236,11 @@ class _Turns:
         return self._counting.groups() if self._counting is not None else ()
 
 
-class _TurnCounts:
-    """Groups that take turns on one command; meets `capture.CommandCounts`.
+class _TurnCounts(CountingObserver):
+    """Groups that take turns on one command.
 
     What is no perf event (bytes of files, of the network) is counted all the time.
     """
-
-    inherits = True
-    is_whole = True
-    nofile = -1
-    environment: Mapping[str, str] = {}
-    task_values: tuple[str, ...] = ()
 
     def __init__(self, groups: Sequence[WantedGroup], slice_ms: int) -> None:
         self._groups = tuple(groups)
@@ -253,6 +251,7 @@ class _TurnCounts:
         self._at = 0
         self._since_ns = 0
         self._whole_ns = 0
+        self._timers = TimerQueue()
         rest: dict[str, Event] = {}
         for group in groups:
             rest.update(
@@ -267,7 +266,7 @@ class _TurnCounts:
         ]
         self.unavailable = tuple({one.event: one for one in unavailable}.values())
 
-    def start(self, pid: int) -> None:
+    def attach(self, pid: int) -> None:
         """Open everything on the process, which has not executed the command yet."""
         for turns in self._turns:
             turns.open(pid, begins=not self._takers)
@@ -279,17 +278,23 @@ class _TurnCounts:
         self._clock.add([ALWAYS_ENABLED])
         self._rest.counting().start(pid)
 
-    def wait(self, pid: int, signals: Signals) -> None:
-        """Return when the process has ended, leaving it to be waited for."""
+    def begin(self) -> None:
+        """Begin the first turn with the program."""
         self._since_ns = raw_clock_ns()
-        schedule = Schedule()
         if self._takes_turns:
             self._takers[0].turns = 1
-            schedule.every(self._slice_ns, self._next)
-        signals.await_child(pid, (), schedule.look, schedule.due_ms)
+            self._timers.every(self._slice_ns, self._next)
 
-    def stop(self) -> tuple[Value, ...]:
-        """Return the counts of the process, which has ended, extrapolated to all of it."""
+    def due_ms(self) -> float | None:
+        """Return when a turn ends."""
+        return self._timers.due_ms()
+
+    def drain(self) -> None:
+        """End a turn and begin the next."""
+        self._timers.run_due()
+
+    def finish(self) -> None:
+        """Read the counts of the process, which has ended, extrapolated to all of it."""
         if self._takers:
             self._end_turn()
         clock = self._clock.stop()
@@ -304,10 +309,7 @@ class _TurnCounts:
             known = found.get(value.event)
             found[value.event] = value if known is None else _of_both(known, value)
         order = [event.name for group in self._groups for event in group.wanted.events]
-        return tuple(found[name] for name in dict.fromkeys(order) if name in found)
-
-    def rows(self) -> None:
-        """Return nothing: threads are not told apart in turns."""
+        self.values = tuple(found[name] for name in dict.fromkeys(order) if name in found)
 
     def notes(self) -> tuple[str, ...]:
         """Return sentences that belong beside the counts."""
@@ -334,8 +336,9 @@ class _TurnCounts:
         self._clock.close()
         self._rest.close()
 
-    def finished(self, one: Measurement) -> Measurement:
-        """Return a measurement with what each group counted in its turns."""
+    def measurement(self, process: ProcessResult) -> Measurement:
+        """Return what an execution came to, and each group in its turns."""
+        one = super().measurement(process)
         if self._takers:
             # The first turn began when the program was executed, which only the whole time tells.
             others = sum(turns.wall_ns for turns in self._takers[1:])

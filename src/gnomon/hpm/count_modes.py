@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.counters.component import Event, Granularity, RawCount, Sharing, Target, make_value
 from gnomon.counters.component import Resettable as Counting
@@ -18,14 +18,19 @@ from gnomon.counters.perf import PerfSpec
 from gnomon.counters.pmu import online_cpus
 from gnomon.counters.resolve import Resolved
 from gnomon.errors import GnomonError
-from gnomon.hpm import capture, cgroups
+from gnomon.hpm import cgroups
+from gnomon.hpm.command_counters import CountingObserver, measure
 from gnomon.hpm.cpus import core_of, total, why_forbidden
 from gnomon.hpm.intervals import Interval, Intervals
-from gnomon.hpm.measurement import WHOLE_MACHINE, Measurement, PlaceRow, raw_clock_ns
-from gnomon.hpm.program import Signals
-from gnomon.hpm.schedule import Schedule
+from gnomon.hpm.measurement import WHOLE_MACHINE, Measurement, PlaceRow
+from gnomon.launch.clock import raw_clock_ns
+from gnomon.launch.process import raise_nofile
+from gnomon.launch.timer_queue import TimerQueue
 from gnomon.model.value import Scope, Unavailable, Value
 from gnomon.units import duration, printable
+
+if TYPE_CHECKING:
+    from gnomon.launch.command import ProcessResult
 
 _ANYWHERE = -1
 
@@ -63,18 +68,14 @@ def run(command: Sequence[str], wanted: Resolved, mode: Mode) -> Measurement:
         GnomonError: nothing of what was asked for may be counted so.
     """
     with closing(LiveCounts(wanted, mode)) as counts:
-        return counts.finished(capture.execute(command, counts))
+        return measure(command, counts)
 
 
-class LiveCounts:
+class LiveCounts(CountingObserver):
     """Counters that may be one of each CPU, begin late and are read meanwhile.
 
-    Meets `capture.CommandCounts`. Counters that belong to no CPU (of files, of units outside the
-    cores) are open once.
+    Counters that belong to no CPU (of files, of units outside the cores) are open once.
     """
-
-    environment: Mapping[str, str] = {}
-    task_values: tuple[str, ...] = ()
 
     def __init__(self, wanted: Resolved, mode: Mode, pid: int = 0) -> None:
         """Open what can be before the program is there.
@@ -87,8 +88,8 @@ class LiveCounts:
         Raises:
             GnomonError: nothing of what was asked for may be counted so.
         """
-        self.inherits = not mode.machine and not mode.cgroup
-        self.is_whole = self.inherits and not mode.delay_ns
+        self.watches_orphans = not mode.machine and not mode.cgroup
+        self.is_whole = self.watches_orphans and not mode.delay_ns
         self.unavailable = wanted.unavailable
         self._wanted = wanted.events
         self._mode = mode
@@ -97,10 +98,9 @@ class LiveCounts:
         self._elsewhere = mode.machine or self._cgroup >= 0
         apart = self._elsewhere or bool(mode.per)
         self._cpus: tuple[int, ...] = online_cpus() if apart else (_ANYWHERE,)
-        self.nofile = -1
         if apart:
             natives = sum(len(e.spec.terms) for e in wanted.events if isinstance(e.spec, PerfSpec))
-            self.nofile = capture.raise_nofile((natives + 1) * len(self._cpus) + 64)
+            raise_nofile((natives + 1) * len(self._cpus) + 64)
         self._parts: list[Parts] = []
         self._countings: list[Counting] = []
         self._rest: Parts | None = None
@@ -108,7 +108,7 @@ class LiveCounts:
         self._notes = [*wanted.notes]
         self._before: list[dict[str, RawCount]] = []
         self._final: list[dict[str, RawCount]] = []
-        self._schedule = Schedule()
+        self._timers = TimerQueue()
         self._begun_ns = self._last_ns = self._ended_ns = 0
         self._told = 0
         self._runs = False
@@ -117,55 +117,45 @@ class LiveCounts:
 
     # --- the life of a measurement ------------------------------------------------------------
 
-    def start(self, pid: int) -> None:
-        """Begin with a process that has not executed the command yet, or get ready to."""
-        if self._mode.delay_ns:
-            if not self._elsewhere:
-                self._pid = pid
-                self._open()
-        else:
-            self.begin(pid)
+    def attach(self, pid: int) -> None:
+        """Begin at zero with a process, or get ready to begin late; with none for 0."""
+        if not self._mode.delay_ns:
+            self._start(pid)
+        elif not self._elsewhere and not self._pid:
+            self._pid = pid
+            self._open()
 
-    def begin(self, pid: int | None = None) -> None:
-        """Begin at zero."""
-        for counting in self._countings:
-            counting.start(pid)
-        self._runs = True
-        self._begun_ns = self._last_ns = raw_clock_ns()
-        self._before = [{}] * len(self._countings)
-
-    def wait(self, pid: int, signals: Signals) -> None:
-        """Return when the process has ended, leaving it to be waited for."""
-        self.plan()
-        signals.await_child(pid, (), self._schedule.look, self._schedule.due_ms)
-
-    def plan(self) -> Schedule:
-        """Return what is to be done from now on, which is when the program begins."""
+    def begin(self) -> None:
+        """Plan what is to be done from now on, which is when the program begins."""
         if self._mode.delay_ns and not self._runs:
-            self._schedule.once(self._mode.delay_ns, self._begin_late)
+            self._timers.once(self._mode.delay_ns, self._begin_late)
         else:
             self._begun_ns = self._last_ns = raw_clock_ns()
             self._plan_intervals()
-        return self._schedule
 
-    def stop(self) -> tuple[Value, ...]:
-        """Return the counts of the process, which has ended."""
+    def due_ms(self) -> float | None:
+        """Return when the delay or an interval ends."""
+        return self._timers.due_ms()
+
+    def drain(self) -> None:
+        """Begin late, or tell an interval."""
+        self._timers.run_due()
+
+    def finish(self) -> None:
+        """Read the counters of the process, which has ended."""
         if not self._runs:
             self._notes.append(
                 f"nothing was counted: the program ended within {duration(self._mode.delay_ns)} "
                 "(-D)"
             )
-            return ()
+            return
         final = self._read(lambda counting: counting.stop())
         self._ended_ns = raw_clock_ns()
         self._runs = False
         if self._mode.intervals is not None and not self._told_all:
             self._tell(final)
         self._final = final
-        return self._totals(final)
-
-    def rows(self) -> None:
-        """Return nothing: threads are not told apart so."""
+        self.values = self._totals(final)
 
     def notes(self) -> tuple[str, ...]:
         """Return sentences that belong beside the counts."""
@@ -185,7 +175,11 @@ class LiveCounts:
             os.close(self._cgroup)
             self._cgroup = -1
 
-    def finished(self, measurement: Measurement) -> Measurement:
+    def measurement(self, process: ProcessResult) -> Measurement:
+        """Return what an execution came to by these counters."""
+        return self.completed(super().measurement(process))
+
+    def completed(self, measurement: Measurement) -> Measurement:
         """Return a measurement with what only this kind of counting knows."""
         begun = self._begun_ns
         delay_ns = self._mode.delay_ns if begun else 0
@@ -210,6 +204,13 @@ class LiveCounts:
             # It is of the whole, and the wall time of the rest.
             contention=None if delay_ns else measurement.contention,
         )
+
+    def _start(self, pid: int) -> None:
+        for counting in self._countings:
+            counting.start(pid or None)
+        self._runs = True
+        self._begun_ns = self._last_ns = raw_clock_ns()
+        self._before = [{}] * len(self._countings)
 
     # --- opening ------------------------------------------------------------------------------
 
@@ -340,12 +341,12 @@ class LiveCounts:
     # --- while it runs ------------------------------------------------------------------------
 
     def _begin_late(self) -> None:
-        self.begin(self._pid or None)
+        self._start(self._pid)
         self._plan_intervals()
 
     def _plan_intervals(self) -> None:
         if self._mode.intervals is not None:
-            self._schedule.every(self._mode.intervals.period_ns, self._tick)
+            self._timers.every(self._mode.intervals.period_ns, self._tick)
 
     def _tick(self) -> bool:
         self._tell(self._read(lambda counting: counting.read()))

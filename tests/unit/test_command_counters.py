@@ -17,10 +17,11 @@ import pytest
 from gnomon import _core
 from gnomon.counters.resolve import Resolved, resolve
 from gnomon.errors import GnomonError, ProgramError
-from gnomon.hpm import capture, watch
+from gnomon.hpm import attach, command_counters
 from gnomon.hpm.analyse import processes, spreads
-from gnomon.hpm.measurement import Measurement, split_cpu_time, usage_rows
+from gnomon.hpm.measurement import Measurement, split_cpu_time
 from gnomon.hpm.naming import unique
+from gnomon.launch.usage import usage_rows
 from gnomon.model.value import Domain, How, Scope, Value
 
 EVENTS = "task-clock,page-faults,minor-faults,major-faults,page-faults:u,minor-faults:u"
@@ -31,7 +32,7 @@ HANDLED = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.
 def measured(command: list[str], wanted: Resolved, *, by_task: bool = False) -> Measurement:
     """Return the measurement; a kernel that cannot tell threads apart is no fault of ours."""
     try:
-        return capture.run(command, wanted, by_task=by_task)
+        return command_counters.run(command, wanted, by_task=by_task)
     except GnomonError as error:
         if "does not report the counts of exiting threads" in str(error):
             pytest.skip(str(error))
@@ -107,8 +108,8 @@ def test_counts_that_cannot_be_the_commands_are_recognised(
         Value(event, "perf", raw, 1, 1, "", 1.0, Domain.ALL, Scope.THREAD, How.COUNTED)
         for event, raw in (("task-clock", clock), ("page-faults", faults))
     ]
-    assert capture.is_mixed_up(values, 480_000_000, 20_000_000, 2000) == is_mixed
-    assert not capture.is_mixed_up((), 480_000_000, 20_000_000, 2000)
+    assert command_counters.is_mixed_up(values, 480_000_000, 20_000_000, 2000) == is_mixed
+    assert not command_counters.is_mixed_up((), 480_000_000, 20_000_000, 2000)
 
 
 @pytest.mark.parametrize("by_task", [True, False])
@@ -147,7 +148,7 @@ def test_nothing_is_left_behind_by_what_does_not_run() -> None:
             measured(["/no/such/program"], resolve(EVENTS), by_task=by_task)
         assert caught.value.exit_status == 127
     with pytest.raises(GnomonError):
-        watch.watch(int(Path("/proc/sys/kernel/pid_max").read_text()), resolve(EVENTS))
+        attach.attach(int(Path("/proc/sys/kernel/pid_max").read_text()), resolve(EVENTS))
     assert descriptors() == open_before
     assert [signal.getsignal(number) for number in HANDLED] == before
     assert children() == children_before

@@ -1,0 +1,1 @@
+"""Start a program, observe it by any number of capabilities, and assemble the run they leave."""

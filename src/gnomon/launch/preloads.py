@@ -1,0 +1,91 @@
+"""Libraries that a program is to load before its own: LD_PRELOAD of several, and of the user.
+
+Source: ld.so(8): names are separated by spaces or colons, and there is no way to escape either.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from gnomon.errors import ObserverError
+
+LD_PRELOAD = "LD_PRELOAD"
+_SEPARATORS = " :"
+
+
+class Additions(NamedTuple):
+    """What an observer adds to the environment of a program.
+
+    Attributes:
+        observer: its name.
+        variables: by name.
+        libraries: paths of those that are preloaded.
+    """
+
+    observer: str
+    variables: Mapping[str, str]
+    libraries: Sequence[str]
+
+
+def variables(additions: Sequence[Additions], environment: Sequence[bytes]) -> dict[str, str]:
+    """Return the variables that a program gets of its observers, LD_PRELOAD among them.
+
+    Args:
+        additions: of each observer, in their order.
+        environment: what the program has without them; its own preloads stay first, as they are.
+
+    Raises:
+        ObserverError: two want a variable to be different things, or a library cannot be loaded.
+    """
+    wanted: dict[str, str] = {}
+    whose: dict[str, str] = {}
+    libraries: list[str] = []
+    for observer, added, preloads in additions:
+        for name, value in added.items():
+            if name == LD_PRELOAD:
+                raise ObserverError(
+                    f"{observer}: it sets {LD_PRELOAD}, which is everybody's; it is to name its "
+                    "libraries by preloads()"
+                )
+            if wanted.setdefault(name, value) != value:
+                raise ObserverError(
+                    f"{whose[name]} and {observer}: both set {name}, to different values; use one "
+                    f"of them: --without {observer}"
+                )
+            whose.setdefault(name, observer)
+        libraries += (_checked(observer, path) for path in preloads)
+    if libraries:
+        wanted[LD_PRELOAD] = _joined(_of(environment, LD_PRELOAD), libraries)
+    return wanted
+
+
+def _joined(own: str, libraries: Sequence[str]) -> str:
+    """Return LD_PRELOAD with libraries behind what it has, each once."""
+    has = own.replace(":", " ").split()
+    ours = [path for path in dict.fromkeys(libraries) if path not in has]
+    return ":".join([*([own] if own else []), *ours])
+
+
+def _of(environment: Sequence[bytes], name: str) -> str:
+    start = os.fsencode(name) + b"="
+    return next(
+        (os.fsdecode(entry[len(start) :]) for entry in environment if entry.startswith(start)), ""
+    )
+
+
+def _checked(observer: str, path: str) -> str:
+    if any(separator in path for separator in _SEPARATORS):
+        raise ObserverError(
+            f"{observer}: {path} cannot be loaded into the program: its path has a space or a "
+            f"colon, which separate libraries; install Gnomon in another folder, or leave it out: "
+            f"--without {observer}"
+        )
+    # The dynamic loader would complain into the program's own output.
+    if not os.access(path, os.R_OK):
+        raise ObserverError(
+            f"{observer}: {path}, which the program is to load, is not there or cannot be read; "
+            f"install Gnomon again, or leave it out: --without {observer}"
+        )
+    return path
