@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -82,3 +83,27 @@ def test_the_system_is_all_cpus() -> None:
     if everything is None:
         pytest.skip(f"may not count whole CPUs: {cpu.unavailable[0].remedy}")
     check_exclude(cpu, everything)
+
+
+def test_threads_start_and_stop_their_sets_at_the_same_time() -> None:
+    failed: list[BaseException] = []
+    usual = sys.getswitchinterval()
+
+    def count() -> None:
+        try:
+            for _ in range(300):
+                with EventSet("page-faults"):
+                    pass
+        except BaseException as error:
+            failed.append(error)
+
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=count) for _ in range(32)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(usual)
+    assert failed == []

@@ -8,7 +8,7 @@ counts is gone.
 from __future__ import annotations
 
 import os
-from _thread import get_native_id
+from _thread import RLock, get_native_id
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
@@ -27,6 +27,18 @@ Key = tuple[int, str, Place]
 """The process that counts, the component, and what is counted."""
 
 _counting: WeakValueDictionary[Key, Composition] = WeakValueDictionary()
+# Threads start their sets at the same time. Reentrant, as a set that is dropped may be
+# finalized, and released, within `claim`.
+_lock = RLock()
+
+
+def _renew_lock() -> None:
+    """Replace a lock that another thread of the parent may have held when it forked."""
+    global _lock
+    _lock = RLock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)
 
 
 def place(target: Target) -> Place | None:
@@ -51,15 +63,16 @@ def claim(events: Composition, components: Collection[str], where: Place) -> tup
     """
     # A child has its parent's table, but what stands in it counts the parent.
     keys = tuple((os.getpid(), component, where) for component in components)
-    for key, other in list(_counting.items()):
-        is_ours = key[0] == os.getpid() and key[1] in components and other is not events
-        if is_ours and _overlap(where, key[2]):
-            raise RunningError(
-                f"{other} counts events of component '{key[1]}' here already: stop it first, or "
-                "add the events to it"
-            )
-    for key in keys:
-        _counting[key] = events
+    with _lock:
+        for key, other in list(_counting.items()):
+            is_ours = key[0] == os.getpid() and key[1] in components and other is not events
+            if is_ours and _overlap(where, key[2]):
+                raise RunningError(
+                    f"{other} counts events of component '{key[1]}' here already: "
+                    "stop it first, or add the events to it"
+                )
+        for key in keys:
+            _counting[key] = events
     return keys
 
 
@@ -88,5 +101,6 @@ def _group_of(pid: int) -> int | None:
 
 def release(keys: Iterable[Key]) -> None:
     """Forget what a set counts."""
-    for key in keys:
-        _counting.pop(key, None)
+    with _lock:
+        for key in keys:
+            _counting.pop(key, None)

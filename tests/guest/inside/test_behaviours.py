@@ -256,6 +256,7 @@ def test_24_threads_are_isolated() -> None:
         thread.start()
     for thread in threads:
         thread.join()
+    assert len(counted) == len(threads)
     for rounds, count in counted.items():
         assert PER_ROUND * rounds <= count < PER_ROUND * rounds + AROUND
 
