@@ -34,9 +34,9 @@ def write(path: Path) -> None:
 
     def node(parent: int, name: str, file: str, line: int) -> int:
         region = regions.add(
-            region=len(regions.rows), kind="hpm", name=name, module="app", file=file, line=line
+            region=len(regions), kind="hpm", name=name, module="app", file=file, line=line
         )
-        return paths.add(path=len(paths.rows), parent=parent, region=region)
+        return paths.add(path=len(paths), parent=parent, region=region)
 
     def value(path: int, location: int, inclusive: tuple[int, int], own: tuple[int, int]) -> None:
         for metric in (0, 1):
@@ -83,12 +83,12 @@ def write(path: Path) -> None:
     of_all(root, phases)
     for rank in range(RANKS):
         process = locations.add(
-            location=len(locations.rows), parent=0, kind="process", host=f"node{rank // 8}",
+            location=len(locations), parent=0, kind="process", host=f"node{rank // 8}",
             rank=rank, pid=1000 + rank, tid=-1, name="app",
         )  # fmt: skip
         for thread in range(THREADS):
             here = locations.add(
-                location=len(locations.rows), parent=process, kind="thread",
+                location=len(locations), parent=process, kind="thread",
                 host=f"node{rank // 8}", rank=rank, pid=1000 + rank, tid=2000 + 100 * rank + thread,
                 name="app",
             )  # fmt: skip

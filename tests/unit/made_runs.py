@@ -55,10 +55,10 @@ def made_run(
         value(0, at + 1, 0, sum(row[4][at] or 0 for row in rows))
     for program, function, file, line, counts in rows:
         region = regions.add(
-            region=len(regions.rows), kind="cpu", name=function, module=program, file=file,
+            region=len(regions), kind="cpu", name=function, module=program, file=file,
             line=line,
         )  # fmt: skip
-        path = paths.add(path=len(paths.rows), parent=0, region=region)
+        path = paths.add(path=len(paths), parent=0, region=region)
         for at, count in enumerate(counts):
             if count != 0:
                 value(path, at + 1, count, count)

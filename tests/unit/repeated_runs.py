@@ -101,9 +101,9 @@ def repeated_run(
             inclusive=value, exclusive=value, calls=1, raw=None, enabled_ns=None, running_ns=None,
         )  # fmt: skip
 
-    def location(kind: str, label: str, rank: int) -> int:
-        at = len(locations.rows)
-        return locations.add(location=at, parent=-1, kind=kind, host="node1", rank=rank,
+    def location(kind: str, label: str, rank: int, parent: int = -1) -> int:
+        at = len(locations)
+        return locations.add(location=at, parent=parent, kind=kind, host="node1", rank=rank,
                              pid=100 + at, tid=-1, name=label)  # fmt: skip
 
     for repetition in range(repetitions):
@@ -116,9 +116,9 @@ def repeated_run(
             for metric, values in of_task.items():
                 add(repetition, task, 0, metric, values[repetition])
     for program, function, file, line, of_line in lines:
-        region = regions.add(region=len(regions.rows), kind="cpu", name=function, module=program,
+        region = regions.add(region=len(regions), kind="cpu", name=function, module=program,
                              file=file, line=line)  # fmt: skip
-        path = paths.add(path=len(paths.rows), parent=0, region=region)
+        path = paths.add(path=len(paths), parent=0, region=region)
         for metric, values in of_line.items():
             for repetition, value in enumerate(values):
                 if value:
@@ -130,15 +130,12 @@ def repeated_run(
     for kind, joined, place, of_section in sections:
         names = tuple(joined.split("/"))
         if names not in of_names:
-            region = regions.add(region=len(regions.rows), kind=kind, name=names[-1], module="app",
+            region = regions.add(region=len(regions), kind=kind, name=names[-1], module="app",
                                  file="", line=0)  # fmt: skip
             above = of_names[names[:-1]]
-            of_names[names] = paths.add(path=len(paths.rows), parent=above, region=region)
+            of_names[names] = paths.add(path=len(paths), parent=above, region=region)
         if place not in of_places:
-            of_places[place] = location("thread", place, -1)
-            cells = list(locations.rows[-1])
-            cells[1] = process
-            locations.rows[-1] = tuple(cells)
+            of_places[place] = location("thread", place, -1, process)
         for metric, values in of_section.items():
             for repetition, value in enumerate(values):
                 add(repetition, of_places[place], of_names[names], metric, value)

@@ -69,11 +69,9 @@ def test_what_of_the_program_is_in_no_part(
 
 def nested(metric: str, process: float, own: float, *threads: float) -> tuple[Table, ...]:
     """Return a section of a process, and in it one that each of its threads had."""
-    locations, paths, profile = Table(LOCATIONS), Table(PATHS), Table(PROFILE)
     tables = sections({metric: process})
-    for table in tables:
-        for kept in (locations, paths):
-            kept.rows = table.rows if table.schema is kept.schema else kept.rows
+    locations, _, paths, _, _ = tables
+    profile = Table(PROFILE)
     paths.add(path=2, parent=1, region=1)
     values = [(0, 1, process, own)]
     for at, value in enumerate(threads, start=1):
@@ -108,28 +106,25 @@ def test_what_threads_have_in_a_section_of_their_process_is_subtracted_once(
 def test_a_section_of_a_thread_around_one_of_its_process_is_subtracted_without_it() -> None:
     """A thread's own section has 2 beside what the process has in its section, which is 5."""
     tables = nested("page-faults", 5.0, 5.0)
-    locations, _, paths, _, profile = tables
+    locations, regions, _, metrics, profile = tables
     locations.add(location=1, parent=0, kind="thread", host="h", rank=-1, pid=100, tid=100,
                   name="app")  # fmt: skip
-    paths.rows[2] = (2, 0, 0)
+    paths = Table(PATHS, [(0, -1, 0), (1, 0, 1), (2, 0, 0)])
     profile.add(repetition=0, location=1, path=2, metric=NAMES.index("page-faults"), inclusive=6.0,
                 exclusive=2.0, calls=1, raw=None, enabled_ns=None, running_ns=None)  # fmt: skip
-    whole = assembled(
-        [counted({"page-faults": 10.0}), tables], program="app", module="app", host="h", job=False
-    )
+    given = [counted({"page-faults": 10.0}), (locations, regions, paths, metrics, profile)]
+    whole = assembled(given, program="app", module="app", host="h", job=False)
     (root,) = [row for row in rows_of(whole, "profile") if row["path"] == 0]
     assert root["exclusive"] == 3.0
 
 
 def test_what_is_below_a_section_without_a_value_is_subtracted() -> None:
     """User time of the process's section is n/a, and of a thread's only the inclusive one known."""
-    tables = nested("page-faults", 9.0, 2.0, 3.0, 4.0)
-    profile = tables[4]
-    del profile.rows[0]
-    profile.rows[0] = (*profile.rows[0][:5], None, *profile.rows[0][6:])
-    whole = assembled(
-        [counted({"page-faults": 10.0}), tables], program="app", module="app", host="h", job=False
-    )
+    *others, profile = nested("page-faults", 9.0, 2.0, 3.0, 4.0)
+    _, first, *rest = profile.rows
+    unknown = Table(PROFILE, [(*first[:5], None, *first[6:]), *rest])
+    given = [counted({"page-faults": 10.0}), (*others, unknown)]
+    whole = assembled(given, program="app", module="app", host="h", job=False)
     (root,) = [row for row in rows_of(whole, "profile") if row["path"] == 0]
     assert root["exclusive"] == 3.0
 

@@ -43,7 +43,7 @@ JSON = st.recursive(
 def test_any_name_is_kept(tmp_path_factory: pytest.TempPathFactory, names: list[str]) -> None:
     table = Table(METRICS)
     for at, name in enumerate(names):
-        table.rows.append((at, name, "", "", "counted", name, "all", "process", name))
+        table.append((at, name, "", "", "counted", name, "all", "process", name))
     path = rundir.write(str(tmp_path_factory.mktemp("names") / "x"), HEAD, (table,), {})
     found = rundir.find(str(path)).rows(METRICS)
     assert [(row["name"], row["description"]) for row in found] == [(n, n) for n in names]

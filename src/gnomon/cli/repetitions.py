@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,12 +45,12 @@ def collected(one: Inside, folder: Path) -> list[Collected]:
 
 def numbered(tables: Sequence[Table], number: int) -> tuple[Table, ...]:
     """Return the tables of one execution, with its number."""
-    at = [column.name for column in PROFILE.columns].index("repetition")
     return tuple(
-        table if table.schema is not PROFILE
-        else Table(PROFILE, [(*row[:at], number, *row[at + 1 :]) for row in table.rows])
+        table.replaced(repetition=array("i", [number]) * len(table))
+        if table.schema is PROFILE
+        else table
         for table in tables
-    )  # fmt: skip
+    )
 
 
 def joined(executions: Sequence[Ended], wanted: int, command: Sequence[str]) -> Ended:

@@ -139,7 +139,7 @@ def _with_usage(tables: Sequence[Table], one: Measurement) -> tuple[Table, ...]:
         if row.value is None or row.field in _RECORDED:
             continue
         metric = metrics.add(
-            metric=len(metrics.rows), name=row.field, unit=row.unit, formula="", how="counted",
+            metric=len(metrics), name=row.field, unit=row.unit, formula="", how="counted",
             component="rusage", domain="all", scope="process", description=row.description,
         )  # fmt: skip
         profile.add(

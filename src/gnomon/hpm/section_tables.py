@@ -171,7 +171,7 @@ class _Rows:
     def tables(self) -> tuple[Table, ...]:
         profile = Table(PROFILE)
         for (location, path, metric), values in self._values.items():
-            profile.rows.append((0, location, path, metric, *values[:2], _whole(values[2]), None,
+            profile.append((0, location, path, metric, *values[:2], _whole(values[2]), None,
                                  _whole(values[3]), _whole(values[4])))  # fmt: skip
         return (self._places, self._regions, self._paths, self._metrics, profile)
 
@@ -179,7 +179,7 @@ class _Rows:
         """Return what keeps a section's parts from adding up to it."""
         wall = next((key for (name, *_), key in self._metric.items() if name == _TIMES[0][0]), None)
         parts: dict[tuple[int, int], float] = {}
-        above = {row[0]: row[1] for row in self._paths.rows}
+        above, of_region = self._paths.values("parent"), self._paths.values("region")
         for (place, path, metric), values in self._values.items():
             if metric == wall:
                 key = (place, int(above[path] or 0))
@@ -188,8 +188,7 @@ class _Rows:
         for (place, path), total in parts.items():
             whole = self._values.get((place, path, -1 if wall is None else wall))
             if whole and whole[0] is not None and total > whole[0] + _ROUNDING_NS:
-                region = self._regions.rows[int(self._paths.rows[path][2] or 0)]
-                names.add(str(region[2]))
+                names.add(self._regions.texts("name")[int(of_region[path] or 0)])
         return [
             f"sections within '{printable(name)}' come to more than it: some overlap, or were "
             "started in other sections, too; each stands below the one it was started in last"
@@ -268,7 +267,7 @@ class _Rows:
         if key not in self._locations:
             parent = self._place(file, 0) if tid else -1
             self._locations[key] = self._places.add(
-                location=len(self._places.rows), parent=parent,
+                location=len(self._places), parent=parent,
                 kind="thread" if tid else "process", host=file.host, rank=file.task,
                 pid=file.process, tid=tid or -1, name=file.program or Path(file.command).name,
             )  # fmt: skip
@@ -286,12 +285,12 @@ class _Rows:
         name = item.label or f"section {item.instr_id}"
         cells: tuple[Cell, ...] = ("hpm", name, Path(module).name, item.file, max(item.line, 0))
         if cells not in self._region:
-            self._region[cells] = len(self._regions.rows)
-            self._regions.rows.append((len(self._regions.rows), *cells))
+            self._region[cells] = len(self._regions)
+            self._regions.append((len(self._regions), *cells))
         key = (parent, self._region[cells])
         if key not in self._path:
             self._path[key] = self._paths.add(
-                path=len(self._paths.rows), parent=parent, region=self._region[cells]
+                path=len(self._paths), parent=parent, region=self._region[cells]
             )
         return self._path[key]
 
@@ -302,7 +301,7 @@ class _Rows:
         key = (name, unit, how, formula)
         if key not in self._metric:
             self._metric[key] = self._metrics.add(
-                metric=len(self._metrics.rows), name=name, unit=unit, formula=formula, how=how,
+                metric=len(self._metrics), name=name, unit=unit, formula=formula, how=how,
                 component=component, domain=domain, scope=scope, description=description,
             )  # fmt: skip
         return self._metric[key]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from gnomon.store import rundir
 
 PEAK_MEMORY = "peak memory"
 """Name of the largest process's peak of resident memory, in bytes."""
+# Readings have 64 bits, and the column one for the sign.
+_RAW_END = 1 << 63
 # Recorded times that are metrics of their own beside the counters.
 _TIMES = (("wall time", "wall_ns"), ("user time", "user_ns"), ("system time", "system_ns"))
 
@@ -203,25 +206,30 @@ class _Rows:
         metrics = [self._numbers[event] for event in emulation.events]
         for process in emulation.processes:
             program = analyse.program_of(process.command)
+            paths, numbers, values = array("i"), array("i"), array("d")
             for line, counts in process.lines.items():
                 path = self._line(program, line)
                 for metric, value in zip(metrics, emulation.of(counts), strict=True):
                     if value:
-                        self._profile.rows.append(
-                            (repetition, of_pid[process.pid], path, metric, value, value, None,
-                             None, None, None)
-                        )  # fmt: skip
+                        paths.append(path)
+                        numbers.append(metric)
+                        values.append(value)
+            n = len(paths)
+            self._profile.extend(
+                repetition=[repetition] * n, location=[of_pid[process.pid]] * n, path=paths,
+                metric=numbers, inclusive=values, exclusive=values,
+            )  # fmt: skip
 
     def _line(self, program: str, line: Line) -> int:
         key = (program, line)
         known = self._lines.get(key)
         if known is None:
             region = self._regions.add(
-                region=len(self._regions.rows), kind="cpu", name=line.function, module=program,
+                region=len(self._regions), kind="cpu", name=line.function, module=program,
                 file=line.file, line=line.line,
             )  # fmt: skip
             known = self._lines[key] = self._paths.add(
-                path=len(self._paths.rows), parent=0, region=region
+                path=len(self._paths), parent=0, region=region
             )
         return known
 
@@ -229,7 +237,7 @@ class _Rows:
         self, parent: int, kind: str, pid: int, tid: int, name: str, rank: int = -1
     ) -> int:
         return self._locations.add(
-            location=len(self._locations.rows), parent=parent, kind=kind, host=self._host,
+            location=len(self._locations), parent=parent, kind=kind, host=self._host,
             rank=rank, pid=pid, tid=tid, name=name,
         )  # fmt: skip
 
@@ -240,7 +248,7 @@ class _Rows:
         known = self._numbers.get(name)
         if known is None:
             known = self._numbers[name] = self._metrics.add(
-                metric=len(self._metrics.rows), name=name, unit=unit, formula=formula, how=how,
+                metric=len(self._metrics), name=name, unit=unit, formula=formula, how=how,
                 component=component, domain=domain, scope=scope, description=description,
             )  # fmt: skip
         return known
@@ -250,8 +258,9 @@ class _Rows:
         raw: int | None = None, enabled_ns: int | None = None, running_ns: int | None = None,
         in_lines: bool = False,
     ) -> None:  # fmt: skip
-        self._profile.add(
-            repetition=repetition, location=location, path=0, metric=metric, inclusive=value,
-            exclusive=0 if in_lines else value, calls=1,
-            raw=raw, enabled_ns=enabled_ns, running_ns=running_ns,
+        if raw is not None and raw >= _RAW_END:
+            raw = None
+        self._profile.append(
+            (repetition, location, 0, metric, value, 0 if in_lines else value, 1, raw, enabled_ns,
+             running_ns)
         )  # fmt: skip

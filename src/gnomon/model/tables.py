@@ -6,8 +6,15 @@ comparisons work for all of them. Column types are DuckDB's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,29 +112,221 @@ SCHEMAS = (LOCATIONS, REGIONS, PATHS, METRICS, PROFILE)
 
 Cell = str | int | float | None
 
+if TYPE_CHECKING:
+    Cells = array[int] | array[float] | list[str] | NDArray[Any]
+    Mask = bytearray | NDArray[np.bool_]
 
-@dataclass(slots=True)
+TYPECODES = {"INTEGER": "i", "BIGINT": "q", "DOUBLE": "d", "BOOLEAN": "b"}
+"""Types of the columns of numbers, as `array.array` and NumPy call them."""
+
+
 class Table:
-    """Rows of one schema, as a list of tuples in the order of its columns."""
+    """Rows of one schema, kept by column.
 
-    schema: Schema
-    rows: list[tuple[Cell, ...]] = field(default_factory=list)
+    A table is made row by row (`add`, `append`), or of whole columns (`of`). A column is an
+    `array.array` of its type (INTEGER 32 bits, BIGINT 64 bits, DOUBLE, BOOLEAN one byte), a NumPy
+    array of those, or a list of str. Where values are missing there is a mask beside it. NumPy is
+    imported only when arrays are asked for.
+    """
+
+    __slots__ = ("_cells", "_masks", "_n", "schema")
+
+    def __init__(self, schema: Schema, rows: Iterable[Sequence[Cell]] = ()) -> None:
+        self.schema = schema
+        self._cells: dict[str, Cells] = {
+            column.name: [] if column.type == "VARCHAR" else array(TYPECODES[column.type])
+            for column in schema.columns
+        }
+        # True where a value is missing; what is beyond its end is not.
+        self._masks: dict[str, Mask] = {}
+        self._n = 0
+        for row in rows:
+            self.append(row)
+
+    @classmethod
+    def of(
+        cls, schema: Schema, columns: Mapping[str, Cells], masks: Mapping[str, Mask] | None = None
+    ) -> Table:
+        """Return a table of whole columns, which are not copied; rows cannot be added to it.
+
+        Args:
+            schema: of the table.
+            columns: every column by name; all are of one length.
+            masks: of columns with missing values, True where one is missing.
+
+        Raises:
+            ValueError: the columns are not those of the schema, or differ in length.
+        """
+        names = [column.name for column in schema.columns]
+        if set(names) != columns.keys():
+            wrong = ", ".join(sorted(set(names) ^ columns.keys()))
+            raise ValueError(f"a table of {schema.name} has other columns: {wrong}")
+        if len({len(cells) for cells in columns.values()}) > 1:
+            raise ValueError(f"columns of {schema.name} differ in length")
+        table = cls(schema)
+        for column in schema.columns:
+            cells: Any = columns[column.name]
+            is_array = hasattr(cells, "astype")
+            table._cells[column.name] = (
+                cells.astype(TYPECODES[column.type], copy=False) if is_array else cells
+            )
+        table._masks = dict(masks or {})
+        table._n = len(columns[names[0]])
+        return table
+
+    def __len__(self) -> int:
+        """Return how many rows there are."""
+        return self._n
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether another table has the same rows."""
+        if not isinstance(other, Table):
+            return NotImplemented
+        return self.schema is other.schema and self.rows == other.rows
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        """Return the table's name and size."""
+        return f"Table({self.schema.name}, {self._n} rows)"
+
+    # --- row by row -------------------------------------------------------------------------------
 
     def add(self, **cells: Cell) -> int:
-        """Append a row and return its number.
+        """Append a row and return its number; columns that may be missing can be left out.
 
         Raises:
             ValueError: the cells are not exactly the columns.
         """
-        names = [column.name for column in self.schema.columns]
-        if set(names) != cells.keys():
-            wrong = ", ".join(sorted(set(names) ^ cells.keys()))
-            raise ValueError(f"a row of {self.schema.name} has other columns: {wrong}")
-        self.rows.append(tuple(cells[name] for name in names))
-        return len(self.rows) - 1
+        columns = self.schema.columns
+        names = {column.name for column in columns}
+        wrong = cells.keys() - names
+        wrong |= {one.name for one in columns if not one.nullable and one.name not in cells}
+        if wrong:
+            raise ValueError(
+                f"a row of {self.schema.name} has other columns: {', '.join(sorted(wrong))}"
+            )
+        return self.append([cells.get(column.name) for column in columns])
 
-    def dicts(self) -> Iterable[Mapping[str, Cell]]:
+    def append(self, row: Sequence[Cell]) -> int:
+        """Append a row, its cells in the order of the columns, and return its number.
+
+        Last columns that may be missing can be left out.
+
+        Raises:
+            ValueError: it has more or fewer cells than there are columns.
+            TypeError: a cell is of another type than its column.
+            OverflowError: a number has more bits than its column.
+        """
+        left_out = self.schema.columns[len(row) :]
+        if len(row) > len(self._cells) or not all(column.nullable for column in left_out):
+            raise ValueError(f"a row of {self.schema.name} has {len(self._cells)} cells")
+        for (name, cells), cell in zip_longest(self._cells.items(), row):
+            if cell is None:
+                mask = self._masks.setdefault(name, bytearray())
+                mask.extend(bytes(self._n - len(mask)))  # type: ignore[union-attr]
+                mask.append(1)  # type: ignore[union-attr]
+                cell = "" if isinstance(cells, list) else 0
+            cells.append(cell)  # type: ignore[union-attr, arg-type]
+        self._n += 1
+        return self._n - 1
+
+    def extend(self, **columns: Sequence[Cell]) -> None:
+        """Append rows by their columns, none with a missing value; columns left out are missing.
+
+        Raises:
+            ValueError: a column is not of the table, left out and needed, or of another length.
+        """
+        (n,) = {len(cells) for cells in columns.values()}
+        wrong = columns.keys() - self._cells.keys()
+        for column in self.schema.columns:
+            own: Any = self._cells[column.name]
+            if column.name in columns:
+                own.extend(columns[column.name])
+            elif column.nullable:
+                own.extend([""] * n if column.type == "VARCHAR" else bytes(n))
+                mask: Any = self._masks.setdefault(column.name, bytearray())
+                mask.extend(bytes(self._n - len(mask)))
+                mask.extend(b"\1" * n)
+            else:
+                wrong.add(column.name)
+        if wrong:
+            raise ValueError(
+                f"rows of {self.schema.name} have other columns: {', '.join(sorted(wrong))}"
+            )
+        self._n += n
+
+    @property
+    def rows(self) -> list[tuple[Cell, ...]]:
+        """The rows as tuples, made anew each time: of small tables, to look at."""
+        return list(zip(*(self.values(name) for name in self._cells), strict=True))
+
+    def dicts(self) -> Iterator[dict[str, Cell]]:
         """Yield each row by column name."""
-        names = [column.name for column in self.schema.columns]
-        for row in self.rows:
+        names = list(self._cells)
+        for row in zip(*(self.values(name) for name in names), strict=True):
             yield dict(zip(names, row, strict=True))
+
+    def values(self, name: str) -> Sequence[Cell]:
+        """Return a column as Python's own numbers and texts, None where a value is missing."""
+        cells = self._cells[name]
+        values: Sequence[Cell] = cells if isinstance(cells, list) else cells.tolist()
+        if self._type(name) == "BOOLEAN":
+            values = [bool(value) for value in values]
+        mask = self._masks.get(name)
+        if mask is None:
+            return values
+        flags = [*mask, *bytes(self._n - len(mask))]
+        return [None if flag else cell for flag, cell in zip(flags, values, strict=True)]
+
+    # --- column by column -------------------------------------------------------------------------
+
+    def cells(self, name: str) -> Cells:
+        """Return a column as it is kept, 0 or "" where a value is missing."""
+        return self._cells[name]
+
+    def texts(self, name: str) -> list[str]:
+        """Return a column of texts, "" where one is missing."""
+        cells = self._cells[name]
+        assert isinstance(cells, list), name
+        return cells
+
+    def numbers(self, name: str) -> NDArray[Any]:
+        """Return a column of numbers as a NumPy array, 0 where a value is missing."""
+        import numpy as np
+
+        cells = self._cells[name]
+        # A copy: an array whose memory is lent cannot grow.
+        return cells if isinstance(cells, np.ndarray) else np.array(cells)
+
+    def mask(self, name: str) -> bytes:
+        """Return a byte for each row that is 1 where a value is missing; b"" if none is."""
+        mask = self._masks.get(name)
+        if mask is None:
+            return b""
+        flags = bytes(mask) if isinstance(mask, bytearray) else mask.tobytes()
+        return flags + bytes(self._n - len(flags)) if any(flags) else b""
+
+    def missing(self, name: str) -> NDArray[np.bool_]:
+        """Return a NumPy array that is True where a value of a column is missing."""
+        import numpy as np
+
+        return np.frombuffer(self.mask(name) or bytes(self._n), dtype=bool)
+
+    def part(self, begin: int, end: int) -> Table:
+        """Return the rows from one number up to before another."""
+        names = list(self._cells)
+        masks: dict[str, Mask] = {}
+        for name in self._masks:
+            mask = self.mask(name)
+            if mask:
+                masks[name] = bytearray(mask[begin:end])
+        return Table.of(self.schema, {name: self._cells[name][begin:end] for name in names}, masks)
+
+    def replaced(self, **columns: Cells) -> Table:
+        """Return the table with other columns in the place of some, which miss no value."""
+        masks = {name: mask for name, mask in self._masks.items() if name not in columns}
+        return Table.of(self.schema, {**self._cells, **columns}, masks)
+
+    def _type(self, name: str) -> str:
+        return next(column.type for column in self.schema.columns if column.name == name)

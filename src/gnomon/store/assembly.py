@@ -71,11 +71,11 @@ class _Assembly:
     def __init__(self, program: str, module: str, host: str) -> None:
         self._locations: list[dict[str, Any]] = []
         self._place: dict[tuple[object, ...], int] = {}
-        self._regions = Table(REGIONS)
+        self._regions: list[tuple[Cell, ...]] = []
         self._region: dict[tuple[Cell, ...], int] = {}
-        self._paths = Table(PATHS)
+        self._paths: list[tuple[int, int, int]] = []
         self._path: dict[tuple[int, int], int] = {}
-        self._metrics = Table(METRICS)
+        self._metrics: list[tuple[Cell, ...]] = []
         self._metric: dict[tuple[object, ...], int] = {}
         self._rows: dict[tuple[int, int, int, int], list[Any]] = {}
         self._locate({"kind": "command", "host": host, "rank": -1, "pid": -1, "tid": -1,
@@ -111,22 +111,22 @@ class _Assembly:
 
     def _known_region(self, cells: tuple[Cell, ...]) -> int:
         if cells not in self._region:
-            self._region[cells] = len(self._regions.rows)
-            self._regions.rows.append((len(self._regions.rows), *cells))
+            self._region[cells] = len(self._regions)
+            self._regions.append((len(self._regions), *cells))
         return self._region[cells]
 
     def _step(self, parent: int, region: int) -> int:
         key = (parent, region)
         if key not in self._path:
-            self._path[key] = len(self._paths.rows)
-            self._paths.rows.append((len(self._paths.rows), parent, region))
+            self._path[key] = len(self._paths)
+            self._paths.append((len(self._paths), parent, region))
         return self._path[key]
 
     def _measure(self, row: dict[str, Cell]) -> int:
         key = tuple(row[name] for name in ("name", "unit", "how", "formula"))
         if key not in self._metric:
-            self._metric[key] = len(self._metrics.rows)
-            self._metrics.add(**{**row, "metric": len(self._metrics.rows)})
+            self._metric[key] = len(self._metrics)
+            self._metrics.append((len(self._metrics), *list(row.values())[1:]))
         return self._metric[key]
 
     # --- adding -----------------------------------------------------------------------------------
@@ -163,7 +163,7 @@ class _Assembly:
         ranks = {at for at, one in enumerate(self._locations) if one["kind"] == "rank"}
         sums: dict[tuple[int, int, int, int], list[Any]] = {}
         for (repetition, location, path, metric), values in self._rows.items():
-            name, formula = self._metrics.rows[metric][1], self._metrics.rows[metric][3]
+            name, formula = self._metrics[metric][1], self._metrics[metric][3]
             # Those who are others to one rank are the same to another, or another rank.
             if location not in ranks or path != 0 or formula or name in EVIDENCE:
                 continue
@@ -185,13 +185,13 @@ class _Assembly:
         """
         below: dict[tuple[int, int], list[_Row]] = {}
         for (repetition, location, path, metric), values in self._rows.items():
-            if self._paths.rows[path][1] != -1:
+            if self._paths[path][1] != -1:
                 row = _Row(location, path, values[0], values[1])
                 below.setdefault((repetition, metric), []).append(row)
         found: dict[tuple[int, int, int], float] = {}
         for (repetition, metric), rows in below.items():
-            is_peak = self._metrics.rows[metric][1] in _PEAKS
-            if self._metrics.rows[metric][3] or not all(map(self._is_own, rows)):
+            is_peak = self._metrics[metric][1] in _PEAKS
+            if self._metrics[metric][3] or not all(map(self._is_own, rows)):
                 sums = self._of_outermost(rows, metric)
             else:
                 sums = self._of_each_alone(rows, is_peak=is_peak)
@@ -201,7 +201,7 @@ class _Assembly:
 
     def _is_own(self, row: _Row) -> bool:
         """Return whether it is a section with a value that no other one has in its own."""
-        region = self._regions.rows[int(self._paths.rows[row.path][2] or 0)]
+        region = self._regions[self._paths[row.path][2]]
         return row.exclusive is not None and region[1] == "hpm"
 
     def _of_each_alone(self, rows: Sequence[_Row], *, is_peak: bool) -> dict[int, float]:
@@ -235,8 +235,8 @@ class _Assembly:
         below: dict[tuple[int, int], float] = {}
         for (home, path), value in own.items():
             top = path
-            while self._paths.rows[top][1] != 0:
-                top = int(self._paths.rows[top][1] or 0)
+            while self._paths[top][1] != 0:
+                top = self._paths[top][1]
             below[(home, top)] = below.get((home, top), 0.0) + value
         homes: dict[int, float] = {}
         for (home, top), value in below.items():
@@ -254,7 +254,7 @@ class _Assembly:
         What a location has of a path includes what those in it have of the path and below. Times
         of one that has some itself are no sums with those of others in it.
         """
-        name, formula = self._metrics.rows[metric][1], self._metrics.rows[metric][3]
+        name, formula = self._metrics[metric][1], self._metrics[metric][3]
         has = {(row.location, row.path) for row in rows}
         timed = {row.location for row in rows} if name in _PEAKS else set()
         found: dict[int, float] = {}
@@ -275,11 +275,11 @@ class _Assembly:
         """Return whether a location has a value of a path above, or of this one not its own."""
         if not is_own and (location, path) in has:
             return True
-        above = int(self._paths.rows[path][1] or 0)
+        above = self._paths[path][1]
         while above > 0:
             if (location, above) in has:
                 return True
-            above = int(self._paths.rows[above][1] or 0)
+            above = self._paths[above][1]
         return False
 
     def tables(self) -> tuple[Table, ...]:
@@ -293,7 +293,7 @@ class _Assembly:
                 # Parts that overlap, or that several processes had at a time, are more than it.
                 is_known = own >= -_ROUNDING * abs(within)
                 values = [values[0], max(own, 0.0) if is_known else None, *values[2:]]
-            profile.rows.append((repetition, location, path, metric, *values))
+            profile.append((repetition, location, path, metric, *values))
         locations = Table(LOCATIONS)
         for row in self._locations:
             # libhpm tells a process's rank; its threads have the same.
@@ -301,4 +301,7 @@ class _Assembly:
             if row["rank"] < 0 and row["kind"] == "thread":
                 row["rank"] = above["rank"]
             locations.add(**row)
-        return (locations, self._regions, self._paths, self._metrics, profile)
+        return (
+            locations, Table(REGIONS, self._regions), Table(PATHS, self._paths),
+            Table(METRICS, self._metrics), profile,
+        )  # fmt: skip

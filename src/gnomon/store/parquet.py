@@ -1,95 +1,15 @@
-"""Tables of the model as Parquet files, from rows that come one by one.
-
-Rows go through a text file for each table: DuckDB reads one a hundred times faster than it takes
-rows, and no more of them than one is held here.
-"""
+"""Parquet files as DuckDB reads and writes them: connections, and files' names in SQL."""
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from gnomon.errors import RunDirectoryError
-from gnomon.model.tables import SCHEMAS, Cell, Schema
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
-
-
-class Spool:
-    """Takes rows of the model's tables, and makes a Parquet file of each table in the end."""
-
-    def __init__(self, folder: Path) -> None:
-        """Write into a folder that is there.
-
-        Raises:
-            OSError: the disk refuses.
-        """
-        self._folder = folder
-        self._texts: dict[str, IO[str]] = {}
-
-    def add(self, schema: Schema, row: Sequence[Cell]) -> None:
-        """Take a row, its cells in the order of the columns.
-
-        Raises:
-            OSError: the disk refuses.
-        """
-        text = self._texts.get(schema.name)
-        if text is None:
-            text = self._texts[schema.name] = self._file(schema).open(
-                "w", encoding="utf-8", newline=""
-            )
-        text.write(",".join(map(_cell, row)) + "\n")
-
-    def finish(self) -> None:
-        """Write the Parquet files, `profile.parquet` and the like, and remove the texts.
-
-        Raises:
-            OSError: the disk refuses.
-        """
-        import duckdb
-
-        connection = connected()
-        try:
-            for schema in SCHEMAS:
-                self._write(connection, schema)
-        except duckdb.Error as error:
-            said = str(error)
-            number = re.search(r'"errno":"(\d+)"', said)
-            cause = os.strerror(int(number[1])) if number else said.partition("\n")[0]
-            raise OSError(int(number[1]) if number else 0, cause) from None
-        finally:
-            connection.close()
-            self.close()
-
-    def close(self) -> None:
-        """Let go of the texts."""
-        for text in self._texts.values():
-            text.close()
-
-    def _write(self, connection: DuckDBPyConnection, schema: Schema) -> None:
-        columns = ", ".join(f"{column.name} {column.type}" for column in schema.columns)
-        connection.execute(f"CREATE TABLE {schema.name} ({columns})")
-        text = self._texts.pop(schema.name, None)
-        if text is not None:
-            text.close()
-            name = _literal(self._file(schema))
-            # Lines end as ours do, whatever a name has in it.
-            connection.execute(
-                f"COPY {schema.name} FROM {name} (FORMAT csv, HEADER false, DELIMITER ',', "
-                "QUOTE '\"', ESCAPE '\"', NULLSTR '', ALLOW_QUOTED_NULLS false, "
-                "NEW_LINE '\\n', AUTO_DETECT false, PARALLEL false, MAX_LINE_SIZE 33554432)"
-            )
-            self._file(schema).unlink()
-        file = _quoted(_plain(self._folder / f"{schema.name}.parquet"))
-        connection.execute(f"COPY {schema.name} TO {file} (FORMAT parquet, COMPRESSION zstd)")
-        connection.execute(f"DROP TABLE {schema.name}")
-
-    def _file(self, schema: Schema) -> Path:
-        return self._folder / f"{schema.name}.csv"
 
 
 def connected() -> DuckDBPyConnection:
@@ -139,13 +59,10 @@ def _plain(file: Path) -> str:
     return str(file) if file.is_absolute() else f"./{file}"
 
 
+def target(file: Path) -> str:
+    """Return a file as a text of SQL that a query writes to."""
+    return _quoted(_plain(file))
+
+
 def _quoted(name: str) -> str:
     return "'" + name.replace("'", "''") + "'"
-
-
-def _cell(cell: Cell) -> str:
-    if cell is None:
-        return ""
-    if isinstance(cell, str):
-        return '"' + as_utf8(cell).replace('"', '""') + '"'
-    return repr(cell)

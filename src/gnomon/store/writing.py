@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from gnomon import __version__
-from gnomon.model.tables import REGIONS, Table
-from gnomon.store.parquet import Spool, as_utf8
+from gnomon.model.tables import REGIONS, SCHEMAS, Table
+from gnomon.store.parquet import as_utf8
+from gnomon.store.parquet_writer import write_table
 
 SUFFIX = ".gnomon"
 # Before nodes were told apart, names ended with the process number.
@@ -77,11 +78,8 @@ def fill(
         OSError: the disk refuses.
     """
     (folder / "text").mkdir()
-    spool = Spool(folder)
-    for table in tables:
-        for row in table.rows:
-            spool.add(table.schema, row)
-    spool.finish()
+    for schema in SCHEMAS:
+        write_table(folder, schema, [table for table in tables if table.schema is schema])
     for name, content in texts.items():
         (folder / "text" / name).write_text(as_utf8(content), encoding="utf-8")
     whole = {"gnomon_version": __version__, "sources": _digests(tables, head), **head}
@@ -91,9 +89,9 @@ def fill(
 def _digests(tables: Sequence[Table], head: Mapping[str, Any]) -> dict[str, str]:
     from gnomon.store.sources import digests
 
-    files = [
-        str(row["file"]) for table in tables if table.schema is REGIONS for row in table.dicts()
-    ]
+    files = dict.fromkeys(
+        file for table in tables if table.schema is REGIONS for file in table.texts("file")
+    )
     return digests(map(as_utf8, files), float(head["started"]))
 
 

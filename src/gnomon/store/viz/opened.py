@@ -13,7 +13,7 @@ from typing import IO, Any, NamedTuple
 
 from gnomon.errors import RunDirectoryError
 from gnomon.model.tables import SCHEMAS, Cell, Schema, Table
-from gnomon.store.parquet import Spool
+from gnomon.store.parquet_writer import TableFiles
 from gnomon.store.rundir import Run
 from gnomon.store.viz.reader import parse
 
@@ -34,7 +34,7 @@ def read(path: Path) -> Document:
     tables = {schema.name: Table(schema) for schema in SCHEMAS}
 
     def keep(schema: Schema, row: Sequence[Cell]) -> None:
-        tables[schema.name].rows.append(tuple(row))
+        tables[schema.name].append(row)
 
     with _content(path) as file:
         head = parse(path, file, keep)
@@ -51,10 +51,10 @@ def opened(path: Path) -> Run:
         RunDirectoryError: it cannot be read, or is no such file; names the line.
     """
     with _content(path) as file, _folder(path) as folder:
-        spool = Spool(folder)
+        written = TableFiles(folder, SCHEMAS)
         try:
-            head = parse(path, file, spool.add)
-            spool.finish()
+            head = parse(path, file, written.add)
+            written.finish()
             numbers = [
                 os.open(folder / f"{schema.name}.parquet", os.O_RDONLY | os.O_CLOEXEC)
                 for schema in SCHEMAS
@@ -65,7 +65,7 @@ def opened(path: Path) -> Run:
                 f"{error.strerror}; set TMPDIR to another folder"
             ) from None
         finally:
-            spool.close()
+            written.close()
     # Named by the process: what it shares the run with has other descriptors.
     files = {
         schema.name: Path(f"/proc/{os.getpid()}/fd/{number}")

@@ -104,11 +104,11 @@ class Rows:
         for name, value in used.items():
             if name not in self._numbers:
                 about = Metric(
-                    len(self._metrics.rows), name, "ns", "", "counted", "", "all", "process",
+                    len(self._metrics), name, "ns", "", "counted", "", "all", "process",
                     "of the whole program",
                 )  # fmt: skip
                 self._numbers[name] = self._metrics.add(**about._asdict())
-            self._profile.rows.append(
+            self._profile.append(
                 (0, 0, 0, self._numbers[name], value, None, None, None, None, None)
             )
 
@@ -147,7 +147,7 @@ class Rows:
                 whole = alone if not has_inner else None
             elif alone is None and not has_inner and path > 0:
                 alone = whole
-            self._profile.rows.append(
+            self._profile.append(
                 (repetition, place, path, self._numbers[name], whole, alone, calls,
                  None, None, None)
             )  # fmt: skip
@@ -180,11 +180,11 @@ class Rows:
         known = self._nodes.get(key)
         if known is None:
             region = self._regions.add(
-                region=len(self._regions.rows), kind=kind, name=name, module=module, file=file,
+                region=len(self._regions), kind=kind, name=name, module=module, file=file,
                 line=line,
             )  # fmt: skip
             known = self._nodes[key] = self._paths.add(
-                path=len(self._paths.rows), parent=above, region=region
+                path=len(self._paths), parent=above, region=region
             )
         return known
 
@@ -193,7 +193,7 @@ class Rows:
         known = self._places.get(key)
         if known is None:
             known = self._places[key] = self._locations.add(
-                location=len(self._locations.rows), parent=above, kind=kind, host=self._host,
+                location=len(self._locations), parent=above, kind=kind, host=self._host,
                 rank=task, pid=pid, tid=tid, name=name,
             )  # fmt: skip
         return known
