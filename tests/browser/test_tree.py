@@ -112,7 +112,7 @@ def test_a_click_on_a_leaf_lights_its_line_and_enter_leads_back(page: Page, serv
     visit(page, served)
     row_of(page, "product_of").click()
     page.keyboard.press("ArrowRight")
-    leaf = page.locator(".name-text.kind-line", has_text="product.f90:12").first
+    leaf = page.locator(".name-text.is-line", has_text="product.f90:12").first
     leaf.click()
     expect(page.locator(".cm-lit")).to_contain_text("y(i) = y(i) + a(i, j) * x(j)")
     expect(page).to_have_url(re.compile("file="))

@@ -67,6 +67,44 @@ def test_what_of_the_program_is_in_no_part(
     assert (root["inclusive"], root["exclusive"]) == (whole, own)
 
 
+def latencies(aggregation: str | None, *of_ranks: float) -> tuple[Table, ...]:
+    """Return the only value that a job has of a metric of which each of its ranks has one."""
+    parts = []
+    for rank, value in enumerate(of_ranks):
+        tables = counted({"page-faults": value})
+        metrics = Table(METRICS)
+        for row in tables[3].dicts():
+            metrics.add(**{**row, "aggregation": aggregation})
+        parts.append(of_task((*tables[:3], metrics, tables[4]), rank))
+    return assembled(parts, program="app", module="app", host="h", job=True)
+
+
+@pytest.mark.parametrize(
+    ("aggregation", "whole"),
+    [(None, [7.0]), ("sum", [7.0]), ("max", [4.0]), ("elapsed", [4.0]), ("none", [])],
+)
+def test_a_metric_says_how_the_values_of_ranks_make_the_jobs(
+    aggregation: str | None, whole: list[float]
+) -> None:
+    tables = latencies(aggregation, 3.0, 4.0)
+    values = [row["inclusive"] for row in rows_of(tables, "profile") if row["location"] == 0]
+    assert values == whole
+
+
+def test_times_are_dilated_whoever_says_so_first() -> None:
+    """Sections of a program that is emulated do not know that it is."""
+    parts = [sections({"wall time": 3.0}), counted({"wall time": 9.0})]
+    metrics = Table(METRICS)
+    for row in parts[1][3].dicts():
+        metrics.add(**{**row, "dilated": row["name"] == "wall time"})
+    parts[1] = (*parts[1][:3], metrics, parts[1][4])
+    for given in (parts, parts[::-1]):
+        tables = assembled(given, program="app", module="app", host="h", job=False)
+        dilated = {row["name"]: row["dilated"] for row in rows_of(tables, "metrics")}
+        assert dilated["wall time"] is True
+        assert not dilated["page-faults"]
+
+
 def nested(metric: str, process: float, own: float, *threads: float) -> tuple[Table, ...]:
     """Return a section of a process, and in it one that each of its threads had."""
     tables = sections({metric: process})

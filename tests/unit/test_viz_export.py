@@ -73,6 +73,7 @@ def cells(column: Column) -> st.SearchStrategy[Any]:
         "INTEGER": st.one_of(st.integers(-1, 3), st.integers(-(2**31), 2**31 - 1)),
         "BIGINT": st.integers(-(2**63), 2**63 - 1),
         "DOUBLE": st.floats(),
+        "BOOLEAN": st.booleans(),
     }
     kind = kinds[column.type]
     return st.one_of(st.none(), kind) if column.nullable else kind

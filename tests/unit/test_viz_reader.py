@@ -214,7 +214,7 @@ def test_tables_are_read_as_they_are(tmp_path: Path) -> None:
         [(0, -1, "command", "node7", -1, 7, -1, "swim")],
         [(0, "hpm", "swim.c", "", "C:\\swim.c", 3)],
         [(0, -1, 0)],
-        [(0, "wall time", "ns", "", "counted", "", "", "", "")],
+        [(0, "wall time", "ns", "", "counted", "", "", "", "", None, None, None, None)],
         [(0, 0, 0, 0, 1.5, None, 7, None, None, None)],
     ]
 

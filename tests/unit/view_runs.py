@@ -56,6 +56,7 @@ class Quantity(NamedTuple):
     formula: str = ""
     how: str = "counted"
     component: str = "kernel"
+    aggregation: str | None = None
 
 
 def write(
@@ -78,7 +79,8 @@ def write(
         ],
         PATHS: [(at, one.parent, at) for at, one in enumerate(regions)],
         METRICS: [
-            (at, one.name, one.unit, one.formula, one.how, one.component, "all", "process", "")
+            (at, one.name, one.unit, one.formula, one.how, one.component, "all", "process", "",
+             one.aggregation, None, None, None)
             for at, one in enumerate(metrics)
         ],
         PROFILE: [

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from gnomon.layout import cut, filled, shortened
 from gnomon.model.collected import rows_of
 from gnomon.model.functions import Part, homes
+from gnomon.model.metric import Aggregation
 from gnomon.model.symbols import short_name
 from gnomon.model.tables import PROFILE
 from gnomon.store import moments
@@ -92,6 +93,11 @@ class _Values:
         self.parts: dict[str, list[tuple[Cell, ...]]] = {name: [] for name in _OF_PARTS}
         names = {number: str(row["name"]) for number, row in metrics.items()}
         self._numbers = {name: int(str(number)) for number, name in names.items()}
+        self._elapsed = {
+            str(row["name"])
+            for row in metrics.values()
+            if row["aggregation"] == Aggregation.ELAPSED
+        }
         for table in tables:
             for row in table.rows if table.schema is PROFILE else ():
                 _, location, path, metric, *values = row[:7]
@@ -105,7 +111,7 @@ class _Values:
 
     def together(self, metric: str) -> tuple[dict[int, moments.OfPath], str]:
         """Return what each path took of several places' times, and which that is; none of a sum."""
-        if not moments.is_of_moments(metric, "") or metric not in self._numbers:
+        if metric not in self._elapsed:
             return {}, ""
         return moments.of_run(self._run.query, self._numbers[metric])
 

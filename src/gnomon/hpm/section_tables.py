@@ -27,8 +27,9 @@ from gnomon.hpm.ranks.items import (
 )
 from gnomon.hpm.ranks.plugin import folder as library_folder
 from gnomon.model.collected import Collected
+from gnomon.model.metric import usual_aggregation
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Cell, Table
-from gnomon.model.value import Unavailable
+from gnomon.model.value import How, Unavailable
 from gnomon.store import source_lines
 from gnomon.units import printable
 
@@ -303,6 +304,8 @@ class _Rows:
             self._metric[key] = self._metrics.add(
                 metric=len(self._metrics), name=name, unit=unit, formula=formula, how=how,
                 component=component, domain=domain, scope=scope, description=description,
+                aggregation=usual_aggregation(name, formula).value, absent_is_zero=False,
+                reproducible=how == How.EMULATED, dilated=False,
             )  # fmt: skip
         return self._metric[key]
 

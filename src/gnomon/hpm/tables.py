@@ -14,7 +14,9 @@ from gnomon.hpm.document import document
 from gnomon.hpm.measurement import Emulation, Measurement
 from gnomon.launch.host import Host, component_states, kept_environment
 from gnomon.model.contention import IDLE, OTHERS, STOLEN, WAITED
+from gnomon.model.metric import usual_aggregation
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Table
+from gnomon.model.value import How
 from gnomon.store import rundir
 
 PEAK_MEMORY = "peak memory"
@@ -110,7 +112,9 @@ class _Rows:
         for name, attribute in _TIMES:
             ns = getattr(one, attribute)
             if ns is not None:
-                metric = self._metric(name, "ns", "counted", whose)
+                metric = self._metric(
+                    name, "ns", "counted", whose, dilated=one.emulation is not None
+                )
                 self._value(repetition, whole, metric, ns)
         for row in one.rusage:
             if row.field == "ru_maxrss" and row.value is not None:
@@ -123,6 +127,7 @@ class _Rows:
             metric = self._metric(
                 value.event, value.unit, value.how.value, "",
                 component=value.component, domain=value.domain.value, scope=value.scope.value,
+                in_lines=one.emulation is not None,
             )  # fmt: skip
             if value.value is not None:
                 self._value(
@@ -244,12 +249,15 @@ class _Rows:
     def _metric(
         self, name: str, unit: str, how: str, description: str, *,
         formula: str = "", component: str = "", domain: str = "all", scope: str = "process",
+        in_lines: bool = False, dilated: bool = False,
     ) -> int:  # fmt: skip
         known = self._numbers.get(name)
         if known is None:
             known = self._numbers[name] = self._metrics.add(
                 metric=len(self._metrics), name=name, unit=unit, formula=formula, how=how,
                 component=component, domain=domain, scope=scope, description=description,
+                aggregation=usual_aggregation(name, formula).value, absent_is_zero=in_lines,
+                reproducible=how == How.EMULATED, dilated=dilated,
             )  # fmt: skip
         return known
 

@@ -84,8 +84,15 @@ METRICS = Schema(
         Column("domain", "VARCHAR", "privilege levels counted"),
         Column("scope", "VARCHAR", "what a value covers: thread, process, cpu or node"),
         Column("description", "VARCHAR", "one line"),
+        # What is special about it (model/metric.py); NULL is inferred (store/metric_columns.py).
+        Column("aggregation", "VARCHAR", "values of several locations: sum, max, elapsed or none",
+               True),
+        Column("absent_is_zero", "BOOLEAN", "a code location without a row had none of it", True),
+        Column("reproducible", "BOOLEAN", "every execution gives the same number", True),
+        Column("dilated", "BOOLEAN", "a time of the tool that slowed the program, not its own",
+               True),
     ),
-)
+)  # fmt: skip
 PROFILE = Schema(
     "profile",
     "the value of a metric on a path at a location, in one repetition",
@@ -196,7 +203,7 @@ class Table:
         """Append a row and return its number; columns that may be missing can be left out.
 
         Raises:
-            ValueError: the cells are not exactly the columns.
+            ValueError: a column is missing, or there is no such column.
         """
         columns = self.schema.columns
         names = {column.name for column in columns}

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from gnomon.model.collected import rows_of
-from gnomon.model.contention import EVIDENCE
+from gnomon.model.metric import Aggregation, usual_aggregation
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Cell, Table
 
 _TASKS = ("process", "thread")
 # A job takes as long as its slowest task and has the peak of its largest; the rest is added up.
-_PEAKS = ("wall time", "peak memory", "ru_maxrss")
+_PEAKS = (Aggregation.ELAPSED, Aggregation.MAX)
 _ROUNDING = 1e-9
 
 
@@ -75,7 +75,7 @@ class _Assembly:
         self._region: dict[tuple[Cell, ...], int] = {}
         self._paths: list[tuple[int, int, int]] = []
         self._path: dict[tuple[int, int], int] = {}
-        self._metrics: list[tuple[Cell, ...]] = []
+        self._metrics: list[dict[str, Cell]] = []
         self._metric: dict[tuple[object, ...], int] = {}
         self._rows: dict[tuple[int, int, int, int], list[Any]] = {}
         self._locate({"kind": "command", "host": host, "rank": -1, "pid": -1, "tid": -1,
@@ -124,10 +124,22 @@ class _Assembly:
 
     def _measure(self, row: dict[str, Cell]) -> int:
         key = tuple(row[name] for name in ("name", "unit", "how", "formula"))
-        if key not in self._metric:
-            self._metric[key] = len(self._metrics)
-            self._metrics.append((len(self._metrics), *list(row.values())[1:]))
-        return self._metric[key]
+        at = self._metric.setdefault(key, len(self._metrics))
+        if at == len(self._metrics):
+            usual = usual_aggregation(str(row["name"]), str(row["formula"] or ""))
+            self._metrics.append(
+                {**row, "metric": at, "aggregation": row["aggregation"] or usual.value}
+            )
+        # Sections of a program that is emulated do not know that it is.
+        elif row["dilated"]:
+            self._metrics[at]["dilated"] = True
+        return at
+
+    def _is_ratio(self, metric: int) -> bool:
+        return self._metrics[metric]["aggregation"] == Aggregation.NONE
+
+    def _is_peak(self, metric: int) -> bool:
+        return self._metrics[metric]["aggregation"] in _PEAKS
 
     # --- adding -----------------------------------------------------------------------------------
 
@@ -163,15 +175,13 @@ class _Assembly:
         ranks = {at for at, one in enumerate(self._locations) if one["kind"] == "rank"}
         sums: dict[tuple[int, int, int, int], list[Any]] = {}
         for (repetition, location, path, metric), values in self._rows.items():
-            name, formula = self._metrics[metric][1], self._metrics[metric][3]
-            # Those who are others to one rank are the same to another, or another rank.
-            if location not in ranks or path != 0 or formula or name in EVIDENCE:
+            if location not in ranks or path != 0 or self._is_ratio(metric):
                 continue
             key = (repetition, 0, 0, metric)
             known = sums.get(key)
             if known is None:
                 sums[key] = [values[0], values[1], 1, None, None, None]
-            elif name in _PEAKS:
+            elif self._is_peak(metric):
                 known[0] = known[1] = max(known[0], values[0])
             else:
                 known[0] += values[0]
@@ -190,11 +200,10 @@ class _Assembly:
                 below.setdefault((repetition, metric), []).append(row)
         found: dict[tuple[int, int, int], float] = {}
         for (repetition, metric), rows in below.items():
-            is_peak = self._metrics[metric][1] in _PEAKS
-            if self._metrics[metric][3] or not all(map(self._is_own, rows)):
+            if self._is_ratio(metric) or not all(map(self._is_own, rows)):
                 sums = self._of_outermost(rows, metric)
             else:
-                sums = self._of_each_alone(rows, is_peak=is_peak)
+                sums = self._of_each_alone(rows, is_peak=self._is_peak(metric))
             for location, value in sums.items():
                 found[(repetition, location, metric)] = value
         return found
@@ -254,17 +263,17 @@ class _Assembly:
         What a location has of a path includes what those in it have of the path and below. Times
         of one that has some itself are no sums with those of others in it.
         """
-        name, formula = self._metrics[metric][1], self._metrics[metric][3]
+        is_peak = self._is_peak(metric)
         has = {(row.location, row.path) for row in rows}
-        timed = {row.location for row in rows} if name in _PEAKS else set()
+        timed = {row.location for row in rows} if is_peak else set()
         found: dict[int, float] = {}
         for location, path, inclusive, _ in rows:
-            value = math.nan if formula else inclusive
+            value = math.nan if self._is_ratio(metric) else inclusive
             at = location
             while at >= 0 and not self._has_above(has, at, path, is_own=at == location):
                 if at != location and at in timed:
                     break
-                is_sum = at == location or at not in found or name not in _PEAKS
+                is_sum = at == location or at not in found or not is_peak
                 found[at] = found.get(at, 0.0) + value if is_sum else math.nan
                 at = self._locations[at]["parent"]
         return found
@@ -301,7 +310,9 @@ class _Assembly:
             if row["rank"] < 0 and row["kind"] == "thread":
                 row["rank"] = above["rank"]
             locations.add(**row)
+        metrics = Table(METRICS)
+        for cells in self._metrics:
+            metrics.add(**cells)
         return (
-            locations, Table(REGIONS, self._regions), Table(PATHS, self._paths),
-            Table(METRICS, self._metrics), profile,
+            locations, Table(REGIONS, self._regions), Table(PATHS, self._paths), metrics, profile,
         )  # fmt: skip

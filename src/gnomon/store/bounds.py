@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from gnomon.errors import RunDirectoryError
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, SCHEMAS, Schema
-from gnomon.store import parquet
+from gnomon.store import former
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -101,4 +101,4 @@ def no_memory(what: str) -> str:
 
 
 def _file(run: Run, schema: Schema) -> str:
-    return parquet.reading(run.file(schema))
+    return former.reading(run.file(schema), schema)

@@ -36,7 +36,6 @@ _AT_LEAST_RUNS = 0.01
 _AT_LEAST_EMULATED = 0.001
 # What has less than this of a metric, on both sides, is not tried: it cannot matter.
 _LEAST_SHARE = 0.001
-_EXACT = "emulated"
 
 
 def compare(
@@ -166,9 +165,10 @@ def _row(
         margin = _AT_LEAST_ONE_RUN
     said = (*baseline.quantities.get(name, ()), *other.quantities.get(name, ()))
     hows = {one.how for one in said}
+    is_exact = bool(said) and all(one.reproducible for one in said)
     if options.at_least is not None:
         margin = options.at_least
-    elif hows == {_EXACT}:
+    elif is_exact:
         margin = _AT_LEAST_EMULATED
     row = Row(
         place=place,
@@ -180,15 +180,16 @@ def _row(
         after=centre(after) if after else None,
         samples=(len(before), len(after)),
         margin=margin,
+        is_exact=is_exact,
     )
     why = _why_not(row, baseline, other, options)
     if why:
         return replace(row, unjudged=why)
     trim = 0.0 if of_runs else TRIM
-    found = difference(before, after, exact=row.how == _EXACT, trim=trim)
+    found = difference(before, after, exact=row.is_exact, trim=trim)
     p = found.p_beyond(row.margin)
     own = None
-    if machines is not None and row.how != _EXACT:
+    if machines is not None and not row.is_exact:
         own = contention.remaining(said[0], (ones, others), machines, found, of_runs=of_runs)
     return replace(
         row,
@@ -228,10 +229,10 @@ def _why_not(row: Row, baseline: Measured, other: Measured, options: Options) ->
             if mine == its:
                 return f"{what} differs between the runs of a side: {' and '.join(sorted(mine))}"
             return f"{what} differs: {' and '.join(sorted(mine))}; {' and '.join(sorted(its))}"
-    if any(one.of_emulation for one in ours):
+    if any(one.dilated for one in ours):
         return "time that the emulation took, not the program"
     apart = _apart(baseline.side, other.side)
-    if apart and not options.any_machine and row.how != _EXACT:
+    if apart and not options.any_machine and not row.is_exact:
         return apart
     if min(row.samples) < 2:
         return "one repetition only"
@@ -398,7 +399,7 @@ def _notes(baseline: Side, other: Side, options: Options, rows: Sequence[Row]) -
     for side in (baseline, other):
         if failed := sum(run.head["exit_status"] not in (0, None) for run in side.runs):
             yield f"{side.label}: {failed} of {len(side.runs)} runs ended with an error"
-    is_timed = any(row.found is not None and row.how != _EXACT for row in rows)
+    is_timed = any(row.found is not None and not row.is_exact for row in rows)
     if is_timed and min(len(baseline.runs), len(other.runs)) == 1:
         yield (
             "a side has one run only: what else changed on the machine between the runs looks "

@@ -41,6 +41,7 @@ class Row:
         measured_p: that of `found`, likewise adjusted.
         margin: a difference up to this share is none.
         unjudged: why it is not judged, "" if it is.
+        is_exact: every execution gives the same value: any difference is one.
     """
 
     place: Place
@@ -57,6 +58,7 @@ class Row:
     measured_p: float | None = None
     margin: float = 0.0
     unjudged: str = ""
+    is_exact: bool = False
 
     @property
     def change(self) -> float | None:

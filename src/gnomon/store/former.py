@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gnomon.model.tables import METRICS, Schema
-from gnomon.store import parquet
+from gnomon.store import metric_columns, parquet
 
 
 class Renamed(NamedTuple):
@@ -52,7 +52,7 @@ RENAMED = (
 
 
 def reading(file: Path, schema: Schema) -> str:
-    """Return what a query reads a table of a run by, with the names that metrics have now.
+    """Return what a query reads a table of a run by, with what metrics have now.
 
     Raises:
         RunDirectoryError: DuckDB cannot open it, for its path is no UTF-8.
@@ -60,7 +60,8 @@ def reading(file: Path, schema: Schema) -> str:
     whole = parquet.reading(file)
     if schema is not METRICS:
         return whole
-    return f"(SELECT * REPLACE ({_case('name')}, {_case('unit')}) FROM {whole})"
+    named = f"(SELECT * REPLACE ({_case('name')}, {_case('unit')}) FROM {whole})"
+    return metric_columns.filled(named)
 
 
 def _case(column: str) -> str:

@@ -19,16 +19,16 @@ _LINES = """
 SELECT COALESCE(r.module, ''), COALESCE(r.name, ''), COALESCE(r.file, ''), COALESCE(r.line, 0),
        m.metric, SUM(p.exclusive)
 FROM profile p JOIN paths USING (path) JOIN regions r USING (region) JOIN metrics m USING (metric)
-WHERE r.kind = 'cpu' AND p.exclusive IS NOT NULL
+WHERE r.kind IN {code} AND p.exclusive IS NOT NULL
 GROUP BY ALL
 """
-# An emulated event that no line had any of has no rows, but is known to be 0 in all of them.
+# A metric may have rows only where there is any, and none where no line had any: it is 0 then.
 _METRICS = """
 SELECT m.metric, COALESCE(m.name, ''), COALESCE(m.how, '') FROM metrics m
 WHERE m.metric IN (
     SELECT p.metric FROM profile p JOIN paths USING (path) JOIN regions r USING (region)
-    WHERE r.kind = 'cpu')
-OR (m.component = 'emulated' AND EXISTS (SELECT 1 FROM regions WHERE kind = 'cpu'))
+    WHERE r.kind IN {code})
+OR (m.absent_is_zero AND EXISTS (SELECT 1 FROM regions WHERE kind IN {code}))
 ORDER BY m.metric
 """
 
@@ -131,7 +131,8 @@ def hotspots(run: Run, kind: str, *, sort: str = "", file: str = "", top: int = 
         UsageError: the run has no such event or file.
         RunDirectoryError: its tables cannot be read.
     """
-    metrics = run.query(_METRICS)
+    code = run.region_kinds.code()
+    metrics = run.query(_METRICS.format(code=code))
     events = tuple(dict.fromkeys(str(name) for _, name, _ in metrics))
     if sort and events:
         sort = named(sort, events, kind)
@@ -139,7 +140,7 @@ def hotspots(run: Run, kind: str, *, sort: str = "", file: str = "", top: int = 
     repetitions = max(int(run.head["repetitions"]), 1)
     lines: dict[tuple[str, str, str, int], Values] = {}
     totals = dict.fromkeys(events, 0.0)
-    for program, function, source, line, metric, value in run.query(_LINES):
+    for program, function, source, line, metric, value in run.query(_LINES.format(code=code)):
         mean = value / repetitions
         totals[names[metric]] += mean
         key = (str(program), str(function), str(source), int(line))

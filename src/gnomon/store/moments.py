@@ -9,16 +9,16 @@ regions apart from each other add up to the whole, unless they are of several th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import Any, NamedTuple
 
+from gnomon.model import location_kinds
+from gnomon.model.metric import Aggregation
+from gnomon.model.tables import Cell
 from gnomon.store import analyse
 from gnomon.store.analyse import Key, Sum
 from gnomon.store.rundir import Run
-
-METRICS = ("wall time", "cycle time")
-"""Names of the metrics that are such times."""
 
 # Of the rows of a path those of the widest places count: of a rank, or of a command.
 _THERE = """
@@ -31,7 +31,7 @@ WITH RECURSIVE of_run(location, run) AS (
            CASE l.kind WHEN 'thread' THEN 2 WHEN 'process' THEN 1 ELSE 0 END AS level,
            CASE l.kind WHEN 'thread' THEN COALESCE(l.parent, -1) ELSE l.location END AS process
     FROM locations l LEFT JOIN of_run o ON o.location = l.location
-    WHERE COALESCE(l.kind, '') NOT IN ('core', 'cpu') {only}
+    WHERE COALESCE(l.kind, '') NOT IN {where} {only}
 ), rows_ AS (
     SELECT o.run, o.rank, o.level, o.process, COALESCE(p.repetition, 0) AS repetition, p.path,
            p.inclusive, CASE WHEN isfinite(p.exclusive) THEN p.exclusive END AS exclusive
@@ -81,11 +81,6 @@ class OfPath(NamedTuple):
     exclusive: float
 
 
-def is_of_moments(name: str, formula: str) -> bool:
-    """Return whether values of a metric are times of the same moments at several places."""
-    return name in METRICS and not formula
-
-
 def values_query(metric: int, only: str = "") -> str:
     """Return the query for path, inclusive and exclusive value of each path over all places.
 
@@ -93,12 +88,16 @@ def values_query(metric: int, only: str = "") -> str:
         metric: number of the metric.
         only: what else locations `l` must be, as " AND ..."; "" for all.
     """
-    return _THERE.format(metric=metric, only=only) + _VALUES
+    return _there(metric, only) + _VALUES
 
 
 def places_query(metric: int, only: str = "") -> str:
     """Return the query for what `told` gets."""
-    return _THERE.format(metric=metric, only=only) + _PLACES
+    return _there(metric, only) + _PLACES
+
+
+def _there(metric: int, only: str) -> str:
+    return _THERE.format(metric=metric, only=only, where=location_kinds.where())
 
 
 def told(ranks: int, processes: int, places: int) -> str:
@@ -137,9 +136,8 @@ def told_of(run: Run, found: Sequence[Sum], by: str) -> tuple[list[Sum], str]:
     Raises:
         RunDirectoryError: the tables cannot be read.
     """
-    names = run.query("SELECT metric, name, formula FROM metrics")
-    wanted = {int(metric) for metric, name, formula in names if is_of_moments(name, formula)}
-    wanted &= {one.metric for one in found}
+    times = run.query(f"SELECT metric FROM metrics WHERE aggregation = '{Aggregation.ELAPSED}'")
+    wanted = {int(metric) for (metric,) in times} & {one.metric for one in found}
     if by in ("rank", "process", "thread") or not wanted:
         return list(found), ""
     keys = analyse.keys_of_paths(run, "path" if by == "metric" else by)
@@ -171,21 +169,22 @@ def _of_key(together: dict[tuple[int, Key, bool], float], one: Sum) -> float | N
     return sum(values) if values else None
 
 
-def whole(run: Run, metric: int, name: str, formula: str) -> float | None:
+def whole(run: Run, metric: Mapping[str, Cell]) -> float | None:
     """Return what the program came to, with all that is in it, in one execution; None: not known.
 
     Raises:
         RunDirectoryError: the tables cannot be read.
     """
-    if formula:
+    if metric["formula"]:
         return None
+    number = int(str(metric["metric"]))
     roots = "path IN (SELECT path FROM paths WHERE parent = -1)"
-    if is_of_moments(name, formula):
-        values = run.query(f"SELECT SUM(inclusive) FROM ({values_query(metric)}) WHERE {roots}")
+    if metric["aggregation"] == Aggregation.ELAPSED:
+        values = run.query(f"SELECT SUM(inclusive) FROM ({values_query(number)}) WHERE {roots}")
         return None if values[0][0] is None else float(values[0][0])
     rows = run.query(
         "SELECT l.kind, SUM(p.inclusive) FROM profile p JOIN locations l USING (location) "
-        f"WHERE p.metric = {metric} AND p.{roots} AND isfinite(p.inclusive) GROUP BY l.kind"
+        f"WHERE p.metric = {number} AND p.{roots} AND isfinite(p.inclusive) GROUP BY l.kind"
     )
     sums = {str(kind): float(value) for kind, value in rows}
     widest = next((kind for kind in ("command", "rank", "process", "thread") if kind in sums), "")

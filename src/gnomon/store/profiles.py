@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from gnomon.layout import filled, grid, short_path, shortened, suffixes
+from gnomon.model.metric import Aggregation
 from gnomon.model.symbols import short_name
 from gnomon.model.tables import METRICS, Cell
 from gnomon.store import analyse, moments
@@ -191,7 +192,8 @@ def profile_text(
     if several:
         lines += filled(f"min, mean and max of the {' or '.join(kinds)}", width)
     if told and any(one.together is not None for one in shown) and by == "metric":
-        lines += filled(f"{moments.METRICS[0]}: {told}", width)
+        first = next(one.metric for one in found if one.together is not None)
+        lines += filled(printable(f"{of[first]['name']}: {told}"), width)
     if is_sum and by in ("region", "file", "line") and not whole_of:
         lines += filled("parts of these are at the same time: no shares of the whole", width)
     if by in _OF_TASKS and not any(one.whole for one in found):
@@ -207,12 +209,11 @@ def _whole(run: Run, metric: Mapping[str, Cell], by: str, sums: Sequence[float])
 
     Of sections and lines that is the whole program, unless they come to more than it.
     """
-    name, formula = str(metric["name"]), str(metric["formula"] or "")
-    if by == "metric" or (by in _OF_PLACES and moments.is_of_moments(name, formula)):
+    if by == "metric" or (by in _OF_PLACES and metric["aggregation"] == Aggregation.ELAPSED):
         return 0.0
     if by in _OF_PLACES:
         return sum(sums)
-    whole = moments.whole(run, int(str(metric["metric"])), name, formula)
+    whole = moments.whole(run, metric)
     if whole is None:
         return sum(sums)
     return whole if sum(sums) <= whole * (1 + _MARGIN) else 0.0

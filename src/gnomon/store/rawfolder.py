@@ -30,6 +30,7 @@ _LIMIT_BYTES = 1 << 30
 _FLOCK = "hhqqi4x"
 _TYPES: dict[str, tuple[type, ...]] = {
     "INTEGER": (int,), "BIGINT": (int,), "DOUBLE": (int, float), "VARCHAR": (str,),
+    "BOOLEAN": (bool,),
 }  # fmt: skip
 
 
@@ -270,8 +271,10 @@ def _table(path: Path, schema: Schema, rows: object) -> Table:
     if not isinstance(rows, list):
         raise _damaged(path)
     for row in rows:
-        if not isinstance(row, list) or len(row) != len(schema.columns):
+        if not isinstance(row, list) or len(row) > len(schema.columns):
             raise _damaged(path)
+        # What was written before the last columns came has none of them.
+        row += [None] * (len(schema.columns) - len(row))
         for column, cell in zip(schema.columns, row, strict=True):
             is_missing = cell is None and column.nullable
             if not is_missing and not isinstance(cell, _TYPES[column.type]):

@@ -17,9 +17,7 @@ from gnomon.units import duration, printable, quantity, signal_name
 
 _PROFILE = """
 SELECT l.location, l.kind, l.rank, l.pid, l.tid, COALESCE(l.name, ''), COALESCE(m.name, ''),
-       COALESCE(m.unit, ''), COALESCE(m.how, ''), p.inclusive, p.repetition,
-       m.component = '' AND m.formula = '' AND m.unit = 'ns'
-           AND EXISTS (SELECT 1 FROM metrics WHERE component = 'emulated')
+       COALESCE(m.unit, ''), COALESCE(m.how, ''), p.inclusive, p.repetition, m.dilated
 FROM profile p JOIN metrics m USING (metric) JOIN locations l USING (location)
 WHERE l.kind = '{kind}' AND p.path IN (SELECT path FROM paths WHERE parent = -1)
 ORDER BY p.repetition, l.location, m.metric
@@ -37,7 +35,7 @@ class ProfileRow:
         location, kind, rank, pid, tid, name: where; numbers that there are not are -1.
         metric, unit, how, value: what.
         repetition: number of the execution, from 0.
-        of_emulation: a time that the emulation took, not the program.
+        dilated: a time that the emulation took, not the program.
     """
 
     location: int
@@ -51,11 +49,12 @@ class ProfileRow:
     how: str
     value: float
     repetition: int
-    of_emulation: bool
+    dilated: bool
 
     def as_dict(self) -> dict[str, Any]:
         """Return the row by field name; whole numbers as such."""
-        return asdict(self) | {"value": whole(self.value)}
+        fields = asdict(self)
+        return fields | {"value": whole(self.value), "of_emulation": fields.pop("dilated")}
 
 
 def profile(run: Run, kind: str) -> tuple[ProfileRow, ...]:
@@ -76,12 +75,12 @@ def profile(run: Run, kind: str) -> tuple[ProfileRow, ...]:
 
 
 def is_emulated(run: Run) -> bool:
-    """Return whether the program ran on an emulated PMU.
+    """Return whether the program ran on an emulated PMU, whose times are not the program's.
 
     Raises:
         RunDirectoryError: the tables cannot be read.
     """
-    return bool(run.query("SELECT 1 FROM metrics WHERE component = 'emulated' LIMIT 1"))
+    return bool(run.query("SELECT 1 FROM metrics WHERE dilated LIMIT 1"))
 
 
 def text(
@@ -134,12 +133,12 @@ def text(
 
 def _more(run: Run) -> list[str]:
     """Return the lines that lead to what the run has beside values of the whole command."""
-    kinds = {kind for (kind,) in run.query(_KINDS_OF_PARTS)}
+    kinds = [run.region_kinds.of(str(kind)) for (kind,) in run.query(_KINDS_OF_PARTS)]
     name = printable(shlex.quote(str(run.path)))
     lines = []
-    if "hpm" in kinds:
+    if any(kind.is_section for kind in kinds):
         lines.append(f"its sections: gnomon report {name} profile --by region")
-    if "cpu" in kinds:
+    if any(kind.is_code for kind in kinds):
         lines.append(f"its functions: gnomon report {name} --per function")
     ranks = run.head.get("ranks")
     if isinstance(ranks, int) and ranks > 1:
@@ -191,7 +190,7 @@ def exit_text(head: Mapping[str, Any]) -> str:
 
 
 def _how(row: ProfileRow) -> str:
-    return "of the emulation, not of the program" if row.of_emulation else row.how
+    return "of the emulation, not of the program" if row.dilated else row.how
 
 
 def _nothing(kind: str, emulated: bool) -> str:

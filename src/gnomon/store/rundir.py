@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gnomon.errors import FormatError, RunDirectoryError
+from gnomon.model import region_kinds
+from gnomon.model.region_kinds import RegionKinds
 from gnomon.model.tables import SCHEMAS, Cell, Schema, Table
 from gnomon.store import bounds, former, writing
 from gnomon.store.parquet import as_utf8, connected
@@ -71,6 +73,11 @@ class Run:
     _databases: dict[int, DuckDBPyConnection] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+
+    @property
+    def region_kinds(self) -> RegionKinds:
+        """The kinds that its regions may have."""
+        return region_kinds.of_head(self.head)
 
     def query(self, sql: str, *, threads: int = 0) -> list[tuple[Any, ...]]:
         """Return the rows of a query over the model's tables, by their names.

@@ -10,6 +10,7 @@ from typing import Any
 
 from gnomon.errors import UsageError
 from gnomon.layout import suffixes
+from gnomon.model import location_kinds
 from gnomon.model.functions import Part, homes
 from gnomon.store import rundir
 from gnomon.store.rundir import Run
@@ -21,9 +22,7 @@ WHERE_ELSE_0 = (*IN_SOURCE, "region")
 
 _METRICS = """
 SELECT COALESCE(name, ''), COALESCE(unit, ''), COALESCE(how, ''), COALESCE(domain, ''),
-       COALESCE(scope, ''), COALESCE(formula, ''),
-       component = '' AND formula = '' AND unit = 'ns'
-           AND EXISTS (SELECT 1 FROM metrics WHERE component = 'emulated')
+       COALESCE(scope, ''), COALESCE(formula, ''), reproducible, dilated
 FROM metrics ORDER BY metric
 """
 _COMMAND = """
@@ -64,7 +63,7 @@ _LINES = """
 SELECT COALESCE(r.module, ''), COALESCE(r.name, ''), COALESCE(r.file, ''), COALESCE(r.line, 0),
        COALESCE(m.name, ''), p.repetition, SUM(p.exclusive)
 FROM profile p JOIN paths USING (path) JOIN regions r USING (region) JOIN metrics m USING (metric)
-WHERE r.kind = 'cpu' AND p.exclusive IS NOT NULL
+WHERE r.kind IN {code} AND p.exclusive IS NOT NULL
 GROUP BY ALL
 """
 # With all that is called from there: of a region in itself the outer one, of places in others the
@@ -78,7 +77,7 @@ WITH RECURSIVE here AS (
     UNION SELECT a.path, h.parent FROM above a JOIN here h ON h.path = a.at
 ), wanted AS (
     SELECT path, kind, name, parent IN (SELECT path FROM here WHERE parent = -1) AS is_top
-    FROM here WHERE parent <> -1 AND kind <> 'cpu' AND NOT EXISTS (
+    FROM here WHERE parent <> -1 AND kind NOT IN {code} AND NOT EXISTS (
         SELECT 1 FROM above a JOIN here h ON h.path = a.at
         WHERE a.path = here.path AND h.parent <> -1 AND h.kind = here.kind AND h.name = here.name)
 ), around AS (
@@ -87,7 +86,7 @@ WITH RECURSIVE here AS (
 ), given AS (
     SELECT w.kind, w.name, w.path, w.is_top, p.location, p.metric, p.repetition, p.inclusive
     FROM profile p JOIN wanted w USING (path) JOIN locations l USING (location)
-    WHERE p.inclusive IS NOT NULL AND l.kind NOT IN ('core', 'cpu')
+    WHERE p.inclusive IS NOT NULL AND l.kind NOT IN {where}
 ), outermost AS (
     SELECT * FROM given g WHERE NOT EXISTS (
         SELECT 1 FROM around a JOIN given o ON o.location = a.at
@@ -116,7 +115,7 @@ WHOLE: Place = ("", "", "", 0)
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What a run says of one of its metrics; `of_emulation`: a time that is not the program's."""
+    """What a run says of one of its metrics (model/metric.py)."""
 
     name: str
     unit: str
@@ -124,7 +123,8 @@ class Quantity:
     domain: str
     scope: str
     formula: str
-    of_emulation: bool
+    reproducible: bool
+    dilated: bool
 
     @property
     def is_derived(self) -> bool:
@@ -250,7 +250,8 @@ def _rows(run: Run, per: str) -> list[Row]:
     elif per in _QUERIES:
         query = _QUERIES[per]
     else:
-        query = _TASKS.format(kind=per)
+        query = _TASKS
+    query = query.format(kind=per, code=run.region_kinds.code(), where=location_kinds.where())
     return [row for row in run.query(query) if row[6] is not None and isfinite(row[6])]
 
 

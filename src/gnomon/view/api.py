@@ -44,11 +44,11 @@ from gnomon import __version__
 from gnomon.errors import GnomonError, UsageError
 from gnomon.metrics import directions
 from gnomon.store import bounds
-from gnomon.store.moments import is_of_moments
 from gnomon.store.report import killed_by
-from gnomon.view import asking, details, groupings, packed, sheet, sources, spread
+from gnomon.view import asking, details, packed, sheet, sources, spread
 from gnomon.view.asking import Asked
 from gnomon.view.columns import Ints
+from gnomon.view.node_kinds import node_kind
 from gnomon.view.opened import Opened
 from gnomon.view.security import refused
 from gnomon.view.session import Entry, Session, listing
@@ -206,7 +206,7 @@ class _Api:
                 "workingDirectory": str(head.get("working_directory", "")),
                 "environment": environment if isinstance(environment, dict) else {},
                 "repetitions": data.repetitions,
-                "isEmulated": data.is_emulated,
+                "isDilated": data.is_dilated,
                 "components": [
                     _component(one)
                     for one in _list(head.get("components"))
@@ -215,9 +215,10 @@ class _Api:
                 "unavailable": [_component(one, "event") for one in head.get("unavailable", [])],
                 "warnings": [str(one) for one in head.get("warnings", [])],
                 "capabilities": [
-                    {"kind": kind, "title": groupings.title_of(kind), "regions": count}
+                    {"kind": kind, "title": data.region_kinds.of(kind).title, "regions": count}
                     for kind, count in kinds_of
                 ],
+                "regionKinds": [one._asdict() for one in data.region_kinds],
                 "groupings": [{"by": by, "title": title} for by, title in GROUPINGS.items()],
                 "counts": {
                     "locations": len(data.locations),
@@ -239,7 +240,7 @@ class _Api:
                     **one._asdict(),
                     "group": _group(one.component, derived=one.is_derived),
                     "additive": not one.is_derived,
-                    "atOnce": is_of_moments(one.name, one.formula),
+                    "atOnce": one.is_elapsed,
                     "recomputed": known[one.metric].recomputed,
                     "worse": directions.worse(one.name, one.unit) or None,
                     "hasRegions": known[one.metric].has_regions,
@@ -258,8 +259,8 @@ class _Api:
     def tree(self, opened: Opened, asked: Asked) -> Response:
         tree = opened.tree(asked.get("by", "region"))
         header = {
-            "n": tree.n, "by": tree.by, "strings": tree.strings, "kinds": tree.kinds,
-            "notes": list(tree.notes),
+            "n": tree.n, "by": tree.by, "strings": tree.strings,
+            "kinds": [node_kind(one)._asdict() for one in tree.kinds], "notes": list(tree.notes),
         }  # fmt: skip
         arrays = tree.arrays()
         arrays["region"] = _numbers(opened.data.regions.number, arrays["region"])

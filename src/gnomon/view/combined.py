@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gnomon.errors import UsageError
+from gnomon.model import region_kinds
+from gnomon.model.metric import Metric
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, REGIONS
 from gnomon.model.value import How
 from gnomon.view.database import Arrays, Tables
@@ -52,7 +54,7 @@ class _Union:
         self._locations: list[tuple[Any, ...]] = []
         self._regions: dict[tuple[Any, ...], int] = {}
         self._paths: dict[tuple[int, int], int] = {}
-        self._metrics: dict[tuple[Any, ...], list[Any]] = {}
+        self._metrics: dict[tuple[Any, ...], Metric] = {}
         self._tops: list[int] = []
         self.maps: list[tuple[int, str, Arrays]] = []
         for at, part in enumerate(parts):
@@ -88,10 +90,13 @@ class _Union:
         numbers = []
         for metric in data.metrics:
             key = (metric.name, metric.unit, metric.domain, metric.component)
-            known = self._metrics.setdefault(key, [len(self._metrics), *metric[1:]])
-            if _worse(metric.how, known[4]):
-                known[4] = metric.how
-            numbers.append(known[0])
+            known = self._metrics.setdefault(key, metric._replace(metric=len(self._metrics)))
+            self._metrics[key] = known._replace(
+                how=metric.how if _worse(metric.how, known.how) else known.how,
+                reproducible=known.reproducible and metric.reproducible,
+                dilated=known.dilated or metric.dilated,
+            )
+            numbers.append(known.metric)
         self._map(at, "metric", [one.metric for one in data.metrics], numbers)
 
     def _map(self, at: int, name: str, old: Sequence[int], new: Sequence[int]) -> None:
@@ -109,7 +114,7 @@ class _Union:
             (LOCATIONS, self._locations),
             (REGIONS, [(number, *key) for key, number in self._regions.items()]),
             (PATHS, [(number, *pair) for pair, number in self._paths.items()]),
-            (METRICS, [tuple(row) for row in self._metrics.values()]),
+            (METRICS, list(self._metrics.values())),
         ]
 
     def profile(self) -> str:
@@ -155,6 +160,7 @@ class _Union:
             "unavailable": [],
             "warnings": self._warnings(),
             "sources": _common(heads),
+            **region_kinds.joined(heads),
         }
 
     def _warnings(self) -> list[str]:

@@ -23,7 +23,8 @@ from gnomon.store.rundir import Run
 from gnomon.view.columns import Cells
 
 Arrays = dict[str, Cells]
-_TYPES = {"INTEGER": np.int32, "BIGINT": np.int64, "DOUBLE": np.float64, "VARCHAR": object}
+_TYPES = {"INTEGER": np.int32, "BIGINT": np.int64, "DOUBLE": np.float64, "VARCHAR": object,
+          "BOOLEAN": np.bool_}  # fmt: skip
 _THREADS_MOST = 8
 # Messages of DuckDB's may quote a damaged name that is no UTF-8.
 _FAILURES = (duckdb.Error, UnicodeDecodeError, MemoryError)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gnomon.errors import RunDirectoryError
+from gnomon.model import region_kinds
 from gnomon.model.metric import Metric
+from gnomon.model.region_kinds import RegionKind, RegionKinds
+from gnomon.model.tables import METRICS
 from gnomon.store import bounds, moments
 from gnomon.view import forest
 from gnomon.view.columns import Cells, Flags, Floats, Ints, Texts
@@ -22,8 +25,6 @@ _DEPTH_LIMIT = 64
 # Texts of regions, each as often as it is there, go to the page shortened if they are more.
 _TEXTS_BYTES = 32 << 20
 _SHORT = 256
-# The kinds of locations that say where on the machine, not who: a second view of the same counts.
-PLACES = ("core", "cpu")
 
 
 class Location(NamedTuple):
@@ -97,7 +98,27 @@ class Dataset:
     def has_sections(self) -> bool:
         """Whether anything within the program is a section, and not only the program itself."""
         is_part = self.paths.parent >= 0
-        return bool((self.regions.kind[self.paths.region[is_part]] == "hpm").any())
+        return bool(self.is_section[is_part].any())
+
+    @cached_property
+    def region_kinds(self) -> RegionKinds:
+        """The kinds that its regions may have."""
+        return region_kinds.of_head(self.head)
+
+    @cached_property
+    def is_code(self) -> Flags:
+        """Which paths are functions and lines of the source."""
+        return self._of_regions(lambda kind: kind.is_code)
+
+    @cached_property
+    def is_section(self) -> Flags:
+        """Which paths are the program or sections of it."""
+        return self._of_regions(lambda kind: kind.is_section)
+
+    def _of_regions(self, has: Callable[[RegionKind], bool]) -> Flags:
+        kinds = {kind: has(self.region_kinds.of(kind)) for kind in set(self.regions.kind.tolist())}
+        flags = np.array([kinds[kind] for kind in self.regions.kind.tolist()], dtype=bool)
+        return flags[self.paths.region] if len(flags) else np.zeros(len(self.paths.number), bool)
 
     def together(self, metric: int, location: int = -1) -> Together:
         """Return the values of a metric whose values are times of the same moments.
@@ -142,7 +163,8 @@ class Dataset:
             "SELECT p.path, BOOL_AND(l.kind = 'thread') AS is_thread "
             "FROM profile p JOIN locations l USING (location) JOIN paths t USING (path) "
             "JOIN regions r USING (region) "
-            "WHERE r.kind = 'hpm' AND t.parent <> -1 GROUP BY p.path ORDER BY p.path"
+            f"WHERE r.kind IN {self.region_kinds.sections()} AND t.parent <> -1 "
+            "GROUP BY p.path ORDER BY p.path"
         )
         is_thread = found["is_thread"].astype(bool)
         flags = np.zeros(len(self.paths.number), dtype=bool)
@@ -217,14 +239,12 @@ class Dataset:
         Raises:
             RunDirectoryError: two have one number.
         """
-        texts = ", ".join(
-            bounds.text(column)
-            for column in (
-                "name", "unit", "formula", "how", "component", "domain", "scope", "description",
-            )
-        )  # fmt: skip
+        columns = ", ".join(
+            bounds.text(column.name) if column.type == "VARCHAR" else column.name
+            for column in METRICS.columns
+        )
         rows = self.tables.rows(
-            f"SELECT metric, {texts} FROM metrics WHERE metric IS NOT NULL ORDER BY metric"
+            f"SELECT {columns} FROM metrics WHERE metric IS NOT NULL ORDER BY metric"
         )
         if len({row[0] for row in rows}) < len(rows):
             raise RunDirectoryError(f"{self.name}: two of its metrics have one number{_DAMAGED}")
@@ -236,9 +256,9 @@ class Dataset:
         return {one.metric: one for one in self.metrics}
 
     @cached_property
-    def is_emulated(self) -> bool:
-        """Whether the program ran on an emulated PMU."""
-        return any(one.component == "emulated" for one in self.metrics)
+    def is_dilated(self) -> bool:
+        """Whether the tool slowed the program so much that times are not the program's."""
+        return any(one.dilated for one in self.metrics)
 
     @cached_property
     def regions(self) -> Regions:

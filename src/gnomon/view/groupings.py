@@ -8,29 +8,17 @@ from gnomon.model.functions import Part, homes
 from gnomon.view import forest
 from gnomon.view.columns import Cells, Flags, Floats, Ints, Texts
 from gnomon.view.dataset import Dataset, positions
+from gnomon.view.node_kinds import OF_THREAD
 from gnomon.view.tree import Builder, Pairs, Strings, Tree, grouped
 
 FUNCTION = "function"
 """A grouping for tables: each function once. Not among those of the page's trees."""
 
-OF_THREAD = "thread's section"
-"""What a node is that counts single threads where others count all of them."""
-
 UNKNOWN = "(unknown)"
 NO_SOURCE = "(source not known)"
 NO_LINE = "(line not known)"
-_TITLES = {
-    "hpm": "program and sections", "cpu": "functions and lines", "mpi": "MPI calls", "io": "I/O",
-    "memory": "memory", "thread": "threads",
-}  # fmt: skip
-_NODE_KINDS = {"hpm": "section", "cpu": "function", "mpi": "call", "io": "call", "": "section"}
 # More than this and a tree by rank has the ranks, processes and threads alone.
 _BY_RANK_LIMIT = 400_000
-
-
-def title_of(kind: str) -> str:
-    """Return what people call the regions of a kind, or the kind as its capability calls it."""
-    return _TITLES.get(kind, kind or UNKNOWN)
 
 
 def build(data: Dataset, by: str, names: Names) -> Tree:
@@ -64,7 +52,7 @@ class Names:
         name, module, file: numbers of `strings`; a name is never "".
         line_name: likewise, of functions' lines.
         home: the file in which a function stands.
-        is_cpu: the path is a function, or of one.
+        is_code: the path is a function, or of one.
         is_part: the path is a line, or another leaf, of a function: it has no children.
     """
 
@@ -80,9 +68,8 @@ class Names:
         self.line = regions.line[paths.region]
         is_leaf = np.ones(len(paths.parent), dtype=bool)
         is_leaf[paths.parent[paths.parent >= 0]] = False
-        is_cpu = np.array([one == "cpu" for one in self.kinds], dtype=bool)
-        self.is_cpu: Flags = is_cpu[self.kind] if len(self.kind) else is_leaf
-        self.is_part: Flags = self.is_cpu & is_leaf & (paths.parent >= 0)
+        self.is_code = data.is_code
+        self.is_part: Flags = self.is_code & is_leaf & (paths.parent >= 0)
         self.home = self._homes(regions.name, regions.module, regions.file, weights)
         self.line_name = self._line_names()
 
@@ -105,7 +92,7 @@ class Names:
         return home
 
     def _line_names(self) -> Ints:
-        paths = np.flatnonzero(self.is_cpu)
+        paths = np.flatnonzero(self.is_code)
         files, lines = self.file[paths].tolist(), self.line[paths].tolist()
         ends = {file: self.strings.text(file).rpartition("/")[2] for file in set(files)}
         found = np.zeros(len(self.file), dtype=np.int32)
@@ -133,8 +120,8 @@ class _Named:
         self.kinds, self.kind = names.kinds, names.kind
         self.name, self.module, self.file = names.name, names.module, names.file
         self.line, self.home, self.line_name = names.line, names.home, names.line_name
-        self.is_cpu, self.is_part = names.is_cpu, names.is_part
-        of_kinds = [builder.kind(_NODE_KINDS.get(one, one)) for one in self.kinds]
+        self.is_code, self.is_part = names.is_code, names.is_part
+        of_kinds = [builder.kind(data.region_kinds.of(one).node) for one in self.kinds]
         self.node_kind = np.array(of_kinds, dtype=np.int32)[self.kind]
         if data.is_of_threads.any():
             self.node_kind[data.is_of_threads] = builder.kind(OF_THREAD)
@@ -202,7 +189,7 @@ def _parts_below(named: _Named, above: Ints) -> tuple[Pairs, Pairs]:
     # A function that is one part without a line has no node for that.
     is_alone = (count == 1) & (named.line[at] == 0)
     node = builder.add(
-        over[first], kind=builder.kind("function"), name=named.name[at], file=named.home[at],
+        over[first], kind=named.node_kind[at], name=named.name[at], file=named.home[at],
         module=named.module[at], region=np.where(is_alone, named.region[at], -1),
     )  # fmt: skip
     has_line = ~is_alone[function]
@@ -239,9 +226,10 @@ def _by_capability(named: _Named) -> Tree:
     _, first = grouped(named.kind[order])
     tops = np.full(len(named.kinds), -1, dtype=np.int32)
     kinds = named.kind[order[first]]
+    of = named.data.region_kinds.of
     tops[kinds] = builder.add(
         np.zeros(len(kinds)), kind=builder.kind("capability"),
-        name=builder.strings.numbers([title_of(named.kinds[one]) for one in kinds.tolist()]),
+        name=builder.strings.numbers([of(named.kinds[one]).title for one in kinds.tolist()]),
     )  # fmt: skip
     group = tops[named.kind]
     up = forest.nearest_of_their_kind(named.kind, named.parent)
@@ -270,17 +258,17 @@ def _by_file(named: _Named) -> Tree:
         np.zeros(len(files)), kind=builder.kind("file"), name=names, file=named.file[files]
     )[of_file]
     # Lines of a function are below it; a section's line is its own.
-    line = np.where(named.is_cpu[members], 0, named.line[members])
+    line = np.where(named.is_code[members], 0, named.line[members])
     of_function, first = grouped(
         file_node, named.kind[members], named.module[members], named.name[members], line
     )
     at = members[first]
     columns = named.about(at)
-    is_one = ~named.is_cpu[at]
+    is_one = ~named.is_code[at]
     columns["region"] = np.where(is_one, named.region[at], -1)
     columns["line"] = line[first]
     function_node = builder.add(file_node[first], **columns)[of_function]
-    has_lines = np.flatnonzero(named.is_cpu[members])
+    has_lines = np.flatnonzero(named.is_code[members])
     of_line, first = grouped(function_node[has_lines], named.line[members[has_lines]])
     line_node = named.lines(function_node[has_lines[first]], members[has_lines[first]])[of_line]
     inclusive = [Pairs.of(named.roots, 0)]
@@ -299,7 +287,7 @@ def _by_file(named: _Named) -> Tree:
 def _by_function(named: _Named) -> Tree:
     """Functions and sections, each once, whatever they are called from and inlined from."""
     members = np.flatnonzero((named.parent >= 0) | (named.file > 0))
-    line = np.where(named.is_cpu, 0, named.line)
+    line = np.where(named.is_code, 0, named.line)
     group, first = grouped(
         named.kind[members], named.module[members], named.name[members], named.home[members],
         line[members],
@@ -374,7 +362,7 @@ def _places(named: _Named, with_paths: Ints) -> Ints:
 
 
 def _below_places(named: _Named, nodes: Ints, where: Ints, which: Ints) -> tuple[Pairs, Pairs]:
-    line = np.where(named.is_cpu, 0, named.line)
+    line = np.where(named.is_code, 0, named.line)
     same, _ = grouped(named.kind, named.module, named.name, named.home, line)
     outermost = forest.first_of_their_kind(same.astype(np.int32), named.parent)
     order = np.lexsort((which, where))

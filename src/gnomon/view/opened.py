@@ -11,7 +11,7 @@ import numpy as np
 
 from gnomon.errors import UsageError
 from gnomon.metrics.formula import Formula
-from gnomon.model.metric import Metric
+from gnomon.model.metric import Aggregation, Metric
 from gnomon.view import groupings, readings, spread, values
 from gnomon.view.columns import Floats
 from gnomon.view.dataset import Dataset
@@ -144,9 +144,9 @@ class Opened:
         """Return the metric to show first: one that parts of the program have, if any; or -1."""
         known = self.known()
         with_regions = [number for number, one in known.items() if one.has_regions]
-        # The time that an emulation took says nothing of the program.
-        emulated = [at for at in with_regions if self.metric(at).component == "emulated"]
-        return next(iter(emulated or with_regions or known), -1)
+        # Beside counts that are exact, as of an emulated PMU, others say less, and times nothing.
+        exact = [at for at in with_regions if self.metric(at).is_exact]
+        return next(iter(exact or with_regions or known), -1)
 
     def _recomputed(self, metric: Metric) -> Formula | None:
         """Return a formula that gives for the whole program what the run says it came to."""
@@ -206,7 +206,9 @@ class Opened:
             rows = self.rows(number)
             counted = rows.chosen(~np.isnan(rows.calls))
             counted = counted._replace(inclusive=counted.calls, exclusive=counted.calls)
-            plain = self.metric(number)._replace(name="calls", component="", formula="")
+            plain = self.metric(number)._replace(
+                name="calls", formula="", aggregation=Aggregation.SUM.value, absent_is_zero=False
+            )
             found = values.of_nodes(self.data, tree, plain, counted, -1).exclusive
             calls = np.where(np.isnan(calls) & (found > 0), found, calls)
         return calls

@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from gnomon.errors import RunDirectoryError
+from gnomon.model import location_kinds
 from gnomon.view.columns import Flags, Floats, Ints, Longs
 from gnomon.view.database import Arrays
-from gnomon.view.dataset import PLACES, Dataset, positions
+from gnomon.view.dataset import Dataset, positions
 
 # They are all in memory at once, some 100 bytes each while they are read.
 _ROWS_MOST = 20_000_000
@@ -144,7 +145,7 @@ def innermost(data: Dataset, rows: Readings) -> Readings:
 
 def _who_not_where(data: Dataset, rows: Readings) -> Readings:
     """Leave out CPUs and cores where the same was counted for processes or the whole command."""
-    is_place = np.array([one.kind in PLACES for one in data.locations], dtype=bool)
+    is_place = np.array([one.kind in location_kinds.WHERE for one in data.locations], dtype=bool)
     if not rows.n or not is_place.any():
         return rows
     of_place = is_place[rows.location]

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gnomon.errors import UsageError
+from gnomon.model import location_kinds
 from gnomon.view import readings
 from gnomon.view.columns import Cells, Flags, Longs, Texts
 from gnomon.view.groupings import FUNCTION
@@ -173,7 +174,7 @@ def _whole(opened: Opened, wanted: Wanted) -> Sheet:
         [
             kind == "file" if wanted.name == "files"
             else kind == "line" if wanted.name == "lines"
-            else kind in ("rank", "process", "thread", "core", "cpu", "command", "host", "run")
+            else kind in location_kinds.KINDS
             if wanted.name == "places"
             else kind not in ("run", "file", "line", "module", "capability")
             for kind in tree.kinds
@@ -262,10 +263,12 @@ def _chosen(opened: Opened, wanted: Wanted, tree: Tree) -> Sequence[int]:
         if (one.has_locations if tree.by == "rank" else one.has_regions)
     ]  # fmt: skip
     first = opened.first_metric()
-    kin = opened.metric(first).component if found else ""
+    if not found or not opened.metric(first).is_exact:
+        return sorted(found)[:_METRICS_SHOWN]
     # Beside what is emulated, times of the emulator come last.
+    kin = opened.metric(first).component
     found.sort(key=lambda at: (at != first, opened.metric(at).component != kin))
-    return (found if kin == "emulated" else sorted(found))[:_METRICS_SHOWN]
+    return found[:_METRICS_SHOWN]
 
 
 def _texts(cells: Sequence[str]) -> Texts:

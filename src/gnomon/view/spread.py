@@ -83,7 +83,7 @@ def at_places(
         _at(places, cells(data, inner, pairs, values))
         for pairs, values in ((inclusive, inner.inclusive), (exclusive, inner.exclusive))
     ]
-    if metric.component == "emulated":
+    if metric.absent_is_zero:
         # Where nothing was written there was none.
         found = [np.where(np.isnan(values), 0.0, values) for values in found]
     return AtPlaces(places.astype(np.int32), found[0], found[1])

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gnomon.model import location_kinds
 from gnomon.view import forest
 from gnomon.view.columns import Cells, Flags, Floats, Ints, Longs
 
@@ -21,10 +22,9 @@ GROUPINGS = {
     "rank": "by rank, process and thread",
 }
 KINDS = (
-    "run", "capability", "module", "file", "function", "line", "section", "call", "host", "rank",
-    "command", "process", "thread", "core", "cpu",
-)  # fmt: skip
-LOCATION_KINDS = ("run", "host", "rank", "command", "process", "thread", "core", "cpu")
+    *("run", "capability", "module", "file", "function", "line", "section", "call"),
+    *(kind for kind in location_kinds.KINDS if kind != "run"),
+)
 _KINDS_LIMIT = 255
 _COLUMNS = ("kind", "name", "region", "location", "file", "module", "line")
 _KEYS_LIMIT = 1 << 62
@@ -198,7 +198,7 @@ class Builder:
 
 def is_place(tree: Tree, node: int) -> bool:
     """Return whether a node is a run, rank, process, thread, core ... and no section in one."""
-    return tree.kinds[int(tree.kind[node])] in LOCATION_KINDS
+    return tree.kinds[int(tree.kind[node])] in location_kinds.KINDS
 
 
 def grouped(*keys: Cells) -> tuple[Longs, Longs]:

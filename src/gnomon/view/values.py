@@ -8,14 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from gnomon.errors import UsageError
+from gnomon.model import location_kinds
 from gnomon.model.metric import Metric
 from gnomon.model.value import How
-from gnomon.store import moments
 from gnomon.view import forest, readings
 from gnomon.view.columns import Flags, Floats, Longs
 from gnomon.view.dataset import Dataset
 from gnomon.view.readings import Readings
-from gnomon.view.tree import LOCATION_KINDS, Pairs, Tree, added
+from gnomon.view.tree import Pairs, Tree, added
 
 STATISTICS = ("total", "mean", "min", "median", "max")
 # A value for each node and place at once; more takes too long and too much memory.
@@ -70,9 +70,9 @@ def of_paths(data: Dataset, metric: Metric, rows: Readings, location: int = -1) 
         has &= count <= executions
     inclusive = np.bincount(found.path, weights=found.inclusive, minlength=n) / divisor
     exclusive = np.bincount(found.path, weights=found.exclusive, minlength=n) / divisor
-    if metric.component == "emulated" and found.n:
+    if metric.absent_is_zero and found.n:
         # Lines are written that had any: the others are known to have had none.
-        none = ~has & (data.regions.kind[data.paths.region] == "cpu")
+        none = ~has & data.is_code
         inclusive[none] = exclusive[none] = 0.0
         has = has | none
     leaf = np.ones(n, dtype=bool)
@@ -83,7 +83,7 @@ def of_paths(data: Dataset, metric: Metric, rows: Readings, location: int = -1) 
 
 def is_together(metric: Metric) -> bool:
     """Return whether values of several places are times of the same moments, and no sums."""
-    return moments.is_of_moments(metric.name, metric.formula)
+    return metric.is_elapsed
 
 
 def told(data: Dataset, metric: Metric, location: int) -> str:
@@ -99,7 +99,7 @@ def is_whole(data: Dataset, metric: Metric, rows: Readings, location: int) -> bo
     """
     paths = of_paths(data, metric, rows, location)
     is_root = data.paths.parent < 0
-    is_own = paths.has & (data.regions.kind[data.paths.region] == "hpm")
+    is_own = paths.has & data.is_section
     whole = float(paths.inclusive[is_root & paths.has].sum())
     if metric.is_derived or not (is_root & paths.has).any():
         return not metric.is_derived
@@ -167,7 +167,7 @@ def _by_rank(data: Dataset, tree: Tree, metric: Metric, rows: Readings, location
     if not metric.is_derived:
         of_location = forest.filled_from_children(of_location, data.location_parents)
     is_place = (tree.location >= 0) & np.isnan(inclusive)
-    kinds = np.array([kind in LOCATION_KINDS for kind in tree.kinds])
+    kinds = np.array([kind in location_kinds.KINDS for kind in tree.kinds])
     is_place &= kinds[tree.kind]
     inclusive = np.where(is_place, of_location[tree.location], inclusive)
     paths = of_paths(data, metric, rows, -1)

@@ -60,7 +60,7 @@ SELECT p.repetition, p.location, l.kind, l.host, l.rank, l.pid, l.tid, l.name, p
        r.name, t.parent, p.inclusive
 FROM profile p JOIN locations l USING (location) JOIN paths t USING (path)
      JOIN regions r USING (region)
-WHERE p.metric = {metric} AND r.kind <> 'cpu'
+WHERE p.metric = {metric} AND r.kind NOT IN {code}
 ORDER BY p.repetition, p.location, p.path
 """
 
@@ -101,9 +101,10 @@ def _metric(run: Run, name: str, metric: Mapping[str, Any], taken: set[str]) -> 
         family = _name(f"{metric['name']} {n}", unit)
     taken.add(family)
     started = False
+    code = run.region_kinds.code()
     # A hostile run may have the same value twice; a series may not.
     seen: set[tuple[int, int, int]] = set()
-    for rows in run.stream(_VALUES.format(metric=int(metric["metric"]))):
+    for rows in run.stream(_VALUES.format(metric=int(metric["metric"]), code=code)):
         lines = []
         for row in rows:
             repetition, location, kind, host, rank, pid, tid, label, path, *region, value = row

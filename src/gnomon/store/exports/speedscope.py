@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from gnomon import __version__
 from gnomon.errors import RunDirectoryError
+from gnomon.model.metric import Aggregation
 from gnomon.model.tables import METRICS
 from gnomon.store import analyse, bounds, moments
 from gnomon.store.rundir import Run
@@ -84,10 +85,11 @@ def speedscope(run: Run) -> Iterator[str]:
 def _paths(run: Run, frames: dict[_Frame, int]) -> dict[int, _Path]:
     """Return each path's parent and frames; frames are numbered as they come."""
     found = {}
+    kinds = run.region_kinds
     for path, parent, kind, name, module, file, line in run.query(_PATHS):
         label = name or file or module or "(unknown)"
-        own = [_Frame(label, file, 0 if kind == "cpu" else max(line, 0))]
-        if kind == "cpu" and line > 0:
+        own = [_Frame(label, file, 0 if kinds.of(kind).is_code else max(line, 0))]
+        if kinds.of(kind).is_code and line > 0:
             own.append(_Frame(f"{file.rpartition('/')[2] or label}:{line}", file, line))
         numbers = tuple(frames.setdefault(frame, len(frames)) for frame in own)
         found[int(path)] = _Path(int(parent), numbers)
@@ -140,7 +142,7 @@ def _widths_left(
     its own time a path has no more than that, or the graph would be wider than the run. Nothing
     follows where paths below are at the same time, nor of the program, which has what is in none.
     """
-    if not moments.is_of_moments(str(metric["name"]), str(metric["formula"])):
+    if metric["aggregation"] != Aggregation.ELAPSED:
         return {}
     values, _ = moments.of_run(run.query, int(metric["metric"]))
     left = {path: value.inclusive for path, value in values.items() if path in paths}

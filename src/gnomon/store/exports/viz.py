@@ -120,6 +120,8 @@ def _attributes(cells: Mapping[str, Cell]) -> str:
 
 
 def _number(value: int | float | None) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if not isinstance(value, float):
         return str(value)
     if isfinite(value):

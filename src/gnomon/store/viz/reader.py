@@ -39,6 +39,7 @@ _OFFSET = re.compile("0x[0-9a-f]{1,16}")
 _TEXT_LIMIT = rundir.HEAD_LIMIT_BYTES
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _NO_NUMBERS = {"INF": "inf", "-INF": "-inf", "NaN": "nan"}
+_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 _WHOLE = re.compile(r"-?[0-9]{1,19}")
 _SIZES = {"INTEGER": 1 << 31, "BIGINT": 1 << 63}
 _WITHIN = {
@@ -274,6 +275,10 @@ class _Reader:
                 found.append(None if column.nullable else "")
             elif column.type == "VARCHAR":
                 found.append(self._meant(text) if "\\" in text else text)
+            elif column.type == "BOOLEAN":
+                if text not in _BOOLEANS:
+                    self._fail(f"{name}={text[:40]!a} is neither true nor false")
+                found.append(_BOOLEANS[text])
             elif column.type == "DOUBLE":
                 found.append(float(_NO_NUMBERS.get(text) or self._finite(text)))
             else:

@@ -71,6 +71,16 @@ export interface Capability {
   title: string;
   regions: number;
 }
+export interface RegionKind {
+  kind: string;
+  title: string;
+  /** What one of its regions is in a tree. */
+  node: string;
+  /** Its regions are functions and lines of the source. */
+  is_code: boolean;
+  /** Its regions are the program and sections of it. */
+  is_section: boolean;
+}
 /** Everything of the run page. */
 export interface Run extends RunTitle {
   /** run.json (or what a .viz says of its run), as it is. */
@@ -79,11 +89,14 @@ export interface Run extends RunTitle {
   workingDirectory: string;
   environment: Record<string, string>;
   repetitions: number;
-  isEmulated: boolean;
+  /** The tool slowed the program so much that times are the tool's. */
+  isDilated: boolean;
   components: Component[];
   unavailable: Unavailable[];
   warnings: string[];
   capabilities: Capability[];
+  /** Kinds that regions of this run may have. */
+  regionKinds: RegionKind[];
   groupings: { by: Grouping; title: string }[];
   counts: { locations: number; regions: number; paths: number; metrics: number; sources: number };
   /** The metric to show first; -1 where the run has none. */
@@ -101,6 +114,14 @@ export interface Metric {
   domain: string;
   scope: string;
   description: string;
+  /** How values of several locations make one: sum, max, elapsed or none. */
+  aggregation: string;
+  /** A code location without a value had none. */
+  absent_is_zero: boolean;
+  /** Every execution gives the same number: any difference is one. */
+  reproducible: boolean;
+  /** A time of the tool that slowed the program, not its own. */
+  dilated: boolean;
   /** Heading under which it is listed. */
   group: string;
   /** Whether values of several places may be added up. A derived one is worked out anew instead
@@ -127,13 +148,25 @@ export interface Location {
   name: string;
   title: string;
 }
+/** How nodes of a kind are shown. */
+export interface NodeKind {
+  name: string;
+  style: "" | "group" | "line";
+  /** Its name is the path of a file. */
+  is_path: boolean;
+  /** Its name says where in the source it is. */
+  is_place: boolean;
+  /** A word beside its name, "" for none. */
+  mark: string;
+  hint: string;
+}
 /** A tree in pre-order: a node's descendants are the nodes from its number + 1 up to `end` - 1. */
 export interface Tree {
   n: number;
   by: Grouping;
   strings: string[];
-  /** What `kind` counts: run, kind, module, file, function, line, section, call, host, rank, ... */
-  kinds: string[];
+  /** What `kind` counts. */
+  kinds: NodeKind[];
   /** Said to the user: what was left out of the tree, and why. */
   notes: string[];
   parent: Int32Array;

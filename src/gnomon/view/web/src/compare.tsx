@@ -1,6 +1,6 @@
 // What differs between two runs, by how much, and how sure that is: what `gnomon compare` says.
 
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 
 import { getComparison, type RunTitle } from "./api";
 import { Comparison, type Document } from "./comparison";
@@ -19,6 +19,10 @@ export function CompareView(sight: Sight & { readonly runs: readonly RunTitle[] 
   const measure = per ? (asked["measure"] ?? "") : "";
   const found = useLoaded(baseline ? `compare/${baseline.id}/${run.id}/${per}/${measure}` : null, () =>
     getComparison(baseline!.id, run.id, per, measure || undefined),
+  );
+  const sections = useMemo(
+    () => new Set(run.regionKinds.filter((one) => one.is_section).map((one) => one.kind)),
+    [run],
   );
   const document = found.value as unknown as Document | null;
   const one = document?.comparisons[0];
@@ -98,7 +102,7 @@ export function CompareView(sight: Sight & { readonly runs: readonly RunTitle[] 
       )}
       {found.error && <p class="trouble">{found.error}</p>}
       {baseline && (!document || found.waiting) && !found.error && <p class="waiting">comparing</p>}
-      {baseline && document && one && !found.waiting && <Comparison key={`${per} ${measure}`} document={document} per={per} />}
+      {baseline && document && one && !found.waiting && <Comparison key={`${per} ${measure}`} document={document} per={per} sections={sections} />}
     </section>
   );
 }

@@ -78,7 +78,14 @@ function longest(texts: ReadonlySet<string>): string[] {
   return [...texts].sort((a, b) => b.length - a.length).slice(0, 8);
 }
 
-export function Comparison({ document, per }: { document: Document; per: string }) {
+interface ComparisonProps {
+  readonly document: Document;
+  readonly per: string;
+  /** Kinds of regions that are sections: what most places are, and is not said of them. */
+  readonly sections: ReadonlySet<string>;
+}
+
+export function Comparison({ document, per, sections }: ComparisonProps) {
   const one = document.comparisons[0]!;
   const [word, setWord] = useState("");
   const [selected, setSelected] = useState(0);
@@ -91,9 +98,9 @@ export function Comparison({ document, per }: { document: Document; per: string 
     return all.filter(
       (row) =>
         (isAll || row.not_judged === "" || row.change !== null) &&
-        `${title(row)} ${row.metric}`.toLowerCase().includes(lower),
+        `${title(row, sections)} ${row.metric}`.toLowerCase().includes(lower),
     );
-  }, [all, word, isAll]);
+  }, [all, word, isAll, sections]);
   const { grid, least } = useMemo(() => gridOf(all), [all]);
   // One scale for all bars, wide enough for what is sure and not for a wild interval.
   const widest = Math.min(
@@ -212,7 +219,7 @@ export function Comparison({ document, per }: { document: Document; per: string 
               class={`compare-row ${at === selected ? "is-selected" : ""}`}
               role="row"
               aria-selected={at === selected}
-              title={hint(row)}
+              title={hint(row, sections)}
               onClick={() => setSelected(at)}
               onDblClick={() => toSource(row)}
             >
@@ -220,7 +227,7 @@ export function Comparison({ document, per }: { document: Document; per: string 
                 <span class="place-name">
                   {row.place ? <Name name={nameOf(row.place)} /> : row.metric}
                 </span>
-                {row.place && whereOf(row.place) && <small>{whereOf(row.place)}</small>}
+                {row.place && whereOf(row.place, sections) && <small>{whereOf(row.place, sections)}</small>}
               </span>
               <Cell value={row.before} row={row} />
               <Cell value={row.after} row={row} />
@@ -249,8 +256,8 @@ function times(executions: number): string {
   return many(executions, "execution");
 }
 
-function title(row: Row): string {
-  return row.place ? [nameOf(row.place), whereOf(row.place)].filter(Boolean).join(" ") : row.metric;
+function title(row: Row, sections: ReadonlySet<string>): string {
+  return row.place ? [nameOf(row.place), whereOf(row.place, sections)].filter(Boolean).join(" ") : row.metric;
 }
 
 type Place = NonNullable<Row["place"]>;
@@ -261,13 +268,13 @@ function nameOf({ program, name, file, line }: Place): string {
 }
 
 /** What a name is not enough for: the file and line, which of several, of what kind. */
-function whereOf({ program, name, file, line, kind }: Place): string {
+function whereOf({ program, name, file, line, kind }: Place, sections: ReadonlySet<string>): string {
   if (name === "rank") return "";
   if (!name && !file) return String(program ?? "");
   if (file && name) return `${base(String(file))}${line ? `:${line}` : ""}`;
   if (file) return String(file);
   if (line) return Number(line) > 1 ? `#${line}` : "";
-  return kind && kind !== "hpm" ? String(kind) : "";
+  return kind && !sections.has(String(kind)) ? String(kind) : "";
 }
 
 function verdict(row: Row): string {
@@ -281,8 +288,8 @@ function tone(row: Row): string {
   return row.verdict === "worse" ? "is-worse" : row.verdict === "better" ? "is-better" : "";
 }
 
-function hint(row: Row): string {
-  const lines = [title(row), row.metric];
+function hint(row: Row, sections: ReadonlySet<string>): string {
+  const lines = [title(row, sections), row.metric];
   if (row.low !== null && row.high !== null) {
     lines.push(`95 % interval: ${change(1 + row.low)} to ${change(1 + row.high)}`);
   }

@@ -42,7 +42,7 @@ export function usual(metrics: readonly Metric[], first: number, room: number, b
   if (part === "exclusive") shown.push({ metric: main, part });
   const others = metrics.filter((metric) => metric !== main && metric.hasRegions === main.hasRegions);
   // Beside what is emulated, times of the emulator come last.
-  const isKin = (metric: Metric) => main.component !== "emulated" || metric.component === "emulated";
+  const isKin = (metric: Metric) => !main.reproducible || metric.component === main.component;
   // What a component counted is of every thread and section: CPU time before user and system time.
   const marks = [
     isKin,

@@ -160,7 +160,7 @@ function MetricList(props: OneProps) {
                 >
                   <span class="metric-name">
                     {one.name}
-                    {isOfEmulation(run, one) && <small> of the emulation</small>}
+                    {one.dilated && <small> of the emulation</small>}
                   </span>
                   <span class={value === null ? "number is-missing" : "number"}>
                     {value === null ? "·" : quantity(value, one.unit)}
@@ -181,11 +181,6 @@ function MetricList(props: OneProps) {
       </footer>
     </section>
   );
-}
-
-/** A time that the emulation took says nothing of the program. */
-function isOfEmulation(run: Sight["run"], metric: Metric): boolean {
-  return run.isEmulated && metric.unit === "ns" && metric.component === "" && metric.formula === "";
 }
 
 /** The baseline's values of its whole run, by name; where this run's whole is looked at. */

@@ -21,7 +21,7 @@ export function RunPage(sight: Sight) {
         <h1>{run.title}</h1>
         <code class="command">{words(run)}</code>
       </header>
-      {run.isEmulated && (
+      {run.isDilated && (
         <p class="warning">
           This run was emulated: its counts are those of a simulated processor, its times are the emulator's and say
           nothing of the program's speed.
@@ -205,7 +205,7 @@ function facts(run: Run, where: readonly [string, string][]): [string, string][]
 }
 
 function wall(run: Run): string {
-  const time = run.isEmulated ? "time of the emulation" : "wall time";
+  const time = run.isDilated ? "time of the emulation" : "wall time";
   return run.repetitions > 1 ? `${time}, last execution` : time;
 }
 

@@ -1,7 +1,7 @@
 // The tree as arrays: which nodes are children of which, in which order they stand, which of them a
 // filter keeps, and which rows are to be seen. No part of it knows the screen.
 
-import type { Tree as TreeArrays } from "./api";
+import type { NodeKind, Tree as TreeArrays } from "./api";
 import { Filter } from "./filter";
 import { base } from "./format";
 import { sorted } from "./sorting";
@@ -78,8 +78,8 @@ export class Tree {
     return this.data.strings[this.data.file[node]] ?? "";
   }
 
-  kind(node: number): string {
-    return this.data.kinds[this.data.kind[node]] ?? "";
+  kind(node: number): NodeKind {
+    return this.data.kinds[this.data.kind[node]];
   }
 
   line(node: number): number {

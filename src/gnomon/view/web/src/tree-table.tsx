@@ -46,8 +46,6 @@ interface Props {
   readonly onSource: (node: number) => void;
 }
 
-/** What a node is that counts single threads where others count all of them. */
-const OF_THREAD = "thread's section";
 const ROW_PX = 22;
 const HEAD_PX = 40;
 const HEAD_OF_PLACES_PX = 54;
@@ -223,15 +221,15 @@ export function TreeTable(props: Props) {
               >
                 {isLeaf ? "" : isOpen ? "▾" : "▸"}
               </span>
-              <span class={`name-text kind-${kind}`} title={`${kind} ${tree.name(node)}`}>
-                {kind === "file" && tree.name(node) ? <Path path={tree.name(node)} /> : <Name name={tree.name(node) || "(no name)"} />}
+              <span class={`name-text ${kind.style && `is-${kind.style}`}`} title={`${kind.name} ${tree.name(node)}`}>
+                {kind.is_path && tree.name(node) ? <Path path={tree.name(node)} /> : <Name name={tree.name(node) || "(no name)"} />}
               </span>
-              {kind === OF_THREAD && (
-                <span class="of-thread" title="counts single threads, in what counts all of them">
-                  thread
+              {kind.mark && (
+                <span class="node-mark" title={kind.hint}>
+                  {kind.mark}
                 </span>
               )}
-              {file && kind !== "file" && kind !== "line" && !isInFile(tree, node) && (
+              {file && !kind.is_place && !isInFile(tree, node) && (
                 <span class="where" title={`${file}${line ? `:${line}` : ""}`}>
                   <span class="where-file">{base(file)}</span>
                   {line > 0 && <span class="where-line">:{line}</span>}
@@ -256,7 +254,7 @@ export function TreeTable(props: Props) {
 /** Whether a node stands below its own file, which then need not be named again. */
 function isInFile(tree: Tree, node: number): boolean {
   const above = tree.parent(node);
-  return above >= 0 && tree.kind(above) === "file" && tree.line(node) === 0;
+  return above >= 0 && tree.kind(above).is_path && tree.line(node) === 0;
 }
 
 const TOGETHER =
@@ -311,10 +309,12 @@ function Cell({ column, node }: { column: ColumnValues; node: number }) {
       <span class="value">{quantity(value, column.unit)}</span>
       <How how={column.how} />
       {column.before ? (
+        // What every execution gives again differs where it differs at all. Of others the Compare view
+        // says how sure that is; colours here would claim it.
         <Change
           before={column.before[node]!}
           value={value}
-          worse={column.how === EXACT ? column.metric.worse : null}
+          worse={column.metric.reproducible ? column.metric.worse : null}
         />
       ) : (
         column.metric.additive &&
@@ -335,10 +335,6 @@ function Cell({ column, node }: { column: ColumnValues; node: number }) {
     </span>
   );
 }
-
-// Emulated counts are the same from run to run: a difference is one. Of others the Compare view says
-// how sure it is; colours here would claim it.
-const EXACT = "emulated";
 
 function Change(props: { before: number; value: number; worse: "more" | "less" | null }) {
   if (Number.isNaN(props.before)) {

@@ -1,0 +1,106 @@
+"""Kinds of regions: what each is called, and what readers of a run may do with its values.
+
+Gnomon's own stand here. A capability that has others names them in its `region_kinds`; they are
+written into run.json, so that whoever reads the run knows them, whatever is installed there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+FIELD = "region_kinds"
+"""Where run.json has the kinds that are not Gnomon's own."""
+
+_KINDS_MOST = 100
+_TEXT_MOST = 200
+
+
+class RegionKind(NamedTuple):
+    """A kind of regions.
+
+    Attributes:
+        kind: as the table of regions has it.
+        title: what people call all regions of the kind together.
+        node: what one of them is, in a tree.
+        is_code: they are functions and lines of the source, whose exclusive values are what counts.
+        is_section: they are the program and parts of it that it marked, which may overlap.
+    """
+
+    kind: str
+    title: str
+    node: str
+    is_code: bool = False
+    is_section: bool = False
+
+
+KINDS = (
+    RegionKind("hpm", "program and sections", "section", is_section=True),
+    RegionKind("cpu", "functions and lines", "function", is_code=True),
+    RegionKind("mpi", "MPI calls", "call"),
+    RegionKind("io", "I/O", "call"),
+    RegionKind("memory", "memory", "memory"),
+    RegionKind("thread", "threads", "thread"),
+)
+"""Kinds that every run may have."""
+
+_OWN = {one.kind: one for one in KINDS}
+
+
+class RegionKinds:
+    """The kinds that the regions of a run may have."""
+
+    def __init__(self, more: Iterable[RegionKind] = ()) -> None:
+        self._known = {one.kind: one for one in more} | _OWN
+
+    def __iter__(self) -> Iterator[RegionKind]:
+        """Yield all that have a name."""
+        return iter(self._known.values())
+
+    def of(self, kind: str) -> RegionKind:
+        """Return a kind; of one that nobody has named, what its name tells."""
+        return self._known.get(kind) or RegionKind(kind, kind or "(unknown)", kind or "section")
+
+    def code(self) -> str:
+        """Return the kinds that are code, as a list of SQL."""
+        return _list(one.kind for one in self._known.values() if one.is_code)
+
+    def sections(self) -> str:
+        """Return the kinds that are sections, as a list of SQL."""
+        return _list(one.kind for one in self._known.values() if one.is_section)
+
+
+def of_head(head: Mapping[str, Any]) -> RegionKinds:
+    """Return the kinds of a run, from its head; what is none there is left out."""
+    listed = head.get(FIELD)
+    entries = listed[:_KINDS_MOST] if isinstance(listed, list) else []
+    return RegionKinds(one for one in map(_read, entries) if one is not None)
+
+
+def as_head(kinds: Iterable[RegionKind]) -> dict[str, Any]:
+    """Return what the head of a run has of kinds that are not Gnomon's own."""
+    more = [one._asdict() for one in dict.fromkeys(kinds) if one.kind not in _OWN]
+    return {FIELD: more} if more else {}
+
+
+def joined(heads: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what the head of a combination of runs has of the kinds of all."""
+    listed = [head.get(FIELD) for head in heads]
+    entries = [entry for one in listed if isinstance(one, list) for entry in one[:_KINDS_MOST]]
+    return as_head(one for one in map(_read, entries) if one is not None)
+
+
+def _read(entry: object) -> RegionKind | None:
+    if not isinstance(entry, dict):
+        return None
+    texts = [entry.get(name) for name in ("kind", "title", "node")]
+    if not all(isinstance(text, str) and 0 < len(text) <= _TEXT_MOST for text in texts):
+        return None
+    kind, title, node = map(str, texts)
+    return RegionKind(
+        kind, title, node, entry.get("is_code") is True, entry.get("is_section") is True
+    )
+
+
+def _list(kinds: Iterable[str]) -> str:
+    return "(" + ", ".join("'" + kind.replace("'", "''") + "'" for kind in kinds) + ")"
