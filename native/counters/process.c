@@ -3,25 +3,14 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* In Linux since 4.14; the C library's headers may be older than the kernel. */
-#ifndef MADV_WIPEONFORK
-#define MADV_WIPEONFORK 18
-#endif
+#include "lifecycle.h"
 
 struct gn_process *_Atomic gn_process_page;
 static _Atomic uint32_t epochs;
-static pthread_key_t thread_end;
 static _Thread_local struct gn_self self;
-
-static void wipe(void)
-{
-	memset(gn_process_page, 0, sizeof(*gn_process_page));
-}
 
 static int is_of_cpus(const struct gn_place *place)
 {
@@ -93,21 +82,14 @@ static void end_thread(void *argument)
 	self = (struct gn_self){0};
 }
 
+static struct gn_lifecycle life = {
+	.state_bytes = sizeof(struct gn_process),
+	.at_thread_end = end_thread,
+};
+
 static void make_process(void)
 {
-	const size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
-	struct gn_process *made =
-		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (made == MAP_FAILED)
-		return;
-	if (pthread_key_create(&thread_end, end_thread)) {
-		munmap(made, bytes);
-		return;
-	}
-	gn_process_page = made;
-	if (madvise(made, bytes, MADV_WIPEONFORK))
-		pthread_atfork(NULL, NULL, wipe);
+	gn_process_page = gn_lifecycle_begin(&life);
 }
 
 struct gn_process *gn_process(void)
@@ -213,7 +195,7 @@ const struct gn_self *gn_self(void)
 		return &self;
 	tid = (int)syscall(SYS_gettid);
 	self.place = gn_place_take(tid, -1);
-	if (!self.place || pthread_setspecific(thread_end, self.place)) {
+	if (!self.place || gn_lifecycle_watch_thread(&life, self.place)) {
 		self = (struct gn_self){.place = before};
 		return NULL;
 	}

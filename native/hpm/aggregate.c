@@ -10,10 +10,10 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "call_guard.h"
 #include "copies.h"
 #include "engine.h"
 #include "gnomon/hpm_agg.h"
-#include "guard.h"
 #include "numbers.h"
 #include "script.h"
 
@@ -273,7 +273,7 @@ static void run_distributor(distribute *function)
 {
 	struct distributing call = {function, 0};
 	char why[256];
-	const int ended = hpm_guard(call_distributor, &call, timeout_s(), -1);
+	const int ended = gn_call_guarded(call_distributor, &call, timeout_s(), -1);
 
 	if (ended || call.failed)
 		hpm_error(NULL, HPM_BAD_PLUGIN, "the distributor failed: %s; measuring goes on",
@@ -378,7 +378,7 @@ enum hpm_verdict hpm_aggregate(const struct hpm_header *header, int is_child, in
 	}
 	call.n = call.n_out = n;
 	call.in = call.out = given.items;
-	ended = hpm_guard(call_aggregator, &call, timeout_s(), plugin.job);
+	ended = gn_call_guarded(call_aggregator, &call, timeout_s(), plugin.job);
 	if (!ended && !call.failed && !call.copied) {
 		taken = call.copy;
 		if (call.is_print_task) {

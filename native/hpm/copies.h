@@ -15,7 +15,7 @@ struct hpm_copy {
 
 /*
  * 0, ENOMEM, or EBADMSG: a length makes no sense, copy->lie says which. A pointer that points
- * nowhere is a fault of this thread: see hpm_guard().
+ * nowhere is a fault of this thread: see gn_call_guarded().
  */
 int hpm_copy_items(int n, const hpm_data_item *items, struct hpm_copy *copy);
 void hpm_copy_free(struct hpm_copy *copy);

@@ -334,7 +334,8 @@ static inline void hpm_unlock_own(struct hpm_context *context)
 void hpm_lock(struct hpm_context *context);
 void hpm_unlock(struct hpm_context *context);
 
-/* --- life.c ------------------------------------------------------------------------------------*/
+/* --- section_lifecycle.c
+ * ------------------------------------------------------------------------------------*/
 
 /* For hpm_ticks(). */
 extern int hpm_uses_counter;
@@ -475,24 +476,24 @@ void hpm_items_free(int n, hpm_event_vector items);
 void hpm_event_value(const struct hpm_raw *raw, uint32_t e, const uint64_t *words,
 		     hpm_event_info *info);
 
-/* --- conclude.c --------------------------------------------------------------------------------*/
+/* --- finalize.c --------------------------------------------------------------------------------*/
 
-/* For `gnomon run`, where GNOMON_RUN_DIR names its folder: run_folder.c. */
+/* For `gnomon run`, whose folder GNOMON_RUN_DIR names: section_staging.c. */
 int hpm_is_run(void);
-void hpm_run_link(const struct hpm_raw_file *file);
+void hpm_staging_link(const struct hpm_raw_file *file);
 
 /* Leaves the address that hpm_start_find() found. */
-void hpm_run_place(const struct hpm_raw_file *file, const struct hpm_raw_slot *slot);
+void hpm_staging_place(const struct hpm_raw_file *file, const struct hpm_raw_slot *slot);
 struct hpm_items hpm_items_of_run(const struct hpm_raw_header *from, double stopped, double wall_s,
 				  const char *notes);
-void hpm_run_leave(const struct hpm_raw *raw, const double *rusage, double stopped, double wall_s,
-		   const char *notes);
+void hpm_staging_write(const struct hpm_raw *raw, const double *rusage, double stopped,
+		       double wall_s, const char *notes);
 
 /* Items, aggregator, report. seconds: epoch of the end. 0, or -1: not written, which was said. */
-int hpm_conclude(const struct hpm_raw *raw, const struct hpm_settings *settings,
+int hpm_finalize(const struct hpm_raw *raw, const struct hpm_settings *settings,
 		 const double *rusage, double stopped, double wall_s, const char *notes);
 
 /* The program exits: writes it if an aggregator is at fault. 0, or -1: there is nothing written. */
-int hpm_conclude_exit(void);
+int hpm_finalize_exit(void);
 
 #endif

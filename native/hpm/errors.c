@@ -10,8 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "file_signals.h"
 #include "gnomon/libhpm.h"
-#include "output.h"
+#include "write_all.h"
 
 int hpm_error_count;
 
@@ -79,7 +80,7 @@ static int is_first(struct hpm_section *section, enum hpm_error error)
 void hpm_error(struct hpm_section *section, enum hpm_error error, const char *format, ...)
 {
 	const int before = errno;
-	struct hpm_signals signals;
+	struct gn_file_signals signals;
 	char line[2048];
 	size_t length;
 	va_list arguments;
@@ -97,9 +98,9 @@ void hpm_error(struct hpm_section *section, enum hpm_error error, const char *fo
 		va_end(arguments);
 		length = strlen(line);
 		line[length++] = '\n';
-		hpm_signals_hold(&signals);
-		hpm_write(STDERR_FILENO, line, length);
-		hpm_signals_release(&signals);
+		gn_file_signals_hold(&signals);
+		gn_write_all(STDERR_FILENO, line, length);
+		gn_file_signals_release(&signals);
 	}
 	errno = before;
 }

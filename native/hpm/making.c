@@ -83,7 +83,7 @@ struct hpm_section *hpm_make(struct hpm_engine *engine, struct hpm_thread *threa
 	if (!section->slot->file[0])
 		hpm_start_find(engine, section->slot, from);
 	if (engine->is_run && section->slot->module[0])
-		hpm_run_place(&engine->file, section->slot);
+		hpm_staging_place(&engine->file, section->slot);
 	if (!section->context->is_open)
 		hpm_context_open(engine, section->context);
 	atomic_store_explicit(&engine->section[id], section, memory_order_release);

@@ -4,14 +4,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "launcher_env.h"
 #include "report.h"
-#include "task.h"
 
 long hpm_mpi_task(void)
 {
 	long task;
 
-	hpm_launcher_find(&task);
+	gn_launcher_find(&task);
 	return task;
 }
 

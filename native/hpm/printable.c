@@ -100,52 +100,52 @@ size_t hpm_width(const char *text)
 	return width;
 }
 
-void hpm_put_printable(struct hpm_output *output, const char *text)
+void hpm_put_printable(struct gn_atomic_file *output, const char *text)
 {
 	char piece[HPM_PIECE_SIZE];
 	size_t length;
 
 	while ((length = hpm_piece(&text, piece)))
-		hpm_put(output, piece, length);
+		gn_put(output, piece, length);
 }
 
-void hpm_put_xml(struct hpm_output *output, const char *text)
+void hpm_put_xml(struct gn_atomic_file *output, const char *text)
 {
 	char piece[HPM_PIECE_SIZE];
 	size_t length;
 
 	while (*text) {
 		if (*text == '\n' || *text == '\t') {
-			hpm_puts(output, *text++ == '\n' ? "&#10;" : "&#9;");
+			gn_puts(output, *text++ == '\n' ? "&#10;" : "&#9;");
 			continue;
 		}
 		length = hpm_piece(&text, piece);
 		if (piece[0] == '&')
-			hpm_puts(output, "&amp;");
+			gn_puts(output, "&amp;");
 		else if (piece[0] == '<')
-			hpm_puts(output, "&lt;");
+			gn_puts(output, "&lt;");
 		else if (piece[0] == '>')
-			hpm_puts(output, "&gt;");
+			gn_puts(output, "&gt;");
 		else if (piece[0] == '"')
-			hpm_puts(output, "&quot;");
+			gn_puts(output, "&quot;");
 		else
-			hpm_put(output, piece, length);
+			gn_put(output, piece, length);
 	}
 }
 
-void hpm_put_csv(struct hpm_output *output, const char *text)
+void hpm_put_csv(struct gn_atomic_file *output, const char *text)
 {
 	int is_quoted = strpbrk(text, ",\"") != NULL || text[0] == ' ';
 	char piece[HPM_PIECE_SIZE];
 	size_t length;
 
 	if (is_quoted)
-		hpm_puts(output, "\"");
+		gn_puts(output, "\"");
 	while ((length = hpm_piece(&text, piece))) {
 		if (piece[0] == '"')
-			hpm_puts(output, "\"");
-		hpm_put(output, piece, length);
+			gn_puts(output, "\"");
+		gn_put(output, piece, length);
 	}
 	if (is_quoted)
-		hpm_puts(output, "\"");
+		gn_puts(output, "\"");
 }

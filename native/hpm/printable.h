@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "output.h"
+#include "atomic_file.h"
 
 /* The longest piece that stands for one character. */
 #define HPM_PIECE_SIZE 12
@@ -23,12 +23,12 @@ char *hpm_printable(const char *text);
 size_t hpm_width(const char *text);
 
 /* On one line. */
-void hpm_put_printable(struct hpm_output *output, const char *text);
+void hpm_put_printable(struct gn_atomic_file *output, const char *text);
 
 /* Within the quotes of an XML attribute; line ends and tabs are kept by reference. */
-void hpm_put_xml(struct hpm_output *output, const char *text);
+void hpm_put_xml(struct gn_atomic_file *output, const char *text);
 
 /* A field of RFC 4180, in quotes where it needs them. */
-void hpm_put_csv(struct hpm_output *output, const char *text);
+void hpm_put_csv(struct gn_atomic_file *output, const char *text);
 
 #endif

@@ -1,7 +1,7 @@
 /* Writing the raw file. */
 #include "raw.h"
 
-#include "output.h"
+#include "file_signals.h"
 #include "quick.h"
 
 #include <errno.h>
@@ -35,12 +35,12 @@ static int make_ready(struct hpm_raw_file *file, size_t bytes)
 	if (ready < bytes)
 		return -ENOSPC;
 	if (file->fd >= 0) {
-		struct hpm_signals signals;
+		struct gn_file_signals signals;
 
 		/* A limit of a file's size is an error, too, and no end of the program. */
-		hpm_signals_hold(&signals);
+		gn_file_signals_hold(&signals);
 		error = posix_fallocate(file->fd, 0, (off_t)ready);
-		hpm_signals_release(&signals);
+		gn_file_signals_release(&signals);
 		if (error)
 			return -error;
 	}

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "engine.h"
-#include "items_file.h"
-#include "output.h"
+#include "item_codec.h"
+#include "write_all.h"
 
 static int fail(const char *path, const char *why)
 {
@@ -111,7 +111,7 @@ static int write_whole(const char *path, const unsigned char *bytes, size_t size
 
 	if (fd < 0)
 		return -1;
-	failed = hpm_write(fd, (const char *)bytes, size);
+	failed = gn_write_all(fd, bytes, size);
 	return close(fd) || failed ? -1 : 0;
 }
 
@@ -165,7 +165,7 @@ int main(int argc, char **argv)
 	}
 	settings.unique = 0;
 	settings.is_repair = 1;
-	failed = hpm_conclude(&raw, &settings, NULL, stopped, wall_s, notes);
+	failed = hpm_finalize(&raw, &settings, NULL, stopped, wall_s, notes);
 	if (!failed)
 		printf("%s\n", settings.name);
 	hpm_raw_free(&raw);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "file_signals.h"
 #include "numbers.h"
 #include "writers.h"
 
@@ -81,7 +82,7 @@ int hpm_is_same_section(const hpm_data_item *one, const hpm_data_item *other)
 	       !strcmp(hpm_text(one->label), hpm_text(other->label));
 }
 
-int hpm_report_metrics(struct hpm_output *output, const struct hpm_report *report,
+int hpm_report_metrics(struct gn_atomic_file *output, const struct hpm_report *report,
 		       const hpm_data_item *item, struct hpm_metric **metrics)
 {
 	int n;
@@ -96,7 +97,7 @@ int hpm_report_metrics(struct hpm_output *output, const struct hpm_report *repor
 	return 0;
 }
 
-typedef void writer(struct hpm_output *output, const struct hpm_report *report);
+typedef void writer(struct gn_atomic_file *output, const struct hpm_report *report);
 
 /* Tasks of one MPI job, say, that all have one name. */
 static void warn_of_another(const struct hpm_report *report, const char *name)
@@ -118,19 +119,52 @@ static void warn_of_another(const struct hpm_report *report, const char *name)
 		 path);
 }
 
-static int write_file(struct hpm_output *output, const struct hpm_report *report, const char *name,
-		      const char *ending, writer *write_it)
+static const char *remedy(int error)
+{
+	switch (error) {
+	case ENOSPC:
+	case EDQUOT:
+		return "make room there, or set HPM_OUTPUT_NAME to another place";
+	case EFBIG:
+		return "raise the limit of a file's size (ulimit -f), or write fewer files";
+	case EMFILE:
+	case ENFILE:
+		return "raise the limit of open files (ulimit -n)";
+	case ENOENT:
+		return "make the folder, or set HPM_OUTPUT_NAME to another place";
+	case ENAMETOOLONG:
+		return "set HPM_OUTPUT_NAME to a shorter name";
+	}
+	return "set HPM_OUTPUT_NAME to a name that can be written";
+}
+
+/* 0, or -1: said on stderr. A pipe without readers is no failure. */
+static int close_output(struct gn_atomic_file *output)
+{
+	const int error = gn_atomic_file_close(output);
+	char why[128];
+
+	if (!error || error == EPIPE)
+		return 0;
+	hpm_warn("%.600s was not written: %s; %s", output->name,
+		 strerror_r(error, why, sizeof(why)),
+		 output->path[0] ? remedy(error) : "unset HPM_STDOUT, or send it elsewhere");
+	return -1;
+}
+
+static int write_file(struct gn_atomic_file *output, const struct hpm_report *report,
+		      const char *name, const char *ending, writer *write_it)
 {
 	char path[PATH_MAX + 8];
 
 	snprintf(path, sizeof(path), "%s%s", name, ending);
-	hpm_output_open(output, path);
+	gn_atomic_file_open(output, path);
 	if (!output->error)
 		write_it(output, report);
-	return hpm_output_close(output);
+	return close_output(output);
 }
 
-static int write_all(struct hpm_output *output, const struct hpm_report *report)
+static int write_all(struct gn_atomic_file *output, const struct hpm_report *report)
 {
 	const struct hpm_settings *settings = report->settings;
 	char host[256], name[PATH_MAX];
@@ -158,10 +192,10 @@ static int write_all(struct hpm_output *output, const struct hpm_report *report)
 	if (settings->to_stdout) {
 		/* What the program printed so far comes first. */
 		fflush(stdout);
-		hpm_output_to(output, STDOUT_FILENO, "standard output");
+		gn_atomic_file_wrap(output, STDOUT_FILENO, "standard output");
 		hpm_text_write(output, report);
 		/* What is in a file is not lost. */
-		if (hpm_output_close(output) && !settings->asc && !settings->viz && !settings->csv)
+		if (close_output(output) && !settings->asc && !settings->viz && !settings->csv)
 			failed = -1;
 	}
 	return failed;
@@ -171,8 +205,8 @@ int hpm_report_write(const struct hpm_settings *settings, const struct hpm_heade
 		     hpm_event_vector items)
 {
 	struct hpm_report report = {settings, header, items, n, 0, settings->constants};
-	struct hpm_output *output = malloc(sizeof(*output));
-	struct hpm_signals signals;
+	struct gn_atomic_file *output = malloc(sizeof(*output));
+	struct gn_file_signals signals;
 	locale_t before;
 	int failed;
 
@@ -184,9 +218,9 @@ int hpm_report_write(const struct hpm_settings *settings, const struct hpm_heade
 		report.is_over_tasks |= items[i].n_tasks > 0;
 	hpm_machine_name(&report.constants);
 	before = uselocale(hpm_locale());
-	hpm_signals_hold(&signals);
+	gn_file_signals_hold(&signals);
 	failed = write_all(output, &report);
-	hpm_signals_release(&signals);
+	gn_file_signals_release(&signals);
 	uselocale(before);
 	free(output);
 	return failed;

@@ -13,14 +13,13 @@ add_custom_command(
           ${HPM_METRIC_TABLE}
   DEPENDS ${HPM_METRIC_FILES}
   VERBATIM)
-set(HPM_REPORT_SOURCES counts.c groups.c machine.c metrics.c naming.c numbers.c output.c printable.c
-                       report.c report_csv.c report_sections.c report_table.c report_text.c
+set(HPM_REPORT_SOURCES counts.c groups.c machine.c metrics.c naming.c numbers.c printable.c report.c
+                       report_csv.c report_sections.c report_table.c report_text.c
                        report_viz.c settings.c)
 list(TRANSFORM HPM_REPORT_SOURCES PREPEND ${HPM_REPORT}/)
-list(APPEND HPM_REPORT_SOURCES ${HPM_REPORT}/../plugins/task.c)
 add_library(gnomon-hpm-report OBJECT ${HPM_REPORT_SOURCES} ${HPM_METRIC_TABLE})
 target_include_directories(gnomon-hpm-report PUBLIC ${HPM_REPORT}
+                                                    ${PROJECT_SOURCE_DIR}/native/runtime
                                                     ${PROJECT_SOURCE_DIR}/native/include
-                           PRIVATE ${PROJECT_SOURCE_DIR}/native/counters
-                                   ${PROJECT_SOURCE_DIR}/native/plugins)
+                           PRIVATE ${PROJECT_SOURCE_DIR}/native/counters)
 target_compile_definitions(gnomon-hpm-report PRIVATE GNOMON_RELEASE="${PROJECT_VERSION}")

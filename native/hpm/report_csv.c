@@ -36,42 +36,42 @@ struct row {
 	const hpm_spread *spread;
 };
 
-static void put_text(struct hpm_output *output, const char *text)
+static void put_text(struct gn_atomic_file *output, const char *text)
 {
 	hpm_put_csv(output, hpm_text(text));
-	hpm_puts(output, ",");
+	gn_puts(output, ",");
 }
 
-static void put_number(struct hpm_output *output, double value)
+static void put_number(struct gn_atomic_file *output, double value)
 {
 	char text[HPM_EXACT_SIZE] = "";
 
 	if (isfinite(value))
 		hpm_exact(value, text);
-	hpm_print(output, "%s,", text);
+	gn_print(output, "%s,", text);
 }
 
-static void put_positive(struct hpm_output *output, long value)
+static void put_positive(struct gn_atomic_file *output, long value)
 {
 	put_number(output, value > 0 ? (double)value : (double)NAN);
 }
 
 /* A number behind a comma, or nothing. */
-static void put_next(struct hpm_output *output, double value)
+static void put_next(struct gn_atomic_file *output, double value)
 {
 	char text[HPM_EXACT_SIZE] = "";
 
 	if (isfinite(value))
 		hpm_exact(value, text);
-	hpm_print(output, ",%s", text);
+	gn_print(output, ",%s", text);
 }
 
-static void put_spread(struct hpm_output *output, const hpm_data_item *item,
+static void put_spread(struct gn_atomic_file *output, const hpm_data_item *item,
 		       const hpm_spread *spread)
 {
 	static const hpm_spread none = {0, NAN, NAN, NAN, -1, -1, 0, NULL};
 
-	hpm_puts(output, ",");
+	gn_puts(output, ",");
 	hpm_put_csv(output, hpm_text(item->tasks));
 	put_next(output, item->n_tasks > 0 ? item->n_tasks : (double)NAN);
 	put_next(output, spread ? spread->n : (double)NAN);
@@ -82,12 +82,12 @@ static void put_spread(struct hpm_output *output, const hpm_data_item *item,
 	put_next(output, spread->max_task >= 0 ? spread->max_task : (double)NAN);
 	put_next(output, spread->deviation);
 	for (int i = 0; i < spread->n_bins; i++)
-		hpm_print(output, "%s%lld", i ? " " : ",", spread->bins[i]);
+		gn_print(output, "%s%lld", i ? " " : ",", spread->bins[i]);
 	if (spread->n_bins <= 0)
-		hpm_puts(output, ",");
+		gn_puts(output, ",");
 }
 
-static void put_row(struct hpm_output *output, const struct hpm_report *report,
+static void put_row(struct gn_atomic_file *output, const struct hpm_report *report,
 		    const hpm_data_item *item, const struct row *row)
 {
 	const struct hpm_header *header = report->header;
@@ -119,10 +119,10 @@ static void put_row(struct hpm_output *output, const struct hpm_report *report,
 	hpm_put_csv(output, hpm_text(row->description));
 	if (report->is_over_tasks)
 		put_spread(output, item, row->spread);
-	hpm_puts(output, "\r\n");
+	gn_puts(output, "\r\n");
 }
 
-static void put_event(struct hpm_output *output, const struct hpm_report *report,
+static void put_event(struct gn_atomic_file *output, const struct hpm_report *report,
 		      const hpm_data_item *item, const hpm_event_info *event)
 {
 	double value = hpm_value(event);
@@ -144,7 +144,7 @@ static void put_event(struct hpm_output *output, const struct hpm_report *report
 	put_row(output, report, item, &row);
 }
 
-static void put_times(struct hpm_output *output, const struct hpm_report *report,
+static void put_times(struct gn_atomic_file *output, const struct hpm_report *report,
 		      const hpm_data_item *item)
 {
 	for (int i = 0; i < HPM_NTIM; i++) {
@@ -163,11 +163,11 @@ static void put_times(struct hpm_output *output, const struct hpm_report *report
 	}
 }
 
-void hpm_csv_write(struct hpm_output *output, const struct hpm_report *report)
+void hpm_csv_write(struct gn_atomic_file *output, const struct hpm_report *report)
 {
-	hpm_puts(output, columns);
-	hpm_puts(output, report->is_over_tasks ? spread_columns : "");
-	hpm_puts(output, "\r\n");
+	gn_puts(output, columns);
+	gn_puts(output, report->is_over_tasks ? spread_columns : "");
+	gn_puts(output, "\r\n");
 	for (int i = 0; i < report->n; i++) {
 		const hpm_data_item *item = &report->items[i];
 		struct hpm_metric *metrics = NULL;

@@ -215,7 +215,7 @@ static void add_row(struct hpm_table *table, const struct row *row, double whole
 	hpm_table_add_cells(table, cell);
 }
 
-void hpm_sections_print(struct hpm_output *output, const struct hpm_report *report)
+void hpm_sections_print(struct gn_atomic_file *output, const struct hpm_report *report)
 {
 	static const char *const titles[HPM_CELLS] = {
 		"", "calls", "wall time", "exclusive", "share", "",
@@ -237,6 +237,6 @@ void hpm_sections_print(struct hpm_output *output, const struct hpm_report *repo
 		add_row(&table, &rows[i], whole, digits, has_tasks);
 	hpm_table_print(output, &table, "sections, hottest first");
 	if (n > 1)
-		hpm_puts(output, "\n");
+		gn_puts(output, "\n");
 	free(rows);
 }

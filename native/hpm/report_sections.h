@@ -5,7 +5,7 @@
 #include "writers.h"
 
 /* Prints all sections, hottest first, if there are at least two. */
-void hpm_sections_print(struct hpm_output *output, const struct hpm_report *report);
+void hpm_sections_print(struct gn_atomic_file *output, const struct hpm_report *report);
 
 #define HPM_STANDS_FOR_BOTH 1
 #define HPM_IS_SAID 2

@@ -112,10 +112,10 @@ void hpm_table_add_spread(struct hpm_table *table, char *name, char *value,
 	hpm_table_add_cells(table, cell);
 }
 
-static void pad(struct hpm_output *output, const char *text, size_t width)
+static void pad(struct gn_atomic_file *output, const char *text, size_t width)
 {
 	for (size_t i = hpm_width(text); i < width; i++)
-		hpm_puts(output, " ");
+		gn_puts(output, " ");
 }
 
 static void measure(const struct hpm_table *table, size_t width[HPM_CELLS],
@@ -134,7 +134,7 @@ static void measure(const struct hpm_table *table, size_t width[HPM_CELLS],
 }
 
 /* Numbers are flush right; a column that has none is not there. */
-static void put_numbers(struct hpm_output *output, char *const cell[HPM_CELLS],
+static void put_numbers(struct gn_atomic_file *output, char *const cell[HPM_CELLS],
 			const size_t width[HPM_CELLS])
 {
 	size_t behind = 0;
@@ -144,17 +144,17 @@ static void put_numbers(struct hpm_output *output, char *const cell[HPM_CELLS],
 		if (!cell[at][0] || !width[at])
 			continue;
 		pad(output, cell[at], behind);
-		hpm_puts(output, cell[at]);
+		gn_puts(output, cell[at]);
 		behind = 0;
 	}
 	if (cell[HPM_CELL_REMARK][0]) {
 		pad(output, "", behind + 2);
-		hpm_puts(output, cell[HPM_CELL_REMARK]);
+		gn_puts(output, cell[HPM_CELL_REMARK]);
 	}
-	hpm_puts(output, "\n");
+	gn_puts(output, "\n");
 }
 
-void hpm_table_print(struct hpm_output *output, struct hpm_table *table, const char *heading)
+void hpm_table_print(struct gn_atomic_file *output, struct hpm_table *table, const char *heading)
 {
 	const char *const spread_titles[HPM_CELLS] = {
 		"",
@@ -173,19 +173,19 @@ void hpm_table_print(struct hpm_output *output, struct hpm_table *table, const c
 	if (has_titles && heading && hpm_width(heading) > width[0] + 2)
 		width[0] = hpm_width(heading) - 2;
 	if (table->n && (heading || has_titles)) {
-		hpm_puts(output, heading ? heading : "");
+		gn_puts(output, heading ? heading : "");
 		if (has_titles) {
 			pad(output, heading ? heading : "", width[0] + 4);
 			put_numbers(output, (char *const *)title, width);
 		} else {
-			hpm_puts(output, "\n");
+			gn_puts(output, "\n");
 		}
 	}
 	for (int i = 0; i < table->n; i++) {
 		char **row = table->row[i];
 
-		hpm_print(output, "  ");
-		hpm_puts(output, row[HPM_CELL_NAME]);
+		gn_print(output, "  ");
+		gn_puts(output, row[HPM_CELL_NAME]);
 		pad(output, row[HPM_CELL_NAME], width[0] + 2);
 		put_numbers(output, row, width);
 		for (int at = 0; at < HPM_CELLS; at++)
@@ -209,7 +209,7 @@ static char *bar(long long count, long long most)
 	return drawn;
 }
 
-void hpm_histogram_print(struct hpm_output *output, const char *name, const hpm_spread *spread,
+void hpm_histogram_print(struct gn_atomic_file *output, const char *name, const hpm_spread *spread,
 			 const char *unit)
 {
 	struct hpm_table table = {0};

@@ -2,8 +2,8 @@
 #ifndef GNOMON_HPM_REPORT_TABLE_H
 #define GNOMON_HPM_REPORT_TABLE_H
 
+#include "atomic_file.h"
 #include "gnomon/hpm_data.h"
-#include "output.h"
 
 enum {
 	HPM_CELL_NAME,
@@ -35,7 +35,7 @@ void hpm_table_add_spread(struct hpm_table *table, char *name, char *value,
 			  const hpm_spread *spread, double factor, const char *unit, char *remark);
 
 /* Prints the table, under its heading if it has any rows, and empties it. */
-void hpm_table_print(struct hpm_output *output, struct hpm_table *table, const char *heading);
+void hpm_table_print(struct gn_atomic_file *output, struct hpm_table *table, const char *heading);
 
 /* Texts from malloc(3), NULL for want of memory. */
 __attribute__((format(printf, 1, 2))) char *hpm_formatted(const char *format, ...);
@@ -43,7 +43,7 @@ char *hpm_table_quantity(double value, const char *unit);
 char *hpm_joined(char *one, char *other); /* "a; b" of what is not empty; takes both */
 
 /* How many tasks have which values: bars, under a heading. Nothing where there are no bins. */
-void hpm_histogram_print(struct hpm_output *output, const char *name, const hpm_spread *spread,
+void hpm_histogram_print(struct gn_atomic_file *output, const char *name, const hpm_spread *spread,
 			 const char *unit);
 
 #endif

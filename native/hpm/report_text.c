@@ -89,7 +89,7 @@ static int reason_number(struct reasons *reasons, const hpm_event_info *event)
 }
 
 /* A text in lines of at most WIDTH columns behind `indent` blanks, after `used` of the first. */
-static void put_filled(struct hpm_output *output, const char *text, size_t indent, size_t used)
+static void put_filled(struct gn_atomic_file *output, const char *text, size_t indent, size_t used)
 {
 	char *printable = hpm_printable(text), *rest = printable, *word;
 
@@ -99,20 +99,20 @@ static void put_filled(struct hpm_output *output, const char *text, size_t inden
 		size_t width = hpm_width(word);
 
 		if (used + 1 + width > WIDTH && used > indent) {
-			hpm_print(output, "\n%*s", (int)indent, "");
+			gn_print(output, "\n%*s", (int)indent, "");
 			used = indent;
 		} else if (word > printable) {
-			hpm_puts(output, " ");
+			gn_puts(output, " ");
 			used++;
 		}
-		hpm_puts(output, word);
+		gn_puts(output, word);
 		used += width;
 	}
-	hpm_puts(output, "\n");
+	gn_puts(output, "\n");
 	free(printable);
 }
 
-static void put_names(struct hpm_output *output, const struct reason *reason)
+static void put_names(struct gn_atomic_file *output, const struct reason *reason)
 {
 	char *list = strdup("");
 
@@ -128,16 +128,16 @@ static void put_names(struct hpm_output *output, const struct reason *reason)
 	free(list);
 }
 
-static void put_reasons(struct hpm_output *output, struct reasons *reasons)
+static void put_reasons(struct gn_atomic_file *output, struct reasons *reasons)
 {
 	if (reasons->n)
-		hpm_puts(output, "not counted\n");
+		gn_puts(output, "not counted\n");
 	for (int i = 0; i < reasons->n; i++) {
 		struct reason *one = &reasons->one[i];
 
-		hpm_print(output, "%5d  ", i + 1);
+		gn_print(output, "%5d  ", i + 1);
 		put_names(output, one);
-		hpm_puts(output, "       ");
+		gn_puts(output, "       ");
 		put_filled(output, one->text, 7, 7);
 		free(one->event);
 	}
@@ -145,52 +145,52 @@ static void put_reasons(struct hpm_output *output, struct reasons *reasons)
 }
 
 /* Each line of a text, with the same words before it. */
-static void put_lines(struct hpm_output *output, const char *before, const char *text)
+static void put_lines(struct gn_atomic_file *output, const char *before, const char *text)
 {
 	while (*text) {
 		size_t length = strcspn(text, "\n");
 		char *line = strndup(text, length);
 
-		hpm_puts(output, before);
+		gn_puts(output, before);
 		hpm_put_printable(output, line ? line : "");
-		hpm_puts(output, "\n");
+		gn_puts(output, "\n");
 		free(line);
 		text += length + (text[length] == '\n');
 	}
 }
 
-static void put_header(struct hpm_output *output, const struct hpm_header *header)
+static void put_header(struct gn_atomic_file *output, const struct hpm_header *header)
 {
 	char started[HPM_MOMENT_SIZE], stopped[HPM_MOMENT_SIZE], wall[HPM_QUANTITY_SIZE];
 
-	hpm_puts(output, "libhpm: ");
+	gn_puts(output, "libhpm: ");
 	hpm_put_printable(output, header->program);
 	if (header->task >= 0)
-		hpm_print(output, "  [MPI task %ld, process %ld]\n", header->task, header->process);
+		gn_print(output, "  [MPI task %ld, process %ld]\n", header->task, header->process);
 	else
-		hpm_print(output, "  [process %ld]\n", header->process);
+		gn_print(output, "  [process %ld]\n", header->process);
 	hpm_moment(header->started, 0, started);
 	hpm_moment(header->stopped, 0, stopped);
 	hpm_quantity(header->wall_s, "s", wall);
-	hpm_puts(output, "  ");
+	gn_puts(output, "  ");
 	hpm_put_printable(output, header->host);
-	hpm_print(output, ": from %s to %s, %s\n", started, stopped, wall);
+	gn_print(output, ": from %s to %s, %s\n", started, stopped, wall);
 	if (header->command[0]) {
-		hpm_puts(output, "  program: ");
+		gn_puts(output, "  program: ");
 		hpm_put_printable(output, header->command);
-		hpm_puts(output, "\n");
+		gn_puts(output, "\n");
 	}
 	if (header->events[0]) {
-		hpm_puts(output, "  counted: ");
+		gn_puts(output, "  counted: ");
 		hpm_put_printable(output, header->events);
-		hpm_puts(output, "\n");
+		gn_puts(output, "\n");
 	}
 	put_lines(output, "  note: ", header->notes);
-	hpm_puts(output, "\n");
+	gn_puts(output, "\n");
 }
 
 /* Each line of a description, which may have several. */
-static void put_description(struct hpm_output *output, const hpm_data_item *item)
+static void put_description(struct gn_atomic_file *output, const hpm_data_item *item)
 {
 	const char *description = hpm_text(item->description);
 
@@ -212,7 +212,7 @@ static char *of_spread(char *said, const hpm_data_item *item, const hpm_spread *
 	return of_tasks(said, item, spread && spread->min_task >= 0 ? spread->n : 0);
 }
 
-static void put_usage(struct hpm_output *output, const hpm_data_item *item)
+static void put_usage(struct gn_atomic_file *output, const hpm_data_item *item)
 {
 	struct hpm_table table = {0};
 
@@ -233,7 +233,7 @@ static void put_usage(struct hpm_output *output, const hpm_data_item *item)
 	}
 	put_description(output, item);
 	hpm_table_print(output, &table, "resource usage (getrusage)");
-	hpm_puts(output, "\n");
+	gn_puts(output, "\n");
 }
 
 static char *share(double part, double whole)
@@ -257,7 +257,7 @@ static void add_time(struct hpm_table *table, const hpm_data_item *item, int tim
 			     said);
 }
 
-static void put_times(struct hpm_output *output, const hpm_data_item *item)
+static void put_times(struct gn_atomic_file *output, const hpm_data_item *item)
 {
 	const double *times = item->times;
 	double wall = times[HPM_TIME_WALLCLOCK], overhead = times[HPM_TIME_OVERHEAD];
@@ -272,10 +272,9 @@ static void put_times(struct hpm_output *output, const hpm_data_item *item)
 	add_time(&table, item, HPM_TIME_OVERHEAD, "overhead", 1);
 	hpm_table_print(output, &table, NULL);
 	if (isfinite(overhead) && overhead > 0 && !(overhead < WORRYING_OVERHEAD * wall))
-		hpm_print(
-			output,
-			"  WARNING: the overhead of measuring is not small beside the wall time;\n"
-			"           let the section do more per call\n");
+		gn_print(output,
+			 "  WARNING: the overhead of measuring is not small beside the wall time;\n"
+			 "           let the section do more per call\n");
 }
 
 static int place_in(const struct absent *absent, const hpm_event_info *event)
@@ -354,7 +353,7 @@ static char *remark(const hpm_data_item *item, const hpm_event_info *event, stru
 	return said;
 }
 
-static void put_counters(struct hpm_output *output, const hpm_data_item *item,
+static void put_counters(struct gn_atomic_file *output, const hpm_data_item *item,
 			 const struct absent *absent, struct reasons *reasons)
 {
 	struct hpm_table table = {0};
@@ -373,12 +372,12 @@ static void put_counters(struct hpm_output *output, const hpm_data_item *item,
 				     remark(item, event, reasons));
 	}
 	if (!table.n && item->num_data && !table.error)
-		hpm_puts(output, "counters\n  none of its events could be counted: see the end\n");
+		gn_puts(output, "counters\n  none of its events could be counted: see the end\n");
 	hpm_table_print(output, &table, "counters");
 }
 
 /* Of the wall time and of every event, where an aggregator made any. */
-static void put_histograms(struct hpm_output *output, const hpm_data_item *item)
+static void put_histograms(struct gn_atomic_file *output, const hpm_data_item *item)
 {
 	if (item->times_spread)
 		hpm_histogram_print(output, "wall time", &item->times_spread[HPM_TIME_WALLCLOCK],
@@ -388,7 +387,7 @@ static void put_histograms(struct hpm_output *output, const hpm_data_item *item)
 				    hpm_text(item->data[i].unit));
 }
 
-static void put_metrics(struct hpm_output *output, const struct hpm_settings *settings,
+static void put_metrics(struct gn_atomic_file *output, const struct hpm_settings *settings,
 			const hpm_data_item *item, const struct hpm_metric *metric, int n)
 {
 	struct hpm_table table = {0};
@@ -410,47 +409,47 @@ static void put_metrics(struct hpm_output *output, const struct hpm_settings *se
 	hpm_table_print(output, &table, "metrics");
 }
 
-static void put_heading(struct hpm_output *output, const hpm_data_item *item, int is_both)
+static void put_heading(struct gn_atomic_file *output, const hpm_data_item *item, int is_both)
 {
 	if (item->instr_id)
-		hpm_print(output, "section %d", item->instr_id);
+		gn_print(output, "section %d", item->instr_id);
 	else
-		hpm_puts(output, "program");
+		gn_puts(output, "program");
 	if (hpm_text(item->label)[0]) {
-		hpm_puts(output, "  ");
+		gn_puts(output, "  ");
 		hpm_put_printable(output, item->label);
 	}
-	hpm_print(output, "  [%s values]\n",
-		  is_both	       ? "inclusive and exclusive"
-		  : item->is_exclusive ? "exclusive"
-				       : "inclusive");
+	gn_print(output, "  [%s values]\n",
+		 is_both	      ? "inclusive and exclusive"
+		 : item->is_exclusive ? "exclusive"
+				      : "inclusive");
 	put_description(output, item);
 	if (hpm_text(item->group)[0]) {
-		hpm_puts(output, "  group: ");
+		gn_puts(output, "  group: ");
 		hpm_put_printable(output, item->group);
-		hpm_puts(output,
-			 item->is_mplex_cont ? "  (counted along with the one before)\n" : "\n");
+		gn_puts(output,
+			item->is_mplex_cont ? "  (counted along with the one before)\n" : "\n");
 	}
 	if (item->parent_id > 0) {
-		hpm_print(output, "  parent: section %d", item->parent_id);
+		gn_print(output, "  parent: section %d", item->parent_id);
 		if (hpm_text(item->parent_label)[0]) {
-			hpm_puts(output, "  ");
+			gn_puts(output, "  ");
 			hpm_put_printable(output, item->parent_label);
 		}
-		hpm_puts(output, "\n");
+		gn_puts(output, "\n");
 	}
 	if (hpm_text(item->file)[0]) {
-		hpm_puts(output, "  place: ");
+		gn_puts(output, "  place: ");
 		hpm_put_printable(output, item->file);
-		hpm_print(output, item->line > 0 ? ":%d\n" : "\n", item->line);
+		gn_print(output, item->line > 0 ? ":%d\n" : "\n", item->line);
 	}
 	if (item->mpi_task_id >= 0 && !item->n_tasks)
-		hpm_print(output, "  MPI task: %d\n", item->mpi_task_id);
+		gn_print(output, "  MPI task: %d\n", item->mpi_task_id);
 	if (item->thread_id > 0)
-		hpm_print(output, "  thread: %d\n", item->thread_id);
+		gn_print(output, "  thread: %d\n", item->thread_id);
 }
 
-void hpm_text_write(struct hpm_output *output, const struct hpm_report *report)
+void hpm_text_write(struct gn_atomic_file *output, const struct hpm_report *report)
 {
 	struct reasons reasons = {0};
 	struct absent absent = {0};
@@ -479,7 +478,7 @@ void hpm_text_write(struct hpm_output *output, const struct hpm_report *report)
 		put_counters(output, item, &absent, &reasons);
 		put_histograms(output, item);
 		put_metrics(output, report->settings, item, metrics, n);
-		hpm_puts(output, "\n");
+		gn_puts(output, "\n");
 		hpm_metrics_free(metrics, n);
 		free(metrics);
 	}

@@ -8,16 +8,16 @@
 #include "writers.h"
 
 /* Attributes that say nothing are left out. */
-static void put_attribute(struct hpm_output *output, const char *name, const char *value)
+static void put_attribute(struct gn_atomic_file *output, const char *name, const char *value)
 {
 	if (!value || !value[0])
 		return;
-	hpm_print(output, " %s=\"", name);
+	gn_print(output, " %s=\"", name);
 	hpm_put_xml(output, value);
-	hpm_puts(output, "\"");
+	gn_puts(output, "\"");
 }
 
-static void put_number(struct hpm_output *output, const char *name, double value)
+static void put_number(struct gn_atomic_file *output, const char *name, double value)
 {
 	char text[HPM_EXACT_SIZE];
 
@@ -28,19 +28,19 @@ static void put_number(struct hpm_output *output, const char *name, double value
 }
 
 /* A number of something, which is above zero. */
-static void put_positive(struct hpm_output *output, const char *name, long value)
+static void put_positive(struct gn_atomic_file *output, const char *name, long value)
 {
 	if (value > 0)
-		hpm_print(output, " %s=\"%ld\"", name, value);
+		gn_print(output, " %s=\"%ld\"", name, value);
 }
 
-static void put_task(struct hpm_output *output, long task)
+static void put_task(struct gn_atomic_file *output, long task)
 {
 	if (task >= 0)
-		hpm_print(output, " task=\"%ld\"", task);
+		gn_print(output, " task=\"%ld\"", task);
 }
 
-static void put_tasks(struct hpm_output *output, const hpm_data_item *item)
+static void put_tasks(struct gn_atomic_file *output, const hpm_data_item *item)
 {
 	if (item->n_tasks <= 0)
 		return;
@@ -48,35 +48,35 @@ static void put_tasks(struct hpm_output *output, const hpm_data_item *item)
 	put_positive(output, "task_count", item->n_tasks);
 }
 
-static void put_spread(struct hpm_output *output, const hpm_spread *spread)
+static void put_spread(struct gn_atomic_file *output, const hpm_spread *spread)
 {
 	if (!spread)
 		return;
-	hpm_print(output, " with_value=\"%d\"", spread->n > 0 ? spread->n : 0);
+	gn_print(output, " with_value=\"%d\"", spread->n > 0 ? spread->n : 0);
 	if (spread->n <= 0)
 		return;
 	put_number(output, "minimum", spread->minimum);
 	if (spread->min_task >= 0)
-		hpm_print(output, " minimum_task=\"%d\"", spread->min_task);
+		gn_print(output, " minimum_task=\"%d\"", spread->min_task);
 	put_number(output, "maximum", spread->maximum);
 	if (spread->max_task >= 0)
-		hpm_print(output, " maximum_task=\"%d\"", spread->max_task);
+		gn_print(output, " maximum_task=\"%d\"", spread->max_task);
 	put_number(output, "deviation", spread->deviation);
 	for (int i = 0; i < spread->n_bins; i++)
-		hpm_print(output, i ? " %lld" : " bins=\"%lld", spread->bins[i]);
+		gn_print(output, i ? " %lld" : " bins=\"%lld", spread->bins[i]);
 	if (spread->n_bins > 0)
-		hpm_puts(output, "\"");
+		gn_puts(output, "\"");
 }
 
-static void put_run(struct hpm_output *output, const struct hpm_header *header)
+static void put_run(struct gn_atomic_file *output, const struct hpm_header *header)
 {
 	char moment[HPM_MOMENT_SIZE];
 
-	hpm_puts(output, "  <run program=\"");
+	gn_puts(output, "  <run program=\"");
 	hpm_put_xml(output, header->program);
-	hpm_puts(output, "\" host=\"");
+	gn_puts(output, "\" host=\"");
 	hpm_put_xml(output, header->host);
-	hpm_puts(output, "\"");
+	gn_puts(output, "\"");
 	put_positive(output, "process", header->process);
 	put_task(output, header->task);
 	hpm_moment(header->started, 1, moment);
@@ -86,45 +86,45 @@ static void put_run(struct hpm_output *output, const struct hpm_header *header)
 	put_number(output, "wall_seconds", header->wall_s >= 0 ? header->wall_s : NAN);
 	put_attribute(output, "events", header->events);
 	if (header->command[0]) {
-		hpm_puts(output, ">\n    <argument>");
+		gn_puts(output, ">\n    <argument>");
 		hpm_put_xml(output, header->command);
-		hpm_puts(output, "</argument>\n  </run>\n");
+		gn_puts(output, "</argument>\n  </run>\n");
 	} else {
-		hpm_puts(output, "/>\n");
+		gn_puts(output, "/>\n");
 	}
 }
 
-static void put_usage(struct hpm_output *output, const hpm_data_item *item)
+static void put_usage(struct gn_atomic_file *output, const hpm_data_item *item)
 {
 	if (item->num_data <= 0)
 		return;
-	hpm_puts(output, "  <usage");
+	gn_puts(output, "  <usage");
 	put_task(output, item->mpi_task_id);
 	put_tasks(output, item);
 	put_attribute(output, "description", item->xml_descr);
-	hpm_puts(output, ">\n");
+	gn_puts(output, ">\n");
 	for (int i = 0; i < item->num_data; i++) {
 		const hpm_event_info *field = &item->data[i];
 
-		hpm_puts(output, "    <field");
+		gn_puts(output, "    <field");
 		put_attribute(output, "name", field->name);
 		put_number(output, "value", hpm_value(field));
 		put_attribute(output, "unit", field->unit);
 		put_attribute(output, "description", field->description);
 		put_attribute(output, "reason", field->reason);
 		put_spread(output, field->spread);
-		hpm_puts(output, "/>\n");
+		gn_puts(output, "/>\n");
 	}
-	hpm_puts(output, "  </usage>\n");
+	gn_puts(output, "  </usage>\n");
 }
 
-static void put_event(struct hpm_output *output, const hpm_event_info *event)
+static void put_event(struct gn_atomic_file *output, const hpm_event_info *event)
 {
 	double value = hpm_value(event);
 
-	hpm_puts(output, "      <event name=\"");
+	gn_puts(output, "      <event name=\"");
 	hpm_put_xml(output, hpm_text(event->name));
-	hpm_puts(output, "\"");
+	gn_puts(output, "\"");
 	put_attribute(output, "component", event->component);
 	put_number(output, "value", value);
 	put_attribute(output, "unit", event->unit);
@@ -142,31 +142,31 @@ static void put_event(struct hpm_output *output, const hpm_event_info *event)
 	put_attribute(output, "reason", event->reason);
 	if (isfinite(value))
 		put_spread(output, event->spread);
-	hpm_puts(output, "/>\n");
+	gn_puts(output, "/>\n");
 }
 
-static void put_values(struct hpm_output *output, const struct hpm_report *report,
+static void put_values(struct gn_atomic_file *output, const struct hpm_report *report,
 		       const hpm_data_item *item)
 {
 	struct hpm_metric *metrics;
 	int n = hpm_report_metrics(output, report, item, &metrics);
 
-	hpm_print(output, "    <values exclusive=\"%s\" continues=\"%s\"",
-		  item->is_exclusive ? "true" : "false", item->is_mplex_cont ? "true" : "false");
+	gn_print(output, "    <values exclusive=\"%s\" continues=\"%s\"",
+		 item->is_exclusive ? "true" : "false", item->is_mplex_cont ? "true" : "false");
 	put_attribute(output, "group", item->group);
-	hpm_print(output, " calls=\"%d\">\n", item->count > 0 ? item->count : 0);
+	gn_print(output, " calls=\"%d\">\n", item->count > 0 ? item->count : 0);
 	for (int i = 0; i < HPM_NTIM; i++) {
 		if (!isfinite(item->times[i]))
 			continue;
-		hpm_print(output, "      <time name=\"%s\"", hpm_time_names[i]);
+		gn_print(output, "      <time name=\"%s\"", hpm_time_names[i]);
 		put_number(output, "seconds", item->times[i]);
 		put_spread(output, item->times_spread ? &item->times_spread[i] : NULL);
-		hpm_puts(output, "/>\n");
+		gn_puts(output, "/>\n");
 	}
 	for (int i = 0; i < item->num_data; i++)
 		put_event(output, &item->data[i]);
 	for (int i = 0; i < n; i++) {
-		hpm_puts(output, "      <metric");
+		gn_puts(output, "      <metric");
 		put_attribute(output, "name", metrics[i].name);
 		put_number(output, "value", metrics[i].value);
 		put_attribute(output, "unit", metrics[i].unit);
@@ -174,9 +174,9 @@ static void put_values(struct hpm_output *output, const struct hpm_report *repor
 		put_attribute(output, "modes", hpm_modes_name(metrics[i].modes));
 		put_attribute(output, "formula", metrics[i].formula);
 		put_attribute(output, "description", metrics[i].description);
-		hpm_puts(output, "/>\n");
+		gn_puts(output, "/>\n");
 	}
-	hpm_puts(output, "    </values>\n");
+	gn_puts(output, "    </values>\n");
 	hpm_metrics_free(metrics, n);
 	free(metrics);
 }
@@ -185,7 +185,7 @@ static void put_values(struct hpm_output *output, const struct hpm_report *repor
  * Of tasks that an aggregator put together it is this process's, which is the same program's: a
  * section of another one has another label.
  */
-static void put_start(struct hpm_output *output, const struct hpm_header *header,
+static void put_start(struct gn_atomic_file *output, const struct hpm_header *header,
 		      const hpm_data_item *item)
 {
 	int low = 0, high = header->n_starts - 1;
@@ -205,20 +205,20 @@ static void put_start(struct hpm_output *output, const struct hpm_header *header
 		if (strcmp(start->label, hpm_text(item->label)) != 0)
 			return;
 		put_attribute(output, "module", start->module);
-		hpm_print(output, " offset=\"0x%llx\"", start->offset);
+		gn_print(output, " offset=\"0x%llx\"", start->offset);
 		put_attribute(output, "build_id", start->build_id);
 		return;
 	}
 }
 
-static void put_section(struct hpm_output *output, const struct hpm_header *header,
+static void put_section(struct gn_atomic_file *output, const struct hpm_header *header,
 			const hpm_data_item *item, int element)
 {
-	hpm_print(output, "  <section kind=\"%s\" id=\"%d\" element=\"%d\" label=\"",
-		  item->instr_id > 0 ? "region" : "program",
-		  item->instr_id > 0 ? item->instr_id : 0, element);
+	gn_print(output, "  <section kind=\"%s\" id=\"%d\" element=\"%d\" label=\"",
+		 item->instr_id > 0 ? "region" : "program", item->instr_id > 0 ? item->instr_id : 0,
+		 element);
 	hpm_put_xml(output, hpm_text(item->label));
-	hpm_puts(output, "\"");
+	gn_puts(output, "\"");
 	put_attribute(output, "file", item->file);
 	put_positive(output, "line", item->line);
 	if (!hpm_text(item->file)[0])
@@ -229,31 +229,30 @@ static void put_section(struct hpm_output *output, const struct hpm_header *head
 	put_task(output, item->mpi_task_id);
 	put_tasks(output, item);
 	put_attribute(output, "description", item->xml_descr);
-	hpm_puts(output, ">\n");
+	gn_puts(output, ">\n");
 }
 
-static void put_notes(struct hpm_output *output, const char *notes)
+static void put_notes(struct gn_atomic_file *output, const char *notes)
 {
 	while (*notes) {
 		size_t length = strcspn(notes, "\n");
 		char *note = strndup(notes, length);
 
-		hpm_puts(output, "  <note>");
+		gn_puts(output, "  <note>");
 		hpm_put_xml(output, hpm_text(note));
-		hpm_puts(output, "</note>\n");
+		gn_puts(output, "</note>\n");
 		free(note);
 		notes += length + (notes[length] == '\n');
 	}
 }
 
-void hpm_viz_write(struct hpm_output *output, const struct hpm_report *report)
+void hpm_viz_write(struct gn_atomic_file *output, const struct hpm_report *report)
 {
 	const hpm_data_item *items = report->items;
 	int element = 0;
 
-	hpm_puts(output,
-		 "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-		 "<hpm version=\"1\" producer=\"libhpm\" release=\"" GNOMON_RELEASE "\">\n");
+	gn_puts(output, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+			"<hpm version=\"1\" producer=\"libhpm\" release=\"" GNOMON_RELEASE "\">\n");
 	put_run(output, report->header);
 	for (int i = 0; i < report->n; i++)
 		if (items[i].is_rusage)
@@ -265,8 +264,8 @@ void hpm_viz_write(struct hpm_output *output, const struct hpm_report *report)
 			put_section(output, report->header, &items[i], ++element);
 		put_values(output, report, &items[i]);
 		if (i + 1 == report->n || !hpm_is_same_section(&items[i], &items[i + 1]))
-			hpm_puts(output, "  </section>\n");
+			gn_puts(output, "  </section>\n");
 	}
 	put_notes(output, report->header->notes);
-	hpm_puts(output, "</hpm>\n");
+	gn_puts(output, "</hpm>\n");
 }

@@ -17,8 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "items_file.h"
-#include "output.h"
+#include "file_signals.h"
+#include "item_codec.h"
 
 #define CHANGES_FD 3
 #define LOOK_EVERY_MS 100
@@ -222,7 +222,7 @@ static int run(const struct hpm_script *script, const char *task, int answers_as
 	       char *why, size_t size)
 {
 	int to[2], from[2], error, status = 0;
-	struct hpm_signals signals;
+	struct gn_file_signals signals;
 	pid_t pid = -1;
 
 	error = open_pipe(to);
@@ -243,9 +243,9 @@ static int run(const struct hpm_script *script, const char *task, int answers_as
 		close(from[0]);
 		return -1;
 	}
-	hpm_signals_hold(&signals);
+	gn_file_signals_hold(&signals);
 	error = exchange(script, talk, to[1], from[0]);
-	hpm_signals_release(&signals);
+	gn_file_signals_release(&signals);
 	close(from[0]);
 	if (error)
 		kill(pid, SIGKILL);

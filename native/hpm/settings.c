@@ -8,10 +8,11 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "file_signals.h"
 #include "machine.h"
 #include "numbers.h"
-#include "output.h"
 #include "report.h"
+#include "write_all.h"
 
 /* Room for ".hpm" behind a name, and for what makes it unique. */
 #define NAME_MAX_LENGTH (PATH_MAX - 1 - 320)
@@ -27,7 +28,7 @@ void hpm_warn(const char *format, ...)
 {
 	char line[1024] = "HPM WARNING - ";
 	const size_t start = strlen(line);
-	struct hpm_signals signals;
+	struct gn_file_signals signals;
 	size_t length;
 	va_list arguments;
 
@@ -40,9 +41,9 @@ void hpm_warn(const char *format, ...)
 		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
 			line[i] = '?';
 	line[length++] = '\n';
-	hpm_signals_hold(&signals);
-	hpm_write(STDERR_FILENO, line, length);
-	hpm_signals_release(&signals);
+	gn_file_signals_hold(&signals);
+	gn_write_all(STDERR_FILENO, line, length);
+	gn_file_signals_release(&signals);
 }
 
 int hpm_is_set(const char *variable)

@@ -2,7 +2,7 @@
 #ifndef GNOMON_HPM_WRITERS_H
 #define GNOMON_HPM_WRITERS_H
 
-#include "output.h"
+#include "atomic_file.h"
 #include "report.h"
 
 /* Everything that is written. */
@@ -15,13 +15,13 @@ struct hpm_report {
 	struct hpm_constants constants; /* the settings', with what the machine is named */
 };
 
-void hpm_text_write(struct hpm_output *output, const struct hpm_report *report);
-void hpm_viz_write(struct hpm_output *output, const struct hpm_report *report);
-void hpm_csv_write(struct hpm_output *output, const struct hpm_report *report);
+void hpm_text_write(struct gn_atomic_file *output, const struct hpm_report *report);
+void hpm_viz_write(struct gn_atomic_file *output, const struct hpm_report *report);
+void hpm_csv_write(struct gn_atomic_file *output, const struct hpm_report *report);
 
 /* An item's metrics, to be freed by hpm_metrics_free() and free(3); 0 without memory, which the
  * output keeps as its error. */
-int hpm_report_metrics(struct hpm_output *output, const struct hpm_report *report,
+int hpm_report_metrics(struct gn_atomic_file *output, const struct hpm_report *report,
 		       const hpm_data_item *item, struct hpm_metric **metrics);
 
 /* Whether two items are of one section. */

@@ -23,9 +23,9 @@
 #include <gnomon/hpm_agg.h>
 #include <gnomon/hpm_tree.h>
 
-#include "items_file.h"
+#include "item_codec.h"
 #include "replay.h"
-#include "whole.h"
+#include "write_all.h"
 
 #define CHANGES_FD 3
 #define READ_SIZE ((size_t)1 << 20)
@@ -130,14 +130,14 @@ static int write_changes(char *const *before)
 	/* With the zero byte behind it: all of it. */
 	for (char **now = environ; now && *now && !error; now++)
 		if (strchr(*now, '=') && !is_in(before, *now, strlen(*now) + 1))
-			error = hpm_write_all(CHANGES_FD, *now, strlen(*now) + 1);
+			error = gn_write_all(CHANGES_FD, *now, strlen(*now) + 1);
 	for (; *before && !error; before++) {
 		const size_t name = strcspn(*before, "=");
 
 		if ((*before)[name] && !is_in(environ, *before, name + 1)) {
-			error = hpm_write_all(CHANGES_FD, *before, name);
+			error = gn_write_all(CHANGES_FD, *before, name);
 			if (!error)
-				error = hpm_write_all(CHANGES_FD, "", 1);
+				error = gn_write_all(CHANGES_FD, "", 1);
 		}
 	}
 	return error;
@@ -220,7 +220,7 @@ static int write_items(const struct hpm_items *items)
 
 	if (error)
 		return error;
-	error = hpm_write_all(output, bytes, size);
+	error = gn_write_all(output, bytes, size);
 	free(bytes);
 	return error;
 }
@@ -286,7 +286,7 @@ static int aggregate(const char *name)
 		made.n = 0;
 	if (hpm_items_check(made.n, made.item, why))
 		return failed("the aggregator lied: %s", why);
-	error = hpm_write_all(output, is_print_task ? "\1" : "\0", 1);
+	error = gn_write_all(output, is_print_task ? "\1" : "\0", 1);
 	if (!error)
 		error = write_items(&made);
 	return error ? failed("what the aggregator made cannot be written: %s", strerror(error))

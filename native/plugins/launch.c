@@ -8,19 +8,19 @@
 
 #include "gnomon/hpm_tree.h"
 #include "job.h"
-#include "task.h"
+#include "launcher_env.h"
 
 #define ANCESTORS_MAX 64
 #define ENVIRONMENT_MAX (1 << 20)
 
-static const struct hpm_launcher *const slurm = &hpm_launchers[HPM_SLURM];
+static const struct gn_launcher *const slurm = &gn_launchers[GN_LAUNCHER_SLURM];
 
 /* -1 is not known; what contradicts the rank is not. */
-static struct hpm_launch place_by(const struct hpm_launcher *launcher, long task, long *nodes)
+static struct hpm_launch place_by(const struct gn_launcher *launcher, long task, long *nodes)
 {
-	long tasks = hpm_launcher_number(launcher->tasks);
-	long local_task = hpm_launcher_number(launcher->local_task);
-	long local_tasks = hpm_launcher_number(launcher->local_tasks);
+	long tasks = gn_launcher_number(launcher->tasks);
+	long local_task = gn_launcher_number(launcher->local_task);
+	long local_tasks = gn_launcher_number(launcher->local_tasks);
 
 	if (tasks <= task)
 		tasks = -1;
@@ -28,7 +28,7 @@ static struct hpm_launch place_by(const struct hpm_launcher *launcher, long task
 		local_tasks = -1;
 	if (local_task > task || (local_tasks > 0 && local_task >= local_tasks))
 		local_task = -1;
-	*nodes = hpm_launcher_number(launcher->nodes);
+	*nodes = gn_launcher_number(launcher->nodes);
 	return (struct hpm_launch){.task = (int)task,
 				   .tasks = (int)tasks,
 				   .local_task = (int)local_task,
@@ -40,10 +40,10 @@ static void complete(struct hpm_launch *launch, long *nodes)
 {
 	struct hpm_launch step;
 	long step_nodes;
-	const long tasks = hpm_launcher_number(slurm->tasks);
+	const long tasks = gn_launcher_number(slurm->tasks);
 
 	if (tasks < 0 || (launch->tasks >= 0 && launch->tasks != tasks) ||
-	    hpm_launcher_number(slurm->task) != launch->task)
+	    gn_launcher_number(slurm->task) != launch->task)
 		return;
 	step = place_by(slurm, launch->task, &step_nodes);
 	if (launch->tasks < 0)
@@ -200,14 +200,14 @@ int hpm_job_task(void)
 {
 	long task;
 
-	hpm_launcher_find(&task);
+	gn_launcher_find(&task);
 	return (int)task;
 }
 
 int hpm_launch_find(struct hpm_launch *launch)
 {
 	long task, nodes;
-	const struct hpm_launcher *launcher = hpm_launcher_find(&task);
+	const struct gn_launcher *launcher = gn_launcher_find(&task);
 
 	if (!launcher)
 		return -ENODATA;

@@ -4,7 +4,7 @@
 
 #include <gnomon/hpm_tree.h>
 
-#include "items_file.h"
+#include "item_codec.h"
 
 #define HPM_REPLAY_WHY 1024
 

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "tree.h"
-#include "whole.h"
+#include "write_all.h"
 
 #define NS_PER_MS 1000000
 #define NS_PER_S 1000000000.0
@@ -69,7 +69,7 @@ static int write_load(hpm_tree *tree, const char *name, const struct hpm_load *l
 				       tree->task);
 	snprintf(made, sizeof(made), "new.%d", tree->task);
 	fd = openat(folder, made, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	failed = fd < 0 ? errno : hpm_write_all(fd, bytes, size);
+	failed = fd < 0 ? errno : gn_write_all(fd, bytes, size);
 	if (fd >= 0 && close(fd) && !failed)
 		failed = errno;
 	if (!failed && renameat(folder, made, folder, name))

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <sys/stat.h>
 
-#include "items_file.h"
+#include "item_codec.h"
 
 #define EVENT "page-faults"
 

@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 
 #include "check.h"
-#include "items_file.h"
+#include "item_codec.h"
 #include "random.h"
 
 static const long long bins[] = {3, 0, 1};

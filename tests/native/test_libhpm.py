@@ -115,7 +115,7 @@ def test_what_the_header_declares_is_exported_and_little_else(prefix: Path) -> N
         c = {name for name in found if not name.startswith("f_")} - {"hpm_error_count_"}
         assert c == declared
         assert {f"{name}_" for name in fortran if name != "f_hpm"} <= found
-        # Handlers of signals are set around the call of a plug-in and nowhere else: guard.c.
+        # Handlers of signals are set around the call of a plug-in and nowhere else: call_guard.c.
         assert not symbols(library, "undefined") & {"printf", "puts", "signal"}
 
 

@@ -1,6 +1,6 @@
 """What sections of a program with libhpm measured, as rows of the model's tables.
 
-libhpm leaves it in the folder that GNOMON_RUN_DIR names (native/hpm/run_folder.c): items of every
+libhpm leaves it in the folder that GNOMON_RUN_DIR names (native/hpm/section_staging.c): items of every
 process that called hpmTerminate, and for each a link to its raw file, which is what remains of one
 that was killed; and where its sections start, if they did not say it themselves.
 """

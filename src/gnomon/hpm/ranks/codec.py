@@ -1,6 +1,6 @@
 """Items as bytes: rank files, and what goes to and from plug-ins in other processes.
 
-The layout is that of native/plugins/items_file.h, which C reads and writes. Nothing is aligned or
+The layout is that of native/hpm/item_codec.h, which C reads and writes. Nothing is aligned or
 padded; numbers are in the byte order that the second word shows. A file may hold several, one
 after the other.
 """

@@ -1,5 +1,5 @@
 /* Which task of its job this process is, by what launchers set. */
-#include "task.h"
+#include "launcher_env.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 /* More digits than any job has tasks are no rank. */
 #define DIGITS 9
 
-const struct hpm_launcher hpm_launchers[HPM_LAUNCHERS] = {
+const struct gn_launcher gn_launchers[GN_LAUNCHERS] = {
 	/* Open MPI, IBM Spectrum MPI, PRRTE */
 	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
 	 "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_MCA_orte_num_nodes"},
@@ -20,7 +20,7 @@ const struct hpm_launcher hpm_launchers[HPM_LAUNCHERS] = {
 	{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", NULL, "SLURM_STEP_NUM_NODES"},
 };
 
-long hpm_launcher_number(const char *name)
+long gn_launcher_number(const char *name)
 {
 	const char *value = name ? getenv(name) : NULL;
 	const size_t digits = value ? strspn(value, "0123456789") : 0;
@@ -28,14 +28,15 @@ long hpm_launcher_number(const char *name)
 	return digits > 0 && digits <= DIGITS && !value[digits] ? strtol(value, NULL, 10) : -1;
 }
 
-const struct hpm_launcher *hpm_launcher_find(long *task)
+const struct gn_launcher *gn_launcher_find(long *task)
 {
-	for (int i = 0; i < HPM_LAUNCHERS; i++) {
-		const struct hpm_launcher *launcher = &hpm_launchers[i];
+	for (int i = 0; i < GN_LAUNCHERS; i++) {
+		const struct gn_launcher *launcher = &gn_launchers[i];
 
-		*task = hpm_launcher_number(launcher->task);
+		*task = gn_launcher_number(launcher->task);
 		/* A batch script of Slurm has a rank and is no task: it has no step. */
-		if (*task >= 0 && (i != HPM_SLURM || hpm_launcher_number(launcher->tasks) >= 0))
+		if (*task >= 0 &&
+		    (i != GN_LAUNCHER_SLURM || gn_launcher_number(launcher->tasks) >= 0))
 			return launcher;
 	}
 	*task = -1;

@@ -1,10 +1,11 @@
 /* Files and pipes, written as a whole. */
-#include "whole.h"
+#include "write_all.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <unistd.h>
 
-int hpm_write_all(int fd, const void *bytes, size_t size)
+int gn_write_all(int fd, const void *bytes, size_t size)
 {
 	const unsigned char *from = bytes;
 
@@ -13,6 +14,12 @@ int hpm_write_all(int fd, const void *bytes, size_t size)
 
 		if (written < 0 && errno == EINTR)
 			continue;
+		if (written < 0 && errno == EAGAIN) {
+			struct pollfd room = {.fd = fd, .events = POLLOUT};
+
+			poll(&room, 1, -1);
+			continue;
+		}
 		if (written <= 0)
 			return written ? errno : EIO;
 		from += written;

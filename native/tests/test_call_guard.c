@@ -4,9 +4,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "call_guard.h"
 #include "check.h"
 #include "copies.h"
-#include "guard.h"
 
 static int calls;
 
@@ -54,12 +54,12 @@ static void test_endings(void)
 
 	sigaction(SIGFPE, &before, NULL);
 	for (unsigned int round = 0; round < 3; round++) {
-		CHECK_EQ(hpm_guard(come_back, &one, 10, -1), 0);
+		CHECK_EQ(gn_call_guarded(come_back, &one, 10, -1), 0);
 		for (size_t i = 0; i < sizeof(fatal) / sizeof(*fatal); i++)
-			CHECK_EQ(hpm_guard(fall, (void *)&fatal[i], 10, -1), fatal[i]);
-		CHECK_EQ(hpm_guard(stop, NULL, 10, -1), SIGABRT);
-		CHECK_EQ(hpm_guard(hang, NULL, 0.05, -1), -ETIMEDOUT);
-		CHECK(!hpm_guard_leave());
+			CHECK_EQ(gn_call_guarded(fall, (void *)&fatal[i], 10, -1), fatal[i]);
+		CHECK_EQ(gn_call_guarded(stop, NULL, 10, -1), SIGABRT);
+		CHECK_EQ(gn_call_guarded(hang, NULL, 0.05, -1), -ETIMEDOUT);
+		CHECK(!gn_call_guard_leave());
 	}
 	CHECK_EQ(calls, 3);
 	/* The program's own handlers and mask are as they were. */
@@ -87,8 +87,8 @@ static void wait_long(void *context)
 static void leave(void *context)
 {
 	(void)context;
-	CHECK(hpm_guard_leave());
-	CHECK(!hpm_guard_leave());
+	CHECK(gn_call_guard_leave());
+	CHECK(!gn_call_guard_leave());
 	raise(SIGABRT);
 }
 
@@ -98,7 +98,7 @@ static void test_exit(void)
 	pid_t child = fork();
 
 	if (!child) {
-		hpm_guard(leave, NULL, 10, -1);
+		gn_call_guarded(leave, NULL, 10, -1);
 		_exit(0);
 	}
 	CHECK(waitpid(child, &status, 0) == child);
@@ -112,8 +112,8 @@ static void test_beats(void)
 
 	CHECK(file);
 	fd = fileno(file);
-	CHECK_EQ(hpm_guard(wait_long, &fd, 1, fd), 0);
-	CHECK_EQ(hpm_guard(wait_long, &fd, 1, -1), -ETIMEDOUT);
+	CHECK_EQ(gn_call_guarded(wait_long, &fd, 1, fd), 0);
+	CHECK_EQ(gn_call_guarded(wait_long, &fd, 1, -1), -ETIMEDOUT);
 	fclose(file);
 }
 

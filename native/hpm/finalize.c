@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "aggregate.h"
+#include "call_guard.h"
 #include "engine.h"
-#include "guard.h"
 
 /* A report takes milliseconds, if nothing is locked that it needs. */
 #define REPORT_S 60
@@ -39,11 +39,11 @@ static void name_by_task(struct hpm_settings *settings, long task)
 		snprintf(settings->name + length, sizeof(settings->name) - length, "_%ld", task);
 }
 
-int hpm_conclude_exit(void)
+int hpm_finalize_exit(void)
 {
 	struct report *report = atomic_exchange(&pending, NULL);
 
-	if (!report || !hpm_guard_leave())
+	if (!report || !gn_call_guard_leave())
 		return -1;
 	hpm_error(NULL, HPM_BAD_PLUGIN,
 		  "the aggregator failed: it called exit; what was measured is written as it is");
@@ -51,7 +51,7 @@ int hpm_conclude_exit(void)
 	return report->failed;
 }
 
-int hpm_conclude(const struct hpm_raw *raw, const struct hpm_settings *settings,
+int hpm_finalize(const struct hpm_raw *raw, const struct hpm_settings *settings,
 		 const double *rusage, double stopped, double wall_s, const char *notes)
 {
 	const struct hpm_raw_header *from = raw->header;
@@ -82,7 +82,7 @@ int hpm_conclude(const struct hpm_raw *raw, const struct hpm_settings *settings,
 	report.n = n;
 	report.items = items;
 	if (!settings->is_repair)
-		hpm_run_leave(raw, rusage, stopped, wall_s, notes);
+		hpm_staging_write(raw, rusage, stopped, wall_s, notes);
 	name_by_task(&own, from->task);
 	pending = &report;
 	verdict = hpm_aggregate(&header, (int)from->is_child, n, items, &report.n, &report.items);
@@ -90,7 +90,7 @@ int hpm_conclude(const struct hpm_raw *raw, const struct hpm_settings *settings,
 	if (verdict == HPM_AS_IT_IS)
 		own = *settings;
 	if (verdict == HPM_CRASHED) {
-		if (hpm_guard(write_report, &report, REPORT_S, -1))
+		if (gn_call_guarded(write_report, &report, REPORT_S, -1))
 			report.failed = -1;
 	} else if (verdict != HPM_SILENT) {
 		write_report(&report);

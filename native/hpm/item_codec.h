@@ -37,8 +37,8 @@
  *
  * Nothing is aligned or padded.
  */
-#ifndef GNOMON_PLUGINS_ITEMS_FILE_H
-#define GNOMON_PLUGINS_ITEMS_FILE_H
+#ifndef GNOMON_HPM_ITEM_CODEC_H
+#define GNOMON_HPM_ITEM_CODEC_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -90,7 +90,8 @@ int hpm_items_load(const char *path, struct hpm_items *items, char why[256]);
 
 void hpm_items_release(struct hpm_items *items);
 
-/* --- items_check.c ---------------------------------------------------------------------------- */
+/* --- address_check.c ----------------------------------------------------------------------------
+ */
 
 /*
  * Whether what an aggregator gave can be read at all, without a crash where it cannot. 0, or EFAULT

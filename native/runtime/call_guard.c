@@ -4,7 +4,7 @@
  * What it held then, a lock of malloc(3) perhaps, stays held, so that whatever comes after it in
  * this thread is better guarded, too.
  */
-#include "guard.h"
+#include "call_guard.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -107,7 +107,7 @@ static void reset_handlers(void)
 	sigaction(guard.alarm, &guard.alarm_before, NULL);
 }
 
-int hpm_guard(void (*work)(void *context), void *context, double seconds, int beat_fd)
+int gn_call_guarded(void (*work)(void *context), void *context, double seconds, int beat_fd)
 {
 	const struct timespec period = {(time_t)seconds,
 					(long)((seconds - (double)(time_t)seconds) * 1e9)};
@@ -151,7 +151,7 @@ int hpm_guard(void (*work)(void *context), void *context, double seconds, int be
 	return ended;
 }
 
-int hpm_guard_leave(void)
+int gn_call_guard_leave(void)
 {
 	const int is_here = guard.tid == gettid();
 

@@ -1,5 +1,5 @@
-/* Items to bytes and back. The layout stands in items_file.h. */
-#include "items_file.h"
+/* Items to bytes and back. The layout stands in item_codec.h. */
+#include "item_codec.h"
 
 #include <errno.h>
 #include <fcntl.h>

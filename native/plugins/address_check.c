@@ -10,7 +10,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "items_file.h"
+#include "item_codec.h"
 
 struct check {
 	int pipe[2];

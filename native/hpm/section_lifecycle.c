@@ -11,12 +11,8 @@
 
 #include "aggregate.h"
 #include "engine.h"
+#include "lifecycle.h"
 #include "quick.h"
-
-/* In Linux since 4.14; the C library's headers may be older than the kernel. */
-#ifndef MADV_WIPEONFORK
-#define MADV_WIPEONFORK 18
-#endif
 
 #define SECTIONS_DEFAULT 1000
 #define OWN_SECTIONS 4096 /* of hpmNewID, at least; as many as programs can choose, if more */
@@ -27,7 +23,6 @@ struct hpm_process *_Atomic hpm_process_page;
 static struct hpm_engine *last_engine; /* of this process or, in a child, of its parent */
 static char program_name[1024];
 static char program_folder[PATH_MAX]; /* with a slash behind it, or "" if it has none */
-static pthread_key_t thread_end;
 
 /* By number, what hpmNewID and hpmPlace were told; children that are forked go on with it. */
 static struct hpm_place *_Atomic *place;
@@ -40,11 +35,6 @@ static __thread volatile int is_entering __attribute__((tls_model("initial-exec"
 
 /* --- the process ------------------------------------------------------------------------------ */
 
-static void wipe(void)
-{
-	memset(hpm_process_page, 0, sizeof(*hpm_process_page));
-}
-
 static void end_thread(void *argument);
 
 void hpm_terminate_once(void)
@@ -55,26 +45,20 @@ void hpm_terminate_once(void)
 	if (engine && engine->state == HPM_RUNNING) {
 		hpm_hasten();
 		hpm_terminate("exit");
-	} else if (engine && engine->state == HPM_ENDING && !hpm_conclude_exit()) {
+	} else if (engine && engine->state == HPM_ENDING && !hpm_finalize_exit()) {
 		hpm_raw_remove(&engine->file);
 	}
 }
 
+static struct gn_lifecycle life = {
+	.state_bytes = sizeof(struct hpm_process),
+	.at_exit = hpm_terminate_once,
+	.at_thread_end = end_thread,
+};
+
 static void make_page(void)
 {
-	const size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
-	struct hpm_process *made =
-		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (made == MAP_FAILED)
-		return;
-	if (pthread_key_create(&thread_end, end_thread) || atexit(hpm_terminate_once)) {
-		munmap(made, bytes);
-		return;
-	}
-	hpm_process_page = made;
-	if (madvise(made, bytes, MADV_WIPEONFORK))
-		pthread_atfork(NULL, NULL, wipe);
+	hpm_process_page = gn_lifecycle_begin(&life);
 }
 
 static struct hpm_process *process(void)
@@ -194,7 +178,7 @@ static int make_tables(struct hpm_engine *engine, struct hpm_raw_plan *plan)
 			 "HPM_OUTPUT_NAME to a folder that can be written and has room",
 			 path, strerror(-error));
 	else
-		hpm_run_link(&engine->file);
+		hpm_staging_link(&engine->file);
 	return hpm_context_make(engine, &engine->process, HPM_PROCESS, NULL);
 }
 
@@ -433,7 +417,7 @@ static struct hpm_thread *enter_first(struct hpm_engine *engine)
 		hpm_error(NULL, HPM_NO_MEMORY, "no memory for a thread's counters; free some");
 		return NULL;
 	}
-	pthread_setspecific(thread_end, thread);
+	gn_lifecycle_watch_thread(&life, thread);
 	hpm_self = thread;
 	return thread;
 }
@@ -570,7 +554,7 @@ void hpm_terminate(const char *caller)
 	wall_s = measure_hz(engine);
 	stopped = (double)epoch_ns() / 1e9;
 	close_all(engine);
-	if (!hpm_conclude(&engine->file.raw, &engine->settings, rusage, stopped, wall_s,
+	if (!hpm_finalize(&engine->file.raw, &engine->settings, rusage, stopped, wall_s,
 			  engine->notes))
 		hpm_raw_remove(&engine->file);
 	else
