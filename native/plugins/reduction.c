@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rank_tree.h"
 #include "reduction.h"
-#include "tree.h"
 
 struct merging {
 	const hpm_reduction *reduction;
@@ -25,7 +25,7 @@ struct run {
 	const hpm_reduction *reduction;
 	hpm_tree *tree;
 	hpm_blob known;
-	char own_why[HPM_REASON_SIZE]; /* this task prints by itself */
+	char own_why[GN_REASON_SIZE]; /* this task prints by itself */
 	int n;
 	hpm_event_vector in;
 };
@@ -64,7 +64,7 @@ static int one_round(struct run *run, int round, int *mark, int *root_failed)
 		if (failed) {
 			snprintf(run->own_why, sizeof(run->own_why), "could not be aggregated: %s",
 				 failed > 0 ? strerror(failed) : "the aggregator's partial failed");
-			hpm_tree_leave_out(run->tree, run->own_why);
+			gn_tree_exclude_self(run->tree, run->own_why);
 		}
 	}
 	failed = hpm_tree_reduce(run->tree, &blob, merge, &merging);
@@ -82,7 +82,7 @@ static int one_round(struct run *run, int round, int *mark, int *root_failed)
 		free(blob.data);
 		if (with_mark(&next, failed ? FAILED : is_done ? IS_DONE : GO_ON)) {
 			free(next.data);
-			return hpm_tree_failed(ENOMEM, "no memory for a round of the aggregator");
+			return gn_tree_failed(ENOMEM, "no memory for a round of the aggregator");
 		}
 	}
 	failed = hpm_tree_share(run->tree, &next);

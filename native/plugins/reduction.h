@@ -7,6 +7,9 @@
 /* A reduction that is not done by then never will be. */
 #define HPM_ROUNDS_MAX 1000
 
+/* Where a merge returned a negative number. */
+#define HPM_NOT_MERGED "the aggregator's merge failed"
+
 /* "task 2 was killed by SIGSEGV" */
 void hpm_gap_say(const hpm_gap *gap, char *line, size_t size);
 
@@ -16,8 +19,5 @@ void hpm_gaps_tell(const hpm_gap *gaps, int n_gaps, int n, hpm_event_vector out)
 /* A task's own items as they are, with a line that says why. 0, or ENOMEM. */
 int hpm_own_items(int n, hpm_event_vector in, const char *why, int *n_out, hpm_event_vector *out,
 		  int *is_print_task);
-
-/* From now on this task has no part in totals. */
-void hpm_tree_leave_out(hpm_tree *tree, const char *why);
 
 #endif

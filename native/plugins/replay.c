@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "messages.h"
+#include "rank_tree.h"
 #include "reduction.h"
-#include "tree.h"
 
 #define TASKS_MAX (1 << 24)
 
@@ -23,7 +24,7 @@ struct replay {
 	struct rank *rank;
 	int round;
 	hpm_blob known;
-	struct hpm_gaps gaps;
+	struct gn_gaps gaps;
 	char *why;
 	int failed;
 };
@@ -101,7 +102,7 @@ static int merge(hpm_blob *into, const hpm_blob *other, void *context)
 }
 
 /* What a task would send of its own. */
-static void load_own(struct replay *replay, int task, struct hpm_load *load)
+static void load_own(struct replay *replay, int task, struct gn_message *load)
 {
 	struct rank *rank = &replay->rank[task];
 	struct hpm_items items;
@@ -127,13 +128,13 @@ static void load_own(struct replay *replay, int task, struct hpm_load *load)
 		}
 	}
 	if (*rank->why)
-		hpm_gaps_add(&load->gaps, task, task, !rank->is_out, rank->why);
+		gn_gaps_add(&load->gaps, task, task, !rank->is_out, rank->why);
 }
 
-static void collect(struct replay *replay, int task, struct hpm_load *into)
+static void collect(struct replay *replay, int task, struct gn_message *into)
 {
-	const struct hpm_merging merging = {merge, replay};
-	struct hpm_load *load = into, *below = NULL;
+	const struct gn_merging merging = {merge, replay, HPM_NOT_MERGED};
+	struct gn_message *load = into, *below = NULL;
 
 	if (replay->failed)
 		return;
@@ -146,33 +147,33 @@ static void collect(struct replay *replay, int task, struct hpm_load *into)
 		load = below;
 		load_own(replay, task, load);
 	} else {
-		hpm_gaps_add(&into->gaps, task, task, 0, "left no file that was given");
+		gn_gaps_add(&into->gaps, task, task, 0, "left no file that was given");
 	}
-	for (int i = 1; i <= HPM_FANOUT; i++) {
-		const int64_t child = (int64_t)task * HPM_FANOUT + i;
+	for (int i = 1; i <= GN_TREE_FANOUT; i++) {
+		const int64_t child = (int64_t)task * GN_TREE_FANOUT + i;
 
 		if (child >= replay->tasks)
 			break;
 		collect(replay, (int)child, load);
 	}
 	if (below)
-		hpm_load_merge(into, below, task, &merging);
+		gn_message_merge(into, below, task, &merging);
 	free(below);
 }
 
 static int one_round(struct replay *replay, int *is_done)
 {
-	struct hpm_load total = {0};
+	struct gn_message total = {0};
 	int failed;
 
 	collect(replay, 0, &total);
 	if (replay->failed) {
-		hpm_load_free(&total);
+		gn_message_free(&total);
 		return replay->failed;
 	}
 	replay->gaps = total.gaps;
 	failed = replay->reduction->next(replay->round, &total.blob, &replay->known, is_done);
-	hpm_load_free(&total);
+	gn_message_free(&total);
 	if (failed)
 		said(replay, failed > 0 ? failed : EINVAL, "the aggregator failed",
 		     failed > 0 ? strerror(failed) : "next returned a negative number");
@@ -185,7 +186,7 @@ static int print_task(struct replay *replay, int task,
 		      int (*print)(const struct hpm_items *items, char *why))
 {
 	const struct rank *rank = &replay->rank[task];
-	hpm_gap gaps[HPM_GAPS_MAX];
+	hpm_gap gaps[GN_GAPS_MAX];
 	struct hpm_items items, made;
 	hpm_event_vector out = NULL;
 	int n_out = 0, is_print_task = 1, failed;
@@ -208,7 +209,7 @@ static int print_task(struct replay *replay, int task,
 	if (!failed && is_print_task && hpm_items_check(n_out, out, why))
 		failed = said(replay, EFAULT, "the aggregator lied", why);
 	if (!failed && is_print_task) {
-		const int n_gaps = hpm_gaps_list(&replay->gaps, gaps);
+		const int n_gaps = gn_gaps_list(&replay->gaps, gaps);
 
 		if (!rank->is_out && n_out)
 			hpm_gaps_tell(gaps, n_gaps, n_out, out);

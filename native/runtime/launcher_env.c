@@ -1,10 +1,10 @@
-/* Which task of its job this process is, by what launchers set. */
+/* Which rank of its job this process is, by what launchers set. */
 #include "launcher_env.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* More digits than any job has tasks are no rank. */
+/* More digits than any job has ranks are no rank. */
 #define DIGITS 9
 
 const struct gn_launcher gn_launchers[GN_LAUNCHERS] = {
@@ -28,17 +28,17 @@ long gn_launcher_number(const char *name)
 	return digits > 0 && digits <= DIGITS && !value[digits] ? strtol(value, NULL, 10) : -1;
 }
 
-const struct gn_launcher *gn_launcher_find(long *task)
+const struct gn_launcher *gn_launcher_find(long *rank)
 {
 	for (int i = 0; i < GN_LAUNCHERS; i++) {
 		const struct gn_launcher *launcher = &gn_launchers[i];
 
-		*task = gn_launcher_number(launcher->task);
-		/* A batch script of Slurm has a rank and is no task: it has no step. */
-		if (*task >= 0 &&
-		    (i != GN_LAUNCHER_SLURM || gn_launcher_number(launcher->tasks) >= 0))
+		*rank = gn_launcher_number(launcher->rank);
+		/* A batch script of Slurm has a rank and is no rank: it has no step. */
+		if (*rank >= 0 &&
+		    (i != GN_LAUNCHER_SLURM || gn_launcher_number(launcher->ranks) >= 0))
 			return launcher;
 	}
-	*task = -1;
+	*rank = -1;
 	return NULL;
 }

@@ -1,4 +1,4 @@
-"""A task's place in its job: native/plugins/launch.c says what gnomon/launch/job.py says."""
+"""A task's place in its job: native/runtime/launcher_rank.c says what gnomon/launch/job.py says."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Place = tuple[int, ...] | None
 @pytest.fixture(scope="module")
 def print_launch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the C program that says what it finds."""
-    return built(tmp_path_factory.getbasetemp(), "print_launch")
+    return built(tmp_path_factory.getbasetemp(), "print_launcher")
 
 
 def in_c(program: Path, environment: dict[str, str]) -> Place:

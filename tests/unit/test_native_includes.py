@@ -23,6 +23,7 @@ PUBLIC = {
     "clock.h": "core",
     "perf.h": "core",
     "rotate.h": "core",
+    "rank_data.h": "runtime",
     "gnomon.h": "counters",
     "f_hpm.h": "hpm",
     "hpm_agg.h": "hpm",

@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "hpm_data.h"
+#include "rank_data.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -24,26 +25,11 @@ extern "C" {
 
 /* --- the tree --------------------------------------------------------------------------------- */
 
-typedef struct hpm_tree hpm_tree;
-
-/* Bytes from malloc(3), which move as they are: all tasks of a job have one byte order. */
-typedef struct {
-	void *data; /* NULL: none */
-	size_t size;
-} hpm_blob;
-
-/*
- * Puts `other` into `into`. 0, or an errno: then `into` is as it was, and the tasks in `other` are
- * left out.
- */
-typedef int hpm_merge(hpm_blob *into, const hpm_blob *other, void *context);
-
-/* Tasks first to last, and why they are no part of the totals, or what else is to be said. */
-typedef struct {
-	int first, last;
-	int is_in;	 /* it is a part of them: only to be mentioned */
-	const char *why; /* a predicate: "was killed by SIGSEGV" */
-} hpm_gap;
+/* rank_data.h says what they are: a tree, bytes, what puts two of them together, missing tasks. */
+typedef struct gn_tree hpm_tree;
+typedef struct gn_blob hpm_blob;
+typedef gn_merge hpm_merge;
+typedef struct gn_gap hpm_gap;
 
 /*
  * What follows is called by all tasks of the job in the same order, by one thread each. What

@@ -1,6 +1,6 @@
 """Which task of which job this process is, by what its launcher put into the environment.
 
-native/plugins/job.c is the same in C. Nothing here asks MPI: the distributor runs before MPI_Init.
+native/runtime/job.c is the same in C. Nothing here asks MPI: the distributor runs before MPI_Init.
 
 Sources: Open MPI 4.1, mpirun(1), "Exported Environment Variables"; Hydra's and MVAPICH2's as their
 processes get them; Slurm, srun(1), "OUTPUT ENVIRONMENT VARIABLES".

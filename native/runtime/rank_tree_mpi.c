@@ -1,8 +1,8 @@
 /*
  * The tree through MPI, in a program whose MPI is up.
  *
- * MPI cannot say that a task never comes, and a message to such a task would hang MPI_Finalize. So
- * tasks first tell up the tree that they are there, and the root says "go". If that takes too long,
+ * MPI cannot say that a rank never comes, and a message to such a rank would hang MPI_Finalize. So
+ * ranks first tell up the tree that they are there, and the root says "go". If that takes too long,
  * everyone goes on through files. Whether it is "go" or files is decided once for all, by whoever
  * first makes a link in the job's directory.
  */
@@ -13,12 +13,12 @@
 #include <unistd.h>
 
 #include "mpi_calls.h"
-#include "tree.h"
+#include "transport.h"
 
 #define NS_PER_MS 1000000
 #define LOOK_EVERY (50 * NS_PER_MS)
 
-/* Tasks have come; what they still do is merging. */
+/* Ranks have come; what they still do is merging. */
 #define DRAIN_WAIT (20 * NS_PER_MS)
 #define DROP_WAIT (1000 * (int64_t)NS_PER_MS)
 #define SLACK (10000 * (int64_t)NS_PER_MS)
@@ -32,7 +32,7 @@
 enum { TAG_HERE, TAG_GO, TAG_UP, TAG_DOWN };
 
 /* The first message of each; the rest, if any, is a second one. */
-struct message {
+struct first_piece {
 	uint64_t size;
 	int32_t round;
 	unsigned char bytes[PIECE - 16];
@@ -47,20 +47,20 @@ struct mpi {
 
 /* --- waiting ---------------------------------------------------------------------------------- */
 
-typedef int give_up(hpm_tree *tree, int task);
+typedef int give_up(struct gn_tree *tree, int rank);
 
 /* What is received although nobody wants it any more goes where nobody looks. */
-static int drop(union hpm_mpi_handle *request)
+static int drop(union gn_mpi_handle *request)
 {
-	const int64_t since = hpm_now_ns();
+	const int64_t since = gn_monotonic_ns();
 
-	hpm_mpi_cancel(request);
-	while (!hpm_mpi_test(request)) {
-		if (hpm_now_ns() - since > DROP_WAIT) {
-			hpm_mpi_forget(request);
+	gn_mpi_cancel(request);
+	while (!gn_mpi_test(request)) {
+		if (gn_monotonic_ns() - since > DROP_WAIT) {
+			gn_mpi_forget(request);
 			return EINPROGRESS;
 		}
-		hpm_pause(since);
+		gn_backoff(since);
 	}
 	return 0;
 }
@@ -69,50 +69,51 @@ static int drop(union hpm_mpi_handle *request)
  * Until a request is complete: 0; or ETIMEDOUT, or what stop() says. EINPROGRESS: MPI may still
  * use the memory, which must stay.
  */
-static int finish(hpm_tree *tree, union hpm_mpi_handle *request, int is_send, int task,
+static int finish(struct gn_tree *tree, union gn_mpi_handle *request, int is_send, int rank,
 		  int64_t wait_ns, give_up *stop)
 {
-	const int64_t since = hpm_now_ns();
+	const int64_t since = gn_monotonic_ns();
 	int64_t looked = 0;
 	int state, failed = 0;
 
-	while (!(state = hpm_mpi_test(request))) {
-		const int64_t now = hpm_now_ns();
+	while (!(state = gn_mpi_test(request))) {
+		const int64_t now = gn_monotonic_ns();
 
 		if (stop && now - looked > LOOK_EVERY) {
 			looked = now;
-			failed = stop(tree, task);
+			failed = stop(tree, rank);
 		}
 		if (!failed && now - since > wait_ns)
 			failed = ETIMEDOUT;
 		if (failed)
 			break;
-		hpm_pause(since);
+		gn_backoff(since);
 	}
 	if (state < 0)
 		return EIO;
 	if (failed && is_send) {
-		hpm_mpi_forget(request);
+		gn_mpi_forget(request);
 		return EINPROGRESS;
 	}
 	return failed && drop(request) ? EINPROGRESS : failed;
 }
 
-static int send_piece(hpm_tree *tree, const void *bytes, size_t size, int task, int tag)
+static int send_piece(struct gn_tree *tree, const void *bytes, size_t size, int rank, int tag)
 {
 	const struct mpi *mpi = tree->state;
-	union hpm_mpi_handle request;
+	union gn_mpi_handle request;
 
-	if (hpm_mpi_isend(bytes, (int)size, task, tag, &request))
+	if (gn_mpi_isend(bytes, (int)size, rank, tag, &request))
 		return EIO;
-	return finish(tree, &request, 1, task, mpi->timeout_ns + SLACK, NULL);
+	return finish(tree, &request, 1, rank, mpi->timeout_ns + SLACK, NULL);
 }
 
-static int send_bytes(hpm_tree *tree, const unsigned char *bytes, size_t size, int task, int kind)
+static int send_bytes(struct gn_tree *tree, const unsigned char *bytes, size_t size, int rank,
+		      int kind)
 {
 	const struct mpi *mpi = tree->state;
 	const int tag = mpi->first_tag + kind;
-	struct message *first = calloc(1, sizeof(*first));
+	struct first_piece *first = calloc(1, sizeof(*first));
 	const size_t now = size < sizeof(first->bytes) ? size : sizeof(first->bytes);
 	int failed;
 
@@ -122,37 +123,37 @@ static int send_bytes(hpm_tree *tree, const unsigned char *bytes, size_t size, i
 	first->round = tree->round;
 	if (now)
 		memcpy(first->bytes, bytes, now);
-	failed = send_piece(tree, first, offsetof(struct message, bytes) + now, task, tag);
+	failed = send_piece(tree, first, offsetof(struct first_piece, bytes) + now, rank, tag);
 	/* What MPI may still read must stay. */
 	if (failed != EINPROGRESS)
 		free(first);
 	if (!failed && size > now)
-		failed = send_piece(tree, bytes + now, size - now, task, tag);
+		failed = send_piece(tree, bytes + now, size - now, rank, tag);
 	return failed;
 }
 
 /* One message of at most that size. */
-static int receive_piece(hpm_tree *tree, void *bytes, size_t size, int task, int kind,
+static int receive_piece(struct gn_tree *tree, void *bytes, size_t size, int rank, int kind,
 			 int64_t wait_ns, give_up *stop)
 {
 	const struct mpi *mpi = tree->state;
-	union hpm_mpi_handle request;
+	union gn_mpi_handle request;
 
-	if (hpm_mpi_irecv(bytes, (int)size, task, mpi->first_tag + kind, &request))
+	if (gn_mpi_irecv(bytes, (int)size, rank, mpi->first_tag + kind, &request))
 		return EIO;
-	return finish(tree, &request, 0, task, wait_ns, stop);
+	return finish(tree, &request, 0, rank, wait_ns, stop);
 }
 
 /* *bytes is for free(3). */
-static int receive_bytes(hpm_tree *tree, unsigned char **bytes, size_t *size, int task, int kind,
-			 int64_t wait_ns, give_up *stop)
+static int receive_bytes(struct gn_tree *tree, unsigned char **bytes, size_t *size, int rank,
+			 int kind, int64_t wait_ns, give_up *stop)
 {
 	const struct mpi *mpi = tree->state;
-	struct message *first = calloc(1, sizeof(*first));
+	struct first_piece *first = calloc(1, sizeof(*first));
 	unsigned char *all = NULL;
 	size_t now = 0;
 	int failed = !first ? ENOMEM
-			    : receive_piece(tree, first, sizeof(*first), task, kind, wait_ns, stop);
+			    : receive_piece(tree, first, sizeof(*first), rank, kind, wait_ns, stop);
 
 	if (failed == EINPROGRESS)
 		return failed;
@@ -168,7 +169,7 @@ static int receive_bytes(hpm_tree *tree, unsigned char **bytes, size_t *size, in
 		memcpy(all, first->bytes, now);
 	free(first);
 	if (!failed && *size > now)
-		failed = receive_piece(tree, all + now, *size - now, task, kind, mpi->timeout_ns,
+		failed = receive_piece(tree, all + now, *size - now, rank, kind, mpi->timeout_ns,
 				       NULL);
 	if (!failed)
 		*bytes = all;
@@ -177,31 +178,31 @@ static int receive_bytes(hpm_tree *tree, unsigned char **bytes, size_t *size, in
 	return failed;
 }
 
-static int children(const hpm_tree *tree, int *first)
+static int children(const struct gn_tree *tree, int *first)
 {
-	const int64_t child = (int64_t)tree->task * HPM_FANOUT + 1;
+	const int64_t child = (int64_t)tree->rank * GN_TREE_FANOUT + 1;
 
 	*first = (int)child;
-	if (child >= tree->tasks)
+	if (child >= tree->ranks)
 		return 0;
-	return tree->tasks - child < HPM_FANOUT ? (int)(tree->tasks - child) : HPM_FANOUT;
+	return tree->ranks - child < GN_TREE_FANOUT ? (int)(tree->ranks - child) : GN_TREE_FANOUT;
 }
 
-static int parent(const hpm_tree *tree)
+static int parent(const struct gn_tree *tree)
 {
-	return (tree->task - 1) / HPM_FANOUT;
+	return (tree->rank - 1) / GN_TREE_FANOUT;
 }
 
 /* --- whether all are there -------------------------------------------------------------------- */
 
 /* Nodes that share nothing cannot agree by it. */
-static int has_common_folder(const hpm_tree *tree)
+static int has_common_folder(const struct gn_tree *tree)
 {
 	return tree->job && !tree->job->is_one_node;
 }
 
 /* Says how to go on, if nobody has said it before; returns whether it is through MPI. */
-static int decide(const hpm_tree *tree, int is_mpi)
+static int decide(const struct gn_tree *tree, int is_mpi)
 {
 	char text[8];
 	ssize_t bytes;
@@ -216,11 +217,11 @@ static int decide(const hpm_tree *tree, int is_mpi)
 }
 
 /* ENOTSUP: it goes on through files. */
-static int look(hpm_tree *tree, int task)
+static int look(struct gn_tree *tree, int rank)
 {
 	struct mpi *mpi = tree->state;
-	char why[HPM_REASON_SIZE], text[8];
-	const int is_late = hpm_now_ns() > mpi->until_ns;
+	char why[GN_REASON_SIZE], text[8];
+	const int is_late = gn_monotonic_ns() > mpi->until_ns;
 
 	if (mpi->is_agreed)
 		return 0;
@@ -229,7 +230,7 @@ static int look(hpm_tree *tree, int task)
 			mpi->is_agreed = text[0] == 'm';
 			return mpi->is_agreed ? 0 : ENOTSUP;
 		}
-		if (!is_late && hpm_job_presence(tree->job, task, why) != HPM_GONE)
+		if (!is_late && gn_job_presence(tree->job, rank, why) != GN_RANK_GONE)
 			return 0;
 	} else if (!is_late) {
 		return 0;
@@ -239,14 +240,14 @@ static int look(hpm_tree *tree, int task)
 	return mpi->is_agreed ? 0 : ENOTSUP;
 }
 
-/* A word from another task while it is open how to go on. */
-static int await_word(hpm_tree *tree, int task, int kind)
+/* A word from another rank while it is open how to go on. */
+static int await_word(struct gn_tree *tree, int rank, int kind)
 {
 	const struct mpi *mpi = tree->state;
 	unsigned char *bytes = NULL;
 	size_t size = 0;
-	int failed = receive_bytes(tree, &bytes, &size, task, kind,
-				   mpi->until_ns - hpm_now_ns() + SLACK, look);
+	int failed = receive_bytes(tree, &bytes, &size, rank, kind,
+				   mpi->until_ns - gn_monotonic_ns() + SLACK, look);
 
 	if (!failed && (size != 1 || bytes[0] != 1))
 		failed = ENOTSUP;
@@ -255,7 +256,7 @@ static int await_word(hpm_tree *tree, int task, int kind)
 }
 
 /* What others sent while it was open is taken: some MPIs complain of what nobody did. */
-static void drain(hpm_tree *tree)
+static void drain(struct gn_tree *tree)
 {
 	unsigned char *bytes;
 	size_t size;
@@ -264,28 +265,28 @@ static void drain(hpm_tree *tree)
 	for (int i = 0; i < n; i++)
 		if (!receive_bytes(tree, &bytes, &size, first + i, TAG_HERE, DRAIN_WAIT, NULL))
 			free(bytes);
-	if (tree->task &&
+	if (tree->rank &&
 	    !receive_bytes(tree, &bytes, &size, parent(tree), TAG_GO, DRAIN_WAIT, NULL))
 		free(bytes);
 }
 
-static int meet(hpm_tree *tree)
+static int meet(struct gn_tree *tree)
 {
 	struct mpi *mpi = tree->state;
 	unsigned char word = 1;
 	int first, n = children(tree, &first), failed;
 
-	tree->came_ns = hpm_now_ns();
-	mpi->until_ns = hpm_now_ns() + mpi->timeout_ns;
-	failed = look(tree, tree->task);
+	tree->came_ns = gn_monotonic_ns();
+	mpi->until_ns = gn_monotonic_ns() + mpi->timeout_ns;
+	failed = look(tree, tree->rank);
 	for (int i = 0; !failed && i < n; i++)
 		failed = await_word(tree, first + i, TAG_HERE);
-	if (!failed && tree->task) {
+	if (!failed && tree->rank) {
 		failed = send_bytes(tree, &word, 1, parent(tree), TAG_HERE);
 		if (!failed)
 			failed = await_word(tree, parent(tree), TAG_GO);
 	}
-	if (!tree->task && !failed && !decide(tree, 1))
+	if (!tree->rank && !failed && !decide(tree, 1))
 		failed = ENOTSUP;
 	/* Where the job's directory tells them, nothing is sent to who may never come. */
 	if (failed && has_common_folder(tree) && !decide(tree, 0))
@@ -299,13 +300,14 @@ static int meet(hpm_tree *tree)
 
 /* --- the transport ---------------------------------------------------------------------------- */
 
-static int lost(const hpm_tree *tree, int task, int failed)
+static int lost(const struct gn_tree *tree, int rank, int failed)
 {
-	return hpm_tree_failed(failed, "task %d got nothing from task %d through MPI: %s",
-			       tree->task, task, strerror(failed));
+	return gn_tree_failed(failed, "task %d got nothing from task %d through MPI: %s",
+			      tree->rank, rank, strerror(failed));
 }
 
-static int reduce(hpm_tree *tree, struct hpm_load *load, const struct hpm_merging *merging)
+static int reduce(struct gn_tree *tree, struct gn_message *message,
+		  const struct gn_merging *merging)
 {
 	const struct mpi *mpi = tree->state;
 	unsigned char *bytes;
@@ -313,42 +315,39 @@ static int reduce(hpm_tree *tree, struct hpm_load *load, const struct hpm_mergin
 	int first, n = children(tree, &first), failed;
 
 	for (int i = 0; i < n; i++) {
-		struct hpm_load below;
-		char why[HPM_REASON_SIZE];
+		struct gn_message below;
+		char why[GN_REASON_SIZE];
 
 		failed = receive_bytes(tree, &bytes, &size, first + i, TAG_UP,
 				       mpi->timeout_ns + SLACK, NULL);
 		if (!failed) {
-			failed = hpm_load_unpack(bytes, size, &below);
+			failed = gn_message_unpack(bytes, size, &below);
 			free(bytes);
 		}
 		if (!failed) {
-			hpm_load_merge(load, &below, first + i, merging);
+			gn_message_merge(message, &below, first + i, merging);
 			continue;
 		}
 		snprintf(why, sizeof(why), "sent nothing, nor did those below it in the tree: %s",
 			 strerror(failed));
-		hpm_gaps_add(&load->gaps, first + i, first + i, 0, why);
+		gn_gaps_add(&message->gaps, first + i, first + i, 0, why);
 	}
-	tree->is_root = !tree->task;
+	tree->is_root = !tree->rank;
 	if (tree->is_root)
 		return 0;
-	failed = hpm_load_pack(load, &bytes, &size);
-	hpm_load_free(load);
+	failed = gn_message_pack(message, &bytes, &size);
+	gn_message_free(message);
 	if (failed)
-		return hpm_tree_failed(failed,
-				       "what task %d sends takes more memory than there "
-				       "is; aggregate fewer sections",
-				       tree->task);
+		return gn_tree_too_large(tree, failed);
 	failed = send_bytes(tree, bytes, size, parent(tree), TAG_UP);
 	if (failed != EINPROGRESS)
 		free(bytes);
-	return failed ? hpm_tree_failed(failed, "task %d cannot send through MPI: %s", tree->task,
-					strerror(failed))
+	return failed ? gn_tree_failed(failed, "task %d cannot send through MPI: %s", tree->rank,
+				       strerror(failed))
 		      : 0;
 }
 
-static int share(hpm_tree *tree, struct hpm_load *load)
+static int share(struct gn_tree *tree, struct gn_message *message)
 {
 	const struct mpi *mpi = tree->state;
 	unsigned char *bytes;
@@ -356,7 +355,7 @@ static int share(hpm_tree *tree, struct hpm_load *load)
 	int first, n = children(tree, &first), failed, is_kept = 0;
 
 	if (tree->is_root)
-		failed = hpm_load_pack(load, &bytes, &size);
+		failed = gn_message_pack(message, &bytes, &size);
 	else
 		failed = receive_bytes(tree, &bytes, &size, parent(tree), TAG_DOWN,
 				       2 * (mpi->timeout_ns + SLACK), NULL);
@@ -366,42 +365,42 @@ static int share(hpm_tree *tree, struct hpm_load *load)
 		if (send_bytes(tree, bytes, size, first + i, TAG_DOWN) == EINPROGRESS)
 			is_kept = 1;
 	if (!tree->is_root)
-		failed = hpm_load_unpack(bytes, size, load);
+		failed = gn_message_unpack(bytes, size, message);
 	/* What MPI may still read must stay. */
 	if (!is_kept)
 		free(bytes);
 	return failed ? lost(tree, parent(tree), failed) : 0;
 }
 
-static void close_mpi(hpm_tree *tree)
+static void close_mpi(struct gn_tree *tree)
 {
 	/* All have come, though perhaps not all to this directory. */
 	if (tree->job)
-		hpm_job_leave(tree->job, 1);
+		gn_job_leave(tree->job, 1);
 	free(tree->state);
 }
 
-static const struct hpm_transport transport = {reduce, share, close_mpi};
+static const struct gn_transport transport = {reduce, share, close_mpi};
 
-int hpm_tree_open_mpi(hpm_tree *tree)
+int gn_tree_open_mpi(struct gn_tree *tree)
 {
 	static int n_opened;
 	struct mpi *mpi;
-	int failed, task, tasks;
+	int failed, rank, ranks;
 
-	failed = hpm_mpi_find(&task, &tasks);
-	if (failed || tasks < 2)
+	failed = gn_mpi_find(&rank, &ranks);
+	if (failed || ranks < 2)
 		return ENOTSUP;
 	mpi = calloc(1, sizeof(*mpi));
 	if (!mpi)
 		return ENOMEM;
 	mpi->first_tag = FIRST_TAG + TAGS_PER_TREE * (n_opened++ % TREES_APART);
-	mpi->timeout_ns = hpm_timeout_ns();
+	mpi->timeout_ns = gn_job_timeout_ns(tree->terms);
 	tree->state = mpi;
-	tree->task = task;
-	tree->tasks = tasks;
+	tree->rank = rank;
+	tree->ranks = ranks;
 	/* Without a directory there is no other way, but this one there is. */
-	if (hpm_job_get("sections", &tree->job))
+	if (gn_job_get(tree->terms, &tree->job))
 		tree->job = NULL;
 	failed = meet(tree);
 	if (failed) {
@@ -409,11 +408,11 @@ int hpm_tree_open_mpi(hpm_tree *tree)
 		free(mpi);
 		tree->state = NULL;
 		tree->job = NULL;
-		tree->task = 0;
-		tree->tasks = 1;
+		tree->rank = 0;
+		tree->ranks = 1;
 		return failed;
 	}
-	tree->is_root = !task;
+	tree->is_root = !rank;
 	tree->transport = &transport;
 	return 0;
 }

@@ -1,6 +1,6 @@
 /*
- * The job's directory: NAME/lock, NAME/turn.TASK with how often a task came, and NAME/0, NAME/1,
- * ... in which the tasks of one run meet, with their files here.TASK. All who enter hold the lock
+ * The job's directory: NAME/lock, NAME/turn.TASK with how often a rank came, and NAME/0, NAME/1,
+ * ... in which the ranks of one run meet, with their files here.TASK. All who enter hold the lock
  * together for that moment; who removes the directory holds it alone.
  */
 #include <dirent.h>
@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "job.h"
+#include "job_directory.h"
 
 #define TRIES 100
 #define STALE_S 600 /* nobody needs that long to enter */
@@ -32,8 +32,6 @@ __attribute__((format(printf, 3, 4))) static int said(char where[PATH_MAX], int 
 	return -error;
 }
 
-#define REMEDY "; set HPM_AGGREGATE_DIR to a directory of yours that all nodes share"
-
 /* Opens our directory `path`. Never what is a link, or another user's, or open to others. */
 static int open_own(const char *path, char where[PATH_MAX])
 {
@@ -43,7 +41,7 @@ static int open_own(const char *path, char where[PATH_MAX])
 	if (mkdir(path, 0700) && errno != EEXIST)
 		return said(where, errno,
 			    "the directory %s, in which the job's tasks meet, cannot "
-			    "be made: %s" REMEDY,
+			    "be made: %s",
 			    path, strerror(errno));
 	folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (folder < 0) {
@@ -51,7 +49,7 @@ static int open_own(const char *path, char where[PATH_MAX])
 			return -EAGAIN;
 		return said(where, errno,
 			    "%s, in which the job's tasks meet, is no directory that "
-			    "can be opened: %s" REMEDY,
+			    "can be opened: %s",
 			    path,
 			    errno == ELOOP || errno == ENOTDIR ? "a link or a file has its name"
 							       : strerror(errno));
@@ -62,10 +60,9 @@ static int open_own(const char *path, char where[PATH_MAX])
 	}
 	if (is.st_uid != geteuid() || is.st_mode & 077) {
 		close(folder);
-		return said(where, EPERM,
-			    "the directory %s, in which the job's tasks meet, %s" REMEDY, path,
-			    is.st_uid != geteuid() ? "is another user's"
-						   : "is open to other users");
+		return said(
+			where, EPERM, "the directory %s, in which the job's tasks meet, %s", path,
+			is.st_uid != geteuid() ? "is another user's" : "is open to other users");
 	}
 	return folder;
 }
@@ -79,24 +76,24 @@ static int is_still(const char *path, int folder)
 	       named.st_dev == opened.st_dev;
 }
 
-/* How often a task was here before. */
-static long turn_of(int top, int task)
+/* How often a rank was here before. */
+static long turn_of(int top, int rank)
 {
 	char name[32], text[32] = "";
 	ssize_t bytes;
 
-	snprintf(name, sizeof(name), "turn.%d", task);
+	snprintf(name, sizeof(name), "turn.%d", rank);
 	bytes = readlinkat(top, name, text, sizeof(text) - 1);
 	return bytes > 0 ? strtol(text, NULL, 10) : 0;
 }
 
 /* A link's text takes no room that a full disk has not, and is there as a whole or not at all. */
-static int set_turn(int top, int task, long turn)
+static int set_turn(int top, int rank, long turn)
 {
 	char name[32], made[48], text[32];
 
-	snprintf(name, sizeof(name), "turn.%d", task);
-	snprintf(made, sizeof(made), "turn.%d.%d", task, (int)getpid());
+	snprintf(name, sizeof(name), "turn.%d", rank);
+	snprintf(made, sizeof(made), "turn.%d.%d", rank, (int)getpid());
 	snprintf(text, sizeof(text), "%ld", turn);
 	unlinkat(top, made, 0);
 	if (symlinkat(text, top, made) || renameat(top, made, top, name))
@@ -105,7 +102,7 @@ static int set_turn(int top, int task, long turn)
 }
 
 /* One try; -EAGAIN: somebody removed the directory meanwhile. */
-static int enter(const char *path, int task, char where[PATH_MAX])
+static int enter(const char *path, int rank, char where[PATH_MAX])
 {
 	char name[32];
 	long turn;
@@ -118,7 +115,7 @@ static int enter(const char *path, int task, char where[PATH_MAX])
 		failed = errno == ENOENT ? -EAGAIN
 					 : said(where, errno,
 						"%s/lock, by which the job's tasks meet, cannot be "
-						"made: %s" REMEDY,
+						"made: %s",
 						path, strerror(errno));
 		goto out;
 	}
@@ -126,24 +123,24 @@ static int enter(const char *path, int task, char where[PATH_MAX])
 		;
 	if (!is_still(path, top))
 		goto out;
-	turn = turn_of(top, task);
-	failed = set_turn(top, task, turn + 1);
+	turn = turn_of(top, rank);
+	failed = set_turn(top, rank, turn + 1);
 	if (failed) {
 		failed = said(where, -failed,
 			      "nothing can be made in %s, in which the job's tasks "
-			      "meet: %s" REMEDY,
+			      "meet: %s",
 			      path, strerror(-failed));
 		goto out;
 	}
 	snprintf(name, sizeof(name), "%ld", turn);
 	said(where, 0, "%s/%ld", path, turn);
 	if (mkdirat(top, name, 0700) && errno != EEXIST) {
-		failed = said(where, errno, "a directory in %s cannot be made: %s" REMEDY, path,
+		failed = said(where, errno, "a directory in %s cannot be made: %s", path,
 			      strerror(errno));
 		goto out;
 	}
 	folder = openat(top, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	failed = folder < 0 ? said(where, errno, "%s/%ld cannot be opened: %s" REMEDY, path, turn,
+	failed = folder < 0 ? said(where, errno, "%s/%ld cannot be opened: %s", path, turn,
 				   strerror(errno))
 			    : 0;
 out:
@@ -155,7 +152,7 @@ out:
 
 /* --- locks ------------------------------------------------------------------------------------ */
 
-int hpm_folder_is_locked(int folder, const char *name, char *content, size_t size)
+int gn_job_directory_is_locked(int folder, const char *name, char *content, size_t size)
 {
 	const int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	int is_locked;
@@ -172,7 +169,7 @@ int hpm_folder_is_locked(int folder, const char *name, char *content, size_t siz
 	return is_locked;
 }
 
-int hpm_folder_has_locks(int folder)
+int gn_job_directory_has_locks(int folder)
 {
 	static const unsigned int known[] = {
 		0xef53,	    /* ext2 to ext4 */
@@ -241,7 +238,7 @@ static int is_inhabited(int top)
 
 		while (!is && files && (file = readdir(files)))
 			is = !strncmp(file->d_name, "here.", 5) &&
-			     hpm_folder_is_locked(kept, file->d_name, NULL, 0) > 0;
+			     gn_job_directory_is_locked(kept, file->d_name, NULL, 0) > 0;
 		if (files)
 			closedir(files);
 		if (kept >= 0)
@@ -254,7 +251,7 @@ static int is_inhabited(int top)
 	return is;
 }
 
-/* Of jobs that were killed, all tasks at once, nobody has removed the directory. */
+/* Of jobs that were killed, all ranks at once, nobody has removed the directory. */
 static void sweep(const char *base, const char *own)
 {
 	DIR *entries = opendir(base);
@@ -262,7 +259,8 @@ static void sweep(const char *base, const char *own)
 	const size_t prefix = common + strcspn(own + common, "-") + 1;
 	const struct dirent *entry;
 
-	while (entries && hpm_folder_has_locks(dirfd(entries)) && (entry = readdir(entries))) {
+	while (entries && gn_job_directory_has_locks(dirfd(entries)) &&
+	       (entry = readdir(entries))) {
 		struct stat is;
 		int top, lock;
 
@@ -289,23 +287,32 @@ static void sweep(const char *base, const char *own)
 
 /* --- entering -------------------------------------------------------------------------------- */
 
-int hpm_folder_enter(const char *base, const char *name, int task, char where[PATH_MAX])
+static int enter_or_say_why(const char *base, const char *name, int rank, char where[PATH_MAX])
 {
 	char path[PATH_MAX];
 	int folder = -EAGAIN;
 
 	if (snprintf(path, sizeof(path), "%s/%s", base, name) >= PATH_MAX - 32)
-		return said(where, ENAMETOOLONG, "%.1000s: the name is too long%s" REMEDY, base,
-			    "");
+		return said(where, ENAMETOOLONG, "%.1000s: the name is too long", base);
 	for (int i = 0; folder == -EAGAIN && i < TRIES; i++)
-		folder = enter(path, task, where);
-	if (folder >= 0 && !task)
+		folder = enter(path, rank, where);
+	if (folder >= 0 && !rank)
 		sweep(base, name);
 	if (folder == -EAGAIN)
 		return said(where, ENOENT,
-			    "the directory %s, in which the job's tasks meet, does "
-			    "not stay" REMEDY,
-			    path);
+			    "the directory %s, in which the job's tasks meet, does not stay", path);
+	return folder;
+}
+
+int gn_job_directory_enter(const char *base, const char *name, int rank, const char *variable,
+			   char where[PATH_MAX])
+{
+	const int folder = enter_or_say_why(base, name, rank, where);
+	const size_t length = folder < 0 ? strlen(where) : 0;
+
+	if (folder < 0)
+		snprintf(where + length, PATH_MAX - length,
+			 "; set %s to a directory of yours that all nodes share", variable);
 	return folder;
 }
 
@@ -315,21 +322,21 @@ int hpm_folder_enter(const char *base, const char *name, int task, char where[PA
  * Whether nobody is in `folder`, and all who ever came to the job were there last. (They may also
  * be in one before, where one hpmcount runs another.)
  */
-static int is_deserted(int top, int folder, int task, int tasks, int all, int has_locks)
+static int is_deserted(int top, int folder, int rank, int ranks, int all, int has_locks)
 {
 	char name[32], turn[32], said_so[2];
-	const long last = turn_of(top, task);
+	const long last = turn_of(top, rank);
 	int came = 0;
 
-	for (int i = 0; i < tasks; i++) {
-		const int other = (task + i) % tasks;
+	for (int i = 0; i < ranks; i++) {
+		const int other = (rank + i) % ranks;
 		int is_locked;
 
 		snprintf(turn, sizeof(turn), "turn.%d", other);
 		if (faccessat(top, turn, F_OK, AT_SYMLINK_NOFOLLOW))
 			continue;
 		snprintf(name, sizeof(name), "here.%d", other);
-		is_locked = hpm_folder_is_locked(folder, name, said_so, sizeof(said_so));
+		is_locked = gn_job_directory_is_locked(folder, name, said_so, sizeof(said_so));
 		/* One without a file is on its way. */
 		if (is_locked || turn_of(top, other) != last || (!has_locks && !*said_so))
 			return 0;
@@ -338,7 +345,8 @@ static int is_deserted(int top, int folder, int task, int tasks, int all, int ha
 	return came >= all;
 }
 
-void hpm_folder_remove(const char *where, int folder, int task, int tasks, int all, int has_locks)
+void gn_job_directory_remove(const char *where, int folder, int rank, int ranks, int all,
+			     int has_locks)
 {
 	char path[PATH_MAX], gone[PATH_MAX + 32];
 	char *slash;
@@ -360,7 +368,7 @@ void hpm_folder_remove(const char *where, int folder, int task, int tasks, int a
 			nanosleep(&(struct timespec){0, 1000000}, NULL);
 	}
 	if (is_locked && is_still(path, top) &&
-	    is_deserted(top, folder, task, tasks, all, has_locks) && !is_inhabited(top)) {
+	    is_deserted(top, folder, rank, ranks, all, has_locks) && !is_inhabited(top)) {
 		snprintf(gone, sizeof(gone), "%s.gone.%d", path, (int)getpid());
 		if (!rename(path, gone)) {
 			remove_all(top, 1);

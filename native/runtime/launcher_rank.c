@@ -1,14 +1,14 @@
-/* What the launcher says of this task and its job, without MPI. */
+/* What the launcher says of this rank and its job, without MPI. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "gnomon/hpm_tree.h"
-#include "job.h"
 #include "launcher_env.h"
+#include "launcher_rank.h"
 
 #define ANCESTORS_MAX 64
 #define ENVIRONMENT_MAX (1 << 20)
@@ -16,40 +16,40 @@
 static const struct gn_launcher *const slurm = &gn_launchers[GN_LAUNCHER_SLURM];
 
 /* -1 is not known; what contradicts the rank is not. */
-static struct hpm_launch place_by(const struct gn_launcher *launcher, long task, long *nodes)
+static struct gn_launch place_by(const struct gn_launcher *launcher, long rank, long *nodes)
 {
-	long tasks = gn_launcher_number(launcher->tasks);
-	long local_task = gn_launcher_number(launcher->local_task);
-	long local_tasks = gn_launcher_number(launcher->local_tasks);
+	long ranks = gn_launcher_number(launcher->ranks);
+	long local_rank = gn_launcher_number(launcher->local_rank);
+	long local_ranks = gn_launcher_number(launcher->local_ranks);
 
-	if (tasks <= task)
-		tasks = -1;
-	if (local_tasks == 0 || (tasks > 0 && local_tasks > tasks))
-		local_tasks = -1;
-	if (local_task > task || (local_tasks > 0 && local_task >= local_tasks))
-		local_task = -1;
+	if (ranks <= rank)
+		ranks = -1;
+	if (local_ranks == 0 || (ranks > 0 && local_ranks > ranks))
+		local_ranks = -1;
+	if (local_rank > rank || (local_ranks > 0 && local_rank >= local_ranks))
+		local_rank = -1;
 	*nodes = gn_launcher_number(launcher->nodes);
-	return (struct hpm_launch){.task = (int)task,
-				   .tasks = (int)tasks,
-				   .local_task = (int)local_task,
-				   .local_tasks = (int)local_tasks};
+	return (struct gn_launch){.rank = (int)rank,
+				  .ranks = (int)ranks,
+				  .local_rank = (int)local_rank,
+				  .local_ranks = (int)local_ranks};
 }
 
 /* srun as the launcher of another's ranks (srun --mpi=pmix), told by its numbers being the same. */
-static void complete(struct hpm_launch *launch, long *nodes)
+static void complete(struct gn_launch *launch, long *nodes)
 {
-	struct hpm_launch step;
+	struct gn_launch step;
 	long step_nodes;
-	const long tasks = gn_launcher_number(slurm->tasks);
+	const long ranks = gn_launcher_number(slurm->ranks);
 
-	if (tasks < 0 || (launch->tasks >= 0 && launch->tasks != tasks) ||
-	    gn_launcher_number(slurm->task) != launch->task)
+	if (ranks < 0 || (launch->ranks >= 0 && launch->ranks != ranks) ||
+	    gn_launcher_number(slurm->rank) != launch->rank)
 		return;
-	step = place_by(slurm, launch->task, &step_nodes);
-	if (launch->tasks < 0)
-		launch->tasks = step.tasks;
-	if (launch->local_task < 0)
-		launch->local_task = step.local_task;
+	step = place_by(slurm, launch->rank, &step_nodes);
+	if (launch->ranks < 0)
+		launch->ranks = step.ranks;
+	if (launch->local_rank < 0)
+		launch->local_rank = step.local_rank;
 	if (*nodes <= 0)
 		*nodes = step_nodes;
 }
@@ -165,7 +165,7 @@ static const char *text_of(const char *variable)
 	return value ? value : "";
 }
 
-static void name_job(struct hpm_launch *launch, const char *variable, int is_one_node)
+static void name_job(struct gn_launch *launch, const char *variable, int is_one_node)
 {
 	char text[1024], host[256] = "", port[128];
 	unsigned long long start;
@@ -196,27 +196,27 @@ static void name_job(struct hpm_launch *launch, const char *variable, int is_one
 	hash_name(text, launch->name);
 }
 
-int hpm_job_task(void)
+int gn_launcher_rank(void)
 {
-	long task;
+	long rank;
 
-	gn_launcher_find(&task);
-	return (int)task;
+	gn_launcher_find(&rank);
+	return (int)rank;
 }
 
-int hpm_launch_find(struct hpm_launch *launch)
+int gn_launch_find(struct gn_launch *launch)
 {
-	long task, nodes;
-	const struct gn_launcher *launcher = gn_launcher_find(&task);
+	long rank, nodes;
+	const struct gn_launcher *launcher = gn_launcher_find(&rank);
 
 	if (!launcher)
 		return -ENODATA;
-	*launch = place_by(launcher, task, &nodes);
+	*launch = place_by(launcher, rank, &nodes);
 	complete(launch, &nodes);
-	if (launch->tasks <= 1)
+	if (launch->ranks <= 1)
 		return -ENODATA;
-	if (launch->local_tasks < 0)
-		launch->local_tasks = nodes == 1 ? launch->tasks : 0;
-	name_job(launch, launcher->task, launch->local_tasks == launch->tasks);
+	if (launch->local_ranks < 0)
+		launch->local_ranks = nodes == 1 ? launch->ranks : 0;
+	name_job(launch, launcher->rank, launch->local_ranks == launch->ranks);
 	return 0;
 }

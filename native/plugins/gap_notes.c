@@ -57,7 +57,7 @@ static int is_over(const hpm_data_item *item, const hpm_gap *gap)
 
 void hpm_gaps_tell(const hpm_gap *gaps, int n_gaps, int n, hpm_event_vector out)
 {
-	char line[HPM_REASON_SIZE + 128];
+	char line[GN_REASON_SIZE + 128];
 
 	for (int i = 0; n && i < n_gaps; i++) {
 		/* One that is in another group is told of there. */

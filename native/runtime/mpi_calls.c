@@ -22,13 +22,13 @@ typedef int flag_function(int *flag);
 typedef int version_function(char *text, int *length);
 typedef int world_function_a(void *world, int *number);
 typedef int world_function_n(int world, int *number);
-typedef int send_function_a(const void *bytes, int size, void *type, int task, int tag, void *world,
+typedef int send_function_a(const void *bytes, int size, void *type, int rank, int tag, void *world,
 			    void *request);
-typedef int send_function_n(const void *bytes, int size, int type, int task, int tag, int world,
+typedef int send_function_n(const void *bytes, int size, int type, int rank, int tag, int world,
 			    void *request);
-typedef int receive_function_a(void *bytes, int size, void *type, int task, int tag, void *world,
+typedef int receive_function_a(void *bytes, int size, void *type, int rank, int tag, void *world,
 			       void *request);
-typedef int receive_function_n(void *bytes, int size, int type, int task, int tag, int world,
+typedef int receive_function_n(void *bytes, int size, int type, int rank, int tag, int world,
 			       void *request);
 typedef int test_function(void *request, int *flag, void *status);
 typedef int request_function(void *request);
@@ -143,7 +143,7 @@ static int ask_world(any_function *function, int *number)
 			      : ((world_function_n *)function)(MPICH_COMM_WORLD, number);
 }
 
-int hpm_mpi_find(int *task, int *tasks)
+int gn_mpi_find(int *rank, int *ranks)
 {
 	find_library();
 	if (!is_up() || !knows_interface())
@@ -158,26 +158,26 @@ int hpm_mpi_find(int *task, int *tasks)
 	if (!mpi.rank || !mpi.size || !mpi.isend || !mpi.irecv || !mpi.test || !mpi.cancel ||
 	    !mpi.forget)
 		return ENOTSUP;
-	return ask_world(mpi.rank, task) || ask_world(mpi.size, tasks) ? ENOTSUP : 0;
+	return ask_world(mpi.rank, rank) || ask_world(mpi.size, ranks) ? ENOTSUP : 0;
 }
 
-int hpm_mpi_isend(const void *bytes, int size, int task, int tag, union hpm_mpi_handle *request)
+int gn_mpi_isend(const void *bytes, int size, int rank, int tag, union gn_mpi_handle *request)
 {
-	return mpi.is_openmpi ? ((send_function_a *)mpi.isend)(bytes, size, mpi.byte, task, tag,
+	return mpi.is_openmpi ? ((send_function_a *)mpi.isend)(bytes, size, mpi.byte, rank, tag,
 							       mpi.world, request)
-			      : ((send_function_n *)mpi.isend)(bytes, size, MPICH_BYTE, task, tag,
+			      : ((send_function_n *)mpi.isend)(bytes, size, MPICH_BYTE, rank, tag,
 							       MPICH_COMM_WORLD, request);
 }
 
-int hpm_mpi_irecv(void *bytes, int size, int task, int tag, union hpm_mpi_handle *request)
+int gn_mpi_irecv(void *bytes, int size, int rank, int tag, union gn_mpi_handle *request)
 {
-	return mpi.is_openmpi ? ((receive_function_a *)mpi.irecv)(bytes, size, mpi.byte, task, tag,
+	return mpi.is_openmpi ? ((receive_function_a *)mpi.irecv)(bytes, size, mpi.byte, rank, tag,
 								  mpi.world, request)
-			      : ((receive_function_n *)mpi.irecv)(bytes, size, MPICH_BYTE, task,
+			      : ((receive_function_n *)mpi.irecv)(bytes, size, MPICH_BYTE, rank,
 								  tag, MPICH_COMM_WORLD, request);
 }
 
-int hpm_mpi_test(union hpm_mpi_handle *request)
+int gn_mpi_test(union gn_mpi_handle *request)
 {
 	int is_complete = 0;
 
@@ -187,12 +187,12 @@ int hpm_mpi_test(union hpm_mpi_handle *request)
 	return is_complete;
 }
 
-void hpm_mpi_cancel(union hpm_mpi_handle *request)
+void gn_mpi_cancel(union gn_mpi_handle *request)
 {
 	((request_function *)mpi.cancel)(request);
 }
 
-void hpm_mpi_forget(union hpm_mpi_handle *request)
+void gn_mpi_forget(union gn_mpi_handle *request)
 {
 	((request_function *)mpi.forget)(request);
 }

@@ -13,23 +13,23 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <gnomon/hpm_tree.h>
-
 #include "job.h"
+#include "job_directory.h"
+#include "transport.h"
 
 #define NS_PER_S 1000000000
 #define TIMEOUT_DEFAULT_S 60
 #define TIMEOUT_MAX_S 1e6
 
-/* What the file of a task says that was done, where its lock may not be seen. */
+/* What the file of a rank says that was done, where its lock may not be seen. */
 #define HAS_LEFT "has left"
 
 static int has_left;
-static struct hpm_job job = {.here = -1, .folder = -1};
+static struct gn_job job = {.here = -1, .folder = -1};
 static _Atomic int64_t hurried;
 static __thread char failure[1024];
 
-int hpm_tree_failed(int error, const char *format, ...)
+int gn_tree_failed(int error, const char *format, ...)
 {
 	va_list arguments;
 
@@ -39,33 +39,25 @@ int hpm_tree_failed(int error, const char *format, ...)
 	return error;
 }
 
-const char *hpm_tree_error(void)
+const char *gn_tree_error(void)
 {
 	return failure;
 }
 
-int64_t hpm_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
-}
-
-void hpm_job_hurry(void)
+void gn_job_shorten_deadline(void)
 {
 	if (!hurried)
-		hurried = hpm_now_ns();
+		hurried = gn_monotonic_ns();
 }
 
-int64_t hpm_job_hurried_ns(void)
+int64_t gn_job_shortened_ns(void)
 {
 	return hurried;
 }
 
-int64_t hpm_timeout_ns(void)
+int64_t gn_job_timeout_ns(const struct gn_job_terms *terms)
 {
-	const char *text = getenv("HPM_AGGREGATE_TIMEOUT");
+	const char *text = getenv(terms->timeout);
 	char *end = NULL;
 	double seconds = text && *text ? strtod(text, &end) : TIMEOUT_DEFAULT_S;
 
@@ -77,15 +69,16 @@ int64_t hpm_timeout_ns(void)
 /* --- joining ---------------------------------------------------------------------------------- */
 
 /* Where the job's directory is, and its name. */
-static void place(const struct hpm_launch *launch, const char *purpose, char base[PATH_MAX],
-		  char name[64], int *is_one_node)
+static void place(const struct gn_launch *launch, const struct gn_job_terms *terms,
+		  char base[PATH_MAX], char name[64], int *is_one_node)
 {
-	const char *chosen = getenv("HPM_AGGREGATE_DIR"), *temporary = getenv("TMPDIR");
-	const int all_here = launch->local_tasks == launch->tasks;
+	const char *chosen = getenv(terms->directory), *temporary = getenv("TMPDIR");
+	const int all_here = launch->local_ranks == launch->ranks;
 	const int is_shared = !all_here && launch->is_common;
 
 	*is_one_node = !all_here && !launch->is_common;
-	snprintf(name, 64, "hpm-%u-%s-%s", (unsigned int)geteuid(), launch->name, purpose);
+	snprintf(name, 64, "%s-%u-%s-%s", terms->prefix, (unsigned int)geteuid(), launch->name,
+		 terms->purpose);
 	if (chosen && *chosen) {
 		/* The program may go elsewhere before it leaves the job. */
 		if (!realpath(chosen, base))
@@ -102,15 +95,15 @@ static void place(const struct hpm_launch *launch, const char *purpose, char bas
 
 /*
  * The file is locked before it has its name, so that nobody sees it without. -EEXIST: another
- * process of this task was quicker.
+ * process of this rank was quicker.
  */
-static int appear(const struct hpm_job *made, char why[PATH_MAX])
+static int appear(const struct gn_job *made, char why[PATH_MAX])
 {
-	char name[32], hidden[48], reason[HPM_REASON_SIZE] = "";
+	char name[32], hidden[48], reason[GN_REASON_SIZE] = "";
 	int fd, error = 0;
 
-	snprintf(name, sizeof(name), "here.%d", made->launch.task);
-	snprintf(hidden, sizeof(hidden), "new.%d.%d", made->launch.task, (int)getpid());
+	snprintf(name, sizeof(name), "here.%d", made->launch.rank);
+	snprintf(hidden, sizeof(hidden), "new.%d.%d", made->launch.rank, (int)getpid());
 	fd = openat(made->folder, hidden, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
 		    0600);
 	/* Room for a reason is taken now: the disk may be full when there is one. */
@@ -128,8 +121,8 @@ static int appear(const struct hpm_job *made, char why[PATH_MAX])
 		return fd;
 	snprintf(why, PATH_MAX,
 		 "nothing can be written to %.2000s, in which the job's tasks meet: %s; free some "
-		 "room, or set HPM_AGGREGATE_DIR",
-		 made->where, strerror(error));
+		 "room, or set %s",
+		 made->where, strerror(error), made->terms->directory);
 	if (fd >= 0)
 		close(fd);
 	return -error;
@@ -144,31 +137,31 @@ static void forget(void)
 	}
 }
 
-static int sees_locks(const struct hpm_job *of)
+static int sees_locks(const struct gn_job *of)
 {
-#ifdef HPM_LOCKS_ARE_NOT_SEEN
+#ifdef GN_LOCKS_ARE_NOT_SEEN
 	(void)of;
 	return 0;
 #else
-	return of->launch.local_tasks == of->launch.tasks || hpm_folder_has_locks(of->folder);
+	return of->launch.local_ranks == of->launch.ranks || gn_job_directory_has_locks(of->folder);
 #endif
 }
 
-static int join(const char *purpose, char why[PATH_MAX])
+static int join(const struct gn_job_terms *terms, char why[PATH_MAX])
 {
 	static int is_prepared;
-	struct hpm_job made = {.here = -1, .folder = -1, .is_own = 1};
+	struct gn_job made = {.terms = terms, .here = -1, .folder = -1, .is_own = 1};
 	char base[PATH_MAX], name[64];
-	int failed = hpm_launch_find(&made.launch);
+	int failed = gn_launch_find(&made.launch);
 
 	if (failed) {
 		snprintf(why, PATH_MAX, "no launcher started this as one of several tasks");
 		return failed;
 	}
-	made.is_count = !strcmp(purpose, "count");
-	place(&made.launch, purpose, base, name, &made.is_one_node);
+	place(&made.launch, terms, base, name, &made.is_one_node);
 	do {
-		made.folder = hpm_folder_enter(base, name, made.launch.task, made.where);
+		made.folder = gn_job_directory_enter(base, name, made.launch.rank, terms->directory,
+						     made.where);
 		if (made.folder < 0) {
 			snprintf(why, PATH_MAX, "%s", made.where);
 			return made.folder;
@@ -188,10 +181,11 @@ static int join(const char *purpose, char why[PATH_MAX])
 }
 
 /* What the parent joined, which handed us its descriptor. */
-static int inherit(char why[PATH_MAX])
+static int inherit(const struct gn_job_child *child, char why[PATH_MAX])
 {
-	const char *number = getenv("HPM_JOB_FD"), *where = getenv("HPM_JOB_DIR");
-	struct hpm_job made = {.is_count = 1};
+	const char *number = child ? getenv(child->descriptor) : NULL;
+	const char *where = child ? getenv(child->directory) : NULL;
+	struct gn_job made = {0};
 	struct stat named, opened;
 	char name[32];
 	char *end;
@@ -201,10 +195,10 @@ static int inherit(char why[PATH_MAX])
 	if (!number || !where || has_left)
 		return -ENOENT;
 	fd = strtol(number, &end, 10);
-	failed = hpm_launch_find(&made.launch);
+	failed = gn_launch_find(&made.launch);
 	if (failed)
 		return failed;
-	snprintf(name, sizeof(name), "here.%d", made.launch.task);
+	snprintf(name, sizeof(name), "here.%d", made.launch.rank);
 	made.folder = open(where, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (*end || fd < 0 || fd > INT_MAX || made.folder < 0 || fstat((int)fd, &opened) ||
 	    fstatat(made.folder, name, &named, AT_SYMLINK_NOFOLLOW) ||
@@ -212,74 +206,74 @@ static int inherit(char why[PATH_MAX])
 		if (made.folder >= 0)
 			close(made.folder);
 		snprintf(why, PATH_MAX,
-			 "HPM_JOB_FD=%.20s and HPM_JOB_DIR=%.2000s are not those of this task; "
-			 "leave them to hpmcount",
-			 number, where);
+			 "%s=%.20s and %s=%.2000s are not those of this task; leave them to %s",
+			 child->descriptor, number, child->directory, where, child->parent);
 		return -EBADF;
 	}
+	made.terms = child->terms;
 	made.here = (int)fd;
-	if (getenv("HPM_JOB_HURRY"))
-		hpm_job_hurry();
+	if (getenv(child->is_shortened))
+		gn_job_shorten_deadline();
 	made.process = getpid();
-	made.is_one_node = made.launch.local_tasks != made.launch.tasks && !made.launch.is_common;
+	made.is_one_node = made.launch.local_ranks != made.launch.ranks && !made.launch.is_common;
 	snprintf(made.where, sizeof(made.where), "%s", where);
 	job = made;
 	return 0;
 }
 
-static int find(const char *purpose, char why[PATH_MAX])
+static int find(const struct gn_job_terms *terms, char why[PATH_MAX])
 {
 	int failed;
 
 	if (job.process == getpid())
 		return 0;
-	failed = inherit(why);
-	return failed == -ENOENT ? join(purpose, why) : failed;
+	failed = inherit(terms->child, why);
+	return failed == -ENOENT ? join(terms, why) : failed;
 }
 
-int hpm_job_join(const char *purpose, char *where, size_t size)
+int gn_job_join(const struct gn_job_terms *terms, char *where, size_t size)
 {
 	char why[PATH_MAX] = "";
-	const int failed = find(purpose, why);
+	const int failed = find(terms, why);
 
 	if (where && size)
 		snprintf(where, size, "%s", failed ? why : job.where);
 	return failed ? failed : job.here;
 }
 
-int hpm_job_get(const char *purpose, struct hpm_job **found)
+int gn_job_get(const struct gn_job_terms *terms, struct gn_job **found)
 {
 	char why[PATH_MAX] = "";
-	const int failed = find(purpose, why);
+	const int failed = find(terms, why);
 
 	*found = failed ? NULL : &job;
 	if (failed)
-		hpm_tree_failed(-failed, "%.1000s", why);
+		gn_tree_failed(-failed, "%.1000s", why);
 	return failed;
 }
 
 /* --- who is there ----------------------------------------------------------------------------- */
 
-enum hpm_presence hpm_job_presence(const struct hpm_job *of, int task, char why[HPM_REASON_SIZE])
+enum gn_presence gn_job_presence(const struct gn_job *of, int rank, char why[GN_REASON_SIZE])
 {
 	char name[32];
 	int is_locked;
 
-	snprintf(name, sizeof(name), "here.%d", task);
-	is_locked = hpm_folder_is_locked(of->folder, name, why, HPM_REASON_SIZE);
+	snprintf(name, sizeof(name), "here.%d", rank);
+	is_locked = gn_job_directory_is_locked(of->folder, name, why, GN_REASON_SIZE);
 	if (is_locked == -ENOENT)
-		return HPM_ABSENT;
+		return GN_RANK_ABSENT;
 	/* Of a file that cannot be looked at nothing is known: wait. */
 	if (is_locked)
-		return HPM_ALIVE;
+		return GN_RANK_ALIVE;
 	if (!*why && !of->has_locks)
-		return HPM_UNSURE;
+		return GN_RANK_UNSURE;
 	if (!strcmp(why, HAS_LEFT))
 		*why = 0;
-	return HPM_GONE;
+	return GN_RANK_GONE;
 }
 
-int hpm_job_came(const struct hpm_job *of)
+int gn_job_present(const struct gn_job *of)
 {
 	const int copy = openat(of->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *entries = copy < 0 ? NULL : fdopendir(copy);
@@ -299,9 +293,9 @@ int hpm_job_came(const struct hpm_job *of)
 	return came;
 }
 
-void hpm_job_resign(struct hpm_job *of, const char *why)
+void gn_job_resign(struct gn_job *of, const char *why)
 {
-	char reason[HPM_REASON_SIZE] = "";
+	char reason[GN_REASON_SIZE] = "";
 
 	snprintf(reason, sizeof(reason), "%s", why);
 	if (pwrite(of->here, reason, sizeof(reason), 0) < 0)
@@ -309,17 +303,17 @@ void hpm_job_resign(struct hpm_job *of, const char *why)
 	flock(of->here, LOCK_UN);
 }
 
-void hpm_job_leave(struct hpm_job *of, int is_short)
+void gn_job_leave(struct gn_job *of, int is_short)
 {
 	if (of->has_locks)
 		flock(of->here, LOCK_UN);
 	else
-		hpm_job_resign(of, HAS_LEFT);
-	hpm_folder_remove(of->where, of->folder, of->launch.task, of->launch.tasks,
-			  is_short	    ? 1
-			  : of->is_one_node ? of->launch.local_tasks
-					    : of->launch.tasks,
-			  of->has_locks);
+		gn_job_resign(of, HAS_LEFT);
+	gn_job_directory_remove(of->where, of->folder, of->launch.rank, of->launch.ranks,
+				is_short	  ? 1
+				: of->is_one_node ? of->launch.local_ranks
+						  : of->launch.ranks,
+				of->has_locks);
 	close(of->folder);
 	if (of->is_own)
 		close(of->here);
@@ -328,10 +322,10 @@ void hpm_job_leave(struct hpm_job *of, int is_short)
 	has_left = 1;
 }
 
-void hpm_job_end(void)
+void gn_job_end(const struct gn_job_terms *terms)
 {
 	char why[PATH_MAX];
 
-	if (job.process == getpid() || (!has_left && !inherit(why)))
-		hpm_job_leave(&job, 1);
+	if (job.process == getpid() || (!has_left && !inherit(terms->child, why)))
+		gn_job_leave(&job, 1);
 }
