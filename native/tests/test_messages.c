@@ -6,7 +6,7 @@
 #include "random.h"
 
 static struct gn_gaps gaps;
-static hpm_gap list[GN_GAPS_MAX];
+static struct gn_gap list[GN_GAPS_MAX];
 
 static void expect(int i, int first, int last, int is_in, const char *why)
 {
@@ -134,7 +134,7 @@ static void bytes_that_are_damaged(void)
 
 /* --- merging ---------------------------------------------------------------------------------- */
 
-static int append(hpm_blob *into, const hpm_blob *other, void *context)
+static int append(struct gn_blob *into, const struct gn_blob *other, void *context)
 {
 	const int *failure = context;
 	char *longer;
@@ -144,7 +144,7 @@ static int append(hpm_blob *into, const hpm_blob *other, void *context)
 	longer = realloc(into->data, into->size + other->size);
 	CHECK(longer);
 	memcpy(longer + into->size, other->data, other->size);
-	*into = (hpm_blob){longer, into->size + other->size};
+	*into = (struct gn_blob){longer, into->size + other->size};
 	return 0;
 }
 

@@ -619,7 +619,7 @@ static void a_late_task_that_nobody_sees(void)
 }
 
 /* The library of one of the two programs was built so: see CMakeLists.txt. */
-#ifdef HPM_LOCKS_ARE_NOT_SEEN
+#ifdef GN_LOCKS_ARE_NOT_SEEN
 static const int has_locks = 0;
 #else
 static const int has_locks = 1;

@@ -102,9 +102,7 @@ def test_every_public_header_has_its_folder() -> None:
         ("novelty/a.c", "", "'novelty' has no place"),
     ],
 )
-def test_a_forbidden_include_is_found(
-    tmp_path: Path, file: str, source: str, problem: str
-) -> None:
+def test_a_forbidden_include_is_found(tmp_path: Path, file: str, source: str, problem: str) -> None:
     files = {
         "core/fine.c": '#include <stdio.h>\n#include "gnomon/clock.h"\n',
         "runtime/staging.h": '#include "gnomon/perf.h"\n',

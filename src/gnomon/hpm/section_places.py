@@ -1,6 +1,7 @@
 """Where sections start in the program, for those that have told no place in the source.
 
-libhpm leaves the address of each section's first start beside its items (native/hpm/section_staging.c).
+libhpm leaves the address of each section's first start beside its items
+(native/hpm/section_staging.c).
 """
 
 from __future__ import annotations
