@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 
-SCHEMA = re.compile(r"^<!-- schema: (count|interval) -->$", re.MULTILINE)
+SCHEMA = re.compile(r"^<!-- schema: (count|interval|report) -->$", re.MULTILINE)
 OPTIONS = re.compile(r"^<!-- options: (\S+) -->$", re.MULTILINE)
 TABLES = re.compile(r"^<!-- tables -->$", re.MULTILINE)
 MEANINGS = re.compile(r"^<!-- presets: meanings -->$", re.MULTILINE)
@@ -31,10 +31,12 @@ def command_help(command: str) -> str:
 
 
 def schema(name: str) -> str:
-    """Return the JSON schema of a whole measurement (`count`) or of an `interval`."""
+    """Return the JSON schema of a whole measurement (`count`), an `interval` or a `report`."""
     from gnomon.hpm import document, intervals
+    from gnomon.store import report_part
 
-    file = {"count": document.SCHEMA, "interval": intervals.SCHEMA}[name]
+    files = {"count": document.SCHEMA, "interval": intervals.SCHEMA, "report": report_part.SCHEMA}
+    file = files[name]
     return file.read_text(encoding="utf-8").rstrip()
 
 

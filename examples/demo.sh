@@ -36,8 +36,8 @@ OMP_NUM_THREADS=4 "$bin/gnomon" count $per \
 
 say "The same program on an emulated PMU, as this machine may have none (gnomon count --pmu emulated)"
 "$bin/gnomon" count --pmu emulated --name "$work/emulated" -- "$work/stencil" 100 40
-"$bin/gnomon" report "$work/emulated" --per function --top 5
-"$bin/gnomon" report "$work/emulated" --per line --top 5
+"$bin/gnomon" report "$work/emulated" hotspots --top 5
+"$bin/gnomon" report "$work/emulated" hotspots --by line --top 5
 
 say "The stencil five times: is the machine quiet enough to compare runs?"
 OMP_NUM_THREADS=2 "$bin/gnomon" count -r 5 -e task-clock,page-faults,context-switches \

@@ -33,13 +33,13 @@ def told(served: Served, *words: str) -> list[dict[str, float | str]]:
     """Return the rows of a profile as `gnomon report` tells them."""
     command = [GNOMON, "report", "pool", "profile", "-e", "task-clock", "--json", *words]
     done = subprocess.run(command, cwd=served.folder, check=True, capture_output=True)
-    rows: list[dict[str, float | str]] = json.loads(done.stdout)["profile"]
+    rows: list[dict[str, float | str]] = json.loads(done.stdout)["rows"]
     return rows
 
 
 def test_sections_have_the_numbers_of_the_report(page: Page, served: Served) -> None:
     visit(page, served)
-    sums = {row["region"]: float(row["total"]) for row in told(served)}
+    sums = {row["region"]: float(row["self"]) for row in told(served)}
     for name in ("squares", "strings", "processes"):
         assert values_of(row_of(page, name))[2] == quantity(sums[name], "ns")
     heads = [text(head) for head in page.locator(".tree-head .head-name").all()]

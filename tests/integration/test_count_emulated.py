@@ -133,7 +133,7 @@ def test_report_refuses_what_a_run_has_not(tmp_path: Path) -> None:
     for arguments, said in (
         (("t", "--per", "line", "--sort", "cycles"), "it has instructions"),
         (("t", "--per", "line", "--file", "none.c"), "no such source file"),
-        (("t", "--sort", "instructions"), "go with --per function"),
+        (("t", "--sort", "instructions"), "--sort does not go with values; it goes with hotspots"),
         (("t", "--per", "line", "--top", "-1"), "--top -1"),
     ):
         done = gnomon("report", *arguments, **run_it)
@@ -162,10 +162,10 @@ def test_tables_are_as_wide_as_the_terminal(compiled: Callable[..., Path], tmp_p
             report = gnomon("report", name, "--per", per, "--top", "0", **run_it).stdout
             assert max(map(len, report.splitlines()[1:])) <= int(columns)
         found = gnomon("report", name, "--per", "function", "--json", **run_it).stdout
-        rows = [row for row in json.loads(found)["values"] if row["function"] == "main"]
+        rows = [row for row in json.loads(found)["rows"] if row["function"] == "main"]
         assert [Path(row["file"]).name for row in rows] == ["sums.cpp"]
-        assert all(row["values"].keys() == set(DEFAULT) for row in rows)
-        assert all(isinstance(count, int) for count in rows[0]["values"].values())
+        assert all(row["self"].keys() == set(DEFAULT) for row in rows)
+        assert all(isinstance(count, int) for count in rows[0]["self"].values())
     told = (tmp_path / "c80.gnomon" / "text" / "count.txt").read_text()
     assert "L1_DCM" in told  # 100 columns where the report goes to a file
 
@@ -353,7 +353,7 @@ def test_any_file_name_is_taken(tmp_path: Path) -> None:
     assert "\x1b" not in done.stderr
     assert "cannot be read" not in done.stderr
     lines = json.loads(gnomon("report", tmp_path / "r", "--per", "line", "--json").stdout)
-    assert any(row["file"].endswith("new\nline\x1b[31m.c") for row in lines["values"])
+    assert any(row["file"].endswith("new\nline\x1b[31m.c") for row in lines["rows"])
 
 
 @on_x86_64

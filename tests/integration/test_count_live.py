@@ -218,12 +218,12 @@ def test_run_directory_has_the_cpus(tmp_path: Path) -> None:
         name = tmp_path / per
         document = counted(tmp_path, "--name", name, "--per", per, *FAULTS, "--", "true")
         told = json.loads(gnomon("report", name, "--per", per, "--json").stdout)
-        seen = [row["value"] for row in told["values"] if row["metric"] == "page-faults"]
+        seen = [row["total"] for row in told["rows"] if row["metric"] == "page-faults"]
         assert seen == [values(row)["page-faults"] for row in document["places"]]
         text = gnomon("report", name, "--per", per).stdout
         assert re.search(r"^socket \d+, core \d+, CPU \d+", text, re.M)
         whole = json.loads(gnomon("report", name, "--json").stdout)
-        (one,) = (row["value"] for row in whole["values"] if row["metric"] == "page-faults")
+        (one,) = (row["total"] for row in whole["rows"] if row["metric"] == "page-faults")
         assert one == values(document)["page-faults"]
 
 

@@ -153,7 +153,7 @@ def of_run(folder: Path) -> str:
     names = settled(folder)
     assert "r.gnomon" in names, names
     told = json.loads(run(GNOMON, "report", "r", "locations", "--json", cwd=folder).stdout)
-    ranks = {place["rank"] for place in told["locations"]} - {-1, None}
+    ranks = {place["rank"] for place in told["rows"]} - {-1, None}
     return f"{len(ranks)} ranks"
 
 

@@ -26,7 +26,7 @@ def test_processes_without_libhpm_have_their_ranks(mpi: Mpi, tmp_path: Path) -> 
         assert found.returncode == 0, found.stderr
         return found.stdout
 
-    places = json.loads(told("locations", "--json"))["locations"]
+    places = json.loads(told("locations", "--json"))["rows"]
     of = {
         name: sorted(at["rank"] for at in places if (at["kind"], at["name"]) == ("process", name))
         for name in ("sh", "sleep", "true", words[0])
@@ -36,7 +36,7 @@ def test_processes_without_libhpm_have_their_ranks(mpi: Mpi, tmp_path: Path) -> 
     assert all(at["rank"] in each for at in places if at["name"] == "sleep")
     if "lost records" in done.stderr:
         pytest.skip("the kernel lost records of threads, whose values are not known: run it again")
-    rows = json.loads(told("profile", "--by", "process", "-e", "task-clock", "--json"))["profile"]
+    rows = json.loads(told("profile", "--by", "process", "-e", "task-clock", "--json"))["rows"]
     assert sorted(row["rank"] for row in rows if row["name"] == "sleep") == each
     assert all(row["tid"] == -1 for row in rows)
     assert "rank 2, process" in told("profile", "--by", "process", "-e", "task-clock", "--top", "0")
@@ -49,4 +49,4 @@ def test_processes_of_no_job_have_none(tmp_path: Path) -> None:
                env=clean)  # fmt: skip
     assert done.returncode == 0, done.stderr
     shown = run(GNOMON, "report", "r", "locations", "--json", cwd=tmp_path)
-    assert {at["rank"] for at in json.loads(shown.stdout)["locations"]} == {-1}
+    assert {at["rank"] for at in json.loads(shown.stdout)["rows"]} == {-1}

@@ -107,9 +107,9 @@ def test_report_as_json_is_the_tables(measured: tuple[Path, dict[str, Any]]) -> 
     told = json.loads(done.stdout)
     assert done.returncode == 0
     assert told["run"] == json.loads((run / "run.json").read_text())
-    last = {row["metric"]: row["value"] for row in told["values"] if row["repetition"] == 1}
+    last = {row["metric"]: row["total"] for row in told["rows"] if row["repetition"] == 1}
     assert {event: last[event] for event in values(document)} == values(document)
-    assert {row["how"] for row in told["values"] if row["metric"] in EVENTS} == {"counted"}
+    assert {row["how"] for row in told["rows"] if row["metric"] in EVENTS} == {"counted"}
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_inside_and_over_a_launcher_the_sections_are_the_same(
     told = json.loads(
         gnomon("report", made, "profile", "--by", "rank", "-e", "wall time", "--json").stdout
     )
-    assert [one["of"] for one in told["profile"]] == ["rank"] * RANKS
+    assert [one["of"] for one in told["rows"]] == ["rank"] * RANKS
     assert not list(tmp_path.glob("*.raw"))
     for path in (made, over):
         (shown,) = Session().open([str(path)])

@@ -27,7 +27,7 @@ from commands import TOOLS, run
         ("gnomon run -e cycles -- true", "gnomon count has: gnomon count -e LIST; or see"),
         ("gnomon report --per functon", "did you mean function?"),
         ("gnomon report --per x", "there are command, process, thread"),
-        ("gnomon report a b", "PART 'b': there is no such value; there are run, locations"),
+        ("gnomon report a b", "'b': gnomon report has no such part; it has values, hotspots"),
         ("gnomon compare", "RUN is missing; type gnomon compare RUN"),
         ("gnomon export x", "--to is missing; type gnomon export --to {csv,"),
         ("gnomon view --port x", "--port 'x': not a whole number; type --port N"),

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from planted import plant
 
 from gnomon.cli.picture import picture
-from gnomon.cli.plain import plain
+from gnomon.cli.to_json import to_jsonable
 from gnomon.counters.hardware import hardware
 from gnomon.counters.hardware.cpuid import answers, vendor
 from gnomon.counters.hardware.devices import core_counters
@@ -158,7 +158,7 @@ def test_a_machine_of_which_nothing_is_told(tmp_path: Path) -> None:
     assert found.memory.total_bytes is None
     assert found.processor.model == ""
     assert picture(found, 80) == ""
-    json.dumps(plain(found))
+    json.dumps(to_jsonable(found))
 
 
 @pytest.mark.parametrize("tree", sorted(p.name for p in GOLDEN.glob("sysfs-*")))
@@ -343,7 +343,7 @@ def test_no_text_is_an_error(
     base = {f"{machines.CPU}/present": "0\n", f"{machines.CPU}/cpu0/cache/index0/type": "Data\n"}
     plant(root, base | {k: v.encode(errors="replace").decode() for k, v in files.items()})
     found = hardware(root)
-    json.dumps(plain(found), allow_nan=False)
+    json.dumps(to_jsonable(found), allow_nan=False)
     picture(found, 80)
 
 

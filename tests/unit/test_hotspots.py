@@ -10,9 +10,9 @@ import pytest
 from made_runs import EVENTS, STARTED, Row, made_run
 
 from gnomon.errors import UsageError
-from gnomon.store import report
+from gnomon.store import run_facts
+from gnomon.store.hotspot_report import text
 from gnomon.store.hotspots import Hotspots, hotspots, whole
-from gnomon.store.places import text
 from gnomon.store.rundir import Run
 
 LONG = "void std::sort<" + "std::vector<long, std::allocator<long> >, " * 9 + "long>(long*, int)"
@@ -122,12 +122,12 @@ def test_an_event_that_never_happened_has_columns(tmp_path: Path) -> None:
 def test_json_is_whole_whatever_the_table_leaves_out(run: Run) -> None:
     rows = [row.as_dict() for row in hotspots(run, "line").rows]
     assert len(rows) == len(ROWS)
-    assert all(tuple(row["values"]) == EVENTS for row in rows)
+    assert all(tuple(row["self"]) == EVENTS for row in rows)
     assert rows[0]["function"] == LONG
     assert '"PAPI_TOT_INS": 600000,' in json.dumps(rows)
     assert (whole(2.0), whole(2.5), whole(float("nan"))) == (2, 2.5, None)
-    values = report.profile(run, "command")
-    assert json.dumps(values[0].as_dict()["value"]) == "2500000000"
+    values = run_facts.profile(run, "command")
+    assert json.dumps(values[0].as_dict()["total"]) == "2500000000"
 
 
 def test_counts_that_are_not_known_are_none(tmp_path: Path) -> None:
@@ -213,8 +213,8 @@ def test_a_file_whose_code_is_all_inlined_has_no_functions(run: Run) -> None:
 
 
 def test_time_of_an_emulation_is_not_the_programs(run: Run, tmp_path: Path) -> None:
-    rows = report.profile(run, "command")
-    said = report.text(run, rows, "command", width=80, emulated=report.is_emulated(run))
+    rows = run_facts.profile(run, "command")
+    said = run_facts.text(run, rows, "command", width=80, emulated=run_facts.is_emulated(run))
     assert "2.5 s of emulation, node1" in said
     (wall,) = [line for line in said.splitlines() if "wall time" in line]
     assert wall.endswith("of the emulation, not of the program")
@@ -222,14 +222,14 @@ def test_time_of_an_emulation_is_not_the_programs(run: Run, tmp_path: Path) -> N
     # A command is one line, to be copied.
     assert max(len(line) for line in said.splitlines() if "gnomon report" not in line) <= 80
     native = made_run(tmp_path, [], component="cpu")
-    assert not report.is_emulated(native)
-    said = report.text(native, report.profile(native, "command"), "command")
+    assert not run_facts.is_emulated(native)
+    said = run_facts.text(native, run_facts.profile(native, "command"), "command")
     assert "of the emulation" not in said
     assert "counted" in said
 
 
 def test_threads_of_an_emulated_run_have_no_wrong_remedy(run: Run) -> None:
-    said = report.text(run, (), "thread", width=100, emulated=True)
+    said = run_facts.text(run, (), "thread", width=100, emulated=True)
     assert "tells processes apart, not threads; see --per process" in " ".join(said.split())
     assert "measure with" not in said
 
@@ -245,5 +245,5 @@ def test_names_of_programs_send_nothing_to_the_terminal(tmp_path: Path) -> None:
         for file in ("", f"{evil}.c"):
             said = text(run, hotspots(run, kind, file=file), width=100)
             assert "\x1b" not in said
-    said = report.text(run, report.profile(run, "command"), "command")
+    said = run_facts.text(run, run_facts.profile(run, "command"), "command")
     assert "\x1b" not in said

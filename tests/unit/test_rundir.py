@@ -17,7 +17,7 @@ from made_runs import made_run
 from gnomon.cli.output import safe_lines
 from gnomon.errors import FormatError, GnomonError, RunDirectoryError
 from gnomon.model.tables import METRICS, REGIONS, SCHEMAS, Table
-from gnomon.store import report, rundir
+from gnomon.store import run_facts, rundir
 
 HEAD = {
     "command": ["./app", "two words"],
@@ -78,7 +78,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     run = rundir.find(str(tmp_path / "run"))
     assert run.head["command"] == HEAD["command"]
     assert [row["name"] for row in run.rows(METRICS)] == [row["name"] for row in metrics().dicts()]
-    text = report.text(run, report.profile(run, "command"), "command")
+    text = run_facts.text(run, run_facts.profile(run, "command"), "command")
     assert "./app 'two words'" in text
     assert "not counted: cycles: no PMU" in text
 
@@ -141,7 +141,7 @@ def test_a_damaged_table_is_named(tmp_path: Path, table: str) -> None:
     file.write_bytes(file.read_bytes()[:-20])
     run = rundir.find(str(path))
     with pytest.raises(RunDirectoryError) as caught:
-        report.profile(run, "command")
+        run_facts.profile(run, "command")
     assert str(caught.value) == (
         f"{file}: it is damaged, or no table of a run: it cannot be read; "
         "restore it from a copy, or measure again"
@@ -167,7 +167,7 @@ def test_a_missing_table_is_one_error(tmp_path: Path) -> None:
     path = written(tmp_path)
     (path / "profile.parquet").unlink()
     with pytest.raises(RunDirectoryError, match=r"profile\.parquet: the table is missing; restore"):
-        report.profile(rundir.find(str(path)), "command")
+        run_facts.profile(rundir.find(str(path)), "command")
 
 
 def test_a_newer_run_is_refused(tmp_path: Path) -> None:
@@ -215,7 +215,7 @@ def test_no_head_is_believed_that_cannot_be_shown(
         run = rundir.find(str(folder))
     except GnomonError:
         return
-    assert report.text(run, (), "thread").endswith("\n")
+    assert run_facts.text(run, (), "thread").endswith("\n")
 
 
 @given(content=st.binary(max_size=400))

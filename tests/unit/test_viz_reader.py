@@ -121,8 +121,8 @@ def test_every_command_reads_it(tmp_path: Path, capsys: pytest.CaptureFixture[st
         assert said.err == ""
         return said.out
 
-    profile = json.loads(told("report", file, "profile", "--by", "region", "--json"))["profile"]
-    sums = {row["region"]: row["total"] for row in profile if row["metric"] == "wall time"}
+    profile = json.loads(told("report", file, "profile", "--by", "region", "--json"))["rows"]
+    sums = {row["region"]: row["self"] for row in profile if row["metric"] == "wall time"}
     # What the program has without its sections, nobody knows.
     assert sums == {"outer": 0.5e9, "inner": 1e9, "of a thread": 0.25e9}
     assert "PAPI_TOT_INS" in told("report", file, "metrics")

@@ -45,9 +45,9 @@ def run(arguments: argparse.Namespace) -> int:
     steady = steadiness()
     ran_back = steady.backward > 0 or any(one.backward for one in found)
     if arguments.json:
-        from gnomon.cli.plain import plain
+        from gnomon.cli.to_json import to_jsonable
 
-        print(json.dumps({"clock": plain(steady), "timers": plain(found)}, indent=2))
+        print(json.dumps({"clock": to_jsonable(steady), "timers": to_jsonable(found)}, indent=2))
         return 1 if ran_back else 0
     _print_clock(steady)
     print()

@@ -27,7 +27,7 @@ def _complete(whole: argparse.ArgumentParser, words: Mapping[str, Sequence[str]]
     import shtab
 
     for action in _actions(whole):
-        if action.metavar in ("FILE", "RUN", "RUN|FILE.viz", "FILE.viz|RUN"):
+        if action.metavar in ("FILE", "RUN", "RUN|FILE", "FILE.viz|RUN", "ARGUMENT"):
             action.complete = shtab.FILE  # type: ignore[attr-defined]
         elif action.metavar == "DIR":
             action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
@@ -47,6 +47,7 @@ def _words() -> dict[str, Sequence[str]]:
     from gnomon.counters.components import COMPONENTS
     from gnomon.counters.cost import KINDS
     from gnomon.metrics.groups import load_groups
+    from gnomon.store.report_parts import PARTS
 
     return {
         "FAMILY|PMU": (*presets.names(), *presets.by_pmu(), "emulated"),
@@ -55,6 +56,8 @@ def _words() -> dict[str, Sequence[str]]:
         "SECTION": list(SECTIONS),
         "KIND": KINDS,
         "CAPABILITY": [one.name for one in CAPABILITIES],
+        "PART": [part.name for part in PARTS],
+        "WHAT": tuple(dict.fromkeys(by for part in PARTS for by in part.by)),
         "GROUP": tuple(dict.fromkeys(group.name for group in load_groups())),
     }
 

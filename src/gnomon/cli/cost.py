@@ -100,13 +100,13 @@ def _progress(kinds: int) -> tuple[Callable[[str], None], Callable[[], None]]:
 def _print_json(
     chosen: Sequence[Kind], found: Sequence[Cost], iterations: int, timer: float
 ) -> None:
-    from gnomon.cli.plain import plain
+    from gnomon.cli.to_json import to_jsonable
 
-    rows = [{**plain(cost), "times": cost.times} for cost in found]
+    rows = [{**to_jsonable(cost), "times": cost.times} for cost in found]
     document = {
         "iterations": iterations,
         "timer_ns": timer,
-        "kinds": [plain(kind) for kind in chosen],
+        "kinds": [to_jsonable(kind) for kind in chosen],
         "costs": rows,
     }
     print(json.dumps(document, indent=2))

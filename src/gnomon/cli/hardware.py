@@ -70,13 +70,13 @@ def run(arguments: argparse.Namespace) -> int:
 def _print_json(found: Hardware, sections: list[str]) -> int:
     import json
 
-    from gnomon.cli.plain import plain
+    from gnomon.cli.to_json import to_jsonable
 
-    whole = plain(found)
+    whole = to_jsonable(found)
     if not sections or "hwloc" in sections:
         from gnomon.counters.hardware.hwloc import hwloc
 
-        whole["hwloc"] = plain(hwloc())
+        whole["hwloc"] = to_jsonable(hwloc())
     keys = {key for name in sections for key in _KEYS.get(name, (name,))}
     print(json.dumps({k: v for k, v in whole.items() if not keys or k in keys}, indent=2))
     return 0

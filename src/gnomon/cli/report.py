@@ -1,65 +1,74 @@
-"""`gnomon report`: what a run directory holds."""
+"""`gnomon report`: what a run holds, part by part."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.cli.output import csv_of, format_of, width_of, write_report
 from gnomon.cli.parsing import Parser, add_report_options
 from gnomon.errors import GnomonError, UsageError
-from gnomon.layout import WIDTH
+from gnomon.layout import WIDTH, filled
+from gnomon.store import report_part
+from gnomon.store.report_part import Request
+from gnomon.store.report_parts import PARTS
 
-_TOP = 25
-_PARTS = ("run", "locations", "regions", "metrics", "profile")
+if TYPE_CHECKING:
+    from gnomon.store.report_part import ReportPart
+
 _EPILOG = """\
 examples:
   gnomon report                          the latest run here
-  gnomon report app --per function
-  gnomon report app --per line --sort PAPI_L1_DCM
-  gnomon report app --per function -e L1_DCM,LD_INS --counts
-  gnomon report app --per line --file solver.c
-                                         the source of a file with its counts
+  gnomon report app hotspots
+  gnomon report app hotspots --by line --sort PAPI_L1_DCM
+  gnomon report app hotspots -e L1_DCM,LD_INS --counts
+  gnomon report app source solver.c      a file with the counts beside its lines
   gnomon report app run                  what ran, where, what was not available
   gnomon report app profile --by rank -e PAPI_TOT_CYC"""
+# --per, of before parts were named: what it means now.
+_PER = {
+    **dict.fromkeys(("command", "process", "thread", "core", "cpu"), "values"),
+    **dict.fromkeys(("function", "file", "line"), "hotspots"),
+}
+# What of a request is asked for by which option.
+_OPTIONS = {
+    "metrics": "-e", "sort": "--sort", "top": "--top", "counts": "--counts", "file": "--file",
+}  # fmt: skip
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon report`."""
     p = Parser(
         prog="gnomon report",
-        usage="gnomon report [options] [RUN] [PART]",
-        description="Print the values that a run directory holds: for the whole command, for each "
-        "process, thread, core or CPU, or for each function, source file or line; or one part of "
-        "what it holds.",
+        usage="gnomon report [options] [RUN] [PART [ARGUMENT]]",
+        description="Print what a run holds: the values of the whole command, or one of its "
+        "parts.\n\n" + _help_of(PARTS),
         epilog=_EPILOG,
     )
     p.add_argument(
         "run", nargs="?", metavar="RUN",
-        help="name or path, a .viz file, or a program, whose latest run without --name it is "
-        "(default: the latest run here)",
+        help="name or path, a file such as NAME.viz, or a program, whose latest run without --name "
+        "it is (default: the latest run here)",
     )  # fmt: skip
+    p.add_argument("part", nargs="?", metavar="PART", help="one of the parts above")
     p.add_argument(
-        "part",
-        nargs="?",
-        choices=_PARTS,
-        metavar="PART",
-        help="run (what ran and where), locations, regions, metrics, or profile (values summed up "
-        "over all locations, or of each)",
+        "argument", nargs="?", metavar="ARGUMENT", help="what the part is of, where it takes one"
     )
+    p.add_argument("surplus", nargs="*", help=argparse.SUPPRESS)
     p.add_argument(
         "--by",
-        choices=("region", "file", "line", "rank", "process", "thread", "metric"),
+        metavar="WHAT",
         default=None,
-        help="what the profile is of (default: region)",
+        help="what the part has a row for, as listed above (default: the first)",
     )
     p.add_argument(
         "--per",
-        choices=("command", "process", "thread", "core", "cpu", "function", "file", "line"),
+        choices=tuple(_PER),
         default=None,
-        help="what to print values of (default: command)",
+        help="values or hotspots by it: --per line is hotspots --by line",
     )
     p.add_argument(
         "--sort",
@@ -71,6 +80,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "-e",
         "--event",
+        dest="metrics",
         metavar="LIST",
         action="append",
         default=[],
@@ -87,141 +97,177 @@ def parser() -> argparse.ArgumentParser:
         metavar="N",
         type=int,
         default=None,
-        help=f"print only N functions, files, lines or rows; 0 for all (default: {_TOP})",
+        help=f"print only N rows; 0 for all (default: {report_part.TOP})",
     )
     p.add_argument(
         "--file",
         metavar="FILE",
         default="",
-        help="only what is in this source file; with --per line its source, each line with its "
-        "counts, and without those far from any",
+        help="only functions and lines of this source file (hotspots --by line: as source FILE)",
     )
     add_report_options(p)
     return p
 
 
+def _help_of(parts: Iterable[ReportPart]) -> str:
+    """Return the parts as help lists them."""
+    lines = ["parts:"]
+    for one in parts:
+        lines.append(f"  {f'{one.name} {one.argument}'.strip():<13}  {one.title}")
+        if one.by:
+            indent = " " * 17
+            lines += filled(f"--by {', '.join(one.by)}", WIDTH, indent, f"{indent}     ")
+    return "\n".join(lines)
+
+
+class _Words(NamedTuple):
+    """What stands on the command line beside options."""
+
+    run: str | None
+    part: str | None
+    argument: str
+
+
 def run(arguments: argparse.Namespace) -> int:
-    """Print the report and return 0, or 1 if the run has no values of what was asked for."""
-    from gnomon.store.rundir import exists, find
+    """Print a part and return 0, or 1 if the run has nothing of what was asked for.
 
-    if arguments.part is None and arguments.run in _PARTS and not exists(arguments.run):
-        arguments.run, arguments.part = None, arguments.run
-    if arguments.part is not None:
-        return _part(arguments)
-    if arguments.by is not None:
-        raise UsageError("--by goes with profile: gnomon report RUN profile --by rank")
-    is_asked_for = arguments.per is not None
-    arguments.per = arguments.per or "command"
-    kinds = ("function", "file", "line")
-    by_place = arguments.per in kinds
-    chosen = [name for names in arguments.event for name in names.split(",") if name.strip()]
-    if not by_place and (
-        arguments.sort or arguments.file or chosen or arguments.counts or arguments.top is not None
-    ):
-        raise UsageError(
-            "--sort, --top, --file, --event and --counts go with --per function, file or line"
-        )
-    if arguments.top is not None and arguments.top < 0:
-        raise UsageError(f"--top {arguments.top}: a number of rows is 0 (for all) or more")
-    opened = find(arguments.run)
-    kind, width = _kind(arguments), _width(arguments)
-    as_json = kind != "text"
-    whole: dict[str, Any] = {"run": dict(opened.head)}
-    text = ""
-    if by_place:
-        from gnomon.store import hotspots, places
-
-        everything = as_json or (arguments.file and arguments.per == "line")
-        top = (0 if everything else _TOP) if arguments.top is None else arguments.top
-        sort = arguments.sort or next(iter(chosen), "")
-        found = hotspots.hotspots(opened, arguments.per, sort=sort, file=arguments.file, top=top)
-        is_empty = not found.rows
-        if as_json:
-            whole["totals"] = {name: hotspots.whole(one) for name, one in found.totals.items()}
-            whole["values"] = [row.as_dict() for row in found.rows]
-        else:
-            text = places.text(opened, found, width=width, events=chosen, counts=arguments.counts)
-    else:
-        from gnomon.store import report
-
-        values = report.profile(opened, arguments.per)
-        is_empty = not values
-        if as_json:
-            whole["values"] = [row.as_dict() for row in values]
-        else:
-            text = report.text(
-                opened, values, arguments.per, width=width, emulated=report.is_emulated(opened)
-            )
-    if as_json:
-        text = _written(kind, whole, "values", arguments.output)
-    write_report(arguments.output, text)
-    # A run that was repaired has no values of the command: what it has was told.
-    return 1 if is_empty and is_asked_for else 0
-
-
-def _part(arguments: argparse.Namespace) -> int:
-    """Print one part of a run and return 0, or 1 if there is nothing in it."""
-    from gnomon.store import holdings, profiles
+    Raises:
+        UsageError: there is no such part, or it does not take an option that was typed.
+        GnomonError: the run cannot be read, or the report cannot be written.
+    """
     from gnomon.store.rundir import find
 
-    part = arguments.part
-    chosen = [name for names in arguments.event for name in names.split(",") if name.strip()]
-    if arguments.per or arguments.sort or arguments.file or arguments.counts:
-        raise UsageError(f"--per, --sort, --file and --counts do not go with {part}")
-    if part != "profile" and (arguments.by or chosen):
-        raise UsageError(f"--by and --event go with profile, not with {part}")
-    if len(chosen) > 1:
-        raise UsageError("a profile is of one event: give -e once (--json has all)")
+    parts = {one.name: one for one in PARTS}
+    words = _words(arguments, parts)
+    if words.part is not None and words.part not in parts:
+        _refuse_part(words, parts)
+    name, by = _name_and_by(arguments, words.part)
+    part = parts[name]
+    request = _request(arguments, part, by, words.argument)
+    opened = find(words.run)
+    kind = format_of(arguments.output, as_json=arguments.json)
+    if kind == "text":
+        text, is_empty = part.text(opened, request)
+    else:
+        data = part.data(opened, request)
+        is_empty = not data.rows
+        if kind == "json":
+            whole = report_part.document(opened, part, request, data)
+            text = json.dumps(whole, indent=2) + "\n"
+        elif is_empty:
+            raise GnomonError(
+                f"{arguments.output}: not written: the run has no such values; see gnomon report"
+            )
+        else:
+            text = csv_of(data.rows)
+    write_report(arguments.output, text)
+    # A run that was repaired has no values of the command: what it has was told.
+    return 1 if is_empty and (words.part or arguments.per) else 0
+
+
+def _words(arguments: argparse.Namespace, parts: Mapping[str, ReportPart]) -> _Words:
+    """Return which words mean the run, the part and its argument; the run may be left out."""
+    from gnomon.store.rundir import exists
+
+    given: list[str | None] = [
+        word for word in (arguments.run, arguments.part, arguments.argument) if word is not None
+    ]
+    given += arguments.surplus
+    if given and given[0] in parts and not exists(str(given[0])):
+        given.insert(0, None)
+    if len(given) > len(_Words._fields):
+        raise UsageError(
+            f"'{given[3]}': gnomon report takes nothing more; see gnomon report --help"
+        )
+    given += [None] * (len(_Words._fields) - len(given))
+    return _Words(given[0], given[1], given[2] or "")
+
+
+def _refuse_part(words: _Words, parts: Mapping[str, ReportPart]) -> None:
+    """Say which parts the run has, where there is no such part.
+
+    Raises:
+        UsageError: always, unless the run cannot be read.
+    """
+    import difflib
+
+    from gnomon.store.rundir import exists, find
+
+    where, there = "gnomon report", list(parts)
+    if words.run is None or exists(words.run):
+        opened = find(words.run)
+        where, there = str(opened.path), [one.name for one in parts.values() if one.is_in(opened)]
+    close = difflib.get_close_matches(str(words.part), there, n=1)
+    hint = f"did you mean {close[0]}? It" if close else "it"
+    has = f"{hint} has {', '.join(there)}"
+    raise UsageError(f"'{words.part}': {where} has no such part; {has}")
+
+
+def _name_and_by(arguments: argparse.Namespace, part: str | None) -> tuple[str, str | None]:
+    """Return which part is wanted, and what `--by` says of it, in whatever way it was typed.
+
+    Raises:
+        UsageError: --per beside a part or --by.
+    """
+    if arguments.per is None:
+        return part or PARTS[0].name, arguments.by
+    meant = f"{_PER[arguments.per]} --by {arguments.per}"
+    if part is not None:
+        raise UsageError(f"--per does not go with {part}; it means {meant}")
+    if arguments.by is not None:
+        raise UsageError(f"--per and --by: --per {arguments.per} means {meant}; leave one out")
+    return _PER[arguments.per], arguments.per
+
+
+def _request(
+    arguments: argparse.Namespace, part: ReportPart, by: str | None, argument: str
+) -> Request:
+    """Return what is wanted of a part.
+
+    Raises:
+        UsageError: it is something that the part does not take.
+    """
+    if argument and not part.argument:
+        raise UsageError(f"'{argument}': {part.name} takes no argument; see gnomon report --help")
+    if by is not None and by not in part.by:
+        raise UsageError(_wrong_by(part, by))
+    for field, option in _OPTIONS.items():
+        value = getattr(arguments, field)
+        is_typed = value is not None and value is not False and value not in ("", [])
+        if is_typed and field not in part.options:
+            takers = _listed([one.name for one in PARTS if field in one.options], "and")
+            raise UsageError(f"{option} does not go with {part.name}; it goes with {takers}")
     if arguments.top is not None and arguments.top < 0:
         raise UsageError(f"--top {arguments.top}: a number of rows is 0 (for all) or more")
-    opened = find(arguments.run)
-    kind, width = _kind(arguments), _width(arguments)
-    as_json = kind != "text"
-    if kind == "csv" and part == "run":
-        raise UsageError(
-            f"{arguments.output}: what ran is no table; name a file that ends in .json"
-        )
-    by = arguments.by or "region"
-    top = (0 if as_json else _TOP) if arguments.top is None else arguments.top
-    whole: dict[str, Any] = {"run": dict(opened.head)}
-    is_empty = False
-    text = ""
-    if part == "run":
-        text = holdings.run_text(opened, width)
-    elif part == "profile":
-        event = next(iter(chosen), "")
-        one, names = (-1, []) if by == "metric" else profiles.metric(opened, by, event)
-        found = profiles.profile(opened, by, one if event or not as_json else -1)
-        is_empty = not found
-        if as_json:
-            whole["by"] = by
-            whole["profile"] = profiles.profile_rows(opened, found, by)[: top or None]
-        else:
-            text = profiles.profile_text(opened, found, by, width=width, top=top, others=names)
-    else:
-        rows = holdings.rows(opened, part, top)
-        is_empty = not rows
-        whole[part] = rows if as_json else []
-        text = holdings.table_text(opened, part, rows, width, holdings.count(opened, part))
-    write_report(
-        arguments.output, _written(kind, whole, part, arguments.output) if as_json else text
+    to_file = bool(arguments.output) and arguments.output != "-"
+    names = [name for names in arguments.metrics for name in names.split(",")]
+    return Request(
+        by=by or next(iter(part.by), ""),
+        argument=argument,
+        metrics=tuple(name for name in names if name.strip()),
+        sort=arguments.sort,
+        top=arguments.top,
+        counts=arguments.counts,
+        file=arguments.file,
+        width=WIDTH if to_file else width_of(sys.stdout),
     )
-    return 1 if is_empty else 0
 
 
-def _kind(arguments: argparse.Namespace) -> str:
-    return format_of(arguments.output, as_json=arguments.json)
+def _wrong_by(part: ReportPart, by: str) -> str:
+    import difflib
+
+    others = [one.name for one in PARTS if by in one.by]
+    if others:
+        instead = f"gnomon report RUN {others[0]} --by {by}"
+        return f"--by {by} does not go with {part.name}; type {instead}"
+    takers = [one.name for one in PARTS if one.by]
+    if not part.by:
+        return f"--by does not go with {part.name}; it goes with {_listed(takers, 'and')}"
+    close = difflib.get_close_matches(by, part.by, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"it is {_listed(part.by, 'or')}"
+    return f"--by {by}: {part.name} has no such rows; {hint}"
 
 
-def _written(kind: str, whole: dict[str, Any], rows: str, output: str) -> str:
-    if kind == "csv" and not whole[rows]:
-        raise GnomonError(f"{output}: not written: the run has no such values; see gnomon report")
-    return csv_of(whole[rows]) if kind == "csv" else json.dumps(whole, indent=2) + "\n"
-
-
-def _to_file(arguments: argparse.Namespace) -> bool:
-    return bool(arguments.output) and arguments.output != "-"
-
-
-def _width(arguments: argparse.Namespace) -> int:
-    return WIDTH if _to_file(arguments) else width_of(sys.stdout)
+def _listed(words: Sequence[str], last: str) -> str:
+    *head, tail = words
+    return f"{', '.join(head)} {last} {tail}" if head else tail

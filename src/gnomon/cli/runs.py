@@ -135,7 +135,7 @@ def _list(listing: Listing, folder: Path, tag: str, *, as_json: bool) -> int:
 
 def _table(found: Sequence[Entry], width: int) -> list[str]:
     from gnomon.layout import cut, filled, grid, shortened, widths
-    from gnomon.store.report import wall_text
+    from gnomon.store.run_facts import wall_text
     from gnomon.units import printable
 
     rows = []

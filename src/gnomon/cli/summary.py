@@ -15,7 +15,7 @@ from gnomon.model.metric import Aggregation
 from gnomon.model.symbols import short_name
 from gnomon.model.tables import PROFILE
 from gnomon.store import moments
-from gnomon.store.report import exit_text, without_values
+from gnomon.store.run_facts import exit_text, without_values
 from gnomon.store.rundir import Run
 from gnomon.units import duration, number, printable, quantity
 

@@ -192,7 +192,7 @@ def _function_lines(emulation: Emulation, width: int, style: Style) -> list[str]
         more = len(functions) - len(rows)
         others = f"{number(more)} more functions" if more else ""
         columns = f"shares of {', '.join(shown.left_out)}" if shown.left_out else ""
-        where = "--name NAME, then gnomon report NAME --per function"
+        where = "--name NAME, then gnomon report NAME hotspots"
         said = filled(f"and {joined(others, columns, sep=', ')}: {where}", width, "  ", "  ")
         lines += map(style.dim, said)
     return [*lines, ""]

@@ -60,7 +60,7 @@ class Hotspot:
             "function": self.function,
             "file": self.file,
             "line": self.line,
-            "values": {event: whole(value) for event, value in self.values.items()},
+            "self": {event: whole(value) for event, value in self.values.items()},
         }
 
 

@@ -13,13 +13,14 @@ from gnomon.model.symbols import short_name
 from gnomon.model.tables import METRICS, Cell
 from gnomon.store import analyse, moments
 from gnomon.store.analyse import Profile, Sum
-from gnomon.store.holdings import GAP, INDENT, UNKNOWN, title
 from gnomon.store.hotspots import named, whole
 from gnomon.store.rundir import Run
+from gnomon.store.table_report import GAP, INDENT, UNKNOWN, title
 from gnomon.units import number, printable, quantity
 
 _OF_TASKS = ("process", "thread")
 _OF_PLACES = ("rank", *_OF_TASKS)
+_OF_SOURCE = ("region", "file", "line")
 # More places are not named to the query one by one.
 _FEW = 1000
 _NAME_LEAST = 16
@@ -68,7 +69,11 @@ def metric(run: Run, by: str, name: str) -> tuple[int, list[str]]:
 
 
 def profile_rows(run: Run, found: Sequence[Sum], by: str) -> list[dict[str, Any]]:
-    """Return the sums for JSON: total and calls of one execution, the others of one location.
+    """Return the sums for JSON: `self` or `total` of one execution, the others of one location.
+
+    What a region, file or line has is without what is called from there: `self`. What a rank, a
+    process, a thread or the program has is all of it: `total`. `sum` is over all locations, None
+    of what cannot be added up: ratios, and times of several places at once.
 
     Raises:
         RunDirectoryError: the metrics cannot be read.
@@ -77,6 +82,7 @@ def profile_rows(run: Run, found: Sequence[Sum], by: str) -> list[dict[str, Any]
     repetitions = max(int(run.head["repetitions"]), 1)
     at = _numbers(run, found) if by in _OF_TASKS else {}
     found, _ = moments.told_of(run, found, by)
+    what = "self" if by in _OF_SOURCE else "total"
     return [
         {
             **_fields(one, by),
@@ -86,14 +92,17 @@ def profile_rows(run: Run, found: Sequence[Sum], by: str) -> list[dict[str, Any]
             "how": of[one.metric]["how"],
             "locations": one.locations,
             "of": one.kind,
-            "total": whole(_total(one, of[one.metric], repetitions)),
-            "least": whole(one.least),
+            what: whole(value),
+            "sum": None if several and one.together is not None else whole(value),
+            "min": whole(one.least),
             "mean": whole(one.total / one.locations),
-            "most": whole(one.most),
+            "max": whole(one.most),
             "calls": whole(None if one.calls is None else one.calls / repetitions),
         }
         for one in sorted(found, key=lambda one: (one.metric, -one.total, one.key))
         if one.metric in of
+        for value in [_total(one, of[one.metric], repetitions)]
+        for several in [one.locations > repetitions]
     ]
 
 
@@ -194,7 +203,7 @@ def profile_text(
     if told and any(one.together is not None for one in shown) and by == "metric":
         first = next(one.metric for one in found if one.together is not None)
         lines += filled(printable(f"{of[first]['name']}: {told}"), width)
-    if is_sum and by in ("region", "file", "line") and not whole_of:
+    if is_sum and by in _OF_SOURCE and not whole_of:
         lines += filled("parts of these are at the same time: no shares of the whole", width)
     if by in _OF_TASKS and not any(one.whole for one in found):
         lines += filled("of their sections only: all that ran there is not known", width)

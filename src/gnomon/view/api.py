@@ -44,7 +44,7 @@ from gnomon import __version__
 from gnomon.errors import GnomonError, UsageError
 from gnomon.metrics import directions
 from gnomon.store import bounds
-from gnomon.store.report import killed_by
+from gnomon.store.run_facts import killed_by
 from gnomon.view import asking, details, packed, sheet, sources, spread
 from gnomon.view.asking import Asked
 from gnomon.view.columns import Ints

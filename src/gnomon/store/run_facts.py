@@ -52,9 +52,10 @@ class ProfileRow:
     dilated: bool
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the row by field name; whole numbers as such."""
+        """Return the row by the keys of a report's JSON; whole numbers as such."""
         fields = asdict(self)
-        return fields | {"value": whole(self.value), "of_emulation": fields.pop("dilated")}
+        del fields["value"]
+        return fields | {"total": whole(self.value)}
 
 
 def profile(run: Run, kind: str) -> tuple[ProfileRow, ...]:
@@ -139,7 +140,7 @@ def _more(run: Run) -> list[str]:
     if any(kind.is_section for kind in kinds):
         lines.append(f"its sections: gnomon report {name} profile --by region")
     if any(kind.is_code for kind in kinds):
-        lines.append(f"its functions: gnomon report {name} --per function")
+        lines.append(f"its functions: gnomon report {name} hotspots")
     ranks = run.head.get("ranks")
     if isinstance(ranks, int) and ranks > 1:
         lines.append(f"its {ranks} ranks: gnomon report {name} profile --by rank")

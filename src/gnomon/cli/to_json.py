@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 
-def plain(value: object) -> Any:  # noqa: ANN401
+def to_jsonable(value: object) -> Any:  # noqa: ANN401
     """Return a record, however deep, as dictionaries, lists, numbers and strings.
 
     What is not finite becomes None: JSON has no such numbers.
@@ -16,11 +16,11 @@ def plain(value: object) -> Any:  # noqa: ANN401
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {key: plain(inner) for key, inner in value._asdict().items()}
+        return {key: to_jsonable(inner) for key, inner in value._asdict().items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [plain(inner) for inner in value]
+        return [to_jsonable(inner) for inner in value]
     if isinstance(value, dict):
-        return {str(key): plain(inner) for key, inner in value.items()}
+        return {str(key): to_jsonable(inner) for key, inner in value.items()}
     if isinstance(value, float) and not isfinite(value):
         return None
     return str(value) if isinstance(value, Path) else value

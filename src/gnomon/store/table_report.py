@@ -12,11 +12,9 @@ from gnomon.layout import cut, filled, grid, short_path, suffixes, widths
 from gnomon.model.symbols import short_name
 from gnomon.model.tables import LOCATIONS, METRICS, REGIONS, Cell
 from gnomon.store import bounds
-from gnomon.store.report import killed_by, not_counted, wall_text
+from gnomon.store.run_facts import killed_by, not_counted, wall_text
 from gnomon.store.rundir import Run
 from gnomon.units import number, printable
-
-PARTS = ("run", "locations", "regions", "metrics", "profile")
 
 _SCHEMAS = {"locations": LOCATIONS, "regions": REGIONS, "metrics": METRICS}
 INDENT = 2
@@ -50,8 +48,8 @@ def title(run: Run) -> str:
     return f"{run.path}: {what}"
 
 
-def run_text(run: Run, width: int) -> str:
-    """Return what ran, where, when, and what was not available."""
+def facts(run: Run) -> list[tuple[str, str]]:
+    """Return what ran, where, when and how it ended: names of facts, and what they are."""
     head = run.head
     started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(head["started"]))
     status = head["exit_status"]
@@ -63,7 +61,7 @@ def run_text(run: Run, width: int) -> str:
     ended = f"unknown: {unseen}" if status is None else str(status)
     if killed_by(head):
         ended += f" (killed by {killed_by(head)})"
-    facts = [
+    known = [
         ("started", started),
         ("wall time", wall_text(head, "not known")),
         ("exit status", ended),
@@ -73,12 +71,18 @@ def run_text(run: Run, width: int) -> str:
         *((key, str(value)) for key, value in _mapping(head.get("environment")).items()),
         ("gnomon", str(head.get("gnomon_version", ""))),
     ]
-    longest = max(len(printable(name)) for name, _ in facts)
+    return [(name, value) for name, value in known if value]
+
+
+def run_text(run: Run, width: int) -> str:
+    """Return what ran, where, when, and what was not available."""
+    head = run.head
+    known = facts(run)
+    longest = max(len(printable(name)) for name, _ in known)
     lines = [title(run)]
-    for name, value in facts:
-        if value:
-            first = f"  {printable(name):<{longest}}  "
-            lines += filled(printable(value), width, first, " " * len(first))
+    for name, value in known:
+        first = f"  {printable(name):<{longest}}  "
+        lines += filled(printable(value), width, first, " " * len(first))
     there = [one for one in _list(head.get("components")) if isinstance(one, dict)]
     names = [str(one.get("name")) for one in there if one.get("available") is True]
     if names:

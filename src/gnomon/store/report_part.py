@@ -1,0 +1,121 @@
+"""What a part of `gnomon report` is: its name, what it can be by, its text, and its rows for JSON.
+
+The parts that every run can have are in `report_parts`; a capability adds its own. Each is asked
+for as `gnomon report RUN PART [ARGUMENT] [--by ...]`; what comes of it is written by the command,
+so every part is text, JSON (`report.schema.json` beside this file) and CSV.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from gnomon.store.rundir import Run
+
+VERSION = 2
+"""Of the JSON; 1 had other keys and no number."""
+SCHEMA = Path(__file__).parent / "report.schema.json"
+TOP = 25
+"""Rows of a text that did not ask for more or fewer."""
+
+
+class Request(NamedTuple):
+    """What is wanted of a part; what it does not take is as here.
+
+    Attributes:
+        by: one of the part's `by`, "" if it has none.
+        argument: what stood behind its name, "" for nothing.
+        metrics: names of metrics (`-e`), in any case and with or without PAPI_.
+        sort: the metric that orders rows (`--sort`), "" for the part's own order.
+        top: so many rows at most, 0 for all; None for the part's own number.
+        counts: whether counts of all metrics are wanted beside shares (`--counts`).
+        file: the source file that alone is wanted (`--file`), "" for all.
+        width: columns that text may take.
+    """
+
+    by: str = ""
+    argument: str = ""
+    metrics: tuple[str, ...] = ()
+    sort: str = ""
+    top: int | None = None
+    counts: bool = False
+    file: str = ""
+    width: int = 80
+
+
+class PartText(NamedTuple):
+    """A part as text; `is_empty`: the run has nothing of it, and the text says so."""
+
+    text: str
+    is_empty: bool = False
+
+
+class PartData(NamedTuple):
+    """A part as data.
+
+    Attributes:
+        rows: one for each thing that has values. Numbers of a metric have the same keys in every
+            part: `self` without what is called from there, `total` with it; `sum`, `min`, `mean`,
+            `max` over so many `locations`; `calls`, `samples`; `unit` and `how`.
+        facts: what the document has beside its rows.
+    """
+
+    rows: Sequence[Mapping[str, Any]]
+    facts: Mapping[str, Any] = {}
+
+
+class ReportPart(Protocol):
+    """A part of a report."""
+
+    @property
+    def name(self) -> str:
+        """As it is typed."""
+
+    @property
+    def title(self) -> str:
+        """What it shows, in one line of help."""
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """What `--by` may be, the default first; () if it has none."""
+
+    @property
+    def argument(self) -> str:
+        """What its argument stands for, as help has it (FILE), "" if it takes none."""
+
+    @property
+    def options(self) -> frozenset[str]:
+        """Which of the fields metrics, sort, top, counts and file of a request it looks at."""
+
+    def is_in(self, run: Run, /) -> bool:
+        """Return whether a run has anything of it.
+
+        Raises:
+            RunDirectoryError: the tables cannot be read.
+        """
+
+    def text(self, run: Run, request: Request, /) -> PartText:
+        """Return it as text.
+
+        Raises:
+            UsageError: the run has no such metric, file or the like.
+            RunDirectoryError: the tables cannot be read.
+        """
+
+    def data(self, run: Run, request: Request, /) -> PartData:
+        """Return it as rows; raises as `text`."""
+
+
+def document(run: Run, part: ReportPart, request: Request, data: PartData) -> dict[str, Any]:
+    """Return the JSON document of a part."""
+    return {
+        "schema": "gnomon/report",
+        "version": VERSION,
+        "run": dict(run.head),
+        "part": part.name,
+        "by": request.by or None,
+        "argument": request.argument or None,
+        **data.facts,
+        "rows": list(data.rows),
+    }

@@ -1,0 +1,231 @@
+"""The parts of `gnomon report` that any run can have, whatever capabilities measured it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gnomon.errors import UsageError
+from gnomon.model.tables import METRICS
+from gnomon.store import hotspot_report, hotspots, profiles, run_facts, table_report
+from gnomon.store.analyse import BY
+from gnomon.store.report_part import TOP, PartData, PartText, ReportPart, Request
+from gnomon.store.rundir import Run
+from gnomon.units import printable
+
+_FILES_NAMED = 5
+_COUNTS = frozenset(("metrics", "sort", "top", "counts"))
+
+
+class Values(NamedTuple):
+    """Each value of the whole command or of a kind of places."""
+
+    name: str = "values"
+    title: str = "each value of the whole command, or of each place"
+    by: tuple[str, ...] = ("command", "process", "thread", "core", "cpu")
+    argument: str = ""
+    options: frozenset[str] = frozenset()
+
+    def is_in(self, run: Run) -> bool:
+        """Return whether the run has any value."""
+        return _has_values(run)
+
+    def text(self, run: Run, request: Request) -> PartText:
+        """Return the values, a line for each."""
+        rows = run_facts.profile(run, request.by)
+        emulated = run_facts.is_emulated(run)
+        text = run_facts.text(run, rows, request.by, width=request.width, emulated=emulated)
+        return PartText(text, not rows)
+
+    def data(self, run: Run, request: Request) -> PartData:
+        """Return the values, a row for each."""
+        return PartData([row.as_dict() for row in run_facts.profile(run, request.by)])
+
+
+class Hotspots(NamedTuple):
+    """Functions, files and lines of source, those with most first."""
+
+    name: str = "hotspots"
+    title: str = "functions, files or lines, those with most first"
+    by: tuple[str, ...] = hotspots.KINDS
+    argument: str = ""
+    options: frozenset[str] = _COUNTS | {"file"}
+
+    def is_in(self, run: Run) -> bool:
+        """Return whether values of functions are known."""
+        return bool(hotspots.hotspots(run, "file", top=1).rows)
+
+    def text(self, run: Run, request: Request) -> PartText:
+        """Return a table, or the lines of a file beside its source."""
+        is_listing = bool(request.file) and request.by == "line"
+        top = (0 if is_listing else TOP) if request.top is None else request.top
+        found = _hotspots(run, request, top)
+        text = hotspot_report.text(
+            run, found, width=request.width, events=request.metrics, counts=request.counts
+        )
+        return PartText(text, not found.rows)
+
+    def data(self, run: Run, request: Request) -> PartData:
+        """Return a row for each, with an object of numbers by metric under `self`."""
+        found = _hotspots(run, request, request.top or 0)
+        units = {row["name"]: row["unit"] for row in run.rows(METRICS)}
+        metrics = [
+            {
+                "metric": name,
+                "unit": units[name] or "",
+                "how": found.how[name],
+                "total": hotspots.whole(found.totals[name]),
+            }
+            for name in found.events
+        ]
+        return PartData([row.as_dict() for row in found.rows], {"metrics": metrics})
+
+
+class Source(NamedTuple):
+    """A source file with the counts beside its lines."""
+
+    name: str = "source"
+    title: str = "a source file, the counts beside its lines"
+    by: tuple[str, ...] = ()
+    argument: str = "FILE"
+    options: frozenset[str] = _COUNTS
+
+    def is_in(self, run: Run) -> bool:
+        """Return whether values of lines are known."""
+        return HOTSPOTS.is_in(run)
+
+    def text(self, run: Run, request: Request) -> PartText:
+        """Return the source, folded where it has no counts."""
+        return HOTSPOTS.text(run, _of_file(run, request))
+
+    def data(self, run: Run, request: Request) -> PartData:
+        """Return the lines of the file that have counts."""
+        return HOTSPOTS.data(run, _of_file(run, request))
+
+
+class Facts(NamedTuple):
+    """What ran, where and when."""
+
+    name: str = "run"
+    title: str = "what ran, where and when, how it ended, what was not available"
+    by: tuple[str, ...] = ()
+    argument: str = ""
+    options: frozenset[str] = frozenset()
+
+    def is_in(self, run: Run) -> bool:  # noqa: ARG002 - every run has it
+        """Return True."""
+        return True
+
+    def text(self, run: Run, request: Request) -> PartText:
+        """Return a line for each fact."""
+        return PartText(table_report.run_text(run, request.width))
+
+    def data(self, run: Run, request: Request) -> PartData:  # noqa: ARG002
+        """Return a row for each fact; the document has all of run.json anyway."""
+        return PartData([{"name": name, "value": text} for name, text in table_report.facts(run)])
+
+
+class TableRows(NamedTuple):
+    """A table of the run."""
+
+    name: str
+    title: str
+    by: tuple[str, ...] = ()
+    argument: str = ""
+    options: frozenset[str] = frozenset(("top",))
+
+    def is_in(self, run: Run) -> bool:
+        """Return whether the table has rows."""
+        return table_report.count(run, self.name) > 0
+
+    def text(self, run: Run, request: Request) -> PartText:
+        """Return the columns for which there is room."""
+        top = TOP if request.top is None else request.top
+        rows = table_report.rows(run, self.name, top)
+        total = table_report.count(run, self.name)
+        text = table_report.table_text(run, self.name, rows, request.width, total)
+        return PartText(text, not rows)
+
+    def data(self, run: Run, request: Request) -> PartData:
+        """Return every column."""
+        return PartData(table_report.rows(run, self.name, request.top or 0))
+
+
+class Profile(NamedTuple):
+    """Values summed up over all locations, and how they are spread over them."""
+
+    name: str = "profile"
+    title: str = "values summed up over all locations, min, mean and max of one"
+    by: tuple[str, ...] = BY
+    argument: str = ""
+    options: frozenset[str] = frozenset(("metrics", "top"))
+
+    def is_in(self, run: Run) -> bool:
+        """Return whether the run has any value."""
+        return _has_values(run)
+
+    def text(self, run: Run, request: Request) -> PartText:
+        """Return a table of one metric or, by metric, of all."""
+        metric, names = -1, list[str]()
+        if request.by != "metric":
+            metric, names = profiles.metric(run, request.by, _one_metric(request))
+        found = profiles.profile(run, request.by, metric)
+        text = profiles.profile_text(
+            run,
+            found,
+            request.by,
+            width=request.width,
+            top=TOP if request.top is None else request.top,
+            others=names,
+        )
+        return PartText(text, not found)
+
+    def data(self, run: Run, request: Request) -> PartData:
+        """Return a row for each metric that was asked for, or all, of each key."""
+        metric, name = -1, _one_metric(request)
+        if name and request.by != "metric":
+            metric, _ = profiles.metric(run, request.by, name)
+        found = profiles.profile(run, request.by, metric)
+        return PartData(profiles.profile_rows(run, found, request.by)[: request.top or None])
+
+
+def _has_values(run: Run) -> bool:
+    return bool(run.query("SELECT 1 FROM profile LIMIT 1"))
+
+
+def _hotspots(run: Run, request: Request, top: int) -> hotspots.Hotspots:
+    sort = request.sort or next(iter(request.metrics), "")
+    return hotspots.hotspots(run, request.by, sort=sort, file=request.file, top=top)
+
+
+def _of_file(run: Run, request: Request) -> Request:
+    """Return the request for the lines of the file that is named.
+
+    Raises:
+        UsageError: none is.
+    """
+    if request.argument:
+        return request._replace(by="line", file=request.argument, argument="")
+    found = hotspots.hotspots(run, "file")
+    names = [found.labels[row.file] for row in found.rows if row.file][:_FILES_NAMED]
+    which = f"; most is in {printable(', '.join(names))}" if names else ""
+    raise UsageError(f"source: its file is missing; type gnomon report RUN source FILE{which}")
+
+
+def _one_metric(request: Request) -> str:
+    if len(request.metrics) > 1:
+        raise UsageError("a profile is of one event: give -e once (--json has all)")
+    return next(iter(request.metrics), "")
+
+
+HOTSPOTS = Hotspots()
+PARTS: tuple[ReportPart, ...] = (
+    Values(),
+    HOTSPOTS,
+    Source(),
+    Profile(),
+    Facts(),
+    TableRows("locations", "processes, threads, cores and ranks that have values"),
+    TableRows("regions", "what values can be of: sections, functions, lines, ..."),
+    TableRows("metrics", "what was measured, in which unit, and how"),
+)
+"""The first is that of a report that names none."""
