@@ -124,7 +124,7 @@ def test_peekperf_combines_what_it_is_given(runs: Path, tmp_path: Path) -> None:
     with started(tmp_path, command) as page:
         state = page.ask("/api/state")
         assert state["sourcesBeforeAsking"] == 3
-        assert [run["kind"] for run in state["runs"]] == ["viz", "viz", "run", "combined"]
+        assert [run["kind"] for run in state["runs"]] == ["file", "file", "run", "combined"]
         assert len(state["runs"][-1]["parts"]) == 3
         assert page.url.endswith(f"#/tree?run={state['runs'][-1]['id']}")
 

@@ -202,7 +202,7 @@ def test_folders_are_listed(client: Client, tmp_path: Path) -> None:
     (tmp_path / "empty.gnomon").mkdir()
     found = client.ask(f"/api/folder?path={tmp_path}").json
     assert [(one["name"], one["kind"]) for one in found["entries"]] == [
-        ("run.gnomon", "run"), ("x.viz", "viz"), ("inner", "folder"),
+        ("run.gnomon", "run"), ("x.viz", "file"), ("inner", "folder"),
     ]  # fmt: skip
     assert found["parent"] == str(tmp_path.parent)
 

@@ -42,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
         "sides",
         nargs="+",
         metavar="RUN",
-        help="a run or .viz file, several as RUN,RUN,..., or all with a tag as @TAG",
+        help="a run or a file such as NAME.viz, several as RUN,RUN,..., or all with a tag as @TAG",
     )
     p.add_argument(
         "--per",

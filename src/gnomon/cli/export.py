@@ -37,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
     )
     p.add_argument(
         "run", nargs="?", metavar="RUN",
-        help="name or path, or a .viz file (default: the latest run here)",
+        help="name or path, or a file such as NAME.viz (default: the latest run here)",
     )  # fmt: skip
     p.add_argument(
         "--to",

@@ -23,6 +23,7 @@ COMMAND_GROUPS = {
         "run": "run a program with all that is offered here; leave a run",
         "count": "run a program (or watch one) and count events",
         "stat": "watch a machine, its CPUs, cgroups or processes in intervals",
+        "import": "make a run of a file: .viz files, those of other tools",
         "repair": "finish what a killed program with libhpm, or gnomon run, left",
     },
     "look": {
@@ -50,6 +51,8 @@ COMMAND_GROUPS = {
     },
 }
 COMMANDS = {name: line for group in COMMAND_GROUPS.values() for name, line in group.items()}
+# A module cannot be called as this one is.
+_MODULES = {"import": "import_file"}
 OTHER_NAMES = ("hpmcount", "hpmstat", "peekperf")
 """Commands of their own, each with a parser like the others."""
 
@@ -163,7 +166,7 @@ def _module(name: str) -> Command:
         raise UsageError(f"there is no command '{name}'; {hint}")
     from importlib import import_module
 
-    return cast(Command, import_module(f"gnomon.cli.{name}"))
+    return cast(Command, import_module(f"gnomon.cli.{_MODULES.get(name, name)}"))
 
 
 def _guarded(tool: str, do: Callable[[], int]) -> int:

@@ -42,8 +42,9 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "runs",
         nargs="*",
-        metavar="RUN|FILE.viz",
-        help="run directories by name or path, or .viz files (default: the latest run here)",
+        metavar="RUN|FILE",
+        help="run directories by name or path, or files such as NAME.viz (default: the latest run "
+        "here)",
     )
     add_options(p)
     return p

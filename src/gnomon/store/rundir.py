@@ -27,11 +27,13 @@ from gnomon.units import printable
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+    from gnomon.store.run_files import Reader
+
 SUFFIX = writing.SUFFIX
-VIZ_SUFFIX = ".viz"
 SCHEMA_VERSION = 1
-_HEAD = "run.json"
-_MAGIC = "gnomon/run"
+HEAD = "run.json"
+"""The file of a run directory that says what ran."""
+MAGIC = "gnomon/run"
 HEAD_LIMIT_BYTES = 64 << 20
 """A run.json is small; what is larger than this is not one."""
 _REMEDY = "; restore it from a copy, or measure again"
@@ -238,8 +240,8 @@ def write(
     path = check_free(name, force=force)
     try:
         with writing.begun(path) as folder:
-            whole = {"schema": _MAGIC, "schema_version": SCHEMA_VERSION, **head}
-            writing.fill(folder, _HEAD, whole, tables, texts)
+            whole = {"schema": MAGIC, "schema_version": SCHEMA_VERSION, **head}
+            writing.fill(folder, HEAD, whole, tables, texts)
             if force and path.exists():
                 writing.replace(folder, path)
             else:
@@ -253,10 +255,16 @@ def write(
     return path
 
 
-def find(name: str | None, where: Path = Path()) -> Run:
-    """Return a run by name, or the latest one in a folder; a .viz file is read as one.
+def find(name: str | None, where: Path = Path(), readers: Sequence[Reader] | None = None) -> Run:
+    """Return a run by name, or the latest one in a folder; a file that can be read is one, too.
 
-    The name of a program is that of its latest run which was given no name.
+    A run directory of that name comes first, then a file that a reader knows, then the latest run
+    of a program of that name which was given no name itself.
+
+    Args:
+        name: of a run, file or program; None for the latest run.
+        where: the folder of the latest run.
+        readers: of files; None for those of the store.
 
     Raises:
         RunDirectoryError: there is none.
@@ -269,13 +277,23 @@ def find(name: str | None, where: Path = Path()) -> Run:
                 "there is no run directory here; make one with: gnomon run -- program"
             )
         return _open(found[0])
-    if is_viz(name):
-        from gnomon.store import viz
+    if not _has_run(name):
+        reader = _reader_of(name, readers)
+        if reader is not None:
+            return reader.open(Path(name))
+        if (latest := _latest_of(name)) is not None:
+            return _open(latest)
+    return _open(located(name, readers))
 
-        return viz.opened(Path(name))
-    if not exists(name) and (latest := _latest_of(name)) is not None:
-        return _open(latest)
-    return _open(located(name))
+
+def _has_run(name: str) -> bool:
+    return is_run(Path(name)) or is_run(path_of(name.rstrip("/")))
+
+
+def _reader_of(name: str, readers: Sequence[Reader] | None) -> Reader | None:
+    from gnomon.store import run_files
+
+    return run_files.reader_of(Path(name), run_files.READERS if readers is None else readers)
 
 
 def _latest_of(program: str) -> Path | None:
@@ -285,8 +303,12 @@ def _latest_of(program: str) -> Path | None:
     return next((run for run in runs(Path(program).parent) if named.fullmatch(run.name)), None)
 
 
-def located(name: str) -> Path:
+def located(name: str, readers: Sequence[Reader] | None = None) -> Path:
     """Return the directory of a run, be it whole or damaged.
+
+    Args:
+        name: of the run, or its path.
+        readers: of the files that could have been meant; None for those of the store.
 
     Raises:
         RunDirectoryError: there is none.
@@ -294,28 +316,19 @@ def located(name: str) -> Path:
     path = Path(name) if is_run(Path(name)) else path_of(name.rstrip("/"))
     if path.name in ("", ".."):  # one that somebody is in, by the name that its folder knows
         path = path.resolve()
-    if name.lower().endswith(VIZ_SUFFIX) and not is_run(path) and not Path(name).exists():
-        raise RunDirectoryError(f"{name}: there is no such file{_files(Path(name).parent)}")
-    if is_viz(name):
-        raise RunDirectoryError(
-            f"{name}: a .viz file is no run directory, which alone can be deleted and have tags "
-            "and notes"
-        )
     if not is_run(path):
-        raise RunDirectoryError(f"{path}: there is no run of that name here; {_others(path)}")
+        from gnomon.store import run_files
+
+        known = run_files.READERS if readers is None else readers
+        raise RunDirectoryError(run_files.not_meant(name, known) or (
+            f"{path}: there is no run of that name here; {_others(path)}"
+        ))  # fmt: skip
     return path
 
 
-def exists(name: str) -> bool:
-    """Return whether there is a run or .viz file of that name."""
-    return is_viz(name) or is_run(Path(name)) or is_run(path_of(name.rstrip("/")))
-
-
-def is_viz(name: str) -> bool:
-    """Return whether a name means a .viz file: its ending, and no run has it."""
-    if not name.lower().endswith(VIZ_SUFFIX) or is_run(path_of(name)):
-        return False
-    return not Path(name).is_dir() and Path(name).exists()
+def exists(name: str, readers: Sequence[Reader] | None = None) -> bool:
+    """Return whether there is a run of that name, or a file that is read as one."""
+    return _has_run(name) or _reader_of(name, readers) is not None
 
 
 def is_run(path: Path) -> bool:
@@ -325,7 +338,7 @@ def is_run(path: Path) -> bool:
         RunDirectoryError: it may not be looked into, or its name is longer than names are.
     """
     try:
-        return (path / _HEAD).exists()
+        return (path / HEAD).exists()
     except OSError as error:
         raise RunDirectoryError(f"{path}: cannot be read: {error.strerror}") from None
 
@@ -336,14 +349,14 @@ def stamp(path: Path) -> int:
     Raises:
         OSError: there is none any more.
     """
-    status = (path / _HEAD).stat()
+    status = (path / HEAD).stat()
     return status.st_mtime_ns ^ (status.st_ino << 20) & (1 << 62) - 1
 
 
 def runs(where: Path) -> list[Path]:
     """Return the runs in a folder, the latest first."""
     found = []
-    for head in where.glob(f"*{SUFFIX}/{_HEAD}"):
+    for head in where.glob(f"*{SUFFIX}/{HEAD}"):
         with suppress(OSError):  # one that somebody takes away meanwhile
             found.append((-head.stat().st_mtime_ns, head.parent))
     return [path for _, path in sorted(found)]
@@ -365,17 +378,8 @@ def _others(path: Path) -> str:
     return f"the latest are: {', '.join(names[:_NAMED_RUNS])}{more}"
 
 
-def _files(folder: Path) -> str:
-    """Return which .viz files are there instead."""
-    names = sorted(
-        printable(str(file)) for file in folder.glob("*") if file.name.lower().endswith(VIZ_SUFFIX)
-    )
-    more = f" and {len(names) - _NAMED_RUNS} more" if len(names) > _NAMED_RUNS else ""
-    return f"; there are: {', '.join(names[:_NAMED_RUNS])}{more}" if names else ""
-
-
 def _open(path: Path) -> Run:
-    file = path / _HEAD
+    file = path / HEAD
     try:
         if not file.is_file():
             raise FormatError(file, 0, f"no regular file{_REMEDY}")
@@ -392,8 +396,8 @@ def _open(path: Path) -> Run:
         raise FormatError(
             file, 0, f"JSON with numbers too long or nested too deep{_REMEDY}"
         ) from None
-    if not isinstance(head, dict) or head.get("schema") != _MAGIC:
-        raise FormatError(file, 0, f"not a run: its schema is not '{_MAGIC}'{_REMEDY}")
+    if not isinstance(head, dict) or head.get("schema") != MAGIC:
+        raise FormatError(file, 0, f"not a run: its schema is not '{MAGIC}'{_REMEDY}")
     version = head.get("schema_version")
     if not isinstance(version, int) or version > SCHEMA_VERSION:
         raise FormatError(

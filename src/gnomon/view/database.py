@@ -79,8 +79,8 @@ class Tables:
         return tables
 
     @classmethod
-    def of_viz(cls, run: Run) -> Tables:
-        """Return the tables of a .viz file, in memory: its own files need not stay.
+    def of_file(cls, run: Run) -> Tables:
+        """Return the tables of a file read as a run, in memory: its own files need not stay.
 
         Raises:
             RunDirectoryError: they do not hold what the model has.

@@ -12,11 +12,13 @@ from typing import NamedTuple
 
 from gnomon.errors import GnomonError, RunDirectoryError, UsageError
 from gnomon.store import bounds, rundir
+from gnomon.store.run_files import READERS
 from gnomon.view.database import Tables, check_regular
 from gnomon.view.dataset import Dataset
 from gnomon.view.opened import Opened, Part
 
 _ENTRIES_LIMIT = 2000
+_ENDS = tuple(end for reader in READERS for end in reader.suffixes)
 _OPEN_LIMIT = 256
 
 
@@ -97,14 +99,13 @@ class Session:
         for one in self.runs():
             if one.path == absolute or one.path == absolute + rundir.SUFFIX:
                 return one
-        if rundir.is_viz(absolute):
-            run = rundir.find(absolute)
-            data = Dataset(absolute, run.head, Tables.of_viz(run))
-            return self._keep("viz", absolute, Path(absolute).name, data)
         for folder in (Path(absolute), rundir.path_of(absolute)):
             if rundir.is_run(folder):
                 check_regular(folder / "run.json")
         run = rundir.find(absolute)
+        if run.files is not None:
+            data = Dataset(absolute, run.head, Tables.of_file(run))
+            return self._keep("file", absolute, Path(absolute).name, data)
         data = Dataset(str(run.path), run.head, Tables.of_run(run))
         title = run.path.name.removesuffix(rundir.SUFFIX)
         return self._keep("run", str(run.path), title, data)
@@ -200,7 +201,7 @@ def listing(folder: str) -> Listing:
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "no name of a folder"
         raise RunDirectoryError(f"{path}: cannot be listed: {why}") from None
-    order = {"run": 0, "viz": 1, "folder": 2}
+    order = {"run": 0, "file": 1, "folder": 2}
     entries.sort(
         key=lambda one: (order[one.kind], one.name if one.kind == "folder" else "", -one.changed)
     )
@@ -224,6 +225,6 @@ def _kind(entry: os.DirEntry[str]) -> str:
             if entry.name.endswith(rundir.SUFFIX):
                 return "run" if (Path(entry.path) / "run.json").is_file() else ""
             return "" if entry.name.startswith(".") else "folder"
-        return "viz" if entry.name.lower().endswith(rundir.VIZ_SUFFIX) and entry.is_file() else ""
+        return "file" if entry.name.lower().endswith(_ENDS) and entry.is_file() else ""
     except OSError:
         return ""

@@ -8,7 +8,7 @@ export type Statistic = "total" | "mean" | "min" | "median" | "max";
 /** What is open. `parts` names what a combination is made of. */
 export interface RunTitle {
   id: string;
-  kind: "run" | "viz" | "combined";
+  kind: "run" | "file" | "combined";
   /** Where it is on disk; "" for a combination. */
   path: string;
   title: string;
@@ -30,7 +30,7 @@ export interface Part {
 export interface Openable {
   path: string;
   name: string;
-  kind: "run" | "viz" | "folder";
+  kind: "run" | "file" | "folder";
   /** When it was written, in seconds since the epoch. */
   changed: number;
 }

@@ -45,17 +45,18 @@ export function OpenDialog({ state, onClose }: Props) {
       );
   };
   return (
-    <Dialog title="Open runs and .viz files" class="open" onClose={onClose}>
+    <Dialog title="Open runs and files" class="open" onClose={onClose}>
       <form
         class="ask"
         onSubmit={(event) => {
           event.preventDefault();
-          if (/\.(gnomon|viz)\/?$/.test(typed)) take([typed], false);
+          // A folder with a dot in its name is written with a slash behind it.
+          if (/\.gnomon\/?$|\.[^/.]+$/.test(typed)) take([typed], false);
           else enter(typed);
         }}
       >
         <label>
-          Directory, run or .viz file on the machine where gnomon view runs
+          Directory, run or file on the machine where gnomon view runs
           <input
             type="text"
             value={typed}

@@ -1,0 +1,58 @@
+"""`gnomon import`: a file of another tool, or a run in one file, as a run directory."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from gnomon.cli.parsing import Parser
+from gnomon.layout import WIDTH, filled
+from gnomon.store.run_files import READERS
+
+_EPILOG = """\
+examples:
+  gnomon import swim.viz                 makes swim.gnomon
+  gnomon import results/7.viz --name before
+
+What can be imported can be looked at as it is, too: gnomon view swim.viz. A run directory is read
+faster, and can be tagged."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of `gnomon import`."""
+    p = Parser(
+        prog="gnomon import",
+        description="Make a run directory of a file. What it is, is found out from how it begins."
+        "\n\n" + _formats(),
+        epilog=_EPILOG,
+    )
+    p.add_argument("file", metavar="FILE", help="the file")
+    p.add_argument(
+        "--name",
+        metavar="NAME",
+        help="leave the run directory NAME.gnomon (default: the file's name, here)",
+    )
+    p.add_argument("--force", action="store_true", help="replace a run of that name")
+    return p
+
+
+def _formats() -> str:
+    """Return the formats as help lists them."""
+    lines = ["formats:"]
+    for one in READERS:
+        lines += filled(one.title, WIDTH, f"  {one.name:<10}  ", " " * 14)
+    return "\n".join(lines)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Make the run directory, print its name and return 0.
+
+    Raises:
+        RunDirectoryError: the file cannot be read, or the run directory not be written.
+    """
+    from gnomon.store.run_import import import_file
+    from gnomon.units import printable
+
+    made = import_file(Path(arguments.file), arguments.name, force=arguments.force)
+    print(printable(str(made)))
+    return 0

@@ -1,0 +1,185 @@
+"""Files that are read as runs: each format has a reader, which knows its own by how they begin.
+
+A reader is one object in a tuple. What is not a run directory is shown to all of them (`sniff`);
+if none knows it, the end of its name may say which one is to say what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from gnomon.errors import RunDirectoryError
+from gnomon.units import printable
+
+if TYPE_CHECKING:
+    from gnomon.store.rundir import Run
+
+SNIFFED_BYTES = 4096
+"""How much of the beginning of a file `sniff` is given."""
+
+_NAMED = 5
+
+# What else one may have at hand. Sources: file(1)'s magic; perf.data: tools/perf/Documentation.
+_OTHERS = (
+    (b"\x1f\x8b", "a file compressed by gzip: unpack it first"),
+    (b"\x28\xb5\x2f\xfd", "a file compressed by zstd: unpack it first"),
+    (b"\xfd7zXZ\0", "a file compressed by xz: unpack it first"),
+    (b"BZh", "a file compressed by bzip2: unpack it first"),
+    (b"\x7fELF", "a program or library: measure it with gnomon run -- PROGRAM"),
+    (b"PERFILE2", "a perf.data file of perf record"),
+    (b"gmon\x01", "a gmon.out file of a program built with -pg"),
+    (b"# callgrind format", "a file of callgrind"),
+    (b"PAR1", "a Parquet file, perhaps a table of a run: name the run's directory"),
+    (b"\x89HPMRAW", "a raw file of libhpm: gnomon repair makes a .viz file of it"),
+    (b"SQLite format 3\0", "an SQLite database"),
+)
+
+
+class Reader(Protocol):
+    """A format of files that can be read as runs."""
+
+    @property
+    def name(self) -> str:
+        """What the format is called, in one word."""
+
+    @property
+    def title(self) -> str:
+        """Which files these are, in a few words."""
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """How their names end, in small letters, most usual first."""
+
+    def sniff(self, start: bytes, /) -> bool:
+        """Return whether a file that begins so is one of them."""
+
+    def open(self, path: Path, /) -> Run:
+        """Return the file as a run.
+
+        Raises:
+            RunDirectoryError: it cannot be read, is damaged or none of them; names the place.
+        """
+
+
+class VizReader(NamedTuple):
+    """NAME.viz (gnomon/hpm/viz.xsd)."""
+
+    name: str = "viz"
+    title: str = "sections and tables as XML, of libhpm, hpmcount and gnomon export --to viz"
+    suffixes: tuple[str, ...] = (".viz",)
+
+    def sniff(self, start: bytes) -> bool:
+        """Return whether its first element is `hpm`."""
+        pattern = rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<hpm[\s/>]"
+        return re.match(pattern, start, re.DOTALL) is not None
+
+    def open(self, path: Path) -> Run:
+        """Return the file as a run, its tables unpacked where nobody sees them."""
+        from gnomon.store import viz
+
+        return viz.opened(path)
+
+
+READERS: tuple[Reader, ...] = (VizReader(),)
+"""Those of the store itself; capabilities have their own."""
+
+
+def reader_of(path: Path, readers: Sequence[Reader]) -> Reader | None:
+    """Return what reads a file, None for what no reader takes for its own, or is not there."""
+    start = _start(path)
+    if start is None:
+        return None
+    for one in readers:
+        if start and one.sniff(start):
+            return one
+    name = path.name.lower()
+    return next((one for one in readers if name.endswith(one.suffixes)), None)
+
+
+def open_file(path: Path, readers: Sequence[Reader]) -> Run:
+    """Return a file as a run.
+
+    Raises:
+        RunDirectoryError: it is not there, no reader knows it, or its own cannot read it.
+    """
+    reader = reader_of(path, readers)
+    if reader is None:
+        raise RunDirectoryError(f"{path}: {why_not(path, readers)}")
+    return reader.open(path)
+
+
+def why_not(path: Path, readers: Sequence[Reader]) -> str:
+    """Return why a path is not a file that can be read as a run, and which ones can."""
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            return "it is a folder, and no run directory"
+        if not stat.S_ISREG(mode):
+            return "it is no regular file"
+        with path.open("rb") as file:
+            start = file.read(SNIFFED_BYTES)
+    except FileNotFoundError:
+        return "there is no such file"
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+    if not start:
+        return "the file is empty"
+    known = "; ".join(f"{one.name} ({one.title})" for one in readers)
+    what = next((said for magic, said in _OTHERS if start.startswith(magic)), "")
+    what = f"it is {what}" if what else "it is in no format that is known"
+    return f"{what}; Gnomon reads {known}"
+
+
+def not_meant(name: str, readers: Sequence[Reader]) -> str:
+    """Return why a word that names no run directory is no name of one, "" if it could be.
+
+    A file is named; what is executable is rather the program whose run is looked for.
+    """
+    path = Path(name)
+    reader = reader_of(path, readers)
+    if reader is not None:
+        return (
+            f"{name}: a {reader.suffixes[0]} file is no run directory, which alone can be deleted "
+            f"and have tags and notes; gnomon import {name} makes one of it"
+        )
+    if path.is_file() and not os.access(path, os.X_OK):
+        return f"{name}: {why_not(path, readers)}"
+    ends = tuple(end for one in readers for end in one.suffixes)
+    if name.lower().endswith(ends) and not path.exists():
+        return f"{name}: there is no such file{_others_like(path, ends)}"
+    return ""
+
+
+def _others_like(path: Path, ends: tuple[str, ...]) -> str:
+    """Return which such files are there instead."""
+    names = sorted(
+        printable(str(file))
+        for file in path.parent.glob("*")
+        if file.name.lower().endswith(ends) and file.is_file()
+    )
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"; there are: {', '.join(names[:_NAMED])}{more}" if names else ""
+
+
+def stem_of(path: Path, readers: Sequence[Reader]) -> str:
+    """Return the name of a file without the end that says its format."""
+    ends = [end for one in readers for end in one.suffixes if path.name.lower().endswith(end)]
+    return path.name[: -len(max(ends, key=len))] if ends else path.name
+
+
+def _start(path: Path) -> bytes | None:
+    """Return the first bytes of a file, b"" of what is no regular one; None if it is not there."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return None if path.is_dir() else b""
+        with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
+            return file.read(SNIFFED_BYTES)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError):
+        return b""

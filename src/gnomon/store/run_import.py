@@ -1,0 +1,72 @@
+"""A file in a format of others, or a run directory in one file, as a run directory of its own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from gnomon import __version__
+from gnomon.errors import RunDirectoryError
+from gnomon.model.tables import SCHEMAS
+from gnomon.store import run_files, rundir, writing
+from gnomon.store.run_files import Reader
+from gnomon.store.rundir import Run
+from gnomon.store.sources import digests
+
+
+def import_file(
+    path: Path,
+    name: str | None = None,
+    readers: Sequence[Reader] = run_files.READERS,
+    *,
+    force: bool = False,
+) -> Path:
+    """Write the run directory of a file and return it.
+
+    Args:
+        path: the file.
+        name: of the run; None for the file's, without the end that says its format, here.
+        readers: of the formats.
+        force: replace a run of that name.
+
+    Raises:
+        RunDirectoryError: no reader knows the file or its own cannot read it, the name is taken, or
+            the disk refuses.
+    """
+    reader = run_files.reader_of(path, readers)
+    if reader is None:
+        what = "it is a run directory" if rundir.is_run(path) else run_files.why_not(path, readers)
+        raise RunDirectoryError(f"{path}: nothing to import: {what}")
+    made = rundir.check_free(
+        run_files.stem_of(path, readers) if name is None else name, force=force
+    )
+    run = reader.open(path)
+    head = {
+        "gnomon_version": __version__,
+        "sources": _digests(run),
+        **run.head,
+        "schema": rundir.MAGIC,
+        "schema_version": rundir.SCHEMA_VERSION,
+        "imported": {"file": str(path.absolute()), "format": reader.name},
+    }
+    try:
+        with writing.begun(made) as folder:
+            (folder / "text").mkdir()
+            for schema in SCHEMAS:
+                shutil.copyfile(run.file(schema), folder / f"{schema.name}.parquet")
+            text = json.dumps(head, indent=2) + "\n"
+            (folder / rundir.HEAD).write_text(text, encoding="utf-8")
+            if force and made.exists():
+                writing.replace(folder, made)
+            else:
+                folder.rename(made)
+    except OSError as error:
+        raise RunDirectoryError(f"{made}: cannot be written: {error.strerror}") from None
+    return made
+
+
+def _digests(run: Run) -> dict[str, str]:
+    files = run.query("SELECT DISTINCT file FROM regions WHERE file <> ''")
+    return digests((str(file) for (file,) in files), float(run.head["started"]))
