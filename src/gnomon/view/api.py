@@ -1,4 +1,4 @@
-"""What the page asks, and what it gets: the contract, with `web/src/api.ts` for its types.
+"""What the page asks, and what it gets: the contract, with `contract.py` for its types.
 
 All is JSON unless said otherwise. An error is `{"error": sentence}` with status 400 (asked wrongly:
 no such run, metric, column), 403 (no token, foreign host or page), 404 (no such address) or 422 (a

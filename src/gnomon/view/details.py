@@ -18,7 +18,7 @@ _REGIONS_LIMIT = 200
 
 
 def node(opened: Opened, by: str, number: int, location: int) -> dict[str, Any]:
-    """Return what is known of a node: `NodeDetails` in api.ts.
+    """Return what is known of a node: `NodeDetails` of the contract.
 
     Raises:
         UsageError: there is no such grouping or node.
@@ -149,7 +149,7 @@ def _recompute(opened: Opened, metric: Metric, sums: dict[int, tuple[float, floa
 
 
 def lines(opened: Opened, file: str, metrics: list[int], location: int) -> dict[str, Any]:
-    """Return the values of each line of a source file: `LineValues` in api.ts.
+    """Return the values of each line of a source file: `LineValues` of the contract.
 
     Raises:
         UsageError: the run does not name the file, or has no such metric.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 OF_THREAD = "thread's section"
 """What a node is that counts single threads where others count all of them."""
@@ -21,7 +21,7 @@ class NodeKind(NamedTuple):
     """
 
     name: str
-    style: str = ""
+    style: Literal["", "group", "line"] = ""
     is_path: bool = False
     is_place: bool = False
     mark: str = ""

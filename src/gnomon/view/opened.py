@@ -28,7 +28,11 @@ _KEPT_ANSWERS = 64
 
 
 class Part(NamedTuple):
-    """A run that a combination is made of, and the location that is all of it."""
+    """A run that a combination is made of.
+
+    Attributes:
+        location: of the combination, that is all of this run: the `location` of its values.
+    """
 
     id: str
     title: str

@@ -8,7 +8,7 @@ import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from gnomon.errors import GnomonError, RunDirectoryError, UsageError
 from gnomon.store import bounds, rundir
@@ -23,11 +23,15 @@ _OPEN_LIMIT = 256
 
 
 class Entry(NamedTuple):
-    """Something that can be opened, or a folder to look into."""
+    """Something that can be opened, or a folder to look into.
+
+    Attributes:
+        changed: when it was written, in seconds since the epoch.
+    """
 
     path: str
     name: str
-    kind: str
+    kind: Literal["run", "file", "folder"]
     changed: float
 
 
@@ -219,7 +223,7 @@ def _shown(name: str) -> str:
     return name.encode(errors="backslashreplace").decode()
 
 
-def _kind(entry: os.DirEntry[str]) -> str:
+def _kind(entry: os.DirEntry[str]) -> Literal["run", "file", "folder", ""]:
     try:
         if entry.is_dir():
             if entry.name.endswith(rundir.SUFFIX):

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -33,16 +33,20 @@ _CHUNK = 1000
 
 
 class Column(NamedTuple):
-    """A column: `Column` in api.ts."""
+    """A column of a table.
+
+    Attributes:
+        metric: -1 where the column is no metric's.
+    """
 
     name: str
     title: str
-    type: str
+    type: Literal["text", "number"]
     unit: str = ""
     how: str = ""
     description: str = ""
     metric: int = -1
-    kind: str = ""
+    kind: Literal["", "inclusive", "exclusive"] = ""
 
 
 class Wanted(NamedTuple):
@@ -227,7 +231,7 @@ def _of_nodes(opened: Opened, tree: Tree, nodes: Longs, wanted: Wanted) -> Sheet
         metric = opened.metric(number)
         values = opened.values(tree.by, number, wanted.location)
         pair = (values.exclusive[nodes], values.inclusive[nodes])
-        kinds_of = ("exclusive", "inclusive")
+        kinds_of: tuple[Literal["exclusive", "inclusive"], ...] = ("exclusive", "inclusive")
         if np.array_equal(*pair, equal_nan=True) or np.isnan(pair[0]).all():
             kinds_of, pair = ("inclusive",), (pair[1],)  # type: ignore[assignment]
         for kind, column in zip(kinds_of, pair, strict=True):
@@ -335,7 +339,7 @@ def _joined(parts: Sequence[Cells]) -> Cells:
 
 
 def page(name: str, found: Sheet, offset: int, limit: int) -> dict[str, Any]:
-    """Return some rows of a table: `TablePage` in api.ts."""
+    """Return some rows of a table: `TablePage` of the contract."""
     begin = max(offset, 0)
     end = begin + min(max(limit, 0), _ROWS_OF_PAGE)
     rows = found.rows[begin:end]

@@ -43,7 +43,7 @@ _PLAIN_HEADERS = ("/include/", "/c++/")
 
 
 class Source(NamedTuple):
-    """A source file as the page gets it; `api.ts` says what each is."""
+    """A source file as the page gets it; `Source` of the contract."""
 
     file: str
     path: str

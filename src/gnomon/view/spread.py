@@ -148,7 +148,7 @@ def _kind(location: Location) -> str:
 
 
 def summary(data: Dataset, places: Ints, values: Floats) -> dict[str, Any] | None:
-    """Return min, median, max and what else `api.ts` names, None where there is no value."""
+    """Return what `Summary` of the contract has, None where there is no value."""
     known = np.flatnonzero(~np.isnan(values))
     if not len(known):
         return None

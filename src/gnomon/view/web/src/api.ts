@@ -1,302 +1,28 @@
-/* What the server answers, as types, and the calls for it. src/gnomon/view/api.py says what each
- * means, with units; both change together. */
+/* The calls for what the server answers. Types come from src/gnomon/view/contract.py by contract.ts;
+ * src/gnomon/view/api.py says what each address gives. */
 
-export type How = "counted" | "scaled" | "sampled" | "emulated" | "modelled" | "estimated";
-export type Grouping = "region" | "capability" | "file" | "rank";
-export type Statistic = "total" | "mean" | "min" | "median" | "max";
+import type {
+  Folder,
+  Grouping,
+  LineValues,
+  Location,
+  Metric,
+  NodeDetails,
+  OpenResult,
+  Run,
+  RunTitle,
+  Source,
+  SourceFolders,
+  Spread,
+  State,
+  Statistic,
+  TableName,
+  TablePage,
+  Tree,
+  Values,
+} from "./contract";
 
-/** What is open. `parts` names what a combination is made of. */
-export interface RunTitle {
-  id: string;
-  kind: "run" | "file" | "combined";
-  /** Where it is on disk; "" for a combination. */
-  path: string;
-  title: string;
-  command: string;
-  /** Seconds since the epoch. */
-  started: number;
-  wallSeconds: number;
-  exitStatus: number | null;
-  /** That killed the program; "" for none. */
-  signal: string;
-  parts: Part[];
-}
-export interface Part {
-  id: string;
-  title: string;
-  /** Location of the combination that is all of this run: the `location` of its values. */
-  location: number;
-}
-export interface Openable {
-  path: string;
-  name: string;
-  kind: "run" | "file" | "folder";
-  /** When it was written, in seconds since the epoch. */
-  changed: number;
-}
-export interface State {
-  version: string;
-  runs: RunTitle[];
-  /** What could not be opened at the start. */
-  problems: string[];
-  folder: string;
-  openable: Openable[];
-  sourceFolders: string[];
-  /** Source files opened before the page asks (peekperf -num). */
-  sourcesBeforeAsking: number;
-}
-export interface Folder {
-  path: string;
-  parent: string | null;
-  entries: Openable[];
-  /** There were more entries than are listed. */
-  truncated: boolean;
-}
-export interface Unavailable {
-  event: string;
-  reason: string;
-  remedy: string;
-  errno: number;
-}
-export interface Component {
-  name: string;
-  available: boolean;
-  reason: string;
-  remedy: string;
-  errno: number;
-}
-export interface Capability {
-  /** The regions' kind: hpm, cpu, mpi, io, memory, thread or what a new capability calls itself. */
-  kind: string;
-  title: string;
-  regions: number;
-}
-export interface RegionKind {
-  kind: string;
-  title: string;
-  /** What one of its regions is in a tree. */
-  node: string;
-  /** Its regions are functions and lines of the source. */
-  is_code: boolean;
-  /** Its regions are the program and sections of it. */
-  is_section: boolean;
-}
-/** Everything of the run page. */
-export interface Run extends RunTitle {
-  /** run.json (or what a .viz says of its run), as it is. */
-  head: Record<string, unknown>;
-  hosts: Record<string, unknown>[];
-  workingDirectory: string;
-  environment: Record<string, string>;
-  repetitions: number;
-  /** The tool slowed the program so much that times are the tool's. */
-  isDilated: boolean;
-  components: Component[];
-  unavailable: Unavailable[];
-  warnings: string[];
-  capabilities: Capability[];
-  /** Kinds that regions of this run may have. */
-  regionKinds: RegionKind[];
-  groupings: { by: Grouping; title: string }[];
-  counts: { locations: number; regions: number; paths: number; metrics: number; sources: number };
-  /** The metric to show first; -1 where the run has none. */
-  firstMetric: number;
-  sourceFiles: string[];
-}
-export interface Metric {
-  metric: number;
-  name: string;
-  /** "" for plain counts; "ns", "B", "%", ... */
-  unit: string;
-  formula: string;
-  how: How | "";
-  component: string;
-  domain: string;
-  scope: string;
-  description: string;
-  /** How values of several locations make one: sum, max, elapsed or none. */
-  aggregation: string;
-  /** A code location without a value had none. */
-  absent_is_zero: boolean;
-  /** Every execution gives the same number: any difference is one. */
-  reproducible: boolean;
-  /** A time of the tool that slowed the program, not its own. */
-  dilated: boolean;
-  /** Heading under which it is listed. */
-  group: string;
-  /** Whether values of several places may be added up. A derived one is worked out anew instead
-   * (`recomputed`), or has no value where several places come together. */
-  additive: boolean;
-  /** Whether values of several places are times of the same moments, whose sum is no time. */
-  atOnce: boolean;
-  recomputed: boolean;
-  /** Which way is worse; null where nobody can say. */
-  worse: "more" | "less" | null;
-  /** Whether there are values below the whole program (sections, functions, lines). */
-  hasRegions: boolean;
-  /** Whether there are values of single processes, threads, cores or CPUs. */
-  hasLocations: boolean;
-}
-export interface Location {
-  location: number;
-  parent: number;
-  kind: string;
-  host: string;
-  rank: number;
-  pid: number;
-  tid: number;
-  name: string;
-  title: string;
-}
-/** How nodes of a kind are shown. */
-export interface NodeKind {
-  name: string;
-  style: "" | "group" | "line";
-  /** Its name is the path of a file. */
-  is_path: boolean;
-  /** Its name says where in the source it is. */
-  is_place: boolean;
-  /** A word beside its name, "" for none. */
-  mark: string;
-  hint: string;
-}
-/** A tree in pre-order: a node's descendants are the nodes from its number + 1 up to `end` - 1. */
-export interface Tree {
-  n: number;
-  by: Grouping;
-  strings: string[];
-  /** What `kind` counts. */
-  kinds: NodeKind[];
-  /** Said to the user: what was left out of the tree, and why. */
-  notes: string[];
-  parent: Int32Array;
-  end: Int32Array;
-  /** Numbers of `strings`. */
-  name: Uint32Array;
-  kind: Uint8Array;
-  /** -1 where a node is more than one region. */
-  region: Int32Array;
-  /** -1 where a node is no location (by rank only). */
-  location: Int32Array;
-  /** Numbers of `strings`; the empty one where not known. */
-  file: Uint32Array;
-  module: Uint32Array;
-  /** 0 where not known. */
-  line: Int32Array;
-  /** Of all locations together; NaN where not known. */
-  calls: Float64Array;
-}
-/** In the order of the tree's nodes; NaN where there is no value. */
-export interface Values {
-  n: number;
-  metric: number;
-  unit: string;
-  how: string;
-  /** Which value of several places they are: "mean of 4 ranks"; "" for their sum, or of one place. */
-  told: string;
-  /** Whether a node's value is a part of the root's: not where parts are at the same time. */
-  isShared: boolean;
-  inclusive: Float64Array;
-  exclusive: Float64Array;
-}
-/** One value for each place (rank, thread, core) of the finest kind that has any. */
-export interface Spread {
-  n: number;
-  unit: string;
-  how: string;
-  /** What the rows and columns of a heat map are: "rank", "process", "core", "thread"... */
-  rows: string;
-  columns: string;
-  rowNames: string[];
-  columnNames: string[];
-  location: Int32Array;
-  row: Int32Array;
-  column: Int32Array;
-  inclusive: Float64Array;
-  exclusive: Float64Array;
-  /** Of `inclusive` and `exclusive`, over the places that have a value; null where none has. */
-  summary: { inclusive: Summary | null; exclusive: Summary | null };
-}
-export interface Summary {
-  places: number;
-  min: number;
-  median: number;
-  mean: number;
-  max: number;
-  total: number;
-  /** Standard deviation over the places. */
-  deviation: number;
-  minLocation: number;
-  medianLocation: number;
-  maxLocation: number;
-  /** max / mean - 1: 0 for a perfect balance; null where the mean is 0. */
-  imbalance: number | null;
-}
-export interface Column {
-  name: string;
-  title: string;
-  type: "text" | "number";
-  unit: string;
-  how: string;
-  description: string;
-  /** -1 where the column is no metric's. */
-  metric: number;
-  kind: "" | "inclusive" | "exclusive";
-}
-export interface TablePage {
-  name: string;
-  columns: Column[];
-  rows: (string | number | null)[][];
-  /** Rows that the filter lets through, not only of this page. */
-  total: number;
-  offset: number;
-  /** For each row the source it belongs to, where there is one. */
-  sources: ({ file: string; line: number } | null)[];
-}
-export interface TableName {
-  name: string;
-  title: string;
-}
-export interface Source {
-  file: string;
-  /** Where it was read from. */
-  path: string;
-  text: string | null;
-  language: string;
-  /** same: digest or time tell that it is what was measured; unknown: cannot be told. */
-  state: "same" | "changed" | "unknown" | "missing" | "refused" | "choose";
-  /** What the state is known from, or why there is no text. */
-  reason: string;
-  /** Paths to choose from where several files could be it: give one as `choice`. */
-  choices: string[];
-}
-export interface LineValues {
-  file: string;
-  lines: number[];
-  metrics: {
-    metric: number;
-    inclusive: (number | null)[];
-    exclusive: (number | null)[];
-    /** Of the whole run, for shares; null where there are none. */
-    total: number | null;
-  }[];
-}
-export interface NodeDetails {
-  name: string;
-  kind: string;
-  ancestors: string[];
-  facts: { title: string; value: string }[];
-  regions: { region: number; kind: string; name: string; module: string; file: string; line: number }[];
-  values: {
-    metric: number;
-    inclusive: number | null;
-    exclusive: number | null;
-    /** Which value of several places; "" for their sum. */
-    told: string;
-    /** Of the whole run; null where values are no parts of it. */
-    total: number | null;
-  }[];
-}
+export type * from "./contract";
 
 export class ApiError extends Error {
   constructor(
@@ -374,7 +100,7 @@ export const getState = () => json<State>("api/state");
 export const getFolder = (path: string) => json<Folder>("api/folder", { path });
 /** Opens run directories and .viz files; with `combine`, as one. */
 export const open = (paths: string[], combine = false) =>
-  post<{ runs: RunTitle[]; problems: string[] }>("api/open", { paths, combine });
+  post<OpenResult>("api/open", { paths, combine });
 export const close = (id: string) => post<State>("api/close", { id });
 /** Makes one of several that are open: a tree of both, with a location for each. */
 export const combine = (ids: string[]) => post<RunTitle>("api/combine", { ids });
@@ -429,7 +155,7 @@ export const getSource = (id: string, file: string, choice?: string) =>
   json<Source>(`api/runs/${id}/source`, { file, choice });
 /** Looks for missing sources in one more directory of the server's machine. */
 export const addSourceFolder = (id: string, directory: string) =>
-  post<{ sourceFolders: string[]; found: string[] }>(`api/runs/${id}/sources`, { directory });
+  post<SourceFolders>(`api/runs/${id}/sources`, { directory });
 export const getLines = (id: string, file: string, metrics: string, location?: number) =>
   json<LineValues>(`api/runs/${id}/lines`, { file, metrics, location });
 /** What `gnomon compare A B --json` says. */

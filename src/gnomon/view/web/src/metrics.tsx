@@ -322,7 +322,7 @@ interface SummaryProps {
 function SummaryLine(props: SummaryProps) {
   const { summary, before, unit, how, title } = props;
   const isOne = summary.places === 1;
-  const all: [string, number, number, number | undefined][] = [
+  const all: [string, number | null, number, number | null | undefined][] = [
     ["min", summary.min, summary.minLocation, before?.min],
     ["median", summary.median, summary.medianLocation, before?.median],
     ["max", summary.max, summary.maxLocation, before?.max],
@@ -337,7 +337,7 @@ function SummaryLine(props: SummaryProps) {
         <div key={name}>
           <dt>{isOne ? title(summary.minLocation) : name}</dt>
           <dd>
-            {quantity(value, unit)} <How how={how} />
+            {quantity(value ?? Number.NaN, unit)} <How how={how} />
           </dd>
           {location >= 0 && summary.places > 1 && (
             <dd>
@@ -346,9 +346,9 @@ function SummaryLine(props: SummaryProps) {
               </button>
             </dd>
           )}
-          {was !== undefined && (
+          {was !== undefined && was !== null && (
             <dd class="change" title={`${props.baseline}: ${quantity(was, unit)}`}>
-              {was !== 0 ? change(value / was) : ""}
+              {was !== 0 && value !== null ? change(value / was) : ""}
             </dd>
           )}
         </div>

@@ -1,0 +1,387 @@
+"""What the server answers, as types: the page's types are generated from these.
+
+`packaging/api_types.py` writes them to `web/src/contract.ts`; tests hold that file against this
+one, and answers of the server against these types. What each address gives stands in `api.py`.
+
+A text below a field says what it is. Fields are those of the JSON; arrays are packed (`packed.py`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict
+
+import numpy as np
+import numpy.typing as npt
+
+from gnomon.model.region_kinds import RegionKind
+from gnomon.view.columns import Floats, Ints
+from gnomon.view.dataset import Location
+from gnomon.view.node_kinds import NodeKind
+from gnomon.view.opened import Part
+from gnomon.view.session import Entry
+from gnomon.view.sheet import Column
+
+How = Literal["counted", "scaled", "sampled", "emulated", "modelled", "estimated"]
+Grouping = Literal["region", "capability", "file", "rank"]
+Statistic = Literal["total", "mean", "min", "median", "max"]
+Texts = npt.NDArray[np.uint32]
+"""Numbers of `strings`."""
+Numbers = npt.NDArray[np.uint8]
+Cell = str | int | float | None
+Locations = list[Location]
+"""What can be chosen to see the values of."""
+
+
+class RunTitle(TypedDict):
+    """What is open. `parts` names what a combination is made of."""
+
+    id: str
+    kind: Literal["run", "file", "combined"]
+    path: str
+    """Where it is on disk; "" for a combination."""
+    title: str
+    command: str
+    started: float
+    """Seconds since the epoch."""
+    wallSeconds: float
+    exitStatus: int | None
+    signal: str
+    """That killed the program; "" for none."""
+    parts: list[Part]
+
+
+class State(TypedDict):
+    """What is open, and what could be opened in the server's folder."""
+
+    version: str
+    runs: list[RunTitle]
+    problems: list[str]
+    """What could not be opened at the start."""
+    folder: str
+    openable: list[Entry]
+    sourceFolders: list[str]
+    sourcesBeforeAsking: int
+    """Source files opened before the page asks (peekperf -num)."""
+
+
+class Folder(TypedDict):
+    """What a folder of the server's machine has."""
+
+    path: str
+    parent: str | None
+    entries: list[Entry]
+    truncated: bool
+    """There were more entries than are listed."""
+
+
+class OpenResult(TypedDict):
+    """What was opened, and what could not be."""
+
+    runs: list[RunTitle]
+    problems: list[str]
+
+
+class SourceFolders(TypedDict):
+    """Where sources are looked for, and which of the run's were found."""
+
+    sourceFolders: list[str]
+    found: list[str]
+
+
+class Unavailable(TypedDict):
+    """An event that could not be counted, and why."""
+
+    event: str
+    reason: str
+    remedy: str
+    errno: int
+
+
+class Component(TypedDict):
+    """A source of events, and whether it could be used."""
+
+    name: str
+    available: bool
+    reason: str
+    remedy: str
+    errno: int
+
+
+class Capability(TypedDict):
+    """A kind that regions of the run have."""
+
+    kind: str
+    title: str
+    regions: int
+
+
+class GroupingTitle(TypedDict):
+    """A grouping that the run has a tree of."""
+
+    by: Grouping
+    title: str
+
+
+class Counts(TypedDict):
+    """How much the run has."""
+
+    locations: int
+    regions: int
+    paths: int
+    metrics: int
+    sources: int
+
+
+class Run(RunTitle):
+    """Everything of the run page."""
+
+    head: dict[str, Any]
+    """run.json, or what a file says of its run, as it is."""
+    hosts: list[dict[str, Any]]
+    workingDirectory: str
+    environment: dict[str, str]
+    repetitions: int
+    isDilated: bool
+    """The tool slowed the program so much that times are the tool's."""
+    components: list[Component]
+    unavailable: list[Unavailable]
+    warnings: list[str]
+    capabilities: list[Capability]
+    regionKinds: list[RegionKind]
+    """Kinds that regions of this run may have."""
+    groupings: list[GroupingTitle]
+    counts: Counts
+    firstMetric: int
+    """The metric to show first; -1 where the run has none."""
+    sourceFiles: list[str]
+
+
+class Metric(TypedDict):
+    """A row of the run's table of metrics, and what may be done with its values."""
+
+    metric: int
+    name: str
+    unit: str
+    """"" for plain counts; "ns", "B", "%", ..."""
+    formula: str
+    how: str
+    """One of `How`; a damaged run may have something else."""
+    component: str
+    domain: str
+    scope: str
+    description: str
+    aggregation: str
+    """How values of several locations make one: sum, max, elapsed or none."""
+    absent_is_zero: bool
+    """A code location without a value had none."""
+    reproducible: bool
+    """Every execution gives the same number: any difference is one."""
+    dilated: bool
+    """A time of the tool that slowed the program, not its own."""
+    group: str
+    """Heading under which it is listed."""
+    additive: bool
+    """Values of several places may be added up. A derived one is computed anew instead
+    (`recomputed`), or has no value where several places come together."""
+    atOnce: bool
+    """Values of several places are times of the same moments, whose sum is no time."""
+    recomputed: bool
+    worse: Literal["more", "less"] | None
+    """Which way is worse; null where nobody can say."""
+    hasRegions: bool
+    """There are values below the whole program (sections, functions, lines)."""
+    hasLocations: bool
+    """There are values of single processes, threads, cores or CPUs."""
+
+
+class Tree(TypedDict):
+    """A tree in pre-order: a node's descendants are those from its number + 1 to `end` - 1."""
+
+    n: int
+    by: Grouping
+    strings: list[str]
+    kinds: list[NodeKind]
+    """What `kind` counts."""
+    notes: list[str]
+    """Said to the user: what was left out of the tree, and why."""
+    parent: Ints
+    end: Ints
+    name: Texts
+    """Numbers of `strings`."""
+    kind: Numbers
+    region: Ints
+    """-1 where a node is more than one region."""
+    location: Ints
+    """-1 where a node is no location (by rank only)."""
+    file: Texts
+    """Numbers of `strings`; the empty one where not known."""
+    module: Texts
+    line: Ints
+    """0 where not known."""
+    calls: Floats
+    """Of all locations together; NaN where not known."""
+
+
+class Values(TypedDict):
+    """In the order of the tree's nodes; NaN where there is no value."""
+
+    n: int
+    metric: int
+    unit: str
+    how: str
+    told: str
+    """Which value of several places: "mean of 4 ranks"; "" for their sum, or of one place."""
+    isShared: bool
+    """A node's value is a part of the root's: not where parts are at the same time."""
+    inclusive: Floats
+    exclusive: Floats
+
+
+class Summary(TypedDict):
+    """Values over the places that have one."""
+
+    places: int
+    min: float
+    median: float | None
+    mean: float | None
+    max: float
+    total: float | None
+    deviation: float | None
+    """Standard deviation over the places."""
+    minLocation: int
+    medianLocation: int
+    maxLocation: int
+    imbalance: float | None
+    """max / mean - 1: 0 for a perfect balance; null where the mean is 0."""
+
+
+class SpreadSummary(TypedDict):
+    """Of both columns, over the places that have a value; null where none has."""
+
+    inclusive: Summary | None
+    exclusive: Summary | None
+
+
+class Spread(TypedDict):
+    """One value for each place (rank, thread, core) of the finest kind that has any."""
+
+    n: int
+    unit: str
+    how: str
+    rows: str
+    """What the rows of a heat map are: "rank", "process", "core", "thread"..."""
+    columns: str
+    rowNames: list[str]
+    columnNames: list[str]
+    location: Ints
+    row: Ints
+    column: Ints
+    inclusive: Floats
+    exclusive: Floats
+    summary: SpreadSummary
+
+
+class SourceLine(TypedDict):
+    """A place in the source."""
+
+    file: str
+    line: int
+
+
+class TableName(TypedDict):
+    """A table that the run has."""
+
+    name: str
+    title: str
+
+
+class TablePage(TypedDict):
+    """Some rows of a table."""
+
+    name: str
+    columns: list[Column]
+    rows: list[list[Cell]]
+    total: int
+    """Rows that the filter lets through, not only of this page."""
+    offset: int
+    sources: list[SourceLine | None]
+    """For each row the source it belongs to, where there is one."""
+
+
+class Source(TypedDict):
+    """A source file that the run names."""
+
+    file: str
+    path: str
+    """Where it was read from."""
+    text: str | None
+    language: str
+    state: Literal["same", "changed", "unknown", "missing", "refused", "choose"]
+    """same: digest or time tell that it is what was measured; unknown: cannot be told."""
+    reason: str
+    """What the state is known from, or why there is no text."""
+    choices: list[str]
+    """Paths to choose from where several files could be it: give one as `choice`."""
+
+
+class MetricLines(TypedDict):
+    """Values of one metric, in the order of the lines."""
+
+    metric: int
+    inclusive: list[float | None]
+    exclusive: list[float | None]
+    total: float | None
+    """Of the whole run, for shares; null where there are none."""
+
+
+class LineValues(TypedDict):
+    """Values of each line of a source file that has any."""
+
+    file: str
+    lines: list[int]
+    metrics: list[MetricLines]
+
+
+class Fact(TypedDict):
+    """Something that is known of a node."""
+
+    title: str
+    value: str
+
+
+class RegionRow(TypedDict):
+    """A row of the run's table of regions."""
+
+    region: int
+    kind: str
+    name: str
+    module: str
+    file: str
+    line: int
+
+
+class NodeValue(TypedDict):
+    """A metric's values of a node."""
+
+    metric: int
+    told: str
+    """Which value of several places; "" for their sum."""
+    inclusive: float | None
+    exclusive: float | None
+    total: float | None
+    """Of the whole run; null where values are no parts of it."""
+
+
+class NodeDetails(TypedDict):
+    """Everything that is known of a node."""
+
+    name: str
+    kind: str
+    ancestors: list[str]
+    facts: list[Fact]
+    regions: list[RegionRow]
+    values: list[NodeValue]
+
+
+ALIASES = ("How", "Grouping", "Statistic")
+"""Types that have a name in the page, too."""

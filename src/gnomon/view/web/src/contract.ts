@@ -1,0 +1,402 @@
+// Made by packaging/api_types.py from src/gnomon/view/contract.py: do not edit.
+
+export type How = "counted" | "scaled" | "sampled" | "emulated" | "modelled" | "estimated";
+export type Grouping = "region" | "capability" | "file" | "rank";
+export type Statistic = "total" | "mean" | "min" | "median" | "max";
+
+/** A kind of regions. */
+export interface RegionKind {
+  /** As the table of regions has it. */
+  kind: string;
+  /** What people call all regions of the kind together. */
+  title: string;
+  /** What one of them is, in a tree. */
+  node: string;
+  /** They are functions and lines of the source, whose exclusive values are what counts. */
+  is_code: boolean;
+  /** They are the program and parts of it that it marked, which may overlap. */
+  is_section: boolean;
+}
+
+/** A row of the table of locations, and a name to show. */
+export interface Location {
+  location: number;
+  parent: number;
+  kind: string;
+  host: string;
+  rank: number;
+  pid: number;
+  tid: number;
+  name: string;
+  title: string;
+}
+
+/** A kind of nodes. */
+export interface NodeKind {
+  /** What one is. */
+  name: string;
+  /** "group" where it stands for all below it, "line" for lines of source, "" else. */
+  style: "" | "group" | "line";
+  /** Its name is the path of a file. */
+  is_path: boolean;
+  /** Its name says where in the source it is. */
+  is_place: boolean;
+  /** A word beside its name, "" for none. */
+  mark: string;
+  /** What the mark says. */
+  hint: string;
+}
+
+/** A run that a combination is made of. */
+export interface Part {
+  id: string;
+  title: string;
+  /** Of the combination, that is all of this run: the `location` of its values. */
+  location: number;
+}
+
+/** Something that can be opened, or a folder to look into. */
+export interface Openable {
+  path: string;
+  name: string;
+  kind: "run" | "file" | "folder";
+  /** When it was written, in seconds since the epoch. */
+  changed: number;
+}
+
+/** A column of a table. */
+export interface Column {
+  name: string;
+  title: string;
+  type: "text" | "number";
+  unit: string;
+  how: string;
+  description: string;
+  /** -1 where the column is no metric's. */
+  metric: number;
+  kind: "" | "inclusive" | "exclusive";
+}
+
+/** What is open. `parts` names what a combination is made of. */
+export interface RunTitle {
+  id: string;
+  kind: "run" | "file" | "combined";
+  /** Where it is on disk; "" for a combination. */
+  path: string;
+  title: string;
+  command: string;
+  /** Seconds since the epoch. */
+  started: number;
+  wallSeconds: number;
+  exitStatus: number | null;
+  /** That killed the program; "" for none. */
+  signal: string;
+  parts: Part[];
+}
+
+/** What is open, and what could be opened in the server's folder. */
+export interface State {
+  version: string;
+  runs: RunTitle[];
+  /** What could not be opened at the start. */
+  problems: string[];
+  folder: string;
+  openable: Openable[];
+  sourceFolders: string[];
+  /** Source files opened before the page asks (peekperf -num). */
+  sourcesBeforeAsking: number;
+}
+
+/** What a folder of the server's machine has. */
+export interface Folder {
+  path: string;
+  parent: string | null;
+  entries: Openable[];
+  /** There were more entries than are listed. */
+  truncated: boolean;
+}
+
+/** What was opened, and what could not be. */
+export interface OpenResult {
+  runs: RunTitle[];
+  problems: string[];
+}
+
+/** Where sources are looked for, and which of the run's were found. */
+export interface SourceFolders {
+  sourceFolders: string[];
+  found: string[];
+}
+
+/** An event that could not be counted, and why. */
+export interface Unavailable {
+  event: string;
+  reason: string;
+  remedy: string;
+  errno: number;
+}
+
+/** A source of events, and whether it could be used. */
+export interface Component {
+  name: string;
+  available: boolean;
+  reason: string;
+  remedy: string;
+  errno: number;
+}
+
+/** A kind that regions of the run have. */
+export interface Capability {
+  kind: string;
+  title: string;
+  regions: number;
+}
+
+/** A grouping that the run has a tree of. */
+export interface GroupingTitle {
+  by: Grouping;
+  title: string;
+}
+
+/** How much the run has. */
+export interface Counts {
+  locations: number;
+  regions: number;
+  paths: number;
+  metrics: number;
+  sources: number;
+}
+
+/** Everything of the run page. */
+export interface Run extends RunTitle {
+  /** Run.json, or what a file says of its run, as it is. */
+  head: Record<string, unknown>;
+  hosts: (Record<string, unknown>)[];
+  workingDirectory: string;
+  environment: Record<string, string>;
+  repetitions: number;
+  /** The tool slowed the program so much that times are the tool's. */
+  isDilated: boolean;
+  components: Component[];
+  unavailable: Unavailable[];
+  warnings: string[];
+  capabilities: Capability[];
+  /** Kinds that regions of this run may have. */
+  regionKinds: RegionKind[];
+  groupings: GroupingTitle[];
+  counts: Counts;
+  /** The metric to show first; -1 where the run has none. */
+  firstMetric: number;
+  sourceFiles: string[];
+}
+
+/** A row of the run's table of metrics, and what may be done with its values. */
+export interface Metric {
+  metric: number;
+  name: string;
+  /** "" for plain counts; "ns", "B", "%", ... */
+  unit: string;
+  formula: string;
+  /** One of `How`; a damaged run may have something else. */
+  how: string;
+  component: string;
+  domain: string;
+  scope: string;
+  description: string;
+  /** How values of several locations make one: sum, max, elapsed or none. */
+  aggregation: string;
+  /** A code location without a value had none. */
+  absent_is_zero: boolean;
+  /** Every execution gives the same number: any difference is one. */
+  reproducible: boolean;
+  /** A time of the tool that slowed the program, not its own. */
+  dilated: boolean;
+  /** Heading under which it is listed. */
+  group: string;
+  /** Values of several places may be added up. A derived one is computed anew instead
+   * (`recomputed`), or has no value where several places come together. */
+  additive: boolean;
+  /** Values of several places are times of the same moments, whose sum is no time. */
+  atOnce: boolean;
+  recomputed: boolean;
+  /** Which way is worse; null where nobody can say. */
+  worse: "more" | "less" | null;
+  /** There are values below the whole program (sections, functions, lines). */
+  hasRegions: boolean;
+  /** There are values of single processes, threads, cores or CPUs. */
+  hasLocations: boolean;
+}
+
+/** A tree in pre-order: a node's descendants are those from its number + 1 to `end` - 1. */
+export interface Tree {
+  n: number;
+  by: Grouping;
+  strings: string[];
+  /** What `kind` counts. */
+  kinds: NodeKind[];
+  /** Said to the user: what was left out of the tree, and why. */
+  notes: string[];
+  parent: Int32Array;
+  end: Int32Array;
+  /** Numbers of `strings`. */
+  name: Uint32Array;
+  kind: Uint8Array;
+  /** -1 where a node is more than one region. */
+  region: Int32Array;
+  /** -1 where a node is no location (by rank only). */
+  location: Int32Array;
+  /** Numbers of `strings`; the empty one where not known. */
+  file: Uint32Array;
+  module: Uint32Array;
+  /** 0 where not known. */
+  line: Int32Array;
+  /** Of all locations together; NaN where not known. */
+  calls: Float64Array;
+}
+
+/** In the order of the tree's nodes; NaN where there is no value. */
+export interface Values {
+  n: number;
+  metric: number;
+  unit: string;
+  how: string;
+  /** Which value of several places: "mean of 4 ranks"; "" for their sum, or of one place. */
+  told: string;
+  /** A node's value is a part of the root's: not where parts are at the same time. */
+  isShared: boolean;
+  inclusive: Float64Array;
+  exclusive: Float64Array;
+}
+
+/** Values over the places that have one. */
+export interface Summary {
+  places: number;
+  min: number;
+  median: number | null;
+  mean: number | null;
+  max: number;
+  total: number | null;
+  /** Standard deviation over the places. */
+  deviation: number | null;
+  minLocation: number;
+  medianLocation: number;
+  maxLocation: number;
+  /** Max / mean - 1: 0 for a perfect balance; null where the mean is 0. */
+  imbalance: number | null;
+}
+
+/** Of both columns, over the places that have a value; null where none has. */
+export interface SpreadSummary {
+  inclusive: Summary | null;
+  exclusive: Summary | null;
+}
+
+/** One value for each place (rank, thread, core) of the finest kind that has any. */
+export interface Spread {
+  n: number;
+  unit: string;
+  how: string;
+  /** What the rows of a heat map are: "rank", "process", "core", "thread"... */
+  rows: string;
+  columns: string;
+  rowNames: string[];
+  columnNames: string[];
+  location: Int32Array;
+  row: Int32Array;
+  column: Int32Array;
+  inclusive: Float64Array;
+  exclusive: Float64Array;
+  summary: SpreadSummary;
+}
+
+/** A place in the source. */
+export interface SourceLine {
+  file: string;
+  line: number;
+}
+
+/** A table that the run has. */
+export interface TableName {
+  name: string;
+  title: string;
+}
+
+/** Some rows of a table. */
+export interface TablePage {
+  name: string;
+  columns: Column[];
+  rows: ((string | number | null)[])[];
+  /** Rows that the filter lets through, not only of this page. */
+  total: number;
+  offset: number;
+  /** For each row the source it belongs to, where there is one. */
+  sources: (SourceLine | null)[];
+}
+
+/** A source file that the run names. */
+export interface Source {
+  file: string;
+  /** Where it was read from. */
+  path: string;
+  text: string | null;
+  language: string;
+  /** Same: digest or time tell that it is what was measured; unknown: cannot be told. */
+  state: "same" | "changed" | "unknown" | "missing" | "refused" | "choose";
+  /** What the state is known from, or why there is no text. */
+  reason: string;
+  /** Paths to choose from where several files could be it: give one as `choice`. */
+  choices: string[];
+}
+
+/** Values of one metric, in the order of the lines. */
+export interface MetricLines {
+  metric: number;
+  inclusive: (number | null)[];
+  exclusive: (number | null)[];
+  /** Of the whole run, for shares; null where there are none. */
+  total: number | null;
+}
+
+/** Values of each line of a source file that has any. */
+export interface LineValues {
+  file: string;
+  lines: number[];
+  metrics: MetricLines[];
+}
+
+/** Something that is known of a node. */
+export interface Fact {
+  title: string;
+  value: string;
+}
+
+/** A row of the run's table of regions. */
+export interface RegionRow {
+  region: number;
+  kind: string;
+  name: string;
+  module: string;
+  file: string;
+  line: number;
+}
+
+/** A metric's values of a node. */
+export interface NodeValue {
+  metric: number;
+  /** Which value of several places; "" for their sum. */
+  told: string;
+  inclusive: number | null;
+  exclusive: number | null;
+  /** Of the whole run; null where values are no parts of it. */
+  total: number | null;
+}
+
+/** Everything that is known of a node. */
+export interface NodeDetails {
+  name: string;
+  kind: string;
+  ancestors: string[];
+  facts: Fact[];
+  regions: RegionRow[];
+  values: NodeValue[];
+}
