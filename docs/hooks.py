@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import re
 
-SCHEMA = re.compile(r"^<!-- schema: (count|interval|report) -->$", re.MULTILINE)
+SCHEMA = re.compile(r"^<!-- schema: (count|interval) -->$", re.MULTILINE)
 OPTIONS = re.compile(r"^<!-- options: (\S+) -->$", re.MULTILINE)
 TABLES = re.compile(r"^<!-- tables -->$", re.MULTILINE)
+KEYS = re.compile(r"^<!-- report: keys -->$", re.MULTILINE)
 MEANINGS = re.compile(r"^<!-- presets: meanings -->$", re.MULTILINE)
 WIDTH = "92"
 
@@ -31,13 +32,25 @@ def command_help(command: str) -> str:
 
 
 def schema(name: str) -> str:
-    """Return the JSON schema of a whole measurement (`count`), an `interval` or a `report`."""
+    """Return the JSON schema of a whole measurement (`count`) or of an `interval`."""
     from gnomon.hpm import document, intervals
-    from gnomon.store import report_part
 
-    files = {"count": document.SCHEMA, "interval": intervals.SCHEMA, "report": report_part.SCHEMA}
-    file = files[name]
+    file = {"count": document.SCHEMA, "interval": intervals.SCHEMA}[name]
     return file.read_text(encoding="utf-8").rstrip()
+
+
+def report_keys() -> str:
+    """Return what each key of a report's rows means, part by part, from the parts."""
+    from gnomon.store.report_parts import PARTS
+
+    lines = []
+    for part in PARTS:
+        lines += [f"**{part.name}**: {part.title}.", "", "| key | type | |", "|---|---|---|"]
+        for key in part.keys:
+            by = f"; by {', '.join(key.by)}" if key.by else ""
+            lines.append(f"| `{key.name}` | {key.type} | {key.text}{by} |")
+        lines.append("")
+    return "\n".join(lines)
 
 
 def preset_meanings() -> str:
@@ -66,6 +79,7 @@ def model_tables() -> str:
 def on_page_markdown(markdown: str, **_: object) -> str:
     """Return the page with every line that asks for something replaced by it."""
     markdown = MEANINGS.sub(lambda _match: preset_meanings(), markdown)
+    markdown = KEYS.sub(lambda _match: report_keys(), markdown)
     markdown = TABLES.sub(lambda _match: model_tables(), markdown)
     markdown = SCHEMA.sub(lambda match: f"```json\n{schema(match[1])}\n```", markdown)
     return OPTIONS.sub(lambda match: f"```text\n{command_help(match[1])}\n```", markdown)

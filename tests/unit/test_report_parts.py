@@ -14,7 +14,6 @@ from repeated_runs import repeated_run
 
 from gnomon.cli import main
 from gnomon.store import rundir
-from gnomon.store.report_part import SCHEMA
 from gnomon.store.report_parts import PARTS
 
 TASKS = [
@@ -62,7 +61,10 @@ def test_what_was_typed_before_parts_had_names_is_the_same(
 def test_every_part_meets_the_schema(
     tmp_path: Path, run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    check = Draft202012Validator(json.loads(SCHEMA.read_text()))
+    assert main(["report", "--schema"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    Draft202012Validator.check_schema(printed)
+    check = Draft202012Validator(printed)
     for name in (str(run), str(job_run(tmp_path, "job")), "lines"):
         there = {part.name for part in PARTS if part.is_in(rundir.find(name))}
         assert {"values", "profile", "run", "locations", "regions", "metrics"} <= there
@@ -153,3 +155,18 @@ def test_mistakes_are_one_line(
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
+
+
+def test_a_key_means_the_same_in_every_part() -> None:
+    """Whatever its type or the rows that have it; numbers come with their unit and how."""
+    meanings: dict[str, set[str]] = {}
+    for part in PARTS:
+        if part.name in ("locations", "regions", "metrics"):  # tables, by their own columns
+            continue
+        names = {key.name for key in part.keys}
+        assert {"metric", "unit", "how"} <= names or "numbers" in {key.type for key in part.keys} \
+            or part.name == "run"  # fmt: skip
+        for key in part.keys:
+            meanings.setdefault(key.name, set()).add(key.text)
+    values = {"self", "total", "sum", "min", "mean", "max", "calls", "locations", "of", "unit"}
+    assert {name for name in values if len(meanings[name]) != 1} == set()

@@ -106,6 +106,7 @@ def parser() -> argparse.ArgumentParser:
         help="only functions and lines of this source file (hotspots --by line: as source FILE)",
     )
     add_report_options(p)
+    p.add_argument("--schema", action="store_true", help="print the JSON Schema of --json and exit")
     return p
 
 
@@ -137,6 +138,11 @@ def run(arguments: argparse.Namespace) -> int:
     """
     from gnomon.store.rundir import find
 
+    if arguments.schema:
+        from gnomon.store.report_schema import schema
+
+        write_report(arguments.output, json.dumps(schema(PARTS), indent=2) + "\n")
+        return 0
     parts = {one.name: one for one in PARTS}
     words = _words(arguments, parts)
     if words.part is not None and words.part not in parts:

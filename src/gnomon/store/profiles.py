@@ -87,9 +87,9 @@ def profile_rows(run: Run, found: Sequence[Sum], by: str) -> list[dict[str, Any]
         {
             **_fields(one, by),
             **(dict(zip(("rank", "pid", "tid"), at[one.key[3]], strict=True)) if at else {}),
-            "metric": of[one.metric]["name"],
-            "unit": of[one.metric]["unit"],
-            "how": of[one.metric]["how"],
+            "metric": of[one.metric]["name"] or "",
+            "unit": of[one.metric]["unit"] or "",
+            "how": of[one.metric]["how"] or "",
             "locations": one.locations,
             "of": one.kind,
             what: whole(value),

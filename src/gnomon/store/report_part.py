@@ -2,22 +2,63 @@
 
 The parts that every run can have are in `report_parts`; a capability adds its own. Each is asked
 for as `gnomon report RUN PART [ARGUMENT] [--by ...]`; what comes of it is written by the command,
-so every part is text, JSON (`report.schema.json` beside this file) and CSV.
+so every part is text, JSON (`report_schema` makes its schema of the keys) and CSV.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from gnomon.store.rundir import Run
 
 VERSION = 2
 """Of the JSON; 1 had other keys and no number."""
-SCHEMA = Path(__file__).parent / "report.schema.json"
 TOP = 25
 """Rows of a text that did not ask for more or fewer."""
+
+
+class Key(NamedTuple):
+    """What the rows of a part have under a name.
+
+    Attributes:
+        name: the same in every part that has such a thing.
+        type: string, integer, boolean, number (null where it is not known), or numbers (an object
+            with a number for each metric, whose unit and how are in `metrics` of the document).
+        text: what it is.
+        by: rows by these have it; () for all.
+        is_nullable: it may be null, though it is no number.
+    """
+
+    name: str
+    type: str
+    text: str
+    by: tuple[str, ...] = ()
+    is_nullable: bool = False
+
+
+METRIC = Key("metric", "string", "what was measured")
+UNIT = Key("unit", "string", "ns, bytes, %, ...; empty for plain counts")
+HOW = Key("how", "string", "counted, scaled, sampled, emulated, modelled or estimated")
+SELF = Key("self", "number", "without what is called from there, of one execution")
+TOTAL = Key("total", "number", "with what is called from there (inclusive), of one execution")
+SUM = Key(
+    "sum", "number",
+    "over all locations, of one execution; null where values cannot be added up: ratios, and times "
+    "of several locations at once",
+)  # fmt: skip
+MIN = Key("min", "number", "the least of one location")
+MEAN = Key("mean", "number", "the mean of the locations")
+MAX = Key("max", "number", "the most of one location")
+LOCATIONS = Key("locations", "integer", "how many have a value, those of each execution counted")
+OF = Key("of", "string", "the kind of these locations: thread, process, rank, command, core, cpu")
+CALLS = Key("calls", "number", "how often it was entered, in one execution")
+SAMPLES = Key("samples", "number", "how many samples the number stands on")
+REPETITION = Key("repetition", "integer", "number of the execution, from 0")
+DILATED = Key(
+    "dilated", "boolean", "a time in which the tool slowed the program: the tool's, no program's"
+)
+OVER_LOCATIONS = (LOCATIONS, OF, SUM, MIN, MEAN, MAX)
 
 
 class Request(NamedTuple):
@@ -55,9 +96,7 @@ class PartData(NamedTuple):
     """A part as data.
 
     Attributes:
-        rows: one for each thing that has values. Numbers of a metric have the same keys in every
-            part: `self` without what is called from there, `total` with it; `sum`, `min`, `mean`,
-            `max` over so many `locations`; `calls`, `samples`; `unit` and `how`.
+        rows: one for each thing that has values, with the part's keys.
         facts: what the document has beside its rows.
     """
 
@@ -87,6 +126,10 @@ class ReportPart(Protocol):
     @property
     def options(self) -> frozenset[str]:
         """Which of the fields metrics, sort, top, counts and file of a request it looks at."""
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """What its rows have."""
 
     def is_in(self, run: Run, /) -> bool:
         """Return whether a run has anything of it.

@@ -8,12 +8,64 @@ from gnomon.errors import UsageError
 from gnomon.model.tables import METRICS
 from gnomon.store import hotspot_report, hotspots, profiles, run_facts, table_report
 from gnomon.store.analyse import BY
-from gnomon.store.report_part import TOP, PartData, PartText, ReportPart, Request
+from gnomon.store.report_part import (
+    CALLS,
+    DILATED,
+    HOW,
+    METRIC,
+    OVER_LOCATIONS,
+    REPETITION,
+    SELF,
+    TOP,
+    TOTAL,
+    UNIT,
+    Key,
+    PartData,
+    PartText,
+    ReportPart,
+    Request,
+)
 from gnomon.store.rundir import Run
 from gnomon.units import printable
 
 _FILES_NAMED = 5
 _COUNTS = frozenset(("metrics", "sort", "top", "counts"))
+_TYPES = {
+    "INTEGER": "integer", "BIGINT": "integer", "DOUBLE": "number", "VARCHAR": "string",
+    "BOOLEAN": "boolean",
+}  # fmt: skip
+_PLACE = (
+    Key("location", "integer", "number of the location"),
+    Key("kind", "string", "of the location"),
+    Key("rank", "integer", "of the location, -1 for none"),
+    Key("pid", "integer", "of the location, -1 for none"),
+    Key("tid", "integer", "of the location, -1 for none"),
+    Key("name", "string", "of the location"),
+)
+_FILE = Key("file", "string", "source file, empty where it is not known")
+_LINE = Key("line", "integer", "0 for functions and files, and where it is not known")
+_FUNCTION = Key("function", "string", "empty for files, and where it is not known")
+_LINES = (
+    Key("program", "string", "that a function is of; empty for files and lines"),
+    _FUNCTION, _FILE, _LINE, SELF._replace(type="numbers"),
+)  # fmt: skip
+_TASKS = ("process", "thread")
+_CODE = ("region", "file", "line")
+_PROFILE = (
+    Key("region", "string", "its name", ("region",)),
+    Key("kind", "string", "of the region", ("region",)),
+    Key("program", "boolean", "what a program has itself, no section of that name", ("region",)),
+    _FILE._replace(by=("file", "line")),
+    _LINE._replace(by=("line",)),
+    _FUNCTION._replace(by=("line",)),
+    Key("rank", "integer", "of the location, -1 for none", ("rank", *_TASKS)),
+    *(key._replace(by=_TASKS) for key in _PLACE if key.name in ("location", "pid", "tid", "name")),
+    Key("host", "string", "name of its node", _TASKS),
+    METRIC, UNIT, HOW,
+    SELF._replace(by=_CODE),
+    TOTAL._replace(by=tuple(by for by in BY if by not in _CODE)),
+    *OVER_LOCATIONS, CALLS,
+)  # fmt: skip
 
 
 class Values(NamedTuple):
@@ -24,6 +76,9 @@ class Values(NamedTuple):
     by: tuple[str, ...] = ("command", "process", "thread", "core", "cpu")
     argument: str = ""
     options: frozenset[str] = frozenset()
+    keys: tuple[Key, ...] = (
+        *_PLACE, METRIC, UNIT, HOW, TOTAL, REPETITION, DILATED,
+    )  # fmt: skip
 
     def is_in(self, run: Run) -> bool:
         """Return whether the run has any value."""
@@ -49,6 +104,7 @@ class Hotspots(NamedTuple):
     by: tuple[str, ...] = hotspots.KINDS
     argument: str = ""
     options: frozenset[str] = _COUNTS | {"file"}
+    keys: tuple[Key, ...] = _LINES
 
     def is_in(self, run: Run) -> bool:
         """Return whether values of functions are known."""
@@ -88,6 +144,7 @@ class Source(NamedTuple):
     by: tuple[str, ...] = ()
     argument: str = "FILE"
     options: frozenset[str] = _COUNTS
+    keys: tuple[Key, ...] = _LINES
 
     def is_in(self, run: Run) -> bool:
         """Return whether values of lines are known."""
@@ -110,6 +167,10 @@ class Facts(NamedTuple):
     by: tuple[str, ...] = ()
     argument: str = ""
     options: frozenset[str] = frozenset()
+    keys: tuple[Key, ...] = (
+        Key("name", "string", "of a fact"),
+        Key("value", "string", "the fact"),
+    )
 
     def is_in(self, run: Run) -> bool:  # noqa: ARG002 - every run has it
         """Return True."""
@@ -132,6 +193,20 @@ class TableRows(NamedTuple):
     by: tuple[str, ...] = ()
     argument: str = ""
     options: frozenset[str] = frozenset(("top",))
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The columns of the table."""
+        columns = table_report.schema_of(self.name).columns
+        return tuple(
+            Key(
+                column.name,
+                _TYPES[column.type],
+                column.description,
+                is_nullable=column.nullable or column.type == "VARCHAR",
+            )
+            for column in columns
+        )
 
     def is_in(self, run: Run) -> bool:
         """Return whether the table has rows."""
@@ -158,6 +233,7 @@ class Profile(NamedTuple):
     by: tuple[str, ...] = BY
     argument: str = ""
     options: frozenset[str] = frozenset(("metrics", "top"))
+    keys: tuple[Key, ...] = _PROFILE
 
     def is_in(self, run: Run) -> bool:
         """Return whether the run has any value."""

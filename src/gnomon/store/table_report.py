@@ -10,7 +10,7 @@ from typing import Any
 from gnomon.errors import RunDirectoryError
 from gnomon.layout import cut, filled, grid, short_path, suffixes, widths
 from gnomon.model.symbols import short_name
-from gnomon.model.tables import LOCATIONS, METRICS, REGIONS, Cell
+from gnomon.model.tables import LOCATIONS, METRICS, REGIONS, Cell, Schema
 from gnomon.store import bounds
 from gnomon.store.run_facts import killed_by, not_counted, wall_text
 from gnomon.store.rundir import Run
@@ -20,6 +20,11 @@ _SCHEMAS = {"locations": LOCATIONS, "regions": REGIONS, "metrics": METRICS}
 INDENT = 2
 GAP = 2
 UNKNOWN = "(unknown)"
+
+
+def schema_of(part: str) -> Schema:
+    """Return the schema of locations, regions or metrics."""
+    return _SCHEMAS[part]
 
 
 def rows(run: Run, part: str, top: int = 0) -> list[dict[str, Cell]]:
