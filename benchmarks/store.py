@@ -93,13 +93,14 @@ def _report(run: Path, *words: str, rounds: int) -> _Cost:
 
 def _screen(path: Path, rounds: int) -> float:
     """Return the median of the seconds that the screen takes with which `gnomon run` ends."""
-    from gnomon.cli import gather, summary
+    from gnomon.cli import summary
+    from gnomon.launch.run_assembly import AssembledRun
     from gnomon.model import tables
     from gnomon.store import rundir
 
     opened = rundir.find(str(path))
     columns = ((schema, ", ".join(one.name for one in schema.columns)) for schema in tables.SCHEMAS)
-    made = gather.Finished(
+    made = AssembledRun(
         path, {**opened.head, "capabilities": []},
         tuple(
             tables.Table(schema, opened.query(f"SELECT {names} FROM {schema.name}"))

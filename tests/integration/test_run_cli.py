@@ -12,6 +12,7 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import GNOMON, gnomon, run
@@ -290,7 +291,7 @@ def test_what_is_wrong_costs_no_run(tmp_path: Path) -> None:
     for words, status, said in (
         (("--name", "taken", "--", "true"), 1, "--name NAME"),
         (("--with", "nothing", "--", "true"), 2, "counters, sections, emulated"),
-        (("--with", "counters,emulated", "--", "true"), 2, "each runs the program"),
+        (("--with", "counters,emulated", "--", "true"), 2, "count the emulator, not the program"),
         (("--", "no-such-program"), 127, "command not found"),
         ((), 2, "no program to run"),
     ):
@@ -413,17 +414,17 @@ def test_damaged_raw_folders_crash_nothing(
 
 def _kept_raw_folder(tmp_path: Path, whole: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Copy the raw folder of a real run, as it is before the run is made; return its files."""
-    from gnomon.cli import gather
+    from gnomon.launch import run_assembly
 
     program = compiled(tmp_path, WAITS.replace("for (;;)\n\t\tpause();", "return 0;"))
-    close = gather.close
+    assemble = run_assembly.assemble_run
 
-    def kept(folder: Path, name: str) -> object:
+    def kept(folder: Path, *rest: Any, **options: Any) -> object:
         shutil.copytree(folder, whole, symlinks=True)
-        return close(folder, name)
+        return assemble(folder, *rest, **options)
 
     with monkeypatch.context() as changed:
-        changed.setattr(gather, "close", kept)
+        changed.setattr(run_assembly, "assemble_run", kept)
         assert main(["run", "--name", "real", "--", str(program)]) == 0
     files = [path.name for path in whole.iterdir() if not path.is_symlink()]
     assert len(files) == 4

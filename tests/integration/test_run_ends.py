@@ -65,7 +65,7 @@ def test_a_run_that_cannot_be_written_is_kept_for_repair(tmp_path: Path) -> None
 def test_ctrl_c_while_the_run_is_put_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from gnomon.cli import gather
+    from gnomon.launch import run_assembly
 
     def interrupted(*_: object, **__: object) -> None:
         os.kill(os.getpid(), signal.SIGINT)
@@ -73,7 +73,7 @@ def test_ctrl_c_while_the_run_is_put_together(
 
     monkeypatch.chdir(tmp_path)
     with monkeypatch.context() as changed:
-        changed.setattr(gather, "close", interrupted)
+        changed.setattr(run_assembly, "assemble_run", interrupted)
         assert main(["run", "--name", "r", "--", "sh", "-c", "exit 4"]) == 4
     said = capsys.readouterr().err
     assert said.strip().count("\n") == 0

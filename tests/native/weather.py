@@ -10,23 +10,32 @@ import pytest
 
 from gnomon import capabilities
 from gnomon.cli.main import main
-from gnomon.hpm.running import COUNTERS, SECTIONS
-from gnomon.model.collected import Collected, State
+from gnomon.hpm.capability import COUNTERS, SECTIONS
+from gnomon.launch.capability import Capability, Execution
+from gnomon.launch.observer import Observer
+from gnomon.model.collected import Collected
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Table
 
 METRICS_OF = (("temperature", "degC", "estimated"), ("humidity", "%", "modelled"))
 
 
-class Weather:
+class WeatherObserver(Observer):
+    """Has the program leave its weather in the staging folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def environment(self) -> Mapping[str, str]:
+        return {"WEATHER_FILE": str(self._folder / "weather")}
+
+
+class Weather(Capability):
     """Two regions, each with both metrics: what the program leaves in a file, a line for each."""
 
     name, title, is_default = "weather", "degrees outside", True
 
-    def availability(self) -> State:
-        return State(True)
-
-    def environment(self, folder: Path) -> Mapping[str, str]:
-        return {"WEATHER_FILE": str(folder / "weather")}
+    def observe(self, execution: Execution) -> Observer:
+        return WeatherObserver(execution.folder)
 
     def collect(self, folder: Path) -> Collected:
         lines = (folder / "weather").read_text().splitlines()

@@ -117,7 +117,7 @@ def _run_of(word: str) -> str:
 
 def _close(left: str, name: str | None, *, force: bool) -> None:
     """Make the run directory of what a run left, under the name that it was to have or another."""
-    from gnomon.cli.run import close, tell
+    from gnomon.cli.run import close, print_summary
     from gnomon.store import rawfolder, rundir
 
     left = left.rstrip("/")
@@ -126,9 +126,9 @@ def _close(left: str, name: str | None, *, force: bool) -> None:
     force = force or rawfolder.replaces(folder)
     rundir.check_free(name, force=force)
     rawfolder.check_ended(folder)
-    made = close(folder, name, force=force)
-    tell(made)
-    print(made.path)
+    assembled = close(folder, name, force=force)
+    print_summary(assembled)
+    print(assembled.path)
 
 
 def _repair(file: str, rest: Sequence[str | Path], *options: str) -> int:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gnomon.cli.delivery import finish, guarded, outliving
 from gnomon.cli.output import is_styled, width_of, write, write_lines
@@ -17,10 +16,15 @@ from gnomon.errors import RunDirectoryError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gnomon.capabilities import Inside, Runner
-    from gnomon.cli.gather import Finished, Place
-    from gnomon.model.collected import Ended
+    from gnomon.launch.capability import Capability
+    from gnomon.launch.command import ProcessResult
+    from gnomon.launch.executions import Observed
+    from gnomon.launch.run_assembly import AssembledRun
+    from gnomon.launch.run_part import RunPart
+    from gnomon.launch.selection import Selection
 
+# Between the names of a capability and its option; no option's own name has it.
+_MARK = ":"
 _DESCRIPTION = """\
 Run a program and measure with all that this machine offers: counters, times and memory of the
 program and each process and thread, and the sections that it marks with libhpm. What was measured
@@ -47,12 +51,21 @@ def parser() -> argparse.ArgumentParser:
         description=_DESCRIPTION,
         epilog=_EPILOG,
     )
+    from gnomon.capabilities import CAPABILITIES
+
     p.add_argument(
         "--with",
         dest="capabilities",
         metavar="CAPABILITY",
-        help="measure with these, too, separated by commas: emulated (exact counts of each "
-        "function and line on an emulated PMU, in the counters' place; slow)",
+        default="",
+        help="measure with these, too, separated by commas: "
+        + ", ".join(each.name for each in CAPABILITIES if not each.is_default),
+    )
+    p.add_argument(
+        "--without",
+        metavar="CAPABILITY",
+        default="",
+        help="leave these out: " + ", ".join(each.name for each in CAPABILITIES if each.is_default),
     )
     p.add_argument(
         "--name",
@@ -68,8 +81,28 @@ def parser() -> argparse.ArgumentParser:
         help="run N times, into one run: its executions are what gnomon compare compares",
     )
     p.add_argument("--force", action="store_true", help="with --name: replace a run of that name")
+    for each in CAPABILITIES:
+        _add_options(p, each)
     p.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     return p
+
+
+def _add_options(p: argparse.ArgumentParser, capability: Capability) -> None:
+    """Add what a capability offers to the help, and its options to the parser."""
+    used = "" if capability.is_default else f" (--with {capability.name}, or any of its options)"
+    group = p.add_argument_group(capability.name, f"{capability.title}{used}")
+    for option in capability.options:
+        name, dest = f"--{capability.name}-{option.name}", f"{capability.name}{_MARK}{option.name}"
+        if not option.metavar:
+            group.add_argument(name, dest=dest, action="store_const", const=True, help=option.help)
+        else:
+            group.add_argument(
+                name,
+                dest=dest,
+                action="append" if option.many else "store",
+                metavar=option.metavar,
+                help=option.help,
+            )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -95,109 +128,110 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _measure(arguments: argparse.Namespace, command: Sequence[str]) -> int:
-    from gnomon.cli import gather
+    from gnomon.capabilities import CAPABILITIES, TIMES
+    from gnomon.launch.run_part import create_staging, plan_part
+    from gnomon.launch.selection import select
     from gnomon.launch.signals import SignalForwarder
 
-    runner, inside = gather.choose(arguments.capabilities)
-    where = gather.place(command, arguments.name, force=arguments.force)
-    folder, where = gather.begin(where, command, (runner, *inside))
+    selection = select(
+        CAPABILITIES, arguments.capabilities, arguments.without, _typed(arguments), TIMES
+    )
+    part = plan_part(command, arguments.name, force=arguments.force)
+    used = [capability.name for capability in selection.capabilities]
+    folder, part = create_staging(part, command, used)
     try:
         # From the program's end until what was counted is in our hands Ctrl-C is not for us.
         with SignalForwarder():
-            ended = _repeated(arguments.repeat, folder, where, command, runner, inside)
+            observed = _repeated(arguments.repeat, folder, part, command, selection)
         # A launcher that ends the job must not end us before what was measured is kept.
         usual = signal.signal(signal.SIGTERM, signal.SIG_IGN)
         try:
-            guarded(where.name, lambda: _leave(folder, where, ended))
+            guarded(part.name, lambda: _leave(folder, part, observed))
         finally:
             signal.signal(signal.SIGTERM, usual)
     except KeyboardInterrupt:
         why = "interrupted before the run was made; what was measured is kept"
-        write(sys.stderr, f"\ngnomon: {why}: gnomon repair {where.name}\n")
-    return finish(ended.exit_status, ended.signal)
+        write(sys.stderr, f"\ngnomon: {why}: gnomon repair {part.name}\n")
+    return finish(observed.process.exit_status, observed.process.signal)
+
+
+def _typed(arguments: argparse.Namespace) -> dict[str, dict[str, Any]]:
+    """Return the options of capabilities that were typed, by the names of both."""
+    typed: dict[str, dict[str, Any]] = {}
+    for key, value in vars(arguments).items():
+        name, mark, option = key.partition(_MARK)
+        if mark and value is not None:
+            typed.setdefault(name, {})[option] = value
+    return typed
 
 
 def _repeated(
-    times: int, folder: Path, where: Place, command: Sequence[str], runner: Runner,
-    inside: Sequence[Inside],
-) -> Ended:  # fmt: skip
+    times: int, folder: Path, part: RunPart, command: Sequence[str], selection: Selection
+) -> Observed:
     """Run the program so many times, up to one that Ctrl-C ended."""
-    from gnomon.cli import gather, repetitions
+    from gnomon.launch import repetitions
+    from gnomon.launch.executions import observe
+    from gnomon.launch.run_part import discard_staging
 
-    if times == 1:
-        try:
-            return _run_in(folder, command, runner, inside)
-        except BaseException:
-            gather.withdraw(folder, where.task)
-            raise
-    found: list[Ended] = []
+    executions: list[Observed] = []
     try:
+        if times == 1:
+            return observe(command, selection, folder)
         for number in range(times):
             own = repetitions.folder_of(folder, number)
-            found.append(_run_in(own, command, runner, inside))
-            if found[-1].interrupted:
+            executions.append(observe(command, selection, own))
+            if executions[-1].process.interrupted:
                 break
     except BaseException:
-        if not found:
-            gather.withdraw(folder, where.task)
+        if not executions:
+            discard_staging(folder, part.task)
         raise
-    return repetitions.joined(found, times, command)
+    return repetitions.joined(executions, times, command)
 
 
-def _run_in(
-    folder: Path, command: Sequence[str], runner: Runner, inside: Sequence[Inside]
-) -> Ended:
-    """Run the program with what measures inside it."""
-    before = dict(os.environ)
-    try:
-        for one in inside:
-            os.environ.update(one.environment(folder))
-        return runner.run(command)
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
-
-
-def _leave(folder: Path, where: Place, ended: Ended) -> None:
+def _leave(folder: Path, part: RunPart, observed: Observed) -> None:
     """Write this task's part; whoever is the last of a job makes the run of all."""
     from gnomon.store import rawfolder
 
+    process = observed.process
     facts = {
-        "pid": ended.pid,
-        "exit_status": ended.exit_status,
-        "signal": ended.signal,
-        "started": ended.started,
-        "wall_ns": ended.wall_ns,
+        "pid": process.pid,
+        "exit_status": process.exit_status,
+        "signal": process.signal,
+        "started": process.started,
+        "wall_ns": process.wall_ns,
     }
     with rawfolder.locked(folder):
-        rawfolder.end(folder, where.task, facts, ended.collected)
-        if rawfolder.count_of_parts(folder) != where.tasks:
-            _tell_of_others(where, ended)
+        rawfolder.end(folder, part.task, facts, observed.collected)
+        if rawfolder.count_of_parts(folder) != part.tasks:
+            _tell_of_others(part, process)
             return
         try:
-            made = close(folder, where.name)
+            assembled = close(folder, part.name)
         except RunDirectoryError as error:
-            kept = f"what was measured is kept: mend that, then: gnomon repair {where.name}"
+            kept = f"what was measured is kept: mend that, then: gnomon repair {part.name}"
             raise RunDirectoryError(f"{error}; {kept}") from None
-    tell(made)
+    print_summary(assembled)
 
 
-def close(folder: Path, name: str, *, force: bool = False) -> Finished:
-    """Make the run of a raw folder, on a terminal with a line that tells how far it is.
+def close(folder: Path, name: str, *, force: bool = False) -> AssembledRun:
+    """Make the run of a staging folder, on a terminal with a line that tells how far it is.
 
     `force` replaces a run of that name.
 
     Raises:
         RunDirectoryError: what is there is damaged, or the run cannot be written.
     """
-    from gnomon.cli import gather
+    from gnomon.capabilities import CAPABILITIES
+    from gnomon.launch.run_assembly import assemble_run
 
     if not is_styled(sys.stderr):
-        return gather.close(folder, name, force=force)
+        return assemble_run(folder, name, CAPABILITIES, force=force)
     try:
-        return gather.close(
+        return assemble_run(
             folder,
             name,
+            CAPABILITIES,
             lambda what: write(sys.stderr, f"\r\x1b[Kgnomon: {what} ..."),
             force=force,
         )
@@ -205,19 +239,21 @@ def close(folder: Path, name: str, *, force: bool = False) -> Finished:
         write(sys.stderr, "\r\x1b[K")
 
 
-def _tell_of_others(where: Place, ended: Ended) -> None:
+def _tell_of_others(part: RunPart, process: ProcessResult) -> None:
     """Say what to do where no other task may come to make the run."""
-    if not where.tasks and where.task == 0:
+    if not part.tasks and part.task == 0:
         why = "the launcher does not tell how many tasks there are; when all have ended"
-    elif ended.exit_status and ended.signal != signal.SIGTERM:  # which launchers send the others
-        why = f"rank {where.rank} failed; the last to end makes the run; if all have and none did"
+    elif (
+        process.exit_status and process.signal != signal.SIGTERM
+    ):  # which launchers send the others
+        why = f"rank {part.rank} failed; the last to end makes the run; if all have and none did"
     else:
         return
-    write(sys.stderr, f"gnomon: {why}: gnomon repair {where.name}\n")
+    write(sys.stderr, f"gnomon: {why}: gnomon repair {part.name}\n")
 
 
-def tell(made: Finished) -> None:
+def print_summary(assembled: AssembledRun) -> None:
     """Print the summary of a run."""
     from gnomon.cli.summary import text
 
-    write_lines(sys.stderr, text(made, width_of(sys.stderr)))
+    write_lines(sys.stderr, text(assembled, width_of(sys.stderr)))

@@ -20,7 +20,7 @@ from gnomon.store.rundir import Run
 from gnomon.units import duration, number, printable, quantity
 
 if TYPE_CHECKING:
-    from gnomon.cli.gather import Finished
+    from gnomon.launch.run_assembly import AssembledRun
     from gnomon.model.tables import Cell, Table
 
 _REGIONS = 5
@@ -41,12 +41,12 @@ _TIMES = (_WALL, "user time", "system time")
 _OF_PARTS = (_INSTRUCTIONS, _WALL, _CPU)
 
 
-def text(made: Finished, width: int) -> str:
+def text(assembled: AssembledRun, width: int) -> str:
     """Return the summary of a run, at most a screen of 24 lines where names are short."""
-    head = made.head
+    head = assembled.head
     what = printable(shlex.join(head["command"]))
     ranks = f", {head['ranks']} ranks" if head["ranks"] > 1 else ""
-    values = _Values(made.tables, Run(made.path, made.head))
+    values = _Values(assembled.tables, Run(assembled.path, assembled.head))
     means = f", means of {values.times} executions" if values.times > 1 else ""
     ended = f"[{exit_text(head)}{ranks}{means}]"
     lines = ["", f"{cut(what, width - len(ended) - 2)}  {ended}", *_times(values, width)]
@@ -61,13 +61,13 @@ def text(made: Finished, width: int) -> str:
         lines += filled(f"note: {printable(note)}", width, "", "      ")
     if len(head["warnings"]) > _WARNINGS:
         more = len(head["warnings"]) - _WARNINGS
-        lines.append(f"note: {more} more: gnomon report {_word(made)} run")
-    lines.append(f"look at it: gnomon view {_word(made)}")
+        lines.append(f"note: {more} more: gnomon report {_word(assembled)} run")
+    lines.append(f"look at it: gnomon view {_word(assembled)}")
     return "\n".join(lines) + "\n"
 
 
-def _word(made: Finished) -> str:
-    return shlex.quote(str(made.path))
+def _word(assembled: AssembledRun) -> str:
+    return shlex.quote(str(assembled.path))
 
 
 class _Values:

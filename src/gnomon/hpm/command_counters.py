@@ -34,6 +34,7 @@ _EXECVE_NS = 500_000_000
 
 if TYPE_CHECKING:
     from gnomon.counters.tasks import TaskCounting, TaskRow
+    from gnomon.model.collected import Collected
 
 
 def run(command: Sequence[str], wanted: Resolved, *, by_task: bool = False) -> Measurement:
@@ -59,12 +60,14 @@ class CountingObserver(Observer):
         is_whole: all of the command is counted, and nothing else.
         task_values: names of the values that `rows` has counts of.
         values: the counts, once the program has ended.
+        remarks: sentences of whoever opened them, for `gnomon run`.
     """
 
     is_whole = True
     task_values: tuple[str, ...] = ()
     unavailable: tuple[Unavailable, ...] = ()
     values: tuple[Value, ...] = ()
+    remarks: tuple[str, ...] = ()
 
     def rows(self) -> tuple[TaskRow, ...] | None:
         """Return the counts of each thread, None if they were not asked for."""
@@ -77,6 +80,12 @@ class CountingObserver(Observer):
     def measurement(self, process: ProcessResult) -> Measurement:
         """Return what an execution came to by these counters."""
         return _measurement(process, self)
+
+    def result(self, process: ProcessResult) -> Collected:
+        """Return the tables of an execution."""
+        from gnomon.hpm.collected import collected
+
+        return collected(self.measurement(process), self.remarks)
 
 
 def measure(command: Sequence[str], counters: CountingObserver) -> Measurement:

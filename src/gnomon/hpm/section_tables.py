@@ -1,8 +1,8 @@
 """What sections of a program with libhpm measured, as rows of the model's tables.
 
-libhpm leaves it in the folder that GNOMON_RUN_DIR names (native/hpm/section_staging.c): items of every
-process that called hpmTerminate, and for each a link to its raw file, which is what remains of one
-that was killed; and where its sections start, if they did not say it themselves.
+libhpm leaves it in the folder that GNOMON_RUN_DIR names (native/hpm/section_staging.c): items of
+every process that called hpmTerminate, and for each a link to its raw file, which is what remains
+of one that was killed; and where its sections start, if they did not say it themselves.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ from gnomon.model.value import How, Unavailable
 from gnomon.store import source_lines
 from gnomon.units import printable
 
-VARIABLE = "GNOMON_RUN_DIR"
 _TIMES = (("wall time", WALLCLOCK), ("user time", USER), ("system time", SYSTEM))
 _NS = 1e9
 _ROUNDING_NS = 1e3

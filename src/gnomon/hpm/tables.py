@@ -13,14 +13,13 @@ from gnomon.hpm import analyse
 from gnomon.hpm.document import document
 from gnomon.hpm.measurement import Emulation, Measurement
 from gnomon.launch.host import Host, component_states, kept_environment
+from gnomon.launch.usage import PEAK_MEMORY
 from gnomon.model.contention import IDLE, OTHERS, STOLEN, WAITED
 from gnomon.model.metric import usual_aggregation
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Table
 from gnomon.model.value import How
 from gnomon.store import rundir
 
-PEAK_MEMORY = "peak memory"
-"""Name of the largest process's peak of resident memory, in bytes."""
 # Readings have 64 bits, and the column one for the sign.
 _RAW_END = 1 << 63
 # Recorded times that are metrics of their own beside the counters.

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from gnomon.errors import ObserverError
 from gnomon.launch import standin
 from gnomon.launch.clock import raw_clock_ns
 from gnomon.launch.contention import Neighbours
@@ -81,7 +82,7 @@ def execute(command: Sequence[str], observers: Sequence[Observer]) -> ProcessRes
             orphans.watch(pid)
         try:
             for observer in observers:
-                observer.attach(pid)
+                _attach(observer, pid)
         except BaseException:
             signals.forward_to(None)
             os.close(gate)  # it ends without having executed the program
@@ -123,6 +124,18 @@ def execute(command: Sequence[str], observers: Sequence[Observer]) -> ProcessRes
         terminated=signals.terminated,
         contention=neighbours.contention(user_ns + system_ns, before.schedule),
     )
+
+
+def _attach(observer: Observer, pid: int) -> None:
+    try:
+        observer.attach(pid)
+    except OSError as error:
+        if not observer.name:
+            raise
+        raise ObserverError(
+            f"{observer.name}: it cannot observe the program: {error.strerror or error}; leave it "
+            f"out: --without {observer.name}"
+        ) from None
 
 
 class _Careful:

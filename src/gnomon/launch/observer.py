@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from gnomon.launch.command import ProcessResult
     from gnomon.launch.process import Invocation
+    from gnomon.model.collected import Collected
 
 
 class Observer:
@@ -64,6 +66,12 @@ class Observer:
 
     def finish(self) -> None:
         """Read the last of it: the process has ended, and its files in /proc are still there."""
+
+    def result(self, process: ProcessResult) -> Collected:
+        """Return what was measured of an execution that `gnomon run` makes a run of."""
+        from gnomon.model.collected import Collected
+
+        return Collected()
 
     def close(self) -> None:
         """Give back every descriptor; called once, also where the program was not executed."""

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 MEANINGLESS_USAGE = ("ru_ixrss", "ru_idrss", "ru_isrss", "ru_nswap", "ru_msgsnd", "ru_msgrcv",
                 "ru_nsignals")  # fmt: skip
 
+PEAK_MEMORY = "peak memory"
+"""Name of the metric of the largest process's peak of resident memory, in bytes."""
+
 # CPUs keep some pages of a process to themselves before they count them, and it takes some to
 # execute a program: a peak is not told apart from one that is so much higher.
 _PEAK_UNCERTAIN_KIB = 256

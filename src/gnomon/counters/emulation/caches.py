@@ -67,12 +67,13 @@ class Caches(NamedTuple):
 _USUAL = Caches(Cache(32 << 10, 8, 64), Cache(32 << 10, 8, 64), Cache(8 << 20, 16, 64))
 
 
-def choose(given: Iterable[str], sysfs: Path = _SYSFS) -> Caches:
+def choose(given: Iterable[str], sysfs: Path = _SYSFS, option: str = "--cache") -> Caches:
     """Return this machine's caches, with those replaced that are given.
 
     Args:
         given: texts such as "D1=32K,8,64": level, size, ways, line in bytes.
         sysfs: /sys, but for recorded trees.
+        option: by which they were given, for messages.
 
     Raises:
         UsageError: a text that is none, or a cache that cannot be.
@@ -82,14 +83,14 @@ def choose(given: Iterable[str], sysfs: Path = _SYSFS) -> Caches:
         match = _GIVEN.fullmatch(text)
         if match is None:
             raise UsageError(
-                f"--cache {text}: write level=size,ways,line with level I1, D1 or LL: D1=32K,8,64; "
-                "--cache again for another level"
+                f"{option} {text}: write level=size,ways,line with level I1, D1 or LL: "
+                f"D1=32K,8,64; {option} again for another level"
             )
         size = int(match["size"]) * _UNITS[match["unit"].upper()]
         cache = Cache(size, int(match["ways"]), int(match["line"]))
         problem = _problem(cache)
         if problem:
-            raise UsageError(f"--cache {text}: {problem}")
+            raise UsageError(f"{option} {text}: {problem}")
         level = match["level"].upper()
         remarks = tuple(r for r in caches.remarks if not r.startswith(level))
         caches = caches.with_level(level, cache)._replace(remarks=remarks)

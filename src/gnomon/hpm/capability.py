@@ -1,0 +1,121 @@
+"""The capabilities of this folder: counters of a program, its sections, emulated counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from gnomon.counters.component import Availability
+from gnomon.errors import GnomonError
+from gnomon.launch.capability import Capability, Execution, Option
+from gnomon.launch.observer import Observer
+from gnomon.model.collected import Collected
+
+_LIST = "events, separated by commas (see gnomon events)"
+
+
+class Counters(Capability):
+    """Counters, times and resource usage, of all and of each process and thread."""
+
+    name = "counters"
+    title = "counters, times and memory of the program, its processes and threads"
+    is_default = True
+    gives_times = True
+    options = (
+        Option("event", f"count these instead of the default group: {_LIST}", "LIST", many=True),
+        Option("group", "count these groups, by number, name or file (see gnomon groups)", "LIST",
+               many=True),
+    )  # fmt: skip
+
+    def observe(self, execution: Execution) -> Observer:
+        """Return the counters; without those of single threads where the kernel has none.
+
+        Raises:
+            UsageError: there is no such event or group.
+        """
+        from gnomon.hpm import analyse
+        from gnomon.hpm.command_counters import CommandCounters
+
+        events: Sequence[str] = execution.options["event"]
+        groups = [name for words in execution.options["group"] for name in words.split(",")]
+        if not events and not groups:
+            groups = [str(analyse.DEFAULT_GROUP)]
+        wanted = analyse.wanted([*events, *analyse.events_of_groups(groups)])
+        try:
+            return CommandCounters(wanted, by_task=True)
+        except GnomonError as error:
+            counters = CommandCounters(wanted, by_task=False)
+            counters.remarks = (f"processes and threads are not told apart: {error}",)
+            return counters
+
+
+class Times(Capability):
+    """Times and resource usage alone, where nobody who gives them observes."""
+
+    name = "times"
+    title = "times and memory of the program"
+    gives_times = True
+
+    def observe(self, execution: Execution) -> Observer:
+        """Return what has no counters."""
+        del execution
+        from gnomon.hpm.command_counters import CountingObserver
+
+        return CountingObserver()
+
+
+class Sections(Capability):
+    """What programs with libhpm mark; one without it has no sections."""
+
+    name = "sections"
+    title = "sections that the program marks with libhpm"
+    is_default = True
+
+    def collect(self, folder: Path) -> Collected:
+        """Return the sections of every process, of killed ones as far as they had come."""
+        from gnomon.hpm import section_tables
+
+        return section_tables.collect(folder)
+
+
+class EmulatedCounts(Capability):
+    """Exact and simulated counts of each function and line, on an emulated PMU."""
+
+    name = "emulated"
+    title = "instructions, caches and branches of each function and line, on an emulated PMU"
+    gives_times = True
+    excludes: Mapping[str, str] = {
+        "counters": "counters would count the emulator, not the program",
+    }
+    options = (
+        Option("event", f"emulate these alone: {_LIST}", "LIST", many=True),
+        Option("cache", "simulate this cache: level=size,ways,line, such as D1=32K,8,64 or "
+               "LL=8M,16,64 (default: this machine's)", "SPEC", many=True),
+    )  # fmt: skip
+
+    def availability(self) -> Availability:
+        """Return whether there is an engine."""
+        from gnomon.counters.emulation.engines import engine
+
+        return engine().availability()
+
+    def observe(self, execution: Execution) -> Observer:
+        """Return what runs the program on the emulated PMU.
+
+        Raises:
+            ProgramError: it would not be executed.
+            UsageError: none of the events can be counted, or a cache cannot be.
+            EmulationError: nothing can be written where the counts are to go.
+        """
+        from gnomon.counters.emulation import caches
+        from gnomon.hpm import emulate
+
+        wanted = emulate.resolve(execution.options["event"])
+        emulate.check_wanted(execution.command, wanted)
+        simulated = caches.choose(execution.options["cache"], option="--emulated-cache")
+        counters = emulate.EmulatedCounters(wanted, emulate.usable(), simulated)
+        counters.remarks = ("times are those of the emulation, of sections too",)
+        return counters
+
+
+COUNTERS, SECTIONS, EMULATED, TIMES = Counters(), Sections(), EmulatedCounts(), Times()

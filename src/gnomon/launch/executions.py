@@ -1,0 +1,85 @@
+"""Execute a program once, observed by the capabilities that were selected for its run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NamedTuple
+
+from gnomon.errors import GnomonError
+from gnomon.launch.capability import Execution
+from gnomon.launch.command import ProcessResult, execute
+from gnomon.launch.observer import Observer
+from gnomon.launch.repetitions import joined_results
+from gnomon.launch.selection import Selection
+from gnomon.model.collected import Collected
+
+FOLDER_VARIABLE = "GNOMON_RUN_DIR"
+"""Where what runs inside the program leaves its files; native/runtime/staging.c looks there."""
+_WITHOUT_VARIABLE = "GNOMON_WITHOUT"
+
+
+class Observed(NamedTuple):
+    """An execution that was observed.
+
+    Attributes:
+        process: how it went.
+        collected: what the observers handed over at its end.
+    """
+
+    process: ProcessResult
+    collected: Collected
+
+
+def observe(command: Sequence[str], selection: Selection, folder: Path) -> Observed:
+    """Execute a program and return how it went and what was measured.
+
+    Args:
+        command: program and arguments.
+        selection: what observes it.
+        folder: the staging folder.
+
+    Raises:
+        ProgramError: the program cannot be executed.
+        GnomonError: one of the capabilities cannot observe it; it was not executed.
+    """
+    with ExitStack() as stack:
+        observers: list[Observer] = []
+        for capability in selection.capabilities:
+            options = selection.options.get(capability.name, {})
+            observer = capability.observe(Execution(tuple(command), folder, options))
+            stack.callback(observer.close)
+            observer.name = capability.name
+            observers.append(observer)
+        process = execute(command, [_Staging(folder, selection.without), *observers])
+        results = [_result(observer, process) for observer in observers]
+    return Observed(process, joined_results(results, command))
+
+
+class _Staging(Observer):
+    """Tells what runs inside the program where to leave its files, and who is not to."""
+
+    name = "run"
+
+    def __init__(self, folder: Path, without: Sequence[str]) -> None:
+        self._variables = {FOLDER_VARIABLE: str(folder)}
+        if without:
+            self._variables[_WITHOUT_VARIABLE] = ",".join(without)
+
+    def environment(self) -> Mapping[str, str]:
+        return self._variables
+
+
+def _result(observer: Observer, process: ProcessResult) -> Collected:
+    """Return what an observer hands over; of one that failed, why."""
+    failure = observer.failure
+    if failure is None:
+        try:
+            return observer.result(process)
+        except Exception as error:
+            failure = error
+    said = str(failure)
+    if not isinstance(failure, GnomonError | OSError):
+        said = f"a bug of gnomon's: {type(failure).__name__}: {said}; please report it"
+    return Collected(warnings=(f"{observer.name}: not measured: {said}",))

@@ -1,0 +1,89 @@
+"""Several executions of a program in one run: what each left, numbered."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gnomon.launch.program_names import program_name
+from gnomon.model.collected import Collected
+from gnomon.model.tables import PROFILE, Table
+from gnomon.store import assembly
+
+if TYPE_CHECKING:
+    from gnomon.launch.capability import Capability
+    from gnomon.launch.executions import Observed
+
+_FOLDER = "repetition."
+
+
+def folder_of(folder: Path, number: int) -> Path:
+    """Return the folder, in a raw folder, of what measures inside one execution."""
+    own = folder / f"{_FOLDER}{number}"
+    own.mkdir(mode=0o700, exist_ok=True)  # another rank's, too
+    return own
+
+
+def count(folder: Path) -> int:
+    """Return how many executions a raw folder has folders of; 0 where there was to be one."""
+    return len(list(folder.glob(f"{_FOLDER}*")))
+
+
+def collected(capability: Capability, folder: Path) -> list[Collected]:
+    """Return what a capability left in a raw folder, of each execution."""
+    several = count(folder)
+    if not several:
+        return [capability.collect(folder)]
+    found = []
+    for number in range(several):
+        left = capability.collect(folder / f"{_FOLDER}{number}")
+        found.append(left._replace(tables=numbered(left.tables, number)))
+    return found
+
+
+def numbered(tables: Sequence[Table], number: int) -> tuple[Table, ...]:
+    """Return the tables of one execution, with its number."""
+    return tuple(
+        table.replaced(repetition=array("i", [number]) * len(table))
+        if table.schema is PROFILE
+        else table
+        for table in tables
+    )
+
+
+def joined(executions: Sequence[Observed], wanted: int, command: Sequence[str]) -> Observed:
+    """Return several executions as one; the first that failed says how it went.
+
+    Args:
+        executions: one or more.
+        wanted: how many there should have been.
+        command: what was run.
+    """
+    failed = next((each for each in executions if each.process.exit_status), executions[-1])
+    results = [each.collected for each in executions]
+    whole = joined_results(
+        [result._replace(tables=numbered(result.tables, n)) for n, result in enumerate(results)],
+        command,
+    )
+    if len(executions) < wanted:
+        note = f"interrupted: {len(executions)} of {wanted} repetitions"
+        whole = whole._replace(warnings=(*whole.warnings, note))
+    last = executions[-1].process
+    process = last._replace(exit_status=failed.process.exit_status, signal=failed.process.signal)
+    return executions[-1]._replace(process=process, collected=whole)
+
+
+def joined_results(results: Sequence[Collected], command: Sequence[str]) -> Collected:
+    """Return what several capabilities or executions handed over as one set of tables."""
+    sets = [result.tables for result in results if result.tables]
+    if len(sets) > 1:
+        sets = [assembly.assembled(
+            sets, program=Path(program_name(command)).name, module=command[0],
+            host=os.uname().nodename, job=False,
+        )]  # fmt: skip
+    missing = {(one.event, one.reason): one for each in results for one in each.unavailable}
+    warnings = dict.fromkeys(note for each in results for note in each.warnings)
+    return Collected(sets[0] if sets else (), tuple(missing.values()), tuple(warnings))

@@ -1,0 +1,192 @@
+"""Assemble the run of what the tasks of a job, or one program, left in the staging folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gnomon.errors import RunDirectoryError
+from gnomon.launch import repetitions
+from gnomon.launch.host import component_states
+from gnomon.launch.program_names import program_name
+from gnomon.launch.usage import PEAK_MEMORY
+from gnomon.model.collected import Collected, rows_of
+from gnomon.store import assembly, rawfolder, rundir
+
+if TYPE_CHECKING:
+    from gnomon.launch.capability import Capability
+    from gnomon.model.tables import Table
+
+# Programs of a job whose commands are kept; a job that has more is named by the first ones.
+_PROGRAMS = 4
+
+_KILLED = (
+    "gnomon run was killed before the program's end, or could not write what it counted: "
+    "counters and times are lost"
+)
+
+
+class AssembledRun(NamedTuple):
+    """A run that was written.
+
+    Attributes:
+        path: its directory.
+        head: what is in run.json.
+        tables: of the model.
+    """
+
+    path: Path
+    head: Mapping[str, Any]
+    tables: tuple[Table, ...]
+
+
+def assemble_run(
+    folder: Path,
+    name: str,
+    capabilities: Sequence[Capability],
+    tell: Callable[[str], object] = lambda _: None,
+    *,
+    force: bool = False,
+) -> AssembledRun:
+    """Write the run of all that is in a raw folder, and remove that.
+
+    Args:
+        folder: the raw folder.
+        name: of the run.
+        capabilities: all there are; those that observed collect what they left.
+        tell: called with what is being done, several times in a long work.
+        force: replace a run of that name, also where the run itself was not to.
+
+    Raises:
+        RunDirectoryError: what is there is damaged, or the run cannot be written.
+    """
+    tell("reading what was measured")
+    found = rawfolder.parts(folder)
+    first = found[0].head
+    command = _command(found)
+    of_job = int(first.get("rank", -1)) >= 0
+    used = {str(name) for part in found for name in part.head.get("capabilities", ())}
+    left = [
+        each
+        for capability in capabilities
+        if capability.name in used
+        for each in repetitions.collected(capability, folder)
+    ]
+    tables = [
+        assembly.of_task(part.collected.tables, part.task) if of_job else part.collected.tables
+        for part in found
+    ]
+    sets = [*tables, *(each.tables for each in left)]
+    try:
+        whole = assembly.assembled(
+            _counted(sets, tell),
+            program=Path(command[0]).name, module=command[0],
+            host=str(first["host"].get("name", "")), job=of_job,
+        )  # fmt: skip
+    except (KeyError, TypeError, IndexError, ValueError):
+        raise RunDirectoryError(
+            f"{folder}: its tables do not fit together: a part is damaged; remove that part.N.json"
+        ) from None
+    collected = [part.collected for part in found] + left
+    head = _head(found, command, collected, [_state(each, used) for each in capabilities])
+    seen = {row["rank"] for row in rows_of(whole, "locations")} - {-1}
+    head["ranks"] = max(head["ranks"], len(seen))
+    head["repetitions"] = max(repetitions.count(folder), 1)
+    tell("writing the run")
+    path = rundir.write(name, head, whole, {}, force=force or rawfolder.replaces(folder))
+    rawfolder.remove(folder)
+    return AssembledRun(path, head, whole)
+
+
+def _state(capability: Capability, used: Container[str]) -> dict[str, Any]:
+    """Return what the head of a run says of a capability."""
+    state = capability.availability()
+    return {
+        "name": capability.name,
+        "title": capability.title,
+        "used": capability.name in used,
+        "available": state.available,
+        "reason": state.reason,
+        "remedy": state.remedy,
+    }
+
+
+def _counted(
+    parts: Sequence[Sequence[Table]], tell: Callable[[str], object]
+) -> Iterator[Sequence[Table]]:
+    for at, part in enumerate(parts):
+        tell(f"putting the run together, {at} of {len(parts)} parts")
+        yield part
+
+
+def _command(found: Sequence[rawfolder.Part]) -> list[str]:
+    """Return the command that was measured, of several programs as mpirun is told them."""
+    programs: dict[str, list[str]] = {}
+    for part in found:
+        words = [str(word) for word in part.head["command"]]
+        programs.setdefault(program_name(words) if words else "", words)
+    shown = list(programs.values())[:_PROGRAMS]
+    shown += [["..."]] if len(programs) > _PROGRAMS else []
+    whole = list(shown[0])
+    for words in shown[1:]:
+        whole += [":", *words]
+    return whole
+
+
+def _head(
+    found: Sequence[rawfolder.Part],
+    command: list[str],
+    collected: Sequence[Collected],
+    capabilities: list[dict[str, Any]],
+) -> dict[str, Any]:
+    first = found[0].head
+    ends = [part.end for part in found if part.end is not None]
+    started = min(float(part.head["started"]) for part in found)
+    ended = max(
+        (float(end["started"]) + int(end["wall_ns"]) / 1e9 for end in ends), default=started
+    )
+    # The first that failed says how it went: the launcher ends the others.
+    failed = sorted(
+        (end for end in ends if end["exit_status"]),
+        key=lambda end: float(end["started"]) + int(end["wall_ns"]) / 1e9,
+    )
+    last = failed[0] if failed else ends[0] if ends else None
+    tasks = int(first["tasks"])
+    hosts = {str(part.head["host"].get("name")): part.head["host"] for part in found}
+    warnings = [note for one in collected for note in one.warnings]
+    lost = [part.task for part in found if part.end is None]
+    if lost:
+        which = "" if len(found) == 1 else f"rank {', '.join(map(str, lost))}: "
+        warnings.insert(0, which + _KILLED)
+    if tasks > len(found):
+        there = {part.task for part in found}
+        gone = [str(task) for task in range(tasks) if task not in there]
+        warnings.insert(0, f"rank {', '.join(gone)}: left nothing")
+    unavailable = {(one.event, one.reason): one for each in collected for one in each.unavailable}
+    # A job's peak is that of the rank with most, whoever else has none.
+    known = {row["name"] for part in found for row in rows_of(part.collected.tables, "metrics")}
+    if PEAK_MEMORY in known:
+        unavailable = {key: one for key, one in unavailable.items() if one.event != PEAK_MEMORY}
+    return {
+        "capability": "run",
+        "capabilities": capabilities,
+        "command": command,
+        "pid": last["pid"] if last else -1,
+        "ranks": max(tasks, len(found), 1),
+        "environment": first.get("environment", {}),
+        "working_directory": first.get("working_directory", ""),
+        "hosts": list(hosts.values()),
+        "started": started,
+        "ended": ended,
+        "wall_seconds": max((int(end["wall_ns"]) / 1e9 for end in ends), default=0.0),
+        "exit_status": last["exit_status"] if last else None,
+        "signal": last["signal"] if last else 0,
+        "repetitions": 1,
+        "components": component_states(),
+        "unavailable": [
+            {"event": u.event, "reason": u.reason, "remedy": u.remedy, "errno": u.errno}
+            for u in unavailable.values()
+        ],
+        "warnings": list(dict.fromkeys(warnings)),
+    }

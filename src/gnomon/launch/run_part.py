@@ -1,0 +1,152 @@
+"""The part of a run that this process makes: its name, its place in the job, its staging folder."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from gnomon.errors import UsageError
+from gnomon.launch.host import kept_environment, this_host
+from gnomon.launch.job import Job, job
+from gnomon.launch.program_names import program_name
+from gnomon.store import rawfolder, rundir
+
+_STAMP = "%Y%m%d-%H%M%S"
+
+
+class RunPart(NamedTuple):
+    """Where this process's part of a run goes.
+
+    Attributes:
+        name: of the run.
+        task: its number in the job, 0 without one.
+        rank: the same, -1 without a job.
+        tasks: how many tasks the job has; 0 if the launcher does not tell.
+        identity: the same for all tasks of this job, and no other.
+        stamp: when the job began, if that and the program made the name; else "".
+    """
+
+    name: str
+    task: int
+    rank: int
+    tasks: int
+    identity: str
+    stamp: str = ""
+    force: bool = False
+
+
+def plan_part(command: Sequence[str], name: str | None, *, force: bool = False) -> RunPart:
+    """Return where the part of this process goes.
+
+    Without a name it is that of the program, also behind a launcher's own options, and the time.
+    `force` replaces a run of that name.
+
+    Raises:
+        UsageError: the tasks of the job cannot agree on a name.
+    """
+    own = job()
+    if own is None:
+        chosen = name or _free(_named(command, time.localtime()))
+        identity = f"{os.getpid()} {time.time_ns()}"
+        return RunPart(chosen, 0, -1, 1, identity, force=force)
+    began, identity = _launcher(own)
+    if not name and not identity:
+        raise UsageError(
+            "the tasks of this job cannot agree on a name for the run, as they are on several "
+            "nodes; give one: gnomon run --name NAME -- program"
+        )
+    when = time.localtime(began)
+    stamp = "" if name else time.strftime(_STAMP, when)
+    chosen = name or _named(command, when)
+    return RunPart(chosen, own.task, own.task, own.tasks or 0, identity, stamp, force)
+
+
+def create_staging(
+    part: RunPart, command: Sequence[str], used: Sequence[str]
+) -> tuple[Path, RunPart]:
+    """Make the raw folder and say in it what is about to run; return it, and where the part goes.
+
+    A job may have several programs (mpirun -n 2 ./a : -n 2 ./b). Without --name its tasks take the
+    name of the first that began.
+
+    Raises:
+        RunDirectoryError: the name is taken, or nothing can be written there.
+    """
+    if not part.stamp:
+        return _create(part, command, used), part
+    with rawfolder.locked(Path()):
+        name = rawfolder.begun(Path(), f"*-{part.stamp}", part.identity)
+        part = part._replace(name=name or part.name)
+        return _create(part, command, used), part
+
+
+def _create(part: RunPart, command: Sequence[str], used: Sequence[str]) -> Path:
+    rundir.check_free(part.name, force=part.force)
+    host = this_host()
+    return rawfolder.begin(
+        part.name,
+        part.task,
+        {
+            "job": part.identity,
+            "tasks": part.tasks,
+            "rank": part.rank,
+            "force": part.force,
+            "command": list(command),
+            "host": {"name": host.name, "cpu_model": host.cpu_model, "cpus": host.cpus,
+                     "kernel": host.kernel},
+            "started": time.time(),
+            "environment": kept_environment(),
+            "working_directory": str(Path.cwd()),
+            "capabilities": list(used),
+        },
+    )  # fmt: skip
+
+
+def discard_staging(folder: Path, task: int) -> None:
+    """Leave nothing of a task whose program was not executed."""
+    (folder / f"task.{task}.json").unlink(missing_ok=True)
+    if not any(folder.glob("task.*.json")):
+        rawfolder.remove(folder)
+
+
+def _named(command: Sequence[str], when: time.struct_time) -> str:
+    return f"{program_name(command)}-{time.strftime(_STAMP, when)}"
+
+
+def _free(name: str) -> str:
+    """Return the name, or one with a number behind it where several runs begin in a second."""
+    chosen, at = name, 1
+    while rundir.path_of(chosen).exists() or rawfolder.raw_of(chosen).exists():
+        at += 1
+        chosen = f"{name}-{at}"
+    return chosen
+
+
+def _launcher(own: Job) -> tuple[float, str]:
+    """Return when what started the job began, since the epoch, and its identity; "" if not known.
+
+    It is the nearest ancestor that has no rank itself: mpirun, or its helper on this node.
+    """
+    if own.nodes != 1 and own.tasks != own.local_tasks:
+        return 0.0, ""
+    pid = os.getppid()
+    try:
+        while pid > 1:
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            entries = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+            pairs = (os.fsdecode(entry).partition("=") for entry in entries)
+            if job({key: value for key, _, value in pairs}) is None:
+                ticks = int(fields[19])
+                boot = next(
+                    int(line.split()[1])
+                    for line in Path("/proc/stat").read_text().splitlines()
+                    if line.startswith("btime")
+                )
+                return boot + ticks / os.sysconf("SC_CLK_TCK"), f"{pid} {ticks}"
+            pid = int(fields[1])
+    except (OSError, ValueError, IndexError, StopIteration):
+        pass
+    return 0.0, ""

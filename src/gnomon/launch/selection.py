@@ -1,0 +1,105 @@
+"""Which capabilities observe a run: the default ones, those asked for, less those left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from gnomon.errors import UsageError
+from gnomon.launch.capability import Capability, Option
+
+Words = Mapping[str, Mapping[str, Any]]
+"""What was typed of each capability's options, by its name and theirs."""
+
+
+class Selection(NamedTuple):
+    """What observes a run.
+
+    Attributes:
+        capabilities: in the order of all of them.
+        options: the values of each one's options, by its name and theirs.
+        without: names of those that were left out.
+    """
+
+    capabilities: tuple[Capability, ...]
+    options: Mapping[str, Mapping[str, Any]]
+    without: tuple[str, ...]
+
+
+def select(
+    capabilities: Sequence[Capability], wanted: str, without: str, words: Words, times: Capability
+) -> Selection:
+    """Return what observes a run.
+
+    Args:
+        capabilities: all there are.
+        wanted: names that were asked for, separated by commas.
+        without: names that were left out, likewise.
+        words: options that were typed; each asks for its capability.
+        times: observes where nobody else gives the program's times.
+
+    Raises:
+        UsageError: a name is none of them, a value is none, two cannot observe the same execution,
+            or one that was asked for does not work here.
+    """
+    by_name = {each.name: each for each in capabilities}
+    asked = dict.fromkeys(_names("--with", wanted, by_name))
+    left_out = tuple(dict.fromkeys(_names("--without", without, by_name)))
+    options = {each.name: _values(each, words.get(each.name, {})) for each in capabilities}
+    for name, typed in words.items():
+        asked.update(dict.fromkeys([name] if typed else []))
+    for name in asked:
+        if name in left_out:
+            option = next(iter(words.get(name, {})), "")
+            what = f"--{name}-{option}" if option else f"--with {name}"
+            raise UsageError(f"{what} and --without {name}: leave one of them out")
+        state = by_name[name].availability()
+        if not state.available:
+            raise UsageError(f"--with {name}: {state.reason}; {state.remedy}")
+        for other, reason in by_name[name].excludes.items():
+            if other in asked:
+                raise UsageError(f"--with {other},{name}: {reason}; run it twice")
+    excluded = {other for name in asked for other in by_name[name].excludes} | set(left_out)
+    used = [
+        each
+        for each in capabilities
+        if each.name in asked
+        or (each.is_default and each.name not in excluded and each.availability().available)
+    ]
+    if not any(each.gives_times for each in used):
+        used.insert(0, times)
+    return Selection(tuple(used), options, left_out)
+
+
+def _names(option: str, words: str, by_name: Mapping[str, Capability]) -> Iterator[str]:
+    for word in words.split(","):
+        name = word.strip()
+        if name and name not in by_name:
+            raise UsageError(
+                f"{option} {name}: there is none of that name; there are {', '.join(by_name)}"
+            )
+        if name:
+            yield name
+
+
+def _values(capability: Capability, typed: Mapping[str, Any]) -> dict[str, object]:
+    """Return the values of a capability's options: of a switch a bool, of many a tuple."""
+    values: dict[str, object] = {}
+    for option in capability.options:
+        word = typed.get(option.name)
+        if not option.metavar:
+            values[option.name] = word is not None
+        elif option.many:
+            values[option.name] = tuple(_value(capability, option, each) for each in word or ())
+        else:
+            values[option.name] = (
+                option.default if word is None else _value(capability, option, word)
+            )
+    return values
+
+
+def _value(capability: Capability, option: Option, word: str) -> object:
+    try:
+        return option.convert(word)
+    except ValueError as error:
+        raise UsageError(f"--{capability.name}-{option.name} {word}: {error}") from None

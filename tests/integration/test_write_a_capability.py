@@ -1,0 +1,237 @@
+"""docs/write-a-capability.md, followed step by step: its files, its line, its commands."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import gnomon
+from gnomon import capabilities
+from gnomon.cli.main import main
+from gnomon.launch.capability import Capability, Execution
+from gnomon.launch.command import ProcessResult
+from gnomon.launch.observer import Observer
+from gnomon.model.collected import Collected
+from gnomon.store import rundir
+
+PAGE = Path(__file__).parents[2] / "docs" / "write-a-capability.md"
+FILE = re.compile(r"^`src/gnomon/(\S+)`:\n\n```\w+\n(.*?)^```", re.DOTALL | re.MULTILINE)
+COMPILE = re.compile(r"^\$ (cc .*)$", re.MULTILINE)
+# Leaves a file when it is loaded, and says what the program was started with.
+OTHER = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((constructor)) static void begin(void)
+{
+	char path[4096];
+	snprintf(path, sizeof(path), "%s/%d." NAME, getenv("FOLDER_" NAME), (int)getpid());
+	fclose(fopen(path, "w"));
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
+    """Do what the page says, in a folder that stands in for src/gnomon; yield its module."""
+    page = PAGE.read_text()
+    root = tmp_path_factory.mktemp("page")
+    for name, content in FILE.findall(page):
+        file = root / "src" / "gnomon" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content)
+    (command,) = COMPILE.findall(page)
+    subprocess.run(command.split(), cwd=root, check=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gnomon, "__path__", [*gnomon.__path__, str(root / "src" / "gnomon")])
+        yield importlib.import_module("gnomon.writes.capability")
+    sys.modules.pop("gnomon.writes.capability")
+    sys.modules.pop("gnomon.writes")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: ModuleType) -> Path:
+    """Go to an empty folder, with the page's line in place."""
+    (line,) = re.findall(r"^CAPABILITIES: .* = \((.*)\)$", PAGE.read_text(), re.MULTILINE)
+    known = {**vars(capabilities), **vars(written)}
+    register(monkeypatch, *(known[name.strip()] for name in line.split(",")))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def register(patch: pytest.MonkeyPatch, *of_all: Capability) -> None:
+    patch.setattr(capabilities, "CAPABILITIES", of_all)
+
+
+def library(folder: Path, name: str) -> Path:
+    """Return a library that leaves a file PID.NAME where FOLDER_NAME says."""
+    source, made = folder / f"{name}.c", folder / f"{name}.so"
+    source.write_text(OTHER)
+    words = ["cc", "-shared", "-fPIC", f'-DNAME="{name}"', "-o", str(made), str(source)]
+    subprocess.run(words, check=True)
+    return made
+
+
+def calls(run: Path, metric: str = "write calls") -> list[float]:
+    """Return the values of a metric of the processes, largest first."""
+    return [
+        value
+        for (value,) in rundir.find(str(run)).query(
+            "SELECT p.inclusive FROM profile p JOIN metrics m USING (metric) JOIN locations l "
+            "USING (location) JOIN paths USING (path) JOIN regions r USING (region) "
+            f"WHERE m.name = '{metric}' AND l.kind = 'process' AND r.name = 'write' "
+            "ORDER BY p.inclusive DESC"
+        )
+    ]
+
+
+WRITING = "import os\nfor size in (1, 100, 1000): os.write(1, b'x' * size)\n"
+
+
+def test_it_counts(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    program = (sys.executable, "-c", WRITING)
+    assert main(["run", "--writes-least", "100", "--name", "first", "--", *program]) == 0
+    assert capfd.readouterr().out == "x" * 1101
+    assert calls(here / "first") == [2]
+    assert calls(here / "first", "bytes written") == [1100]
+    assert main(["report", "first", "profile", "--by", "process", "-e", "write calls"]) == 0
+    assert re.search(r"\b2\b", capfd.readouterr().out)
+    head = json.loads((here / "first.gnomon" / "run.json").read_text())
+    assert [each["name"] for each in head["capabilities"] if each["used"]] == [
+        "counters", "sections", "writes",
+    ]  # fmt: skip
+    assert main(["run", "--with", "writes", "--name", "all", "--", *program]) == 0
+    assert calls(here / "all") == [3]
+    assert main(["run", "--name", "none", "--", *program]) == 0
+    assert calls(here / "none") == []
+
+
+def test_its_option_is_in_the_help_and_checked(
+    here: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["run", "--help"])
+    assert "--writes-least BYTES" in capfd.readouterr().out
+    assert main(["run", "--writes-least", "many", "--", "true"]) == 2
+    assert "--writes-least many: invalid literal" in capfd.readouterr().err
+    assert list(here.iterdir()) == []
+
+
+class Second(Capability):
+    """Preloads a library of its own."""
+
+    name = "second"
+    title = "whether a library was loaded"
+    is_default = True
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def observe(self, execution: Execution) -> Observer:
+        return SecondObserver(self._path, execution.folder)
+
+    def collect(self, folder: Path) -> Collected:
+        left = sorted(path.name for path in folder.glob("*.second"))
+        return Collected(warnings=(f"second left {len(left)} files",))
+
+
+class SecondObserver(Observer):
+    def __init__(self, path: Path, folder: Path) -> None:
+        self._path, self._folder = path, folder
+
+    def environment(self) -> Mapping[str, str]:
+        return {"FOLDER_second": str(self._folder)}
+
+    def preloads(self) -> Sequence[str]:
+        return [str(self._path)]
+
+
+def test_two_that_preload_and_the_users_own(
+    here: Path, monkeypatch: pytest.MonkeyPatch, written: ModuleType,
+    capfd: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    own, second = library(here, "own"), library(here, "second")
+    left = here / "left"
+    left.mkdir()
+    monkeypatch.setenv("LD_PRELOAD", str(own))
+    monkeypatch.setenv("FOLDER_own", str(left))
+    register(monkeypatch, *capabilities.CAPABILITIES, Second(second))
+    program = (sys.executable, "-c", "import os; os.write(1, os.environb[b'LD_PRELOAD'])")
+    assert main(["run", "--with", "writes", "--name", "r", "--", *program]) == 0
+    mine = Path(written.__file__ or "").with_name("writes.so")
+    assert capfd.readouterr().out == f"{own}:{mine}:{second}"
+    assert len(list(left.glob("*.own"))) == 1
+    assert calls(here / "r") == [1]
+    warnings = rundir.find("r").head["warnings"]
+    assert "second left 1 files" in warnings
+
+
+class Failing(SecondObserver):
+    """Fails where it is told to."""
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+
+    def _fail(self, where: str) -> None:
+        if where == self._where:
+            raise OSError(f"no {where}")
+
+    def environment(self) -> Mapping[str, str]:
+        return {}
+
+    def preloads(self) -> Sequence[str]:
+        return ()
+
+    def attach(self, pid: int) -> None:
+        assert Path(f"/proc/{pid}").exists()
+        self._fail("attach")
+
+    def begin(self) -> None:
+        self._fail("begin")
+
+    def due_ms(self) -> float | None:
+        return 1
+
+    def drain(self) -> None:
+        self._fail("drain")
+
+    def finish(self) -> None:
+        self._fail("finish")
+
+    def result(self, process: ProcessResult) -> Collected:
+        self._fail("result")
+        return Collected(warnings=(f"it took {process.wall_ns > 0}",))
+
+
+@pytest.mark.parametrize("where", ["begin", "drain", "finish", "result", ""])
+def test_one_that_fails_costs_its_own_numbers_only(
+    here: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    monkeypatch.setattr(Second, "observe", lambda *_: Failing(where))
+    register(monkeypatch, *capabilities.CAPABILITIES, Second(here))
+    script = "sleep 0.1; exit 4"
+    assert main(["run", "--with", "writes", "--name", "r", "--", "sh", "-c", script]) == 4
+    head = rundir.find("r").head
+    said = f"second: not measured: no {where}" if where else "it took True"
+    assert said in head["warnings"]
+    metrics = {name for (name,) in rundir.find("r").query("SELECT name FROM metrics")}
+    assert {"task-clock", "wall time", "write calls"} <= metrics
+
+
+def test_one_that_cannot_attach_keeps_the_program_from_running(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Second, "observe", lambda *_: Failing("attach"))
+    register(monkeypatch, *capabilities.CAPABILITIES, Second(here))
+    assert main(["run", "--name", "r", "--", "touch", "ran"]) == 1
+    said = "second: it cannot observe the program: no attach; leave it out: --without second\n"
+    assert capfd.readouterr().err == f"gnomon: {said}"
+    assert list(here.iterdir()) == []
