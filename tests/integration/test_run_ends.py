@@ -13,7 +13,7 @@ import pytest
 from commands import GNOMON, gnomon
 
 from gnomon.cli.main import main
-from gnomon.store import rawfolder, rundir
+from gnomon.store import rundir, staging
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_ctrl_c_while_the_run_is_put_together(
     said = capsys.readouterr().err
     assert said.strip().count("\n") == 0
     assert "what was measured is kept: gnomon repair r" in said
-    (part,) = rawfolder.parts(rawfolder.raw_of("r"))
+    (part,) = staging.parts(staging.raw_of("r"))
     assert part.end is not None
     assert part.end["exit_status"] == 4
 

@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         GnomonError: the helper that reads raw files is not installed, or the plug-in failed.
     """
-    from gnomon.store import rawfolder, rundir
+    from gnomon.store import rundir, staging
 
     given = "--name" if arguments.name is not None else "--force" if arguments.force else ""
     if arguments.plugin is not None:
@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
             )
         if not Path(file).exists():
             raise GnomonError(
-                f"{file}: there is no such file, and no {rawfolder.raw_of(file)} that a run left; "
+                f"{file}: there is no such file, and no {staging.raw_of(file)} that a run left; "
                 "give a NAME.hpmraw, or the name of a run that was killed"
             )
         if given:
@@ -107,8 +107,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run_of(word: str) -> str:
     """Return the name of the run that a word is of, "" if it left no raw folder."""
-    from gnomon.store.rawfolder import raw_of
     from gnomon.store.rundir import SUFFIX
+    from gnomon.store.staging import raw_of
 
     if word.rstrip("/").endswith(f"{SUFFIX}.raw") and Path(word).is_dir():
         return word.rstrip("/").removesuffix(".raw")
@@ -118,14 +118,14 @@ def _run_of(word: str) -> str:
 def _close(left: str, name: str | None, *, force: bool) -> None:
     """Make the run directory of what a run left, under the name that it was to have or another."""
     from gnomon.cli.run import close, print_summary
-    from gnomon.store import rawfolder, rundir
+    from gnomon.store import rundir, staging
 
     left = left.rstrip("/")
-    folder = rawfolder.raw_of(left)
+    folder = staging.raw_of(left)
     name = left if name is None else name
-    force = force or rawfolder.replaces(folder)
+    force = force or staging.replaces(folder)
     rundir.check_free(name, force=force)
-    rawfolder.check_ended(folder)
+    staging.check_ended(folder)
     assembled = close(folder, name, force=force)
     print_summary(assembled)
     print(assembled.path)

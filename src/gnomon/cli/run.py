@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gnomon.cli.delivery import finish, guarded, outliving
 from gnomon.cli.output import is_styled, width_of, write, write_lines
 from gnomon.cli.parsing import Parser
-from gnomon.errors import RunDirectoryError, UsageError
+from gnomon.errors import FormatError, RunDirectoryError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -191,7 +191,7 @@ def _repeated(
 
 def _leave(folder: Path, part: RunPart, observed: Observed) -> None:
     """Write this task's part; whoever is the last of a job makes the run of all."""
-    from gnomon.store import rawfolder
+    from gnomon.store import staging
 
     process = observed.process
     facts = {
@@ -201,14 +201,14 @@ def _leave(folder: Path, part: RunPart, observed: Observed) -> None:
         "started": process.started,
         "wall_ns": process.wall_ns,
     }
-    with rawfolder.locked(folder):
-        rawfolder.end(folder, part.task, facts, observed.collected)
-        if rawfolder.count_of_parts(folder) != part.tasks:
+    with staging.locked(folder):
+        staging.end(folder, part.task, facts, observed.collected)
+        if staging.count_of_parts(folder) != part.tasks:
             _tell_of_others(part, process)
             return
         try:
             assembled = close(folder, part.name)
-        except RunDirectoryError as error:
+        except (FormatError, RunDirectoryError) as error:
             kept = f"what was measured is kept: mend that, then: gnomon repair {part.name}"
             raise RunDirectoryError(f"{error}; {kept}") from None
     print_summary(assembled)

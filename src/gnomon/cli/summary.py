@@ -39,6 +39,7 @@ _WALL = "wall time"
 _TIMES = (_WALL, "user time", "system time")
 # What is told of regions and programs, too.
 _OF_PARTS = (_INSTRUCTIONS, _WALL, _CPU)
+_COLUMNS = ("location", "path", "metric", "inclusive", "exclusive", "calls")
 
 
 def text(assembled: AssembledRun, width: int) -> str:
@@ -98,16 +99,27 @@ class _Values:
             for row in metrics.values()
             if row["aggregation"] == Aggregation.ELAPSED
         }
+        for location, path, metric, *values in self._rows(tables):
+            if location == path == 0:
+                known, _ = self.of_command.get(names[metric], (0.0, None))
+                of = known + float(values[0] or 0) / times
+                self.of_command[names[metric]] = (of, metrics[metric])
+            elif names[metric] in self.parts:
+                means = (None if one is None else float(one) / times for one in values)
+                self.parts[names[metric]].append((location, path, *means))
+
+    def _rows(self, tables: Sequence[Table]) -> Iterator[Sequence[Any]]:
+        """Yield what is needed of the profile, from memory or, if it is too large, from the run."""
         for table in tables:
-            for row in table.rows if table.schema is PROFILE else ():
-                _, location, path, metric, *values = row[:7]
-                if location == path == 0:
-                    known, _ = self.of_command.get(names[metric], (0.0, None))
-                    of = known + float(values[0] or 0) / times
-                    self.of_command[names[metric]] = (of, metrics[metric])
-                elif names[metric] in self.parts:
-                    means = (None if one is None else float(one) / times for one in values)
-                    self.parts[names[metric]].append((location, path, *means))
+            if table.schema is PROFILE:
+                yield from zip(*map(table.values, _COLUMNS), strict=True)
+                return
+        wanted = ", ".join(str(self._numbers[name]) for name in _OF_PARTS if name in self._numbers)
+        for rows in self._run.stream(
+            f"SELECT {', '.join(_COLUMNS)} FROM profile "
+            f"WHERE (location = 0 AND path = 0) OR metric IN ({wanted or -1})"
+        ):
+            yield from rows
 
     def together(self, metric: str) -> tuple[dict[int, moments.OfPath], str]:
         """Return what each path took of several places' times, and which that is; none of a sum."""

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 from gnomon.launch.program_names import program_name
 from gnomon.model.collected import Collected
-from gnomon.model.tables import PROFILE, Table
-from gnomon.store import assembly
+from gnomon.model.tables import Table
+from gnomon.store import table_merge
+from gnomon.store.table_merge import Root
+from gnomon.store.table_set import TableSet
 
 if TYPE_CHECKING:
     from gnomon.launch.capability import Capability
@@ -48,7 +50,7 @@ def numbered(tables: Sequence[Table], number: int) -> tuple[Table, ...]:
     """Return the tables of one execution, with its number."""
     return tuple(
         table.replaced(repetition=array("i", [number]) * len(table))
-        if table.schema is PROFILE
+        if any(column.name == "repetition" for column in table.schema.columns)
         else table
         for table in tables
     )
@@ -80,10 +82,9 @@ def joined_results(results: Sequence[Collected], command: Sequence[str]) -> Coll
     """Return what several capabilities or executions handed over as one set of tables."""
     sets = [result.tables for result in results if result.tables]
     if len(sets) > 1:
-        sets = [assembly.assembled(
-            sets, program=Path(program_name(command)).name, module=command[0],
-            host=os.uname().nodename, job=False,
-        )]  # fmt: skip
+        host = os.uname().nodename
+        root = Root(Path(program_name(command)).name, command[0], host, is_job=False)
+        sets = [table_merge.merged([TableSet(tuple(tables)) for tables in sets], root).tables]
     missing = {(one.event, one.reason): one for each in results for one in each.unavailable}
     warnings = dict.fromkeys(note for each in results for note in each.warnings)
     return Collected(sets[0] if sets else (), tuple(missing.values()), tuple(warnings))

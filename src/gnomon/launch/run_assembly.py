@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gnomon.errors import RunDirectoryError
 from gnomon.launch import repetitions
 from gnomon.launch.host import component_states
 from gnomon.launch.program_names import program_name
 from gnomon.launch.usage import PEAK_MEMORY
 from gnomon.model.collected import Collected, rows_of
-from gnomon.store import assembly, rawfolder, rundir
+from gnomon.store import rundir, staging, table_merge
+from gnomon.store.table_merge import Root
+from gnomon.store.table_set import TableSet
 
 if TYPE_CHECKING:
     from gnomon.launch.capability import Capability
@@ -33,7 +34,7 @@ class AssembledRun(NamedTuple):
     Attributes:
         path: its directory.
         head: what is in run.json.
-        tables: of the model.
+        tables: of the model, without those that are too large for memory.
     """
 
     path: Path
@@ -59,10 +60,10 @@ def assemble_run(
         force: replace a run of that name, also where the run itself was not to.
 
     Raises:
-        RunDirectoryError: what is there is damaged, or the run cannot be written.
+        GnomonError: what is there is damaged, or the run cannot be written.
     """
     tell("reading what was measured")
-    found = rawfolder.parts(folder)
+    found = staging.parts(folder)
     first = found[0].head
     command = _command(found)
     of_job = int(first.get("rank", -1)) >= 0
@@ -73,30 +74,26 @@ def assemble_run(
         if capability.name in used
         for each in repetitions.collected(capability, folder)
     ]
-    tables = [
-        assembly.of_task(part.collected.tables, part.task) if of_job else part.collected.tables
+    sets = [
+        TableSet(file=part.file, rank=part.task if of_job else -1)
         for part in found
+        if part.file is not None
     ]
-    sets = [*tables, *(each.tables for each in left)]
-    try:
-        whole = assembly.assembled(
-            _counted(sets, tell),
-            program=Path(command[0]).name, module=command[0],
-            host=str(first["host"].get("name", "")), job=of_job,
-        )  # fmt: skip
-    except (KeyError, TypeError, IndexError, ValueError):
-        raise RunDirectoryError(
-            f"{folder}: its tables do not fit together: a part is damaged; remove that part.N.json"
-        ) from None
-    collected = [part.collected for part in found] + left
-    head = _head(found, command, collected, [_state(each, used) for each in capabilities])
-    seen = {row["rank"] for row in rows_of(whole, "locations")} - {-1}
-    head["ranks"] = max(head["ranks"], len(seen))
-    head["repetitions"] = max(repetitions.count(folder), 1)
-    tell("writing the run")
-    path = rundir.write(name, head, whole, {}, force=force or rawfolder.replaces(folder))
-    rawfolder.remove(folder)
-    return AssembledRun(path, head, whole)
+    sets += [TableSet(tuple(each.tables)) for each in left]
+    host = str(first["host"].get("name", ""))
+    root = Root(Path(command[0]).name, command[0], host, of_job)
+    with rundir.drafted(name, force=force or staging.replaces(folder)) as draft:
+        merged = table_merge.merged(sets, root, draft.folder, tell=tell)
+        collected = [part.collected for part in found] + left
+        states = [_state(each, used) for each in capabilities]
+        head = _head(found, command, collected, merged.tables, states)
+        seen = {row["rank"] for row in rows_of(merged.tables, "locations")} - {-1}
+        head["ranks"] = max(head["ranks"], len(seen))
+        head["repetitions"] = max(repetitions.count(folder), 1)
+        tell("writing the run")
+        draft.finish(head, merged.tables, {})
+    staging.remove(folder)
+    return AssembledRun(draft.path, head, merged.tables)
 
 
 def _state(capability: Capability, used: Container[str]) -> dict[str, Any]:
@@ -112,15 +109,7 @@ def _state(capability: Capability, used: Container[str]) -> dict[str, Any]:
     }
 
 
-def _counted(
-    parts: Sequence[Sequence[Table]], tell: Callable[[str], object]
-) -> Iterator[Sequence[Table]]:
-    for at, part in enumerate(parts):
-        tell(f"putting the run together, {at} of {len(parts)} parts")
-        yield part
-
-
-def _command(found: Sequence[rawfolder.Part]) -> list[str]:
+def _command(found: Sequence[staging.Part]) -> list[str]:
     """Return the command that was measured, of several programs as mpirun is told them."""
     programs: dict[str, list[str]] = {}
     for part in found:
@@ -135,9 +124,10 @@ def _command(found: Sequence[rawfolder.Part]) -> list[str]:
 
 
 def _head(
-    found: Sequence[rawfolder.Part],
+    found: Sequence[staging.Part],
     command: list[str],
     collected: Sequence[Collected],
+    tables: Sequence[Table],
     capabilities: list[dict[str, Any]],
 ) -> dict[str, Any]:
     first = found[0].head
@@ -165,7 +155,7 @@ def _head(
         warnings.insert(0, f"rank {', '.join(gone)}: left nothing")
     unavailable = {(one.event, one.reason): one for each in collected for one in each.unavailable}
     # A job's peak is that of the rank with most, whoever else has none.
-    known = {row["name"] for part in found for row in rows_of(part.collected.tables, "metrics")}
+    known = {row["name"] for row in rows_of(tables, "metrics")}
     if PEAK_MEMORY in known:
         unavailable = {key: one for key, one in unavailable.items() if one.event != PEAK_MEMORY}
     return {

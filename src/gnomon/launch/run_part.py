@@ -12,7 +12,7 @@ from gnomon.errors import UsageError
 from gnomon.launch.host import kept_environment, this_host
 from gnomon.launch.job import Job, job
 from gnomon.launch.program_names import program_name
-from gnomon.store import rawfolder, rundir
+from gnomon.store import rundir, staging
 
 _STAMP = "%Y%m%d-%H%M%S"
 
@@ -77,8 +77,8 @@ def create_staging(
     """
     if not part.stamp:
         return _create(part, command, used), part
-    with rawfolder.locked(Path()):
-        name = rawfolder.begun(Path(), f"*-{part.stamp}", part.identity)
+    with staging.locked(Path()):
+        name = staging.begun(Path(), f"*-{part.stamp}", part.identity)
         part = part._replace(name=name or part.name)
         return _create(part, command, used), part
 
@@ -86,7 +86,7 @@ def create_staging(
 def _create(part: RunPart, command: Sequence[str], used: Sequence[str]) -> Path:
     rundir.check_free(part.name, force=part.force)
     host = this_host()
-    return rawfolder.begin(
+    return staging.begin(
         part.name,
         part.task,
         {
@@ -109,7 +109,7 @@ def discard_staging(folder: Path, task: int) -> None:
     """Leave nothing of a task whose program was not executed."""
     (folder / f"task.{task}.json").unlink(missing_ok=True)
     if not any(folder.glob("task.*.json")):
-        rawfolder.remove(folder)
+        staging.remove(folder)
 
 
 def _named(command: Sequence[str], when: time.struct_time) -> str:
@@ -119,7 +119,7 @@ def _named(command: Sequence[str], when: time.struct_time) -> str:
 def _free(name: str) -> str:
     """Return the name, or one with a number behind it where several runs begin in a second."""
     chosen, at = name, 1
-    while rundir.path_of(chosen).exists() or rawfolder.raw_of(chosen).exists():
+    while rundir.path_of(chosen).exists() or staging.raw_of(chosen).exists():
         at += 1
         chosen = f"{name}-{at}"
     return chosen

@@ -19,21 +19,44 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its name, DuckDB type and meaning, and whether a value may be missing."""
+    """One column.
+
+    Attributes:
+        name: its name.
+        type: DuckDB's.
+        description: what it means.
+        nullable: whether a value may be missing.
+        refers: the table whose numbers it has, -1 for none; "" where it is no such number.
+    """
 
     name: str
     type: str
     description: str
     nullable: bool = False
+    refers: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """One table of the model: what a row is, and its columns."""
+    """One table of the model.
+
+    Attributes:
+        name: its name.
+        row: what a row is.
+        columns: of each row.
+        number: the column, the first one, by whose numbers others refer to its rows; "" for none.
+        is_bulk: it may have any number of rows; of the others a run's are held in memory.
+    """
 
     name: str
     row: str
     columns: tuple[Column, ...]
+    number: str = ""
+    is_bulk: bool = False
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        """Return what another process takes for the same table: there is one of each."""
+        return schema_of, (self.name,)
 
 
 LOCATIONS = Schema(
@@ -41,7 +64,9 @@ LOCATIONS = Schema(
     "a thread of a process of a rank on a host, a core, or all of a process or command together",
     (
         Column("location", "INTEGER", "number of the location, from 0"),
-        Column("parent", "INTEGER", "location that includes this one; -1 for none"),
+        Column(
+            "parent", "INTEGER", "location that includes this one; -1 for none", refers="locations"
+        ),
         Column("kind", "VARCHAR", "command, rank, process, thread, core or cpu"),
         Column("host", "VARCHAR", "host name"),
         Column("rank", "INTEGER", "MPI rank; -1 outside MPI"),
@@ -49,6 +74,7 @@ LOCATIONS = Schema(
         Column("tid", "INTEGER", "thread number; -1 for all threads of the process"),
         Column("name", "VARCHAR", "name of the program or thread, which core or CPU"),
     ),
+    number="location",
 )
 REGIONS = Schema(
     "regions",
@@ -61,15 +87,17 @@ REGIONS = Schema(
         Column("file", "VARCHAR", "source file; '' if unknown"),
         Column("line", "INTEGER", "source line; 0 if unknown"),
     ),
+    number="region",
 )
 PATHS = Schema(
     "paths",
     "a node of a calling-context tree",
     (
         Column("path", "INTEGER", "number of the path, from 0"),
-        Column("parent", "INTEGER", "path it is called from; -1 for a root"),
-        Column("region", "INTEGER", "region it is in"),
+        Column("parent", "INTEGER", "path it is called from; -1 for a root", refers="paths"),
+        Column("region", "INTEGER", "region it is in", refers="regions"),
     ),
+    number="path",
 )
 METRICS = Schema(
     "metrics",
@@ -92,15 +120,16 @@ METRICS = Schema(
         Column("dilated", "BOOLEAN", "a time of the tool that slowed the program, not its own",
                True),
     ),
+    number="metric",
 )  # fmt: skip
 PROFILE = Schema(
     "profile",
     "the value of a metric on a path at a location, in one repetition",
     (
         Column("repetition", "INTEGER", "number of the execution, from 0"),
-        Column("location", "INTEGER", "where"),
-        Column("path", "INTEGER", "on which path"),
-        Column("metric", "INTEGER", "of which metric"),
+        Column("location", "INTEGER", "where", refers="locations"),
+        Column("path", "INTEGER", "on which path", refers="paths"),
+        Column("metric", "INTEGER", "of which metric", refers="metrics"),
         Column("inclusive", "DOUBLE", "value with everything called from the path"),
         Column(
             "exclusive",
@@ -113,9 +142,22 @@ PROFILE = Schema(
         Column("enabled_ns", "BIGINT", "time the counter was meant to count; NULL likewise", True),
         Column("running_ns", "BIGINT", "time it did count; NULL likewise", True),
     ),
+    is_bulk=True,
 )
 
 SCHEMAS = (LOCATIONS, REGIONS, PATHS, METRICS, PROFILE)
+
+
+def schema_of(name: str) -> Schema:
+    """Return the table of a name.
+
+    Raises:
+        KeyError: there is none.
+    """
+    return _BY_NAME[name]
+
+
+_BY_NAME = {schema.name: schema for schema in SCHEMAS}
 
 Cell = str | int | float | None
 
@@ -329,6 +371,24 @@ class Table:
             if mask:
                 masks[name] = bytearray(mask[begin:end])
         return Table.of(self.schema, {name: self._cells[name][begin:end] for name in names}, masks)
+
+    def taken(self, rows: NDArray[Any]) -> Table:
+        """Return some of the rows, by an array of their numbers, in that order."""
+        import numpy as np
+
+        cells: dict[str, Cells] = {}
+        for name in self._cells:
+            texts = self._cells[name]
+            if isinstance(texts, list):
+                cells[name] = [texts[row] for row in rows.tolist()]
+            else:
+                cells[name] = np.asarray(texts)[rows]
+        masks: dict[str, Mask] = {name: self.missing(name)[rows] for name in self._masks}
+        return Table.of(self.schema, cells, masks)
+
+    def with_mask(self, name: str, mask: Mask) -> Table:
+        """Return the table with a column that misses other values."""
+        return Table.of(self.schema, self._cells, {**self._masks, name: mask})
 
     def replaced(self, **columns: Cells) -> Table:
         """Return the table with other columns in the place of some, which miss no value."""

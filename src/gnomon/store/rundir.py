@@ -10,9 +10,8 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from gnomon.model.region_kinds import RegionKinds
 from gnomon.model.tables import SCHEMAS, Cell, Schema, Table
 from gnomon.store import bounds, former, writing
 from gnomon.store.parquet import as_utf8, connected
+from gnomon.store.run_head import problem_of
 from gnomon.units import printable
 
 if TYPE_CHECKING:
@@ -41,20 +41,7 @@ _NAMED_RUNS = 5
 # Bytes of a directory's name: with a dot, a process number and a node's digits it is one still,
 # while it is written.
 _NAME_LIMIT = 255 - len("..4194304-01234567")
-_DEPTH_LIMIT = 32
 _ROWS_AT_ONCE = 10_000
-# What every reader of a run may rely on in its head.
-_FIELDS: dict[str, tuple[type, ...]] = {
-    "command": (list,),
-    "hosts": (list,),
-    "started": (int, float),
-    "wall_seconds": (int, float),
-    "exit_status": (int, type(None)),
-    "repetitions": (int,),
-    "unavailable": (list,),
-    "warnings": (list,),
-}
-_ITEMS: dict[str, type] = {"command": str, "hosts": dict, "unavailable": dict, "warnings": str}
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,22 +224,67 @@ def write(
     Raises:
         RunDirectoryError: the name is taken, or the disk refuses.
     """
+    with drafted(name, force=force) as draft:
+        draft.finish(head, tables, texts)
+    return draft.path
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A run directory that is being written.
+
+    Attributes:
+        path: where it will be.
+        folder: where it is. Files of tables that are there already, as `profile.parquet`, are kept.
+        force: it replaces a run of its name.
+    """
+
+    path: Path
+    folder: Path
+    force: bool
+
+    def finish(
+        self, head: Mapping[str, Any], tables: Sequence[Table], texts: Mapping[str, str]
+    ) -> None:
+        """Write all that is not there yet, and give the directory its name.
+
+        Args:
+            head: what run.json holds beside the schema's name and versions.
+            tables: tables of the model that have no file yet.
+            texts: file name to content, for `text/`.
+
+        Raises:
+            OSError: the disk refuses.
+        """
+        whole = {"schema": MAGIC, "schema_version": SCHEMA_VERSION, **head}
+        writing.fill(self.folder, HEAD, whole, tables, texts)
+        if self.force and self.path.exists():
+            writing.replace(self.folder, self.path)
+        else:
+            self.folder.rename(self.path)
+
+
+@contextmanager
+def drafted(name: str, *, force: bool = False) -> Iterator[Draft]:
+    """Begin a run directory; nothing is left of it unless it was finished.
+
+    Args:
+        name: with or without the suffix.
+        force: replace a run of that name.
+
+    Raises:
+        RunDirectoryError: the name is taken, or the disk refuses.
+    """
     path = check_free(name, force=force)
     try:
         with writing.begun(path) as folder:
-            whole = {"schema": MAGIC, "schema_version": SCHEMA_VERSION, **head}
-            writing.fill(folder, HEAD, whole, tables, texts)
-            if force and path.exists():
-                writing.replace(folder, path)
-            else:
-                folder.rename(path)
+            yield Draft(path, folder, force)
     except OSError as error:
         if path.exists() and not force:
             raise RunDirectoryError(
                 f"{path}: another process has made it meanwhile; under mpirun use -u"
             ) from None
         raise RunDirectoryError(f"{path}: cannot be written: {error.strerror}") from None
-    return path
 
 
 def find(name: str | None, where: Path = Path(), readers: Sequence[Reader] | None = None) -> Run:
@@ -410,37 +442,3 @@ def _open(path: Path) -> Run:
     if problem:
         raise FormatError(file, 0, f"{problem}{_REMEDY}")
     return Run(path, head)
-
-
-def problem_of(head: Mapping[str, Any]) -> str:
-    """Return what is wrong with the head of a run, "" if every reader can rely on it."""
-    for key, value in head.items():
-        if why := _oddity(value):
-            return f"{key[:40]!a} {why}"
-    for key, kinds in _FIELDS.items():
-        if key not in head or not isinstance(head[key], kinds) or isinstance(head[key], bool):
-            return f"'{key}' is missing or not what a run has there"
-    for key, kind in _ITEMS.items():
-        if not all(isinstance(item, kind) for item in head[key]):
-            return f"an entry of '{key}' is not what a run has there"
-    if not 0 <= head["started"] < 1e11 or not 0 <= head["wall_seconds"] < 1e11:
-        return "its times are not times"
-    if not 0 <= head["repetitions"] < 1 << 31:
-        return "'repetitions' is no number of executions"
-    if head["exit_status"] is not None and not 0 <= head["exit_status"] < 1 << 31:
-        return "'exit_status' is no status"
-    return ""
-
-
-def _oddity(value: object) -> str:
-    """Return why a value can be in no head, "" if it can: what is written must be JSON again."""
-    level = [value]
-    for _ in range(_DEPTH_LIMIT):
-        if any(isinstance(one, float) and not isfinite(one) for one in level):
-            return "has a number that is not finite"
-        nested = [one.values() if isinstance(one, dict) else one for one in level
-                  if isinstance(one, dict | list)]  # fmt: skip
-        level = [inner for one in nested for inner in one]
-        if not level:
-            return ""
-    return "is nested too deep"

@@ -71,7 +71,7 @@ def fill(
         folder: where.
         file: name of the file of the head, which is written last.
         head: what it holds beside the version of Gnomon and the digests of sources.
-        tables: tables of the model.
+        tables: tables of the model; those that have a file there already are not written.
         texts: file name to content, for `text/`.
 
     Raises:
@@ -79,6 +79,8 @@ def fill(
     """
     (folder / "text").mkdir()
     for schema in SCHEMAS:
+        if (folder / f"{schema.name}.parquet").exists():
+            continue
         write_table(folder, schema, [table for table in tables if table.schema is schema])
     for name, content in texts.items():
         (folder / "text" / name).write_text(as_utf8(content), encoding="utf-8")

@@ -20,7 +20,7 @@ from gnomon.errors import RunDirectoryError
 from gnomon.model.metric import Metric
 from gnomon.model.tables import PROFILE, Cell, Column, Schema
 from gnomon.model.value import How
-from gnomon.store import rundir
+from gnomon.store import run_head, rundir
 from gnomon.store.source_lines import Address
 from gnomon.store.viz import texts
 from gnomon.store.viz.sections import TIMES, Group, Program, Rows, Section, with_lines
@@ -126,7 +126,7 @@ class _Reader:
         if self._has_tables and self._said is None:
             self._fail("it has tables, but no element 'head'")
         head = self._head() if self._said is None else self._said
-        problem = rundir.problem_of(head)
+        problem = run_head.problem_of(head)
         if problem:
             self._fail(problem)
         if not self._has_tables:

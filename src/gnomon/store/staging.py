@@ -1,8 +1,8 @@
 """`NAME.gnomon.raw/`: what a run has until it is complete, one file for each task of a job.
 
-`task.N.json` is written before the program starts, `part.N.json` when it has ended: the model's
-rows of the task. Capabilities leave files of their own beside them. The task that finds all parts
-makes the run of it; `gnomon repair` does so after a kill.
+`task.N.json` is written before the program starts, `part.N.blocks` when it has ended: record blocks
+with the rows of the model's tables. Capabilities leave files of their own beside them. The task
+that finds all parts makes the run of it; `gnomon repair` does so after a kill.
 """
 
 from __future__ import annotations
@@ -17,21 +17,17 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gnomon.errors import RunDirectoryError
+from gnomon.errors import FormatError, RunDirectoryError
 from gnomon.model.collected import Collected
-from gnomon.model.tables import SCHEMAS, Schema, Table
 from gnomon.model.value import Unavailable
+from gnomon.store.blocks import BlockWriter, read_blocks
 from gnomon.store.rundir import SUFFIX, path_of
 
 _FORMAT = "gnomon/raw"
-_VERSION = 1
-_LIMIT_BYTES = 1 << 30
+_VERSION = 2
+_LIMIT_BYTES = 64 << 20
 # struct flock where off_t has 64 bits: l_type, l_whence, l_start, l_len, l_pid. Source: fcntl(2).
 _FLOCK = "hhqqi4x"
-_TYPES: dict[str, tuple[type, ...]] = {
-    "INTEGER": (int,), "BIGINT": (int,), "DOUBLE": (int, float), "VARCHAR": (str,),
-    "BOOLEAN": (bool,),
-}  # fmt: skip
 
 
 class Part(NamedTuple):
@@ -41,13 +37,15 @@ class Part(NamedTuple):
         task: its number, from 0.
         head: what was known when it began: command, host, started, tasks, job.
         end: exit_status, signal, pid, started, wall_ns; None if it did not come to its end.
-        collected: what was measured of it.
+        collected: what could not be measured of it, and warnings.
+        file: the record blocks with what was measured; None if it did not come to its end.
     """
 
     task: int
     head: Mapping[str, Any]
     end: Mapping[str, Any] | None
     collected: Collected
+    file: Path | None = None
 
 
 def raw_of(name: str) -> Path:
@@ -110,14 +108,17 @@ def end(folder: Path, task: int, end: Mapping[str, Any], collected: Collected) -
     Raises:
         RunDirectoryError: it cannot be written.
     """
-    document = {
-        "end": end,
-        "tables": {table.schema.name: table.rows for table in collected.tables},
-        "unavailable": collected.unavailable,
-        "warnings": collected.warnings,
-    }
+    document = {"end": end, "unavailable": collected.unavailable, "warnings": collected.warnings}
     try:
-        _write(folder / f"part.{task}.json", document)
+        writer = BlockWriter(folder / f"part.{task}.blocks")
+        try:
+            writer.document(document)
+            for table in collected.tables:
+                writer.append(table)
+            writer.close()
+        except BaseException:
+            writer.discard()
+            raise
     except OSError as error:
         raise RunDirectoryError(
             f"{folder}: what was measured cannot be written: {error.strerror}"
@@ -192,7 +193,7 @@ def _check_written(folder: Path) -> None:
 
 def count_of_parts(folder: Path) -> int:
     """Return how many tasks have ended."""
-    return sum(1 for _ in folder.glob("part.*.json"))
+    return sum(1 for _ in folder.glob("part.*.blocks"))
 
 
 def parts(folder: Path) -> tuple[Part, ...]:
@@ -211,12 +212,10 @@ def parts(folder: Path) -> tuple[Part, ...]:
             for field, kind in wanted.items()
         ):
             raise _damaged(path)
-        end, collected = None, Collected()
-        part = path.with_name(f"part.{number}.json")
-        if part.exists():
-            document = _read(part)
-            end, collected = _part(part, document)
-        found.append(Part(int(number), head, end, collected))
+        end, collected, file = None, Collected(), path.with_name(f"part.{number}.blocks")
+        if file.exists():
+            end, collected = _part(file)
+        found.append(Part(int(number), head, end, collected, None if end is None else file))
     if not found:
         raise RunDirectoryError(f"{folder}: it has no task.*.json: it is nothing that a run left")
     return tuple(sorted(found, key=lambda part: part.task))
@@ -236,10 +235,19 @@ def remove(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _part(path: Path, document: Mapping[str, Any]) -> tuple[Mapping[str, Any], Collected]:
-    end, tables = document.get("end"), document.get("tables")
+def _part(path: Path) -> tuple[Mapping[str, Any], Collected]:
+    try:
+        blocks = read_blocks(path, {""}) if path.is_file() else iter(())
+        document = next(blocks).document()
+    except StopIteration:
+        raise _damaged(path) from None
+    except FormatError as error:
+        raise RunDirectoryError(str(error)) from None
+    except OSError as error:
+        raise RunDirectoryError(f"{path}: cannot be read: {error.strerror}") from None
+    end = document.get("end")
     missing, warnings = document.get("unavailable"), document.get("warnings")
-    if not (isinstance(end, dict) and isinstance(tables, dict)):
+    if not isinstance(end, dict):
         raise _damaged(path)
     for field in ("pid", "signal", "wall_ns"):
         if not isinstance(end.get(field), int):
@@ -257,29 +265,11 @@ def _part(path: Path, document: Mapping[str, Any]) -> tuple[Mapping[str, Any], C
         event, reason, remedy = one[:3]
         number = one[3] if isinstance(one[3], int) else 0
         absent.append(Unavailable(event, reason, remedy, number))
-    filled = tuple(
-        _table(path, schema, tables[schema.name]) for schema in SCHEMAS if schema.name in tables
-    )
-    return end, Collected(filled, tuple(absent), tuple(warnings or ()))
+    return end, Collected((), tuple(absent), tuple(warnings or ()))
 
 
 def _are_texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
-
-
-def _table(path: Path, schema: Schema, rows: object) -> Table:
-    if not isinstance(rows, list):
-        raise _damaged(path)
-    for row in rows:
-        if not isinstance(row, list) or len(row) > len(schema.columns):
-            raise _damaged(path)
-        # What was written before the last columns came has none of them.
-        row += [None] * (len(schema.columns) - len(row))
-        for column, cell in zip(schema.columns, row, strict=True):
-            is_missing = cell is None and column.nullable
-            if not is_missing and not isinstance(cell, _TYPES[column.type]):
-                raise _damaged(path)
-    return Table(schema, [tuple(row) for row in rows])
 
 
 def _read(path: Path) -> dict[str, Any]:

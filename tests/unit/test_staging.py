@@ -12,7 +12,7 @@ from made_runs import made_run
 
 from gnomon.errors import RunDirectoryError
 from gnomon.model.collected import Collected
-from gnomon.store import rawfolder, rundir
+from gnomon.store import rundir, staging
 
 HEAD = {"job": "1", "tasks": 1, "rank": -1, "command": ["true"], "host": {}, "started": 1.7e9}
 
@@ -33,11 +33,11 @@ def test_a_run_that_could_not_begin_leaves_its_name_free(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(RunDirectoryError, match="cannot be made"), no_room():
-        rawfolder.begin("app", 0, HEAD)
+        staging.begin("app", 0, HEAD)
     assert list(tmp_path.iterdir()) == []
-    folder = rawfolder.begin("app", 0, HEAD)
+    folder = staging.begin("app", 0, HEAD)
     with pytest.raises(RunDirectoryError, match="cannot be written"), no_room():
-        rawfolder.end(folder, 0, {}, Collected())
+        staging.end(folder, 0, {}, Collected())
     assert [path.name for path in folder.iterdir()] == ["task.0.json"]
 
 
@@ -45,9 +45,9 @@ def test_a_task_that_could_not_begin_leaves_the_others_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    folder = rawfolder.begin("app", 0, {**HEAD, "tasks": 2})
+    folder = staging.begin("app", 0, {**HEAD, "tasks": 2})
     with pytest.raises(RunDirectoryError, match="cannot be made"), no_room():
-        rawfolder.begin("app", 1, {**HEAD, "tasks": 2})
+        staging.begin("app", 1, {**HEAD, "tasks": 2})
     assert [path.name for path in folder.iterdir()] == ["task.0.json"]
 
 

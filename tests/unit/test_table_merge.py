@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from gnomon.model.collected import rows_of
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Table
-from gnomon.store.assembly import assembled, of_task
+from gnomon.store.table_merge import Root, merged
+from gnomon.store.table_set import TableSet
 
 NAMES = ("wall time", "page-faults", "ratio")
 FORMULAS = ("", "", "a / b")
@@ -41,6 +44,11 @@ def _tables(places: list[tuple[str, int, dict[str, float]]], depth: int) -> tupl
     return (locations, regions, paths, metrics, profile)
 
 
+def merged_tables(sets: Sequence[tuple[Table, ...]]) -> tuple[Table, ...]:
+    """Return the tables of a command that had several sets."""
+    return merged(list(map(TableSet, sets)), Root("app", "app", "h", is_job=False)).tables
+
+
 @pytest.mark.parametrize(
     ("metric", "whole", "parts", "own"),
     [
@@ -60,7 +68,7 @@ def test_what_of_the_program_is_in_no_part(
     given = [counted({metric: whole})]
     if parts:
         given.append(sections(*({metric: value} for value in parts)))
-    tables = assembled(given, program="app", module="app", host="h", job=False)
+    tables = merged_tables(given)
     (root,) = [
         row for row in rows_of(tables, "profile") if row["path"] == 0 and row["location"] == 0
     ]
@@ -75,8 +83,8 @@ def latencies(aggregation: str | None, *of_ranks: float) -> tuple[Table, ...]:
         metrics = Table(METRICS)
         for row in tables[3].dicts():
             metrics.add(**{**row, "aggregation": aggregation})
-        parts.append(of_task((*tables[:3], metrics, tables[4]), rank))
-    return assembled(parts, program="app", module="app", host="h", job=True)
+        parts.append(TableSet((*tables[:3], metrics, tables[4]), rank=rank))
+    return merged(parts, Root("app", "app", "h", is_job=True)).tables
 
 
 @pytest.mark.parametrize(
@@ -99,7 +107,7 @@ def test_times_are_dilated_whoever_says_so_first() -> None:
         metrics.add(**{**row, "dilated": row["name"] == "wall time"})
     parts[1] = (*parts[1][:3], metrics, parts[1][4])
     for given in (parts, parts[::-1]):
-        tables = assembled(given, program="app", module="app", host="h", job=False)
+        tables = merged_tables(given)
         dilated = {row["name"]: row["dilated"] for row in rows_of(tables, "metrics")}
         assert dilated["wall time"] is True
         assert not dilated["page-faults"]
@@ -136,7 +144,7 @@ def test_what_threads_have_in_a_section_of_their_process_is_subtracted_once(
     metric: str, process: float, own: float, threads: list[float], rest: float
 ) -> None:
     given = [counted({metric: 10.0}), nested(metric, process, own, *threads)]
-    tables = assembled(given, program="app", module="app", host="h", job=False)
+    tables = merged_tables(given)
     (root,) = [row for row in rows_of(tables, "profile") if row["path"] == 0]
     assert (root["inclusive"], root["exclusive"]) == (10.0, rest)
 
@@ -151,7 +159,7 @@ def test_a_section_of_a_thread_around_one_of_its_process_is_subtracted_without_i
     profile.add(repetition=0, location=1, path=2, metric=NAMES.index("page-faults"), inclusive=6.0,
                 exclusive=2.0, calls=1, raw=None, enabled_ns=None, running_ns=None)  # fmt: skip
     given = [counted({"page-faults": 10.0}), (locations, regions, paths, metrics, profile)]
-    whole = assembled(given, program="app", module="app", host="h", job=False)
+    whole = merged_tables(given)
     (root,) = [row for row in rows_of(whole, "profile") if row["path"] == 0]
     assert root["exclusive"] == 3.0
 
@@ -162,7 +170,7 @@ def test_what_is_below_a_section_without_a_value_is_subtracted() -> None:
     _, first, *rest = profile.rows
     unknown = Table(PROFILE, [(*first[:5], None, *first[6:]), *rest])
     given = [counted({"page-faults": 10.0}), (*others, unknown)]
-    whole = assembled(given, program="app", module="app", host="h", job=False)
+    whole = merged_tables(given)
     (root,) = [row for row in rows_of(whole, "profile") if row["path"] == 0]
     assert root["exclusive"] == 3.0
 
@@ -170,13 +178,13 @@ def test_what_is_below_a_section_without_a_value_is_subtracted() -> None:
 def test_tasks_in_containers_have_the_same_process_numbers() -> None:
     """Each in a PID namespace of its own, on one host; libhpm tells a section's rank."""
 
-    def of_rank(rank: int, faults: float, depth: int) -> tuple[Table, ...]:
+    def of_rank(rank: int, faults: float, depth: int) -> TableSet:
         whole = [] if depth else [("command", 3, {"page-faults": faults})]
         tables = _tables([*whole, ("process", 3, {"page-faults": faults})], depth=depth)
-        return of_task(tables, rank)
+        return TableSet(tables, rank=rank)
 
     given = [of_rank(0, 10.0, 0), of_rank(1, 20.0, 0), of_rank(1, 5.0, 1), of_rank(0, 4.0, 1)]
-    tables = assembled(given, program="app", module="app", host="h", job=True)
+    tables = merged(given, Root("app", "app", "h", is_job=True)).tables
     place = {row["location"]: (row["kind"], row["rank"]) for row in rows_of(tables, "locations")}
     root = {row["path"] for row in rows_of(tables, "paths") if row["parent"] == -1}
     found = {

@@ -1,0 +1,54 @@
+"""The head of a run, what is in run.json: what every reader of a run may rely on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isfinite
+from typing import Any
+
+_DEPTH_LIMIT = 32
+_FIELDS: dict[str, tuple[type, ...]] = {
+    "command": (list,),
+    "hosts": (list,),
+    "started": (int, float),
+    "wall_seconds": (int, float),
+    "exit_status": (int, type(None)),
+    "repetitions": (int,),
+    "unavailable": (list,),
+    "warnings": (list,),
+}
+_ITEMS: dict[str, type] = {"command": str, "hosts": dict, "unavailable": dict, "warnings": str}
+
+
+def problem_of(head: Mapping[str, Any]) -> str:
+    """Return what is wrong with the head of a run, "" if every reader can rely on it."""
+    for key, value in head.items():
+        if why := _oddity(value):
+            return f"{key[:40]!a} {why}"
+    for key, kinds in _FIELDS.items():
+        if key not in head or not isinstance(head[key], kinds) or isinstance(head[key], bool):
+            return f"'{key}' is missing or not what a run has there"
+    for key, kind in _ITEMS.items():
+        if not all(isinstance(item, kind) for item in head[key]):
+            return f"an entry of '{key}' is not what a run has there"
+    if not 0 <= head["started"] < 1e11 or not 0 <= head["wall_seconds"] < 1e11:
+        return "its times are not times"
+    if not 0 <= head["repetitions"] < 1 << 31:
+        return "'repetitions' is no number of executions"
+    if head["exit_status"] is not None and not 0 <= head["exit_status"] < 1 << 31:
+        return "'exit_status' is no status"
+    return ""
+
+
+def _oddity(value: object) -> str:
+    """Return why a value can be in no head, "" if it can: what is written must be JSON again."""
+    level = [value]
+    for _ in range(_DEPTH_LIMIT):
+        if any(isinstance(one, float) and not isfinite(one) for one in level):
+            return "has a number that is not finite"
+        nested = [one.values() if isinstance(one, dict) else one for one in level
+                  if isinstance(one, dict | list)]  # fmt: skip
+        level = [inner for one in nested for inner in one]
+        if not level:
+            return ""
+    return "is nested too deep"

@@ -1,0 +1,243 @@
+"""One set of the model's tables from several: those of capabilities, processes and ranks of a job.
+
+Each set is numbered on its own. The merge is two steps, each of which shares its work between the
+workers of an executor: threads and processes, those of mpi4py and Dask.
+
+1. The small tables get one numbering (`table_numbering`): `partial` looks at some sets, `merge`
+   puts what each found into one, in their order.
+2. The rows of the large ones get these numbers: `partial` does it for some sets and writes a piece
+   of each table, `merge` adds up what the command has of all ranks and appends piece to piece.
+
+The sets are shared out in the same way whoever works, and what they give is taken in their order:
+the results are the same to the last digit. No worker holds more than a few million rows.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial as bound
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from gnomon.model.metric import Aggregation
+from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Schema, Table
+from gnomon.store.parquet_writer import ParquetWriter
+from gnomon.store.table_numbering import (
+    BULK,
+    BatchNumbers,
+    Flags,
+    Locations,
+    Numbered,
+    Numbering,
+    batch_numbers,
+)
+from gnomon.store.table_set import TableSet
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+SETS_PER_BATCH = 256
+"""So many sets are numbered together."""
+ROWS_IN_MEMORY = 100_000
+"""Tables of no more rows are returned; larger ones are in files only."""
+
+# A job takes as long as its slowest rank and has the peak of its largest; the rest is added up.
+_PEAKS = (Aggregation.ELAPSED, Aggregation.MAX)
+_WORKERS_MOST = 8
+
+Task = TypeVar("Task")
+Found = TypeVar("Found")
+
+
+class Root(NamedTuple):
+    """What was started: the root of all paths, at the root of all locations.
+
+    Attributes:
+        program: its name.
+        module: its path.
+        host: where it ran.
+        is_job: there are several ranks; what the command has is put together from theirs.
+    """
+
+    program: str
+    module: str
+    host: str
+    is_job: bool
+
+
+class Merged(NamedTuple):
+    """The tables of all sets.
+
+    Attributes:
+        tables: the small ones, and of the others those that are in memory.
+        files: the Parquet files of the others, by table.
+    """
+
+    tables: tuple[Table, ...]
+    files: dict[str, Path]
+
+
+Tell = Callable[[str], object]
+
+
+def merged(
+    sets: Sequence[TableSet], root: Root, folder: Path | None = None,
+    executor: Executor | None = None, tell: Tell = lambda _: None,
+) -> Merged:  # fmt: skip
+    """Return the tables of all sets.
+
+    Args:
+        sets: each of tables that refer to each other only. What several have, the first one has.
+        root: what was started.
+        folder: where the files of tables of more than a hundred thousand rows are written; None if
+            all are to be in memory.
+        executor: does the work; threads by default where there is much of it. It has the files of
+            the sets and the folder under the same names.
+        tell: called with what is being done, several times in a long work.
+
+    Raises:
+        GnomonError: a set is damaged; names its file.
+        OSError: a file cannot be read, or the disk refuses.
+    """
+    with _workers(len(sets), executor) as workers:
+        small, numbered = _numbered(sets, root, workers, tell)
+    alone = None if root.is_job else _as_it_is(numbered)
+    if alone is not None:
+        return Merged((*small, *alone), {})
+    from gnomon.store.table_pieces import Pieces
+
+    rows = {schema.name: sum(each.rows.get(schema.name, 0) for each in numbered) for schema in BULK}
+    in_files = folder if max(rows.values(), default=0) > ROWS_IN_MEMORY else None
+    pieces = Pieces(numbered, _flags(small), is_job=root.is_job, folder=in_files)
+    with _workers(len(pieces.tasks), executor) as workers:
+        found = list(_done(pieces.do, pieces.tasks, workers, tell, "putting rows together"))
+        again = pieces.again(found)
+        for at, one in zip(again, _mapped(pieces.do, list(again.values()), workers), strict=True):
+            found[at] = one
+    tables = [*small, *pieces.tables(found)]
+    files = {}
+    if in_files is not None:
+        for schema in BULK:
+            parts = pieces.files(schema, found)
+            if parts:
+                files[schema.name] = _appended(in_files, schema, parts, tables)
+                tables = [table for table in tables if table.schema is not schema]
+    return Merged(tuple(tables), files)
+
+
+def _appended(folder: Path, schema: Schema, parts: Sequence[Path], last: Sequence[Table]) -> Path:
+    """Return the file of a table made of pieces, which are removed, and of rows in memory."""
+    file = folder / f"{schema.name}.parquet"
+    writer = ParquetWriter(file, schema)
+    try:
+        for part in parts:
+            writer.append_file(part)
+            part.unlink()
+        for table in last:
+            if table.schema is schema:
+                writer.append(table)
+        writer.close()
+    finally:
+        writer.discard()
+    return file
+
+
+# --- workers --------------------------------------------------------------------------------------
+
+
+def _workers(tasks: int, executor: Executor | None) -> AbstractContextManager[Executor | None]:
+    """Return what does so many tasks: the executor that is there, threads, or the caller itself."""
+    if executor is not None:
+        return nullcontext(executor)
+    if tasks <= SETS_PER_BATCH:
+        return nullcontext()
+    from concurrent.futures import ThreadPoolExecutor
+
+    return ThreadPoolExecutor(min(len(os.sched_getaffinity(0)), _WORKERS_MOST))
+
+
+def _mapped(
+    do: Callable[[Task], Found], tasks: Sequence[Task], executor: Executor | None
+) -> Iterator[Found]:
+    return iter(map(do, tasks) if executor is None else executor.map(do, tasks))
+
+
+def _done(
+    do: Callable[[Task], Found], tasks: Sequence[Task], executor: Executor | None, tell: Tell,
+    what: str,
+) -> Iterator[Found]:  # fmt: skip
+    for at, one in enumerate(_mapped(do, tasks, executor)):
+        tell(f"{what}, {at + 1} of {len(tasks)}")
+        yield one
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
+def _numbers_of(root: Root, sets: Sequence[TableSet]) -> BatchNumbers:
+    return batch_numbers(sets, root.program, root.module)
+
+
+def _numbered(
+    sets: Sequence[TableSet], root: Root, executor: Executor | None, tell: Tell
+) -> tuple[tuple[Table, ...], list[Numbered]]:
+    """Return the small tables of all sets, and each set with the numbers of its rows in them."""
+    batches = [sets[at : at + SETS_PER_BATCH] for at in range(0, len(sets), SETS_PER_BATCH)]
+    numbering = Numbering(root.program, root.module)
+    locations = Locations(root.program, root.host)
+    numbered = []
+    do = bound(_numbers_of, root)
+    for batch, found in zip(
+        batches, _done(do, batches, executor, tell, "reading what was measured"), strict=True
+    ):
+        of_batch = numbering.add({table.schema.name: table for table in found.tables}, "")
+        shapes = [
+            {name: numbers.then(of_batch[name]) for name, numbers in shape.items()}
+            for shape in found.shapes
+        ]
+        for each, about in zip(batch, found.sets, strict=True):
+            maps = {**shapes[about.shape], LOCATIONS.name: locations.add(about.locations)}
+            numbered.append(Numbered(each, maps, dict(about.rows)))
+    return (locations.table(), *numbering.tables()), numbered
+
+
+def _as_it_is(numbered: Sequence[Numbered]) -> list[Table] | None:
+    """Return the rows of a set that is the only one with any, and needs no merge; None: it does.
+
+    It needs none where each of its rows has its number already and is of the root.
+    """
+    filled = [each for each in numbered if any(each.rows.values())]
+    if len(filled) > 1:
+        return None
+    if not filled:
+        return [Table(PROFILE)]
+    (one,) = filled
+    assert one.maps is not None
+    if sum(one.rows.values()) > ROWS_IN_MEMORY or one.rows.keys() != {PROFILE.name}:
+        return None
+    if not all(numbers.is_same for numbers in one.maps.values()):
+        return None
+    rows = list(one.set.chunks({PROFILE.name}))
+    names = ("repetition", "location", "path", "metric")
+    keys = [key for table in rows for key in zip(*map(table.values, names), strict=True)]
+    is_plain = len(set(keys)) == len(keys) and all(path == 0 for _, _, path, _ in keys)
+    return rows if is_plain and len(rows) == 1 else None
+
+
+def _flags(small: Sequence[Table]) -> Flags:
+    by_name = {table.schema.name: table for table in small}
+    locations, paths = by_name[LOCATIONS.name], by_name[PATHS.name]
+    metrics = by_name[METRICS.name]
+    kinds = by_name[REGIONS.name].texts("kind")
+    aggregations = metrics.texts("aggregation")
+    return Flags(
+        array("i", [int(cell or 0) for cell in locations.values("parent")]),
+        locations.texts("kind"),
+        array("i", [int(cell or 0) for cell in paths.values("parent")]),
+        [kinds[int(region or 0)] == "hpm" for region in paths.values("region")],
+        [one == Aggregation.NONE for one in aggregations],
+        [one in _PEAKS for one in aggregations],
+    )

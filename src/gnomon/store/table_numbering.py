@@ -1,0 +1,367 @@
+"""One numbering of the small tables of several sets: the first half of their merge.
+
+What is the same gets one number: a process or thread by its host and number, a region by all its
+columns, a path by its parent and region, a metric by its name, unit and how it was measured. The
+roots of all are one: what was started. Numbers are given in the order of the sets.
+
+The sets of a job are alike: of those whose small tables have the same bytes one is looked at.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from gnomon.errors import RunDirectoryError
+from gnomon.model.metric import usual_aggregation
+from gnomon.model.tables import LOCATIONS, METRICS, PATHS, REGIONS, SCHEMAS, Cell, Schema, Table
+from gnomon.store.table_set import TableSet
+
+_TASKS = ("process", "thread")
+_ROOT_NAME = "hpm"
+# Tables that get one numbering. Regions come before what refers to them.
+NUMBERED = tuple(schema for schema in SCHEMAS if not schema.is_bulk)
+_SHARED = frozenset(schema.name for schema in NUMBERED) - {LOCATIONS.name}
+_WANTED = frozenset(schema.name for schema in NUMBERED)
+_OF_METRICS = tuple(column.name for column in METRICS.columns[1:])
+BULK = tuple(schema for schema in SCHEMAS if schema.is_bulk)
+
+Key = tuple[Cell, ...]
+
+
+class Numbers(NamedTuple):
+    """The numbers that rows of a table have in the merged one.
+
+    Attributes:
+        own: the numbers that they have in their set; None where those are 0, 1, 2, ...
+        new: what each becomes.
+    """
+
+    own: Sequence[int] | None
+    new: Sequence[int]
+
+    @property
+    def is_same(self) -> bool:
+        """Whether every row keeps its number."""
+        return self.own is None and all(number == at for at, number in enumerate(self.new))
+
+    def then(self, second: Numbers) -> Numbers:
+        """Return the numbers that come of a second numbering of the first one's result."""
+        return self._replace(new=array("i", (second.new[number] for number in self.new)))
+
+    def of(self, cells: Any, origin: str, what: str) -> Any:  # noqa: ANN401
+        """Return what numbers of a column become; -1, for none, stays.
+
+        Raises:
+            RunDirectoryError: the table has no such number.
+        """
+        import numpy as np
+
+        # -1 becomes -1 by what is behind the last one.
+        new = np.array([*self.new, -1], dtype=np.int32)
+        is_none = cells == -1
+        if self.own is None:
+            places, is_known = cells, (cells >= -1) & (cells < len(self.new))
+        else:
+            own = np.array([*self.own, -1])
+            order = np.argsort(own, kind="stable")
+            places = order[np.minimum(np.searchsorted(own[order], cells), len(own) - 1)]
+            is_known = is_none | (own[places] == cells)
+        if not is_known.all():
+            number = cells[~is_known][0]
+            raise RunDirectoryError(
+                f"{origin}: it is damaged: it refers to {what} {number}, which it does not have; "
+                "remove it, and repair gives what the rest has"
+            )
+        return new[places]
+
+
+Maps = Mapping[str, Numbers]
+
+
+class Numbered(NamedTuple):
+    """A set and the numbers that its rows get.
+
+    Attributes:
+        set: the tables.
+        maps: by table; None where the rows have their numbers already.
+        rows: how many it has of each bulk table.
+    """
+
+    set: TableSet
+    maps: Maps | None
+    rows: dict[str, int]
+
+    def chunks(self, schema: Schema) -> Iterator[Table]:
+        """Yield the rows of a bulk table with their numbers.
+
+        Raises:
+            GnomonError: the set is damaged; names its file.
+            OSError: it cannot be read.
+        """
+        for table in self.set.chunks({schema.name}):
+            columns = {
+                column.name: self.maps[column.refers].of(
+                    table.numbers(column.name), self.set.origin, column.refers.removesuffix("s")
+                )
+                for column in schema.columns
+                if column.refers and self.maps is not None
+            }
+            yield table.replaced(**columns) if columns else table
+
+
+class Flags(NamedTuple):
+    """What decides how the rows of the profile make up a whole, by number."""
+
+    parents: array[int]
+    kinds: list[str]
+    above: array[int]
+    is_section: list[bool]
+    is_ratio: list[bool]
+    is_peak: list[bool]
+
+
+class SetNumbers(NamedTuple):
+    """What a batch found of one of its sets.
+
+    Attributes:
+        shape: which of the batch's maps are its.
+        locations: its own.
+        rows: how many rows it has of each bulk table.
+    """
+
+    shape: int
+    locations: Table
+    rows: Mapping[str, int]
+
+
+class BatchNumbers(NamedTuple):
+    """The small tables of several sets under one numbering, and how each set is numbered in it."""
+
+    tables: tuple[Table, ...]
+    shapes: tuple[Maps, ...]
+    sets: tuple[SetNumbers, ...]
+
+
+class Numbering:
+    """One numbering of regions, paths, metrics and the like; locations are not among them.
+
+    Args:
+        program: the name of what was started, the root of all paths.
+        module: its path.
+    """
+
+    def __init__(self, program: str, module: str) -> None:
+        self._keys: dict[str, dict[Key, int]] = {name: {} for name in _SHARED}
+        self._rows: dict[str, list[Key]] = {name: [] for name in _SHARED}
+        region = self._number(REGIONS, (_ROOT_NAME, program, module, "", 0))
+        self._number(PATHS, (-1, region))
+
+    def _number(self, schema: Schema, key: Key, row: Key | None = None) -> int:
+        keys = self._keys[schema.name]
+        number = keys.get(key)
+        if number is None:
+            number = keys[key] = len(keys)
+            self._rows[schema.name].append(key if row is None else row)
+        return number
+
+    def _measure(self, row: Key) -> int:
+        """Return the number of a metric, a row without it."""
+        cells = dict(zip(_OF_METRICS, row, strict=True))
+        key = tuple(cells[name] for name in ("name", "unit", "how", "formula"))
+        if not cells["aggregation"]:
+            usual = usual_aggregation(str(cells["name"]), str(cells["formula"] or ""))
+            cells["aggregation"] = usual.value
+        number = self._number(METRICS, key, tuple(cells.values()))
+        if cells["dilated"]:
+            # Sections of a program that is emulated do not know that it is.
+            before = dict(zip(_OF_METRICS, self._rows[METRICS.name][number], strict=True))
+            self._rows[METRICS.name][number] = tuple({**before, "dilated": True}.values())
+        return number
+
+    def add(self, tables: Mapping[str, Table], origin: str) -> dict[str, Numbers]:
+        """Take in a set's tables and return its numbers.
+
+        Raises:
+            RunDirectoryError: they do not fit together.
+        """
+        found = self._paths_and_regions(tables, origin)
+        for schema in NUMBERED:
+            table = tables.get(schema.name)
+            if table is None or schema.name in found or schema is LOCATIONS:
+                continue
+            columns = [table.values(column.name) for column in schema.columns]
+            # The first column of those that others refer to is the number.
+            rows: list[Key] = list(zip(*(columns[1:] if schema.number else columns), strict=True))
+            if schema is METRICS:
+                numbers = list(map(self._measure, rows))
+            else:
+                numbers = [self._number(schema, row) for row in rows]
+            own = columns[0] if schema.number else range(len(numbers))
+            found[schema.name] = _numbers(own, numbers)
+        return found
+
+    def _paths_and_regions(self, tables: Mapping[str, Table], origin: str) -> dict[str, Numbers]:
+        regions = tables.get(REGIONS.name, Table(REGIONS))
+        names = [column.name for column in REGIONS.columns]
+        own, *cells = (regions.values(name) for name in names)
+        keys = dict(zip(own, zip(*cells, strict=True), strict=True))
+        paths = tables.get(PATHS.name, Table(PATHS))
+        of_path: dict[Cell, int] = {}
+        of_region: dict[Cell, int] = {}
+        roots = []
+        try:
+            for path, parent, region in zip(
+                *(paths.values(name) for name in ("path", "parent", "region")), strict=True
+            ):
+                if parent == -1:
+                    of_path[path] = 0
+                    roots.append(region)
+                    continue
+                if region not in of_region:
+                    of_region[region] = self._number(REGIONS, keys[region])
+                of_path[path] = self._number(PATHS, (of_path[parent], of_region[region]))
+        except KeyError as error:
+            raise RunDirectoryError(
+                f"{origin}: it is damaged: a path refers to number {error.args[0]}, which it does "
+                "not have before it; remove it, and repair gives what the rest has"
+            ) from None
+        for region in roots:
+            of_region.setdefault(region, 0)
+        for region in own:
+            if region not in of_region:
+                of_region[region] = self._number(REGIONS, keys[region])
+        return {
+            REGIONS.name: _numbers(own, [of_region[region] for region in own]),
+            PATHS.name: _numbers(list(of_path), list(of_path.values())),
+        }
+
+    def tables(self) -> tuple[Table, ...]:
+        """Return the tables."""
+        return tuple(
+            Table(schema, ((at, *row) if schema.number else row for at, row in enumerate(rows)))
+            for schema in NUMBERED
+            if schema is not LOCATIONS
+            for rows in (self._rows[schema.name],)
+        )
+
+
+def _numbers(own: Sequence[Cell], new: Sequence[int]) -> Numbers:
+    is_plain = all(number == at for at, number in enumerate(own))
+    return Numbers(
+        None if is_plain else array("q", [int(number or 0) for number in own]), array("i", new)
+    )
+
+
+def batch_numbers(sets: Sequence[TableSet], program: str, module: str) -> BatchNumbers:
+    """Return one numbering of several sets.
+
+    Raises:
+        FormatError: a file is damaged; names it.
+        RunDirectoryError: tables do not fit together.
+        OSError: a file cannot be read.
+    """
+    numbering = Numbering(program, module)
+    shapes: list[Maps] = []
+    of_content: dict[tuple[bytes, ...], int] = {}
+    found = []
+    for each in sets:
+        content: list[bytes] = []
+        rows: dict[str, int] = {}
+        tables: dict[str, Table] = {}
+        locations = Table(LOCATIONS)
+        blocks = []
+        if each.file is None:
+            for table in each.tables:
+                if table.schema.is_bulk:
+                    rows[table.schema.name] = rows.get(table.schema.name, 0) + len(table)
+                elif table.schema is LOCATIONS:
+                    locations = _joined(locations, each.own(table))
+                else:
+                    tables[table.schema.name] = _joined(tables.get(table.schema.name), table)
+        else:
+            for block in each.blocks(_WANTED):
+                if block.table in _SHARED:
+                    content += [block.descriptor, block.payload]
+                    blocks.append(block)
+                elif block.table == LOCATIONS.name:
+                    locations = _joined(locations, each.own(block.rows()))
+                elif block.table:
+                    rows[block.table] = rows.get(block.table, 0) + block.n
+        key = tuple(content)
+        shape = of_content.get(key) if key else None
+        if shape is None:
+            for block in blocks:
+                tables[block.table] = _joined(tables.get(block.table), block.rows())
+            shape = len(shapes)
+            shapes.append(numbering.add(tables, each.origin))
+            of_content[key] = shape
+        found.append(SetNumbers(shape, locations, rows))
+    return BatchNumbers(numbering.tables(), tuple(shapes), tuple(found))
+
+
+def _joined(before: Table | None, more: Table) -> Table:
+    """Return rows of a small table with those that follow."""
+    return Table(more.schema, [*before.rows, *more.rows]) if before else more
+
+
+class Locations:
+    """One numbering of locations, those of each set in their order.
+
+    Args:
+        program: the name of what was started, by the command's location, from which all come.
+        host: where it ran.
+    """
+
+    def __init__(self, program: str, host: str) -> None:
+        self.rows: list[dict[str, Any]] = []
+        self._places: dict[tuple[object, ...], int] = {}
+        self._place({"kind": "command", "host": host, "rank": -1, "pid": -1, "tid": -1,
+                     "name": program}, -1)  # fmt: skip
+
+    def add(self, locations: Table) -> Numbers:
+        """Take in a set's locations, parents before their children; return its numbers."""
+        new: dict[Cell, int] = {}
+        rows = list(locations.dicts())
+        of_task = any(row["kind"] == "rank" for row in rows)
+        for row in rows:
+            parent = -1 if row["kind"] == "command" else new.get(row["parent"], 0)
+            new[row["location"]] = self._place(row, parent, of_task=of_task)
+        return _numbers(list(new), list(new.values()))
+
+    def _place(self, row: Mapping[str, Any], parent: int, *, of_task: bool = False) -> int:
+        kind = row["kind"]
+        key: tuple[object, ...]
+        if kind == "command":
+            key = ("command",)
+        elif kind in _TASKS:
+            key = (kind, row["host"], row["pid"], row["tid"])
+        else:
+            key = (kind, row["host"], row["rank"], row["name"])
+        at = self._places.get((*key, row["rank"]), self._places.get(key))
+        if of_task and at is not None and 0 <= self.rows[at]["rank"] != row["rank"]:
+            # Containers with process numbers of their own have the same ones.
+            key, at = (*key, row["rank"]), None
+        if at is None:
+            at = self._places[key] = len(self.rows)
+            self.rows.append({**row, "location": at, "parent": parent})
+            return at
+        before = self.rows[at]
+        for field in ("rank", "pid"):
+            if before[field] < 0:
+                before[field] = row[field]
+        if at and before["parent"] == 0 and parent != at:
+            before["parent"] = parent
+        return at
+
+    def table(self) -> Table:
+        """Return the table."""
+        table = Table(LOCATIONS)
+        for row in self.rows:
+            # libhpm tells a process's rank; its threads have the same.
+            above = self.rows[row["parent"]] if row["parent"] >= 0 else row
+            if row["rank"] < 0 and row["kind"] == "thread":
+                row["rank"] = above["rank"]
+            table.add(**row)
+        return table

@@ -1,0 +1,323 @@
+"""The rows of several sets under one numbering, shared out between workers: see `table_merge`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from gnomon.model.tables import PROFILE, Schema, Table
+from gnomon.store.blocks import BlockWriter
+from gnomon.store.parquet_writer import ParquetWriter
+from gnomon.store.table_numbering import BULK, Flags, Numbered
+from gnomon.store.table_rows import (
+    NOBODY,
+    NOTHING,
+    Context,
+    Ints,
+    Known,
+    OfRanks,
+    Rows,
+    Within,
+    joined,
+    together,
+)
+from gnomon.store.table_set import TableSet
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ROWS_PER_BATCH = 500_000
+"""About so many rows are merged together, those of whole ranks."""
+
+# Of so many sets at most one worker merges the profile at a time.
+_SETS_MOST = 512
+
+
+class Task(NamedTuple):
+    """What one worker does: the rows of a table of some sets.
+
+    Attributes:
+        schema: which table.
+        sets: whose rows.
+        context: of the numbers in rows of the profile.
+        known: what others have that decides about these.
+        is_whole: of the profile, there are no others.
+        is_job: of the profile, ranks are put together.
+        file: where the piece is written; None if it is to be in memory.
+    """
+
+    schema: Schema
+    sets: tuple[Numbered, ...]
+    context: Context
+    known: Known
+    is_whole: bool
+    is_job: bool
+    file: Path | None
+
+
+class Piece(NamedTuple):
+    """What a worker made.
+
+    Attributes:
+        tables: the rows, if they are in memory.
+        own: series that were taken for sums of sections' own values, and
+        not_own: those that were not.
+        of_command: what the rows come to at the command's location.
+        of_ranks: what the ranks have together.
+    """
+
+    tables: tuple[Table, ...] = ()
+    own: Ints = NOTHING
+    not_own: Ints = NOTHING
+    of_command: Within = Within(NOTHING, np.zeros(0), NOTHING)
+    of_ranks: tuple[OfRanks, ...] = ()
+
+
+def done(task: Task) -> Piece:
+    """Do a worker's task.
+
+    Raises:
+        GnomonError: a set is damaged; names its file.
+        OSError: a file cannot be read, or the disk refuses.
+    """
+    if task.schema is PROFILE:
+        return _profile(task)
+    writer = None if task.file is None else ParquetWriter(task.file, task.schema)
+    tables = []
+    try:
+        for each in task.sets:
+            for table in each.chunks(task.schema):
+                if writer is None:
+                    tables.append(table)
+                else:
+                    writer.append(table)
+        if writer is not None:
+            writer.close()
+    finally:
+        if writer is not None:
+            writer.discard()
+    return Piece(tuple(tables))
+
+
+def _profile(task: Task) -> Piece:
+    chunks = [table for each in task.sets for table in each.chunks(PROFILE)]
+    rows = Rows(concatenated(chunks), task.context)
+    of_ranks = rows.of_ranks() if task.is_job else []
+    if task.is_whole and of_ranks:
+        rows = Rows(concatenated([rows.table, _at_command(of_ranks, task.context)]), task.context)
+    within = rows.within(task.known)
+    table = rows.settled(within)
+    at_command = within.keys % len(task.context.parents) == 0
+    piece = Piece(
+        (table,), rows.own(task.known), rows.not_own(),
+        Within(*(column[at_command] for column in within)), tuple(of_ranks),
+    )  # fmt: skip
+    if task.file is None:
+        return piece
+    writer = ParquetWriter(task.file, PROFILE)
+    try:
+        writer.append(table)
+        writer.close()
+    finally:
+        writer.discard()
+    return piece._replace(tables=())
+
+
+class Pieces:
+    """The tasks that the rows of all sets are shared out in, and what is made of their results.
+
+    Args:
+        sets: all of them.
+        flags: what is known of the numbers in the profile.
+        is_job: there are ranks, whose values are put together.
+        folder: where pieces are written; None if all rows are to be in memory.
+    """
+
+    def __init__(
+        self, sets: Sequence[Numbered], flags: Flags, *, is_job: bool, folder: Path | None
+    ) -> None:
+        self._folder = folder
+        self._context = Context(
+            np.array(flags.parents, dtype=np.int64),
+            np.array([kind == "thread" for kind in flags.kinds], dtype=bool),
+            np.array([kind == "rank" for kind in flags.kinds], dtype=bool),
+            np.array(flags.above, dtype=np.int64),
+            np.array(flags.is_section, dtype=bool),
+            np.array(flags.is_ratio, dtype=bool),
+            np.array(flags.is_peak, dtype=bool),
+        )
+        self._command = Rows(Table(PROFILE), self._context)
+        self._splits: list[Path] = []
+        batches = _batches(sets) if folder is not None and is_job else [list(sets)]
+        is_whole = len(batches) == 1
+        if not is_whole:
+            batches = self._apart(sets, batches)
+        known = Known(self._command.not_own(), self._command.below())
+        self.tasks = [
+            Task(PROFILE, tuple(batch), self._context, known, is_whole, is_job, None)
+            for batch in batches
+        ]
+        for schema in BULK:
+            if schema is not PROFILE:
+                self.tasks += [
+                    Task(schema, tuple(group), self._context, NOBODY, True, is_job, None)
+                    for group in _groups(sets, schema)
+                ]
+        if folder is not None:
+            self.tasks = [
+                task._replace(file=folder / f".{task.schema.name}.{at}.piece")
+                for at, task in enumerate(self.tasks)
+            ]
+
+    @staticmethod
+    def do(task: Task) -> Piece:
+        """Do one of the tasks."""
+        return done(task)
+
+    def _apart(
+        self, sets: Sequence[Numbered], batches: Sequence[list[Numbered]]
+    ) -> list[list[Numbered]]:
+        """Return batches to which the rows of sets that are of all ranks were shared out.
+
+        What they have of the command itself is kept here.
+        """
+        n = len(self._context.parents)
+        of_location = np.full(n, -1, dtype=np.int64)
+        for at, batch in enumerate(batches):
+            for each in batch:
+                assert each.maps is not None
+                of_location[np.array(each.maps["locations"].new, dtype=np.int64)] = at
+        # What only such sets know is with what it is in.
+        for location in range(1, n):
+            if of_location[location] < 0:
+                above = self._context.parents[location]
+                of_location[location] = max(of_location[above], 0) if above > 0 else 0
+        of_location[0] = len(batches)
+        found = [list(batch) for batch in batches]
+        of_command = []
+        assert self._folder is not None
+        for number, each in enumerate(one for one in sets if one.set.rank < 0):
+            writers: dict[int, BlockWriter] = {}
+            for table in each.chunks(PROFILE):
+                at = of_location[table.numbers("location")]
+                for batch_number in np.unique(at).tolist():
+                    rows = table.taken(np.flatnonzero(at == batch_number))
+                    if batch_number == len(batches):
+                        of_command.append(rows)
+                        continue
+                    if batch_number not in writers:
+                        file = self._folder / f".split.{number}.{batch_number}.blocks"
+                        self._splits.append(file)
+                        writers[batch_number] = BlockWriter(file)
+                        found[batch_number].append(Numbered(TableSet(file=file), None, {}))
+                    writers[batch_number].append(rows)
+            for writer in writers.values():
+                writer.close()
+        self._command = Rows(concatenated(of_command), self._context)
+        return found
+
+    def again(self, pieces: Sequence[Piece]) -> Mapping[int, Task]:
+        """Return tasks that took for sections' own values what elsewhere was not, by number."""
+        not_own = np.unique(np.concatenate([piece.not_own for piece in pieces]))
+        found = {}
+        for at, (task, piece) in enumerate(zip(self.tasks, pieces, strict=True)):
+            if task.schema is PROFILE and np.isin(piece.own, not_own).any():
+                everywhere = np.union1d(task.known.not_own, not_own)
+                found[at] = task._replace(known=task.known._replace(not_own=everywhere))
+        return found
+
+    def tables(self, pieces: Sequence[Piece]) -> list[Table]:
+        """Return the rows that are in memory, those of the command last."""
+        tables = [table for piece in pieces for table in piece.tables]
+        for file in self._splits:
+            file.unlink(missing_ok=True)
+        profiles = [piece for task, piece in zip(self.tasks, pieces, strict=True)
+                    if task.schema is PROFILE]  # fmt: skip
+        if len(profiles) == 1:
+            return tables
+        of_ranks: dict[int, OfRanks] = {}
+        n = len(self._context.is_peak)
+        for piece in profiles:
+            for one in piece.of_ranks:
+                before = of_ranks.get(one.series)
+                is_peak = bool(self._context.is_peak[one.series % n])
+                of_ranks[one.series] = (
+                    one if before is None else together(before, one, is_peak=is_peak)
+                )
+        sums = _at_command(list(of_ranks.values()), self._context)
+        rows = Rows(concatenated([self._command.table, sums]), self._context)
+        not_own = np.unique(np.concatenate([piece.not_own for piece in profiles]))
+        own = rows.within(Known(not_own, (NOTHING, NOTHING)))
+        return [*tables, rows.settled(joined([*(one.of_command for one in profiles), own]))]
+
+    def files(self, schema: Schema, pieces: Sequence[Piece]) -> list[Path]:
+        """Return the files of a table's pieces, in their order."""
+        return [
+            task.file
+            for task, _ in zip(self.tasks, pieces, strict=True)
+            if task.schema is schema and task.file is not None
+        ]
+
+
+def _at_command(of_ranks: Sequence[OfRanks], context: Context) -> Table:
+    """Return what ranks have together as rows of the command."""
+    table = Table(PROFILE)
+    for one in of_ranks:
+        repetition, metric = divmod(one.series, len(context.is_peak))
+        table.append((repetition, 0, 0, metric, one.inclusive, one.exclusive, 1, None, None, None))
+    return table
+
+
+def _batches(sets: Sequence[Numbered]) -> list[list[Numbered]]:
+    """Return sets of whole ranks, about as many rows of the profile together.
+
+    All are one batch where two of these would have rows of the same process or thread.
+    """
+    batches: list[list[Numbered]] = []
+    of_location: dict[int, int] = {}
+    rows = 0
+    for each in sets:
+        if each.set.rank < 0:
+            continue
+        assert each.maps is not None
+        if not batches or rows >= ROWS_PER_BATCH or len(batches[-1]) >= _SETS_MOST:
+            batches.append([])
+            rows = 0
+        for location in each.maps["locations"].new:
+            if location and of_location.setdefault(location, len(batches)) != len(batches):
+                return [list(sets)]
+        batches[-1].append(each)
+        rows += each.rows.get(PROFILE.name, 0)
+    return batches if len(batches) > 1 else [list(sets)]
+
+
+def _groups(sets: Sequence[Numbered], schema: Schema) -> list[list[Numbered]]:
+    """Return the sets that have rows of a table, about as many rows together."""
+    groups: list[list[Numbered]] = []
+    rows = 0
+    for each in sets:
+        n = each.rows.get(schema.name, 0)
+        if n:
+            if not groups or rows >= ROWS_PER_BATCH:
+                groups.append([])
+                rows = 0
+            groups[-1].append(each)
+            rows += n
+    return groups
+
+
+def concatenated(tables: Sequence[Table]) -> Table:
+    """Return the rows of several parts of the profile as one table."""
+    if len(tables) == 1:
+        return tables[0]
+    columns: dict[str, Any] = {}
+    masks: dict[str, Any] = {}
+    for column in PROFILE.columns:
+        name = column.name
+        columns[name] = np.concatenate([table.numbers(name) for table in tables] or [NOTHING])
+        if any(table.mask(name) for table in tables):
+            masks[name] = np.concatenate([table.missing(name) for table in tables])
+    return Table.of(PROFILE, columns, masks)

@@ -1,0 +1,402 @@
+"""The rows of the profile of several sets under one numbering: the second half of their merge.
+
+What a location has on the root beside its parts is its own: `exclusive` of a root is what remains
+of it when the values of the paths below are taken off. How these are added up depends on the
+metric:
+
+- sums of exclusive values, of sections that each know their own: those of a thread are in its
+  process, too;
+- times of the same moments, of which several threads of a process have the same ones;
+- where some have no exclusive value, inclusive ones of the paths below no other with a value.
+
+All is done by columns of NumPy, and every sum is formed in the order of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gnomon.model.tables import Table
+
+_ROUNDING = 1e-9
+_DENSE_MOST = 1 << 22
+_KEY_BITS = 62
+
+Ints = NDArray[Any]
+Floats = NDArray[Any]
+Flags = NDArray[Any]
+
+
+class Context(NamedTuple):
+    """What is known of the numbers in the rows, by number.
+
+    Attributes:
+        parents: of locations; -1 for none.
+        is_thread, is_rank: of locations.
+        above: the parent of each path; -1 for the root, which is path 0.
+        is_section: which paths are sections.
+        is_ratio: metrics whose values are no sums.
+        is_peak: metrics of which several locations have the largest.
+    """
+
+    parents: Ints
+    is_thread: Flags
+    is_rank: Flags
+    above: Ints
+    is_section: Flags
+    is_ratio: Flags
+    is_peak: Flags
+
+
+class Within(NamedTuple):
+    """What the paths below the root come to at locations.
+
+    Attributes:
+        keys: (repetition * metrics + metric) * locations + location, ascending.
+        values: what each comes to.
+        counts: of how many values it is one, where several are no sum; 0 for a sum.
+    """
+
+    keys: Ints
+    values: Floats
+    counts: Ints
+
+
+class Known(NamedTuple):
+    """What other batches of rows have that decides about these.
+
+    Attributes:
+        not_own: series (repetition * metrics + metric) with a section elsewhere that does not know
+            its own value.
+        rows: what the command itself has below the root: series and path of each.
+    """
+
+    not_own: Ints
+    rows: tuple[Ints, Ints]
+
+
+class OfRanks(NamedTuple):
+    """What ranks have of a series on their roots together.
+
+    Attributes:
+        series: which.
+        inclusive: their sum, of a peak the largest.
+        exclusive: likewise; None where one does not know it.
+        n: how many ranks.
+    """
+
+    series: int
+    inclusive: float
+    exclusive: float | None
+    n: int
+
+
+NOTHING = np.zeros(0, dtype=np.int64)
+NOBODY = Known(NOTHING, (NOTHING, NOTHING))
+
+
+class Rows:
+    """Rows of the profile, each combination of repetition, location, path and metric once.
+
+    Args:
+        table: the rows; of several of one combination the first counts.
+        context: of their numbers.
+    """
+
+    def __init__(self, table: Table, context: Context) -> None:
+        self.context = context
+        self.table = _first_of_each(table, context)
+        self.location = self.table.numbers("location").astype(np.int64)
+        self.path = self.table.numbers("path").astype(np.int64)
+        self.metric = self.table.numbers("metric").astype(np.int64)
+        self.series = self.table.numbers("repetition") * np.int64(len(context.is_peak))
+        self.series += self.metric
+        self.inclusive: Floats = self.table.numbers("inclusive")
+        self.exclusive: Floats = self.table.numbers("exclusive")
+        self.has_exclusive: Flags = ~self.table.missing("exclusive")
+
+    # --- what is within the root ------------------------------------------------------------------
+
+    def not_own(self) -> Ints:
+        """Return the series of which a path is no section that knows its own value."""
+        is_odd = (self.path != 0) & ~(self.has_exclusive & self.context.is_section[self.path])
+        return np.unique(self.series[is_odd])
+
+    def own(self, known: Known) -> Ints:
+        """Return the series whose values below the root are taken for sums of sections' own."""
+        is_sum = ~self.context.is_ratio[self.metric]
+        below = np.unique(self.series[(self.path != 0) & is_sum])
+        return np.setdiff1d(below, np.union1d(self.not_own(), known.not_own))
+
+    def within(self, known: Known = NOBODY) -> Within:
+        """Return what the paths below the root come to, at every location that has some within."""
+        own = self.own(known)
+        below = self.path != 0
+        is_own = below & np.isin(self.series, own)
+        is_peak = self.context.is_peak[self.metric]
+        found = [
+            self._each_alone(np.flatnonzero(is_own & ~is_peak)),
+            self._moments(np.flatnonzero(is_own & is_peak)),
+            self._outermost(np.flatnonzero(below & ~is_own), known),
+        ]
+        keys, values, counts = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        order = np.argsort(keys, kind="stable")
+        return Within(keys[order], values[order], counts[order])
+
+    def _lines(self, location: Ints) -> Ints:
+        """Return locations, and in further columns what they are in; -1 beyond the outermost."""
+        columns = [location]
+        while (columns[-1] >= 0).any():
+            last = columns[-1]
+            columns.append(np.where(last >= 0, self.context.parents[last], -1))
+        return np.stack(columns[:-1] or [location], axis=1)
+
+    def _key(self, series: Ints, location: Ints) -> Ints:
+        return series * len(self.context.parents) + location
+
+    def _each_alone(self, rows: Ints) -> Within:
+        """Return sums of exclusive values, of each location and all that it is in."""
+        lines = self._lines(self.location[rows])
+        is_there = lines >= 0
+        keys = self._key(self.series[rows][:, None], lines)[is_there]
+        weights = np.broadcast_to(self.exclusive[rows][:, None], lines.shape)[is_there]
+        return Within(*_sums(keys, weights))
+
+    def _moments(self, rows: Ints) -> Within:
+        """Return the same of times, of which several threads of a process have the same ones.
+
+        Of each path its longest thread counts. What is below an outermost path comes to no more
+        than that; what other threads had at the same time is in it once.
+        """
+        if not len(rows):
+            return Within(NOTHING, np.zeros(0), NOTHING)
+        location, path, series = self.location[rows], self.path[rows], self.series[rows]
+        exclusive, inclusive = self.exclusive[rows], self.inclusive[rows]
+        is_thread = self.context.is_thread[location]
+        threads = Within(
+            *_sums(self._key(series[is_thread], location[is_thread]), exclusive[is_thread])
+        )
+        home = np.where(is_thread, self.context.parents[location], location)
+        # One number for each series and home, and for each of their paths.
+        homes, of_home = _in_order(self._key(series, home))
+        n_paths = len(self.context.above)
+        pairs, of_pair = _in_order(of_home * n_paths + path)
+        own, whole = np.zeros(len(pairs)), np.zeros(len(pairs))
+        np.fmax.at(own, of_pair, exclusive)
+        np.fmax.at(whole, of_pair, inclusive)
+        top = self._tops(pairs % n_paths)
+        outer, of_outer = _in_order(pairs // n_paths * n_paths + top)
+        inside = np.bincount(of_outer, weights=own, minlength=len(outer))
+        # What has no value itself does not limit what is below.
+        limit = np.full(len(outer), np.inf)
+        order = np.argsort(pairs, kind="stable")
+        place = np.minimum(np.searchsorted(pairs[order], outer), len(pairs) - 1)
+        has_limit = pairs[order][place] == outer
+        limit[has_limit] = whole[order][place][has_limit]
+        inside = np.where(limit < inside, limit, inside)
+        values = np.bincount(outer // n_paths, weights=inside, minlength=len(homes))
+        n_locations = len(self.context.parents)
+        lines = self._lines(homes % n_locations)
+        is_there = lines >= 0
+        keys = self._key((homes // n_locations)[:, None], lines)[is_there]
+        weights = np.broadcast_to(values[:, None], lines.shape)[is_there]
+        climbed = _counted(keys, weights)
+        return Within(*map(np.concatenate, zip(threads, climbed, strict=True)))
+
+    def _tops(self, paths: Ints) -> Ints:
+        """Return the paths right below the root that paths are below, or are."""
+        above = self.context.above
+        found = paths.copy()
+        inner = np.flatnonzero(above[found] != 0)
+        while len(inner):
+            found[inner] = above[found[inner]]
+            inner = inner[above[found[inner]] != 0]
+        return found
+
+    def _outermost(self, rows: Ints, known: Known) -> Within:
+        """Return sums of inclusive values of the paths that are below no other with a value.
+
+        What a location has of a path includes what those in it have of the path and below. Times
+        of one that has some itself are no sums with those of others in it.
+        """
+        if not len(rows):
+            return Within(NOTHING, np.zeros(0), NOTHING)
+        location, path, series = self.location[rows], self.path[rows], self.series[rows]
+        is_peak = self.context.is_peak[self.metric[rows]]
+        values = np.where(self.context.is_ratio[self.metric[rows]], np.nan, self.inclusive[rows])
+        of_command = self._key(known.rows[0], np.zeros_like(known.rows[0]))
+        timed = np.unique(np.concatenate([self._key(series, location), of_command]))
+        numbers = np.concatenate([path, known.rows[1]])
+        keys = np.concatenate([self._key(series, location), of_command])
+        values_at = _Pairs(keys, numbers, len(self.context.above))
+        lines = self._lines(location)
+        is_there = lines >= 0
+        going = np.arange(len(rows))
+        for step in range(lines.shape[1]):
+            place = lines[going, step]
+            key = self._key(series[going], place)
+            stops = (place < 0) | self._has_above(values_at, key, path[going], is_own=step == 0)
+            if step:
+                stops |= is_peak[going] & _among(timed, key)
+            is_there[going[stops], step:] = False
+            going = going[~stops]
+        is_sum = np.broadcast_to(~is_peak[:, None], lines.shape).copy()
+        is_sum[:, 0] = True
+        keys = self._key(series[:, None], lines)
+        weights = np.broadcast_to(values[:, None], lines.shape)
+        sums = _sums(keys[is_there & is_sum], weights[is_there & is_sum])
+        single = _counted(keys[is_there & ~is_sum], weights[is_there & ~is_sum])
+        return Within(*map(np.concatenate, zip(sums, single, strict=True)))
+
+    def _has_above(self, values_at: _Pairs, key: Ints, path: Ints, *, is_own: bool) -> Flags:
+        """Return which locations have a value of a path above, or of this one not its own."""
+        found = np.zeros(len(key), dtype=bool) if is_own else values_at.has(key, path)
+        above = self.context.above[path]
+        left = np.flatnonzero(~found & (above > 0))
+        while len(left):
+            is_above = values_at.has(key[left], above[left])
+            found[left[is_above]] = True
+            left = left[~is_above]
+            above[left] = self.context.above[above[left]]
+            left = left[above[left] > 0]
+        return found
+
+    # --- what remains -----------------------------------------------------------------------------
+
+    def settled(self, within: Within) -> Table:
+        """Return the rows, of roots with what is their own."""
+        roots = np.flatnonzero(self.path == 0)
+        keys = self._key(self.series[roots], self.location[roots])
+        if not len(within.keys) or not len(roots):
+            return self.table
+        place = np.minimum(np.searchsorted(within.keys, keys), len(within.keys) - 1)
+        has_parts = within.keys[place] == keys
+        roots, place = roots[has_parts], place[has_parts]
+        inside = np.where(within.counts[place] <= 1, within.values[place], np.nan)
+        own = self.inclusive[roots] - inside
+        # Parts that overlap, or that several processes had at a time, are more than it.
+        is_known = own >= -_ROUNDING * np.abs(inside)
+        exclusive, missing = self.exclusive.copy(), ~self.has_exclusive
+        exclusive[roots] = np.where(is_known, np.maximum(own, 0.0), 0.0)
+        missing[roots] = ~is_known
+        return self.table.replaced(exclusive=exclusive).with_mask("exclusive", missing)
+
+    def below(self) -> tuple[Ints, Ints]:
+        """Return the series and path of each row below the root."""
+        below = self.path != 0
+        return self.series[below], self.path[below]
+
+    def of_ranks(self) -> list[OfRanks]:
+        """Return what the ranks have on their roots together; what is a ratio is no sum."""
+        is_wanted = self.context.is_rank[self.location] & (self.path == 0)
+        rows = np.flatnonzero(is_wanted & ~self.context.is_ratio[self.metric])
+        found: dict[int, OfRanks] = {}
+        cells = (self.series, self.inclusive, self.exclusive, self.has_exclusive, self.metric)
+        for series, inclusive, exclusive, has_own, metric in zip(
+            *(column[rows].tolist() for column in cells), strict=True
+        ):
+            one = OfRanks(series, inclusive, exclusive if has_own else None, 1)
+            before = found.get(series)
+            is_peak = bool(self.context.is_peak[metric])
+            found[series] = one if before is None else together(before, one, is_peak=is_peak)
+        return list(found.values())
+
+
+def together(one: OfRanks, other: OfRanks, *, is_peak: bool) -> OfRanks:
+    """Return what ranks have together of what some and others have."""
+    n = one.n + other.n
+    if is_peak:
+        most = max(one.inclusive, other.inclusive)
+        return OfRanks(one.series, most, most, n)
+    is_known = one.exclusive is not None and other.exclusive is not None
+    own = (one.exclusive or 0.0) + (other.exclusive or 0.0) if is_known else None
+    return OfRanks(one.series, one.inclusive + other.inclusive, own, n)
+
+
+def joined(parts: Sequence[Within]) -> Within:
+    """Return what several batches of rows come to, in their order."""
+    keys, values, counts = (np.concatenate(one) for one in zip(*parts, strict=True))
+    distinct, sums, _ = _sums(keys, values)
+    return Within(distinct, sums, _sums(keys, counts)[1].astype(np.int64))
+
+
+class _Pairs:
+    """A set of pairs of a key and the number of a path.
+
+    Args:
+        keys: of each pair.
+        paths: of each pair.
+        n_paths: how many numbers there are.
+    """
+
+    def __init__(self, keys: Ints, paths: Ints, n_paths: int) -> None:
+        self._keys, of_key = np.unique(keys, return_inverse=True)
+        self._n_paths = n_paths
+        self._pairs = np.unique(of_key * n_paths + paths)
+
+    def has(self, keys: Ints, paths: Ints) -> Flags:
+        """Return which pairs are in the set."""
+        place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        is_key: Flags = self._keys[place] == keys
+        is_key &= _among(self._pairs, place * self._n_paths + paths)
+        return is_key
+
+
+def _among(ordered: Ints, wanted: Ints) -> Flags:
+    """Return which numbers are among those that ascend."""
+    place = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
+    return np.asarray(ordered[place] == wanted)
+
+
+def _first_of_each(table: Table, context: Context) -> Table:
+    """Return the rows without those whose combination of numbers an earlier one has."""
+    n = len(table)
+    sizes = (len(context.parents), len(context.above), len(context.is_peak))
+    key = table.numbers("repetition").astype(np.int64)
+    for name, size in zip(("location", "path", "metric"), sizes, strict=True):
+        if n and int(key.max()) * size >= 1 << _KEY_BITS:
+            key = np.unique(key, return_inverse=True)[1].astype(np.int64)
+        key = key * size + table.numbers(name)
+    # As they are written, mostly.
+    if (np.diff(key) > 0).all():
+        return table
+    first = np.unique(key, return_index=True)[1]
+    return table if len(first) == n else table.taken(np.sort(first))
+
+
+def _sums(keys: Ints, weights: Any) -> tuple[Ints, Floats, Ints]:  # noqa: ANN401
+    """Return each key once, ascending, and the sum of its weights in the order of the rows."""
+    if not len(keys):
+        return NOTHING, np.zeros(0), NOTHING
+    least = int(keys.min())
+    n = int(keys.max()) - least + 1
+    if n <= max(_DENSE_MOST, 4 * len(keys)):
+        places = keys - least
+        there = np.zeros(n, dtype=bool)
+        there[places] = True
+        distinct = np.flatnonzero(there)
+        sums = np.bincount(places, weights=weights, minlength=n)[distinct]
+        distinct = distinct + least
+    else:
+        distinct, places = np.unique(keys, return_inverse=True)
+        sums = np.bincount(places, weights=weights)
+    return distinct, sums, np.zeros(len(distinct), dtype=np.int64)
+
+
+def _counted(keys: Ints, weights: Floats) -> tuple[Ints, Floats, Ints]:
+    """Return each key once, the sum of its weights and how many it has."""
+    distinct, sums, _ = _sums(keys, weights)
+    return distinct, sums, _sums(keys, np.ones(len(keys)))[1].astype(np.int64)
+
+
+def _in_order(keys: Ints) -> tuple[Ints, Ints]:
+    """Return each key once, in the order of their first appearance, and which each one is."""
+    distinct, first, places = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return distinct[order], rank[places]

@@ -1,0 +1,71 @@
+"""What the merge of tables begins with: sets of tables, each numbered on its own."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Container, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from gnomon.errors import RunDirectoryError
+from gnomon.model.tables import LOCATIONS, Table
+from gnomon.store.blocks import Block, read_blocks
+
+
+class TableSet(NamedTuple):
+    """Tables that refer to each other only: in memory, or in a file of record blocks.
+
+    Attributes:
+        tables: those in memory; there may be several with rows of one table.
+        file: of record blocks, where they are instead.
+        rank: of a job, of which the command of the set is a rank; -1 for none.
+        repetition: the number of the execution that the set is of; -1 where the rows say it.
+    """
+
+    tables: tuple[Table, ...] = ()
+    file: Path | None = None
+    rank: int = -1
+    repetition: int = -1
+
+    @property
+    def origin(self) -> str:
+        """What the set is called in errors."""
+        return str(self.file or "what was collected")
+
+    def blocks(self, wanted: Container[str]) -> Iterator[Block]:
+        """Yield the blocks of the file; of tables that are not wanted without their columns.
+
+        Raises:
+            FormatError: it is damaged; names it.
+            RunDirectoryError: it cannot be read.
+        """
+        assert self.file is not None
+        try:
+            yield from read_blocks(self.file, wanted)
+        except OSError as error:
+            raise RunDirectoryError(f"{self.file}: cannot be read: {error.strerror}") from None
+
+    def chunks(self, wanted: Container[str]) -> Iterator[Table]:
+        """Yield rows of some tables, as many at a time as they were written.
+
+        Raises:
+            FormatError: the file is damaged; names it.
+            RunDirectoryError: it cannot be read.
+        """
+        if self.file is None:
+            yield from (self.own(table) for table in self.tables if table.schema.name in wanted)
+            return
+        for block in self.blocks(wanted):
+            if block.table in wanted:
+                yield self.own(block.rows())
+
+    def own(self, table: Table) -> Table:
+        """Return rows with what the set says of all of them."""
+        n = len(table)
+        if self.rank >= 0 and table.schema is LOCATIONS:
+            kinds = ["rank" if kind == "command" else kind for kind in table.texts("kind")]
+            return table.replaced(rank=array("i", [self.rank]) * n, kind=kinds)
+        names = {column.name for column in table.schema.columns}
+        if self.repetition >= 0 and "repetition" in names:
+            return table.replaced(repetition=array("i", [self.repetition]) * n)
+        return table
