@@ -131,7 +131,10 @@ def _nodes(folder: Path) -> Path:
 
 
 def _rows(folder: Path) -> Path:
-    """Write a run of 7,813 sections in each other, on 64 threads, with 20 metrics."""
+    """Write a run of 7,813 sections in each other, on 64 threads, with 20 metrics.
+
+    The whole command has all of them, so that each section has a share of it.
+    """
     return _written(
         folder / "rows.gnomon",
         locations="SELECT range AS location, CASE WHEN range = 0 THEN -1 ELSE 0 END AS parent, "
@@ -142,7 +145,8 @@ def _rows(folder: Path) -> Path:
         "'/src/file_' || (path // 100) || '.f90' AS file, path % 100 + 1 AS line FROM paths",
         metrics=["kernel"] * 20,
         profile="SELECT t.location, path, metric, random() * 1e6 AS v FROM paths, "
-        "range(1, 65) t(location), range(20) u(metric) WHERE path > 0",
+        "range(1, 65) t(location), range(20) u(metric) WHERE path > 0 "
+        "UNION ALL SELECT 0, 0, metric, 1e12 FROM range(20) u(metric)",
     )
 
 

@@ -120,9 +120,7 @@ def test_answers_are_of_their_types(client: Client, address: str, hint: Any) -> 
 def test_a_fault_is_found() -> None:
     part = {"id": "1", "title": "x", "location": 0}
     assert list(faults([part], list[Part])) == []
-    assert list(faults({**part, "location": "0"}, Part)) == [
-        "answer.location: '0' is no int"
-    ]
+    assert list(faults({**part, "location": "0"}, Part)) == ["answer.location: '0' is no int"]
     assert list(faults({"id": "1", "title": "x", "more": 0}, Part)) == [
         "answer.location: missing", "answer.more: not in the contract",
     ]  # fmt: skip

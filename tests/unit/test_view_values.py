@@ -240,6 +240,26 @@ def test_every_count_is_taken_once_whatever_places_have_it(
         } == expected  # fmt: skip
 
 
+@settings(max_examples=40)  # fmt: skip
+@given(ROWS, ROWS, st.integers(-1, len(PLACES) - 1))
+def test_shares_are_the_same_of_one_metric_and_of_all_at_once(
+    tmp_path_factory: pytest.TempPathFactory, rows: dict[tuple[int, int], int],
+    more: dict[tuple[int, int], int], location: int,
+) -> None:  # fmt: skip
+    folder = tmp_path_factory.mktemp("shares")
+    regions = [Region(-1, "hpm", "app"), Region(0, "hpm", "a"), Region(1, "hpm", "b")]
+    values = [
+        Value(at, path, metric, float(count), None if count % 3 == 0 else count / 2)
+        for metric, of_metric in enumerate((rows, more))
+        for (at, path), count in of_metric.items()
+    ]
+    metrics = [Quantity("t"), Quantity("u"), Quantity("wall time", "ns"), Quantity("r", "", "t/u")]
+    view = opened(write(folder / "run", PLACES, regions, metrics, values))
+    at = view.location(location)
+    alone = {number: view.is_shared("region", number, at, "total") for number in range(4)}
+    assert view.shared("region", at) == alone
+
+
 def test_repetitions_are_averaged(tmp_path: Path) -> None:
     places = [Place(-1, "command"), Place(-1, "command")]
     values = [Value(0, 0, 0, 4.0, 4.0), Value(1, 0, 0, 8.0, 8.0, repetition=1)]

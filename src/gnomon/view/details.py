@@ -97,6 +97,7 @@ def _values(opened: Opened, tree: Tree, number: int, location: int) -> list[dict
         if is_place(tree, number):
             inclusive = roots
     read = readings.of_paths(data, np.unique(np.concatenate([inclusive, exclusive, roots])))
+    shared = opened.shared(tree.by, location)
     sums: dict[int, tuple[float, float]] = {}
     totals: dict[int, float] = {}
     for metric in data.metrics:
@@ -109,7 +110,7 @@ def _values(opened: Opened, tree: Tree, number: int, location: int) -> list[dict
             _sum(metric, found.exclusive[exclusive], found.has[exclusive]),
         )
         whole = found if only == location else values.of_paths(data, metric, rows, location)
-        if opened.is_shared(tree.by, metric.metric, location, "total"):
+        if shared[metric.metric]:
             totals[metric.metric] = _sum(metric, whole.inclusive[roots], whole.has[roots])
     for metric in data.metrics:
         if opened.known()[metric.metric].recomputed:

@@ -12,7 +12,7 @@ import numpy as np
 from gnomon.errors import UsageError
 from gnomon.metrics.formula import Formula
 from gnomon.model.metric import Aggregation, Metric
-from gnomon.view import groupings, readings, spread, values
+from gnomon.view import groupings, readings, shares, spread, values
 from gnomon.view.columns import Floats
 from gnomon.view.dataset import Dataset
 from gnomon.view.readings import Readings
@@ -248,11 +248,38 @@ class Opened:
             return False
         if by == "rank" or which != "total":
             return True
-        one = self.metric(metric)
-        if not self.data.has_sections:
-            return not one.is_derived
-        key = ("shared", metric, location)
-        return self._once(key, lambda: values.is_whole(self.data, one, self.rows(metric), location))
+        return self._is_shared(metric, location)
+
+    def _is_shared(self, number: int, location: int) -> bool:
+        metric = self.metric(number)
+        if metric.is_derived or not self.data.has_sections:
+            return not metric.is_derived
+
+        def work() -> bool:
+            paths = values.of_paths(self.data, metric, self.rows(number), location)
+            return shares.is_shared(self.data, metric, paths)
+
+        return self._once(("shared", number, location), work)
+
+    def shared(self, by: str, location: int) -> dict[int, bool]:
+        """Return `is_shared` of the total of every metric, by number.
+
+        Raises:
+            RunDirectoryError: the tables cannot be read.
+        """
+        if by == "rank" or not self.data.has_sections:
+            return {at: self.is_shared(by, at, location, "total") for at in self.data.metric_of}
+        return self._once(("all shared", location), lambda: self._shared(location))
+
+    def _shared(self, location: int) -> dict[int, bool]:
+        sums = {
+            number: one
+            for number, one in self.data.metric_of.items()
+            if not one.is_derived and not one.is_elapsed
+        }
+        others = self.data.metric_of.keys() - sums.keys()
+        found = {number: self._is_shared(number, location) for number in others}
+        return found | shares.of_sums(self.data, sums, location)
 
     def _values(self, by: str, number: int, location: int, which: str) -> Values:
         metric = self.metric(number)

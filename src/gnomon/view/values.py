@@ -22,8 +22,6 @@ STATISTICS = ("total", "mean", "min", "median", "max")
 _CELLS_LIMIT = 40_000_000
 # By how much parts may come to more than the whole: by rounding, and where both are estimates.
 _MARGIN_COUNTED, _MARGIN = 1e-9, 0.05
-# The program and its sections are counted by counters of their own.
-_MARGIN_TOLD = 1e-6
 
 
 class Values(NamedTuple):
@@ -89,22 +87,6 @@ def is_together(metric: Metric) -> bool:
 def told(data: Dataset, metric: Metric, location: int) -> str:
     """Return which value of several places is shown of a metric that is no sum; "" for a sum."""
     return data.together(metric.metric, location).told if is_together(metric) else ""
-
-
-def is_whole(data: Dataset, metric: Metric, rows: Readings, location: int) -> bool:
-    """Return whether values of sections are shares of the program's: no two have the same.
-
-    Sections that overlap without one being within the other, and times of several threads at once,
-    come to more than the program has.
-    """
-    paths = of_paths(data, metric, rows, location)
-    is_root = data.paths.parent < 0
-    is_own = paths.has & data.is_section
-    whole = float(paths.inclusive[is_root & paths.has].sum())
-    if metric.is_derived or not (is_root & paths.has).any():
-        return not metric.is_derived
-    margin = _MARGIN_TOLD if metric.how == How.COUNTED.value else _MARGIN
-    return float(np.nansum(paths.exclusive[is_own])) <= whole * (1 + margin)
 
 
 def of_nodes(data: Dataset, tree: Tree, metric: Metric, rows: Readings, location: int) -> Values:
