@@ -41,10 +41,10 @@ def schema(name: str) -> str:
 
 def report_keys() -> str:
     """Return what each key of a report's rows means, part by part, from the parts."""
-    from gnomon.store.report_parts import PARTS
+    from gnomon.capabilities import report_parts
 
     lines = []
-    for part in PARTS:
+    for part in report_parts():
         lines += [f"**{part.name}**: {part.title}.", "", "| key | type | |", "|---|---|---|"]
         for key in part.keys:
             by = f"; by {', '.join(key.by)}" if key.by else ""

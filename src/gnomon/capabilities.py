@@ -6,9 +6,30 @@ the reports take their lists from this tuple, and what it hands over are rows of
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gnomon.hpm.capability import COUNTERS, EMULATED, SECTIONS, TIMES
 from gnomon.launch.capability import Capability
 
+if TYPE_CHECKING:
+    from gnomon.store.report_part import ReportPart
+    from gnomon.store.run_files import Reader
+
 CAPABILITIES: tuple[Capability, ...] = (COUNTERS, SECTIONS, EMULATED)
 
-__all__ = ["CAPABILITIES", "TIMES"]
+
+def report_parts() -> tuple[ReportPart, ...]:
+    """Return the parts of `gnomon report`: those of any run, then those of capabilities."""
+    from gnomon.store.report_parts import PARTS
+
+    return (*PARTS, *(part for one in CAPABILITIES for part in one.report_parts))
+
+
+def readers() -> tuple[Reader, ...]:
+    """Return what reads files in the place of a run: the store's, then those of capabilities."""
+    from gnomon.store.run_files import READERS
+
+    return (*READERS, *(reader for one in CAPABILITIES for reader in one.readers))
+
+
+__all__ = ["CAPABILITIES", "TIMES", "readers", "report_parts"]

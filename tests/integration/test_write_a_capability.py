@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 import gnomon
 from gnomon import capabilities
@@ -54,6 +55,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
         patch.setattr(gnomon, "__path__", [*gnomon.__path__, str(root / "src" / "gnomon")])
         yield importlib.import_module("gnomon.writes.capability")
     sys.modules.pop("gnomon.writes.capability")
+    sys.modules.pop("gnomon.writes.report")
     sys.modules.pop("gnomon.writes")
 
 
@@ -93,6 +95,26 @@ def calls(run: Path, metric: str = "write calls") -> list[float]:
     ]
 
 
+def its_part_of_the_report(capfd: pytest.CaptureFixture[str]) -> None:
+    def told(*words: str, status: int = 0) -> str:
+        assert main(["report", "first", *words]) == status
+        said = capfd.readouterr()
+        return said.err if status else said.out
+
+    assert re.search(r"1100 +2 +\d+", told("sizes"))
+    Draft202012Validator(json.loads(told("--schema"))).validate(json.loads(told("sizes", "--json")))
+    (row,) = json.loads(told("sizes", "--json"))["rows"]
+    assert (row["total"], row["calls"], row["how"]) == (1100, 2, "counted")
+    told("sizes", "-o", "x.csv")
+    assert Path("x.csv").read_text().startswith("pid,metric,unit,how,total,calls\n")
+    Path("x.csv").unlink()
+    assert "did you mean sizes? It has values, profile, run, " in told("size", status=2)
+    assert "--by rank does not go with sizes" in told("sizes", "--by", "rank", status=2)
+    with pytest.raises(SystemExit):
+        main(["report", "--help"])
+    assert "  sizes          bytes that each process wrote" in capfd.readouterr().out
+
+
 WRITING = "import os\nfor size in (1, 100, 1000): os.write(1, b'x' * size)\n"
 
 
@@ -104,6 +126,7 @@ def test_it_counts(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert calls(here / "first", "bytes written") == [1100]
     assert main(["report", "first", "profile", "--by", "process", "-e", "write calls"]) == 0
     assert re.search(r"\b2\b", capfd.readouterr().out)
+    its_part_of_the_report(capfd)
     head = json.loads((here / "first.gnomon" / "run.json").read_text())
     assert [each["name"] for each in head["capabilities"] if each["used"]] == [
         "counters", "sections", "writes",

@@ -15,14 +15,16 @@ from pathlib import Path
 import pytest
 from made_runs import Row, made_run
 
+from gnomon import capabilities
 from gnomon.cli import main
 from gnomon.errors import RunDirectoryError
+from gnomon.launch.capability import Capability
 from gnomon.model.tables import SCHEMAS
 from gnomon.store import run_files, rundir
 from gnomon.store.run_files import READERS, Reader
 from gnomon.store.run_import import import_file
 from gnomon.store.rundir import Run
-from gnomon.view.session import Session
+from gnomon.view.session import Session, listing
 
 ROWS: list[Row] = [("app", "f", "a.c", 3, (600, 6, 1, 0)), ("app", "g", "b.c", 9, (400, 4, 0, 2))]
 
@@ -215,3 +217,29 @@ def test_a_reader_of_ones_own(here: Path) -> None:
     (here / "d").write_text("?")
     with pytest.raises(RunDirectoryError, match=r"Gnomon reads viz \(.*\); lines \(functions and"):
         rundir.find(str(here / "d"), readers=readers)
+
+
+class WithLines(Capability):
+    """Reads such files."""
+
+    name = "with lines"
+    title = "functions and counts"
+    readers = (Lines(),)
+
+
+def test_a_capabilitys_reader_is_asked_wherever_a_run_is_named(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(capabilities, "CAPABILITIES", (*capabilities.CAPABILITIES, WithLines()))
+    (here / "counts").write_text("lines\nf 3\ng 4\n")
+    (here / "other.lines").write_text("lines\nf 3\ng 6\n")
+    assert "g" in told(capsys, "report", "counts", "hotspots")
+    assert told(capsys, "export", "counts", "--to", "csv").count("\n") > 2
+    assert "PAPI_TOT_INS" in told(capsys, "compare", "counts", "other.lines", "--per", "function")
+    (opened,) = Session().open(["counts"])
+    assert opened.data.metrics
+    assert ("other.lines", "file") in {(one.name, one.kind) for one in listing(str(here)).entries}
+    assert told(capsys, "import", "counts", "--name", "mine") == "mine.gnomon\n"
+    with pytest.raises(SystemExit):
+        main(["import", "--help"])
+    assert "  lines       functions and counts\n" in capsys.readouterr().out

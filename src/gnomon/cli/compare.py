@@ -96,6 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
         UsageError: fewer than two sides, a limit that is none, a metric that no run has.
         GnomonError: a run cannot be read, or a limit cannot be judged.
     """
+    from gnomon.capabilities import readers
     from gnomon.store import compared
     from gnomon.store.compare import compare
     from gnomon.store.comparison import Options
@@ -112,7 +113,7 @@ def run(arguments: argparse.Namespace) -> int:
         any_machine=arguments.any_machine,
         limits=tuple(limit for text in arguments.fail_on for limit in _limits(text)),
     )
-    sides = [side(text) for text in arguments.sides]
+    sides = [side(text, readers=readers()) for text in arguments.sides]
     comparisons, breaches = compare(sides, options)
     to_file = bool(arguments.output) and arguments.output != "-"
     limited = bool(options.limits)

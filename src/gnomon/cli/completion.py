@@ -40,14 +40,13 @@ def _complete(whole: argparse.ArgumentParser, words: Mapping[str, Sequence[str]]
 
 def _words() -> dict[str, Sequence[str]]:
     """Return what may stand where the help has a word, by that word."""
-    from gnomon.capabilities import CAPABILITIES
+    from gnomon.capabilities import CAPABILITIES, report_parts
     from gnomon.cli.hardware_sections import SECTIONS
     from gnomon.counters import presets
     from gnomon.counters.allocation import known_names
     from gnomon.counters.components import COMPONENTS
     from gnomon.counters.cost import KINDS
     from gnomon.metrics.groups import load_groups
-    from gnomon.store.report_parts import PARTS
 
     return {
         "FAMILY|PMU": (*presets.names(), *presets.by_pmu(), "emulated"),
@@ -56,8 +55,8 @@ def _words() -> dict[str, Sequence[str]]:
         "SECTION": list(SECTIONS),
         "KIND": KINDS,
         "CAPABILITY": [one.name for one in CAPABILITIES],
-        "PART": [part.name for part in PARTS],
-        "WHAT": tuple(dict.fromkeys(by for part in PARTS for by in part.by)),
+        "PART": [part.name for part in report_parts()],
+        "WHAT": tuple(dict.fromkeys(by for part in report_parts() for by in part.by)),
         "GROUP": tuple(dict.fromkeys(group.name for group in load_groups())),
     }
 

@@ -67,11 +67,12 @@ def run(arguments: argparse.Namespace) -> int:
         RunDirectoryError: the run cannot be read.
         GnomonError: the file cannot be written.
     """
+    from gnomon.capabilities import readers
     from gnomon.store.rundir import find
 
     if arguments.table and arguments.to != "csv":
         raise UsageError(f"--table goes with --to csv, not with {arguments.to}")
-    pieces = _pieces(find(arguments.run), arguments.to, arguments.table)
+    pieces = _pieces(find(arguments.run, readers=readers()), arguments.to, arguments.table)
     if arguments.output == "-":
         _print(pieces)
         return 0

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from gnomon.cli.parsing import Parser
 from gnomon.layout import WIDTH, filled
-from gnomon.store.run_files import READERS
 
 _EPILOG = """\
 examples:
@@ -38,8 +37,10 @@ def parser() -> argparse.ArgumentParser:
 
 def _formats() -> str:
     """Return the formats as help lists them."""
+    from gnomon.capabilities import readers
+
     lines = ["formats:"]
-    for one in READERS:
+    for one in readers():
         lines += filled(one.title, WIDTH, f"  {one.name:<10}  ", " " * 14)
     return "\n".join(lines)
 
@@ -50,9 +51,11 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         RunDirectoryError: the file cannot be read, or the run directory not be written.
     """
+    from gnomon.capabilities import readers
     from gnomon.store.run_import import import_file
     from gnomon.units import printable
 
-    made = import_file(Path(arguments.file), arguments.name, force=arguments.force)
+    file = Path(arguments.file)
+    made = import_file(file, arguments.name, readers(), force=arguments.force)
     print(printable(str(made)))
     return 0

@@ -8,13 +8,13 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from gnomon.capabilities import readers, report_parts
 from gnomon.cli.output import csv_of, format_of, width_of, write_report
 from gnomon.cli.parsing import Parser, add_report_options
 from gnomon.errors import GnomonError, UsageError
 from gnomon.layout import WIDTH, filled
 from gnomon.store import report_part
 from gnomon.store.report_part import Request
-from gnomon.store.report_parts import PARTS
 
 if TYPE_CHECKING:
     from gnomon.store.report_part import ReportPart
@@ -45,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
         prog="gnomon report",
         usage="gnomon report [options] [RUN] [PART [ARGUMENT]]",
         description="Print what a run holds: the values of the whole command, or one of its "
-        "parts.\n\n" + _help_of(PARTS),
+        "parts.\n\n" + _help_of(report_parts()),
         epilog=_EPILOG,
     )
     p.add_argument(
@@ -141,16 +141,16 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.schema:
         from gnomon.store.report_schema import schema
 
-        write_report(arguments.output, json.dumps(schema(PARTS), indent=2) + "\n")
+        write_report(arguments.output, json.dumps(schema(report_parts()), indent=2) + "\n")
         return 0
-    parts = {one.name: one for one in PARTS}
+    parts = {one.name: one for one in report_parts()}
     words = _words(arguments, parts)
     if words.part is not None and words.part not in parts:
         _refuse_part(words, parts)
     name, by = _name_and_by(arguments, words.part)
     part = parts[name]
     request = _request(arguments, part, by, words.argument)
-    opened = find(words.run)
+    opened = find(words.run, readers=readers())
     kind = format_of(arguments.output, as_json=arguments.json)
     if kind == "text":
         text, is_empty = part.text(opened, request)
@@ -179,7 +179,7 @@ def _words(arguments: argparse.Namespace, parts: Mapping[str, ReportPart]) -> _W
         word for word in (arguments.run, arguments.part, arguments.argument) if word is not None
     ]
     given += arguments.surplus
-    if given and given[0] in parts and not exists(str(given[0])):
+    if given and given[0] in parts and not exists(str(given[0]), readers()):
         given.insert(0, None)
     if len(given) > len(_Words._fields):
         raise UsageError(
@@ -200,8 +200,8 @@ def _refuse_part(words: _Words, parts: Mapping[str, ReportPart]) -> None:
     from gnomon.store.rundir import exists, find
 
     where, there = "gnomon report", list(parts)
-    if words.run is None or exists(words.run):
-        opened = find(words.run)
+    if words.run is None or exists(words.run, readers()):
+        opened = find(words.run, readers=readers())
         where, there = str(opened.path), [one.name for one in parts.values() if one.is_in(opened)]
     close = difflib.get_close_matches(str(words.part), there, n=1)
     hint = f"did you mean {close[0]}? It" if close else "it"
@@ -216,7 +216,7 @@ def _name_and_by(arguments: argparse.Namespace, part: str | None) -> tuple[str, 
         UsageError: --per beside a part or --by.
     """
     if arguments.per is None:
-        return part or PARTS[0].name, arguments.by
+        return part or next(iter(report_parts())).name, arguments.by
     meant = f"{_PER[arguments.per]} --by {arguments.per}"
     if part is not None:
         raise UsageError(f"--per does not go with {part}; it means {meant}")
@@ -241,7 +241,7 @@ def _request(
         value = getattr(arguments, field)
         is_typed = value is not None and value is not False and value not in ("", [])
         if is_typed and field not in part.options:
-            takers = _listed([one.name for one in PARTS if field in one.options], "and")
+            takers = _listed([one.name for one in report_parts() if field in one.options], "and")
             raise UsageError(f"{option} does not go with {part.name}; it goes with {takers}")
     if arguments.top is not None and arguments.top < 0:
         raise UsageError(f"--top {arguments.top}: a number of rows is 0 (for all) or more")
@@ -262,11 +262,11 @@ def _request(
 def _wrong_by(part: ReportPart, by: str) -> str:
     import difflib
 
-    others = [one.name for one in PARTS if by in one.by]
+    others = [one.name for one in report_parts() if by in one.by]
     if others:
         instead = f"gnomon report RUN {others[0]} --by {by}"
         return f"--by {by} does not go with {part.name}; type {instead}"
-    takers = [one.name for one in PARTS if one.by]
+    takers = [one.name for one in report_parts() if one.by]
     if not part.by:
         return f"--by does not go with {part.name}; it goes with {_listed(takers, 'and')}"
     close = difflib.get_close_matches(by, part.by, n=1)

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gnomon.counters.component import Availability
 from gnomon.launch.observer import Observer
 from gnomon.model.collected import Collected
+
+if TYPE_CHECKING:
+    from gnomon.store.report_part import ReportPart
+    from gnomon.store.run_files import Reader
 
 
 class Option(NamedTuple):
@@ -60,6 +64,8 @@ class Capability:
         excludes: other capabilities that cannot observe the same execution, and why.
         gives_times: its observer hands over the program's times and resource usage.
         options: its options of `gnomon run`.
+        report_parts: what it adds to `gnomon report RUN PART`.
+        readers: of files in formats of its own, which are then runs wherever one is named.
     """
 
     name: str
@@ -68,6 +74,8 @@ class Capability:
     gives_times: bool = False
     excludes: Mapping[str, str] = {}
     options: tuple[Option, ...] = ()
+    report_parts: tuple[ReportPart, ...] = ()
+    readers: tuple[Reader, ...] = ()
 
     def availability(self) -> Availability:
         """Return whether it works on this machine; if not, why and what to do."""

@@ -13,6 +13,7 @@ from gnomon.layout import suffixes
 from gnomon.model import location_kinds
 from gnomon.model.functions import Part, homes
 from gnomon.store import rundir
+from gnomon.store.run_files import Reader
 from gnomon.store.rundir import Run
 
 PLACES = ("function", "file", "line", "region", "thread", "process", "rank")
@@ -180,10 +181,15 @@ class Measured:
     repetitions: tuple[int, ...]
 
 
-def side(text: str, where: Path = Path()) -> Side:
+def side(text: str, where: Path = Path(), readers: Sequence[Reader] | None = None) -> Side:
     """Return the side that a word of the command line means: RUN, RUN,RUN,... or @TAG.
 
     A run whose name has a comma is found by its whole name first.
+
+    Args:
+        text: the word.
+        where: the folder of runs with a tag.
+        readers: of files in a run's place; None for those of the store.
 
     Raises:
         UsageError: a name is empty, or a run named twice.
@@ -195,11 +201,11 @@ def side(text: str, where: Path = Path()) -> Side:
         from gnomon.store.index import tagged
 
         names = [str(path) for path in tagged(text[1:], where)]
-    elif "," in text and not rundir.exists(text):
+    elif "," in text and not rundir.exists(text, readers):
         names = text.split(",")
     if not all(names):
         raise UsageError(f"'{text}': a name is missing; give RUN, RUN,RUN or @TAG")
-    runs = tuple(rundir.find(name) for name in names)
+    runs = tuple(rundir.find(name, readers=readers) for name in names)
     paths = [run.path.resolve() for run in runs]
     twice = [run.path for at, run in enumerate(runs) if paths[at] in paths[:at]]
     if twice:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gnomon.capabilities import readers
 from gnomon.errors import UsageError
 from gnomon.store import rundir
 from gnomon.store.compare import compare
@@ -36,6 +37,8 @@ def compared(one: Opened, other: Opened, per: str, metric: str = "") -> Mapping[
     for each in (one, other):
         if each.kind == "combined":
             raise UsageError(f"{each.title}: a combination has no repetitions to compare")
-    sides = [Side(each.title, (rundir.find(each.path),)) for each in (one, other)]
+    sides = [
+        Side(each.title, (rundir.find(each.path, readers=readers()),)) for each in (one, other)
+    ]
     found, breaches = compare(sides, Options(per=per, metrics=(metric,) if metric else ()))
     return document(found, breaches, limited=False)

@@ -10,15 +10,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from gnomon.capabilities import readers
 from gnomon.errors import GnomonError, RunDirectoryError, UsageError
 from gnomon.store import bounds, rundir
-from gnomon.store.run_files import READERS
 from gnomon.view.database import Tables, check_regular
 from gnomon.view.dataset import Dataset
 from gnomon.view.opened import Opened, Part
 
 _ENTRIES_LIMIT = 2000
-_ENDS = tuple(end for reader in READERS for end in reader.suffixes)
 _OPEN_LIMIT = 256
 
 
@@ -106,7 +105,7 @@ class Session:
         for folder in (Path(absolute), rundir.path_of(absolute)):
             if rundir.is_run(folder):
                 check_regular(folder / "run.json")
-        run = rundir.find(absolute)
+        run = rundir.find(absolute, readers=readers())
         if run.files is not None:
             data = Dataset(absolute, run.head, Tables.of_file(run))
             return self._keep("file", absolute, Path(absolute).name, data)
@@ -192,9 +191,10 @@ def listing(folder: str) -> Listing:
     entries: list[Entry] = []
     truncated = False
     try:
+        ends = tuple(end for reader in readers() for end in reader.suffixes)
         with os.scandir(path) as found:
             for entry in found:
-                kind = _kind(entry)
+                kind = _kind(entry, ends)
                 if kind:
                     if len(entries) >= _ENTRIES_LIMIT:
                         truncated = True
@@ -223,12 +223,12 @@ def _shown(name: str) -> str:
     return name.encode(errors="backslashreplace").decode()
 
 
-def _kind(entry: os.DirEntry[str]) -> Literal["run", "file", "folder", ""]:
+def _kind(entry: os.DirEntry[str], ends: tuple[str, ...]) -> Literal["run", "file", "folder", ""]:
     try:
         if entry.is_dir():
             if entry.name.endswith(rundir.SUFFIX):
                 return "run" if (Path(entry.path) / "run.json").is_file() else ""
             return "" if entry.name.startswith(".") else "folder"
-        return "file" if entry.name.lower().endswith(_ENDS) and entry.is_file() else ""
+        return "file" if entry.name.lower().endswith(ends) and entry.is_file() else ""
     except OSError:
         return ""

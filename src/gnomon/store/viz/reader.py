@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from math import isfinite
 from pathlib import Path
@@ -18,15 +18,13 @@ from xml.parsers import expat
 
 from gnomon.errors import RunDirectoryError
 from gnomon.model.metric import Metric
-from gnomon.model.tables import PROFILE, Cell, Column, Schema
+from gnomon.model.tables import PROFILE, Cell, Column
 from gnomon.model.value import How
 from gnomon.store import run_head, rundir
 from gnomon.store.source_lines import Address
+from gnomon.store.unpacked_run import Sink
 from gnomon.store.viz import texts
 from gnomon.store.viz.sections import TIMES, Group, Program, Rows, Section, with_lines
-
-Sink = Callable[[Schema, Sequence[Cell]], None]
-"""Takes a row of a table."""
 
 _VERSIONS = ("1", "2")
 # Without tables and with them: sections are held until the last one is read.

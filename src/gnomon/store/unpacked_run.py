@@ -1,4 +1,4 @@
-"""A .viz file as a run: its tables are unpacked into Parquet files that have no name any more."""
+"""A file as a run: its tables are unpacked into Parquet files that have no name any more."""
 
 from __future__ import annotations
 
@@ -6,54 +6,39 @@ import os
 import stat
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from gnomon.errors import RunDirectoryError
-from gnomon.model.tables import SCHEMAS, Cell, Schema, Table
+from gnomon.model.tables import SCHEMAS, Cell, Schema
 from gnomon.store.parquet_writer import TableFiles
 from gnomon.store.rundir import Run
-from gnomon.store.viz.reader import parse
+
+Sink = Callable[[Schema, Sequence[Cell]], None]
+"""Takes a row of a table."""
+Fill = Callable[[IO[bytes], Sink], Mapping[str, Any]]
+"""Reads a file, hands on the rows of its tables and returns the head of the run."""
 
 
-class Document(NamedTuple):
-    """A .viz file: what a run directory has in run.json, and its tables."""
-
-    head: dict[str, Any]
-    tables: tuple[Table, ...]
-
-
-def read(path: Path) -> Document:
-    """Return what a .viz file holds, in memory.
-
-    Raises:
-        RunDirectoryError: it cannot be read, or is no such file; names the line.
-    """
-    tables = {schema.name: Table(schema) for schema in SCHEMAS}
-
-    def keep(schema: Schema, row: Sequence[Cell]) -> None:
-        tables[schema.name].append(row)
-
-    with _content(path) as file:
-        head = parse(path, file, keep)
-    return Document(head, tuple(tables.values()))
-
-
-def opened(path: Path) -> Run:
-    """Return a .viz file as a run, which any number of queries can be put to.
+def unpacked_run(path: Path, fill: Fill) -> Run:
+    """Return a file as a run, which any number of queries can be put to.
 
     Its tables take disk space in the folder for temporary files until the run is let go of, or
     the process ends in any way.
 
+    Args:
+        path: the file.
+        fill: reads it, row by row; no more of it need be in memory.
+
     Raises:
-        RunDirectoryError: it cannot be read, or is no such file; names the line.
+        RunDirectoryError: it cannot be read, or as `fill`.
     """
-    with _content(path) as file, _folder(path) as folder:
+    with open_regular(path) as file, _folder(path) as folder:
         written = TableFiles(folder, SCHEMAS)
         try:
-            head = parse(path, file, written.add)
+            head = fill(file, written.add)
             written.finish()
             numbers = [
                 os.open(folder / f"{schema.name}.parquet", os.O_RDONLY | os.O_CLOEXEC)
@@ -86,7 +71,7 @@ def _close(numbers: Sequence[int]) -> None:
 
 
 @contextmanager
-def _content(path: Path) -> Iterator[IO[bytes]]:
+def open_regular(path: Path) -> Iterator[IO[bytes]]:
     """Open a file that is one: a pipe or a device would be waited for.
 
     Raises:
@@ -94,7 +79,7 @@ def _content(path: Path) -> Iterator[IO[bytes]]:
     """
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            raise RunDirectoryError(f"{path}: it is no regular file; name a .viz file")
+            raise RunDirectoryError(f"{path}: it is no regular file")
         file = path.open("rb")
     except OSError as error:
         raise RunDirectoryError(f"{path}: cannot be read: {error.strerror}") from None
@@ -105,7 +90,7 @@ def _content(path: Path) -> Iterator[IO[bytes]]:
 @contextmanager
 def _folder(path: Path) -> Iterator[Path]:
     try:
-        folder = tempfile.TemporaryDirectory(prefix="gnomon-viz-", ignore_cleanup_errors=True)
+        folder = tempfile.TemporaryDirectory(prefix="gnomon-file-", ignore_cleanup_errors=True)
     except OSError as error:
         raise RunDirectoryError(
             f"{path}: no folder for its tables can be made: {error.strerror}; set TMPDIR to one "
