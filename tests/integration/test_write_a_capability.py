@@ -148,6 +148,48 @@ def test_its_option_is_in_the_help_and_checked(
     assert list(here.iterdir()) == []
 
 
+def test_its_command_is_listed_and_works(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    look = capfd.readouterr().out.partition("\nlook:\n")[2].partition("\n\n")[0]
+    assert re.search(r"^  writes +list how often the processes of runs called", look, re.MULTILINE)
+    program = (sys.executable, "-c", WRITING)
+    assert main(["run", "--with", "writes", "--name", "r", "--", *program]) == 0
+    capfd.readouterr()
+    assert (here / "r.gnomon").is_dir()
+    assert main(["writes", "r"]) == 0
+    assert re.fullmatch(r"r  \d+  3\n", capfd.readouterr().out)
+    assert main(["writes", "r", "--least", "4"]) == 0
+    assert capfd.readouterr().out == ""
+    assert main(["writes", "r", "--least", "few"]) == 2
+    assert "gnomon: --least few: invalid literal" in capfd.readouterr().err
+    assert main(["writs"]) == 2
+    assert "did you mean writes?" in capfd.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["help", "writes"])
+    assert "--least N" in capfd.readouterr().out
+    assert main(["completion", "bash"]) == 0
+    completion = capfd.readouterr().out
+    assert "writes" in completion
+    assert "--writes-least" in completion
+
+
+def test_the_doctor_looks_at_what_it_needs(
+    here: Path, written: ModuleType, capfd: pytest.CaptureFixture[str]
+) -> None:
+    library = here / "library.so"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(written, "_LIBRARY", library)
+        assert main(["doctor", "--json"]) == 0
+        checks = {one["name"]: one for one in json.loads(capfd.readouterr().out)["checks"]}
+        assert checks["writes"]["state"] == "missing"
+        assert checks["writes"]["remedy"].startswith("compile it")
+        assert {"machine", "valgrind (optional)"} <= checks.keys()
+        assert main(["run", "--with", "writes", "--", "true"]) == 2
+        assert f"--with writes: {library} is not there; compile it" in capfd.readouterr().err
+    assert main(["doctor"]) == 0
+    assert re.search(r"^ok +writes ", capfd.readouterr().out, re.MULTILINE)
+
+
 class Second(Capability):
     """Preloads a library of its own."""
 

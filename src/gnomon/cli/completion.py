@@ -6,7 +6,7 @@ import argparse
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from gnomon.cli.main import COMMANDS, OTHER_NAMES
+from gnomon.cli.main import OTHER_NAMES, all_commands
 from gnomon.cli.main import parser as parser_of
 from gnomon.cli.parsing import Parser
 
@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     whole: argparse.ArgumentParser = Parser("gnomon")
     commands = whole.add_subparsers()
-    for name, line in COMMANDS.items():
+    for name, line in all_commands().items():
         parent = parser_of(name)
         commands.add_parser(name, help=line, parents=[parent], add_help=False)
     words = _words()

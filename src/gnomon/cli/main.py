@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run `gnomon` with the given arguments and return its exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     if not words or words[0] in ("-h", "--help", "help"):
-        if len(words) > 1 and words[1] in COMMANDS:
+        if len(words) > 1 and words[1] in all_commands():
             return _guarded("gnomon", lambda: _execute(words[1], ["--help"]))
         return _guarded("gnomon", lambda: _print_help(0 if words else UsageError.exit_status))
     if words[0] in ("-V", "--version"):
@@ -147,6 +147,13 @@ def parser(name: str) -> argparse.ArgumentParser:
     return _module(name).parser()
 
 
+def all_commands() -> dict[str, str]:
+    """Return every command, those of capabilities too, each with what it does in one line."""
+    from gnomon.cli.capability_commands import commands
+
+    return COMMANDS | {name: command.help for name, command in commands().items()}
+
+
 def _execute(name: str, words: Sequence[str]) -> int:
     module = _module(name)
     from gnomon.cli.parsing import Parser
@@ -159,9 +166,14 @@ def _execute(name: str, words: Sequence[str]) -> int:
 
 def _module(name: str) -> Command:
     if name not in COMMANDS and name not in OTHER_NAMES:
+        from gnomon.cli.capability_commands import CapabilityCommand, commands
+
+        added = commands()
+        if name in added:
+            return CapabilityCommand(added[name])
         import difflib
 
-        close = difflib.get_close_matches(name, COMMANDS, n=1)
+        close = difflib.get_close_matches(name, [*COMMANDS, *added], n=1)
         hint = f"did you mean {close[0]}?" if close else "see gnomon --help"
         raise UsageError(f"there is no command '{name}'; {hint}")
     from importlib import import_module
@@ -211,12 +223,17 @@ def _print(text: str) -> int:
 
 
 def _print_help(status: int) -> int:
-    width = max(map(len, COMMANDS))
+    from gnomon.cli.capability_commands import commands
+
+    groups = {title: dict(lines) for title, lines in COMMAND_GROUPS.items()}
+    for name, command in commands().items():
+        groups.setdefault(command.group, {})[name] = command.help
+    width = max(map(len, all_commands()))
     print("usage: gnomon COMMAND [options]\n")
     print("Tells where a program's time, cache misses, messages and bytes go.\n")
-    for title, commands in COMMAND_GROUPS.items():
+    for title, lines in groups.items():
         print(f"{title}:")
-        for name, line in commands.items():
+        for name, line in lines.items():
             print(f"  {name:<{width}}  {line}")
         print()
     print("gnomon COMMAND --help tells more of each; gnomon --version the version.")

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gnomon.cli.capability_commands import add_options
 from gnomon.cli.delivery import finish, guarded, outliving
 from gnomon.cli.output import is_styled, width_of, write, write_lines
 from gnomon.cli.parsing import Parser
@@ -91,18 +92,7 @@ def _add_options(p: argparse.ArgumentParser, capability: Capability) -> None:
     """Add what a capability offers to the help, and its options to the parser."""
     used = "" if capability.is_default else f" (--with {capability.name}, or any of its options)"
     group = p.add_argument_group(capability.name, f"{capability.title}{used}")
-    for option in capability.options:
-        name, dest = f"--{capability.name}-{option.name}", f"{capability.name}{_MARK}{option.name}"
-        if not option.metavar:
-            group.add_argument(name, dest=dest, action="store_const", const=True, help=option.help)
-        else:
-            group.add_argument(
-                name,
-                dest=dest,
-                action="append" if option.many else "store",
-                metavar=option.metavar,
-                help=option.help,
-            )
+    add_options(group, capability.options, f"{capability.name}-", f"{capability.name}{_MARK}")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gnomon.layout import cut, filled, shortened
 from gnomon.model.collected import rows_of
-from gnomon.model.functions import Part, homes
 from gnomon.model.metric import Aggregation
 from gnomon.model.symbols import short_name
 from gnomon.model.tables import PROFILE
-from gnomon.store import moments
 from gnomon.store.run_facts import exit_text, without_values
 from gnomon.store.rundir import Run
 from gnomon.units import duration, number, printable, quantity
 
 if TYPE_CHECKING:
     from gnomon.launch.run_assembly import AssembledRun
+    from gnomon.model.functions import Part
     from gnomon.model.tables import Cell, Table
+    from gnomon.store.moments import OfPath
 
 _REGIONS = 5
 _METRICS = 6
@@ -121,10 +121,12 @@ class _Values:
         ):
             yield from rows
 
-    def together(self, metric: str) -> tuple[dict[int, moments.OfPath], str]:
+    def together(self, metric: str) -> tuple[dict[int, OfPath], str]:
         """Return what each path took of several places' times, and which that is; none of a sum."""
         if metric not in self._elapsed:
             return {}, ""
+        from gnomon.store import moments
+
         return moments.of_run(self._run.query, self._numbers[metric])
 
 
@@ -159,10 +161,14 @@ def _functions(values: _Values, width: int) -> Iterator[str]:
     for _, path, _, exclusive, _ in values.parts[_INSTRUCTIONS]:
         region = values.regions[values.paths[path]["region"]]
         if region["kind"] == "cpu":
+            from gnomon.model.functions import Part
+
             part = Part(str(region["module"]), str(region["name"]), str(region["file"]))
             weights[part] = weights.get(part, 0.0) + float(exclusive or 0)
     if not weights:
         return
+    from gnomon.model.functions import homes
+
     sums: dict[Part, float] = {}
     for part, home in homes(weights).items():
         of = part._replace(file=home)
@@ -232,9 +238,8 @@ def _sums(values: _Values, wanted: str) -> tuple[dict[str, _Sums], str]:
         known = totals.get(name, _Sums(0.0, 0.0, 0.0, place))
         if told and path in together:
             # Once for all places.
-            of_path = together[int(str(path))] if path not in seen else moments.OfPath(0.0, 0.0)
-            inclusive = of_path.inclusive
-            exclusive = of_path.exclusive if isfinite(of_path.exclusive) else None
+            inclusive, exclusive = together[int(str(path))] if path not in seen else (0.0, 0.0)
+            exclusive = exclusive if isfinite(exclusive) else None
             seen.add(path)
         has_own = exclusive is not None and known.exclusive is not None
         totals[name] = _Sums(

@@ -16,9 +16,13 @@ _PATIENCE_S = 10
 def tools() -> Iterator[Check]:
     """Yield the optional programs, hwloc, and whether C programs find our library."""
     yield _program("perf", "to compare with; Gnomon does not need it", "linux-perf")
-    yield _program("valgrind", "counting without a PMU (--pmu emulated) needs it", "valgrind")
     yield _hwloc()
     yield c_library(_PACKAGE)
+
+
+def valgrind() -> Check:
+    """Return whether the engine of the emulated PMU is there."""
+    return _program("valgrind", "counting without a PMU (--pmu emulated) needs it", "valgrind")
 
 
 def c_library(package: Path) -> Check:

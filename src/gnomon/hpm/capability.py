@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from gnomon.counters.component import Availability
 from gnomon.errors import GnomonError
-from gnomon.launch.capability import Capability, Execution, Option
-from gnomon.launch.observer import Observer
-from gnomon.model.collected import Collected
+from gnomon.launch.capability import Capability, Execution
+from gnomon.launch.options import Option
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from gnomon.counters.check import Check
+    from gnomon.counters.component import Availability
+    from gnomon.launch.observer import Observer
+    from gnomon.model.collected import Collected
 
 _LIST = "events, separated by commas (see gnomon events)"
 
@@ -48,6 +54,12 @@ class Counters(Capability):
             counters.remarks = (f"processes and threads are not told apart: {error}",)
             return counters
 
+    def checks(self) -> Iterable[Check]:
+        """Return what counting depends on here."""
+        from gnomon.counters.doctor import diagnose
+
+        return diagnose()
+
 
 class Times(Capability):
     """Times and resource usage alone, where nobody who gives them observes."""
@@ -73,6 +85,8 @@ class Sections(Capability):
 
     def collect(self, folder: Path) -> Collected:
         """Return the sections of every process, of killed ones as far as they had come."""
+        if not any(".hpm" in path.name for path in folder.iterdir()):
+            return super().collect(folder)
         from gnomon.hpm import section_tables
 
         return section_tables.collect(folder)
@@ -116,6 +130,12 @@ class EmulatedCounts(Capability):
         counters = emulate.EmulatedCounters(wanted, emulate.usable(), simulated)
         counters.remarks = ("times are those of the emulation, of sections too",)
         return counters
+
+    def checks(self) -> Iterable[Check]:
+        """Return whether there is an engine."""
+        from gnomon.counters.tool_checks import valgrind
+
+        return (valgrind(),)
 
 
 COUNTERS, SECTIONS, EMULATED, TIMES = Counters(), Sections(), EmulatedCounts(), Times()

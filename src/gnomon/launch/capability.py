@@ -6,37 +6,39 @@ what was left in the staging folder. Each writes what it needs; what stands here
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gnomon.counters.component import Availability
-from gnomon.launch.observer import Observer
-from gnomon.model.collected import Collected
-
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gnomon.counters.check import Check
+    from gnomon.counters.component import Availability
+    from gnomon.launch.observer import Observer
+    from gnomon.launch.options import Option
+    from gnomon.model.collected import Collected
     from gnomon.store.report_part import ReportPart
     from gnomon.store.run_files import Reader
 
 
-class Option(NamedTuple):
-    """An option of a capability: `--CAPABILITY-NAME VALUE` of `gnomon run`.
+class Command(NamedTuple):
+    """A command that a capability adds: `gnomon NAME [options] [words]`.
 
     Attributes:
-        name: without the capability's, e.g. "rate" for `--toy-rate`.
-        help: what it does, for the help.
-        metavar: what its value is called there; "" for a switch without a value.
-        convert: makes the value of the word that was typed; raises ValueError, which says why.
-        default: the value where it is not given.
-        many: it may be given several times; its value is a tuple of all.
+        name: of the command.
+        group: what one wants to do, as `gnomon --help` groups commands: "look", for example.
+        help: what it does, in one line.
+        render: returns what is printed, given the values of the options and the other words.
+        options: `--NAME` of each.
+        words: what the other words are called in its usage, e.g. "RUN"; "" where it takes none.
     """
 
     name: str
+    group: str
     help: str
-    metavar: str = ""
-    convert: Callable[[str], object] = str
-    default: object = None
-    many: bool = False
+    render: Callable[[Mapping[str, Any], Sequence[str]], str]
+    options: tuple[Option, ...] = ()
+    words: str = ""
 
 
 class Execution(NamedTuple):
@@ -66,6 +68,7 @@ class Capability:
         options: its options of `gnomon run`.
         report_parts: what it adds to `gnomon report RUN PART`.
         readers: of files in formats of its own, which are then runs wherever one is named.
+        commands: the commands that it adds.
     """
 
     name: str
@@ -76,9 +79,12 @@ class Capability:
     options: tuple[Option, ...] = ()
     report_parts: tuple[ReportPart, ...] = ()
     readers: tuple[Reader, ...] = ()
+    commands: tuple[Command, ...] = ()
 
     def availability(self) -> Availability:
         """Return whether it works on this machine; if not, why and what to do."""
+        from gnomon.counters.component import Availability
+
         return Availability(True)
 
     def observe(self, execution: Execution) -> Observer:
@@ -87,6 +93,8 @@ class Capability:
         Raises:
             GnomonError: it cannot be observed.
         """
+        from gnomon.launch.observer import Observer
+
         return Observer()
 
     def collect(self, folder: Path) -> Collected:
@@ -94,4 +102,10 @@ class Capability:
 
         What cannot be read costs a warning in what is returned, no exception.
         """
+        from gnomon.model.collected import Collected
+
         return Collected()
+
+    def checks(self) -> Iterable[Check]:
+        """Return what `gnomon doctor` looks at for this capability."""
+        return ()

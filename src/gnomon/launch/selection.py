@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gnomon.errors import UsageError
-from gnomon.launch.capability import Capability, Option
+from gnomon.launch.capability import Capability
+from gnomon.launch.options import option_values
 
 Words = Mapping[str, Mapping[str, Any]]
 """What was typed of each capability's options, by its name and theirs."""
@@ -45,7 +46,10 @@ def select(
     by_name = {each.name: each for each in capabilities}
     asked = dict.fromkeys(_names("--with", wanted, by_name))
     left_out = tuple(dict.fromkeys(_names("--without", without, by_name)))
-    options = {each.name: _values(each, words.get(each.name, {})) for each in capabilities}
+    options = {
+        each.name: option_values(f"--{each.name}-", each.options, words.get(each.name, {}))
+        for each in capabilities
+    }
     for name, typed in words.items():
         asked.update(dict.fromkeys([name] if typed else []))
     for name in asked:
@@ -80,26 +84,3 @@ def _names(option: str, words: str, by_name: Mapping[str, Capability]) -> Iterat
             )
         if name:
             yield name
-
-
-def _values(capability: Capability, typed: Mapping[str, Any]) -> dict[str, object]:
-    """Return the values of a capability's options: of a switch a bool, of many a tuple."""
-    values: dict[str, object] = {}
-    for option in capability.options:
-        word = typed.get(option.name)
-        if not option.metavar:
-            values[option.name] = word is not None
-        elif option.many:
-            values[option.name] = tuple(_value(capability, option, each) for each in word or ())
-        else:
-            values[option.name] = (
-                option.default if word is None else _value(capability, option, word)
-            )
-    return values
-
-
-def _value(capability: Capability, option: Option, word: str) -> object:
-    try:
-        return option.convert(word)
-    except ValueError as error:
-        raise UsageError(f"--{capability.name}-{option.name} {word}: {error}") from None

@@ -11,7 +11,6 @@ from typing import Any
 from gnomon.errors import RunDirectoryError
 from gnomon.layout import WIDTH, fact_rows, filled
 from gnomon.store.bounds import ROWS_TOLD_MOST
-from gnomon.store.hotspots import whole
 from gnomon.store.rundir import Run
 from gnomon.units import duration, printable, quantity, signal_name
 
@@ -55,6 +54,8 @@ class ProfileRow:
         """Return the row by the keys of a report's JSON; whole numbers as such."""
         fields = asdict(self)
         del fields["value"]
+        from gnomon.store.hotspots import whole
+
         return fields | {"total": whole(self.value)}
 
 

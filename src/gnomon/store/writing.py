@@ -7,7 +7,6 @@ one node's locks to the others (Lustre with localflock, sshfs).
 
 from __future__ import annotations
 
-import ctypes
 import fcntl
 import json
 import os
@@ -133,6 +132,8 @@ def replace(folder: Path, path: Path) -> None:
     Raises:
         OSError: it cannot be moved.
     """
+    import ctypes
+
     libc = ctypes.CDLL(None, use_errno=True)
     words = (_AT_FDCWD, os.fsencode(folder), _AT_FDCWD, os.fsencode(path), _RENAME_EXCHANGE)
     if hasattr(libc, "renameat2") and libc.renameat2(*words) == 0:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -72,8 +71,8 @@ class Valgrind:
         """Return whether Valgrind is installed, with cachegrind."""
         if self._program is None:
             return Availability(False, "Valgrind is not installed", _INSTALL)
-        if not self._version:
-            return Availability(False, f"{self._program} does not run", _INSTALL)
+        if not os.access(self._program, os.X_OK):
+            return Availability(False, f"{self._program} may not be executed", _INSTALL)
         if self._library is None:
             return Availability(
                 False, f"no cachegrind belongs to {self._program}",
@@ -88,6 +87,8 @@ class Valgrind:
         if self._program is None or self._library is None:
             state = self.availability()
             raise EmulationError(f"{state.reason}; {state.remedy}")
+        if not self._version:
+            raise EmulationError(f"{self._program} does not run; {_INSTALL}")
         words = (
             str(self._program),
             "--tool=cachegrind",
@@ -165,6 +166,8 @@ class Valgrind:
     def _version(self) -> str:
         if self._program is None:
             return ""
+        import subprocess
+
         try:
             done = subprocess.run(
                 [self._program, "--version"], capture_output=True, text=True, timeout=60,
