@@ -18,6 +18,7 @@ from benchmarks import (
     leaks,
     ranks,
     reads,
+    records,
     sections,
     sets,
     startup,
@@ -32,6 +33,7 @@ from benchmarks.table import Table
 BENCHMARKS = {
     "startup": ("gnomon count true beside perf stat true, and gnomon -h", startup.run),
     "reads": ("reading a group of events from C and from Python", reads.run),
+    "records": ("a record of a library that is preloaded, written and read", records.run),
     "sets": ("event sets in C beside the bare system calls and PAPI", sets.run),
     "sections": ("a section's start and stop beside PAPI's regions", sections.run),
     "leaks": ("event sets that come and go, 100,000 times", leaks.run),

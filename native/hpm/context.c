@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "descriptor.h"
 #include "engine.h"
 #include "quick.h"
 
@@ -293,9 +294,9 @@ static int open_pack(struct gn_group *group, const struct hpm_pack *pack, uint32
 	for (int i = 0; !error && i < pack->n; i++)
 		error = gn_group_add(group, &pack->spec[i], tid, -1);
 	for (int i = 0; !error && i < group->n; i++)
-		group->fd[i] = hpm_move_up(group->fd[i]);
+		group->fd[i] = gn_descriptor_raise(group->fd[i]);
 	if (!error && group->has_anchor)
-		group->anchor = hpm_move_up(group->anchor);
+		group->anchor = gn_descriptor_raise(group->anchor);
 	return error;
 }
 

@@ -6,7 +6,6 @@
 #define GNOMON_HPM_QUICK_H
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -33,23 +32,6 @@ static inline uint64_t hpm_ticks(int uses_counter)
 #endif
 	(void)uses_counter;
 	return gn_clock_ns();
-}
-
-/*
- * The descriptor moved to a high number. A program that closes descriptors which it does not know,
- * and opens others, then does not get one of ours, which we would go on reading from; nor do its
- * own have other numbers than without us.
- */
-#define HPM_HIGH 512
-
-static inline int hpm_move_up(int fd)
-{
-	const int high = fcntl(fd, F_DUPFD_CLOEXEC, HPM_HIGH);
-
-	if (high < 0)
-		return fd;
-	close(fd);
-	return high;
 }
 
 /* read(2), with a negative errno for an error. */

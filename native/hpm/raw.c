@@ -1,6 +1,7 @@
 /* Writing the raw file. */
 #include "raw.h"
 
+#include "descriptor.h"
 #include "file_signals.h"
 #include "quick.h"
 
@@ -69,7 +70,7 @@ static int open_file(struct hpm_raw_file *file, const char *path, const char *ot
 			/* An absolute name, as the program may change its folder. */
 			if (!realpath(names[i], file->path))
 				strcpy(file->path, names[i]);
-			file->fd = hpm_move_up(file->fd);
+			file->fd = gn_descriptor_raise(file->fd);
 			mark_used(file->fd);
 			return 0;
 		}

@@ -20,6 +20,7 @@ int core_add_events(PyObject *module);
 int core_add_timers(PyObject *module);
 int core_add_cost(PyObject *module);
 int core_add_cpuid(PyObject *module);
+int core_add_checksum(PyObject *module);
 
 /* How the words of a reading are laid out. */
 enum core_layout {

@@ -249,6 +249,21 @@ static void test_a_folder_that_is_not_there(void)
 	clean();
 }
 
+/* The program's own output is as ever. */
+static void test_switched_off(void)
+{
+	setenv("GNOMON_WITHOUT", "counters,sections", 1);
+	begin(NULL);
+	nest(1);
+	finish();
+	CHECK(item_of(3, 0));
+	CHECK(!left("hpmitems"));
+	CHECK(!left("hpmraw"));
+	CHECK(!left("hpmplaces"));
+	end();
+	unsetenv("GNOMON_WITHOUT");
+}
+
 int main(void)
 {
 	RUN(test_exclusive_values_are_kept);
@@ -257,5 +272,6 @@ int main(void)
 	RUN(test_places);
 	RUN(test_threads);
 	RUN(test_a_folder_that_is_not_there);
+	RUN(test_switched_off);
 	return check_result;
 }

@@ -20,7 +20,7 @@ from guest.trouble import GuestError, run
 _ROOT = HERE.parents[1]
 _REMEDY = "packaging/setup.sh packages guest"
 _WARNINGS = ("-Wall", "-Wextra", "-Werror")
-_C_TESTS = ("test_perf", "test_rotate", "test_clock", "test_buffer", "test_buffer_faults")
+_C_TESTS = ("test_perf", "test_rotate", "test_clock", "test_record_file", "test_record_file_faults")
 # What an installed wheel's entry point is.
 _COMMAND = """\
 #!/usr/bin/python3

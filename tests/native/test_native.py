@@ -12,10 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from building import DEBUG, run, sanitized
 
-from gnomon.store.raw import RawFile, read_raw
+from gnomon.store.record_file import RecordFile, open_records
 
 ROOT = Path(__file__).parents[2]
 
@@ -82,35 +83,35 @@ def cost(test: dict[str, Any]) -> float:
     return sum(float(one["value"]) for one in test["properties"] if one["name"] == "COST")
 
 
-def payload_of(kind: int, number: int) -> bytes:
-    return number.to_bytes(8, sys.byteorder) + bytes([kind]) * (number % 50)
-
-
-def check_records(raw: RawFile) -> None:
-    records = [(found.type, bytes(found.payload)) for found in raw.records()]
-    for kind in (1, 2):
-        expected = [payload_of(kind, number) for number in range(1000)]
-        assert [payload for found, payload in records if found == kind] == expected
-    assert records[-1] == (9, b"end")
-    assert len(records) == 2001
-    assert raw.skipped == 1
+def check_records(file: RecordFile) -> None:
+    records = file.columns("record")
+    for thread in (1, 2):
+        own = records[records["thread"] == thread]
+        assert own["number"].tolist() == list(range(1000))
+        expected = (thread + own["number"][:, None] * 3 + np.arange(24)) % 256
+        assert (own["rest"] == expected).all()
+    assert len(records) == 2000
+    named = {100 * thread + number for thread in (1, 2) for number in range(100)}
+    assert file.texts("name") == {
+        number: f"{number:0{number % 100}d}"[: number % 100] for number in named
+    }
 
 
 @pytest.mark.parametrize("end", ["close", "kill", "leave"])
 def test_python_reads_what_c_writes(build: Build, tmp_path: Path, end: str) -> None:
-    path = tmp_path / "process.gnraw"
+    path = tmp_path / "process.gnrec"
     before = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW), time.time_ns()
-    process = subprocess.Popen([build("plain") / "native" / "tests" / "write_raw", path, end])
+    process = subprocess.Popen([build("plain") / "native" / "tests" / "write_records", path, end])
     assert process.wait() == (-9 if end == "kill" else 0)
     after = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW), time.time_ns()
-    raw = read_raw(path)
-    assert raw.closed == (end == "close")
-    assert raw.pid == process.pid
-    assert raw.host == socket.gethostname()
-    assert raw.byte_order == sys.byteorder
-    assert raw.clock_source in ("tsc", "cntvct", "vdso")
-    assert before[0] <= raw.raw_ns <= after[0]
-    assert before[1] <= raw.realtime_ns <= after[1]
-    assert raw.capacity_bytes == 1 << 20
-    assert (raw.stop_error, raw.lost) == (0, 0)
-    check_records(raw)
+    file = open_records(path)
+    assert file.closed == (end == "close")
+    assert (file.pid, file.rank, file.writer) == (process.pid, 3, "test")
+    assert file.host == socket.gethostname()
+    assert file.byte_order == sys.byteorder
+    assert file.clock_source in ("tsc", "cntvct", "vdso")
+    assert before[0] <= file.raw_ns <= after[0]
+    assert before[1] <= file.realtime_ns <= after[1]
+    assert file.capacity_bytes == 1 << 20
+    assert (file.stop_error, file.lost) == (0, 0)
+    check_records(file)

@@ -19,11 +19,12 @@ LEAVES = ("emulation", "fortran")
 
 # include/gnomon/: whose interface each header is.
 PUBLIC = {
-    "buffer.h": "core",
+    "record_file.h": "core",
     "clock.h": "core",
     "perf.h": "core",
     "rotate.h": "core",
     "rank_data.h": "runtime",
+    "recorder.h": "runtime",
     "gnomon.h": "counters",
     "f_hpm.h": "hpm",
     "hpm_agg.h": "hpm",

@@ -8,7 +8,8 @@ from pathlib import Path
 from gnomon.cli.parsing import Parser
 from gnomon.errors import UsageError
 
-_LIBRARIES = ("hpm", "gnomon", "hpm_plugin")
+_LIBRARIES = ("hpm", "gnomon", "hpm_plugin", "runtime")
+_RUNTIME = ("libgnomon-runtime.a", "libgnomon-core.a")
 _FORTRAN = {"hpm": "f_hpm.F90", "gnomon": "gnomon.F90"}
 
 # Libraries behind the source: linkers that keep only what is needed read from left to right.
@@ -23,7 +24,8 @@ def parser() -> argparse.ArgumentParser:
     p = Parser(
         prog="gnomon config",
         description="Print what a compiler needs to use libhpm (sections, as IBM's HPM has them), "
-        "libgnomon (event sets) or libhpm_plugin (aggregators).",
+        "libgnomon (event sets), libhpm_plugin (aggregators) or the runtime (libraries that "
+        "`gnomon run` preloads).",
         epilog=_EPILOG,
     )
     p.add_argument("library", choices=_LIBRARIES, help="which library")
@@ -63,9 +65,12 @@ def _words(package: Path, arguments: argparse.Namespace) -> list[str]:
     lib, include = package / "lib", package / "include"
     words: list[str] = []
     if arguments.cflags:
-        words += [f"-I{include / 'gnomon'}"] if name != "gnomon" else []
+        words += [f"-I{include / 'gnomon'}"] if name not in ("gnomon", "runtime") else []
         words.append(f"-I{include}")
-    if arguments.libs and arguments.static:
+    if arguments.libs and name == "runtime":  # static: two preloaded libraries share nothing
+        archives = [f"{lib / archive}" for archive in _RUNTIME]
+        words += [*archives, "-Wl,--exclude-libs,ALL", "-Wl,-z,nodelete", "-lpthread", "-ldl"]
+    elif arguments.libs and arguments.static:
         words += [str(lib / f"lib{name}.a"), "-lpthread", "-ldl", "-lm"]
     elif arguments.libs:
         words += [f"-L{lib}", f"-l{name}", f"-Wl,-rpath,{lib}"]
@@ -76,5 +81,5 @@ def _words(package: Path, arguments: argparse.Namespace) -> list[str]:
     if arguments.libdir:
         words.append(str(lib))
     if arguments.includedir:
-        words.append(str(include if name == "gnomon" else include / "gnomon"))
+        words.append(str(include if name in ("gnomon", "runtime") else include / "gnomon"))
     return words

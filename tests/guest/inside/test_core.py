@@ -10,14 +10,14 @@ from guest.inside.conftest import FigureOf
 from guest.inside.machine import user_access
 from guest.inside.work import BIN, IS_POWER, run
 
-# A machine that takes 64 ns for an instruction is too slow for the timers of test_buffer: the next
-# signal is there before the handler of the last has ended.
+# A machine that takes 64 ns for an instruction is too slow for the timers of test_record_file: the
+# next signal is there before the handler of the last has ended.
 CORE = (
     "test_perf",
     "test_rotate",
     "test_clock",
-    "test_buffer_faults",
-    *(("test_buffer",) if IS_POWER else ()),
+    "test_record_file_faults",
+    *(("test_record_file",) if IS_POWER else ()),
 )
 
 

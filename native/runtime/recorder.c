@@ -1,0 +1,158 @@
+/* The record file of each process, opened when it is first needed. */
+#include "gnomon/recorder.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "file_signals.h"
+#include "launcher_rank.h"
+#include "lifecycle.h"
+#include "staging.h"
+#include "write_all.h"
+
+/* How a thread waits for another one that opens the file. */
+#define NAP_NS 50000
+
+/* Of one process: zero in a child that was forked. */
+struct recorder {
+	struct gn_record_file *_Atomic file;
+	_Atomic int opener; /* the thread that opens it, or opened it; 0: none yet */
+	_Atomic int is_open;
+	int error; /* why there is none */
+};
+
+static const struct gn_recorder_plan *plan;
+static struct recorder *_Atomic here;
+
+static void close_at_exit(void)
+{
+	struct recorder *recorder = here;
+
+	if (recorder && recorder->file)
+		gn_record_file_close(recorder->file);
+}
+
+static struct gn_lifecycle life = {
+	.state_bytes = sizeof(struct recorder),
+	.at_exit = close_at_exit,
+};
+
+static const char *remedy(int error)
+{
+	switch (error) {
+	case -ENOSPC:
+	case -EDQUOT:
+		return "make room there";
+	case -EFBIG:
+		return "raise the limit of a file's size (ulimit -f)";
+	case -ENOMEM:
+		return "raise the limit of address space (ulimit -v)";
+	}
+	return "make the run's folder one that can be written";
+}
+
+static void report(const char *path, int error)
+{
+	struct gn_file_signals signals;
+	char line[PATH_MAX + 256], why[128];
+	const int length =
+		snprintf(line, sizeof(line), "gnomon: %s: %s records nothing: %s; %s\n", path,
+			 plan->capability, strerror_r(-error, why, sizeof(why)), remedy(error));
+
+	if (length <= 0 || (size_t)length >= sizeof(line))
+		return;
+	gn_file_signals_hold(&signals);
+	gn_write_all(STDERR_FILENO, line, (size_t)length);
+	gn_file_signals_release(&signals);
+}
+
+/* 0, or a negative errno. */
+static int open_file(struct gn_record_file **file)
+{
+	char host[256] = "", path[PATH_MAX], ending[64];
+	struct gn_record_plan records = {
+		.writer = plan->capability,
+		.kinds = plan->kinds,
+		.n_kinds = plan->n_kinds,
+		.rank = gn_launcher_rank(),
+		.capacity_bytes = plan->capacity_bytes,
+	};
+	struct gn_staging_origin origin = {plan->capability, host, (uint32_t)getpid(), 0};
+	struct timespec now;
+	int error;
+
+	if (gethostname(host, sizeof(host) - 1) || !host[0])
+		strcpy(host, "localhost");
+	clock_gettime(CLOCK_REALTIME, &now);
+	origin.realtime_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	snprintf(ending, sizeof(ending), "%s.gnrec", plan->capability);
+	error = gn_staging_path(&origin, ending, path, sizeof(path));
+	if (error)
+		return error;
+	error = gn_record_file_open(file, path, &records);
+	if (error)
+		report(path, error);
+	return error;
+}
+
+/*
+ * The first thread that comes opens the file; others wait for it, but not a signal's handler in
+ * that thread itself. A signal would find the file half made.
+ */
+static void open_once(struct recorder *recorder)
+{
+	static const struct timespec nap = {0, NAP_NS};
+	struct gn_record_file *file = NULL;
+	const int self = (int)gettid(), before = errno;
+	sigset_t all, mask;
+	int nobody = 0;
+
+	if (atomic_compare_exchange_strong(&recorder->opener, &nobody, self)) {
+		sigfillset(&all);
+		pthread_sigmask(SIG_BLOCK, &all, &mask);
+		recorder->error = open_file(&file);
+		atomic_store(&recorder->file, file);
+		if (file && plan->opened)
+			plan->opened();
+		atomic_store(&recorder->is_open, 1);
+		pthread_sigmask(SIG_SETMASK, &mask, NULL);
+	}
+	while (!atomic_load(&recorder->is_open) && recorder->opener != self)
+		nanosleep(&nap, NULL);
+	errno = before;
+}
+
+struct gn_record_file *gn_recorder_file(void)
+{
+	struct recorder *recorder = atomic_load_explicit(&here, memory_order_acquire);
+
+	if (!recorder)
+		return NULL;
+	if (__builtin_expect(!atomic_load_explicit(&recorder->is_open, memory_order_acquire), 0))
+		open_once(recorder);
+	return atomic_load_explicit(&recorder->file, memory_order_relaxed);
+}
+
+int gn_recorder_start(const struct gn_recorder_plan *asked)
+{
+	static _Atomic int is_started;
+	struct recorder *recorder;
+
+	if (!gn_staging_folder(asked->capability))
+		return -ENOENT;
+	if (atomic_exchange(&is_started, 1))
+		return -EALREADY;
+	plan = asked;
+	recorder = gn_lifecycle_begin(&life);
+	if (!recorder)
+		return -ENOMEM;
+	atomic_store(&here, recorder);
+	gn_recorder_file();
+	return recorder->error;
+}
