@@ -66,10 +66,10 @@ def preset_meanings() -> str:
 
 def model_tables() -> str:
     """Return what each column of the model's tables means, from the schemas."""
-    from gnomon.model.tables import SCHEMAS
+    from gnomon.model.tables import ALL_SCHEMAS
 
     lines = []
-    for schema in SCHEMAS:
+    for schema in ALL_SCHEMAS:
         lines += [f"**{schema.name}**: {schema.row}.", "", "| column | type | |", "|---|---|---|"]
         lines += [f"| `{one.name}` | {one.type} | {one.description} |" for one in schema.columns]
         lines.append("")

@@ -174,7 +174,7 @@ def test_a_newer_run_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path)
     head = json.loads((path / "run.json").read_text())
     (path / "run.json").write_text(json.dumps({**head, "schema_version": 99}))
-    with pytest.raises(FormatError, match="schema version 99; this Gnomon reads up to 1"):
+    with pytest.raises(FormatError, match="schema version 99; this Gnomon reads up to 2"):
         rundir.find(str(path))
 
 

@@ -1,163 +1,74 @@
-"""The tables of the model: what one row is, and the type and meaning of every column.
-
-A capability adds rows to these tables, never a table of its own, so that views, exports and
-comparisons work for all of them. Column types are DuckDB's.
-"""
+"""The tables of the model: their rows, kept by column; `schemas` says what each one is."""
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
+
+from gnomon.model.schemas import (
+    ALL_SCHEMAS as ALL_SCHEMAS,
+)
+from gnomon.model.schemas import (
+    ARCS as ARCS,
+)
+from gnomon.model.schemas import (
+    COORDINATES as COORDINATES,
+)
+from gnomon.model.schemas import (
+    EVENTS as EVENTS,
+)
+from gnomon.model.schemas import (
+    FILES as FILES,
+)
+from gnomon.model.schemas import (
+    LOCATIONS as LOCATIONS,
+)
+from gnomon.model.schemas import (
+    MESSAGES as MESSAGES,
+)
+from gnomon.model.schemas import (
+    METRICS as METRICS,
+)
+from gnomon.model.schemas import (
+    MODULES as MODULES,
+)
+from gnomon.model.schemas import (
+    OPTIONAL_SCHEMAS as OPTIONAL_SCHEMAS,
+)
+from gnomon.model.schemas import (
+    PATHS as PATHS,
+)
+from gnomon.model.schemas import (
+    PROFILE as PROFILE,
+)
+from gnomon.model.schemas import (
+    REGIONS as REGIONS,
+)
+from gnomon.model.schemas import (
+    REQUIRED_SCHEMAS as REQUIRED_SCHEMAS,
+)
+from gnomon.model.schemas import (
+    SAMPLES as SAMPLES,
+)
+from gnomon.model.schemas import (
+    SCHEMAS as SCHEMAS,
+)
+from gnomon.model.schemas import (
+    Column as Column,
+)
+from gnomon.model.schemas import (
+    Schema as Schema,
+)
+from gnomon.model.schemas import (
+    schema_of as schema_of,
+)
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column.
-
-    Attributes:
-        name: its name.
-        type: DuckDB's.
-        description: what it means.
-        nullable: whether a value may be missing.
-        refers: the table whose numbers it has, -1 for none; "" where it is no such number.
-    """
-
-    name: str
-    type: str
-    description: str
-    nullable: bool = False
-    refers: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Schema:
-    """One table of the model.
-
-    Attributes:
-        name: its name.
-        row: what a row is.
-        columns: of each row.
-        number: the column, the first one, by whose numbers others refer to its rows; "" for none.
-        is_bulk: it may have any number of rows; of the others a run's are held in memory.
-    """
-
-    name: str
-    row: str
-    columns: tuple[Column, ...]
-    number: str = ""
-    is_bulk: bool = False
-
-    def __reduce__(self) -> tuple[Any, tuple[str]]:
-        """Return what another process takes for the same table: there is one of each."""
-        return schema_of, (self.name,)
-
-
-LOCATIONS = Schema(
-    "locations",
-    "a thread of a process of a rank on a host, a core, or all of a process or command together",
-    (
-        Column("location", "INTEGER", "number of the location, from 0"),
-        Column(
-            "parent", "INTEGER", "location that includes this one; -1 for none", refers="locations"
-        ),
-        Column("kind", "VARCHAR", "command, rank, process, thread, core or cpu"),
-        Column("host", "VARCHAR", "host name"),
-        Column("rank", "INTEGER", "MPI rank; -1 outside MPI"),
-        Column("pid", "INTEGER", "process number"),
-        Column("tid", "INTEGER", "thread number; -1 for all threads of the process"),
-        Column("name", "VARCHAR", "name of the program or thread, which core or CPU"),
-    ),
-    number="location",
-)
-REGIONS = Schema(
-    "regions",
-    "a function, section, call site, file, loop, line, or a whole program",
-    (
-        Column("region", "INTEGER", "number of the region, from 0"),
-        Column("kind", "VARCHAR", "hpm, mpi, cpu, io, memory or thread"),
-        Column("name", "VARCHAR", "name"),
-        Column("module", "VARCHAR", "program or library it is in"),
-        Column("file", "VARCHAR", "source file; '' if unknown"),
-        Column("line", "INTEGER", "source line; 0 if unknown"),
-    ),
-    number="region",
-)
-PATHS = Schema(
-    "paths",
-    "a node of a calling-context tree",
-    (
-        Column("path", "INTEGER", "number of the path, from 0"),
-        Column("parent", "INTEGER", "path it is called from; -1 for a root", refers="paths"),
-        Column("region", "INTEGER", "region it is in", refers="regions"),
-    ),
-    number="path",
-)
-METRICS = Schema(
-    "metrics",
-    "a measured or derived quantity",
-    (
-        Column("metric", "INTEGER", "number of the metric, from 0"),
-        Column("name", "VARCHAR", "event or derived metric"),
-        Column("unit", "VARCHAR", "unit of its values; '' for plain counts"),
-        Column("formula", "VARCHAR", "of a derived metric; '' for a measured one"),
-        Column("how", "VARCHAR", "counted, scaled, sampled, emulated, modelled or estimated"),
-        Column("component", "VARCHAR", "source of a measured one; '' for a derived one"),
-        Column("domain", "VARCHAR", "privilege levels counted"),
-        Column("scope", "VARCHAR", "what a value covers: thread, process, cpu or node"),
-        Column("description", "VARCHAR", "one line"),
-        # What is special about it (model/metric.py); NULL is inferred (store/metric_columns.py).
-        Column("aggregation", "VARCHAR", "values of several locations: sum, max, elapsed or none",
-               True),
-        Column("absent_is_zero", "BOOLEAN", "a code location without a row had none of it", True),
-        Column("reproducible", "BOOLEAN", "every execution gives the same number", True),
-        Column("dilated", "BOOLEAN", "a time of the tool that slowed the program, not its own",
-               True),
-    ),
-    number="metric",
-)  # fmt: skip
-PROFILE = Schema(
-    "profile",
-    "the value of a metric on a path at a location, in one repetition",
-    (
-        Column("repetition", "INTEGER", "number of the execution, from 0"),
-        Column("location", "INTEGER", "where", refers="locations"),
-        Column("path", "INTEGER", "on which path", refers="paths"),
-        Column("metric", "INTEGER", "of which metric", refers="metrics"),
-        Column("inclusive", "DOUBLE", "value with everything called from the path"),
-        Column(
-            "exclusive",
-            "DOUBLE",
-            "value of the path alone; NULL where not known",
-            True,
-        ),
-        Column("calls", "BIGINT", "how often the path was entered; NULL where not known", True),
-        Column("raw", "BIGINT", "the counter's unscaled reading; NULL for a derived metric", True),
-        Column("enabled_ns", "BIGINT", "time the counter was meant to count; NULL likewise", True),
-        Column("running_ns", "BIGINT", "time it did count; NULL likewise", True),
-    ),
-    is_bulk=True,
-)
-
-SCHEMAS = (LOCATIONS, REGIONS, PATHS, METRICS, PROFILE)
-
-
-def schema_of(name: str) -> Schema:
-    """Return the table of a name.
-
-    Raises:
-        KeyError: there is none.
-    """
-    return _BY_NAME[name]
-
-
-_BY_NAME = {schema.name: schema for schema in SCHEMAS}
 
 Cell = str | int | float | None
 

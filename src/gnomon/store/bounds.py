@@ -10,8 +10,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gnomon.errors import RunDirectoryError
-from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, SCHEMAS, Schema
-from gnomon.store import former
+from gnomon.model.tables import (
+    FILES,
+    LOCATIONS,
+    METRICS,
+    MODULES,
+    OPTIONAL_SCHEMAS,
+    PATHS,
+    PROFILE,
+    REGIONS,
+    SCHEMAS,
+)
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -22,8 +31,10 @@ ROWS_HARMLESS = 1_000_000
 """So many rows of a profile are read whatever they are of: those of nothing are left out."""
 
 ROWS_MOST = {LOCATIONS.name: 2_000_000, REGIONS.name: 4_000_000, PATHS.name: 4_000_000,
-             METRICS.name: 100_000}  # fmt: skip
-"""Rows of each table but the profile, which has one for each of their combinations at most."""
+             METRICS.name: 100_000, FILES.name: 10_000_000, MODULES.name: 4_000_000}  # fmt: skip
+"""Rows of each table that is held in memory."""
+ROWS_PER_BYTE = 64
+"""Rows of events, samples and the like in a byte of their file, at most."""
 TEXT_MOST = 4096
 """Characters of a text; of a longer one its beginning is shown, and a number for the whole."""
 TEXTS_MOST_BYTES = 1 << 30
@@ -61,11 +72,16 @@ def check(run: Run, connection: DuckDBPyConnection) -> None:
     Raises:
         RunDirectoryError: one of them holds more; names its file.
     """
-    counts = ", ".join(f"(SELECT COUNT(*) FROM {_file(run, one)})" for one in SCHEMAS)
+    schemas = run.schemas
+    counts = ", ".join(f"(SELECT COUNT(*) FROM {run.source(one)})" for one in schemas)
     (numbers,) = connection.execute(f"SELECT {counts}").fetchall()
-    rows = {schema.name: int(n) for schema, n in zip(SCHEMAS, numbers, strict=True)}
-    for schema in SCHEMAS:
+    rows = dict.fromkeys((schema.name for schema in SCHEMAS), 0)
+    rows |= {schema.name: int(n) for schema, n in zip(schemas, numbers, strict=True)}
+    for schema in schemas:
         most = ROWS_MOST.get(schema.name)
+        if schema in OPTIONAL_SCHEMAS and schema.is_bulk:
+            # Moments differ, so each row takes some of the file.
+            most = max(ROWS_HARMLESS, run.file(schema).stat().st_size * ROWS_PER_BYTE)
         if most is not None and rows[schema.name] > most:
             raise RunDirectoryError(
                 f"{run.file(schema)}: {rows[schema.name]} rows, and a run has {most} "
@@ -79,11 +95,13 @@ def check(run: Run, connection: DuckDBPyConnection) -> None:
             f"the run's {rows[LOCATIONS.name]} locations, {rows[PATHS.name]} paths and "
             f"{rows[METRICS.name]} metrics; {_REMEDY}"
         )
-    for schema in (LOCATIONS, REGIONS, METRICS):
+    for schema in schemas:
         texts = [column.name for column in schema.columns if column.type == "VARCHAR"]
+        if not texts:
+            continue
         each = " + ".join(f"COALESCE(strlen(CAST({name} AS VARCHAR)), 0)" for name in texts)
         ((size,),) = connection.execute(
-            f"SELECT COALESCE(SUM({each}), 0) FROM {_file(run, schema)}"
+            f"SELECT COALESCE(SUM({each}), 0) FROM {run.source(schema)}"
         ).fetchall()
         if size > TEXTS_MOST_BYTES:
             raise RunDirectoryError(
@@ -98,7 +116,3 @@ def no_memory(what: str) -> str:
         f"{what}: there is not enough memory to read it; raise the limit if one is set (ulimit -v),"
         " or read it on a machine that has more"
     )
-
-
-def _file(run: Run, schema: Schema) -> str:
-    return former.reading(run.file(schema), schema)

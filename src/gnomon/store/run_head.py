@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
+from gnomon.store import kept_files
+
 _DEPTH_LIMIT = 32
 _FIELDS: dict[str, tuple[type, ...]] = {
     "command": (list,),
@@ -31,6 +33,11 @@ def problem_of(head: Mapping[str, Any]) -> str:
     for key, kind in _ITEMS.items():
         if not all(isinstance(item, kind) for item in head[key]):
             return f"an entry of '{key}' is not what a run has there"
+    tables = head.get("tables", [])
+    if not isinstance(tables, list) or not all(isinstance(name, str) for name in tables):
+        return "'tables' is no list of names"
+    if problem := kept_files.problem_of(head.get(kept_files.FOLDER, {})):
+        return problem
     if not 0 <= head["started"] < 1e11 or not 0 <= head["wall_seconds"] < 1e11:
         return "its times are not times"
     if not 0 <= head["repetitions"] < 1 << 31:

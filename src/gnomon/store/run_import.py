@@ -9,7 +9,6 @@ from pathlib import Path
 
 from gnomon import __version__
 from gnomon.errors import RunDirectoryError
-from gnomon.model.tables import SCHEMAS
 from gnomon.store import run_files, rundir, writing
 from gnomon.store.run_files import Reader
 from gnomon.store.rundir import Run
@@ -45,6 +44,7 @@ def import_file(
     run = reader.open(path)
     head = {
         "gnomon_version": __version__,
+        "tables": [schema.name for schema in run.schemas],
         "sources": _digests(run),
         **run.head,
         "schema": rundir.MAGIC,
@@ -54,7 +54,7 @@ def import_file(
     try:
         with writing.begun(made) as folder:
             (folder / "text").mkdir()
-            for schema in SCHEMAS:
+            for schema in run.schemas:
                 shutil.copyfile(run.file(schema), folder / f"{schema.name}.parquet")
             text = json.dumps(head, indent=2) + "\n"
             (folder / rundir.HEAD).write_text(text, encoding="utf-8")

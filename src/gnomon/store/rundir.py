@@ -10,27 +10,24 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gnomon.errors import FormatError, RunDirectoryError
-from gnomon.model import region_kinds
-from gnomon.model.region_kinds import RegionKinds
-from gnomon.model.tables import SCHEMAS, Cell, Schema, Table
-from gnomon.store import bounds, former, writing
-from gnomon.store.parquet import as_utf8, connected
+from gnomon.model.tables import Table
+from gnomon.store import kept_files, writing
+from gnomon.store.parquet import as_utf8
+from gnomon.store.run import Run as Run
 from gnomon.store.run_head import problem_of
 from gnomon.units import printable
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
-
     from gnomon.store.run_files import Reader
 
 SUFFIX = writing.SUFFIX
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 HEAD = "run.json"
 """The file of a run directory that says what ran."""
 MAGIC = "gnomon/run"
@@ -41,135 +38,6 @@ _NAMED_RUNS = 5
 # Bytes of a directory's name: with a dot, a process number and a node's digits it is one still,
 # while it is written.
 _NAME_LIMIT = 255 - len("..4194304-01234567")
-_ROWS_AT_ONCE = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """A run directory that was opened for reading.
-
-    Attributes:
-        path: the directory.
-        head: the content of run.json.
-        files: where the tables are, by name, if not in the directory: a .viz file has none.
-        held: what has to be there as long as the files are asked for.
-    """
-
-    path: Path
-    head: Mapping[str, Any]
-    files: Mapping[str, Path] | None = None
-    held: object = None
-    _databases: dict[int, DuckDBPyConnection] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
-
-    @property
-    def region_kinds(self) -> RegionKinds:
-        """The kinds that its regions may have."""
-        return region_kinds.of_head(self.head)
-
-    def query(self, sql: str, *, threads: int = 0) -> list[tuple[Any, ...]]:
-        """Return the rows of a query over the model's tables, by their names.
-
-        Args:
-            sql: the query.
-            threads: so many at most; 0 for one on each CPU.
-
-        Raises:
-            RunDirectoryError: a table is missing or damaged; names its file.
-        """
-        return [row for rows in self.stream(sql, threads=threads) for row in rows]
-
-    def stream(self, sql: str, *, threads: int = 0) -> Iterator[list[tuple[Any, ...]]]:
-        """Yield the rows of a query, some thousands at a time, however many there are.
-
-        Raises:
-            RunDirectoryError: as `query`; after rows were yielded too, if the damage is further on.
-        """
-        import duckdb
-
-        for schema in SCHEMAS:
-            # A pipe or a device would be waited for, or read without end.
-            if not self.file(schema).is_file():
-                raise RunDirectoryError(f"{self.file(schema)}: the table is missing{_REMEDY}")
-        try:
-            with closing(self._cursor(threads)) as cursor:
-                cursor.execute(sql)
-                while rows := cursor.fetchmany(_ROWS_AT_ONCE):
-                    yield rows
-        except (duckdb.OutOfMemoryException, MemoryError):
-            self._databases.clear()
-            raise RunDirectoryError(bounds.no_memory(str(self.path))) from None
-        except (duckdb.Error, UnicodeDecodeError):  # its messages quote damaged names
-            # Damage can bring down the whole database.
-            self._databases.clear()
-            raise RunDirectoryError(self._trouble()) from None
-
-    def _cursor(self, threads: int) -> DuckDBPyConnection:
-        """Return a new cursor of a database that has the tables as views.
-
-        Making one takes 20 ms, most of what a small query takes: it is kept. One of a number of
-        threads is another.
-        """
-        known = self._databases.get(threads)
-        if known is None:
-            known = connected()
-            if threads:
-                known.execute(f"SET threads = {threads}")
-            bounds.check(self, known)
-            for schema in SCHEMAS:
-                known.execute(f"CREATE VIEW {schema.name} AS {self._whole(schema)}")
-            self._databases[threads] = known
-        return known.cursor()
-
-    def _whole(self, schema: Schema) -> str:
-        """Return the query for all of a table, whatever a foreign file has instead of its types."""
-        columns = ", ".join(
-            f"{bounds.text(column.name)} AS {column.name}"
-            if column.type == "VARCHAR"
-            else f"CAST({column.name} AS {column.type}) AS {column.name}"
-            for column in schema.columns
-        )
-        needed = [
-            f"{column.name} IS NOT NULL"
-            for column in schema.columns
-            if column.type != "VARCHAR" and not column.nullable
-        ]
-        return (
-            f"SELECT {columns} FROM {former.reading(self.file(schema), schema)} "
-            f"WHERE {' AND '.join(needed)}"
-        )
-
-    def file(self, schema: Schema) -> Path:
-        """Return the Parquet file of a table."""
-        if self.files is not None:
-            return self.files[schema.name]
-        return self.path / f"{schema.name}.parquet"
-
-    def _trouble(self) -> str:
-        """Return which table is at fault; what DuckDB says of it is for its own users."""
-        import duckdb
-
-        with closing(connected()) as connection:
-            for schema in SCHEMAS:
-                # Every value, not only the summary at the end of the file.
-                values = ", ".join(f"bit_xor(hash({column.name}))" for column in schema.columns)
-                try:
-                    connection.execute(f"SELECT {values} FROM ({self._whole(schema)})").fetchall()
-                except (duckdb.OutOfMemoryException, MemoryError):
-                    return bounds.no_memory(str(self.file(schema)))
-                except (duckdb.Error, UnicodeDecodeError):
-                    why = "it is damaged, or no table of a run: it cannot be read"
-                    return f"{self.file(schema)}: {why}{_REMEDY}"
-        return f"{self.path}: its tables cannot be read: they do not fit together{_REMEDY}"
-
-    def rows(self, schema: Schema, top: int = 0) -> list[dict[str, Cell]]:
-        """Return the rows of a table by column name, in its order: the first ones, or all for 0."""
-        names = [column.name for column in schema.columns]
-        columns = ", ".join(names)
-        limit = f" LIMIT {top}" if top else ""
-        found = self.query(f"SELECT {columns} FROM {schema.name}{limit}")
-        return [dict(zip(names, row, strict=True)) for row in found]
 
 
 def path_of(name: str) -> Path:
@@ -244,7 +112,11 @@ class Draft:
     force: bool
 
     def finish(
-        self, head: Mapping[str, Any], tables: Sequence[Table], texts: Mapping[str, str]
+        self,
+        head: Mapping[str, Any],
+        tables: Sequence[Table],
+        texts: Mapping[str, str],
+        files: Mapping[str, Path] | None = None,
     ) -> None:
         """Write all that is not there yet, and give the directory its name.
 
@@ -252,11 +124,16 @@ class Draft:
             head: what run.json holds beside the schema's name and versions.
             tables: tables of the model that have no file yet.
             texts: file name to content, for `text/`.
+            files: of capabilities, which are moved: path below `files/`, as "capability/name", to
+                where each is. What cannot be kept is said in the run's warnings.
 
         Raises:
             OSError: the disk refuses.
         """
         whole = {"schema": MAGIC, "schema_version": SCHEMA_VERSION, **head}
+        if files:
+            whole["files"], notes = kept_files.keep(self.folder, files)
+            whole["warnings"] = [*whole["warnings"], *notes]
         writing.fill(self.folder, HEAD, whole, tables, texts)
         if self.force and self.path.exists():
             writing.replace(self.folder, self.path)

@@ -15,17 +15,17 @@ from typing import Any, NamedTuple
 
 from gnomon.errors import RunDirectoryError
 from gnomon.model.metric import usual_aggregation
-from gnomon.model.tables import LOCATIONS, METRICS, PATHS, REGIONS, SCHEMAS, Cell, Schema, Table
+from gnomon.model.tables import ALL_SCHEMAS, LOCATIONS, METRICS, PATHS, REGIONS, Cell, Schema, Table
 from gnomon.store.table_set import TableSet
 
 _TASKS = ("process", "thread")
 _ROOT_NAME = "hpm"
 # Tables that get one numbering. Regions come before what refers to them.
-NUMBERED = tuple(schema for schema in SCHEMAS if not schema.is_bulk)
+NUMBERED = tuple(schema for schema in ALL_SCHEMAS if not schema.is_bulk)
 _SHARED = frozenset(schema.name for schema in NUMBERED) - {LOCATIONS.name}
 _WANTED = frozenset(schema.name for schema in NUMBERED)
 _OF_METRICS = tuple(column.name for column in METRICS.columns[1:])
-BULK = tuple(schema for schema in SCHEMAS if schema.is_bulk)
+BULK = tuple(schema for schema in ALL_SCHEMAS if schema.is_bulk)
 
 Key = tuple[Cell, ...]
 

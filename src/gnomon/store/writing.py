@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from gnomon import __version__
-from gnomon.model.tables import REGIONS, SCHEMAS, Table
+from gnomon.model.tables import ALL_SCHEMAS, REGIONS, SCHEMAS, Table
 from gnomon.store.parquet import as_utf8
 from gnomon.store.parquet_writer import write_table
 
@@ -77,13 +77,18 @@ def fill(
         OSError: the disk refuses.
     """
     (folder / "text").mkdir()
-    for schema in SCHEMAS:
-        if (folder / f"{schema.name}.parquet").exists():
-            continue
-        write_table(folder, schema, [table for table in tables if table.schema is schema])
+    names = []
+    for schema in ALL_SCHEMAS:
+        chunks = [table for table in tables if table.schema is schema]
+        has_file = (folder / f"{schema.name}.parquet").exists()
+        if has_file or schema in SCHEMAS or any(map(len, chunks)):
+            names.append(schema.name)
+            if not has_file:
+                write_table(folder, schema, chunks)
     for name, content in texts.items():
         (folder / "text" / name).write_text(as_utf8(content), encoding="utf-8")
-    whole = {"gnomon_version": __version__, "sources": _digests(tables, head), **head}
+    sources = _digests(tables, head)
+    whole = {"gnomon_version": __version__, "tables": names, "sources": sources, **head}
     (folder / file).write_text(json.dumps(whole, indent=2) + "\n", encoding="utf-8")
 
 

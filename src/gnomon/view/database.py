@@ -17,8 +17,8 @@ import duckdb
 import numpy as np
 
 from gnomon.errors import RunDirectoryError
-from gnomon.model.tables import PROFILE, SCHEMAS, Schema
-from gnomon.store import bounds, former
+from gnomon.model.tables import ALL_SCHEMAS, PROFILE, Schema
+from gnomon.store import bounds
 from gnomon.store.rundir import Run
 from gnomon.view.columns import Cells
 
@@ -62,13 +62,13 @@ class Tables:
         Raises:
             RunDirectoryError: a table is missing, no file, or not of the model.
         """
-        for schema in SCHEMAS:
+        for schema in run.schemas:
             check_regular(run.file(schema))
         tables = cls(str(run.path))
         tables._run = run
         try:
             bounds.check(run, tables._connection)
-            for schema in SCHEMAS:
+            for schema in ALL_SCHEMAS:
                 tables._connection.execute(f"CREATE VIEW {schema.name} AS {_read(run, schema)}")
         except _FAILURES as error:
             tables.close()
@@ -88,7 +88,7 @@ class Tables:
         tables = cls(str(run.path))
         try:
             bounds.check(run, tables._connection)
-            for schema in SCHEMAS:
+            for schema in ALL_SCHEMAS:
                 tables.execute(f"CREATE TABLE {schema.name} AS {_read(run, schema)}")
         except RunDirectoryError:
             tables.close()
@@ -186,7 +186,7 @@ class Tables:
                 "close it and open it again"
             )
         try:
-            for schema in SCHEMAS:
+            for schema in self._run.schemas:
                 columns = ", ".join(f"bit_xor(hash({column.name}))" for column in schema.columns)
                 self._run.query(f"SELECT {columns} FROM {schema.name}")
         except RunDirectoryError as found:
@@ -213,4 +213,4 @@ def check_regular(file: Path) -> None:
 def _read(run: Run, schema: Schema) -> str:
     """Return the query for all of a table; its columns are what the model says, or it fails."""
     columns = ", ".join(f"CAST({c.name} AS {c.type}) AS {c.name}" for c in schema.columns)
-    return f"SELECT {columns} FROM {former.reading(run.file(schema), schema)}"
+    return f"SELECT {columns} FROM {run.source(schema)}"

@@ -10,10 +10,10 @@ from math import isfinite
 from typing import Any
 
 from gnomon.errors import UsageError
-from gnomon.model.tables import SCHEMAS, Schema
+from gnomon.model.tables import ALL_SCHEMAS, Schema
 from gnomon.store.rundir import Run
 
-TABLES = tuple(schema.name for schema in SCHEMAS)
+TABLES = tuple(schema.name for schema in ALL_SCHEMAS)
 
 # One row for each value, with all that is known of it: what people open as a sheet.
 _VALUES = (
@@ -43,11 +43,11 @@ def csv_text(run: Run, table: str = "") -> Iterator[str]:
         table: one of `TABLES`; "" for the values with all that is known of them.
 
     Raises:
-        UsageError: there is no such table.
+        UsageError: the run has no such table.
         RunDirectoryError: a table cannot be read.
     """
     if table:
-        schema = _schema(table)
+        schema = _schema(run, table)
         names = [column.name for column in schema.columns]
         query = f"SELECT {', '.join(names)} FROM {table}"
     else:
@@ -67,7 +67,7 @@ def json_text(run: Run) -> Iterator[str]:
         RunDirectoryError: a table cannot be read.
     """
     yield '{\n"run": ' + json.dumps(_plain(dict(run.head)), indent=1)
-    for schema in SCHEMAS:
+    for schema in run.schemas:
         names = [column.name for column in schema.columns]
         yield f',\n"{schema.name}": ['
         first = True
@@ -79,11 +79,12 @@ def json_text(run: Run) -> Iterator[str]:
     yield "\n}\n"
 
 
-def _schema(table: str) -> Schema:
-    for schema in SCHEMAS:
+def _schema(run: Run, table: str) -> Schema:
+    for schema in run.schemas:
         if schema.name == table:
             return schema
-    raise UsageError(f"{table}: there is no such table; there are {', '.join(TABLES)}")
+    names = ", ".join(schema.name for schema in run.schemas)
+    raise UsageError(f"{run.path}: it has no table {table}; it has {names}")
 
 
 def _lines(rows: list[tuple[Any, ...]]) -> str:

@@ -1,0 +1,108 @@
+"""Files of capabilities in a run directory: `files/CAPABILITY/...`, as they left them.
+
+What run.json names is read and nothing else, with the size that it has there: a file that was cut
+off, exchanged for a link, or put there by somebody is noticed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from gnomon.errors import FormatError
+from gnomon.units import printable
+
+FOLDER = "files"
+FILES_MOST = 10_000
+"""Files of one run."""
+_DEPTH_MOST = 8
+_NAME_MOST = 255
+_REMEDY = "restore it from a copy, or measure again"
+
+
+def keep(folder: Path, files: Mapping[str, Path]) -> tuple[dict[str, int], list[str]]:
+    """Move files into a run directory that is being written.
+
+    Args:
+        folder: of the run.
+        files: each by its path below `files/`, as "capability/name".
+
+    Returns:
+        The size of each that was kept, as run.json has it, and what is to be said of the others.
+
+    Raises:
+        OSError: the disk refuses.
+    """
+    sizes: dict[str, int] = {}
+    warnings = []
+    for name, file in files.items():
+        why = _problem(name) or ("" if len(sizes) < FILES_MOST else f"a run has {FILES_MOST} files")
+        if not why and not stat.S_ISREG(file.lstat().st_mode):
+            why = "it is no regular file"
+        if why:
+            warnings.append(f"{printable(name)}: not kept in the run: {why}")
+            continue
+        target = folder / FOLDER / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(file, target)
+        sizes[name] = target.stat().st_size
+    return sizes, warnings
+
+
+def of_capability(run: Path, head: Mapping[str, Any], capability: str) -> tuple[Path, ...]:
+    """Return the files that a capability left in a run, in the order of their names.
+
+    Args:
+        run: its directory.
+        head: what is in its run.json.
+        capability: whose.
+
+    Raises:
+        FormatError: one is missing, of another size, or none of the run.
+    """
+    found = []
+    for name, size in sorted(head.get(FOLDER, {}).items()):
+        if name.partition("/")[0] != capability:
+            continue
+        file = run / FOLDER / name
+        try:
+            status = os.lstat(file)
+            is_inside = file.resolve().is_relative_to((run / FOLDER).resolve())
+        except OSError as error:
+            raise FormatError(file, 0, f"cannot be read: {error.strerror}; {_REMEDY}") from None
+        if not stat.S_ISREG(status.st_mode) or not is_inside:
+            raise FormatError(file, 0, f"it is no file of the run; {_REMEDY}")
+        if status.st_size != size:
+            at = min(status.st_size, size)
+            raise FormatError(file, at, f"it has {status.st_size} bytes, not {size}; {_REMEDY}")
+        found.append(file)
+    return tuple(found)
+
+
+def problem_of(files: object) -> str:
+    """Return what is wrong with what the head of a run says of its files, "" if nothing is."""
+    if not isinstance(files, dict) or len(files) > FILES_MOST:
+        return "'files' is no table of names and sizes"
+    for name, size in files.items():
+        if why := _problem(name):
+            return f"'files' has {name[:40]!a}: {why}"
+        if not isinstance(size, int) or size < 0:
+            return f"'files' has no size for {name[:40]!a}"
+    return ""
+
+
+def _problem(name: str) -> str:
+    """Return why a file cannot have a name in a run, "" if it can."""
+    parts = PurePosixPath(name).parts
+    if not 1 < len(parts) <= _DEPTH_MOST or "/".join(parts) != name:
+        return f"its path has not 2 to {_DEPTH_MOST} names"
+    for part in parts:
+        if part in (".", "..") or len(part.encode(errors="replace")) > _NAME_MOST:
+            return "a name in its path is none that a file can have"
+        if not part.isprintable():
+            return "a name in its path is not printable"
+    return ""

@@ -1,0 +1,183 @@
+"""A run that was opened for reading: its tables, asked with SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gnomon.errors import RunDirectoryError
+from gnomon.model import region_kinds
+from gnomon.model.region_kinds import RegionKinds
+from gnomon.model.tables import ALL_SCHEMAS, REQUIRED_SCHEMAS, SCHEMAS, Cell, Schema
+from gnomon.store import bounds, former, kept_files
+from gnomon.store.parquet import connected
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_REMEDY = "; restore it from a copy, or measure again"
+_ROWS_AT_ONCE = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run directory that was opened for reading.
+
+    Attributes:
+        path: the directory.
+        head: the content of run.json.
+        files: where the tables are, by name, if not in the directory: a .viz file has none.
+        held: what has to be there as long as the files are asked for.
+    """
+
+    path: Path
+    head: Mapping[str, Any]
+    files: Mapping[str, Path] | None = None
+    held: object = None
+    _databases: dict[int, DuckDBPyConnection] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    @property
+    def region_kinds(self) -> RegionKinds:
+        """The kinds that its regions may have."""
+        return region_kinds.of_head(self.head)
+
+    def query(self, sql: str, *, threads: int = 0) -> list[tuple[Any, ...]]:
+        """Return the rows of a query over the model's tables, by their names.
+
+        Args:
+            sql: the query.
+            threads: so many at most; 0 for one on each CPU.
+
+        Raises:
+            RunDirectoryError: a table is missing or damaged; names its file.
+        """
+        return [row for rows in self.stream(sql, threads=threads) for row in rows]
+
+    def stream(self, sql: str, *, threads: int = 0) -> Iterator[list[tuple[Any, ...]]]:
+        """Yield the rows of a query, some thousands at a time, however many there are.
+
+        Raises:
+            RunDirectoryError: as `query`; after rows were yielded too, if the damage is further on.
+        """
+        import duckdb
+
+        for schema in self.schemas:
+            # A pipe or a device would be waited for, or read without end.
+            if not self.file(schema).is_file():
+                raise RunDirectoryError(f"{self.file(schema)}: the table is missing{_REMEDY}")
+        try:
+            with closing(self._cursor(threads)) as cursor:
+                cursor.execute(sql)
+                while rows := cursor.fetchmany(_ROWS_AT_ONCE):
+                    yield rows
+        except (duckdb.OutOfMemoryException, MemoryError):
+            self._databases.clear()
+            raise RunDirectoryError(bounds.no_memory(str(self.path))) from None
+        except (duckdb.Error, UnicodeDecodeError):  # its messages quote damaged names
+            # Damage can bring down the whole database.
+            self._databases.clear()
+            raise RunDirectoryError(self._trouble()) from None
+
+    def _cursor(self, threads: int) -> DuckDBPyConnection:
+        """Return a new cursor of a database that has the tables as views.
+
+        Making one takes 20 ms, most of what a small query takes: it is kept. One of a number of
+        threads is another.
+        """
+        known = self._databases.get(threads)
+        if known is None:
+            known = connected()
+            if threads:
+                known.execute(f"SET threads = {threads}")
+            bounds.check(self, known)
+            for schema in ALL_SCHEMAS:
+                known.execute(f"CREATE VIEW {schema.name} AS {self._whole(schema)}")
+            self._databases[threads] = known
+        return known.cursor()
+
+    def _whole(self, schema: Schema) -> str:
+        """Return the query for all of a table, whatever a foreign file has instead of its types."""
+        columns = ", ".join(
+            f"{bounds.text(column.name)} AS {column.name}"
+            if column.type == "VARCHAR"
+            else f"CAST({column.name} AS {column.type}) AS {column.name}"
+            for column in schema.columns
+        )
+        needed = [
+            f"{column.name} IS NOT NULL"
+            for column in schema.columns
+            if column.type != "VARCHAR" and not column.nullable
+        ]
+        return f"SELECT {columns} FROM {self.source(schema)} WHERE {' AND '.join(needed) or 'true'}"
+
+    @property
+    def schemas(self) -> tuple[Schema, ...]:
+        """The tables that it has; the others are empty ones."""
+        if self.files is not None:
+            return tuple(schema for schema in ALL_SCHEMAS if schema.name in self.files)
+        if not self.head:  # of an analysis, which gets no head
+            return tuple(
+                schema
+                for schema in ALL_SCHEMAS
+                if schema in REQUIRED_SCHEMAS or self.file(schema).exists()
+            )
+        # Runs of version 1 do not name them: all have the same.
+        names = self.head.get("tables", [schema.name for schema in SCHEMAS])
+        return tuple(
+            schema for schema in ALL_SCHEMAS if schema.name in names or schema in REQUIRED_SCHEMAS
+        )
+
+    def source(self, schema: Schema) -> str:
+        """Return what a query reads a table by, with what it has by now in runs of before.
+
+        Raises:
+            RunDirectoryError: DuckDB cannot open it, for its path is no UTF-8.
+        """
+        if schema in self.schemas:
+            return former.reading(self.file(schema), schema)
+        columns = ", ".join(f"CAST(NULL AS {one.type}) AS {one.name}" for one in schema.columns)
+        return f"(SELECT {columns} WHERE false)"
+
+    def file(self, schema: Schema) -> Path:
+        """Return the Parquet file of a table that it has."""
+        if self.files is not None:
+            return self.files[schema.name]
+        return self.path / f"{schema.name}.parquet"
+
+    def _trouble(self) -> str:
+        """Return which table is at fault; what DuckDB says of it is for its own users."""
+        import duckdb
+
+        with closing(connected()) as connection:
+            for schema in self.schemas:
+                # Every value, not only the summary at the end of the file.
+                values = ", ".join(f"bit_xor(hash({column.name}))" for column in schema.columns)
+                try:
+                    connection.execute(f"SELECT {values} FROM ({self._whole(schema)})").fetchall()
+                except (duckdb.OutOfMemoryException, MemoryError):
+                    return bounds.no_memory(str(self.file(schema)))
+                except (duckdb.Error, UnicodeDecodeError):
+                    why = "it is damaged, or no table of a run: it cannot be read"
+                    return f"{self.file(schema)}: {why}{_REMEDY}"
+        return f"{self.path}: its tables cannot be read: they do not fit together{_REMEDY}"
+
+    def rows(self, schema: Schema, top: int = 0) -> list[dict[str, Cell]]:
+        """Return the rows of a table by column name, in its order: the first ones, or all for 0."""
+        names = [column.name for column in schema.columns]
+        columns = ", ".join(names)
+        limit = f" LIMIT {top}" if top else ""
+        found = self.query(f"SELECT {columns} FROM {schema.name}{limit}")
+        return [dict(zip(names, row, strict=True)) for row in found]
+
+    def kept(self, capability: str) -> tuple[Path, ...]:
+        """Return the files that a capability left in the run.
+
+        Raises:
+            FormatError: one is missing, of another size, or none of the run.
+        """
+        return kept_files.of_capability(self.path, self.head, capability)
