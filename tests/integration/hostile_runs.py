@@ -49,6 +49,11 @@ QUICK = (
     ["report", "bad", "profile", "--by", "thread", "--json"],
     ["report", "bad", "profile", "--by", "metric"],
     ["report", "bad", "profile", "--by", "line"],
+    ["report", "bad", "hotspots", "--by", "file", "--json"],
+    ["report", "bad", "source", "true.c"],
+    ["report", "bad", "source"],
+    ["report", "bad", "nosuch"],
+    ["report", "bad", "run", "-o", "out.csv"],
     ["runs"],
     ["runs", "list", "--json"],
     ["export", "bad", "--to", "csv", "-o", "out"],
@@ -64,6 +69,7 @@ SLOW = (
     ["view", "bad"],
     ["view", "bad", "good"],
     ["export", "bad", "--to", "viz", "-o", "bad.viz"],
+    ["import", "bad.viz", "--name", "again", "--force"],
 )
 COMMANDS = (*SLOW, *QUICK, *QUICK, *QUICK)
 LIMIT_S = 60

@@ -140,7 +140,11 @@ def test_help_lists_the_parts(capsys: pytest.CaptureFixture[str]) -> None:
             "profile? It has values, hotspots, source, profile, run, ",
         ),
         (["app", "run", "x"], 2, "'x': run takes no argument"),
-        (["app", "source"], 2, "source: its file is missing; type gnomon report RUN source FILE"),
+        (
+            ["app", "source"],
+            2,
+            "source: its file is missing; type gnomon report app.gnomon source FILE",
+        ),
         (["app", "source", "x.c", "y"], 2, "'y': gnomon report takes nothing more"),
         (["app", "profile", "-e", "a,b"], 2, "a profile is of one event"),
         (["app", "profile", "-e", "cycles"], 2, "this run has no regions with that event"),

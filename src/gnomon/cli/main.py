@@ -23,7 +23,7 @@ COMMAND_GROUPS = {
         "run": "run a program with all that is offered here; leave a run",
         "count": "run a program (or watch one) and count events",
         "stat": "watch a machine, its CPUs, cgroups or processes in intervals",
-        "import": "make a run of a file: .viz files, those of other tools",
+        "import": "make a run directory of a file, such as a .viz file",
         "repair": "finish what a killed program with libhpm, or gnomon run, left",
     },
     "look": {

@@ -156,7 +156,7 @@ def hotspots(run: Run, kind: str, *, sort: str = "", file: str = "", top: int = 
     if file and not rows and events:
         inlined = "; its lines are parts of others" if file_totals else ""
         what = "no such source file" if not inlined else f"no {kind} of that source file"
-        raise UsageError(f"--file {file}: this run has counts of {what}{inlined}")
+        raise UsageError(f"{file}: {run.path} has counts of {what}{inlined}")
     order = list(dict.fromkeys([sort, *events] if sort else events))
     rows.sort(key=lambda r: (*(-r.values[e] for e in order), r.file, r.line, r.function, r.program))
     shown = rows[:top] if top else rows

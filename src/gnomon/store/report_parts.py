@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import NamedTuple
 
 from gnomon.errors import UsageError
@@ -284,7 +285,8 @@ def _of_file(run: Run, request: Request) -> Request:
     found = hotspots.hotspots(run, "file")
     names = [found.labels[row.file] for row in found.rows if row.file][:_FILES_NAMED]
     which = f"; most is in {printable(', '.join(names))}" if names else ""
-    raise UsageError(f"source: its file is missing; type gnomon report RUN source FILE{which}")
+    name = printable(shlex.quote(str(run.path)))
+    raise UsageError(f"source: its file is missing; type gnomon report {name} source FILE{which}")
 
 
 def _one_metric(request: Request) -> str:
