@@ -153,7 +153,7 @@ class RecordFile:
                 raise FormatError(self.path, 0, "another file has its name by now")
             step = max(CHUNK_BYTES // self._block_bytes, 1) * self._block_bytes
             for offset in range(self._begin, self._end, step):
-                chunk = os.pread(descriptor, min(step, self._end - offset), offset)
+                chunk = memoryview(os.pread(descriptor, min(step, self._end - offset), offset))
                 for start in range(0, len(chunk), self._block_bytes):
                     block = chunk[start : start + self._block_bytes]
                     found = self._block(block, offset + start)
@@ -209,7 +209,7 @@ class RecordFile:
         times: NDArray[np.int64] = np.rint(ns).astype(np.int64) + min(self.raw_ns, 1 << 62)
         return times
 
-    def _block(self, block: bytes, offset: int) -> RecordBlock | None:
+    def _block(self, block: memoryview, offset: int) -> RecordBlock | None:
         """Return what a block holds, None for one that was taken and never begun."""
         import numpy as np
 
@@ -244,7 +244,7 @@ class RecordFile:
         count = used // kind.dtype.itemsize
         return RecordBlock(kind, np.frombuffer(block, kind.dtype, count, BLOCK_HEAD_BYTES))
 
-    def _texts(self, block: bytes, offset: int, end: int) -> dict[int, str]:
+    def _texts(self, block: memoryview, offset: int, end: int) -> dict[int, str]:
         head = struct.Struct("<II" if self.byte_order == "little" else ">II")
         texts: dict[int, str] = {}
         begin = BLOCK_HEAD_BYTES
@@ -252,7 +252,9 @@ class RecordFile:
             number, length = head.unpack_from(block, begin) if begin + 8 <= end else (0, end)
             if begin + 8 + length > end:
                 raise FormatError(self.path, offset + begin, "a text that ends beyond its block")
-            texts.setdefault(number, block[begin + 8 : begin + 8 + length].decode(errors="replace"))
+            texts.setdefault(
+                number, bytes(block[begin + 8 : begin + 8 + length]).decode(errors="replace")
+            )
             begin += (8 + length + 7) & ~7
         return texts
 
