@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -188,6 +189,69 @@ def test_the_doctor_looks_at_what_it_needs(
         assert f"--with writes: {library} is not there; compile it" in capfd.readouterr().err
     assert main(["doctor"]) == 0
     assert re.search(r"^ok +writes ", capfd.readouterr().out, re.MULTILINE)
+
+
+def kept(run: Path) -> dict[str, str]:
+    """Return the contents of the files that the capability keeps in a run, by folder."""
+    files = (run.with_name(f"{run.name}.gnomon") / "files" / "writes").rglob("*.writes")
+    return {file.parent.name: file.read_text() for file in files}
+
+
+def test_its_files_stay_in_the_run(here: Path) -> None:
+    program = (sys.executable, "-c", "import os; os.write(1, b'ab')")
+    assert main(["run", "--with", "writes", "--name", "r", "--", *program]) == 0
+    assert kept(here / "r") == {"writes": "1 2\n"}
+    assert main(["run", "--with", "writes", "--name", "s", "-r", "2", "--", *program]) == 0
+    assert kept(here / "s") == {"repetition.0": "1 2\n", "repetition.1": "1 2\n"}
+    assert calls(here / "s") == [1, 1]
+
+
+def test_repair_collects_what_was_left(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    script = "import os; os.mkdir('r.gnomon'); os.write(1, b'ab')"
+    words = ["run", "--with", "writes", "--name", "r", "--", sys.executable, "-c", script]
+    pid = os.fork()
+    if not pid:  # what holds the staging folder must have ended
+        os._exit(main(words))
+    assert os.waitpid(pid, 0)[1] == 0
+    assert "gnomon repair r" in capfd.readouterr().err
+    (here / "r.gnomon").rmdir()
+    assert main(["repair", "r"]) == 0
+    assert calls(here / "r") == [1]
+    assert kept(here / "r") == {"writes": "1 2\n"}
+
+
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        ("collect", "writes: not collected: a bug of gnomon's: ZeroDivisionError: no"),
+        ("files_to_keep", "writes: its files are not kept: a bug of gnomon's: ZeroDivisionError"),
+    ],
+)
+def test_what_it_cannot_read_costs_a_warning(
+    here: Path, written: ModuleType, monkeypatch: pytest.MonkeyPatch, method: str, said: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("no")
+
+    monkeypatch.setattr(written.Writes, method, fail)
+    assert main(["run", "--with", "writes", "--name", "r", "--", sys.executable, "-c", ""]) == 0
+    warnings = rundir.find(str(here / "r")).head["warnings"]
+    assert any(warning.startswith(said) for warning in warnings)
+
+
+def test_names_and_files_that_are_none_are_not_kept(
+    here: Path, written: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = here / "link"
+    link.symlink_to("/etc/passwd")
+    odd = {"../up": link, "link": link, "none": here / "none"}
+    monkeypatch.setattr(written.Writes, "files_to_keep", lambda *_: odd)
+    assert main(["run", "--with", "writes", "--name", "r", "--", "true"]) == 0
+    said = " ".join(rundir.find(str(here / "r")).head["warnings"])
+    assert "writes/../up: not kept in the run: a name in its path is none that a file can" in said
+    assert "writes/link: not kept in the run: it is no regular file" in said
+    assert "writes/none: not kept in the run: it is no regular file" in said
+    assert not (here / "r.gnomon" / "files").exists()
 
 
 class Second(Capability):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gnomon.launch.observer import Observer
     from gnomon.launch.options import Option
     from gnomon.model.collected import Collected
+    from gnomon.model.region_kinds import RegionKind
     from gnomon.store.report_part import ReportPart
     from gnomon.store.run_files import Reader
 
@@ -69,6 +70,7 @@ class Capability:
         report_parts: what it adds to `gnomon report RUN PART`.
         readers: of files in formats of its own, which are then runs wherever one is named.
         commands: the commands that it adds.
+        region_kinds: kinds of its regions that are not Gnomon's own.
     """
 
     name: str
@@ -80,6 +82,7 @@ class Capability:
     report_parts: tuple[ReportPart, ...] = ()
     readers: tuple[Reader, ...] = ()
     commands: tuple[Command, ...] = ()
+    region_kinds: tuple[RegionKind, ...] = ()
 
     def availability(self) -> Availability:
         """Return whether it works on this machine; if not, why and what to do."""
@@ -105,6 +108,13 @@ class Capability:
         from gnomon.model.collected import Collected
 
         return Collected()
+
+    def files_to_keep(self, folder: Path) -> Mapping[str, Path]:
+        """Return files of the staging folder that stay in the run, by the names they get there.
+
+        They are in `files/NAME/` of the run, of several executions in `repetition.N/` there.
+        """
+        return {}
 
     def checks(self) -> Iterable[Check]:
         """Return what `gnomon doctor` looks at for this capability."""

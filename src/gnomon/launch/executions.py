@@ -7,11 +7,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
-from gnomon.errors import GnomonError
 from gnomon.launch.capability import Execution
 from gnomon.launch.command import ProcessResult, execute
 from gnomon.launch.observer import Observer
-from gnomon.launch.repetitions import joined_results
+from gnomon.launch.repetitions import complaint, joined_results
 from gnomon.launch.selection import Selection
 from gnomon.model.collected import Collected
 
@@ -79,7 +78,4 @@ def _result(observer: Observer, process: ProcessResult) -> Collected:
             return observer.result(process)
         except Exception as error:
             failure = error
-    said = str(failure)
-    if not isinstance(failure, GnomonError | OSError):
-        said = f"a bug of gnomon's: {type(failure).__name__}: {said}; please report it"
-    return Collected(warnings=(f"{observer.name}: not measured: {said}",))
+    return Collected(warnings=(complaint(observer.name, "not measured", failure),))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gnomon.errors import GnomonError
 from gnomon.launch.program_names import program_name
 from gnomon.model.collected import Collected
 from gnomon.model.tables import Table
@@ -34,16 +35,48 @@ def count(folder: Path) -> int:
     return len(list(folder.glob(f"{_FOLDER}*")))
 
 
-def collected(capability: Capability, folder: Path) -> list[Collected]:
-    """Return what a capability left in a raw folder, of each execution."""
+def folders(folder: Path) -> list[Path]:
+    """Return the folders of a staging folder's executions: itself where there was to be one."""
     several = count(folder)
-    if not several:
-        return [capability.collect(folder)]
+    return [folder / f"{_FOLDER}{number}" for number in range(several)] if several else [folder]
+
+
+def collected(capability: Capability, folder: Path) -> list[Collected]:
+    """Return what a capability left in a staging folder, of each execution."""
     found = []
-    for number in range(several):
-        left = capability.collect(folder / f"{_FOLDER}{number}")
-        found.append(left._replace(tables=numbered(left.tables, number)))
+    for number, own in enumerate(folders(folder)):
+        try:
+            left = capability.collect(own)
+        except Exception as error:
+            left = Collected(warnings=(complaint(capability.name, "not collected", error),))
+        found.append(left._replace(tables=numbered(left.tables, number)) if number else left)
     return found
+
+
+def files_to_keep(capability: Capability, folder: Path) -> tuple[dict[str, Path], tuple[str, ...]]:
+    """Return the files that a capability keeps in a run, by their paths there, and what failed.
+
+    Args:
+        capability: names the files of each execution.
+        folder: the staging folder.
+    """
+    files: dict[str, Path] = {}
+    complaints = []
+    for own in folders(folder):
+        place = capability.name if own == folder else f"{capability.name}/{own.name}"
+        try:
+            files |= {f"{place}/{name}": f for name, f in capability.files_to_keep(own).items()}
+        except Exception as error:
+            complaints.append(complaint(capability.name, "its files are not kept", error))
+    return files, tuple(complaints)
+
+
+def complaint(name: str, what: str, error: Exception) -> str:
+    """Return a warning about a capability that failed."""
+    said = str(error)
+    if not isinstance(error, GnomonError | OSError):
+        said = f"a bug of gnomon's: {type(error).__name__}: {said}; please report it"
+    return f"{name}: {what}: {said}"
 
 
 def numbered(tables: Sequence[Table], number: int) -> tuple[Table, ...]:

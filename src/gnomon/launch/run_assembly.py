@@ -10,6 +10,7 @@ from gnomon.launch import repetitions
 from gnomon.launch.host import component_states
 from gnomon.launch.program_names import program_name
 from gnomon.launch.usage import PEAK_MEMORY
+from gnomon.model import region_kinds
 from gnomon.model.collected import Collected, rows_of
 from gnomon.store import rundir, staging, table_merge
 from gnomon.store.table_merge import Root
@@ -82,16 +83,23 @@ def assemble_run(
     sets += [TableSet(tuple(each.tables)) for each in left]
     host = str(first["host"].get("name", ""))
     root = Root(Path(command[0]).name, command[0], host, of_job)
+    files: dict[str, Path] = {}
+    for capability in capabilities:
+        if capability.name in used:
+            kept, complaints = repetitions.files_to_keep(capability, folder)
+            files |= kept
+            left.append(Collected(warnings=complaints))
     with rundir.drafted(name, force=force or staging.replaces(folder)) as draft:
         merged = table_merge.merged(sets, root, draft.folder, tell=tell)
         collected = [part.collected for part in found] + left
         states = [_state(each, used) for each in capabilities]
         head = _head(found, command, collected, merged.tables, states)
+        head |= region_kinds.as_head(kind for each in capabilities for kind in each.region_kinds)
         seen = {row["rank"] for row in rows_of(merged.tables, "locations")} - {-1}
         head["ranks"] = max(head["ranks"], len(seen))
         head["repetitions"] = max(repetitions.count(folder), 1)
         tell("writing the run")
-        draft.finish(head, merged.tables, {})
+        draft.finish(head, merged.tables, {}, files)
     staging.remove(folder)
     return AssembledRun(draft.path, head, merged.tables)
 

@@ -25,7 +25,9 @@ _REMEDY = "restore it from a copy, or measure again"
 
 
 def keep(folder: Path, files: Mapping[str, Path]) -> tuple[dict[str, int], list[str]]:
-    """Move files into a run directory that is being written.
+    """Put files into a run directory that is being written.
+
+    They stay where they are, too, in case it cannot be finished.
 
     Args:
         folder: of the run.
@@ -41,16 +43,26 @@ def keep(folder: Path, files: Mapping[str, Path]) -> tuple[dict[str, int], list[
     warnings = []
     for name, file in files.items():
         why = _problem(name) or ("" if len(sizes) < FILES_MOST else f"a run has {FILES_MOST} files")
-        if not why and not stat.S_ISREG(file.lstat().st_mode):
+        if not why and not _is_regular(file):
             why = "it is no regular file"
         if why:
             warnings.append(f"{printable(name)}: not kept in the run: {why}")
             continue
         target = folder / FOLDER / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.move(file, target)
+        try:
+            os.link(file, target)
+        except OSError:  # another file system, or one without links
+            shutil.copyfile(file, target)
         sizes[name] = target.stat().st_size
     return sizes, warnings
+
+
+def _is_regular(file: Path) -> bool:
+    try:
+        return stat.S_ISREG(file.lstat().st_mode)
+    except OSError:
+        return False
 
 
 def of_capability(run: Path, head: Mapping[str, Any], capability: str) -> tuple[Path, ...]:

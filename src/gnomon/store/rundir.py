@@ -124,7 +124,7 @@ class Draft:
             head: what run.json holds beside the schema's name and versions.
             tables: tables of the model that have no file yet.
             texts: file name to content, for `text/`.
-            files: of capabilities, which are moved: path below `files/`, as "capability/name", to
+            files: of capabilities: path below `files/`, as "capability/name", to
                 where each is. What cannot be kept is said in the run's warnings.
 
         Raises:
