@@ -6,7 +6,7 @@ import shlex
 from typing import NamedTuple
 
 from gnomon.errors import UsageError
-from gnomon.model.tables import METRICS
+from gnomon.model.tables import METRICS, OPTIONAL_SCHEMAS
 from gnomon.store import hotspot_report, hotspots, profiles, run_facts, table_report
 from gnomon.store.analyse import BY
 from gnomon.store.report_part import (
@@ -265,6 +265,18 @@ class Profile(NamedTuple):
         return PartData(profiles.profile_rows(run, found, request.by)[: request.top or None])
 
 
+_TITLES = {
+    "events": "what happened when: calls, operations, phases",
+    "messages": "messages from one location to another",
+    "files": "files, pipes and sockets that the program used",
+    "samples": "where the program was found, sample by sample",
+    "arcs": "calls of one region from another, where whole paths are not known",
+    "coordinates": "where in a machine or network locations are",
+    "modules": "programs and libraries that were loaded",
+}
+"""Of the tables that a run may have."""
+
+
 def _has_values(run: Run) -> bool:
     return bool(run.query("SELECT 1 FROM profile LIMIT 1"))
 
@@ -305,5 +317,6 @@ PARTS: tuple[ReportPart, ...] = (
     TableRows("locations", "processes, threads, cores and ranks that have values"),
     TableRows("regions", "what values can be of: sections, functions, lines, ..."),
     TableRows("metrics", "what was measured, in which unit, and how"),
+    *(TableRows(schema.name, _TITLES[schema.name]) for schema in OPTIONAL_SCHEMAS),
 )
 """The first is that of a report that names none."""

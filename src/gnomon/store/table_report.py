@@ -10,25 +10,25 @@ from typing import Any
 from gnomon.errors import RunDirectoryError
 from gnomon.layout import cut, filled, grid, short_path, suffixes, widths
 from gnomon.model.symbols import short_name
-from gnomon.model.tables import LOCATIONS, METRICS, REGIONS, Cell, Schema
-from gnomon.store import bounds
+from gnomon.model.tables import LOCATIONS, METRICS, OPTIONAL_SCHEMAS, REGIONS, Cell, Schema
+from gnomon.store import bounds, event_tables
 from gnomon.store.run_facts import killed_by, not_counted, wall_text
 from gnomon.store.rundir import Run
 from gnomon.units import number, printable
 
-_SCHEMAS = {"locations": LOCATIONS, "regions": REGIONS, "metrics": METRICS}
+_SCHEMAS = {one.name: one for one in (LOCATIONS, REGIONS, METRICS, *OPTIONAL_SCHEMAS)}
 INDENT = 2
 GAP = 2
 UNKNOWN = "(unknown)"
 
 
 def schema_of(part: str) -> Schema:
-    """Return the schema of locations, regions or metrics."""
+    """Return the schema of a table that is told."""
     return _SCHEMAS[part]
 
 
 def rows(run: Run, part: str, top: int = 0) -> list[dict[str, Cell]]:
-    """Return the first rows of locations, regions or metrics; 0 for all.
+    """Return the first rows of a table; 0 for all.
 
     Raises:
         RunDirectoryError: the table cannot be read, or has too many rows.
@@ -42,7 +42,7 @@ def rows(run: Run, part: str, top: int = 0) -> list[dict[str, Cell]]:
 
 
 def count(run: Run, part: str) -> int:
-    """Return how many locations, regions or metrics there are; raises as `rows`."""
+    """Return how many rows a table has; raises as `rows`."""
     ((n,),) = run.query(f"SELECT COUNT(*) FROM {_SCHEMAS[part].name}")
     return int(n)
 
@@ -137,26 +137,34 @@ _COLUMNS: dict[str, tuple[tuple[str, int, bool], ...]] = {
 
 
 # Columns that go first where there is no room for the least that the others need.
-_GIVEN_UP = ("module", "host", "domain", "component", "how")
+_GIVEN_UP = (
+    "module", "host", "domain", "component", "how", "communicator", "tag", "filesystem", "address",
+    "metric", "path",
+)  # fmt: skip
 
 
 def table_text(
     run: Run, part: str, shown: Sequence[Mapping[str, Cell]], width: int, total: int
 ) -> str:
-    """Return locations, regions or metrics as a table.
+    """Return rows of a table for people.
 
     Args:
         run: the run.
-        part: which of them.
+        part: name of the table.
         shown: the rows to print.
         width: columns of the terminal.
         total: how many there are.
     """
     files = suffixes({str(row.get("file") or "") for row in shown}) if part == "regions" else {}
-    cells = [_cells(part, row, files) for row in shown]
-    lines = [title(run), *_fitted(_COLUMNS[part], cells, width)]
+    lines = [title(run)]
     if not shown:
-        lines = [title(run), f"this run has no {part}"]
+        lines.append(f"this run has no {part}")
+    elif part in _COLUMNS:
+        lines += _fitted(_COLUMNS[part], [_cells(part, row, files) for row in shown], width)
+    else:
+        schema = _SCHEMAS[part]
+        columns = event_tables.headings(schema)
+        lines += _fitted(columns, event_tables.cells(run, schema, shown), width)
     if total > len(shown):
         lines.append(f"  and {number(total - len(shown))} more (--top 0 for all)")
     return "\n".join(lines) + "\n"
