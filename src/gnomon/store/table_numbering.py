@@ -79,6 +79,9 @@ class Numbers(NamedTuple):
 
 Maps = Mapping[str, Numbers]
 
+NO_NUMBERS = Numbers(None, array("i"))
+"""Those of a table that the set does not have."""
+
 
 class Numbered(NamedTuple):
     """A set and the numbers that its rows get.
@@ -102,7 +105,7 @@ class Numbered(NamedTuple):
         """
         for table in self.set.chunks({schema.name}):
             columns = {
-                column.name: self.maps[column.refers].of(
+                column.name: self.maps.get(column.refers, NO_NUMBERS).of(
                     table.numbers(column.name), self.set.origin, column.refers.removesuffix("s")
                 )
                 for column in schema.columns
