@@ -180,6 +180,7 @@ def test_times(read: Read) -> None:
     file = read(closed_file())
     ticks = np.array([file.ticks, file.ticks + 26, file.ticks - 2600, 0], np.uint64)
     assert file.to_ns(ticks).tolist() == [1_000_000_007, 1_000_000_017, 999_999_007, 0]
+    assert file.to_epoch_ns(ticks).tolist()[0] == 1_700_000_000_000_000_009
     # Nonsense stays nonsense, without a warning or an error.
     file.to_ns(np.array([1 << 63, (1 << 64) - 1], np.uint64))
 

@@ -201,13 +201,20 @@ class RecordFile:
 
     def to_ns(self, ticks: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return times of records, CLOCK_MONOTONIC_RAW in nanoseconds."""
+        return self._since_opening_ns(ticks) + min(self.raw_ns, 1 << 62)
+
+    def to_epoch_ns(self, ticks: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return times of records in nanoseconds since 1970, as the tables of a run have them."""
+        return self._since_opening_ns(ticks) + min(self.realtime_ns, 1 << 62)
+
+    def _since_opening_ns(self, ticks: NDArray[np.uint64]) -> NDArray[np.int64]:
         import numpy as np
 
         elapsed = (ticks.astype(np.uint64) - np.uint64(self.ticks)).view(np.int64)
         limit = float(1 << 62)
         ns = np.clip(elapsed * (1e9 / self.ticks_hz), -limit, limit)
-        times: NDArray[np.int64] = np.rint(ns).astype(np.int64) + min(self.raw_ns, 1 << 62)
-        return times
+        whole: NDArray[np.int64] = np.rint(ns).astype(np.int64)
+        return whole
 
     def _block(self, block: memoryview, offset: int) -> RecordBlock | None:
         """Return what a block holds, None for one that was taken and never begun."""
