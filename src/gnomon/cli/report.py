@@ -114,9 +114,10 @@ def _help_of(parts: Iterable[ReportPart]) -> str:
     """Return the parts as help lists them."""
     lines = ["parts:"]
     for one in parts:
-        lines.append(f"  {f'{one.name} {one.argument}'.strip():<13}  {one.title}")
+        indent = " " * 17
+        first = f"  {f'{one.name} {one.argument}'.strip():<13}  "
+        lines += filled(one.title, WIDTH, first, indent)
         if one.by:
-            indent = " " * 17
             lines += filled(f"--by {', '.join(one.by)}", WIDTH, indent, f"{indent}     ")
     return "\n".join(lines)
 

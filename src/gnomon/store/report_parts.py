@@ -270,7 +270,7 @@ _TITLES = {
     "messages": "messages from one location to another",
     "files": "files, pipes and sockets that the program used",
     "samples": "where the program was found, sample by sample",
-    "arcs": "calls of one region from another, where whole paths are not known",
+    "arcs": "calls of one region from another, of what knows no whole paths",
     "coordinates": "where in a machine or network locations are",
     "modules": "programs and libraries that were loaded",
 }
