@@ -9,13 +9,24 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NoReturn, Protocol, cast
+from typing import TYPE_CHECKING, NoReturn, cast
 
 from gnomon import __version__
 from gnomon.errors import GnomonError, UsageError
 
 if TYPE_CHECKING:
     import argparse
+    from typing import Protocol
+
+    class Command(Protocol):
+        """What each command's module offers."""
+
+        def parser(self) -> argparse.ArgumentParser:
+            """Return the parser of the command's arguments."""
+
+        def run(self, arguments: argparse.Namespace) -> int:
+            """Do it and return the exit status."""
+
 
 # What one wants to do: the commands for it, each with what it does in one line.
 COMMAND_GROUPS = {
@@ -55,16 +66,6 @@ COMMANDS = {name: line for group in COMMAND_GROUPS.values() for name, line in gr
 _MODULES = {"import": "import_file"}
 OTHER_NAMES = ("hpmcount", "hpmstat", "peekperf")
 """Commands of their own, each with a parser like the others."""
-
-
-class Command(Protocol):
-    """What each command's module offers."""
-
-    def parser(self) -> argparse.ArgumentParser:
-        """Return the parser of the command's arguments."""
-
-    def run(self, arguments: argparse.Namespace) -> int:
-        """Do it and return the exit status."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -178,7 +179,7 @@ def _module(name: str) -> Command:
         raise UsageError(f"there is no command '{name}'; {hint}")
     from importlib import import_module
 
-    return cast(Command, import_module(f"gnomon.cli.{_MODULES.get(name, name)}"))
+    return cast("Command", import_module(f"gnomon.cli.{_MODULES.get(name, name)}"))
 
 
 def _guarded(tool: str, do: Callable[[], int]) -> int:

@@ -12,7 +12,23 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import FrameType
-from typing import Protocol
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Polled(Protocol):
+        """What has something to do while a program runs; an `Observer` is."""
+
+        def descriptors(self) -> Sequence[int]:
+            """Return descriptors that call for `drain` when they are readable."""
+
+        def due_ms(self) -> float | None:
+            """Return in how many milliseconds `drain` is due, None for no time."""
+
+        def drain(self) -> None:
+            """Take what is there and do what is due."""
+
 
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 _FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
@@ -21,19 +37,6 @@ _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 _NEVER = float("inf")
 
 Handler = Callable[[int, FrameType | None], object] | int | None
-
-
-class Polled(Protocol):
-    """What has something to do while a program runs; an `Observer` is."""
-
-    def descriptors(self) -> Sequence[int]:
-        """Return descriptors that call for `drain` when they are readable."""
-
-    def due_ms(self) -> float | None:
-        """Return in how many milliseconds `drain` is due, None for no time."""
-
-    def drain(self) -> None:
-        """Take what is there and do what is due."""
 
 
 class SignalForwarder:
