@@ -23,6 +23,7 @@ from gnomon.launch.command import ProcessResult
 from gnomon.launch.observer import Observer
 from gnomon.model.collected import Collected
 from gnomon.store import rundir
+from gnomon.store.record_file import open_records
 
 PAGE = Path(__file__).parents[2] / "docs" / "write-a-capability.md"
 FILE = re.compile(r"^`src/gnomon/(\S+)`:\n\n```\w+\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -51,7 +52,8 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(content)
     (command,) = COMPILE.findall(page)
-    subprocess.run(command.split(), cwd=root, check=True)
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    subprocess.run(command, cwd=root, check=True, shell=True, env=os.environ | {"PATH": path})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gnomon, "__path__", [*gnomon.__path__, str(root / "src" / "gnomon")])
         yield importlib.import_module("gnomon.writes.capability")
@@ -125,6 +127,19 @@ def test_it_counts(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr().out == "x" * 1101
     assert calls(here / "first") == [2]
     assert calls(here / "first", "bytes written") == [1100]
+    run = rundir.find(str(here / "first"))
+    ((started, wall),) = [(run.head["started"], run.head["wall_seconds"])]
+    events = run.query(
+        "SELECT start_ns, duration_ns, bytes, r.name, l.kind FROM events JOIN regions r "
+        "USING (region) JOIN locations l USING (location) ORDER BY start_ns"
+    )
+    assert [event[2:] for event in events] == [
+        (100, "write", "process"),
+        (1000, "write", "process"),
+    ]
+    for start_ns, duration_ns, *_ in events:
+        assert started <= start_ns / 1e9 <= started + wall + 1
+        assert 0 < duration_ns < wall * 1e9
     assert main(["report", "first", "profile", "--by", "process", "-e", "write calls"]) == 0
     assert re.search(r"\b2\b", capfd.readouterr().out)
     its_part_of_the_report(capfd)
@@ -191,18 +206,20 @@ def test_the_doctor_looks_at_what_it_needs(
     assert re.search(r"^ok +writes ", capfd.readouterr().out, re.MULTILINE)
 
 
-def kept(run: Path) -> dict[str, str]:
-    """Return the contents of the files that the capability keeps in a run, by folder."""
-    files = (run.with_name(f"{run.name}.gnomon") / "files" / "writes").rglob("*.writes")
-    return {file.parent.name: file.read_text() for file in files}
+def kept(run: Path) -> dict[str, list[int]]:
+    """Return the bytes of each call by the files that the capability keeps in a run, by folder."""
+    return {
+        file.parent.name: open_records(file).columns("call")["bytes"].tolist()
+        for file in rundir.find(str(run)).kept("writes")
+    }
 
 
 def test_its_files_stay_in_the_run(here: Path) -> None:
     program = (sys.executable, "-c", "import os; os.write(1, b'ab')")
     assert main(["run", "--with", "writes", "--name", "r", "--", *program]) == 0
-    assert kept(here / "r") == {"writes": "1 2\n"}
+    assert kept(here / "r") == {"writes": [2]}
     assert main(["run", "--with", "writes", "--name", "s", "-r", "2", "--", *program]) == 0
-    assert kept(here / "s") == {"repetition.0": "1 2\n", "repetition.1": "1 2\n"}
+    assert kept(here / "s") == {"repetition.0": [2], "repetition.1": [2]}
     assert calls(here / "s") == [1, 1]
 
 
@@ -217,7 +234,18 @@ def test_repair_collects_what_was_left(here: Path, capfd: pytest.CaptureFixture[
     (here / "r.gnomon").rmdir()
     assert main(["repair", "r"]) == 0
     assert calls(here / "r") == [1]
-    assert kept(here / "r") == {"writes": "1 2\n"}
+    assert kept(here / "r") == {"writes": [2]}
+
+
+def test_what_a_killed_program_recorded_is_there(here: Path) -> None:
+    script = "import os; os.write(1, b'ab'); os.kill(os.getpid(), 9)"
+    pid = os.fork()
+    if not pid:  # it ends as the program does
+        os._exit(
+            main(["run", "--with", "writes", "--name", "r", "--", sys.executable, "-c", script])
+        )
+    assert os.WTERMSIG(os.waitpid(pid, 0)[1]) == 9
+    assert calls(here / "r", "bytes written") == [2]
 
 
 @pytest.mark.parametrize(
