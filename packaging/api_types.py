@@ -22,9 +22,15 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import numpy as np
 import numpy.typing as npt
 
-from gnomon.view import contract
+import gnomon
 
-FILE = Path(__file__).parents[1] / "src" / "gnomon" / "view" / "web" / "src" / "contract.ts"
+SOURCE = Path(__file__).parents[1] / "src" / "gnomon"
+# The page is built before Gnomon is installed: types are those of the source, the rest is there.
+gnomon.__path__.insert(0, str(SOURCE))
+
+from gnomon.view import contract  # noqa: E402
+
+FILE = SOURCE / "view" / "web" / "src" / "contract.ts"
 _HEAD = """\
 // Made by packaging/api_types.py from src/gnomon/view/contract.py: do not edit.
 """

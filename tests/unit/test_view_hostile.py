@@ -16,7 +16,7 @@ from made_runs import made_run
 from view_runs import ranks
 
 from gnomon.errors import GnomonError
-from gnomon.view import api, details, sheet, spread
+from gnomon.view import api, details, sheet, spread, table_export, table_rows
 from gnomon.view.opened import Opened
 from gnomon.view.session import Session
 from gnomon.view.tree import GROUPINGS
@@ -45,8 +45,14 @@ def look_at_everything(opened: Opened) -> None:
     for name in sheet.TABLES:
         table = sheet.sheet(opened, sheet.Wanted(name))
         json.dumps(sheet.page(name, table, 0, 50), allow_nan=False)
-        assert "".join(sheet.as_csv(table))
-        assert json.loads("".join(sheet.as_json(table)))["columns"] is not None
+        assert "".join(table_export.as_csv(table.columns, sheet.chunks(table)))
+        whole = "".join(table_export.as_json(table.columns, sheet.chunks(table)))
+        assert json.loads(whole)["columns"] is not None
+    for schema in table_rows.with_rows(opened):
+        for column in ("", *(one.name for one in table_rows.columns(schema))):
+            wanted = sheet.Wanted(table_rows.PREFIX + schema.name, sort=column, filter="a")
+            json.dumps(table_rows.page(opened, wanted, 0, 50), allow_nan=False)
+            assert "".join(table_export.as_json(*table_rows.chunks(opened, wanted)))
     for file in opened.source_files()[:3]:
         details.lines(opened, file, numbers, -1)
         answers.source(opened, {"file": file})

@@ -66,8 +66,9 @@ def write(
     metrics: Sequence[Quantity],
     values: Sequence[Value],
     head: Mapping[str, Any] | None = None,
+    more: Sequence[Table] = (),
 ) -> Path:
-    """Write a run directory and return its path."""
+    """Write a run directory, with tables that it may have, and return its path."""
     rows: dict[Schema, list[tuple[Any, ...]]] = {
         LOCATIONS: [
             (at, one.parent, one.kind, "node1", one.rank, 100 + max(one.rank, 0), one.tid, "app")
@@ -89,7 +90,7 @@ def write(
             for one in values
         ],
     }  # fmt: skip
-    tables = [Table(schema, rows[schema]) for schema in rows]
+    tables = [*(Table(schema, rows[schema]) for schema in rows), *more]
     return rundir.write(str(path), {**HEAD, **(head or {})}, tables, {})
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gnomon.launch.options import Option
     from gnomon.model.collected import Collected
     from gnomon.model.region_kinds import RegionKind
+    from gnomon.model.view_pages import ViewPage
     from gnomon.store.report_part import ReportPart
     from gnomon.store.run_files import Reader
 
@@ -70,7 +71,8 @@ class Capability:
         report_parts: what it adds to `gnomon report RUN PART`.
         readers: of files in formats of its own, which are then runs wherever one is named.
         commands: the commands that it adds.
-        region_kinds: kinds of its regions that are not Gnomon's own.
+        region_kinds: kinds of regions that its tables have and Gnomon's own are not.
+        pages: the pages that it adds to `gnomon view`.
     """
 
     name: str
@@ -83,6 +85,7 @@ class Capability:
     readers: tuple[Reader, ...] = ()
     commands: tuple[Command, ...] = ()
     region_kinds: tuple[RegionKind, ...] = ()
+    pages: tuple[ViewPage, ...] = ()
 
     def availability(self) -> Availability:
         """Return whether it works on this machine; if not, why and what to do."""

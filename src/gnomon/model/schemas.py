@@ -20,6 +20,7 @@ class Column:
         description: what it means.
         nullable: whether a value may be missing.
         refers: the table whose numbers it has, -1 for none; "" where it is no such number.
+        is_moment: it is a time of day, and no duration.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Column:
     description: str
     nullable: bool = False
     refers: str = ""
+    is_moment: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +148,7 @@ EVENTS = Schema(
         Column("location", "INTEGER", "where", refers="locations"),
         Column("region", "INTEGER", "what", refers="regions"),
         Column("path", "INTEGER", "on which path; -1 where not known", refers="paths"),
-        Column("start_ns", "BIGINT", "when it began, in nanoseconds since 1970"),
+        Column("start_ns", "BIGINT", "when it began, in nanoseconds since 1970", is_moment=True),
         Column("duration_ns", "BIGINT", "how long it took; NULL for a moment", True),
         Column("bytes", "BIGINT", "bytes that were moved; NULL where none are", True),
         Column("file", "INTEGER", "which file they were of; -1 for none", refers="files"),
@@ -160,8 +162,14 @@ MESSAGES = Schema(
         Column("repetition", "INTEGER", "number of the execution, from 0"),
         Column("sender", "INTEGER", "from where; -1 where not known", refers="locations"),
         Column("receiver", "INTEGER", "to where; -1 where not known", refers="locations"),
-        Column("send_ns", "BIGINT", "when it was sent, in nanoseconds since 1970", True),
-        Column("receive_ns", "BIGINT", "when it was received, likewise", True),
+        Column(
+            "send_ns",
+            "BIGINT",
+            "when it was sent, in nanoseconds since 1970",
+            True,
+            is_moment=True,
+        ),
+        Column("receive_ns", "BIGINT", "when it was received, likewise", True, is_moment=True),
         Column("bytes", "BIGINT", "its size", True),
         Column("tag", "INTEGER", "its tag", True),
         Column("communicator", "INTEGER", "number of its communicator", True),
@@ -188,7 +196,7 @@ SAMPLES = Schema(
         Column("location", "INTEGER", "where", refers="locations"),
         Column("path", "INTEGER", "on which path; -1 where not known", refers="paths"),
         Column("metric", "INTEGER", "which counter or clock", refers="metrics"),
-        Column("time_ns", "BIGINT", "when, in nanoseconds since 1970", True),
+        Column("time_ns", "BIGINT", "when, in nanoseconds since 1970", True, is_moment=True),
         Column("address", "BIGINT", "of the instruction, in its module", True),
         Column("weight", "DOUBLE", "how much of the metric it stands for"),
     ),

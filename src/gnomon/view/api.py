@@ -45,7 +45,15 @@ from gnomon.errors import GnomonError, UsageError
 from gnomon.metrics import directions
 from gnomon.store import bounds
 from gnomon.store.run_facts import killed_by
-from gnomon.view import asking, details, packed, sheet, sources, spread
+from gnomon.view import (
+    asking,
+    details,
+    packed,
+    sheet,
+    sources,
+    spread,
+    table_registry,
+)
 from gnomon.view.asking import Asked
 from gnomon.view.columns import Ints
 from gnomon.view.node_kinds import node_kind
@@ -253,8 +261,8 @@ class _Api:
     def locations(self, opened: Opened, _: Asked) -> Response:
         return as_json([one._asdict() for one in opened.data.locations])
 
-    def tables(self, _: Opened, __: Asked) -> Response:
-        return as_json([{"name": name, "title": title} for name, title in sheet.TABLES.items()])
+    def tables(self, opened: Opened, _: Asked) -> Response:
+        return as_json(table_registry.of_run(opened))
 
     def tree(self, opened: Opened, asked: Asked) -> Response:
         tree = opened.tree(asked.get("by", "region"))
@@ -309,23 +317,17 @@ class _Api:
     # --- tables -----------------------------------------------------------------------------------
 
     def table(self, opened: Opened, asked: Asked) -> Response:
-        wanted = _wanted(opened, asked)
-        found = sheet.sheet(opened, wanted)
         offset, limit = asking.integer(asked, "offset", 0), asking.integer(asked, "limit", _ROWS)
-        return as_json(sheet.page(wanted.name, found, offset, limit))
+        return as_json(table_registry.page(opened, _wanted(opened, asked), offset, limit))
 
     def export(self, opened: Opened, asked: Asked) -> Response:
-        kinds = {"csv": (sheet.as_csv, "text/csv"), "json": (sheet.as_json, "application/json")}
-        kind = asked.get("format", "csv")
-        if kind not in kinds:
-            raise UsageError(f"format {kind[:40]!a}: there are csv and json")
-        wanted = _wanted(opened, asked)
-        write, media = kinds[kind]
-        parts = write(sheet.sheet(opened, wanted))
+        name, media, parts = table_registry.export(
+            opened, _wanted(opened, asked), asked.get("format", "csv")
+        )
         return StreamingResponse(
             (part.encode(errors="backslashreplace") for part in parts),
             media_type=media,
-            headers={"Content-Disposition": f'attachment; filename="{wanted.name}.{kind}"'},
+            headers={"Content-Disposition": f'attachment; filename="{name}"'},
         )
 
     # --- sources ----------------------------------------------------------------------------------

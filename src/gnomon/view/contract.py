@@ -289,10 +289,19 @@ class SourceLine(TypedDict):
 
 
 class TableName(TypedDict):
-    """A table that the run has."""
+    """A table that the run has, or a page that a capability adds."""
 
     name: str
     title: str
+    group: str
+    """Heading under which it is listed."""
+    about: str
+    """What a row is."""
+    columns: list[str]
+    """Columns that are shown at first; [] for all."""
+    sort: str
+    """The column that it is sorted by at first; "" for none, or the first metric's."""
+    descending: bool
 
 
 class TablePage(TypedDict):

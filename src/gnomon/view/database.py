@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +115,16 @@ class Tables:
         try:
             with self._cursor() as cursor:
                 return cursor.execute(sql, values).fetchall()
+        except _FAILURES as error:
+            raise self._refusal(error) from None
+
+    def stream(self, sql: str, values: Sequence[Any], many: int) -> Iterator[list[tuple[Any, ...]]]:
+        """Yield the rows of a query's result, so many at a time; raises as `arrays`."""
+        try:
+            with self._cursor() as cursor:
+                cursor.execute(sql, values)
+                while rows := cursor.fetchmany(many):
+                    yield rows
         except _FAILURES as error:
             raise self._refusal(error) from None
 

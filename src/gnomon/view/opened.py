@@ -111,7 +111,7 @@ class Opened:
 
     def known(self) -> dict[int, Known]:
         """Return what is known of each metric, by number."""
-        return self._once("known", self._known)
+        return self.once("known", self._known)
 
     def _known(self) -> dict[int, Known]:
         # Roots are few: what is on none of them is below the whole program.
@@ -231,7 +231,7 @@ class Opened:
             RunDirectoryError: the tables cannot be read.
         """
         key = (by, metric, location, which)
-        return self._once(key, lambda: self._values(by, metric, location, which))
+        return self.once(key, lambda: self._values(by, metric, location, which))
 
     def told(self, metric: int, location: int, which: str) -> str:
         """Return which value of several places those of nodes are, "" for their sum."""
@@ -259,7 +259,7 @@ class Opened:
             paths = values.of_paths(self.data, metric, self.rows(number), location)
             return shares.is_shared(self.data, metric, paths)
 
-        return self._once(("shared", number, location), work)
+        return self.once(("shared", number, location), work)
 
     def shared(self, by: str, location: int) -> dict[int, bool]:
         """Return `is_shared` of the total of every metric, by number.
@@ -269,7 +269,7 @@ class Opened:
         """
         if by == "rank" or not self.data.has_sections:
             return {at: self.is_shared(by, at, location, "total") for at in self.data.metric_of}
-        return self._once(("all shared", location), lambda: self._shared(location))
+        return self.once(("all shared", location), lambda: self._shared(location))
 
     def _shared(self, location: int) -> dict[int, bool]:
         sums = {
@@ -351,7 +351,8 @@ class Opened:
         there = ~np.isnan(again[0]) | ~np.isnan(again[1])
         return spread.grid(self.data, places[there], again[0][there], again[1][there])
 
-    def _once(self, key: Hashable, work: Callable[[], T]) -> T:
+    def once(self, key: Hashable, work: Callable[[], T]) -> T:
+        """Return what some work gives; done once, unless it was not asked for since long."""
         with self._lock:
             if key in self._answers:
                 self._answers.move_to_end(key)
@@ -367,7 +368,7 @@ class Opened:
 
     def source_files(self) -> list[str]:
         """Return the source files that the run names, in the order of their names."""
-        return self._once(
+        return self.once(
             "files", lambda: sorted({str(file) for file in self.data.regions.file if file})
         )
 

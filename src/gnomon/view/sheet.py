@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -27,7 +24,10 @@ TABLES = {
     "metrics": "metrics of the whole run",
     "values": "every recorded value",
 }
-_ROWS_OF_PAGE = 5000
+ROWS_OF_PAGE = 5000
+"""Rows of a page, at most."""
+
+
 _METRICS_SHOWN = 8
 _CHUNK = 1000
 
@@ -37,6 +37,9 @@ class Column(NamedTuple):
 
     Attributes:
         metric: -1 where the column is no metric's.
+        shows: what its cells are: names of functions, paths of files, numbers that name something
+            and whose digits are read one by one, nanoseconds since 1970 (as digits in a text, of
+            which a number would lose some); "" for other texts and quantities.
     """
 
     name: str
@@ -47,6 +50,7 @@ class Column(NamedTuple):
     description: str = ""
     metric: int = -1
     kind: Literal["", "inclusive", "exclusive"] = ""
+    shows: Literal["", "symbol", "path", "number", "moment"] = ""
 
 
 class Wanted(NamedTuple):
@@ -206,15 +210,15 @@ def _of_nodes(opened: Opened, tree: Tree, nodes: Longs, wanted: Wanted) -> Sheet
         cells.append(values)
 
     if wanted.name in ("functions", "lines"):
-        add(Column("name", "function", "text"), names)
+        add(Column("name", "function", "text", shows="symbol"), names)
         if wanted.name == "functions":
             add(Column("kind", "kind", "text"), kinds[tree.kind[nodes]])
         add(Column("program", "program", "text"), strings[tree.module[nodes]])
-        add(Column("file", "file", "text"), files)
+        add(Column("file", "file", "text", shows="path"), files)
         if lines.any():
-            add(Column("line", "line", "number"), lines.astype(float))
+            add(Column("line", "line", "number", shows="number"), lines.astype(float))
     elif wanted.name == "files":
-        add(Column("file", "file", "text"), names)
+        add(Column("file", "file", "text", shows="path"), names)
     else:
         add(Column("name", "place", "text"), names)
         add(Column("kind", "kind", "text"), kinds[tree.kind[nodes]])
@@ -223,7 +227,10 @@ def _of_nodes(opened: Opened, tree: Tree, nodes: Longs, wanted: Wanted) -> Sheet
         for name in ("rank", "pid", "tid"):
             numbers = np.array([float(getattr(one, name)) for one in places])
             if (numbers >= 0).any():
-                add(Column(name, name, "number"), np.where(numbers < 0, np.nan, numbers))
+                add(
+                    Column(name, name, "number", shows="number"),
+                    np.where(numbers < 0, np.nan, numbers),
+                )
     calls = opened.calls(tree.by)[nodes]
     if not np.isnan(calls).all():
         add(Column("calls", "calls", "number"), calls)
@@ -324,8 +331,13 @@ def _values(opened: Opened, wanted: Wanted) -> Sheet:
         (name, _joined([getattr(part, name) for part in parts]))
         for name in ("inclusive", "exclusive", "calls", "repetition")
     ]
-    columns = [Column(name, name, "text") for name, _ in texts]
-    columns += [Column(name, name, "number") for name, _ in numbers]
+    columns = [
+        Column(name, name, "text", shows="path" if name == "file" else "") for name, _ in texts
+    ]
+    columns += [
+        Column(name, name, "number", shows="number" if name in ("line", "repetition") else "")
+        for name, _ in numbers
+    ]
     rows = np.arange(len(location))
     if wanted.location >= 0:
         rows = np.flatnonzero(readings.within(data, wanted.location)[location])
@@ -341,7 +353,7 @@ def _joined(parts: Sequence[Cells]) -> Cells:
 def page(name: str, found: Sheet, offset: int, limit: int) -> dict[str, Any]:
     """Return some rows of a table: `TablePage` of the contract."""
     begin = max(offset, 0)
-    end = begin + min(max(limit, 0), _ROWS_OF_PAGE)
+    end = begin + min(max(limit, 0), ROWS_OF_PAGE)
     rows = found.rows[begin:end]
     files, lines = _at(found.files, rows), _at(found.lines, rows)
     return {
@@ -360,39 +372,20 @@ def page(name: str, found: Sheet, offset: int, limit: int) -> dict[str, Any]:
 def _rows(found: Sheet, begin: int, end: int) -> Iterator[list[Any]]:
     cells = [_at(column, found.rows[begin:end]) for column in found.cells]
     shown = [
-        column.tolist() if column.dtype == object else [_number(one) for one in column.tolist()]
+        column.tolist() if column.dtype == object else [as_cell(one) for one in column.tolist()]
         for column in cells
     ]
     return (list(row) for row in zip(*shown, strict=True))
 
 
-def _number(value: float) -> float | int | None:
+def as_cell(value: Any) -> str | float | int | None:  # noqa: ANN401
+    """Return a cell as JSON has it: whole numbers as such, None for what is no number."""
+    if value is None or isinstance(value, (str, int)):
+        return value
     known = plain(value)
     return int(known) if known is not None and known.is_integer() and abs(known) < 2**53 else known
 
 
-def as_csv(found: Sheet) -> Iterator[str]:
-    """Yield a table as CSV (RFC 4180), a line of names first; "" where there is no value."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow([_heading(column) for column in found.columns])
-    for begin in range(0, max(found.n, 1), _CHUNK):
-        writer.writerows(_rows(found, begin, begin + _CHUNK))
-        yield text.getvalue()
-        text.seek(0)
-        text.truncate()
-
-
-def _heading(column: Column) -> str:
-    more = [one for one in (column.unit, column.how) if one]
-    return f"{column.title} {column.kind}".rstrip() + (f" ({', '.join(more)})" if more else "")
-
-
-def as_json(found: Sheet) -> Iterator[str]:
-    """Yield a table as JSON: columns, and rows as lists in their order."""
-    columns = [column._asdict() for column in found.columns]
-    yield json.dumps({"columns": columns})[:-1] + ', "rows": ['
-    for begin in range(0, found.n, _CHUNK):
-        rows = [json.dumps(row) for row in _rows(found, begin, begin + _CHUNK)]
-        yield ("" if begin == 0 else ",\n") + ",\n".join(rows)
-    yield "]}\n"
+def chunks(found: Sheet) -> Iterator[Iterator[list[Any]]]:
+    """Yield all rows of a table, some at a time."""
+    return (_rows(found, begin, begin + _CHUNK) for begin in range(0, found.n, _CHUNK))

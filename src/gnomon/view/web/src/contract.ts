@@ -75,6 +75,10 @@ export interface Column {
   /** -1 where the column is no metric's. */
   metric: number;
   kind: "" | "inclusive" | "exclusive";
+  /** What its cells are: names of functions, paths of files, numbers that name something and
+   * whose digits are read one by one, nanoseconds since 1970 (as digits in a text, of which a
+   * number would lose some); "" for other texts and quantities. */
+  shows: "" | "symbol" | "path" | "number" | "moment";
 }
 
 /** What is open. `parts` names what a combination is made of. */
@@ -315,10 +319,19 @@ export interface SourceLine {
   line: number;
 }
 
-/** A table that the run has. */
+/** A table that the run has, or a page that a capability adds. */
 export interface TableName {
   name: string;
   title: string;
+  /** Heading under which it is listed. */
+  group: string;
+  /** What a row is. */
+  about: string;
+  /** Columns that are shown at first; [] for all. */
+  columns: string[];
+  /** The column that it is sorted by at first; "" for none, or the first metric's. */
+  sort: string;
+  descending: boolean;
 }
 
 /** Some rows of a table. */

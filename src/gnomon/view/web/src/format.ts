@@ -121,6 +121,11 @@ export function moment(seconds: number): string {
   return `${day} ${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}`;
 }
 
+/** A moment in nanoseconds since 1970, as digits: a number would lose some. */
+export function momentOfNs(digits: string): string {
+  return `${moment(Number(digits.slice(0, -9)))}.${digits.slice(-9).padStart(9, "0")}`;
+}
+
 /** How many there are of something: "1 path", "2 paths". */
 export function many(n: number, one: string, more = `${one}s`): string {
   return `${number(n)} ${n === 1 ? one : more}`;

@@ -1,11 +1,14 @@
 // What ran, where, when, how it ended; what was not available and why; what to be careful with.
 
-import { getLocations, type Location, type Run } from "./api";
+import { getLocations, getTables, type Location, type Run, type TableName } from "./api";
 import { useLoaded, useRun } from "./data";
 import { command, duration, many, moment, number } from "./format";
 import { go } from "./place";
 import { Prose } from "./prose";
 import type { Sight } from "./sight";
+
+/** Pages of capabilities and the tables as they are: what no other view shows. */
+const isExtra = (table: TableName) => /^(page|rows):/.test(table.name);
 
 export function RunPage(sight: Sight) {
   const { run, baseline } = sight;
@@ -14,6 +17,7 @@ export function RunPage(sight: Sight) {
   const rows = facts(run, places(sight.locations));
   const beforePlaces = useLoaded(baseline ? `${baseline.id}/locations` : null, () => getLocations(baseline!.id));
   const beforeRows = before ? new Map(facts(before, places(beforePlaces.value ?? []))) : null;
+  const tables = useLoaded(`${run.id}/tables`, () => getTables(run.id));
   const isWhole = run.components.every((component) => component.available);
   return (
     <div class="run-page" tabIndex={0} aria-label="run">
@@ -92,6 +96,21 @@ export function RunPage(sight: Sight) {
           <li>{many(run.counts.locations, "place")}</li>
           <li>{many(run.counts.paths, "path")}</li>
           <li>{many(run.counts.sources, "source file")}</li>
+        </ul>
+        <ul class="holdings">
+          <li>row by row:</li>
+          {(tables.value ?? []).filter(isExtra).map((table) => (
+            <li key={table.name}>
+              <button
+                type="button"
+                class="link"
+                title={table.about || table.group}
+                onClick={() => go("table", { table: table.name, shown: null, tsort: null, torder: null })}
+              >
+                {table.title}
+              </button>
+            </li>
+          ))}
         </ul>
       </section>
       {run.unavailable.length > 0 && (

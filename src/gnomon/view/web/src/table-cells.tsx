@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 
 import type { Column, TablePage } from "./api";
-import { change, quantity } from "./format";
+import { change, momentOfNs, quantity } from "./format";
 import { How } from "./how";
 import { Name, Path } from "./name";
 import { widthOf } from "./palette";
@@ -16,8 +16,6 @@ export interface Said {
   readonly how: number;
 }
 
-// Numbers that name something: their digits are read one by one.
-const NAMES = new Set(["line", "pid", "tid", "rank", "repetition", "location", "region", "path"]);
 const OF_ROW = new Set(["inclusive", "exclusive", "value"]);
 
 export function shownCell(
@@ -28,11 +26,12 @@ export function shownCell(
 ): ComponentChildren {
   if (cell === null) return <span class="is-missing">·</span>;
   if (typeof cell === "string") {
-    if (column.title === "function") return <Name name={cell} />;
-    return column.title === "file" ? <Path path={cell} /> : cell;
+    if (column.shows === "symbol") return <Name name={cell} />;
+    if (column.shows === "moment") return momentOfNs(cell);
+    return column.shows === "path" ? <Path path={cell} /> : cell;
   }
   if (column.name === "line" && cell === 0) return "";
-  if (NAMES.has(column.name)) return String(cell);
+  if (column.shows === "number") return String(cell);
   const isOfRow = column.metric < 0 && OF_ROW.has(column.name);
   const unit = isOfRow && said.unit >= 0 ? String(row[said.unit] ?? "") : column.unit;
   const how = isOfRow && said.how >= 0 ? String(row[said.how] ?? "") : column.how;
@@ -66,6 +65,6 @@ export function fit(column: Column, page: TablePage | undefined, at: number): nu
   const longest = cells.slice(0, Math.ceil((isText ? 0.98 : 1) * cells.length)).slice(-8);
   const most = longest.reduce((found, cell) => Math.max(found, widthOf(cell)), 24);
   const sign = isText ? 0 : 20;
-  const limit = column.title === "file" ? MOST_FILE_PX : MOST_PX;
+  const limit = column.shows === "path" ? MOST_FILE_PX : MOST_PX;
   return Math.ceil(Math.max(Math.min(most + sign + 19, limit), Math.min(widthOf(column.title) + 28, 200)));
 }

@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useState } from "preact/hooks";
 
-import { exportAddress, getTable, getTables, type Column, type TableWanted } from "./api";
+import { exportAddress, getTable, getTables, type Column, type TableName, type TableWanted } from "./api";
 import { useLoaded } from "./data";
 import { Menu } from "./menu";
 import { usual } from "./metric-list";
@@ -58,7 +58,14 @@ function usualTable({ run, locations }: Sight): string {
 
 interface PaneProps extends Sight {
   readonly name: string;
-  readonly tables: readonly { name: string; title: string }[];
+  readonly tables: readonly TableName[];
+}
+
+/** Tables by the heading that they stand under, in their order. */
+function grouped(tables: readonly TableName[]): Map<string, TableName[]> {
+  const groups = new Map<string, TableName[]>();
+  for (const table of tables) groups.set(table.group, [...(groups.get(table.group) ?? []), table]);
+  return groups;
 }
 
 function TablePane(props: PaneProps) {
@@ -71,23 +78,25 @@ function TablePane(props: PaneProps) {
   const every = useLoaded(`${run.id}/table/${name}/${location ?? ""}/columns`, () =>
     getTable(run.id, { name, location, limit: 1 }),
   );
+  const table = tables.find((one) => one.name === name);
   const columns = useMemo(() => {
     const all = every.value?.columns ?? [];
-    const wanted = asked["shown"]?.split("|");
-    if (!wanted) return all;
+    const wanted = asked["shown"]?.split("|") ?? table?.columns ?? [];
+    if (wanted.length === 0) return all;
     return wanted.flatMap((one) => all.find((column) => column.name === one) ?? []);
-  }, [every.value, asked["shown"]]);
+  }, [every.value, asked["shown"], table]);
 
   // Most of the first metric comes first, until somebody asks otherwise.
   const first =
     columns.find((column) => column.metric === run.firstMetric) ?? columns.find((column) => column.metric >= 0);
+  const isUp = asked["tsort"] ? asked["torder"] === "up" : table?.sort ? !table.descending : false;
   const wanted: TableWanted = {
     name,
     location,
     filter: filter || undefined,
-    sort: asked["tsort"] ?? first?.name,
-    order: asked["tsort"] && asked["torder"] === "up" ? "ascending" : asked["tsort"] || first ? "descending" : undefined,
-    columns: asked["shown"] ? columns.map((column) => column.name).join(",") : undefined,
+    sort: asked["tsort"] ?? (table?.sort || first?.name),
+    order: isUp ? "ascending" : asked["tsort"] || table?.sort || first ? "descending" : undefined,
+    columns: columns.length < (every.value?.columns.length ?? 0) || asked["shown"] ? columns.map((column) => column.name).join(",") : undefined,
   };
   if (every.error) return <p class="trouble">{every.error}</p>;
   return (
@@ -140,10 +149,14 @@ function Tools(props: ToolsProps) {
           ask({ table: event.currentTarget.value, shown: null, tsort: null, torder: null })
         }
       >
-        {tables.map((table) => (
-          <option key={table.name} value={table.name}>
-            {table.title}
-          </option>
+        {[...grouped(tables)].map(([group, some]) => (
+          <optgroup key={group} label={group}>
+            {some.map((table) => (
+              <option key={table.name} value={table.name} title={table.about}>
+                {table.title}
+              </option>
+            ))}
+          </optgroup>
         ))}
       </select>
       <SearchBox

@@ -1,0 +1,109 @@
+"""The tables that the page can show of a run, and what answers for each of them.
+
+What was measured (`sheet.py`), the pages of capabilities, and the run's tables as they are
+(`table_rows.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from gnomon.errors import UsageError
+from gnomon.model.view_pages import ViewPage
+from gnomon.view import sheet, table_export, table_rows
+from gnomon.view.contract import TableName
+from gnomon.view.opened import Opened
+from gnomon.view.sheet import Wanted
+
+_PAGE = "page:"
+_MEASURED = "What was measured"
+_ROWS = "Tables of the run"
+
+
+def of_run(opened: Opened) -> list[TableName]:
+    """Return the tables that a run has, and pages of capabilities that have rows there.
+
+    Raises:
+        RunDirectoryError: its tables cannot be read.
+    """
+    found = [_named(name, title, _MEASURED, "") for name, title in sheet.TABLES.items()]
+    schemas = table_rows.with_rows(opened)
+    has = {schema.name for schema in schemas}
+    for group, page in _pages():
+        if page.table in has:
+            first = _named(_PAGE + page.name, page.title, group, "")
+            first["columns"] = list(page.columns)
+            first["sort"], first["descending"] = page.sort, page.descending
+            found.append(first)
+    found += [
+        _named(table_rows.PREFIX + schema.name, schema.name, _ROWS, schema.row)
+        for schema in schemas
+    ]
+    return found
+
+
+def page(opened: Opened, wanted: Wanted, offset: int, limit: int) -> dict[str, Any]:
+    """Return some rows of a table: `TablePage` of the contract.
+
+    Raises:
+        UsageError: there is no such table, column or metric, or the rows cannot be reached.
+        RunDirectoryError: the run's tables cannot be read.
+    """
+    rows = _rows_of(wanted)
+    if rows is None:
+        return sheet.page(wanted.name, sheet.sheet(opened, wanted), offset, limit)
+    return {**table_rows.page(opened, rows, offset, limit), "name": wanted.name}
+
+
+def export(opened: Opened, wanted: Wanted, kind: str) -> tuple[str, str, Iterator[str]]:
+    """Return the name of a file with all rows of a table, its media type, and its parts.
+
+    Raises:
+        UsageError: there is no such table, column, metric or kind of file.
+        RunDirectoryError: the run's tables cannot be read.
+    """
+    kinds = {
+        "csv": ("text/csv", table_export.as_csv),
+        "json": ("application/json", table_export.as_json),
+    }
+    if kind not in kinds:
+        raise UsageError(f"format {kind[:40]!a}: there are {' and '.join(kinds)}")
+    media, write = kinds[kind]
+    rows = _rows_of(wanted)
+    if rows is None:
+        found = sheet.sheet(opened, wanted)
+        parts = write(found.columns, sheet.chunks(found))
+    else:
+        parts = write(*table_rows.chunks(opened, rows))
+    return f"{wanted.name.rpartition(':')[2]}.{kind}", media, parts
+
+
+def _rows_of(wanted: Wanted) -> Wanted | None:
+    """Return what is wanted of the rows of a table of the run, None for another table.
+
+    Raises:
+        UsageError: no capability has such a page.
+    """
+    if wanted.name.startswith(_PAGE):
+        for _, page in _pages():
+            if _PAGE + page.name == wanted.name:
+                return wanted._replace(name=table_rows.PREFIX + page.table)
+        raise UsageError(f"table {wanted.name[:40]!a}: no capability has such a page")
+    return wanted if wanted.name.startswith(table_rows.PREFIX) else None
+
+
+def _pages() -> Iterator[tuple[str, ViewPage]]:
+    """Yield the pages of capabilities, each with the title of its capability."""
+    from gnomon.capabilities import CAPABILITIES
+
+    for capability in CAPABILITIES:
+        for page in capability.pages:
+            yield capability.title, page
+
+
+def _named(name: str, title: str, group: str, about: str) -> TableName:
+    return {
+        "name": name, "title": title, "group": group, "about": about, "columns": [], "sort": "",
+        "descending": True,
+    }  # fmt: skip

@@ -1,0 +1,287 @@
+"""The tables of a run as they are, a page of rows at a time, however many rows one has.
+
+DuckDB filters, sorts and counts; beside the number of a location, path, region or metric stands its
+name. No more rows than a page, or a part of an export, are in memory at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from gnomon.errors import UsageError
+from gnomon.model import schemas
+from gnomon.model.tables import LOCATIONS, Schema
+from gnomon.store import bounds
+from gnomon.view.columns import Cells, Ints
+from gnomon.view.dataset import positions
+from gnomon.view.opened import Opened
+from gnomon.view.sheet import ROWS_OF_PAGE, Column, Wanted, as_cell
+
+PREFIX = "rows:"
+"""What the names of these tables begin with: `rows:events` are the rows of the table `events`."""
+
+_CHUNK = 10_000
+# Rows this far from both ends of a sorted table that has more rows than `_LARGE` are not shown: all
+# rows before them would be in memory to be sorted.
+_REACH = 200_000
+_LARGE = 5_000_000
+_NAME = ":name"
+
+
+class _Names(NamedTuple):
+    """Numbers of rows that others refer to, and the name of each."""
+
+    numbers: Ints
+    names: Cells
+
+
+class _Query(NamedTuple):
+    """Which rows are wanted: a condition of SQL and its values."""
+
+    schema: Schema
+    where: str
+    values: list[Any]
+
+
+def with_rows(opened: Opened) -> list[Schema]:
+    """Return the tables that have rows, in the order of the model."""
+    known = {name for (name,) in opened.data.tables.rows("SHOW TABLES")}
+    return [
+        schema
+        for schema in schemas.ALL_SCHEMAS
+        if schema.name in known and _count(opened, _Query(schema, "", []))
+    ]
+
+
+def columns(schema: Schema) -> tuple[Column, ...]:
+    """Return the columns of a table, names beside the numbers that refer to other tables."""
+    found = []
+    for one in schema.columns:
+        is_text = one.type in ("VARCHAR", "BOOLEAN")
+        found.append(
+            Column(
+                one.name, one.name.replace("_", " ").removesuffix(" ns"),
+                "text" if is_text else "number",
+                "ns" if one.name.endswith("_ns") and not one.is_moment else "",
+                description=one.description, shows=_shows(schema, one),
+            )
+        )  # fmt: skip
+        if one.refers in _NAMED:
+            found.append(
+                Column(
+                    one.name + _NAME, f"{one.name} name", "text",
+                    description=f"name of the {one.name}",
+                    shows="symbol" if one.refers in ("paths", "regions") else "",
+                )
+            )  # fmt: skip
+    return tuple(found)
+
+
+def _shows(schema: Schema, column: schemas.Column) -> Literal["", "path", "number", "moment"]:
+    if column.is_moment:
+        return "moment"
+    if column.refers or column.name == schema.number:
+        return "number"
+    return "path" if column.name in ("file", "path") else ""
+
+
+def page(opened: Opened, wanted: Wanted, offset: int, limit: int) -> dict[str, Any]:
+    """Return some rows of a table: `TablePage` of the contract.
+
+    Raises:
+        UsageError: there is no such table or column, or the rows cannot be reached.
+        RunDirectoryError: the run's tables cannot be read.
+    """
+    query = _query(opened, wanted)
+    chosen = _chosen(query.schema, wanted)
+    total = _count(opened, query)
+    begin = min(max(offset, 0), total)
+    n = min(max(limit, 0), ROWS_OF_PAGE, total - begin)
+    # What is nearer to the end is looked for from there.
+    is_reversed = bool(wanted.sort) and begin + n / 2 > total / 2
+    skipped = total - begin - n if is_reversed else begin
+    if wanted.sort and total > _LARGE and skipped > _REACH:
+        raise UsageError(
+            f"{query.schema.name}: of {total} sorted rows the first and last {_REACH} are shown; "
+            "filter them, or sort otherwise"
+        )
+    sql, values = _select(opened, query, wanted, is_reversed=is_reversed)
+    found = opened.data.tables.rows(f"{sql} LIMIT {n} OFFSET {skipped}", values) if n else []
+    rows = list(_named(opened, query.schema, chosen, found[::-1] if is_reversed else found))
+    # A number of the page's has 53 bits.
+    for at in [at for at, one in enumerate(chosen) if one.shows == "moment"]:
+        for row in rows:
+            row[at] = None if row[at] is None else str(row[at])
+    return {
+        "name": wanted.name,
+        "columns": [one._asdict() for one in chosen],
+        "rows": rows,
+        "total": total,
+        "offset": begin,
+        "sources": [None] * len(rows),
+    }
+
+
+def chunks(
+    opened: Opened, wanted: Wanted
+) -> tuple[tuple[Column, ...], Iterator[Iterator[list[Any]]]]:
+    """Return the columns of a table, and all of its rows that are wanted, some at a time.
+
+    Raises:
+        UsageError: there is no such table or column.
+        RunDirectoryError: the run's tables cannot be read.
+    """
+    query = _query(opened, wanted)
+    chosen = _chosen(query.schema, wanted)
+    sql, values = _select(opened, query, wanted, is_reversed=False)
+    parts = opened.data.tables.stream(sql, values, _CHUNK)
+    return chosen, (_named(opened, query.schema, chosen, rows) for rows in parts)
+
+
+def _schema(name: str) -> Schema:
+    for schema in schemas.ALL_SCHEMAS:
+        if PREFIX + schema.name == name:
+            return schema
+    raise UsageError(f"table {name[:40]!a}: the run has no such table")
+
+
+def _chosen(schema: Schema, wanted: Wanted) -> tuple[Column, ...]:
+    every = columns(schema)
+    known = {one.name: one for one in every}
+    for name in (*wanted.columns, *([wanted.sort] if wanted.sort else [])):
+        if name not in known:
+            raise UsageError(f"column {name[:40]!a}: the table has {', '.join(known)}")
+    return tuple(known[name] for name in wanted.columns) or every
+
+
+def _query(opened: Opened, wanted: Wanted) -> _Query:
+    schema = _schema(wanted.name)
+    if schema not in with_rows(opened):
+        raise UsageError(f"table {wanted.name[:40]!a}: the run has no such table")
+    conditions: list[str] = []
+    values: list[Any] = []
+    place = next((one.name for one in schema.columns if one.refers == LOCATIONS.name), "")
+    place = LOCATIONS.number if schema is LOCATIONS else place
+    if wanted.location >= 0 and place:
+        inside = np.flatnonzero(opened.data.within(wanted.location)).tolist()
+        conditions.append(f"{place} IN (SELECT unnest(?::INTEGER[]))")
+        values.append([opened.data.locations[at].location for at in inside])
+    for word in wanted.filter.lower().split():
+        either = []
+        for one in schema.columns:
+            if one.type == "VARCHAR":
+                either.append(f"contains(lower({one.name}), ?)")
+                values.append(word)
+            elif one.refers in _NAMED:
+                names = _names(opened, one.refers)
+                has = np.fromiter((word in name.lower() for name in names.names), dtype=bool,
+                                  count=len(names.names))  # fmt: skip
+                either.append(f"{one.name} IN (SELECT unnest(?::INTEGER[]))")
+                values.append(names.numbers[has].tolist())
+        conditions.append(f"({' OR '.join(either) or 'false'})")
+    return _Query(schema, f"WHERE {' AND '.join(conditions)}" if conditions else "", values)
+
+
+def _count(opened: Opened, query: _Query) -> int:
+    sql = f"SELECT COUNT(*) FROM {query.schema.name} {query.where}"
+    key = ("count", sql, *map(str, query.values))
+    return opened.once(key, lambda: int(opened.data.tables.rows(sql, query.values)[0][0]))
+
+
+def _select(
+    opened: Opened, query: _Query, wanted: Wanted, *, is_reversed: bool
+) -> tuple[str, list[Any]]:
+    """Return the query for all rows in their order, and its values."""
+    schema = query.schema
+    cells = ", ".join(
+        bounds.text(one.name) if one.type in ("VARCHAR", "BOOLEAN") else one.name
+        for one in schema.columns
+    )
+    if not wanted.sort:
+        return f"SELECT {cells} FROM {schema.name} {query.where}", query.values
+    first, joined = wanted.sort, ""
+    values: list[Any] = []
+    if wanted.sort.endswith(_NAME):
+        column = wanted.sort.removesuffix(_NAME)
+        (refers,) = (one.refers for one in schema.columns if one.name == column)
+        names = _names(opened, refers)
+        order = np.argsort(np.argsort([name.lower() for name in names.names], kind="stable"))
+        joined = (
+            "LEFT JOIN (SELECT unnest(?::INTEGER[]) AS number_, unnest(?::INTEGER[]) AS order_) "
+            f"ON number_ = {column}"
+        )
+        values = [names.numbers.tolist(), order.tolist()]
+        first = "order_"
+    elif next(one.type for one in schema.columns if one.name == first) == "VARCHAR":
+        first = f"lower({first})"
+    # Rows that are alike there have an order, too, or pages would not fit together.
+    rest = [one.name for one in schema.columns if one.type != "VARCHAR" and one.name != first]
+    downwards = wanted.descending != is_reversed
+    # What has no value is last either way.
+    ordered = f"{first} {'DESC' if downwards else 'ASC'} NULLS {'FIRST' if is_reversed else 'LAST'}"
+    ordered += "".join(f", {name} {'DESC' if is_reversed else 'ASC'}" for name in rest)
+    return (
+        f"SELECT {cells} FROM {schema.name} {joined} {query.where} ORDER BY {ordered}",
+        [*values, *query.values],
+    )
+
+
+def _named(
+    opened: Opened, schema: Schema, chosen: Sequence[Column], rows: Sequence[tuple[Any, ...]]
+) -> Iterator[list[Any]]:
+    """Yield rows with the columns that are wanted, and names for numbers."""
+    at = {one.name: number for number, one in enumerate(schema.columns)}
+    refers = {one.name: one.refers for one in schema.columns}
+    cells: list[list[Any]] = []
+    for column in chosen:
+        number = column.name.removesuffix(_NAME)
+        values = [row[at[number]] for row in rows]
+        if column.name == number:
+            cells.append([as_cell(value) for value in values])
+            continue
+        known = _names(opened, refers[number])
+        where = positions(known.numbers, np.array([-1 if one is None else one for one in values]))
+        cells.append([str(known.names[one]) if one >= 0 else "" for one in where.tolist()])
+    return map(list, zip(*cells, strict=True))
+
+
+def _names(opened: Opened, refers: str) -> _Names:
+    return opened.once(("names", refers), lambda: _NAMED[refers](opened))
+
+
+def _of_locations(opened: Opened) -> _Names:
+    locations = opened.data.locations
+    titles = np.empty(len(locations), dtype=object)
+    titles[:] = [one.title for one in locations]
+    return _Names(np.array([one.location for one in locations], dtype=np.int32), titles)
+
+
+def _of_metrics(opened: Opened) -> _Names:
+    metrics = opened.data.metrics
+    names = np.empty(len(metrics), dtype=object)
+    names[:] = [one.name for one in metrics]
+    return _Names(np.array([one.metric for one in metrics], dtype=np.int32), names)
+
+
+def _of_regions(opened: Opened) -> _Names:
+    return _Names(opened.data.regions.number, opened.data.regions.name)
+
+
+def _of_paths(opened: Opened) -> _Names:
+    data = opened.data
+    return _Names(data.paths.number, data.regions.name[data.paths.region])
+
+
+def _of_files(opened: Opened) -> _Names:
+    found = opened.data.tables.arrays(f"SELECT file, {bounds.text('name')} AS name FROM files")
+    return _Names(found["file"], found["name"])
+
+
+_NAMED = {
+    "locations": _of_locations, "metrics": _of_metrics, "regions": _of_regions, "paths": _of_paths,
+    "files": _of_files,
+}  # fmt: skip
+"""Tables whose rows have names, and what gives them."""
