@@ -200,13 +200,13 @@ def _refuse_part(words: _Words, parts: Mapping[str, ReportPart]) -> None:
 
     from gnomon.store.rundir import exists, find
 
-    where, there = "gnomon report", list(parts)
+    where, names = "gnomon report", list(parts)
     if words.run is None or exists(words.run, readers()):
         opened = find(words.run, readers=readers())
-        where, there = str(opened.path), [one.name for one in parts.values() if one.is_in(opened)]
-    close = difflib.get_close_matches(str(words.part), there, n=1)
+        where, names = str(opened.path), [one.name for one in parts.values() if one.is_in(opened)]
+    close = difflib.get_close_matches(str(words.part), names, n=1)
     hint = f"did you mean {close[0]}? It" if close else "it"
-    has = f"{hint} has {', '.join(there)}"
+    has = f"{hint} has {', '.join(names)}"
     raise UsageError(f"'{words.part}': {where} has no such part; {has}")
 
 

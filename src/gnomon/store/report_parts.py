@@ -115,26 +115,26 @@ class Hotspots(NamedTuple):
         """Return a table, or the lines of a file beside its source."""
         is_listing = bool(request.file) and request.by == "line"
         top = (0 if is_listing else TOP) if request.top is None else request.top
-        found = _hotspots(run, request, top)
+        spots = _hotspots(run, request, top)
         text = hotspot_report.text(
-            run, found, width=request.width, events=request.metrics, counts=request.counts
+            run, spots, width=request.width, events=request.metrics, counts=request.counts
         )
-        return PartText(text, not found.rows)
+        return PartText(text, not spots.rows)
 
     def data(self, run: Run, request: Request) -> PartData:
         """Return a row for each, with an object of numbers by metric under `self`."""
-        found = _hotspots(run, request, request.top or 0)
+        spots = _hotspots(run, request, request.top or 0)
         units = {row["name"]: row["unit"] for row in run.rows(METRICS)}
         metrics = [
             {
                 "metric": name,
                 "unit": units[name] or "",
-                "how": found.how[name],
-                "total": hotspots.whole(found.totals[name]),
+                "how": spots.how[name],
+                "total": hotspots.whole(spots.totals[name]),
             }
-            for name in found.events
+            for name in spots.events
         ]
-        return PartData([row.as_dict() for row in found.rows], {"metrics": metrics})
+        return PartData([row.as_dict() for row in spots.rows], {"metrics": metrics})
 
 
 class Source(NamedTuple):
@@ -245,24 +245,24 @@ class Profile(NamedTuple):
         metric, names = -1, list[str]()
         if request.by != "metric":
             metric, names = profiles.metric(run, request.by, _one_metric(request))
-        found = profiles.profile(run, request.by, metric)
+        sums = profiles.profile(run, request.by, metric)
         text = profiles.profile_text(
             run,
-            found,
+            sums,
             request.by,
             width=request.width,
             top=TOP if request.top is None else request.top,
             others=names,
         )
-        return PartText(text, not found)
+        return PartText(text, not sums)
 
     def data(self, run: Run, request: Request) -> PartData:
         """Return a row for each metric that was asked for, or all, of each key."""
         metric, name = -1, _one_metric(request)
         if name and request.by != "metric":
             metric, _ = profiles.metric(run, request.by, name)
-        found = profiles.profile(run, request.by, metric)
-        return PartData(profiles.profile_rows(run, found, request.by)[: request.top or None])
+        sums = profiles.profile(run, request.by, metric)
+        return PartData(profiles.profile_rows(run, sums, request.by)[: request.top or None])
 
 
 _TITLES = {
@@ -294,8 +294,8 @@ def _of_file(run: Run, request: Request) -> Request:
     """
     if request.argument:
         return request._replace(by="line", file=request.argument, argument="")
-    found = hotspots.hotspots(run, "file")
-    names = [found.labels[row.file] for row in found.rows if row.file][:_FILES_NAMED]
+    spots = hotspots.hotspots(run, "file")
+    names = [spots.labels[row.file] for row in spots.rows if row.file][:_FILES_NAMED]
     which = f"; most is in {printable(', '.join(names))}" if names else ""
     name = printable(shlex.quote(str(run.path)))
     raise UsageError(f"source: its file is missing; type gnomon report {name} source FILE{which}")

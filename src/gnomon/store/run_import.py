@@ -38,7 +38,7 @@ def import_file(
     if reader is None:
         what = "it is a run directory" if rundir.is_run(path) else run_files.why_not(path, readers)
         raise RunDirectoryError(f"{path}: nothing to import: {what}")
-    made = rundir.check_free(
+    directory = rundir.check_free(
         run_files.stem_of(path, readers) if name is None else name, force=force
     )
     run = reader.open(path)
@@ -52,19 +52,19 @@ def import_file(
         "imported": {"file": str(path.absolute()), "format": reader.name},
     }
     try:
-        with writing.begun(made) as folder:
+        with writing.begun(directory) as folder:
             (folder / "text").mkdir()
             for schema in run.schemas:
                 shutil.copyfile(run.file(schema), folder / f"{schema.name}.parquet")
             text = json.dumps(head, indent=2) + "\n"
             (folder / rundir.HEAD).write_text(text, encoding="utf-8")
-            if force and made.exists():
-                writing.replace(folder, made)
+            if force and directory.exists():
+                writing.replace(folder, directory)
             else:
-                folder.rename(made)
+                folder.rename(directory)
     except OSError as error:
-        raise RunDirectoryError(f"{made}: cannot be written: {error.strerror}") from None
-    return made
+        raise RunDirectoryError(f"{directory}: cannot be written: {error.strerror}") from None
+    return directory
 
 
 def _digests(run: Run) -> dict[str, str]:
