@@ -106,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run_of(word: str) -> str:
-    """Return the name of the run that a word is of, "" if it left no raw folder."""
+    """Return the name of the run that a word is of, "" if it left no staging folder."""
     from gnomon.store.rundir import SUFFIX
     from gnomon.store.staging import raw_of
 

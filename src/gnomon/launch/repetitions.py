@@ -24,14 +24,14 @@ _FOLDER = "repetition."
 
 
 def folder_of(folder: Path, number: int) -> Path:
-    """Return the folder, in a raw folder, of what measures inside one execution."""
+    """Return the folder, in a staging folder, of what measures inside one execution."""
     own = folder / f"{_FOLDER}{number}"
     own.mkdir(mode=0o700, exist_ok=True)  # another rank's, too
     return own
 
 
 def count(folder: Path) -> int:
-    """Return how many executions a raw folder has folders of; 0 where there was to be one."""
+    """Return how many executions a staging folder has folders of; 0 where there was to be one."""
     return len(list(folder.glob(f"{_FOLDER}*")))
 
 

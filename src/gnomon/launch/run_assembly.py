@@ -51,10 +51,10 @@ def assemble_run(
     *,
     force: bool = False,
 ) -> AssembledRun:
-    """Write the run of all that is in a raw folder, and remove that.
+    """Write the run of all that is in a staging folder, and remove that.
 
     Args:
-        folder: the raw folder.
+        folder: the staging folder.
         name: of the run.
         capabilities: all there are; those that observed collect what they left.
         tell: called with what is being done, several times in a long work.

@@ -27,6 +27,7 @@ class RunPart(NamedTuple):
         tasks: how many tasks the job has; 0 if the launcher does not tell.
         identity: the same for all tasks of this job, and no other.
         stamp: when the job began, if that and the program made the name; else "".
+        force: it replaces a run of that name.
     """
 
     name: str
@@ -67,7 +68,7 @@ def plan_part(command: Sequence[str], name: str | None, *, force: bool = False) 
 def create_staging(
     part: RunPart, command: Sequence[str], used: Sequence[str]
 ) -> tuple[Path, RunPart]:
-    """Make the raw folder and say in it what is about to run; return it, and where the part goes.
+    """Make the staging folder with what is about to run; return it, and where the part goes.
 
     A job may have several programs (mpirun -n 2 ./a : -n 2 ./b). Without --name its tasks take the
     name of the first that began.
