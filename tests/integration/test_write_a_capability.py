@@ -24,6 +24,9 @@ from gnomon.launch.observer import Observer
 from gnomon.model.collected import Collected
 from gnomon.store import rundir
 from gnomon.store.record_file import open_records
+from gnomon.view import table_registry
+from gnomon.view.session import Session
+from gnomon.view.sheet import Wanted
 
 PAGE = Path(__file__).parents[2] / "docs" / "write-a-capability.md"
 FILE = re.compile(r"^`src/gnomon/(\S+)`:\n\n```\w+\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -235,6 +238,18 @@ def test_repair_collects_what_was_left(here: Path, capfd: pytest.CaptureFixture[
     assert main(["repair", "r"]) == 0
     assert calls(here / "r") == [1]
     assert kept(here / "r") == {"writes": [2]}
+
+
+def test_its_page_is_in_the_view(here: Path) -> None:
+    assert (
+        main(["run", "--with", "writes", "--name", "r", "--", sys.executable, "-c", WRITING]) == 0
+    )
+    (opened,) = Session().open([str(here / "r.gnomon")])
+    assert "page:writes" in [table["name"] for table in table_registry.of_run(opened)]
+    page = table_registry.page(opened, Wanted("page:writes"), 0, 10)
+    shown = [column["name"] for column in page["columns"]]
+    assert {"location:name", "start_ns", "duration_ns", "bytes"} <= set(shown)
+    assert sorted(row[shown.index("bytes")] for row in page["rows"]) == [1, 100, 1000]
 
 
 def test_what_a_killed_program_recorded_is_there(here: Path) -> None:
