@@ -260,7 +260,11 @@ def test_a_head_with_odd_files_is_refused(tmp_path: Path, files: Any, why: str) 
 
 def test_numbers_of_many_rows_are_mapped_as_arrays() -> None:
     *_, tables = random_sets(3, 1)
-    columns = {"location": np.zeros(20_000), "axis": ["x"] * 20_000, "position": np.arange(20_000)}
+    columns: dict[str, Any] = {
+        "location": np.zeros(20_000),
+        "axis": ["x"] * 20_000,
+        "position": np.arange(20_000),
+    }
     many = Table.of(COORDINATES, columns)
     done = merged([TableSet((*tables.tables, many))], Root("app", "./app", "node0", is_job=False))
     (found,) = [table for table in done.tables if table.schema is COORDINATES]
