@@ -79,6 +79,16 @@ def test_rows_of_ranks_get_the_numbers_of_the_run() -> None:
     assert len(rows(done, "modules")) == 2
 
 
+def test_rows_need_no_table_that_they_do_not_refer_to() -> None:
+    (plain,) = random_sets(1, 1)[:1]
+    events = Table(EVENTS, [(0, 0, 1, 1, T0, 10, None, -1)])
+    done = merged([TableSet((*plain.tables, events))], Root("app", "a", "h", is_job=False)).tables
+    assert [row["file"] for row in rows(done, "events")] == [-1]
+    odd = Table(EVENTS, [(0, 0, 1, 1, T0, 10, None, 0)])
+    with pytest.raises(GnomonError, match="it refers to file 0, which it does not have"):
+        merged([TableSet((*plain.tables, odd))], Root("app", "a", "h", is_job=False))
+
+
 def test_in_files_they_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sets, root = [of_rank(rank) for rank in range(4)], Root("app", "./app", "node0", is_job=True)
     at_once = merged(sets, root)

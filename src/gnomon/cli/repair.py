@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from gnomon.cli.parsing import Parser
 from gnomon.errors import GnomonError, RunDirectoryError, UsageError
+from gnomon.store import executors
 
 if TYPE_CHECKING:
     from gnomon.hpm.ranks.items import RankFile
@@ -55,6 +56,12 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--force", action="store_true", help="of a gnomon run: replace a run of that name"
     )
+    p.add_argument(
+        "--executor",
+        metavar="WHO",
+        default="",
+        help=f"of a gnomon run of many ranks: {executors.HELP}",
+    )
     return p
 
 
@@ -66,6 +73,11 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         GnomonError: the helper that reads raw files is not installed, or the plug-in failed.
     """
+    with executors.chosen(arguments.executor) as is_director:
+        return _repair_all(arguments) if is_director else 0
+
+
+def _repair_all(arguments: argparse.Namespace) -> int:
     from gnomon.store import rundir, staging
 
     given = "--name" if arguments.name is not None else "--force" if arguments.force else ""

@@ -13,7 +13,7 @@ from gnomon.cli.output import csv_of, format_of, width_of, write_report
 from gnomon.cli.parsing import Parser, add_report_options
 from gnomon.errors import GnomonError, UsageError
 from gnomon.layout import WIDTH, filled
-from gnomon.store import report_part
+from gnomon.store import executors, report_part
 from gnomon.store.report_part import Request
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ _PER = {
 # What of a request is asked for by which option.
 _OPTIONS = {
     "metrics": "-e", "sort": "--sort", "top": "--top", "counts": "--counts", "file": "--file",
+    "executor": "--executor",
 }  # fmt: skip
 
 
@@ -105,6 +106,7 @@ def parser() -> argparse.ArgumentParser:
         default="",
         help="only functions and lines of this source file (hotspots --by line: as source FILE)",
     )
+    p.add_argument("--executor", metavar="WHO", default="", help=f"of a profile: {executors.HELP}")
     add_report_options(p)
     p.add_argument("--schema", action="store_true", help="print the JSON Schema of --json and exit")
     return p
@@ -137,6 +139,11 @@ def run(arguments: argparse.Namespace) -> int:
         UsageError: there is no such part, or it does not take an option that was typed.
         GnomonError: the run cannot be read, or the report cannot be written.
     """
+    with executors.chosen(arguments.executor) as is_director:
+        return _report(arguments) if is_director else 0
+
+
+def _report(arguments: argparse.Namespace) -> int:
     from gnomon.store.rundir import find
 
     if arguments.schema:

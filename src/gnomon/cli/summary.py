@@ -127,7 +127,7 @@ class _Values:
             return {}, ""
         from gnomon.store import moments
 
-        return moments.of_run(self._run.query, self._numbers[metric])
+        return moments.of_run(self._run, self._numbers[metric])
 
 
 def _times(values: _Values, width: int) -> Iterator[str]:

@@ -9,9 +9,9 @@ regions apart from each other add up to the whole, unless they are of several th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gnomon.model import location_kinds
 from gnomon.model.metric import Aggregation
@@ -115,12 +115,16 @@ def told(ranks: int, processes: int, places: int) -> str:
     return "max of threads" if places > 1 else ""
 
 
-def of_run(
-    query: Callable[[str], Sequence[tuple[Any, ...]]], metric: int
-) -> tuple[dict[int, OfPath], str]:
-    """Return the value of each path, and which of several places it is."""
-    values = {int(path): OfPath(*rest) for path, *rest in query(values_query(metric))}
-    ((ranks, processes, places),) = query(places_query(metric))
+def of_run(run: Run, metric: int) -> tuple[dict[int, OfPath], str]:
+    """Return the value of each path, and which of several places it is.
+
+    Raises:
+        RunDirectoryError: the tables cannot be read.
+    """
+    # One thread: means of the same numbers in another order differ in their last digit.
+    rows = run.query(values_query(metric), threads=1)
+    values = {int(path): OfPath(*rest) for path, *rest in rows}
+    ((ranks, processes, places),) = run.query(places_query(metric))
     return values, told(int(ranks), int(processes), int(places))
 
 
@@ -145,7 +149,7 @@ def told_of(run: Run, found: Sequence[Sum], by: str) -> tuple[list[Sum], str]:
     told_of_all = ""
     together: dict[tuple[int, Key, bool], float] = {}
     for metric in sorted(wanted):
-        values, told_of_one = of_run(run.query, metric)
+        values, told_of_one = of_run(run, metric)
         told_of_all = told_of_all or told_of_one
         for path, value in values.items():
             if by == "metric":

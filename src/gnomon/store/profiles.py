@@ -11,7 +11,7 @@ from gnomon.layout import filled, grid, short_path, shortened, suffixes
 from gnomon.model.metric import Aggregation
 from gnomon.model.symbols import short_name
 from gnomon.model.tables import METRICS, Cell
-from gnomon.store import analyse, moments
+from gnomon.store import analyse, executors, moments
 from gnomon.store.analyse import Profile, Sum
 from gnomon.store.hotspots import named, whole
 from gnomon.store.rundir import Run
@@ -40,8 +40,15 @@ def profile(run: Run, by: str, metric: int = -1) -> list[Sum]:
         RunDirectoryError: the tables cannot be read.
     """
     analysis = Profile(by, metric)
-    with ThreadPoolExecutor(os.cpu_count()) as executor:
-        found = analyse.run(analysis, analyse.parts(run), executor)
+    parts = analyse.parts(run)
+    executor = executors.current()
+    if executor is None:
+        with ThreadPoolExecutor(os.cpu_count()) as threads:
+            found = analyse.run(analysis, parts, threads)
+    else:
+        # Other processes may be in other folders.
+        parts = tuple(part._replace(run=part.run.absolute()) for part in parts)
+        found = analyse.run(analysis, parts, executor)
     return analysis.finest(found)
 
 

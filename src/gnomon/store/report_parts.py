@@ -233,7 +233,7 @@ class Profile(NamedTuple):
     title: str = "values summed up over all locations, min, mean and max of one"
     by: tuple[str, ...] = BY
     argument: str = ""
-    options: frozenset[str] = frozenset(("metrics", "top"))
+    options: frozenset[str] = frozenset(("metrics", "top", "executor"))
     keys: tuple[Key, ...] = _PROFILE
 
     def is_in(self, run: Run) -> bool:

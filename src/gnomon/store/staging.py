@@ -64,9 +64,11 @@ def begin(name: str, task: int, head: Mapping[str, Any]) -> Path:
     try:
         folder.mkdir(mode=0o700, exist_ok=int(head["tasks"]) != 1)
         with locked(folder):
-            for other in sorted(folder.glob("task.*.json")):
-                if _read(other).get("job") != head["job"] or other.name == f"task.{task}.json":
-                    raise FileExistsError
+            # All that came before were of one job: one of them tells which.
+            other = next(folder.glob("task.*.json"), None)
+            is_other = other is not None and _read(other).get("job") != head["job"]
+            if is_other or (folder / f"task.{task}.json").exists():
+                raise FileExistsError
             _write(folder / f"task.{task}.json", head)
             # Held as long as this process lives, so that `gnomon repair` leaves it alone.
             held = os.open(folder / f"task.{task}.json", os.O_RDONLY | os.O_CLOEXEC)

@@ -14,6 +14,7 @@ the results are the same to the last digit. No worker holds more than a few mill
 
 from __future__ import annotations
 
+import math
 import os
 from array import array
 from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gnomon.model.metric import Aggregation
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Schema, Table
+from gnomon.store import executors
 from gnomon.store.parquet_writer import ParquetWriter
 from gnomon.store.table_numbering import (
     BULK,
@@ -94,15 +96,21 @@ def merged(
         root: what was started.
         folder: where the files of tables of more than a hundred thousand rows are written; None if
             all are to be in memory.
-        executor: does the work; threads by default where there is much of it. It has the files of
-            the sets and the folder under the same names.
+        executor: does the work: by default that which was chosen (`executors`), or threads where
+            there is much of it. It has the files of the sets and the folder under the same names.
         tell: called with what is being done, several times in a long work.
 
     Raises:
         GnomonError: a set is damaged; names its file.
         OSError: a file cannot be read, or the disk refuses.
     """
-    with _workers(len(sets), executor) as workers:
+    executor = executor or executors.current()
+    if executor is not None:
+        # Other processes may be in other folders.
+        sets = [each if each.file is None else each._replace(file=each.file.absolute())
+                for each in sets]  # fmt: skip
+        folder = None if folder is None else folder.absolute()
+    with _workers(math.ceil(len(sets) / SETS_PER_BATCH), executor) as workers:
         small, numbered = _numbered(sets, root, workers, tell)
     alone = None if root.is_job else _as_it_is(numbered)
     if alone is not None:
@@ -152,7 +160,7 @@ def _workers(tasks: int, executor: Executor | None) -> AbstractContextManager[Ex
     """Return what does so many tasks: the executor that is there, threads, or the caller itself."""
     if executor is not None:
         return nullcontext(executor)
-    if tasks <= SETS_PER_BATCH:
+    if tasks <= 1:
         return nullcontext()
     from concurrent.futures import ThreadPoolExecutor
 

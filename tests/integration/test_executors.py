@@ -1,0 +1,134 @@
+"""Reports and runs of many ranks are the same, whoever shares the work: a loop, threads, processes,
+the ranks of an MPI job, or the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import mpi
+import pytest
+from commands import GNOMON, run
+
+RANKS = 600
+# More than one batch of sets is numbered, and more than one of rows is merged.
+REGIONS, METRICS = 20, 10
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with what 600 ranks left of a run, and a run of a million values."""
+    folder = tmp_path_factory.mktemp("job")
+    for name, numbers in (("left", (RANKS, REGIONS, METRICS, 500)), ("large", (60, 500, 40, 0))):
+        words = (sys.executable, "-m", "benchmarks.large_job", name, *map(str, numbers))
+        made = run(*words, cwd=folder, env={"PYTHONPATH": str(ROOT)})
+        assert made.returncode == 0, made.stderr
+    made = run(GNOMON, "repair", "large", cwd=folder)
+    assert made.returncode == 0, made.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return the address of a Dask cluster of two workers."""
+    folder = tmp_path_factory.mktemp("dask")
+    file = folder / "scheduler.json"
+    dask = str(Path(sys.executable).parent / "dask")
+    words = (
+        ("scheduler", "--port", "0", "--no-dashboard", "--host", "127.0.0.1"),
+        ("worker", "--nworkers", "2", "--nthreads", "1", "--no-dashboard"),
+    )
+    children = []
+    try:
+        for one in words:
+            command = (dask, *one, "--scheduler-file", str(file))
+            with (folder / one[0]).open("wb") as said:
+                children.append(subprocess.Popen(command, cwd=folder, stdout=said, stderr=said))
+            deadline = time.monotonic() + 120
+            while not file.exists():
+                assert time.monotonic() < deadline, (folder / one[0]).read_text()
+                time.sleep(0.1)
+        yield json.loads(file.read_text())["address"]
+    finally:
+        for child in reversed(children):
+            child.terminate()
+            child.wait()
+
+
+def report(folder: Path, by: str, *executor: str) -> str:
+    done = run(GNOMON, "report", "large", "profile", "--by", by, "--json", *executor, cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(json.loads(done.stdout)["rows"]) > 1
+    return str(done.stdout)
+
+
+def under_mpi(folder: Path, *words: str) -> str:
+    return mpi.launch(mpi.OPEN_MPI, 3, GNOMON, *words, "--executor", "mpi", folder=folder).out
+
+
+# Two analyses: sums of regions, whose values are added up, and of ranks.
+@pytest.mark.parametrize("by", ["region", "rank"])
+def test_an_analysis_is_the_same_whoever_does_it(job: Path, scheduler: str, by: str) -> None:
+    usual = report(job, by)
+    assert report(job, by, "--executor", "threads:3") == usual
+    assert report(job, by, "--executor", "processes:2") == usual
+    assert report(job, by, "--executor", f"dask:{scheduler}") == usual
+    assert under_mpi(job, "report", "large", "profile", "--by", by, "--json") == usual
+
+
+def digests(made: Path) -> dict[str, str]:
+    """Return a digest of every row of every table, in their order."""
+    found = {}
+    for file in sorted(made.glob("*.parquet")):
+        with duckdb.connect() as connection:
+            rows = connection.execute(f"SELECT * FROM read_parquet('{file}')").fetchall()
+        found[file.name] = hashlib.sha256(repr(rows).encode()).hexdigest()
+    assert "events.parquet" in found
+    return found
+
+
+def test_a_merge_is_the_same_whoever_does_it(job: Path, scheduler: str, tmp_path: Path) -> None:
+    found: dict[str, dict[str, str]] = {}
+    for who in ("threads:1", "threads:3", "processes:2", f"dask:{scheduler}", "mpi"):
+        name = who.partition(":")[0] + str(len(found))
+        raw = tmp_path / f"{name}.gnomon.raw"
+        subprocess.run(["cp", "-r", job / "left.gnomon.raw", raw], check=True)
+        if who == "mpi":
+            under_mpi(tmp_path, "repair", name)
+        else:
+            done = run(GNOMON, "repair", name, "--executor", who, cwd=tmp_path)
+            assert done.returncode == 0, done.stderr
+        found[who] = digests(tmp_path / f"{name}.gnomon")
+        assert not raw.exists()
+    assert all(one == found["threads:1"] for one in found.values())
+
+
+def test_a_mistake_is_one_line_of_one_rank(job: Path) -> None:
+    words = ("report", "nothing", "profile", "--executor", "mpi")
+    done = mpi.launch(mpi.OPEN_MPI, 3, GNOMON, *words, folder=job, status=1)
+    assert done.err.count("gnomon: nothing.gnomon: there is no run of that name") == 1
+
+
+@pytest.mark.parametrize(
+    ("word", "status", "why"),
+    [
+        ("nobody", 2, "it is threads[:N], processes[:N], mpi or dask:ADDRESS"),
+        ("threads:", 2, "it is threads[:N]"),
+        ("processes:0", 2, "workers are 1 to 1024"),
+        ("threads:many", 2, "workers are 1 to 1024"),
+        ("dask:", 2, "it is threads[:N]"),
+        ("dask:nowhere", 1, "no scheduler of Dask answers there"),
+    ],
+)
+def test_who_cannot_do_it_is_refused(job: Path, word: str, status: int, why: str) -> None:
+    done = run(GNOMON, "report", "large", "profile", "--executor", word, cwd=job)
+    assert done.returncode == status
+    assert f"--executor {word}: " in done.stderr
+    assert why in " ".join(done.stderr.split())
