@@ -160,3 +160,35 @@ def test_a_limit_of_file_sizes_is_no_signal(built: Path, tmp_path: Path) -> None
     )
     assert (done.returncode, files) == (0, {})
     assert "ulimit -f" in done.stderr
+
+
+USER = """
+#include <gnomon/recorder.h>
+#include <gnomon/hpm_tree.h>
+struct call { uint64_t begin; uint32_t peer[2]; char tag[8]; };
+static const struct gn_record_field fields[] = {
+	GN_RECORD_FIELD(struct call, begin, GN_RECORD_U64),
+	GN_RECORD_FIELD(struct call, peer, GN_RECORD_U32),
+	GN_RECORD_FIELD(struct call, tag, GN_RECORD_CHAR),
+};
+static const struct gn_record_kind kinds[] = {
+	GN_RECORD_KIND("call", struct call, fields),
+	GN_RECORD_TEXTS("name"),
+};
+static const struct gn_recorder_plan plan = {"toy", kinds, 2, 0, NULL};
+int use(struct gn_record_stream *stream, const struct call *call);
+int use(struct gn_record_stream *stream, const struct call *call)
+{
+	return gn_recorder_start(&plan) + gn_recorder_append(stream, 0, call);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "compiler", ["cc -std=c99", "c++ -xc++ -std=c++11", "c++ -xc++ -std=c++20"]
+)
+def test_the_headers_are_for_c_and_cpp(compiler: str, tmp_path: Path) -> None:
+    (tmp_path / "user.c").write_text(USER)
+    flags = run(Path(sys.executable).with_name("gnomon"), "config", "--cflags", "runtime").split()
+    run(*compiler.split(), "-Wall", "-Wextra", "-Werror", "-pedantic-errors", "-fsyntax-only",
+        *flags, tmp_path / "user.c")  # fmt: skip

@@ -52,11 +52,12 @@ def test_all_lists_names_that_exist(package: str) -> None:
     assert [name for name in listed if not hasattr(module, name)] == []
 
 
-def test_symbols_of_the_core_are_prefixed() -> None:
-    """What the static library exports begins with gn_, so that it fits into any program."""
+@pytest.mark.parametrize("library", ["libgnomon-core.a", "libgnomon-runtime.a"])
+def test_symbols_of_static_libraries_are_prefixed(library: str) -> None:
+    """What a static library exports begins with gn_, so that it fits into any program."""
     archive = Path(gnomon.__path__[0]) / "lib"
     symbols = subprocess.run(
-        ["nm", "-g", "--defined-only", "-P", archive / "libgnomon-core.a"],
+        ["nm", "-g", "--defined-only", "-P", archive / library],
         capture_output=True,
         text=True,
         check=True,
