@@ -112,6 +112,26 @@ def test_every_table_opens(page: Page, served: Served) -> None:
         expect(page.locator(".table-row").first).to_be_visible()
 
 
+def test_the_runs_own_tables_have_pages(page: Page, served: Served) -> None:
+    visit(page, served, "#/run")
+    page.locator(".row-tables").get_by_role("button", name="profile").click()
+    expect(page.locator(".table-row").nth(1)).to_be_visible()
+    assert titles(page)[:3] == ["repetition", "location", "location name"]
+    n = rundir.find(str(served.folder / "lines")).query("SELECT COUNT(*) FROM profile")[0][0]
+    expect(page.get_by_role("status").first).to_contain_text(quantity(n, ""))
+    page.keyboard.press("/")
+    page.keyboard.type("product_of PAPI_TOT_INS")
+    expect(page.locator(".table-row").first).to_contain_text("product_of")
+    page.locator(".table-head .head", has_text="exclusive").click()
+    own = functions(served.folder, "PAPI_TOT_INS")["product_of"]
+    at = titles(page).index("exclusive")
+    expect(page.locator(".table-head .is-sorted .head-name")).to_have_text("exclusive")
+    rows = page.locator(".table-row")
+    expect(rows.first).to_be_visible()
+    shown = [cells(page, row)[at] for row in range(rows.count())]
+    assert sum(int(re.sub(r"\D", "", cell)) for cell in shown) == own
+
+
 def test_metrics_of_threads_are_those_of_the_tables(page: Page, served: Served) -> None:
     visit(page, served, "#/metrics", run="threads")
     page.locator(".metric-row", has_text="task-clock").click()

@@ -97,7 +97,7 @@ export function RunPage(sight: Sight) {
           <li>{many(run.counts.paths, "path")}</li>
           <li>{many(run.counts.sources, "source file")}</li>
         </ul>
-        <ul class="holdings">
+        <ul class="row-tables">
           <li>row by row:</li>
           {(tables.value ?? []).filter(isExtra).map((table) => (
             <li key={table.name}>

@@ -57,7 +57,8 @@ export function fit(column: Column, page: TablePage | undefined, at: number): nu
   const cells = (page?.rows ?? []).map((row) => {
     const cell = row[at] ?? null;
     if (cell === null) return "";
-    return typeof cell === "string" ? cell : quantity(cell, column.unit);
+    if (typeof cell !== "string") return quantity(cell, column.unit);
+    return column.shows === "moment" ? momentOfNs(cell) : cell;
   });
   cells.sort((a, b) => a.length - b.length);
   // The widest of the longest; of texts but for a few that are longer than all others.
