@@ -78,7 +78,7 @@ class _Values:
     """
 
     def __init__(self, tables: Sequence[Table], run: Run) -> None:
-        self._run = run
+        self.run = run
         self.times = times = max(int(run.head["repetitions"]), 1)
         self.paths = {row["path"]: row for row in rows_of(tables, "paths")}
         self.regions = {row["region"]: row for row in rows_of(tables, "regions")}
@@ -115,7 +115,7 @@ class _Values:
                 yield from zip(*map(table.values, _COLUMNS), strict=True)
                 return
         wanted = ", ".join(str(self._numbers[name]) for name in _OF_PARTS if name in self._numbers)
-        for rows in self._run.stream(
+        for rows in self.run.stream(
             f"SELECT {', '.join(_COLUMNS)} FROM profile "
             f"WHERE (location = 0 AND path = 0) OR metric IN ({wanted or -1})"
         ):
@@ -127,7 +127,7 @@ class _Values:
             return {}, ""
         from gnomon.store import moments
 
-        return moments.of_run(self._run, self._numbers[metric])
+        return moments.of_run(self.run, self._numbers[metric])
 
 
 def _times(values: _Values, width: int) -> Iterator[str]:
@@ -160,7 +160,7 @@ def _functions(values: _Values, width: int) -> Iterator[str]:
     weights: dict[Part, float] = {}
     for _, path, _, exclusive, _ in values.parts[_INSTRUCTIONS]:
         region = values.regions[values.paths[path]["region"]]
-        if region["kind"] == "cpu":
+        if values.run.region_kinds.of(str(region["kind"])).is_code:
             from gnomon.model.functions import Part
 
             part = Part(str(region["module"]), str(region["name"]), str(region["file"]))
