@@ -15,7 +15,7 @@
 
 #include "descriptor.h"
 #include "engine.h"
-#include "quick.h"
+#include "fast_path.h"
 
 #define ARENA_BYTES (256 * 1024)
 #define TASKS_MAX 65536

@@ -14,9 +14,9 @@
 #include <gnomon/perf.h>
 #include <gnomon/rotate.h>
 
-#include "quick.h"
-#include "raw.h"
+#include "fast_path.h"
 #include "report.h"
+#include "section_file.h"
 
 struct hpm_engine;
 struct hpm_thread;

@@ -11,8 +11,8 @@
 
 #include "aggregate.h"
 #include "engine.h"
+#include "fast_path.h"
 #include "lifecycle.h"
-#include "quick.h"
 
 #define SECTIONS_DEFAULT 1000
 #define OWN_SECTIONS 4096 /* of hpmNewID, at least; as many as programs can choose, if more */

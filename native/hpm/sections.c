@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "engine.h"
+#include "fast_path.h"
 #include "gnomon/libhpm.h"
 #include "intervals.h"
-#include "quick.h"
 
 static inline uint64_t now(void)
 {

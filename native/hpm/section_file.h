@@ -16,8 +16,8 @@
  * Of the two copies the one numbered `sequence & 1` holds. A stop writes the other one and then
  * counts up: wherever the process dies, one copy is whole.
  */
-#ifndef GNOMON_HPM_RAW_H
-#define GNOMON_HPM_RAW_H
+#ifndef GNOMON_HPM_SECTION_FILE_H
+#define GNOMON_HPM_SECTION_FILE_H
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -212,7 +212,8 @@ static inline struct hpm_raw_slot *hpm_raw_slot_at(const struct hpm_raw *raw, ui
 	return (struct hpm_raw_slot *)(raw->slots + (size_t)i * raw->header->slot_bytes);
 }
 
-/* --- writing: raw.c ----------------------------------------------------------------------------*/
+/* --- writing: section_file.c
+ * ----------------------------------------------------------------------------*/
 
 /* What a file is made from; the header's counts and offsets are filled in. */
 struct hpm_raw_plan {
@@ -246,7 +247,8 @@ struct hpm_raw_slot *hpm_raw_add(struct hpm_raw_file *file, int id);
  */
 void hpm_raw_remove(struct hpm_raw_file *file);
 
-/* --- reading: raw_read.c -----------------------------------------------------------------------*/
+/* --- reading: section_file_read.c
+ * -----------------------------------------------------------------------*/
 
 /*
  * Reads and checks a whole file; 0, or -1 and why. `raw` then points into memory that

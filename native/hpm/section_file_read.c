@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "raw.h"
 #include "resolve.h"
+#include "section_file.h"
 
 #define BYTES_MAX ((uint64_t)4 << 30)
 

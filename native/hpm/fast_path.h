@@ -2,8 +2,8 @@
  * What a start and a stop are made of, without a function of the C library: after a system call
  * each jump through a table of addresses costs about as much as a hundred instructions.
  */
-#ifndef GNOMON_HPM_QUICK_H
-#define GNOMON_HPM_QUICK_H
+#ifndef GNOMON_HPM_FAST_PATH_H
+#define GNOMON_HPM_FAST_PATH_H
 
 #include <errno.h>
 #include <stddef.h>

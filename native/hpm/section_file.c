@@ -1,9 +1,9 @@
 /* Writing the raw file. */
-#include "raw.h"
+#include "section_file.h"
 
 #include "descriptor.h"
+#include "fast_path.h"
 #include "file_signals.h"
-#include "quick.h"
 
 #include <errno.h>
 #include <fcntl.h>
