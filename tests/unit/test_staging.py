@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import resource
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from made_runs import made_run
 
 from gnomon.errors import RunDirectoryError
 from gnomon.model.collected import Collected
+from gnomon.model.tables import PATHS, Table
 from gnomon.store import rundir, staging
 
 HEAD = {"job": "1", "tasks": 1, "rank": -1, "command": ["true"], "host": {}, "started": 1.7e9}
@@ -58,3 +62,33 @@ def test_a_name_that_is_free_can_be_written(tmp_path: Path) -> None:
     for name in (f"{longest}y", "x" * 300):
         with pytest.raises(RunDirectoryError, match="the name is too long; choose another"):
             rundir.check_free(str(tmp_path / name))
+
+
+def test_what_is_collected_piece_by_piece_is_never_held_at_once(tmp_path: Path) -> None:
+    """Each table is gone when the next one is made."""
+    alive: list[weakref.ref[np.ndarray[Any, Any]]] = []
+
+    def pieces() -> Iterator[Table]:
+        for at in range(5):
+            assert all(one() is None for one in alive[:-1])
+            numbers = np.arange(at * 1000, (at + 1) * 1000, dtype=np.int32)
+            alive.append(weakref.ref(numbers))
+            yield Table.of(PATHS, {"path": numbers, "parent": numbers - 1, "region": numbers})
+
+    found = staging.collected_set(tmp_path, 3, pieces())
+    assert [path.name for path in tmp_path.iterdir()] == ["collected.3.blocks"]
+    chunks = list(found.chunks({"paths"}))
+    assert [len(chunk) for chunk in chunks] == [1000] * 5
+    assert chunks[4].values("path")[-1] == 4999
+    in_memory = (Table(PATHS),)
+    assert staging.collected_set(tmp_path, 4, in_memory).tables is in_memory
+
+
+def test_nothing_is_left_of_a_collection_that_fails(tmp_path: Path) -> None:
+    def pieces() -> Iterator[Table]:
+        yield Table(PATHS, [(0, -1, 0)])
+        raise ValueError("no more")
+
+    with pytest.raises(ValueError, match="no more"):
+        staging.collected_set(tmp_path, 0, pieces())
+    assert list(tmp_path.iterdir()) == []

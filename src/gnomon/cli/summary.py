@@ -115,9 +115,14 @@ class _Values:
                 yield from zip(*map(table.values, _COLUMNS), strict=True)
                 return
         wanted = ", ".join(str(self._numbers[name]) for name in _OF_PARTS if name in self._numbers)
+        # Below the root one row for each path. One thread: sums in another order differ.
         for rows in self.run.stream(
             f"SELECT {', '.join(_COLUMNS)} FROM profile "
-            f"WHERE (location = 0 AND path = 0) OR metric IN ({wanted or -1})"
+            f"WHERE path = 0 AND (location = 0 OR metric IN ({wanted or -1})) UNION ALL "
+            "SELECT -1, path, metric, SUM(inclusive), "
+            "CASE WHEN COUNT(exclusive) = COUNT(*) THEN SUM(exclusive) END, SUM(calls) "
+            f"FROM profile WHERE path <> 0 AND metric IN ({wanted or -1}) GROUP BY path, metric",
+            threads=1,
         ):
             yield from rows
 

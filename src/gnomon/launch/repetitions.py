@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -79,14 +79,15 @@ def complaint(name: str, what: str, error: Exception) -> str:
     return f"{name}: {what}: {said}"
 
 
-def numbered(tables: Sequence[Table], number: int) -> tuple[Table, ...]:
-    """Return the tables of one execution, with its number."""
-    return tuple(
+def numbered(tables: Iterable[Table], number: int) -> Iterable[Table]:
+    """Return the tables of one execution, with its number: as a tuple if they are one."""
+    own = (
         table.replaced(repetition=array("i", [number]) * len(table))
         if any(column.name == "repetition" for column in table.schema.columns)
         else table
         for table in tables
     )
+    return tuple(own) if isinstance(tables, tuple) else own
 
 
 def joined(executions: Sequence[Observed], wanted: int, command: Sequence[str]) -> Observed:

@@ -80,7 +80,12 @@ def assemble_run(
         for part in found
         if part.file is not None
     ]
-    sets += [TableSet(tuple(each.tables)) for each in left]
+    for number, each in enumerate(left):
+        try:
+            sets.append(staging.collected_set(folder, number, each.tables))
+        except Exception as error:
+            why = repetitions.complaint("tables of a capability", "not collected", error)
+            left[number] = each._replace(warnings=(*each.warnings, why))
     host = str(first["host"].get("name", ""))
     root = Root(Path(command[0]).name, command[0], host, of_job)
     files: dict[str, Path] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from gnomon.model.tables import Table
@@ -13,16 +13,18 @@ class Collected(NamedTuple):
     """What one capability has of a run, or one task of a job.
 
     Attributes:
-        tables: of the model, numbered on their own; any of the five may be missing.
+        tables: of the model, numbered on their own; any may be missing, and there may be several
+            with rows of one table. Where they are no tuple but a generator, each is written before
+            the next one is made: so any number of events takes little memory.
         unavailable: what could not be measured, and why.
         warnings: sentences that belong beside the numbers.
     """
 
-    tables: tuple[Table, ...] = ()
+    tables: Iterable[Table] = ()
     unavailable: tuple[Unavailable, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
-def rows_of(tables: Sequence[Table], name: str) -> list[dict[str, str | int | float | None]]:
+def rows_of(tables: Iterable[Table], name: str) -> list[dict[str, str | int | float | None]]:
     """Return the rows of one table by column name; none if it is missing."""
     return [dict(row) for table in tables if table.schema.name == name for row in table.dicts()]

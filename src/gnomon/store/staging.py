@@ -12,16 +12,18 @@ import json
 import os
 import shutil
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from gnomon.errors import FormatError, RunDirectoryError
 from gnomon.model.collected import Collected
+from gnomon.model.tables import Table
 from gnomon.model.value import Unavailable
 from gnomon.store.blocks import BlockWriter, read_blocks
 from gnomon.store.rundir import SUFFIX, path_of
+from gnomon.store.table_set import TableSet
 
 _FORMAT = "gnomon/raw"
 _VERSION = 2
@@ -127,6 +129,30 @@ def end(folder: Path, task: int, end: Mapping[str, Any], collected: Collected) -
         ) from None
 
 
+def collected_set(folder: Path, number: int, tables: Iterable[Table]) -> TableSet:
+    """Return what a capability collected as a set: from a generator it is written to the folder.
+
+    Args:
+        folder: the raw folder.
+        number: of the set there.
+        tables: what was collected.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    if isinstance(tables, tuple):
+        return TableSet(tables)
+    writer = BlockWriter(folder / f"collected.{number}.blocks")
+    try:
+        for table in tables:
+            writer.append(table)
+        writer.close()
+    except BaseException:
+        writer.discard()
+        raise
+    return TableSet(file=folder / f"collected.{number}.blocks")
+
+
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Be the only task that looks at what is there.
@@ -229,7 +255,8 @@ def replaces(folder: Path) -> bool:
     Raises:
         RunDirectoryError: a file is damaged; names it.
     """
-    return any(part.head.get("force") is True for part in parts(folder))
+    # All tasks of a job were started with the same options.
+    return any(_read(path).get("force") is True for path in sorted(folder.glob("task.*.json"))[:1])
 
 
 def remove(folder: Path) -> None:
