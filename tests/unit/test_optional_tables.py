@@ -128,6 +128,10 @@ def test_a_run_names_its_tables(tmp_path: Path) -> None:
     assert len(run.rows(EVENTS)) == 4
     assert len(list(exports.csv_text(run, "events"))[1].splitlines()) == 4
     assert json.loads("".join(exports.json_text(run)))["modules"][0]["build_id"] == "ab12"
+    output = tmp_path / "events.csv"
+    words = ["export", str(run.path), "--to", "csv", "--table", "events", "-o", str(output)]
+    assert main(words) == 0
+    assert len(output.read_text().splitlines()) == 5
     plain = made_run(tmp_path, [("app", "main", "a.c", 1, (1, 1, 1, 1))], name="plain")
     assert json.loads((plain.path / "run.json").read_text())["tables"] == [
         schema.name for schema in SCHEMAS

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 from gnomon.cli.output import safe_lines
 from gnomon.cli.parsing import Parser
 from gnomon.errors import UsageError
+from gnomon.model.schemas import ALL_SCHEMAS
 
 if TYPE_CHECKING:
     from gnomon.store.rundir import Run
 
 _FORMATS = ("csv", "json", "viz", "speedscope", "openmetrics")
 _IN_MEMORY_BYTES = 8 << 20
-_TABLES = ("locations", "regions", "paths", "metrics", "profile")
+_TABLES = tuple(schema.name for schema in ALL_SCHEMAS)
 _EPILOG = """\
 examples:
   gnomon export app --to csv -o app.csv      a row for each value
@@ -43,17 +44,18 @@ def parser() -> argparse.ArgumentParser:
         "--to",
         choices=_FORMATS,
         required=True,
-        help="csv: a row for each value. json: all tables. viz: all of "
-        "it in one file of XML, which view, report, compare and export read as they read a run. "
+        help="csv: a row for each value. json: all tables. viz: its values in one file of XML, "
+        "which view, report, compare and export read as they read a run. "
         "speedscope: stacks for a flame graph. "
         "openmetrics: gauges for Prometheus",
     )
     p.add_argument(
         "--table",
+        metavar="TABLE",
         choices=_TABLES,
         default="",
         help="with csv: a table of the run as it is, instead of values with all that is known of "
-        "them",
+        f"them: {', '.join(_TABLES)}; runs have the first five, and others that were measured",
     )
     p.add_argument("-o", "--output", metavar="FILE", default="-", help="default: '-', stdout")
     return p

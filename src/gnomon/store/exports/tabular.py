@@ -10,10 +10,8 @@ from math import isfinite
 from typing import Any
 
 from gnomon.errors import UsageError
-from gnomon.model.tables import ALL_SCHEMAS, Schema
+from gnomon.model.tables import Schema
 from gnomon.store.rundir import Run
-
-TABLES = tuple(schema.name for schema in ALL_SCHEMAS)
 
 # One row for each value, with all that is known of it: what people open as a sheet.
 _VALUES = (
@@ -40,7 +38,7 @@ def csv_text(run: Run, table: str = "") -> Iterator[str]:
 
     Args:
         run: the run.
-        table: one of `TABLES`; "" for the values with all that is known of them.
+        table: one that the run has; "" for the values with all that is known of them.
 
     Raises:
         UsageError: the run has no such table.
