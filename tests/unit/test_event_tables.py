@@ -77,7 +77,7 @@ def test_rows_have_the_names_of_what_they_refer_to(capsys: pytest.CaptureFixture
     assert r"read \x1b" in lines[2]
     assert lines[3].split() == ["5", "ms", "command", "7", "app", "app"]
     told_of = {
-        "messages": "1 ms  1 MiB", "samples": "wall time", "arcs": "1.5", "coordinates": "node",
+        "messages": "1 ms  1 MiB", "samples": "1 µs  rank 3", "arcs": "1.5", "coordinates": "node",
         "modules": "/bin/app  ab12", "files": "/data/in  file  ext4",
     }  # fmt: skip
     for part, expected in told_of.items():

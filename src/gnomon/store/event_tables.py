@@ -18,6 +18,8 @@ _TEXT_LEAST = 8
 _NS = 1e9
 # Nanoseconds since 1970; other columns of nanoseconds are durations.
 _MOMENTS = ("start_ns", "send_ns", "receive_ns", "time_ns")
+# Values of the row's metric, in its unit.
+_VALUES = ("weight", "inclusive")
 _NAMES = {
     "locations": """SELECT location, concat_ws(' ',
         CASE WHEN rank >= 0 THEN 'rank ' || rank END, kind,
@@ -55,7 +57,8 @@ def cells(run: Run, schema: Schema, rows: Sequence[Mapping[str, Cell]]) -> list[
         for table in dict.fromkeys(column.refers for column in schema.columns if column.refers)
     }  # fmt: skip
     columns = _shown(schema)
-    return [[_cell(run, column, row[column.name], names) for column in columns] for row in rows]
+    units = dict(run.query("SELECT metric, COALESCE(unit, '') FROM metrics"))
+    return [[_cell(run, column, row, names, units) for column in columns] for row in rows]
 
 
 def _shown(schema: Schema) -> list[Column]:
@@ -76,7 +79,11 @@ def _names(run: Run, table: str, wanted: set[int]) -> dict[int, str]:
     return {int(number): str(name) for number, name in run.query(query)}
 
 
-def _cell(run: Run, column: Column, value: Cell, names: Mapping[str, Mapping[int, str]]) -> str:
+def _cell(
+    run: Run, column: Column, row: Mapping[str, Cell], names: Mapping[str, Mapping[int, str]],
+    units: Mapping[Cell, str],
+) -> str:  # fmt: skip
+    value = row[column.name]
     if value is None or value == "":
         return ""
     if column.refers:
@@ -90,4 +97,6 @@ def _cell(run: Run, column: Column, value: Cell, names: Mapping[str, Mapping[int
     if column.name == "address":
         return hex(int(value))
     unit = "ns" if column.name.endswith("_ns") else "bytes" if column.name == "bytes" else ""
+    if column.name in _VALUES:
+        unit = units.get(row["metric"], "")
     return quantity(float(value), unit)
