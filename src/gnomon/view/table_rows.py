@@ -163,12 +163,14 @@ def _query(opened: Opened, wanted: Wanted) -> _Query:
         raise UsageError(f"table {wanted.name[:40]!a}: the run has no such table")
     conditions: list[str] = []
     values: list[Any] = []
-    place = next((one.name for one in schema.columns if one.refers == LOCATIONS.name), "")
-    place = LOCATIONS.number if schema is LOCATIONS else place
-    if wanted.location >= 0 and place:
+    # A message has two.
+    places = [one.name for one in schema.columns if one.refers == LOCATIONS.name]
+    places = [LOCATIONS.number] if schema is LOCATIONS else places
+    if wanted.location >= 0 and places:
         inside = np.flatnonzero(opened.data.within(wanted.location)).tolist()
-        conditions.append(f"{place} IN (SELECT unnest(?::INTEGER[]))")
-        values.append([opened.data.locations[at].location for at in inside])
+        either = [f"{place} IN (SELECT unnest(?::INTEGER[]))" for place in places]
+        conditions.append(f"({' OR '.join(either)})")
+        values += [[opened.data.locations[at].location for at in inside]] * len(places)
     for word in wanted.filter.lower().split():
         either = []
         for one in schema.columns:
