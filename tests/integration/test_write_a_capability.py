@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
@@ -250,6 +251,116 @@ def test_its_page_is_in_the_view(here: Path) -> None:
     shown = [column["name"] for column in page["columns"]]
     assert {"location:name", "start_ns", "duration_ns", "bytes"} <= set(shown)
     assert sorted(row[shown.index("bytes")] for row in page["rows"]) == [1, 100, 1000]
+
+
+SENDING = """
+import os, time
+out, to = os.pipe()
+if not os.fork():
+    os.close(to)
+    time.sleep(0.2)
+    while os.read(out, 64): pass
+    os._exit(0)
+os.close(out)
+for size in (10, 100, 30): os.write(to, b"x" * size)
+os.close(to)
+os.wait()
+"""
+
+
+def rows_of(part: str, run: str, capfd: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    capfd.readouterr()
+    assert main(["report", run, part, "--json", "--top", "0"]) == 0
+    rows: list[dict[str, Any]] = json.loads(capfd.readouterr().out)["rows"]
+    return rows
+
+
+def test_it_records_messages_between_processes(
+    here: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    program = (sys.executable, "-c", SENDING)
+    assert main(["run", "--with", "writes", "--name", "r", "-r", "2", "--", *program]) == 0
+    run = rundir.find(str(here / "r"))
+    rows = rows_of("messages", "r", capfd)
+    assert [(row["repetition"], row["bytes"]) for row in rows] == [
+        (n, size) for n in (0, 1) for size in (10, 100, 30)
+    ]
+    pids = dict(run.query("SELECT location, pid FROM locations WHERE kind = 'process'"))
+    for row in rows:
+        assert pids[row["sender"]] != pids[row["receiver"]]
+        assert run.head["started"] <= row["send_ns"] / 1e9 < row["receive_ns"] / 1e9
+        assert row["receive_ns"] / 1e9 <= run.head["ended"] + 1
+        assert row["tag"] is row["communicator"] is None
+    assert run.query("SELECT COUNT(*) FROM events JOIN messages ON start_ns = send_ns") == [(6,)]
+    assert main(["report", "r", "messages"]) == 0
+    assert re.search(rf"100 B +process {pids[rows[0]['sender']]} ", capfd.readouterr().out)
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    "reading",
+    ["os.readv(out, [bytearray(64)])", "os.read(out, 1)"],
+    ids=["by another call", "in part"],
+)
+def test_a_receiver_that_is_not_certain_is_not_told(
+    capfd: pytest.CaptureFixture[str], reading: str
+) -> None:
+    script = f"import os; out, to = os.pipe(); os.write(to, b'abc'); {reading}"
+    program = (sys.executable, "-c", script)
+    assert main(["run", "--with", "writes", "--name", "r", "--", *program]) == 0
+    (row,) = rows_of("messages", "r", capfd)
+    assert (row["receiver"], row["receive_ns"], row["bytes"]) == (-1, None, 3)
+    assert main(["report", "r", "messages"]) == 0
+    assert "3 B" in capfd.readouterr().out
+
+
+def test_it_samples_what_the_program_does(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    program = (sys.executable, "-c", "import os, time; time.sleep(0.5); os.write(1, b'x')")
+    assert main(["run", "--with", "writes", "--name", "r", "-r", "2", "--", *program]) == 0
+    run = rundir.find(str(here / "r"))
+    rows = rows_of("samples", "r", capfd)
+    assert {row["repetition"] for row in rows} == {0, 1}
+    for row in rows:
+        assert run.head["started"] <= row["time_ns"] / 1e9 <= run.head["ended"] + 1
+        assert row["weight"] > 0
+        assert row["address"] is None
+    known = run.query(
+        "SELECT DISTINCT r.kind, m.name, m.how, m.unit, l.pid > 0 FROM samples JOIN paths "
+        "USING (path) JOIN regions r USING (region) JOIN metrics m USING (metric) "
+        "JOIN locations l USING (location)"
+    )
+    assert known == [("state", "time by state", "sampled", "ns", True)]
+    sums = (
+        "SELECT repetition, path, SUM(weight) FROM samples GROUP BY ALL ORDER BY ALL",
+        "SELECT repetition, path, exclusive FROM profile JOIN metrics m USING (metric) "
+        "WHERE m.name = 'time by state' AND path > 0 ORDER BY ALL",
+    )
+    assert run.query(sums[0]) == run.query(sums[1])
+    assert main(["report", "r", "samples"]) == 0
+    assert re.search(r"s +process \d+ .* sleeping +time by", capfd.readouterr().out)
+    # A process is one location, whoever tells of it.
+    assert run.query(
+        "SELECT COUNT(DISTINCT location), COUNT(DISTINCT pid) FROM (SELECT location FROM samples "
+        "UNION SELECT location FROM events) JOIN locations USING (location)"
+    ) == [(2, 2)]
+
+
+def test_messages_and_samples_are_in_the_view(here: Path) -> None:
+    program = (sys.executable, "-c", SENDING)
+    assert main(["run", "--with", "writes", "--name", "r", "--", *program]) == 0
+    (opened,) = Session().open([str(here / "r.gnomon")])
+    page = table_registry.page(opened, Wanted("rows:messages"), 0, 10)
+    names = [column["name"] for column in page["columns"]]
+    (sender, receiver) = {
+        (row[names.index("sender")], row[names.index("receiver")]) for row in page["rows"]
+    }.pop()
+    numbers = [one.location for one in opened.data.locations]
+    for location in (sender, receiver):  # those of a process are what it sent and received
+        wanted = Wanted("rows:messages", location=numbers.index(location))
+        assert table_registry.page(opened, wanted, 0, 10)["total"] == 3
+    page = table_registry.page(opened, Wanted("rows:samples"), 0, 10)
+    names = [column["name"] for column in page["columns"]]
+    assert {row[names.index("metric:name")] for row in page["rows"]} == {"time by state"}
 
 
 def test_what_a_killed_program_recorded_is_there(here: Path) -> None:
