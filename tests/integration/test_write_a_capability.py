@@ -8,21 +8,19 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from other_capabilities import Failing, Second, library
 
 import gnomon
 from gnomon import capabilities
 from gnomon.cli.main import main
-from gnomon.launch.capability import Capability, Execution
-from gnomon.launch.command import ProcessResult
-from gnomon.launch.observer import Observer
-from gnomon.model.collected import Collected
+from gnomon.launch.capability import Capability
 from gnomon.store import rundir
 from gnomon.store.record_file import open_records
 from gnomon.view import table_registry
@@ -32,18 +30,6 @@ from gnomon.view.sheet import Wanted
 PAGE = Path(__file__).parents[2] / "docs" / "write-a-capability.md"
 FILE = re.compile(r"^`src/gnomon/(\S+)`:\n\n```\w+\n(.*?)^```", re.DOTALL | re.MULTILINE)
 COMPILE = re.compile(r"^\$ (cc .*)$", re.MULTILINE)
-# Leaves a file when it is loaded, and says what the program was started with.
-OTHER = r"""
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-__attribute__((constructor)) static void begin(void)
-{
-	char path[4096];
-	snprintf(path, sizeof(path), "%s/%d." NAME, getenv("FOLDER_" NAME), (int)getpid());
-	fclose(fopen(path, "w"));
-}
-"""
 
 
 @pytest.fixture(scope="module")
@@ -78,15 +64,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: ModuleType) -
 
 def register(patch: pytest.MonkeyPatch, *of_all: Capability) -> None:
     patch.setattr(capabilities, "CAPABILITIES", of_all)
-
-
-def library(folder: Path, name: str) -> Path:
-    """Return a library that leaves a file PID.NAME where FOLDER_NAME says."""
-    source, made = folder / f"{name}.c", folder / f"{name}.so"
-    source.write_text(OTHER)
-    words = ["cc", "-shared", "-fPIC", f'-DNAME="{name}"', "-o", str(made), str(source)]
-    subprocess.run(words, check=True)
-    return made
 
 
 def calls(run: Path, metric: str = "write calls") -> list[float]:
@@ -408,35 +385,6 @@ def test_names_and_files_that_are_none_are_not_kept(
     assert not (here / "r.gnomon" / "files").exists()
 
 
-class Second(Capability):
-    """Preloads a library of its own."""
-
-    name = "second"
-    title = "whether a library was loaded"
-    is_default = True
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def observe(self, execution: Execution) -> Observer:
-        return SecondObserver(self._path, execution.folder)
-
-    def collect(self, folder: Path) -> Collected:
-        left = sorted(path.name for path in folder.glob("*.second"))
-        return Collected(warnings=(f"second left {len(left)} files",))
-
-
-class SecondObserver(Observer):
-    def __init__(self, path: Path, folder: Path) -> None:
-        self._path, self._folder = path, folder
-
-    def environment(self) -> Mapping[str, str]:
-        return {"FOLDER_second": str(self._folder)}
-
-    def preloads(self) -> Sequence[str]:
-        return [str(self._path)]
-
-
 def test_two_that_preload_and_the_users_own(
     here: Path, monkeypatch: pytest.MonkeyPatch, written: ModuleType,
     capfd: pytest.CaptureFixture[str],
@@ -455,43 +403,6 @@ def test_two_that_preload_and_the_users_own(
     assert calls(here / "r") == [1]
     warnings = rundir.find("r").head["warnings"]
     assert "second left 1 files" in warnings
-
-
-class Failing(SecondObserver):
-    """Fails where it is told to."""
-
-    def __init__(self, where: str) -> None:
-        self._where = where
-
-    def _fail(self, where: str) -> None:
-        if where == self._where:
-            raise OSError(f"no {where}")
-
-    def environment(self) -> Mapping[str, str]:
-        return {}
-
-    def preloads(self) -> Sequence[str]:
-        return ()
-
-    def attach(self, pid: int) -> None:
-        assert Path(f"/proc/{pid}").exists()
-        self._fail("attach")
-
-    def begin(self) -> None:
-        self._fail("begin")
-
-    def due_ms(self) -> float | None:
-        return 1
-
-    def drain(self) -> None:
-        self._fail("drain")
-
-    def finish(self) -> None:
-        self._fail("finish")
-
-    def result(self, process: ProcessResult) -> Collected:
-        self._fail("result")
-        return Collected(warnings=(f"it took {process.wall_ns > 0}",))
 
 
 @pytest.mark.parametrize("where", ["begin", "drain", "finish", "result", ""])

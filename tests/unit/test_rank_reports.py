@@ -175,6 +175,7 @@ def test_one_tasks_own_items_have_no_columns_of_others() -> None:
 
 @given(FILES)
 @example(a_file(an_item(an_event(spread=SPREAD._replace(bins=(-(1 << 62), 1))))))
+@example(a_file(an_item(), an_item(an_event(value=nan, reason="why"), tasks="\x1b")))
 def test_any_items_have_a_text(file: RankFile) -> None:
     assert text(file).isprintable() or "\n" in text(file)
     assert "\x1b" not in text(file)

@@ -234,7 +234,7 @@ def _missing(items: Iterable[Item]) -> Iterator[Unavailable]:
 
 
 def _whose_words(item: Item) -> str:
-    return f"tasks {item.tasks}" if item.tasks else f"task {item.mpi_task_id}"
+    return f"tasks {printable(item.tasks)}" if item.tasks else f"task {item.mpi_task_id}"
 
 
 # --- tables ---------------------------------------------------------------------------------------
