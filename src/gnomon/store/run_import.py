@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from gnomon import __version__
 from gnomon.errors import RunDirectoryError
-from gnomon.store import run_files, rundir, writing
+from gnomon.store import run_files, rundir
 from gnomon.store.run_files import Reader
 from gnomon.store.rundir import Run
 from gnomon.store.sources import digests
@@ -38,33 +36,21 @@ def import_file(
     if reader is None:
         what = "it is a run directory" if rundir.is_run(path) else run_files.why_not(path, readers)
         raise RunDirectoryError(f"{path}: nothing to import: {what}")
-    directory = rundir.check_free(
-        run_files.stem_of(path, readers) if name is None else name, force=force
-    )
+    name = run_files.stem_of(path, readers) if name is None else name
+    rundir.check_free(name, force=force)  # before a large file is read
     run = reader.open(path)
     head = {
-        "gnomon_version": __version__,
-        "tables": [schema.name for schema in run.schemas],
         "sources": _digests(run),
         **run.head,
         "schema": rundir.MAGIC,
         "schema_version": rundir.SCHEMA_VERSION,
         "imported": {"file": str(path.absolute()), "format": reader.name},
     }
-    try:
-        with writing.begun(directory) as folder:
-            (folder / "text").mkdir()
-            for schema in run.schemas:
-                shutil.copyfile(run.file(schema), folder / f"{schema.name}.parquet")
-            text = json.dumps(head, indent=2) + "\n"
-            (folder / rundir.HEAD).write_text(text, encoding="utf-8")
-            if force and directory.exists():
-                writing.replace(folder, directory)
-            else:
-                folder.rename(directory)
-    except OSError as error:
-        raise RunDirectoryError(f"{directory}: cannot be written: {error.strerror}") from None
-    return directory
+    with rundir.drafted(name, force=force) as draft:
+        for schema in run.schemas:
+            shutil.copyfile(run.file(schema), draft.folder / f"{schema.name}.parquet")
+        draft.finish(head, (), {})
+    return draft.path
 
 
 def _digests(run: Run) -> dict[str, str]:
