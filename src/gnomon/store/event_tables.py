@@ -16,8 +16,6 @@ from gnomon.units import printable, quantity
 _FEW = 1000
 _TEXT_LEAST = 8
 _NS = 1e9
-# Nanoseconds since 1970; other columns of nanoseconds are durations.
-_MOMENTS = ("start_ns", "send_ns", "receive_ns", "time_ns")
 # Values of the row's metric, in its unit.
 _VALUES = ("weight", "inclusive")
 _NAMES = {
@@ -92,7 +90,7 @@ def _cell(
         return printable(value)
     if column.name == "repetition":
         return str(value) if int(run.head["repetitions"]) > 1 else ""
-    if column.name in _MOMENTS:
+    if column.is_moment:
         return quantity(int(value) - int(float(run.head["started"]) * _NS), "ns")
     if column.name == "address":
         return hex(int(value))
