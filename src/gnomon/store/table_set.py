@@ -19,13 +19,11 @@ class TableSet(NamedTuple):
         tables: those in memory; there may be several with rows of one table.
         file: of record blocks, where they are instead.
         rank: of a job, of which the command of the set is a rank; -1 for none.
-        repetition: the number of the execution that the set is of; -1 where the rows say it.
     """
 
     tables: tuple[Table, ...] = ()
     file: Path | None = None
     rank: int = -1
-    repetition: int = -1
 
     @property
     def origin(self) -> str:
@@ -61,11 +59,7 @@ class TableSet(NamedTuple):
 
     def own(self, table: Table) -> Table:
         """Return rows with what the set says of all of them."""
-        n = len(table)
-        if self.rank >= 0 and table.schema is LOCATIONS:
-            kinds = ["rank" if kind == "command" else kind for kind in table.texts("kind")]
-            return table.replaced(rank=array("i", [self.rank]) * n, kind=kinds)
-        names = {column.name for column in table.schema.columns}
-        if self.repetition >= 0 and "repetition" in names:
-            return table.replaced(repetition=array("i", [self.repetition]) * n)
-        return table
+        if self.rank < 0 or table.schema is not LOCATIONS:
+            return table
+        kinds = ["rank" if kind == "command" else kind for kind in table.texts("kind")]
+        return table.replaced(rank=array("i", [self.rank]) * len(table), kind=kinds)
