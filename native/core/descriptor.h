@@ -22,4 +22,12 @@ static inline int gn_descriptor_raise(int fd)
 	return high;
 }
 
+/* Locks the file, for as long as this process lives and has the descriptor: it is in use. */
+static inline void gn_descriptor_mark_used(int fd)
+{
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+	fcntl(fd, F_SETLK, &lock);
+}
+
 #endif

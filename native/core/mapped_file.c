@@ -7,19 +7,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "descriptor.h"
+#include "pause.h"
+#include "signal_shield.h"
+#include "stderr_line.h"
 
 /* In Linux since 5.14; the C library's headers may be older than the kernel. */
 #ifndef MADV_POPULATE_WRITE
@@ -83,23 +82,6 @@ static char *decimal(char *end, uint64_t number)
 	return end;
 }
 
-/* Neither a pipe that nobody reads nor one that is closed may be felt by the program. */
-static void write_line(struct iovec *parts, int count)
-{
-	struct pollfd room = {.fd = STDERR_FILENO, .events = POLLOUT};
-	static const struct timespec at_once;
-	sigset_t broken_pipe, pending;
-
-	for (int i = 0; i < count; i++)
-		parts[i].iov_len = strlen(parts[i].iov_base);
-	sigemptyset(&broken_pipe);
-	sigaddset(&broken_pipe, SIGPIPE);
-	if (poll(&room, 1, 0) == 1 && room.revents == POLLOUT && !sigpending(&pending) &&
-	    writev(STDERR_FILENO, parts, count) < 0 && errno == EPIPE &&
-	    !sigismember(&pending, SIGPIPE))
-		sigtimedwait(&broken_pipe, NULL, &at_once);
-}
-
 void gn_mapped_file_report(const struct gn_mapped_file *b, int error, uint64_t bytes)
 {
 	char length[24], number[24];
@@ -115,7 +97,7 @@ void gn_mapped_file_report(const struct gn_mapped_file *b, int error, uint64_t b
 		{.iov_base = "); the program goes on\n"},
 	};
 
-	write_line(parts, sizeof(parts) / sizeof(*parts));
+	gn_stderr_line(parts, sizeof(parts) / sizeof(*parts));
 }
 
 /* Programs that become daemons close all descriptors, and open files of their own instead. */
@@ -124,14 +106,6 @@ static bool descriptor_is_ours(const struct gn_mapped_file *b, int fd)
 	struct stat status;
 
 	return !fstat(fd, &status) && status.st_dev == b->device && status.st_ino == b->inode;
-}
-
-/* For as long as this process lives and has the descriptor. */
-static void mark_used(int fd)
-{
-	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-
-	fcntl(fd, F_SETLK, &lock);
 }
 
 static int descriptor(struct gn_mapped_file *b)
@@ -148,7 +122,7 @@ static int descriptor(struct gn_mapped_file *b)
 		return -ESTALE;
 	}
 	fd = gn_descriptor_raise(fd);
-	mark_used(fd);
+	gn_descriptor_mark_used(fd);
 	__atomic_store_n(&b->fd, fd, __ATOMIC_RELAXED);
 	return fd;
 }
@@ -259,7 +233,6 @@ static int extend(struct gn_mapped_file *b, uint64_t end, bool alone)
  */
 static int make_room(struct gn_mapped_file *b, uint64_t end)
 {
-	static const struct timespec nap = {0, NAP_NS};
 	int naps = 0, result;
 
 	for (;;) {
@@ -276,7 +249,7 @@ static int make_room(struct gn_mapped_file *b, uint64_t end)
 			return result;
 		if (++naps > NAPS_MAX)
 			return -ETIMEDOUT;
-		nanosleep(&nap, NULL);
+		gn_pause(NAP_NS);
 	}
 }
 
@@ -303,16 +276,12 @@ static int grow(struct gn_mapped_file *b, uint64_t end)
 
 int gn_mapped_file_grow(struct gn_mapped_file *b, uint64_t end)
 {
-	int saved_errno = errno, cancel_state, result;
-	sigset_t all, mask;
+	struct gn_signal_shield shield;
+	int result;
 
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &mask);
+	gn_signal_shield_begin(&shield);
 	result = grow(b, end);
-	pthread_sigmask(SIG_SETMASK, &mask, NULL);
-	pthread_setcancelstate(cancel_state, NULL);
-	errno = saved_errno;
+	gn_signal_shield_end(&shield);
 	return result;
 }
 
@@ -332,7 +301,7 @@ static int make_file(struct gn_mapped_file *b, const char *path)
 	if (b->fd < 0)
 		return -errno;
 	b->fd = gn_descriptor_raise(b->fd);
-	mark_used(b->fd);
+	gn_descriptor_mark_used(b->fd);
 	if (fstat(b->fd, &status) || !realpath(path, b->path)) {
 		error = errno;
 		unlink(path);

@@ -58,8 +58,7 @@ int gn_mapped_file_finish(struct gn_mapped_file *file, uint64_t kept, uint64_t b
 /* Closes the descriptor alone. */
 int gn_mapped_file_close(struct gn_mapped_file *file);
 
-/* Says on stderr, in one line, that recording ended. Neither a pipe that nobody reads nor one that
- * is full may be felt by the program. */
+/* Says on stderr, in one line (stderr_line.h), that recording ended. */
 void gn_mapped_file_report(const struct gn_mapped_file *file, int error, uint64_t bytes);
 
 #endif

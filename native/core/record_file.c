@@ -45,7 +45,6 @@ struct gn_record_file {
 	uint64_t number;	  /* of this process's, from 1 */
 	_Atomic int status;	  /* 0 or what ended recording */
 	_Atomic uint64_t refused; /* everything from this offset on was refused */
-	size_t bytes;		  /* of this structure */
 	uint32_t n_kinds;
 	uint32_t record_bytes[GN_RECORD_KINDS_MAX];
 	_Atomic uint64_t spare[GN_RECORD_KINDS_MAX][SPARES]; /* offsets; 0: none */
@@ -399,7 +398,6 @@ static int make_file(struct gn_record_file **made, const struct gn_record_plan *
 
 	if (file == MAP_FAILED)
 		return -errno;
-	file->bytes = sizeof(*file);
 	file->owner = gn_fork_page();
 	if (!file->owner) {
 		munmap(file, sizeof(*file));
@@ -418,7 +416,7 @@ static int make_file(struct gn_record_file **made, const struct gn_record_plan *
 static void unmake_file(struct gn_record_file *file)
 {
 	gn_fork_page_free(file->owner);
-	munmap(file, file->bytes);
+	munmap(file, sizeof(*file));
 }
 
 int gn_record_file_open(struct gn_record_file **opened, const char *path,
@@ -464,7 +462,7 @@ int gn_record_file_close(struct gn_record_file *file)
 		gn_mapped_file_close(&file->mapped);
 		return 0;
 	}
-	if (atomic_load(&file->status) == -EBADF)
+	if (__atomic_load_n(&file->header->flags, __ATOMIC_ACQUIRE) & GN_RECORD_CLOSED)
 		return 0;
 	atomic_store(&file->owner->is_recording, 0);
 	atomic_store(&file->status, -EBADF);

@@ -4,15 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "launcher_env.h"
+#include "launcher_rank.h"
 #include "report.h"
 
 long hpm_mpi_task(void)
 {
-	long task;
-
-	gn_launcher_find(&task);
-	return task;
+	return gn_launcher_rank();
 }
 
 void hpm_instance_now(struct hpm_instance *instance, char host[256])

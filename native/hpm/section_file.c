@@ -49,14 +49,6 @@ static int make_ready(struct hpm_raw_file *file, size_t bytes)
 	return 0;
 }
 
-/* Marks the file as in use, for as long as this process lives. */
-static void mark_used(int fd)
-{
-	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-
-	fcntl(fd, F_SETLK, &lock);
-}
-
 static int open_file(struct hpm_raw_file *file, const char *path, const char *other)
 {
 	const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
@@ -71,7 +63,7 @@ static int open_file(struct hpm_raw_file *file, const char *path, const char *ot
 			if (!realpath(names[i], file->path))
 				strcpy(file->path, names[i]);
 			file->fd = gn_descriptor_raise(file->fd);
-			mark_used(file->fd);
+			gn_descriptor_mark_used(file->fd);
 			return 0;
 		}
 		if (errno != EEXIST)

@@ -3,19 +3,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "job.h"
 #include "job_directory.h"
-#include "transport.h"
 
 #define NS_PER_S 1000000000
 #define TIMEOUT_DEFAULT_S 60

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "job_directory.h"
+#include "pause.h"
 
 #define TRIES 100
 #define STALE_S 600 /* nobody needs that long to enter */
@@ -365,7 +366,7 @@ void gn_job_directory_remove(const char *where, int folder, int rank, int ranks,
 	for (int i = 0; lock >= 0 && !is_locked && i < TRIES; i++) {
 		is_locked = !flock(lock, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK;
 		if (!is_locked)
-			nanosleep(&(struct timespec){0, 1000000}, NULL);
+			gn_pause(1000000);
 	}
 	if (is_locked && is_still(path, top) &&
 	    is_deserted(top, folder, rank, ranks, all, has_locks) && !is_inhabited(top)) {

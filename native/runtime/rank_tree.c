@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "pause.h"
 #include "transport.h"
 
 /* --- waiting ---------------------------------------------------------------------------------- */
@@ -25,14 +26,12 @@ int64_t gn_monotonic_ns(void)
 void gn_backoff(int64_t since_ns)
 {
 	int64_t ns = (gn_monotonic_ns() - since_ns) / PAUSE_SHARE;
-	struct timespec pause;
 
 	if (ns < PAUSE_LEAST)
 		ns = PAUSE_LEAST;
 	if (ns > PAUSE_MOST)
 		ns = PAUSE_MOST;
-	pause = (struct timespec){0, ns};
-	nanosleep(&pause, NULL);
+	gn_pause(ns);
 }
 
 /* --- the tree --------------------------------------------------------------------------------- */

@@ -10,11 +10,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "file_signals.h"
 #include "launcher_rank.h"
 #include "lifecycle.h"
+#include "pause.h"
 #include "staging.h"
-#include "write_all.h"
+#include "stderr_line.h"
 
 /* How a thread waits for another one that opens the file. */
 #define NAP_NS 50000
@@ -59,17 +59,20 @@ static const char *remedy(int error)
 
 static void report(const char *path, int error)
 {
-	struct gn_file_signals signals;
-	char line[PATH_MAX + 256], why[128];
-	const int length =
-		snprintf(line, sizeof(line), "gnomon: %s: %s records nothing: %s; %s\n", path,
-			 plan->capability, strerror_r(-error, why, sizeof(why)), remedy(error));
+	char why[128];
+	struct iovec texts[] = {
+		{.iov_base = "gnomon: "},
+		{.iov_base = (char *)path},
+		{.iov_base = ": "},
+		{.iov_base = (char *)plan->capability},
+		{.iov_base = " records nothing: "},
+		{.iov_base = strerror_r(-error, why, sizeof(why))},
+		{.iov_base = "; "},
+		{.iov_base = (char *)remedy(error)},
+		{.iov_base = "\n"},
+	};
 
-	if (length <= 0 || (size_t)length >= sizeof(line))
-		return;
-	gn_file_signals_hold(&signals);
-	gn_write_all(STDERR_FILENO, line, (size_t)length);
-	gn_file_signals_release(&signals);
+	gn_stderr_line(texts, sizeof(texts) / sizeof(*texts));
 }
 
 /* 0, or a negative errno. */
@@ -107,7 +110,6 @@ static int open_file(struct gn_record_file **file)
  */
 static void open_once(struct recorder *recorder)
 {
-	static const struct timespec nap = {0, NAP_NS};
 	struct gn_record_file *file = NULL;
 	const int self = (int)gettid(), before = errno;
 	sigset_t all, mask;
@@ -124,7 +126,7 @@ static void open_once(struct recorder *recorder)
 		pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	}
 	while (!atomic_load(&recorder->is_open) && recorder->opener != self)
-		nanosleep(&nap, NULL);
+		gn_pause(NAP_NS);
 	errno = before;
 }
 

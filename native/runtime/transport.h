@@ -36,8 +36,6 @@ int gn_tree_open_files(struct gn_tree *tree);
 /* Says that what this rank sends cannot be packed; returns `failed`. */
 int gn_tree_too_large(const struct gn_tree *tree, int failed);
 
-int64_t gn_monotonic_ns(void);
-
 /* Waits a little, the longer the longer it has been waited. */
 void gn_backoff(int64_t since_ns);
 

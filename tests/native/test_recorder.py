@@ -7,6 +7,7 @@ import resource
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -149,6 +150,26 @@ def test_a_folder_that_cannot_be_written(built: Path, tmp_path: Path) -> None:
     assert line.endswith(
         ": naps records nothing: Not a directory; make the run's folder one that can be written"
     )
+
+
+def test_a_full_pipe_for_its_messages_is_not_waited_for(built: Path, tmp_path: Path) -> None:
+    (tmp_path / "folder").touch()
+    preload = {"LD_PRELOAD": str(built / "libnaps.so"), "GNOMON_RUN_DIR": str(tmp_path / "folder")}
+    reads, writes = os.pipe()
+    os.set_blocking(writes, False)
+    with suppress(BlockingIOError):
+        while True:
+            os.write(writes, bytes(4096))
+    os.set_blocking(writes, True)
+    try:
+        done = subprocess.run(
+            [built / "sleeper", "exit"], env=os.environ | preload, stderr=writes, timeout=60,
+            check=False,
+        )  # fmt: skip
+    finally:
+        os.close(reads)
+        os.close(writes)
+    assert done.returncode == 0
 
 
 def test_a_limit_of_file_sizes_is_no_signal(built: Path, tmp_path: Path) -> None:
