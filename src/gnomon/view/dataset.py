@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gnomon.errors import RunDirectoryError
-from gnomon.model import region_kinds
+from gnomon.model import location_kinds, region_kinds
 from gnomon.model.metric import Metric
 from gnomon.model.region_kinds import RegionKind, RegionKinds
 from gnomon.model.tables import METRICS
@@ -114,6 +114,11 @@ class Dataset:
     def is_section(self) -> Flags:
         """Which paths are the program or sections of it."""
         return self._of_regions(lambda kind: kind.is_section)
+
+    @cached_property
+    def is_where(self) -> Flags:
+        """Which locations are CPUs and cores: where something ran, not who."""
+        return np.array([one.kind in location_kinds.WHERE for one in self.locations], dtype=bool)
 
     def _of_regions(self, has: Callable[[RegionKind], bool]) -> Flags:
         kinds = {kind: has(self.region_kinds.of(kind)) for kind in set(self.regions.kind.tolist())}

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from gnomon.errors import RunDirectoryError
-from gnomon.model import location_kinds
 from gnomon.view.columns import Flags, Floats, Ints, Longs
 from gnomon.view.database import Arrays
 from gnomon.view.dataset import Dataset, positions
@@ -145,10 +144,9 @@ def innermost(data: Dataset, rows: Readings) -> Readings:
 
 def _who_not_where(data: Dataset, rows: Readings) -> Readings:
     """Leave out CPUs and cores where the same was counted for processes or the whole command."""
-    is_place = np.array([one.kind in location_kinds.WHERE for one in data.locations], dtype=bool)
-    if not rows.n or not is_place.any():
+    if not rows.n or not data.is_where.any():
         return rows
-    of_place = is_place[rows.location]
+    of_place = data.is_where[rows.location]
     return rows if of_place.all() else rows.chosen(~of_place)
 
 

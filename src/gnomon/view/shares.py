@@ -10,7 +10,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from gnomon.model import location_kinds
 from gnomon.model.metric import Metric
 from gnomon.model.value import How
 from gnomon.view import readings, values
@@ -56,8 +55,8 @@ def is_shared(data: Dataset, metric: Metric, paths: OfPaths) -> bool:
         paths: all of its values.
     """
     is_root = (data.paths.parent < 0) & paths.has
-    if metric.is_derived or not is_root.any():
-        return not metric.is_derived
+    if not is_root.any():
+        return True
     own = float(np.nansum(paths.exclusive[paths.has & data.is_section]))
     return _fits(metric, own, float(paths.inclusive[is_root].sum()))
 
@@ -105,9 +104,8 @@ def _below_roots(data: Dataset, metrics: list[int], location: int) -> dict[int, 
     has_rows = _with_rows(data, metrics, numbers)
     if location >= 0:
         has_rows &= data.within(location)
-    is_where = np.array([one.kind in location_kinds.WHERE for one in data.locations], dtype=bool)
-    if (has_rows & ~is_where).any():
-        has_rows &= ~is_where
+    if (has_rows & ~data.is_where).any():
+        has_rows &= ~data.is_where
     within, around = _nested(data, has_rows)
     sql = _OWN.format(
         sections=data.region_kinds.sections(), outermost=_OUTERMOST if len(within) else ""

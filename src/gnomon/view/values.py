@@ -51,7 +51,7 @@ def of_paths(data: Dataset, metric: Metric, rows: Readings, location: int = -1) 
         rows: all of the metric's.
         location: position of the only location that is wanted, with what is in it; -1 for all.
     """
-    if is_together(metric):
+    if metric.is_elapsed:
         together = data.together(metric.metric, location)
         if together.has.any():
             return OfPaths(together.inclusive, together.exclusive, together.has)
@@ -79,14 +79,9 @@ def of_paths(data: Dataset, metric: Metric, rows: Readings, location: int = -1) 
     return OfPaths(np.where(has, inclusive, np.nan), np.where(has, exclusive, np.nan), has)
 
 
-def is_together(metric: Metric) -> bool:
-    """Return whether values of several places are times of the same moments, and no sums."""
-    return metric.is_elapsed
-
-
 def told(data: Dataset, metric: Metric, location: int) -> str:
     """Return which value of several places is shown of a metric that is no sum; "" for a sum."""
-    return data.together(metric.metric, location).told if is_together(metric) else ""
+    return data.together(metric.metric, location).told if metric.is_elapsed else ""
 
 
 def of_nodes(data: Dataset, tree: Tree, metric: Metric, rows: Readings, location: int) -> Values:
