@@ -14,7 +14,7 @@ from pathlib import Path
 import duckdb
 import mpi
 import pytest
-from commands import GNOMON, run
+from commands import GNOMON, gnomon, run
 
 RANKS = 600
 # More than one batch of sets is numbered, and more than one of rows is merged.
@@ -30,7 +30,7 @@ def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
         words = (sys.executable, "-m", "benchmarks.large_job", name, *map(str, numbers))
         made = run(*words, cwd=folder, env={"PYTHONPATH": str(ROOT)})
         assert made.returncode == 0, made.stderr
-    made = run(GNOMON, "repair", "large", cwd=folder)
+    made = gnomon("repair", "large", cwd=folder)
     assert made.returncode == 0, made.stderr
     return folder
 
@@ -63,7 +63,7 @@ def scheduler(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def report(folder: Path, by: str, *executor: str) -> str:
-    done = run(GNOMON, "report", "large", "profile", "--by", by, "--json", *executor, cwd=folder)
+    done = gnomon("report", "large", "profile", "--by", by, "--json", *executor, cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     assert len(json.loads(done.stdout)["rows"]) > 1
     return str(done.stdout)
@@ -103,7 +103,7 @@ def test_a_merge_is_the_same_whoever_does_it(job: Path, scheduler: str, tmp_path
         if who == "mpi":
             under_mpi(tmp_path, "repair", name)
         else:
-            done = run(GNOMON, "repair", name, "--executor", who, cwd=tmp_path)
+            done = gnomon("repair", name, "--executor", who, cwd=tmp_path)
             assert done.returncode == 0, done.stderr
         found[who] = digests(tmp_path / f"{name}.gnomon")
         assert not raw.exists()
@@ -128,7 +128,7 @@ def test_a_mistake_is_one_line_of_one_rank(job: Path) -> None:
     ],
 )
 def test_who_cannot_do_it_is_refused(job: Path, word: str, status: int, why: str) -> None:
-    done = run(GNOMON, "report", "large", "profile", "--executor", word, cwd=job)
+    done = gnomon("report", "large", "profile", "--executor", word, cwd=job)
     assert done.returncode == status
     assert f"--executor {word}: " in done.stderr
     assert why in " ".join(done.stderr.split())

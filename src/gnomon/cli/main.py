@@ -229,7 +229,7 @@ def _print_help(status: int) -> int:
     groups = {title: dict(lines) for title, lines in COMMAND_GROUPS.items()}
     for name, command in commands().items():
         groups.setdefault(command.group, {})[name] = command.help
-    width = max(map(len, all_commands()))
+    width = max(len(name) for lines in groups.values() for name in lines)
     print("usage: gnomon COMMAND [options]\n")
     print("Tells where a program's time, cache misses, messages and bytes go.\n")
     for title, lines in groups.items():

@@ -18,7 +18,7 @@ import os
 import struct
 import sys
 from array import array
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -181,6 +181,26 @@ class BlockWriter:
         with suppress(OSError):  # it is closed all the same
             self._file.close()
         self._partial.unlink(missing_ok=True)
+
+
+def write_blocks(
+    file: Path, tables: Iterable[Table], document: Mapping[str, Any] | None = None
+) -> None:
+    """Write a file of tables, behind a document if there is one; nothing is left of half of it.
+
+    Raises:
+        OSError: the disk refuses.
+    """
+    writer = BlockWriter(file)
+    try:
+        if document is not None:
+            writer.document(document)
+        for table in tables:
+            writer.append(table)
+        writer.close()
+    except BaseException:
+        writer.discard()
+        raise
 
 
 def read_blocks(file: Path, wanted: Container[str] | None = None) -> Iterator[Block]:

@@ -160,7 +160,16 @@ def write_table(folder: Path, schema: Schema, chunks: Iterable[Table]) -> None:
     Raises:
         OSError: the disk refuses.
     """
-    writer = ParquetWriter(folder / f"{schema.name}.parquet", schema)
+    write_file(folder / f"{schema.name}.parquet", schema, chunks)
+
+
+def write_file(file: Path, schema: Schema, chunks: Iterable[Table]) -> None:
+    """Write a file of a table from its rows.
+
+    Raises:
+        OSError: the disk refuses.
+    """
+    writer = ParquetWriter(file, schema)
     try:
         for table in chunks:
             writer.append(table)

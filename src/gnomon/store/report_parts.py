@@ -6,7 +6,7 @@ import shlex
 from typing import NamedTuple
 
 from gnomon.errors import UsageError
-from gnomon.model.tables import METRICS, OPTIONAL_SCHEMAS
+from gnomon.model.tables import METRICS, OPTIONAL_SCHEMAS, schema_of
 from gnomon.store import hotspot_report, hotspots, profiles, run_facts, table_report
 from gnomon.store.analyse import BY
 from gnomon.store.report_part import (
@@ -198,7 +198,7 @@ class TableRows(NamedTuple):
     @property
     def keys(self) -> tuple[Key, ...]:
         """The columns of the table."""
-        columns = table_report.schema_of(self.name).columns
+        columns = schema_of(self.name).columns
         return tuple(
             Key(
                 column.name,

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from gnomon.errors import RunDirectoryError
 from gnomon.units import printable
 
 if TYPE_CHECKING:
@@ -99,18 +98,6 @@ def reader_of(path: Path, readers: Sequence[Reader]) -> Reader | None:
             return one
     name = path.name.lower()
     return next((one for one in readers if name.endswith(one.suffixes)), None)
-
-
-def open_file(path: Path, readers: Sequence[Reader]) -> Run:
-    """Return a file as a run.
-
-    Raises:
-        RunDirectoryError: it is not there, no reader knows it, or its own cannot read it.
-    """
-    reader = reader_of(path, readers)
-    if reader is None:
-        raise RunDirectoryError(f"{path}: {why_not(path, readers)}")
-    return reader.open(path)
 
 
 def why_not(path: Path, readers: Sequence[Reader]) -> str:

@@ -21,7 +21,7 @@ from gnomon.errors import FormatError, RunDirectoryError
 from gnomon.model.collected import Collected
 from gnomon.model.tables import Table
 from gnomon.model.value import Unavailable
-from gnomon.store.blocks import BlockWriter, read_blocks
+from gnomon.store.blocks import read_blocks, write_blocks
 from gnomon.store.rundir import SUFFIX, path_of
 from gnomon.store.table_set import TableSet
 
@@ -114,15 +114,7 @@ def end(folder: Path, task: int, end: Mapping[str, Any], collected: Collected) -
     """
     document = {"end": end, "unavailable": collected.unavailable, "warnings": collected.warnings}
     try:
-        writer = BlockWriter(folder / f"part.{task}.blocks")
-        try:
-            writer.document(document)
-            for table in collected.tables:
-                writer.append(table)
-            writer.close()
-        except BaseException:
-            writer.discard()
-            raise
+        write_blocks(folder / f"part.{task}.blocks", collected.tables, document)
     except OSError as error:
         raise RunDirectoryError(
             f"{folder}: what was measured cannot be written: {error.strerror}"
@@ -142,15 +134,9 @@ def collected_set(folder: Path, number: int, tables: Iterable[Table]) -> TableSe
     """
     if isinstance(tables, tuple):
         return TableSet(tables)
-    writer = BlockWriter(folder / f"collected.{number}.blocks")
-    try:
-        for table in tables:
-            writer.append(table)
-        writer.close()
-    except BaseException:
-        writer.discard()
-        raise
-    return TableSet(file=folder / f"collected.{number}.blocks")
+    file = folder / f"collected.{number}.blocks"
+    write_blocks(file, tables)
+    return TableSet(file=file)
 
 
 @contextmanager

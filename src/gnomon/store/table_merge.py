@@ -16,21 +16,18 @@ from __future__ import annotations
 
 import math
 import os
-from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial as bound
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from gnomon.model.metric import Aggregation
-from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Schema, Table
+from gnomon.model.tables import LOCATIONS, PROFILE, Schema, Table
 from gnomon.store import executors
 from gnomon.store.parquet_writer import ParquetWriter
 from gnomon.store.table_numbering import (
     BULK,
     BatchNumbers,
-    Flags,
     Locations,
     Numbered,
     Numbering,
@@ -46,8 +43,6 @@ SETS_PER_BATCH = 256
 ROWS_IN_MEMORY = 100_000
 """Tables of no more rows are returned; larger ones are in files only."""
 
-# A job takes as long as its slowest rank and has the peak of its largest; the rest is added up.
-_PEAKS = (Aggregation.ELAPSED, Aggregation.MAX)
 _WORKERS_MOST = 8
 
 Task = TypeVar("Task")
@@ -115,21 +110,21 @@ def merged(
     alone = None if root.is_job else _as_it_is(numbered)
     if alone is not None:
         return Merged((*small, *alone), {})
-    from gnomon.store.table_pieces import Pieces
+    from gnomon.store.table_pieces import Pieces, done
 
     rows = {schema.name: sum(each.rows.get(schema.name, 0) for each in numbered) for schema in BULK}
     in_files = folder if max(rows.values(), default=0) > ROWS_IN_MEMORY else None
-    pieces = Pieces(numbered, _flags(small), is_job=root.is_job, folder=in_files)
+    pieces = Pieces(numbered, small, is_job=root.is_job, folder=in_files)
     with _workers(len(pieces.tasks), executor) as workers:
-        found = list(_done(pieces.do, pieces.tasks, workers, tell, "putting rows together"))
+        found = list(_done(done, pieces.tasks, workers, tell, "putting rows together"))
         again = pieces.again(found)
-        for at, one in zip(again, _mapped(pieces.do, list(again.values()), workers), strict=True):
+        for at, one in zip(again, _mapped(done, list(again.values()), workers), strict=True):
             found[at] = one
     tables = [*small, *pieces.tables(found)]
     files = {}
     if in_files is not None:
         for schema in BULK:
-            parts = pieces.files(schema, found)
+            parts = pieces.files(schema)
             if parts:
                 files[schema.name] = _appended(in_files, schema, parts, tables)
                 tables = [table for table in tables if table.schema is not schema]
@@ -233,19 +228,3 @@ def _as_it_is(numbered: Sequence[Numbered]) -> list[Table] | None:
     keys = [key for table in rows for key in zip(*map(table.values, names), strict=True)]
     is_plain = len(set(keys)) == len(keys) and all(path == 0 for _, _, path, _ in keys)
     return rows if is_plain and len(rows) == 1 else None
-
-
-def _flags(small: Sequence[Table]) -> Flags:
-    by_name = {table.schema.name: table for table in small}
-    locations, paths = by_name[LOCATIONS.name], by_name[PATHS.name]
-    metrics = by_name[METRICS.name]
-    kinds = by_name[REGIONS.name].texts("kind")
-    aggregations = metrics.texts("aggregation")
-    return Flags(
-        array("i", [int(cell or 0) for cell in locations.values("parent")]),
-        locations.texts("kind"),
-        array("i", [int(cell or 0) for cell in paths.values("parent")]),
-        [kinds[int(region or 0)] == "hpm" for region in paths.values("region")],
-        [one == Aggregation.NONE for one in aggregations],
-        [one in _PEAKS for one in aggregations],
-    )

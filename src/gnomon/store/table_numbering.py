@@ -114,17 +114,6 @@ class Numbered(NamedTuple):
             yield table.replaced(**columns) if columns else table
 
 
-class Flags(NamedTuple):
-    """What decides how the rows of the profile make up a whole, by number."""
-
-    parents: array[int]
-    kinds: list[str]
-    above: array[int]
-    is_section: list[bool]
-    is_ratio: list[bool]
-    is_peak: list[bool]
-
-
 class SetNumbers(NamedTuple):
     """What a batch found of one of its sets.
 

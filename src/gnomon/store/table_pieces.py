@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from gnomon.model.tables import PROFILE, Schema, Table
+from gnomon.model.metric import Aggregation
+from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Schema, Table
 from gnomon.store.blocks import BlockWriter
-from gnomon.store.parquet_writer import ParquetWriter
-from gnomon.store.table_numbering import BULK, Flags, Numbered
+from gnomon.store.parquet_writer import write_file
+from gnomon.store.table_numbering import BULK, Numbered
 from gnomon.store.table_rows import (
     NOBODY,
     NOTHING,
@@ -34,6 +35,8 @@ ROWS_PER_BATCH = 500_000
 
 # Of so many sets at most one worker merges the profile at a time.
 _SETS_MOST = 512
+# A job takes as long as its slowest rank and has the peak of its largest; the rest is added up.
+_PEAKS = (Aggregation.ELAPSED, Aggregation.MAX)
 
 
 class Task(NamedTuple):
@@ -85,21 +88,11 @@ def done(task: Task) -> Piece:
     """
     if task.schema is PROFILE:
         return _profile(task)
-    writer = None if task.file is None else ParquetWriter(task.file, task.schema)
-    tables = []
-    try:
-        for each in task.sets:
-            for table in each.chunks(task.schema):
-                if writer is None:
-                    tables.append(table)
-                else:
-                    writer.append(table)
-        if writer is not None:
-            writer.close()
-    finally:
-        if writer is not None:
-            writer.discard()
-    return Piece(tuple(tables))
+    chunks = (table for each in task.sets for table in each.chunks(task.schema))
+    if task.file is None:
+        return Piece(tuple(chunks))
+    write_file(task.file, task.schema, chunks)
+    return Piece()
 
 
 def _profile(task: Task) -> Piece:
@@ -117,12 +110,7 @@ def _profile(task: Task) -> Piece:
     )  # fmt: skip
     if task.file is None:
         return piece
-    writer = ParquetWriter(task.file, PROFILE)
-    try:
-        writer.append(table)
-        writer.close()
-    finally:
-        writer.discard()
+    write_file(task.file, PROFILE, [table])
     return piece._replace(tables=())
 
 
@@ -131,24 +119,17 @@ class Pieces:
 
     Args:
         sets: all of them.
-        flags: what is known of the numbers in the profile.
+        small: the small tables of all of them, under one numbering.
         is_job: there are ranks, whose values are put together.
         folder: where pieces are written; None if all rows are to be in memory.
     """
 
     def __init__(
-        self, sets: Sequence[Numbered], flags: Flags, *, is_job: bool, folder: Path | None
-    ) -> None:
+        self, sets: Sequence[Numbered], small: Sequence[Table], *, is_job: bool,
+        folder: Path | None,
+    ) -> None:  # fmt: skip
         self._folder = folder
-        self._context = Context(
-            np.array(flags.parents, dtype=np.int64),
-            np.array([kind == "thread" for kind in flags.kinds], dtype=bool),
-            np.array([kind == "rank" for kind in flags.kinds], dtype=bool),
-            np.array(flags.above, dtype=np.int64),
-            np.array(flags.is_section, dtype=bool),
-            np.array(flags.is_ratio, dtype=bool),
-            np.array(flags.is_peak, dtype=bool),
-        )
+        self._context = _context(small)
         self._command = Rows(Table(PROFILE), self._context)
         self._splits: list[Path] = []
         batches = _batches(sets) if folder is not None and is_job else [list(sets)]
@@ -171,11 +152,6 @@ class Pieces:
                 task._replace(file=folder / f".{task.schema.name}.{at}.piece")
                 for at, task in enumerate(self.tasks)
             ]
-
-    @staticmethod
-    def do(task: Task) -> Piece:
-        """Do one of the tasks."""
-        return done(task)
 
     def _apart(
         self, sets: Sequence[Numbered], batches: Sequence[list[Numbered]]
@@ -253,13 +229,26 @@ class Pieces:
         own = rows.within(Known(not_own, (NOTHING, NOTHING)))
         return [*tables, rows.settled(joined([*(one.of_command for one in profiles), own]))]
 
-    def files(self, schema: Schema, pieces: Sequence[Piece]) -> list[Path]:
+    def files(self, schema: Schema) -> list[Path]:
         """Return the files of a table's pieces, in their order."""
-        return [
-            task.file
-            for task, _ in zip(self.tasks, pieces, strict=True)
-            if task.schema is schema and task.file is not None
-        ]
+        return [task.file for task in self.tasks if task.schema is schema and task.file is not None]
+
+
+def _context(small: Sequence[Table]) -> Context:
+    by_name = {table.schema.name: table for table in small}
+    locations, paths = by_name[LOCATIONS.name], by_name[PATHS.name]
+    location_kinds = locations.texts("kind")
+    region_kinds = by_name[REGIONS.name].texts("kind")
+    aggregations = by_name[METRICS.name].texts("aggregation")
+    return Context(
+        locations.numbers("parent").astype(np.int64),
+        np.array([kind == "thread" for kind in location_kinds], dtype=bool),
+        np.array([kind == "rank" for kind in location_kinds], dtype=bool),
+        paths.numbers("parent").astype(np.int64),
+        np.array([region_kinds[at] == "hpm" for at in paths.numbers("region")], dtype=bool),
+        np.array([one == Aggregation.NONE for one in aggregations], dtype=bool),
+        np.array([one in _PEAKS for one in aggregations], dtype=bool),
+    )
 
 
 def _at_command(of_ranks: Sequence[OfRanks], context: Context) -> Table:

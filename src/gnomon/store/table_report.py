@@ -10,21 +10,15 @@ from typing import Any
 from gnomon.errors import RunDirectoryError
 from gnomon.layout import cut, filled, grid, short_path, suffixes, widths
 from gnomon.model.symbols import short_name
-from gnomon.model.tables import LOCATIONS, METRICS, OPTIONAL_SCHEMAS, REGIONS, Cell, Schema
+from gnomon.model.tables import Cell, schema_of
 from gnomon.store import bounds, event_tables
 from gnomon.store.run_facts import killed_by, not_counted, wall_text
 from gnomon.store.rundir import Run
 from gnomon.units import number, printable
 
-_SCHEMAS = {one.name: one for one in (LOCATIONS, REGIONS, METRICS, *OPTIONAL_SCHEMAS)}
 INDENT = 2
 GAP = 2
 UNKNOWN = "(unknown)"
-
-
-def schema_of(part: str) -> Schema:
-    """Return the schema of a table that is told."""
-    return _SCHEMAS[part]
 
 
 def rows(run: Run, part: str, top: int = 0) -> list[dict[str, Cell]]:
@@ -38,12 +32,12 @@ def rows(run: Run, part: str, top: int = 0) -> list[dict[str, Cell]]:
         raise RunDirectoryError(
             f"{run.path}: {n} {part} are too many to print; see --top N, or gnomon export --to csv"
         )
-    return run.rows(_SCHEMAS[part], top)
+    return run.rows(schema_of(part), top)
 
 
 def count(run: Run, part: str) -> int:
     """Return how many rows a table has; raises as `rows`."""
-    ((n,),) = run.query(f"SELECT COUNT(*) FROM {_SCHEMAS[part].name}")
+    ((n,),) = run.query(f"SELECT COUNT(*) FROM {part}")
     return int(n)
 
 
@@ -162,7 +156,7 @@ def table_text(
     elif part in _COLUMNS:
         lines += _fitted(_COLUMNS[part], [_cells(part, row, files) for row in shown], width)
     else:
-        schema = _SCHEMAS[part]
+        schema = schema_of(part)
         columns = event_tables.headings(schema)
         lines += _fitted(columns, event_tables.cells(run, schema, shown), width)
     if total > len(shown):

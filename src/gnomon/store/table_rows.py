@@ -86,13 +86,11 @@ class OfRanks(NamedTuple):
         series: which.
         inclusive: their sum, of a peak the largest.
         exclusive: likewise; None where one does not know it.
-        n: how many ranks.
     """
 
     series: int
     inclusive: float
     exclusive: float | None
-    n: int
 
 
 NOTHING = np.zeros(0, dtype=np.int64)
@@ -299,7 +297,7 @@ class Rows:
         for series, inclusive, exclusive, has_own, metric in zip(
             *(column[rows].tolist() for column in cells), strict=True
         ):
-            one = OfRanks(series, inclusive, exclusive if has_own else None, 1)
+            one = OfRanks(series, inclusive, exclusive if has_own else None)
             before = found.get(series)
             is_peak = bool(self.context.is_peak[metric])
             found[series] = one if before is None else together(before, one, is_peak=is_peak)
@@ -308,13 +306,12 @@ class Rows:
 
 def together(one: OfRanks, other: OfRanks, *, is_peak: bool) -> OfRanks:
     """Return what ranks have together of what some and others have."""
-    n = one.n + other.n
     if is_peak:
         most = max(one.inclusive, other.inclusive)
-        return OfRanks(one.series, most, most, n)
+        return OfRanks(one.series, most, most)
     is_known = one.exclusive is not None and other.exclusive is not None
     own = (one.exclusive or 0.0) + (other.exclusive or 0.0) if is_known else None
-    return OfRanks(one.series, one.inclusive + other.inclusive, own, n)
+    return OfRanks(one.series, one.inclusive + other.inclusive, own)
 
 
 def joined(parts: Sequence[Within]) -> Within:
