@@ -92,3 +92,20 @@ def test_nothing_is_left_of_a_collection_that_fails(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no more"):
         staging.collected_set(tmp_path, 0, pieces())
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_another_gnomon_left_is_refused_with_the_remedy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run of version 1 that was killed has part.0.json, which nothing here reads."""
+    monkeypatch.chdir(tmp_path)
+    folder = staging.begin("app", 0, HEAD)
+    task = folder / "task.0.json"
+    task.write_text(task.read_text().replace('"version": 2', '"version": 1'))
+    (folder / "part.0.json").write_text('{"format": "gnomon/raw", "version": 1}')
+    with pytest.raises(RunDirectoryError) as refused:
+        staging.parts(folder)
+    assert str(refused.value) == (
+        f"{task}: version 1; this Gnomon reads version 2: repair it with the Gnomon that wrote it, "
+        "or remove it"
+    )

@@ -300,7 +300,8 @@ def _read(path: Path) -> dict[str, Any]:
         raise _damaged(path)
     if found.get("version") != _VERSION:
         raise RunDirectoryError(
-            f"{path}: version {found.get('version')!r:.20}; this Gnomon reads version {_VERSION}"
+            f"{path}: version {found.get('version')!r:.20}; this Gnomon reads version {_VERSION}: "
+            "repair it with the Gnomon that wrote it, or remove it"
         )
     return found
 
