@@ -1,4 +1,4 @@
-/* The checksum of record files, as the core makes it. */
+/* The checksum of record files and record blocks, as the core makes it. */
 #include "core.h"
 
 #include "crc32c.h"
@@ -6,12 +6,15 @@
 static PyObject *crc32c(PyObject *module, PyObject *args)
 {
 	unsigned int crc = 0;
+	PyThreadState *others;
 	Py_buffer data;
 
 	(void)module;
 	if (!PyArg_ParseTuple(args, "y*|I:crc32c", &data, &crc))
 		return NULL;
+	others = PyEval_SaveThread();
 	crc = gn_crc32c(crc, data.buf, (size_t)data.len);
+	PyEval_RestoreThread(others);
 	PyBuffer_Release(&data);
 	return PyLong_FromUnsignedLong(crc);
 }

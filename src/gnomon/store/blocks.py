@@ -1,9 +1,10 @@
 """Record blocks: the file in which a task of a job leaves what was measured of it.
 
-A file has a magic number and blocks. A block is a document (a JSON object), or so many rows of one
-of the model's tables, column by column, as they are in memory:
+A file has the head of `store/file_head.py` and blocks, in the byte order of the machine that writes
+it. A block is a document (a JSON object), or so many rows of one of the model's tables, column by
+column, as they are in memory:
 
-    head        mark, size of what follows, number of rows, CRC-32 of all that
+    head        mark, size of what follows, number of rows, CRC-32C of all that
     descriptor  JSON: the table's name; of each column its name, type and how it is written
     columns     which values are missing, where some are; then the values, or the one all share
 
@@ -23,16 +24,19 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, NamedTuple
-from zlib import crc32
 
+from gnomon._core import crc32c
 from gnomon.errors import FormatError
 from gnomon.model.tables import TYPECODES, Schema, Table, schema_of
+from gnomon.store import file_head
+from gnomon.store.file_head import FileKind
 
-MAGIC = b"gnblock" + (b"<" if sys.byteorder == "little" else b">")
+KIND = FileKind("a file of record blocks", b"\x89GNBLOK\n", version=1)
 ROWS_MOST = 1_000_000
 """Rows of a block: of more, several are made."""
 
-_MARK = b"BLK1"
+_ORDER = "<" if sys.byteorder == "little" else ">"
+_MARK = b"GNTB"
 _HEAD = struct.Struct("=4sIQI")  # mark, bytes of the descriptor and of the columns, rows
 _CRC = struct.Struct("=I")
 _DESCRIPTOR_MOST = 1 << 16
@@ -130,7 +134,7 @@ class BlockWriter:
         self._partial = file.with_name(f".{file.name}.new")
         self._file: IO[bytes] = self._partial.open("wb")
         try:
-            self._file.write(MAGIC)
+            self._file.write(file_head.head_of(KIND))
         except OSError:
             self.discard()
             raise
@@ -160,9 +164,9 @@ class BlockWriter:
 
     def _block(self, descriptor: bytes, content: list[Any], n: int) -> None:
         head = _HEAD.pack(_MARK, len(descriptor), sum(map(len, content)), n)
-        check = crc32(descriptor, crc32(head))
+        check = crc32c(descriptor, crc32c(head))
         for piece in content:
-            check = crc32(piece, check)
+            check = crc32c(piece, check)
         self._file.write(head + _CRC.pack(check) + descriptor)
         for piece in content:
             self._file.write(piece)
@@ -217,9 +221,8 @@ def read_blocks(file: Path, wanted: Container[str] | None = None) -> Iterator[Bl
     """
     with file.open("rb") as opened:
         size = os.fstat(opened.fileno()).st_size
-        if opened.read(len(MAGIC)) != MAGIC:
-            raise FormatError(file, 0, f"no record blocks of this machine's kind{_REMEDY}")
-        at = len(MAGIC)
+        _check_head(file, opened.read(file_head.HEAD_BYTES))
+        at = file_head.HEAD_BYTES
         while at < size:
             head = opened.read(_HEAD.size + _CRC.size)
             if len(head) < _HEAD.size + _CRC.size:
@@ -245,13 +248,26 @@ def read_blocks(file: Path, wanted: Container[str] | None = None) -> Iterator[Bl
                 raise FormatError(file, at, f"it is damaged: a block of no table{_REMEDY}")
             if wanted is None or table in wanted:
                 payload = opened.read(of_payload)
-                check = crc32(payload, crc32(descriptor, crc32(head[: _HEAD.size])))
+                check = crc32c(payload, crc32c(descriptor, crc32c(head[: _HEAD.size])))
                 if check != _CRC.unpack_from(head, _HEAD.size)[0]:
                     raise FormatError(file, at, f"it is damaged: its checksum is wrong{_REMEDY}")
             else:
                 opened.seek(end)
             yield Block(file, at, table, n, descriptor, payload)
             at = end
+
+
+def _check_head(file: Path, head: bytes) -> None:
+    order = file_head.byte_order(file, head, KIND)
+    if order != _ORDER:
+        raise FormatError(
+            file,
+            file_head.BYTE_ORDER_AT,
+            "it was written in the other byte order; repair it on a machine of that kind",
+        )
+    sizes = slice(file_head.HEADER_BYTES_AT, file_head.FEATURES_AT)
+    if head[sizes] != file_head.head_of(KIND)[sizes]:
+        raise FormatError(file, sizes.start, f"it is damaged: its head makes no sense{_REMEDY}")
 
 
 class _Reader:

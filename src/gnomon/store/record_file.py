@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon._core import crc32c
 from gnomon.errors import FormatError
+from gnomon.store import file_head
+from gnomon.store.file_head import FileKind
 from gnomon.store.record_kinds import PAGE_BYTES, RecordKind, read_kinds, text_of
 
 if TYPE_CHECKING:
@@ -27,16 +29,11 @@ if TYPE_CHECKING:
 
 SUFFIX = ".gnrec"
 
-MAGIC = b"\x89GNOMON\n"
-VERSION = 2
+KIND = FileKind("a record file", b"\x89GNOMON\n", version=2)
 CAPACITY_MAX = 1 << 40
 BLOCK_BYTES_MIN, BLOCK_BYTES_MAX = 1 << 12, 1 << 24
 BLOCK_HEAD_BYTES = 32
 BLOCK_MAGIC = b"GNBK"
-
-# No features yet. Who does not know one of the lower half cannot read the file.
-KNOWN_FEATURES = 0
-INCOMPATIBLE = (1 << 32) - 1
 
 CLOSED = 1
 STOPPED = 2
@@ -51,16 +48,10 @@ UNUSED_MAX_BYTES = 1 << 28
 # What is read at a time, at least a block.
 CHUNK_BYTES = 1 << 20
 
-_BYTE_ORDERS = {b"\x04\x03\x02\x01": "little", b"\x01\x02\x03\x04": "big"}
-
 
 class _At:
-    """Where in the header a field lies."""
+    """Where in the header a field lies, behind those that all files have."""
 
-    BYTE_ORDER = 8
-    VERSION = 12
-    FLAGS = 20
-    FEATURES = 24
     CAPACITY = 32
     FINAL = 40
     ANCHORS = 48
@@ -268,7 +259,7 @@ class RecordFile:
 
 def sniff(head: bytes) -> bool:
     """Return whether a file that begins with these bytes is a record file."""
-    return head.startswith(MAGIC)
+    return head.startswith(KIND.magic)
 
 
 def open_records(path: Path | str) -> RecordFile:
@@ -294,12 +285,14 @@ def open_records(path: Path | str) -> RecordFile:
 
 def _open(path: Path, descriptor: int, status: os.stat_result) -> RecordFile:
     head = os.pread(descriptor, PAGE_BYTES, 0)
-    order = _check_head(path, head)
+    order = file_head.byte_order(path, head, KIND)
+    if len(head) < PAGE_BYTES:
+        raise FormatError(path, len(head), f"cut short: the header has {PAGE_BYTES} bytes")
 
     def number(code: str, offset: int) -> int:
         return int(struct.unpack_from(order + code, head, offset)[0])
 
-    flags = number("I", _At.FLAGS)
+    flags = number("I", file_head.FLAGS_AT)
     closed = bool(flags & CLOSED)
     capacity = number("Q", _At.CAPACITY)
     if not PAGE_BYTES < capacity <= CAPACITY_MAX or status.st_size > capacity:
@@ -335,7 +328,7 @@ def _open(path: Path, descriptor: int, status: os.stat_result) -> RecordFile:
     return RecordFile(
         path=path,
         byte_order="little" if order == "<" else "big",
-        features=number("Q", _At.FEATURES),
+        features=number("Q", file_head.FEATURES_AT),
         closed=closed,
         stop_error=number("I", _At.STOP_ERROR) if flags & STOPPED else 0,
         lost=number("Q", _At.LOST),
@@ -355,34 +348,3 @@ def _open(path: Path, descriptor: int, status: os.stat_result) -> RecordFile:
         _begin=begin,
         _end=min(end, begin + whole),
     )
-
-
-def _check_head(path: Path, head: bytes) -> str:
-    """Return the struct module's sign for the byte order of a header that can be read."""
-    if not sniff(head):
-        if len(head) >= len(MAGIC) and not any(head[: len(MAGIC)]):
-            raise FormatError(path, 0, "an empty header: the process ended before it was written")
-        raise FormatError(path, 0, "not a record file of Gnomon")
-    if len(head) < PAGE_BYTES:
-        raise FormatError(path, len(head), f"cut short: the header has {PAGE_BYTES} bytes")
-    mark = head[_At.BYTE_ORDER : _At.BYTE_ORDER + 4]
-    if mark not in _BYTE_ORDERS:
-        raise FormatError(path, _At.BYTE_ORDER, f"unknown byte order {mark.hex(' ')}")
-    order = "<" if _BYTE_ORDERS[mark] == "little" else ">"
-    (version,) = struct.unpack_from(order + "I", head, _At.VERSION)
-    if version != VERSION:
-        raise FormatError(
-            path,
-            _At.VERSION,
-            f"version {version} of the format, this Gnomon reads version {VERSION}; "
-            "use the Gnomon that wrote it, or a newer one",
-        )
-    unknown = struct.unpack_from(order + "Q", head, _At.FEATURES)[0] & INCOMPATIBLE
-    unknown &= ~KNOWN_FEATURES
-    if unknown:
-        raise FormatError(
-            path,
-            _At.FEATURES,
-            f"features {unknown:#x} that this Gnomon does not know; use a newer one",
-        )
-    return order

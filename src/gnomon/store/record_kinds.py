@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon._core import crc32c
 from gnomon.errors import FormatError
+from gnomon.store.file_head import HEADER_BYTES_AT
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,8 +20,7 @@ RECORD_BYTES_MAX = 1 << 24
 KINDS_MAX = 32
 FIELDS_MAX = 256
 
-# Where in the first page a field lies.
-_HEADER_BYTES_AT = 16
+# Where in the first page a field lies, behind those that all files have.
 _N_KINDS_AT = 96
 _TABLES_CRC_AT = 108
 
@@ -61,13 +61,13 @@ def read_kinds(
     Raises:
         FormatError: there is something else where kinds should be.
     """
-    (header_bytes,) = struct.unpack_from(order + "I", head, _HEADER_BYTES_AT)
+    (header_bytes,) = struct.unpack_from(order + "I", head, HEADER_BYTES_AT)
     n_kinds, n_fields = struct.unpack_from(order + "II", head, _N_KINDS_AT)
     if not 0 < n_kinds <= KINDS_MAX or n_fields > FIELDS_MAX:
         raise FormatError(path, _N_KINDS_AT, f"{n_kinds} kinds of records with {n_fields} fields")
     size = ENTRY_BYTES * (n_kinds + n_fields)
     if header_bytes != PAGE_BYTES * (1 + -(-size // PAGE_BYTES)):
-        raise FormatError(path, _HEADER_BYTES_AT, f"a header of {header_bytes} bytes")
+        raise FormatError(path, HEADER_BYTES_AT, f"a header of {header_bytes} bytes")
     tables = os.pread(descriptor, size, PAGE_BYTES)
     if len(tables) < size:
         raise FormatError(path, PAGE_BYTES + len(tables), "cut short within the kinds of records")
