@@ -9,8 +9,8 @@ from made_runs import made_run
 
 from gnomon.errors import RunDirectoryError, UsageError
 from gnomon.model.tables import REGIONS, SCHEMAS
-from gnomon.store import analyse, rundir
-from gnomon.store.analyse import Profile
+from gnomon.store import profile_query, rundir
+from gnomon.store.profile_query import Profile
 from gnomon.view.session import Session, listing
 
 ROWS = [
@@ -47,8 +47,8 @@ def test_a_run_has_the_same_values_under_every_name(
     for schema in SCHEMAS:
         assert run.rows(schema) == plain.rows(schema)
     for by in ("rank", "line", "metric"):
-        assert analyse.run(Profile(by), analyse.parts(run)) == analyse.run(
-            Profile(by), analyse.parts(plain)
+        assert profile_query.run(Profile(by), profile_query.parts(run)) == profile_query.run(
+            Profile(by), profile_query.parts(plain)
         )
     session = Session()
     try:

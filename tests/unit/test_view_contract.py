@@ -16,8 +16,8 @@ from made_runs import made_run
 from view_runs import ranks
 from view_server import Client, serving
 
+from gnomon.model.array_types import Ints
 from gnomon.view import contract
-from gnomon.view.columns import Ints
 from gnomon.view.opened import Part
 from gnomon.view.session import Session
 

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon.view import forest
+from gnomon.model import forest
 
 
 @st.composite

@@ -10,14 +10,14 @@ regions apart from each other add up to the whole, unless they are of several th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import isfinite
+from math import isfinite, nan
 from typing import NamedTuple
 
 from gnomon.model import location_kinds
 from gnomon.model.metric import Aggregation
 from gnomon.model.tables import Cell
-from gnomon.store import analyse
-from gnomon.store.analyse import Key, Sum
+from gnomon.store import profile_query
+from gnomon.store.profile_query import Key, Sum
 from gnomon.store.rundir import Run
 
 # Of the rows of a path those of the widest places count: of a rank, or of a command.
@@ -144,10 +144,12 @@ def told_of(run: Run, found: Sequence[Sum], by: str) -> tuple[list[Sum], str]:
     wanted = {int(metric) for (metric,) in times} & {one.metric for one in found}
     if by in ("rank", "process", "thread") or not wanted:
         return list(found), ""
-    keys = analyse.keys_of_paths(run, "path" if by == "metric" else by)
+    keys = profile_query.keys_of_paths(run, "path" if by == "metric" else by)
     roots = {int(path) for (path,) in run.query("SELECT path FROM paths WHERE parent = -1")}
     told_of_all = ""
     together: dict[tuple[int, Key, bool], float] = {}
+    inclusive: dict[tuple[int, Key], float] = {}
+    tops = _tops(run, by)
     for metric in sorted(wanted):
         values, told_of_one = of_run(run, metric)
         told_of_all = told_of_all or told_of_one
@@ -159,12 +161,31 @@ def told_of(run: Run, found: Sequence[Sum], by: str) -> tuple[list[Sum], str]:
             if is_known:
                 key = (metric, found[0].key if by == "metric" else keys[path], path in roots)
                 together[key] = together.get(key, 0.0) + number
+        for path, top in tops.items():
+            if path in values:
+                # Not known of the outermost call: of the region it is not, either.
+                value_of = values[path].inclusive if path == top else 0.0
+                value_of = value_of if top in values else nan
+                inclusive[metric, keys[path]] = inclusive.get((metric, keys[path]), 0.0) + value_of
     return [
-        one._replace(together=_of_key(together, one))
+        one._replace(
+            together=_of_key(together, one),
+            inclusive_together=(
+                None if one.inclusive is None else inclusive.get((one.metric, one.key))
+            ),
+        )
         if one.metric in wanted and (by != "metric" or one.kind != "command")
         else one
         for one in found
     ], told_of_all
+
+
+def _tops(run: Run, by: str) -> dict[int, int]:
+    """Return the outermost path of the same region, file or line; {} where it is by another."""
+    if by not in profile_query.BY_REGIONS:
+        return {}
+    paths = profile_query.outermost(run, by, run.region_kinds.code())
+    return dict(zip(paths.path.tolist(), paths.top.tolist(), strict=True))
 
 
 def _of_key(together: dict[tuple[int, Key, bool], float], one: Sum) -> float | None:

@@ -5,22 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from math import isfinite
 
 from gnomon.layout import filled, grid, short_path, shortened, suffixes
 from gnomon.model.metric import Aggregation
 from gnomon.model.symbols import short_name
 from gnomon.model.tables import METRICS, Cell
-from gnomon.store import analyse, executors, moments
-from gnomon.store.analyse import Profile, Sum
+from gnomon.store import executors, moments, profile_query
 from gnomon.store.hotspots import named, whole
+from gnomon.store.profile_query import BY_REGIONS, Profile, Sum
+from gnomon.store.report_part import PartData
 from gnomon.store.rundir import Run
 from gnomon.store.table_report import GAP, INDENT, UNKNOWN, title
 from gnomon.units import number, printable, quantity
 
 _OF_TASKS = ("process", "thread")
 _OF_PLACES = ("rank", *_OF_TASKS)
-_OF_SOURCE = ("region", "file", "line")
 # More places are not named to the query one by one.
 _FEW = 1000
 _NAME_LEAST = 16
@@ -33,22 +33,22 @@ def profile(run: Run, by: str, metric: int = -1) -> list[Sum]:
 
     Args:
         run: the run.
-        by: one of `analyse.BY`.
+        by: one of `profile_query.BY`.
         metric: number of the only metric wanted; -1 for all.
 
     Raises:
         RunDirectoryError: the tables cannot be read.
     """
     analysis = Profile(by, metric)
-    parts = analyse.parts(run)
+    parts = profile_query.parts(run)
     executor = executors.current()
     if executor is None:
         with ThreadPoolExecutor(os.cpu_count()) as threads:
-            found = analyse.run(analysis, parts, threads)
+            found = profile_query.run(analysis, parts, threads)
     else:
         # Other processes may be in other folders.
         parts = tuple(part._replace(run=part.run.absolute()) for part in parts)
-        found = analyse.run(analysis, parts, executor)
+        found = profile_query.run(analysis, parts, executor)
     return analysis.finest(found)
 
 
@@ -75,12 +75,13 @@ def metric(run: Run, by: str, name: str) -> tuple[int, list[str]]:
     return (-1 if best is None else int(str(best["metric"]))), names
 
 
-def profile_rows(run: Run, found: Sequence[Sum], by: str) -> list[dict[str, Any]]:
-    """Return the sums for JSON: `self` or `total` of one execution, the others of one location.
+def profile_data(run: Run, found: Sequence[Sum], by: str) -> PartData:
+    """Return the sums for JSON, and why some have no total.
 
-    What a region, file or line has is without what is called from there: `self`. What a rank, a
-    process, a thread or the program has is all of it: `total`. `sum` is over all locations, None
-    of what cannot be added up: ratios, and times of several places at once.
+    `self` and `total` are of one execution, the others of one location. What a region, file or line
+    has without what is called from there is `self`, and with it `total`. What a rank, a process, a
+    thread or the program has is all of it: `total` alone. `sum` is over all locations, None of what
+    cannot be added up: ratios, and times of several places at once.
 
     Raises:
         RunDirectoryError: the metrics cannot be read.
@@ -89,8 +90,8 @@ def profile_rows(run: Run, found: Sequence[Sum], by: str) -> list[dict[str, Any]
     repetitions = max(int(run.head["repetitions"]), 1)
     at = _numbers(run, found) if by in _OF_TASKS else {}
     found, _ = moments.told_of(run, found, by)
-    what = "self" if by in _OF_SOURCE else "total"
-    return [
+    of_regions = by in BY_REGIONS
+    rows = [
         {
             **_fields(one, by),
             **(dict(zip(("rank", "pid", "tid"), at[one.key[3]], strict=True)) if at else {}),
@@ -99,7 +100,8 @@ def profile_rows(run: Run, found: Sequence[Sum], by: str) -> list[dict[str, Any]
             "how": of[one.metric]["how"] or "",
             "locations": one.locations,
             "of": one.kind,
-            what: whole(value),
+            **({"self": whole(value)} if of_regions else {}),
+            "total": whole(_inclusive(one, of[one.metric], repetitions) if of_regions else value),
             "sum": None if several and one.together is not None else whole(value),
             "min": whole(one.least),
             "mean": whole(one.total / one.locations),
@@ -111,6 +113,8 @@ def profile_rows(run: Run, found: Sequence[Sum], by: str) -> list[dict[str, Any]
         for value in [_total(one, of[one.metric], repetitions)]
         for several in [one.locations > repetitions]
     ]
+    added = [one for one in found if one.metric in of and not of[one.metric]["formula"]]
+    return PartData(rows, {"notes": _notes(added)} if of_regions else {})
 
 
 def _numbers(run: Run, found: Sequence[Sum]) -> dict[int, tuple[int, int, int]]:
@@ -173,21 +177,23 @@ def profile_text(
     found, told = moments.told_of(run, found, by)
     found.sort(key=lambda one: (one.metric if by == "metric" else -_size(one, is_sum), one.key))
     shown = found[:top] if top else found
-    total = "total" if by == "metric" else told or "total"
+    of_regions = by in BY_REGIONS
+    own = "self" if of_regions else "total"
     sums = [_total(one, of[one.metric], repetitions) or 0.0 for one in found]
     whole_of = _whole(run, of[found[0].metric], by, sums)
     at = _numbers(run, shown) if by in _OF_TASKS else {}
     files = suffixes({one.key[2] for one in shown})
     sections = {one.key[1] for one in shown if by == "region" and not one.key[3]}
     heads = ["of total"] if is_sum and whole_of else []
-    heads += [total] if is_sum else []
+    heads += [own] if is_sum else []
+    heads += ["total"] if is_sum and of_regions else []
     heads += ["min", "mean", "max"] if several else [] if is_sum else ["mean"]
     table = []
     for one in shown:
         row = of[one.metric]
         mean = one.total / one.locations
         values = {
-            total: _total(one, row, repetitions),
+            "total": _inclusive(one, row, repetitions), own: _total(one, row, repetitions),
             "min": one.least, "mean": mean, "max": one.most,
         }  # fmt: skip
         cells = {name: quantity(one, str(row["unit"] or ""), "-") for name, one in values.items()}
@@ -196,6 +202,12 @@ def profile_text(
         if by == "region" and one.key[3] and one.key[1] in sections:
             name += " (program)"
         table.append([*(cells[head] for head in heads), name])
+    if of_regions and "total" in heads:
+        at_total = heads.index("total")
+        is_known = any(row[at_total] != "-" for row in table)
+        if not is_known or _taken([*heads, by], table) > width - INDENT - _NAME_LEAST:
+            del heads[at_total]
+            table = [[*row[:at_total], *row[at_total + 1 :]] for row in table]
     lines = [title(run)]
     if by != "metric":
         what = of[found[0].metric]
@@ -207,10 +219,12 @@ def profile_text(
     kinds = sorted({_plural(one.kind) for one in found})
     if several:
         lines += filled(f"min, mean and max of the {' or '.join(kinds)}", width)
-    if told and any(one.together is not None for one in shown) and by == "metric":
+    if told and any(one.together is not None for one in shown):
         first = next(one.metric for one in found if one.together is not None)
         lines += filled(printable(f"{of[first]['name']}: {told}"), width)
-    if is_sum and by in _OF_SOURCE and not whole_of:
+    for note in _notes(shown) if is_sum and of_regions else ():
+        lines += filled(note, width)
+    if is_sum and of_regions and not whole_of:
         lines += filled("parts of these are at the same time: no shares of the whole", width)
     if by in _OF_TASKS and not any(one.whole for one in found):
         lines += filled("of their sections only: all that ran there is not known", width)
@@ -247,6 +261,33 @@ def _total(one: Sum, metric: Mapping[str, Cell], repetitions: int) -> float | No
     return one.total / repetitions if one.together is None else one.together
 
 
+def _inclusive(one: Sum, metric: Mapping[str, Cell], repetitions: int) -> float | None:
+    """Return what one execution has with all that is called; None where nobody knows it."""
+    if metric["formula"] and one.locations > repetitions:
+        return None
+    if one.together is not None:
+        value = one.inclusive_together
+    else:
+        value = None if one.inclusive is None else one.inclusive / repetitions
+    return value if value is not None and isfinite(value) else None
+
+
+def _notes(found: Sequence[Sum]) -> list[str]:
+    """Return why some regions, files or lines have no `total`."""
+    unknown = [one for one in found if _is_unknown(one)]
+    told = []
+    if any(one.is_code for one in unknown):
+        told.append("no totals of functions and lines: which of them called which was not recorded")
+    if not all(one.is_code for one in unknown):
+        told.append("no total of what was measured within another call of it, but not around that")
+    return told
+
+
+def _is_unknown(one: Sum) -> bool:
+    value = one.inclusive if one.together is None else one.inclusive_together
+    return value is None or not isfinite(value)
+
+
 def _size(one: Sum, is_sum: bool) -> float:
     return (
         (one.total if one.together is None else one.together)
@@ -266,23 +307,20 @@ def _profile_table(
     width: int,
     hows: Sequence[str],
 ) -> tuple[str, ...]:
-    taken = sum(
-        max(*map(len, _words(heads[at])), *(len(row[at]) for row in table)) + GAP
-        for at in range(len(heads) - 1)
-    )
-    taken += max((len(how) + GAP for how in hows), default=0)
+    taken = _taken(heads, table) + max((len(how) + GAP for how in hows), default=0)
     room = max(width - INDENT - taken, _NAME_LEAST)
     short = {"region": short_name, "file": short_path, "line": short_path}.get(by, shortened)
     cells = [[*row[:-1], short(row[-1], room)] for row in table]
     more = [("how",)] if hows else []
     rows = [[*row, printable(how)] for row, how in zip(cells, hows, strict=True)] if hows else cells
-    return grid([*map(_words, heads), *more], rows, len(heads) - 1).lines
+    return grid([*((head,) for head in heads), *more], rows, len(heads) - 1).lines
 
 
-def _words(head: str) -> tuple[str, ...]:
-    """Return the lines of a heading: "mean of 4 ranks" takes two."""
-    first, between, rest = head.partition(" of ")
-    return (first + between.rstrip(), rest) if rest else (head,)
+def _taken(heads: Sequence[str], table: Sequence[Sequence[str]]) -> int:
+    """Return how wide the columns of numbers are: all but the last one."""
+    return sum(
+        max(len(heads[at]), *(len(row[at]) for row in table)) + GAP for at in range(len(heads) - 1)
+    )
 
 
 def _name(

@@ -41,7 +41,11 @@ METRIC = Key("metric", "string", "what was measured")
 UNIT = Key("unit", "string", "ns, bytes, %, ...; empty for plain counts")
 HOW = Key("how", "string", "counted, scaled, sampled, emulated, modelled or estimated")
 SELF = Key("self", "number", "without what is called from there, of one execution")
-TOTAL = Key("total", "number", "with what is called from there (inclusive), of one execution")
+TOTAL = Key(
+    "total", "number",
+    "with what is called from there (inclusive), of one execution; null where it is not known "
+    "(`notes` says why) and of ratios of several locations",
+)  # fmt: skip
 SUM = Key(
     "sum", "number",
     "over all locations, of one execution; null where values cannot be added up: ratios, and times "

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gnomon.errors import UsageError
 from gnomon.model.tables import METRICS, OPTIONAL_SCHEMAS, schema_of
 from gnomon.store import hotspot_report, hotspots, profiles, run_facts, table_report
-from gnomon.store.analyse import BY
+from gnomon.store.profile_query import BY, BY_REGIONS
 from gnomon.store.report_part import (
     CALLS,
     DILATED,
@@ -51,7 +51,6 @@ _LINES = (
     _FUNCTION, _FILE, _LINE, SELF._replace(type="numbers"),
 )  # fmt: skip
 _TASKS = ("process", "thread")
-_CODE = ("region", "file", "line")
 _PROFILE = (
     Key("region", "string", "its name", ("region",)),
     Key("kind", "string", "of the region", ("region",)),
@@ -63,8 +62,7 @@ _PROFILE = (
     *(key._replace(by=_TASKS) for key in _PLACE if key.name in ("location", "pid", "tid", "name")),
     Key("host", "string", "name of its node", _TASKS),
     METRIC, UNIT, HOW,
-    SELF._replace(by=_CODE),
-    TOTAL._replace(by=tuple(by for by in BY if by not in _CODE)),
+    SELF._replace(by=BY_REGIONS), TOTAL,
     *OVER_LOCATIONS, CALLS,
 )  # fmt: skip
 
@@ -262,7 +260,8 @@ class Profile(NamedTuple):
         if name and request.by != "metric":
             metric, _ = profiles.metric(run, request.by, name)
         sums = profiles.profile(run, request.by, metric)
-        return PartData(profiles.profile_rows(run, sums, request.by)[: request.top or None])
+        data = profiles.profile_data(run, sums, request.by)
+        return data._replace(rows=data.rows[: request.top or None])
 
 
 _TITLES = {

@@ -30,6 +30,11 @@ def schema(parts: Iterable[ReportPart]) -> dict[str, Any]:
                 "type": "array",
                 "items": _object((METRIC, UNIT, HOW, TOTAL)),
             },
+            "notes": {
+                "description": "what is to be known of the rows: why some have no total",
+                "type": "array",
+                "items": {"type": "string"},
+            },
             "rows": {"type": "array"},
         },
         "additionalProperties": False,

@@ -18,6 +18,10 @@ from gnomon.store.parquet import connected
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+    from gnomon.model.array_types import Cells
+
+    Arrays = Mapping[str, Mapping[str, Cells]]
+
 _REMEDY = "; restore it from a copy, or measure again"
 _ROWS_AT_ONCE = 10_000
 
@@ -46,20 +50,28 @@ class Run:
         """The kinds that its regions may have."""
         return region_kinds.of_head(self.head)
 
-    def query(self, sql: str, *, threads: int = 0) -> list[tuple[Any, ...]]:
+    def query(
+        self, sql: str, *, threads: int = 0, arrays: Arrays | None = None
+    ) -> list[tuple[Any, ...]]:
         """Return the rows of a query over the model's tables, by their names.
 
         Args:
             sql: the query.
             threads: so many at most; 0 for one on each CPU.
+            arrays: further tables that it names, each as its columns.
 
         Raises:
             RunDirectoryError: a table is missing or damaged; names its file.
         """
-        return [row for rows in self.stream(sql, threads=threads) for row in rows]
+        found = self.stream(sql, threads=threads, arrays=arrays)
+        return [row for rows in found for row in rows]
 
-    def stream(self, sql: str, *, threads: int = 0) -> Iterator[list[tuple[Any, ...]]]:
+    def stream(
+        self, sql: str, *, threads: int = 0, arrays: Arrays | None = None
+    ) -> Iterator[list[tuple[Any, ...]]]:
         """Yield the rows of a query, some thousands at a time, however many there are.
+
+        Args: as of `query`.
 
         Raises:
             RunDirectoryError: as `query`; after rows were yielded too, if the damage is further on.
@@ -72,6 +84,8 @@ class Run:
                 raise RunDirectoryError(f"{self.file(schema)}: the table is missing{_REMEDY}")
         try:
             with closing(self._cursor(threads)) as cursor:
+                for name, columns in (arrays or {}).items():
+                    cursor.register(name, dict(columns))
                 cursor.execute(sql)
                 while rows := cursor.fetchmany(_ROWS_AT_ONCE):
                     yield rows

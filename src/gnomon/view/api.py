@@ -43,6 +43,7 @@ from starlette.routing import Route
 from gnomon import __version__
 from gnomon.errors import GnomonError, UsageError
 from gnomon.metrics import directions
+from gnomon.model.array_types import Ints
 from gnomon.store import bounds
 from gnomon.store.run_facts import killed_by
 from gnomon.view import (
@@ -55,7 +56,6 @@ from gnomon.view import (
     table_registry,
 )
 from gnomon.view.asking import Asked
-from gnomon.view.columns import Ints
 from gnomon.view.node_kinds import node_kind
 from gnomon.view.opened import Opened
 from gnomon.view.security import refused

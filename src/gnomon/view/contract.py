@@ -13,8 +13,8 @@ from typing import Any, Literal, TypedDict
 import numpy as np
 import numpy.typing as npt
 
+from gnomon.model.array_types import Floats, Ints
 from gnomon.model.region_kinds import RegionKind
-from gnomon.view.columns import Floats, Ints
 from gnomon.view.dataset import Location
 from gnomon.view.node_kinds import NodeKind
 from gnomon.view.opened import Part

@@ -17,10 +17,10 @@ import duckdb
 import numpy as np
 
 from gnomon.errors import RunDirectoryError
+from gnomon.model.array_types import Cells
 from gnomon.model.tables import ALL_SCHEMAS, PROFILE, Schema
 from gnomon.store import bounds
 from gnomon.store.rundir import Run
-from gnomon.view.columns import Cells
 
 Arrays = dict[str, Cells]
 _TYPES = {"INTEGER": np.int32, "BIGINT": np.int64, "DOUBLE": np.float64, "VARCHAR": object,

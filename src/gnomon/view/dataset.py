@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gnomon.errors import RunDirectoryError
-from gnomon.model import location_kinds, region_kinds
+from gnomon.model import forest, location_kinds, region_kinds
+from gnomon.model.array_types import Cells, Flags, Floats, Ints, Texts
 from gnomon.model.metric import Metric
 from gnomon.model.region_kinds import RegionKind, RegionKinds
 from gnomon.model.tables import METRICS
 from gnomon.store import bounds, moments
-from gnomon.view import forest
-from gnomon.view.columns import Cells, Flags, Floats, Ints, Texts
 from gnomon.view.database import Tables
 
 _DAMAGED = "; restore it from a copy, or measure again"

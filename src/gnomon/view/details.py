@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from gnomon.errors import UsageError
+from gnomon.model.array_types import Flags, Floats, Longs
 from gnomon.model.metric import Metric
 from gnomon.view import readings, values
-from gnomon.view.columns import Flags, Floats, Longs
 from gnomon.view.opened import Opened
 from gnomon.view.spread import plain
 from gnomon.view.tree import Tree, is_place

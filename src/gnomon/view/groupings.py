@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from gnomon.model import forest
+from gnomon.model.array_types import Cells, Flags, Floats, Ints, Texts
 from gnomon.model.functions import Part, homes
-from gnomon.view import forest
-from gnomon.view.columns import Cells, Flags, Floats, Ints, Texts
 from gnomon.view.dataset import Dataset, positions
 from gnomon.view.node_kinds import OF_THREAD
 from gnomon.view.tree import Builder, Pairs, Strings, Tree, grouped

@@ -11,9 +11,9 @@ import numpy as np
 
 from gnomon.errors import UsageError
 from gnomon.metrics.formula import Formula
+from gnomon.model.array_types import Floats
 from gnomon.model.metric import Aggregation, Metric
 from gnomon.view import groupings, readings, shares, spread, values
-from gnomon.view.columns import Floats
 from gnomon.view.dataset import Dataset
 from gnomon.view.readings import Readings
 from gnomon.view.recomputed import Inputs

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gnomon.errors import RunDirectoryError
-from gnomon.view.columns import Flags, Floats, Ints, Longs
+from gnomon.model.array_types import Flags, Floats, Ints, Longs
 from gnomon.view.database import Arrays
 from gnomon.view.dataset import Dataset, positions
 

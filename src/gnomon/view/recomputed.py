@@ -12,8 +12,8 @@ import numpy as np
 from gnomon.errors import FormulaError
 from gnomon.metrics.formula import Formula, identifier, parse
 from gnomon.metrics.program import Step
+from gnomon.model.array_types import Floats
 from gnomon.model.metric import Metric
-from gnomon.view.columns import Floats
 from gnomon.view.dataset import Dataset
 
 _TIMES = {

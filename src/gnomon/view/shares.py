@@ -10,10 +10,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from gnomon.model.array_types import Flags, Ints
 from gnomon.model.metric import Metric
 from gnomon.model.value import How
 from gnomon.view import readings, values
-from gnomon.view.columns import Flags, Ints
 from gnomon.view.dataset import Dataset, positions
 from gnomon.view.values import OfPaths
 

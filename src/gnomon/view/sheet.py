@@ -9,8 +9,8 @@ import numpy as np
 
 from gnomon.errors import UsageError
 from gnomon.model import location_kinds
+from gnomon.model.array_types import Cells, Flags, Longs, Texts
 from gnomon.view import readings
-from gnomon.view.columns import Cells, Flags, Longs, Texts
 from gnomon.view.groupings import FUNCTION
 from gnomon.view.opened import Opened
 from gnomon.view.spread import plain

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gnomon.errors import UsageError
+from gnomon.model.array_types import Floats, Ints
 from gnomon.model.metric import Metric
 from gnomon.view import readings
-from gnomon.view.columns import Floats, Ints
 from gnomon.view.dataset import Dataset, Location
 from gnomon.view.readings import Readings
 from gnomon.view.tree import Pairs, Tree, is_place

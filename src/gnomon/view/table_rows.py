@@ -13,9 +13,9 @@ import numpy as np
 
 from gnomon.errors import UsageError
 from gnomon.model import schemas
+from gnomon.model.array_types import Cells, Ints
 from gnomon.model.tables import LOCATIONS, Schema
 from gnomon.store import bounds
-from gnomon.view.columns import Cells, Ints
 from gnomon.view.dataset import positions
 from gnomon.view.opened import Opened
 from gnomon.view.sheet import ROWS_OF_PAGE, Column, Wanted, as_cell

@@ -11,9 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gnomon.model import location_kinds
-from gnomon.view import forest
-from gnomon.view.columns import Cells, Flags, Floats, Ints, Longs
+from gnomon.model import forest, location_kinds
+from gnomon.model.array_types import Cells, Flags, Floats, Ints, Longs
 
 GROUPINGS = {
     "region": "by region: as they were called",

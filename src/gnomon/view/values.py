@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from gnomon.errors import UsageError
-from gnomon.model import location_kinds
+from gnomon.model import forest, location_kinds
+from gnomon.model.array_types import Flags, Floats, Longs
 from gnomon.model.metric import Metric
 from gnomon.model.value import How
-from gnomon.view import forest, readings
-from gnomon.view.columns import Flags, Floats, Longs
+from gnomon.view import readings
 from gnomon.view.dataset import Dataset
 from gnomon.view.readings import Readings
 from gnomon.view.tree import Pairs, Tree, added

@@ -20,7 +20,7 @@ from gnomon import __version__
 from gnomon.errors import RunDirectoryError
 from gnomon.model.metric import Aggregation
 from gnomon.model.tables import METRICS
-from gnomon.store import analyse, bounds, moments
+from gnomon.store import bounds, moments, profile_query
 from gnomon.store.rundir import Run
 
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
@@ -103,8 +103,8 @@ def _profile(
     unit, factor = _UNITS.get(str(metric["unit"]), ("none", 1))
     samples, weights = [], []
     frames = 0
-    analysis = analyse.Profile("path", int(metric["metric"]))
-    found = analyse.run(analysis, analyse.parts(run))
+    analysis = profile_query.Profile("path", int(metric["metric"]))
+    found = profile_query.run(analysis, profile_query.parts(run))
     sums, told = moments.told_of(run, analysis.finest(found), "path")
     most = _widths_left(run, metric, paths)
     for one in sums:

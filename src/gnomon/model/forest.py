@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gnomon.view.columns import Flags, Floats, Ints
+from gnomon.model.array_types import Flags, Floats, Ints
 
 # So many steps up cost less than a walk.
 _STEPS = 24
@@ -95,6 +95,22 @@ def first_of_their_kind(group: Ints, parent: Ints) -> Flags:
         parent: position of each one's parent, -1 for roots.
     """
     return (group >= 0) & (nearest_of_their_kind(group, parent) < 0)
+
+
+def outermost_of_their_kind(group: Ints, parent: Ints) -> Ints:
+    """Return the outermost ancestor of each position that is in the same group, or itself.
+
+    Args:
+        group: number of each one's group, -1 for none.
+        parent: position of each one's parent, -1 for roots. There may be no circles.
+    """
+    nearest = nearest_of_their_kind(group, parent)
+    outermost = np.where(nearest >= 0, nearest, np.arange(len(group), dtype=np.int32))
+    while True:
+        further = outermost[outermost]
+        if np.array_equal(further, outermost):
+            return further.astype(np.int32)
+        outermost = further
 
 
 def nearest_of_their_kind(group: Ints, parent: Ints) -> Ints:

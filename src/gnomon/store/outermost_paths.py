@@ -1,0 +1,70 @@
+"""Which path around each one is the outermost of the same region, file or line.
+
+What a region has with all that it calls is what its outermost calls have: those within it, of a
+function that calls itself, are in their values.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from gnomon.store import bounds
+from gnomon.store.rundir import Run
+
+if TYPE_CHECKING:
+    from gnomon.model.array_types import Flags, Ints
+
+
+class OutermostPaths(NamedTuple):
+    """For the number of each path the outermost path of the same key: itself, or one around it.
+
+    Attributes:
+        path: its number.
+        top: that of the outermost one; -1 where nobody knows it.
+        is_code: it is a function or line.
+        has_calls: it is one within another.
+    """
+
+    path: Ints
+    top: Ints
+    is_code: Flags
+    has_calls: Flags
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether any path is within one of the same key."""
+        return bool((self.path != self.top).any())
+
+
+def of_keys(run: Run, columns: str, code: str) -> OutermostPaths:
+    """Return which path is the outermost one of the key of each.
+
+    Args:
+        run: the run.
+        columns: the key of a path, as columns of its region `r` in SQL.
+        code: the kinds of regions that are code, as a list of SQL.
+
+    Raises:
+        RunDirectoryError: the tables cannot be read.
+    """
+    import numpy as np
+
+    from gnomon.model import forest
+
+    rows = run.query(
+        f"SELECT t.path, t.parent, dense_rank() OVER (ORDER BY {columns}), "
+        f"COALESCE(r.kind IN {code}, FALSE) FROM paths t JOIN regions r USING (region) "
+        "ORDER BY t.path",
+        threads=1,
+    )
+    path, above, group, is_code = np.array(rows, dtype=np.int32).reshape(-1, 4).T
+    at = np.minimum(np.searchsorted(path, above), max(len(path) - 1, 0))
+    parent = np.where(path[at] == above, at, -1).astype(np.int32) if len(path) else above
+    is_reached = np.zeros(len(path), dtype=bool)
+    for level in forest.levels(parent, bounds.DEPTH_MOST):
+        is_reached[level] = True
+    # Of a damaged run: in circles, or deeper than anything is.
+    parent = np.where(is_reached, parent, -1).astype(np.int32)
+    top = path[forest.outermost_of_their_kind(group, parent)]
+    is_called = (parent >= 0) & (is_code[parent] > 0) & (is_code > 0)
+    return OutermostPaths(path, np.where(is_reached, top, -1), is_code > 0, is_called)
