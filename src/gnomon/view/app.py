@@ -18,7 +18,7 @@ from starlette.types import ASGIApp
 
 from gnomon.errors import UsageError, ViewError
 from gnomon.view.api import routes
-from gnomon.view.connections import PATIENCE_S, patient
+from gnomon.view.connections import CONNECTIONS_MOST, PATIENCE_S, patient
 from gnomon.view.security import NONCE, Guard, policy, refused
 from gnomon.view.session import Session
 
@@ -98,7 +98,7 @@ class Server:
     def __init__(
         self, session: Session, port: int = 0, token: str = "", patience_s: float = PATIENCE_S
     ) -> None:
-        """Listen on loopback; a request has to arrive within `patience_s`.
+        """Listen on loopback; connections on which nothing moves for `patience_s` end.
 
         Raises:
             UsageError: the port is taken or not allowed.
@@ -115,7 +115,7 @@ class Server:
                 app, log_level="critical", access_log=False, server_header=False,
                 date_header=False, lifespan="off", ws="none", timeout_graceful_shutdown=1,
                 proxy_headers=False, http=patient(patience_s),
-                h11_max_incomplete_event_size=1 << 16,
+                h11_max_incomplete_event_size=1 << 16, limit_concurrency=CONNECTIONS_MOST,
             )
         )  # fmt: skip
 
