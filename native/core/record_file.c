@@ -15,6 +15,7 @@
 #include "crc32c.h"
 #include "fork_page.h"
 #include "gnomon/clock.h"
+#include "host_name.h"
 #include "mapped_file.h"
 
 /* Blocks of streams that have ended, of each kind. */
@@ -372,7 +373,7 @@ static void write_header(const struct gn_record_file *file, const struct gn_reco
 	header->n_kinds = plan->n_kinds;
 	header->n_fields = n_fields;
 	header->rank = plan->rank;
-	gethostname(header->host, sizeof(header->host) - 1);
+	gn_host_name(header->host);
 	strcpy(header->writer, plan->writer);
 	header->tail = header_bytes;
 	write_tables(file, plan);

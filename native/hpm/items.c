@@ -6,17 +6,15 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "cpu_time.h"
 #include "engine.h"
 #include "resolve.h"
 
 #define NS_PER_S 1e9
 
-/*
- * User and system time of less CPU time than this are n/a: the kernel tells the two apart at its
- * ticks, of 1 to 10 ms. gnomon.hpm.measurement.LEAST_CPU_NS is the same.
- */
-#define LEAST_CPU_S 0.01
-/* And where so much of them cannot be. */
+/* User and system time of less CPU time than this are n/a, */
+#define LEAST_CPU_S (GN_LEAST_CPU_NS / NS_PER_S)
+/* and where so much of them cannot be. */
 #define LEAST_FACTOR 0.9
 
 /* --- resource usage --------------------------------------------------------------------------- */

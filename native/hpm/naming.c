@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host_name.h"
 #include "launcher_rank.h"
 #include "report.h"
 
@@ -16,9 +17,7 @@ void hpm_instance_now(struct hpm_instance *instance, char host[256])
 {
 	time_t now = time(NULL);
 
-	if (gethostname(host, 256) || !host[0])
-		snprintf(host, 256, "localhost");
-	host[255] = 0;
+	gn_host_name(host);
 	instance->host = host;
 	instance->task = hpm_mpi_task();
 	if (instance->task < 0)

@@ -21,5 +21,6 @@ add_library(gnomon-hpm-report OBJECT ${HPM_REPORT_SOURCES} ${HPM_METRIC_TABLE})
 target_include_directories(gnomon-hpm-report PUBLIC ${HPM_REPORT}
                                                     ${PROJECT_SOURCE_DIR}/native/runtime
                                                     ${PROJECT_SOURCE_DIR}/native/include
-                           PRIVATE ${PROJECT_SOURCE_DIR}/native/counters)
+                           PRIVATE ${PROJECT_SOURCE_DIR}/native/core
+                                   ${PROJECT_SOURCE_DIR}/native/counters)
 target_compile_definitions(gnomon-hpm-report PRIVATE GNOMON_RELEASE="${PROJECT_VERSION}")

@@ -3,6 +3,8 @@
 
 #include <gnomon/clock.h>
 
+#include "cpu_time.h"
+
 #define NS_PER_US 1000u
 
 /* As measured when cycles were first asked for: were it refined, virtual time could run back. */
@@ -118,7 +120,8 @@ int core_add_timers(PyObject *module)
 	enum gn_clock_source counter = gn_clock_counter();
 	const char *name = counter == GN_CLOCK_VDSO ? "" : gn_clock_source_name(counter);
 
-	if (PyModule_AddStringConstant(module, "CLOCK_COUNTER", name) < 0)
+	if (PyModule_AddStringConstant(module, "CLOCK_COUNTER", name) < 0 ||
+	    PyModule_AddIntConstant(module, "LEAST_CPU_NS", GN_LEAST_CPU_NS) < 0)
 		return -1;
 	return PyModule_AddFunctions(module, functions);
 }

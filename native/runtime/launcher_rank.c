@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host_name.h"
 #include "launcher_env.h"
 #include "launcher_rank.h"
 
@@ -167,7 +168,7 @@ static const char *text_of(const char *variable)
 
 static void name_job(struct gn_launch *launch, const char *variable, int is_one_node)
 {
-	char text[1024], host[256] = "", port[128];
+	char text[1024], host[GN_HOST_NAME_SIZE], port[128];
 	unsigned long long start;
 	pid_t process;
 
@@ -190,7 +191,7 @@ static void name_job(struct gn_launch *launch, const char *variable, int is_one_
 		snprintf(text, sizeof(text), "hydra %s", port);
 	} else {
 		launch->is_common = is_one_node;
-		gethostname(host, sizeof(host) - 1);
+		gn_host_name(host);
 		snprintf(text, sizeof(text), "process %s %d %llu", host, (int)process, start);
 	}
 	hash_name(text, launch->name);

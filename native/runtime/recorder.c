@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "host_name.h"
 #include "launcher_rank.h"
 #include "lifecycle.h"
 #include "pause.h"
@@ -78,7 +79,7 @@ static void report(const char *path, int error)
 /* 0, or a negative errno. */
 static int open_file(struct gn_record_file **file)
 {
-	char host[256] = "", path[PATH_MAX], ending[64];
+	char host[GN_HOST_NAME_SIZE], path[PATH_MAX], ending[64];
 	struct gn_record_plan records = {
 		.writer = plan->capability,
 		.kinds = plan->kinds,
@@ -90,8 +91,7 @@ static int open_file(struct gn_record_file **file)
 	struct timespec now;
 	int error;
 
-	if (gethostname(host, sizeof(host) - 1) || !host[0])
-		strcpy(host, "localhost");
+	gn_host_name(host);
 	clock_gettime(CLOCK_REALTIME, &now);
 	origin.realtime_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	snprintf(ending, sizeof(ending), "%s.gnrec", plan->capability);

@@ -23,6 +23,7 @@ EXCLUDE_HOST: int
 EXCLUDE_GUEST: int
 EXCLUDE_IDLE: int
 EVENTS_MAX: int
+LEAST_CPU_NS: int
 CLOCK_COUNTER: str
 
 class OpenError(OSError):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
+from recorder_programs import build_recorder
 
 from gnomon import capabilities
 from gnomon.cli.main import main
@@ -20,8 +19,6 @@ from gnomon.model.schemas import EVENTS
 from gnomon.model.tables import LOCATIONS, PATHS, REGIONS, Table
 from gnomon.store import rundir
 from gnomon.store.record_file import SUFFIX, open_records
-
-SOURCES = Path(__file__).parents[1] / "programs" / "recorder"
 
 
 class _Observer(Observer):
@@ -82,19 +79,7 @@ class Naps(Capability):
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder with libnaps.so and the program."""
-    folder = tmp_path_factory.mktemp("recorded")
-    gnomon = str(Path(sys.executable).with_name("gnomon"))
-    flags = subprocess.run(
-        [gnomon, "config", "--cflags", "--libs", "runtime"],
-        capture_output=True, text=True, check=True,
-    ).stdout.split()  # fmt: skip
-    for words in (
-        ["-fPIC", "-shared", str(SOURCES / "naps.c"), "-o", "libnaps.so", *flags],
-        [str(SOURCES / "sleeper.c"), "-o", "sleeper", "-lpthread"],
-    ):
-        subprocess.run(["cc", "-O1", *words], cwd=folder, check=True)
-    return folder
+    return build_recorder(tmp_path_factory.mktemp("recorder"))
 
 
 @pytest.fixture(autouse=True)

@@ -5,30 +5,20 @@ from __future__ import annotations
 import os
 import resource
 import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from building import run
+from recorder_programs import build_recorder, runtime_flags
 
 from gnomon.store.record_file import SUFFIX, RecordFile, open_records
-
-SOURCES = Path(__file__).parents[1] / "programs" / "recorder"
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder with libnaps.so and the program."""
-    folder = tmp_path_factory.mktemp("recorder")
-    gnomon = Path(sys.executable).with_name("gnomon")
-    flags = run(gnomon, "config", "--cflags", "--libs", "runtime").split()
-    run("cc", "-O1", "-Wall", "-Werror", "-fPIC", "-shared", SOURCES / "naps.c", "-o",
-        folder / "libnaps.so", *flags)  # fmt: skip
-    run("cc", "-O1", "-Wall", "-Werror", SOURCES / "sleeper.c", "-o", folder / "sleeper",
-        "-lpthread")  # fmt: skip
-    return folder
+    return build_recorder(tmp_path_factory.mktemp("recorder"))
 
 
 def sleep(
@@ -210,6 +200,6 @@ int use(struct gn_record_stream *stream, const struct call *call)
 )
 def test_the_headers_are_for_c_and_cpp(compiler: str, tmp_path: Path) -> None:
     (tmp_path / "user.c").write_text(USER)
-    flags = run(Path(sys.executable).with_name("gnomon"), "config", "--cflags", "runtime").split()
+    flags = runtime_flags("--cflags")
     run(*compiler.split(), "-Wall", "-Wextra", "-Werror", "-pedantic-errors", "-fsyntax-only",
         *flags, tmp_path / "user.c")  # fmt: skip

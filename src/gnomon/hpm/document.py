@@ -28,17 +28,9 @@ def document(measurements: Sequence[Measurement], host: Host) -> dict[str, Any]:
         "schema": "gnomon/count",
         "schema_version": SCHEMA_VERSION,
         "gnomon_version": __version__,
-        "host": {
-            "name": host.name,
-            "cpu_model": host.cpu_model,
-            "cpus": host.cpus,
-            "kernel": host.kernel,
-        },
+        "host": host._asdict(),
         **_execution(last),
-        "unavailable": [
-            {"event": u.event, "reason": u.reason, "remedy": u.remedy, "errno": u.errno}
-            for u in last.unavailable
-        ],
+        "unavailable": [u._asdict() for u in last.unavailable],
         "notes": list(dict.fromkeys(note for one in measurements for note in one.notes)),
     }
     if len(measurements) > 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from gnomon._core import LEAST_CPU_NS
 from gnomon.model.value import Unavailable, Value
 
 if TYPE_CHECKING:
@@ -16,10 +17,6 @@ if TYPE_CHECKING:
 
 WHOLE_MACHINE = "the whole machine"
 """What a measurement covers that counts everything that runs on any CPU."""
-
-# User and system time of less CPU time than this are not known: the kernel tells the two apart at
-# its ticks, of 1 to 10 ms. LEAST_CPU_S of native/hpm/items.c is the same.
-LEAST_CPU_NS = 10_000_000
 
 
 class Emulation(NamedTuple):

@@ -48,14 +48,7 @@ def save(
         "pid": last.pid,
         "environment": kept_environment(),
         "working_directory": str(Path.cwd()),
-        "hosts": [
-            {
-                "name": host.name,
-                "cpu_model": host.cpu_model,
-                "cpus": host.cpus,
-                "kernel": host.kernel,
-            }
-        ],
+        "hosts": [host._asdict()],
         "started": first.started,
         "ended": last.started + last.wall_ns / 1e9,
         "wall_seconds": last.wall_ns / 1e9,
@@ -63,10 +56,7 @@ def save(
         "signal": last.signal,
         "repetitions": len(measurements),
         "components": component_states(),
-        "unavailable": [
-            {"event": u.event, "reason": u.reason, "remedy": u.remedy, "errno": u.errno}
-            for u in last.unavailable
-        ],
+        "unavailable": [u._asdict() for u in last.unavailable],
         "warnings": list(dict.fromkeys(note for one in measurements for note in one.notes)),
     }
     texts = {

@@ -17,7 +17,7 @@ _KEPT_VARIABLES = (
 
 
 class Host(NamedTuple):
-    """Where a measurement was made."""
+    """Where a measurement was made, in the words of run.json."""
 
     name: str
     cpu_model: str

@@ -187,9 +187,6 @@ def _head(
         "signal": last["signal"] if last else 0,
         "repetitions": 1,
         "components": component_states(),
-        "unavailable": [
-            {"event": u.event, "reason": u.reason, "remedy": u.remedy, "errno": u.errno}
-            for u in unavailable.values()
-        ],
+        "unavailable": [u._asdict() for u in unavailable.values()],
         "warnings": list(dict.fromkeys(warnings)),
     }

@@ -86,7 +86,6 @@ def create_staging(
 
 def _create(part: RunPart, command: Sequence[str], used: Sequence[str]) -> Path:
     rundir.check_free(part.name, force=part.force)
-    host = this_host()
     return staging.begin(
         part.name,
         part.task,
@@ -96,8 +95,7 @@ def _create(part: RunPart, command: Sequence[str], used: Sequence[str]) -> Path:
             "rank": part.rank,
             "force": part.force,
             "command": list(command),
-            "host": {"name": host.name, "cpu_model": host.cpu_model, "cpus": host.cpus,
-                     "kernel": host.kernel},
+            "host": this_host()._asdict(),
             "started": time.time(),
             "environment": kept_environment(),
             "working_directory": str(Path.cwd()),

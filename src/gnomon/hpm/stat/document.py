@@ -51,10 +51,7 @@ def document(
     if sample.notes or notes:
         result["notes"] = [*notes, *sample.notes]
     if unavailable:
-        result["unavailable"] = [
-            {"event": one.event, "reason": one.reason, "remedy": one.remedy, "errno": one.errno}
-            for one in unavailable
-        ]
+        result["unavailable"] = [one._asdict() for one in unavailable]
     return result
 
 
