@@ -207,7 +207,7 @@ def test_ratios_of_sections_are_not_added_up_for_their_thread(
     rows = told("app", "profile", "--by", "thread", "-e", "user_share", capsys=capsys)["rows"]
     assert [(row["of"], row["total"]) for row in rows] == [("command", 80)]
     assert main(["report", "app", "profile", "--by", "file", "-e", "user_share"]) == 1
-    assert "no values by file: what a formula gives cannot be added up" in capsys.readouterr().out
+    assert "no values by file: what does not add up has none there" in capsys.readouterr().out
 
 
 @pytest.mark.usefixtures("sections")
@@ -242,6 +242,33 @@ def test_ratios_of_one_place_are_shown(tmp_path: Path, capsys: pytest.CaptureFix
     rewritten(path / "metrics.parquet", "'a / b' AS formula")
     assert main(["report", str(path), "profile", "--by", "metric"]) == 0
     assert [line.split()[:2] for line in capsys.readouterr().out.splitlines()][-1] == ["1.5", "ipc"]
+
+
+def test_what_is_of_the_whole_machine_is_not_added_over_ranks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    task = {"idle CPUs": [3.0, 3.0], "peak memory": [10.0, 20.0], "task-clock": [5.0, 5.0]}
+    path = repeated_run(
+        tmp_path, "app",
+        {"wall time": [1.0, 1.0], "idle CPUs": [], "peak memory": [], "task-clock": []},
+        tasks=[("rank", "app", 0, task), ("rank", "app", 1, task)],
+    )  # fmt: skip
+    for by, rows in (("metric", 1), ("region", 1), ("rank", 2)):
+        several = by != "rank"
+        for metric, least, most, total in (
+            ("idle CPUs", 3, 3, 3), ("peak memory", 10, 20, 15), ("task-clock", 5, 5, 5),
+        ):  # fmt: skip
+            told_rows = told(str(path), "profile", "--by", by, "-e", metric, capsys=capsys)["rows"]
+            found = [row for row in told_rows if row["metric"] == metric]
+            assert len(found) == rows
+            is_sum = metric == "task-clock"
+            expected = (2 * total if is_sum else None) if several else total
+            for row in found:
+                assert (row["min"], row["max"]) == (least, most)
+                assert (row["total"], row["sum"]) == (expected, expected), (by, metric)
+    assert main(["report", str(path), "profile", "--by", "metric"]) == 0
+    rows_of_text = table(capsys.readouterr().out)
+    assert ["-", "10", "15", "20", "peak", "memory", "counted"] in rows_of_text
 
 
 def test_a_run_without_ranks_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

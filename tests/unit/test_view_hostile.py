@@ -40,7 +40,7 @@ def look_at_everything(opened: Opened) -> None:
                 assert len(opened.values(by, number, -1, which).inclusive) == tree.n
             for node in (0, tree.n - 1):
                 found = opened.spread(by, number, node)
-                spread.summary(opened.data, found.location, found.inclusive)
+                spread.summary(opened.data, opened.metric(number), found.location, found.inclusive)
         details.node(opened, by, tree.n - 1, -1)
     for name in sheet.TABLES:
         table = sheet.sheet(opened, sheet.Wanted(name))

@@ -33,6 +33,14 @@ AGGREGATION_OF_NAMES = {
 """What the names of Gnomon's own metrics tell, in tables that do not say it."""
 
 
+def is_additive(formula: str, aggregation: str | None) -> bool:
+    """Return whether values of several locations or regions may be added up at all.
+
+    Those of elapsed times may be over regions; over locations they are not (`Metric.is_elapsed`).
+    """
+    return not formula and aggregation not in (Aggregation.MAX, Aggregation.NONE)
+
+
 def usual_aggregation(name: str, formula: str) -> Aggregation:
     """Return the aggregation of a metric of which nothing but its name and formula is known."""
     return Aggregation.NONE if formula else AGGREGATION_OF_NAMES.get(name, Aggregation.SUM)
@@ -64,8 +72,13 @@ class Metric(NamedTuple):
 
     @property
     def is_derived(self) -> bool:
-        """Whether it comes from a formula: its values must not be added up."""
+        """Whether it comes from a formula, by which it can be computed anew."""
         return bool(self.formula)
+
+    @property
+    def is_additive(self) -> bool:
+        """Whether values of several locations or regions may be added up at all."""
+        return is_additive(self.formula, self.aggregation)
 
     @property
     def is_exact(self) -> bool:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 
 from gnomon.errors import UsageError
+from gnomon.model.metric import Aggregation
 from gnomon.model.region_kinds import RegionKinds
 from gnomon.store import outermost_paths
 from gnomon.store.outermost_paths import OutermostPaths
@@ -59,7 +60,7 @@ class Sum(NamedTuple):
         calls: how often the regions were entered; None where not known.
         parts: regions below a program have a part in it.
         whole: a program's value with all below it has.
-        is_mixed: it is a sum of what a formula gives, which is no value.
+        is_mixed: it is a sum of what does not add up, which is no value.
         inclusive: of all of them, with what is called from there: that of the outermost path of the
             key, within which others may be. None where it is not known.
         is_code: there are functions or lines in it.
@@ -144,8 +145,11 @@ _IS_OPEN = f"BOOL_OR({_ROOT} AND NOT COALESCE(isfinite(p.exclusive), FALSE))"
 _OF_PLACE = f"""COALESCE(SUM(p.inclusive) FILTER (WHERE {_ROOT} AND isfinite(p.inclusive)),
              SUM(p.exclusive) FILTER (WHERE isfinite(p.exclusive)))"""
 _HAS_ROOT = f"COALESCE(BOOL_OR({_ROOT} AND isfinite(p.inclusive)), FALSE)"
-# What a formula gives cannot be added up: neither of a place's sections nor of a section's calls.
-_RATIOS = "(SELECT metric FROM metrics WHERE formula <> '')"
+# Ratios and the like cannot be added up: neither of a place's sections nor of a section's calls.
+_NOT_ADDED = (
+    "(SELECT metric FROM metrics WHERE formula <> '' "
+    f"OR aggregation IN ('{Aggregation.NONE}', '{Aggregation.MAX}'))"
+)
 _OF_REGIONS = {
     "region": (
         "COALESCE(r.kind, '')",
@@ -189,9 +193,9 @@ WITH paths_ AS (
 ), added AS (
     SELECT key, kind, metric, COUNT(*) AS n, SUM(v) AS v, MIN(v) AS least, MAX(v) AS most,
            SUM(c) AS c, BOOL_OR(parts) AS parts, whole,
-           MAX(places) > 1 AND metric IN {ratios} AS is_mixed,
+           MAX(places) > 1 AND metric IN {not_added} AS is_mixed,
            CASE WHEN COUNT(inclusive) = COUNT(*) AND isfinite(SUM(inclusive))
-                     AND NOT (MAX(tops) > 1 AND metric IN {ratios})
+                     AND NOT (MAX(tops) > 1 AND metric IN {not_added})
                 THEN SUM(inclusive) END AS inclusive,
            BOOL_OR(is_code) AS is_code, BOOL_OR(has_calls) AS has_calls
     FROM each JOIN kinds USING (location) GROUP BY key, kind, metric, whole
@@ -219,7 +223,7 @@ def _query(profile: Profile, part: Part, paths: OutermostPaths | None) -> str:
     columns = ", ".join(f"{column} AS k{at}" for at, column in enumerate(named, start=1))
     only = "" if profile.metric < 0 else f"AND p.metric = {profile.metric}"
     if not in_regions:
-        only += f" AND ({_ROOT} OR p.metric NOT IN {_RATIOS})"
+        only += f" AND ({_ROOT} OR p.metric NOT IN {_NOT_ADDED})"
     nested = _UNKNOWN.format(first=part.first, end=part.end, only=only)
     return _QUERY.format(
         outermost=_ALL_OUTERMOST if paths is None else "o.top, o.is_code, o.has_calls",
@@ -236,7 +240,7 @@ def _query(profile: Profile, part: Part, paths: OutermostPaths | None) -> str:
         value=f"SUM({_ALONE})" if in_regions else _OF_PLACE,
         whole=_IS_OPEN if in_regions else _HAS_ROOT,
         alone=_ALONE,
-        ratios=_RATIOS,
+        not_added=_NOT_ADDED,
         only=only,
         joined=(
             "numbered k USING (path)"

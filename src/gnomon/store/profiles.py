@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from math import isfinite
 
 from gnomon.layout import filled, grid, short_path, shortened, suffixes
-from gnomon.model.metric import Aggregation
+from gnomon.model.metric import Aggregation, is_additive
 from gnomon.model.symbols import short_name
 from gnomon.model.tables import METRICS, Cell
 from gnomon.store import executors, moments, profile_query
@@ -113,7 +113,7 @@ def profile_data(run: Run, found: Sequence[Sum], by: str) -> PartData:
         for value in [_total(one, of[one.metric], repetitions)]
         for several in [one.locations > repetitions]
     ]
-    added = [one for one in found if one.metric in of and not of[one.metric]["formula"]]
+    added = [one for one in found if one.metric in of and _is_additive(of[one.metric])]
     return PartData(rows, {"notes": _notes(added)} if of_regions else {})
 
 
@@ -167,13 +167,13 @@ def profile_text(
     of = {int(str(row["metric"])): row for row in run.rows(METRICS)}
     found = [one for one in found if one.metric in of]
     if not found:
-        remedy = ": what a formula gives cannot be added up" if others else ""
+        remedy = ": what does not add up has none there" if others else ""
         remedy = ": it is no run of several MPI ranks" if by == "rank" else remedy
         return f"{title(run)}\nthis run has no values by {by}{remedy}\n"
     repetitions = max(int(run.head["repetitions"]), 1)
     several = any(one.locations > repetitions for one in found)
-    # Ratios of several places cannot be added up.
-    is_sum = by == "metric" or not of[found[0].metric]["formula"]
+    # Ratios, peaks and what is of the whole machine are not added up over places.
+    is_sum = by == "metric" or _is_additive(of[found[0].metric])
     found, told = moments.told_of(run, found, by)
     found.sort(key=lambda one: (one.metric if by == "metric" else -_size(one, is_sum), one.key))
     shown = found[:top] if top else found
@@ -254,16 +254,20 @@ def _share(value: float | None, whole: float) -> str:
 
 
 def _total(one: Sum, metric: Mapping[str, Cell], repetitions: int) -> float | None:
-    """Return the total of one execution; None for ratios of several places, which have none."""
+    """Return the total of one execution; None for several places of what does not add up."""
     # A ratio of one place is what it is.
-    if metric["formula"] and one.locations > repetitions:
+    if not _is_additive(metric) and one.locations > repetitions:
         return None
     return one.total / repetitions if one.together is None else one.together
 
 
+def _is_additive(metric: Mapping[str, Cell]) -> bool:
+    return is_additive(str(metric["formula"] or ""), str(metric["aggregation"]))
+
+
 def _inclusive(one: Sum, metric: Mapping[str, Cell], repetitions: int) -> float | None:
     """Return what one execution has with all that is called; None where nobody knows it."""
-    if metric["formula"] and one.locations > repetitions:
+    if not _is_additive(metric) and one.locations > repetitions:
         return None
     if one.together is not None:
         value = one.inclusive_together

@@ -44,12 +44,12 @@ SELF = Key("self", "number", "without what is called from there, of one executio
 TOTAL = Key(
     "total", "number",
     "with what is called from there (inclusive), of one execution; null where it is not known "
-    "(`notes` says why) and of ratios of several locations",
+    "(`notes` says why), and of several locations where `sum` is",
 )  # fmt: skip
 SUM = Key(
     "sum", "number",
-    "over all locations, of one execution; null where values cannot be added up: ratios, and times "
-    "of several locations at once",
+    "over all locations, of one execution; null where values cannot be added up: ratios, peaks, "
+    "what is of the whole machine, and times of several locations at once",
 )  # fmt: skip
 MIN = Key("min", "number", "the least of one location")
 MEAN = Key("mean", "number", "the mean of the locations")

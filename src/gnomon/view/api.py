@@ -247,7 +247,7 @@ class _Api:
                 {
                     **one._asdict(),
                     "group": _group(one.component, derived=one.is_derived),
-                    "additive": not one.is_derived,
+                    "additive": one.is_additive,
                     "atOnce": one.is_elapsed,
                     "recomputed": known[one.metric].recomputed,
                     "worse": directions.worse(one.name, one.unit) or None,
@@ -299,7 +299,7 @@ class _Api:
             "rows": found.rows, "columns": found.columns,
             "rowNames": found.row_names, "columnNames": found.column_names,
             "summary": {
-                name: spread.summary(opened.data, found.location, getattr(found, name))
+                name: spread.summary(opened.data, metric, found.location, getattr(found, name))
                 for name in ("inclusive", "exclusive")
             },
         }  # fmt: skip

@@ -182,7 +182,7 @@ class Metric(TypedDict):
     """Heading under which it is listed."""
     additive: bool
     """Values of several places may be added up. A derived one is computed anew instead
-    (`recomputed`), or has no value where several places come together."""
+    (`recomputed`); other ones have no value where several places come together."""
     atOnce: bool
     """Values of several places are times of the same moments, whose sum is no time."""
     recomputed: bool
@@ -246,6 +246,7 @@ class Summary(TypedDict):
     mean: float | None
     max: float
     total: float | None
+    """null where values of several places do not add up."""
     deviation: float | None
     """Standard deviation over the places."""
     minLocation: int

@@ -129,7 +129,7 @@ def _values(opened: Opened, tree: Tree, number: int, location: int) -> list[dict
 
 
 def _sum(metric: Metric, found: Floats, has: Flags) -> float:
-    if not has.any() or (metric.is_derived and len(found) > 1):
+    if not has.any() or (not metric.is_additive and len(found) > 1):
         return float("nan")
     return float(found[has].sum())
 
@@ -167,12 +167,12 @@ def lines(opened: Opened, file: str, metrics: list[int], location: int) -> dict[
     columns = []
     for metric in metrics:
         of_nodes = opened.values("file", metric, location)
-        is_derived = opened.metric(metric).is_derived
+        is_additive = opened.metric(metric).is_additive
         columns.append(
             {
                 "metric": metric,
                 **{
-                    name: _by_line(of_nodes[column][wanted], where, len(found), is_derived)
+                    name: _by_line(of_nodes[column][wanted], where, len(found), is_additive)
                     for column, name in enumerate(("inclusive", "exclusive"))
                 },
                 "total": plain(of_nodes.inclusive[0])
@@ -183,10 +183,10 @@ def lines(opened: Opened, file: str, metrics: list[int], location: int) -> dict[
     return {"file": file, "lines": found.tolist(), "metrics": columns}
 
 
-def _by_line(found: Floats, where: Longs, n: int, is_derived: bool) -> list[float | None]:
+def _by_line(found: Floats, where: Longs, n: int, is_additive: bool) -> list[float | None]:
     known = ~np.isnan(found)
     count = np.bincount(where[known], minlength=n)
     sums = np.bincount(where[known], weights=found[known], minlength=n)
-    # A line in several functions: what comes from a formula is not added up.
-    wanted = (count == 1) if is_derived else (count > 0)
+    # A line may be in several functions.
+    wanted = (count > 0) if is_additive else (count == 1)
     return [float(one) if there else None for one, there in zip(sums, wanted, strict=True)]

@@ -252,8 +252,8 @@ class Opened:
 
     def _is_shared(self, number: int, location: int) -> bool:
         metric = self.metric(number)
-        if metric.is_derived or not self.data.has_sections:
-            return not metric.is_derived
+        if not metric.is_additive or not self.data.has_sections:
+            return metric.is_additive
 
         def work() -> bool:
             paths = values.of_paths(self.data, metric, self.rows(number), location)
@@ -275,7 +275,7 @@ class Opened:
         sums = {
             number: one
             for number, one in self.data.metric_of.items()
-            if not one.is_derived and not one.is_elapsed
+            if one.is_additive and not one.is_elapsed
         }
         others = self.data.metric_of.keys() - sums.keys()
         found = {number: self._is_shared(number, location) for number in others}

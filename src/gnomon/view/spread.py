@@ -147,7 +147,7 @@ def _kind(location: Location) -> str:
     return "rank" if location.rank >= 0 and location.kind != "thread" else str(location.kind)
 
 
-def summary(data: Dataset, places: Ints, values: Floats) -> dict[str, Any] | None:
+def summary(data: Dataset, metric: Metric, places: Ints, values: Floats) -> dict[str, Any] | None:
     """Return what `Summary` of the contract has, None where there is no value."""
     known = np.flatnonzero(~np.isnan(values))
     if not len(known):
@@ -158,7 +158,9 @@ def summary(data: Dataset, places: Ints, values: Floats) -> dict[str, Any] | Non
     numbers = [data.locations[int(places[at])].location for at in order[[0, len(order) // 2, -1]]]
     with np.errstate(all="ignore"):
         deviation = float(ordered.std(ddof=1)) if len(order) > 1 else 0.0
-        total, imbalance = float(ordered.sum()), float(ordered[-1] / mean - 1 if mean else np.nan)
+        has_total = len(ordered) == 1 or (metric.is_additive and not metric.is_elapsed)
+        total = float(ordered.sum()) if has_total else np.nan
+        imbalance = float(ordered[-1] / mean - 1 if mean else np.nan)
     return {
         "places": len(order),
         "min": float(ordered[0]),

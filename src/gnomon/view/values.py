@@ -62,9 +62,9 @@ def of_paths(data: Dataset, metric: Metric, rows: Readings, location: int = -1) 
     count = np.bincount(found.path, minlength=n)
     has = count > 0
     executions = found.executions()
-    # What a formula came to in several places is no sum of them.
-    divisor = np.maximum(count, 1) if metric.is_derived else executions
-    if metric.is_derived:
+    # Ratios, peaks and what is of the whole machine: of several places there is no value.
+    divisor = executions if metric.is_additive else np.maximum(count, 1)
+    if not metric.is_additive:
         has &= count <= executions
     inclusive = np.bincount(found.path, weights=found.inclusive, minlength=n) / divisor
     exclusive = np.bincount(found.path, weights=found.exclusive, minlength=n) / divisor
@@ -89,7 +89,7 @@ def of_nodes(data: Dataset, tree: Tree, metric: Metric, rows: Readings, location
     if tree.by == "rank":
         return _by_rank(data, tree, metric, rows, location)
     paths = of_paths(data, metric, rows, location)
-    if metric.is_derived:
+    if not metric.is_additive:
         return Values(
             _single(paths.inclusive, paths.has, tree.inclusive, tree.n),
             _single(paths.exclusive, paths.has, tree.exclusive, tree.n),
@@ -114,7 +114,7 @@ def _without_overlaps(values: Values, tree: Tree, metric: Metric) -> Values:
 
 
 def _single(values: Floats, has: Flags, pairs: Pairs, n: int) -> Floats:
-    """Return the values of nodes that are one path; what comes from a formula is not added up."""
+    """Return the values of nodes that are one path, of a metric that does not add up."""
     counted = np.bincount(pairs.node, minlength=n)
     sums = added(values, has, pairs, n)
     return np.where(counted == 1, sums, np.nan)
@@ -141,7 +141,7 @@ def _by_rank(data: Dataset, tree: Tree, metric: Metric, rows: Readings, location
     count = np.bincount(whole.location, minlength=len(data.locations))
     sums = np.bincount(whole.location, weights=whole.inclusive, minlength=len(data.locations))
     of_location = np.where(count > 0, sums, np.nan)
-    if not metric.is_derived:
+    if metric.is_additive:
         of_location = forest.filled_from_children(of_location, data.location_parents)
     is_place = (tree.location >= 0) & np.isnan(inclusive)
     kinds = np.array([kind in location_kinds.KINDS for kind in tree.kinds])
@@ -149,7 +149,7 @@ def _by_rank(data: Dataset, tree: Tree, metric: Metric, rows: Readings, location
     inclusive = np.where(is_place, of_location[tree.location], inclusive)
     paths = of_paths(data, metric, rows, -1)
     roots = (data.paths.parent < 0) & paths.has
-    if roots.any() and (not metric.is_derived or roots.sum() == 1):
+    if roots.any() and (metric.is_additive or roots.sum() == 1):
         inclusive[0] = paths.inclusive[roots].sum()
     return Values(inclusive, values.exclusive)
 

@@ -218,7 +218,7 @@ export interface Metric {
   /** Heading under which it is listed. */
   group: string;
   /** Values of several places may be added up. A derived one is computed anew instead
-   * (`recomputed`), or has no value where several places come together. */
+   * (`recomputed`); other ones have no value where several places come together. */
   additive: boolean;
   /** Values of several places are times of the same moments, whose sum is no time. */
   atOnce: boolean;
@@ -279,6 +279,7 @@ export interface Summary {
   median: number | null;
   mean: number | null;
   max: number;
+  /** Null where values of several places do not add up. */
   total: number | null;
   /** Standard deviation over the places. */
   deviation: number | null;
