@@ -265,12 +265,15 @@ class Table:
         if mask is None:
             return b""
         flags = bytes(mask) if isinstance(mask, bytearray) else mask.tobytes()
-        return flags + bytes(self._n - len(flags)) if any(flags) else b""
+        return flags + bytes(self._n - len(flags)) if flags.strip(b"\0") else b""
 
     def missing(self, name: str) -> NDArray[np.bool_]:
         """Return a NumPy array that is True where a value of a column is missing."""
         import numpy as np
 
+        mask = self._masks.get(name)
+        if isinstance(mask, np.ndarray):
+            return mask
         return np.frombuffer(self.mask(name) or bytes(self._n), dtype=bool)
 
     def part(self, begin: int, end: int) -> Table:

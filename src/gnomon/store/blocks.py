@@ -42,7 +42,7 @@ _CRC = struct.Struct("=I")
 _DESCRIPTOR_MOST = 1 << 16
 _BLOCK_BYTES_MOST = 1 << 32
 # Blocks of so many rows are read without NumPy.
-_FEW_ROWS = 4096
+_FEW_ROWS = 1024
 _REMEDY = "; remove it, and repair gives what the rest has"
 
 _NONE, _SOME, _ALL = "none", "some", "all"

@@ -42,7 +42,7 @@ WITH RECURSIVE of_run(location, run) AS (
 ), of_ranks AS (
     SELECT *, MIN(level) OVER (PARTITION BY run, repetition, path, rank) AS widest
     FROM of_paths WHERE rank >= 0 OR NOT has_ranks
-), there AS (SELECT * FROM of_ranks WHERE level = widest)
+), there AS MATERIALIZED (SELECT * FROM of_ranks WHERE level = widest)
 """
 _VALUES = """
 , longest AS (
@@ -58,19 +58,22 @@ _VALUES = """
                 THEN SUM(exclusive) / CASE WHEN MAX(rank) >= 0 THEN MAX(n) ELSE 1 END
                 END AS exclusive
     FROM longest LEFT JOIN ranks USING (run, repetition) GROUP BY run, repetition, path
+), values_ AS (
+    SELECT path, SUM(inclusive) / executions AS inclusive,
+           CASE WHEN COUNT(exclusive) = COUNT(*) THEN SUM(exclusive) / executions
+                ELSE 'nan'::DOUBLE END AS exclusive
+    FROM together, (SELECT COUNT(DISTINCT repetition) AS executions FROM rows_)
+    GROUP BY path, executions
 )
-SELECT path, SUM(inclusive) / executions AS inclusive,
-       CASE WHEN COUNT(exclusive) = COUNT(*) THEN SUM(exclusive) / executions
-            ELSE 'nan'::DOUBLE END AS exclusive
-FROM together, (SELECT COUNT(DISTINCT repetition) AS executions FROM rows_)
-GROUP BY path, executions ORDER BY path
 """
 _PLACES = """
-SELECT COUNT(DISTINCT rank) FILTER (WHERE rank >= 0) AS ranks,
-       COALESCE(MAX(processes) FILTER (WHERE rank < 0), 0) AS processes,
-       COALESCE(MAX(n), 0) AS n
-FROM (SELECT rank, COUNT(DISTINCT process) AS processes, COUNT(*) AS n
-      FROM there GROUP BY run, repetition, path, rank)
+, places_ AS (
+    SELECT COUNT(DISTINCT rank) FILTER (WHERE rank >= 0) AS ranks,
+           COALESCE(MAX(processes) FILTER (WHERE rank < 0), 0) AS processes,
+           COALESCE(MAX(n), 0) AS places
+    FROM (SELECT rank, COUNT(DISTINCT process) AS processes, COUNT(*) AS n
+          FROM there GROUP BY run, repetition, path, rank)
+)
 """
 
 
@@ -88,12 +91,12 @@ def values_query(metric: int, only: str = "") -> str:
         metric: number of the metric.
         only: what else locations `l` must be, as " AND ..."; "" for all.
     """
-    return _there(metric, only) + _VALUES
+    return f"{_there(metric, only)}{_VALUES} SELECT * FROM values_ ORDER BY path"
 
 
 def places_query(metric: int, only: str = "") -> str:
     """Return the query for what `told` gets."""
-    return _there(metric, only) + _PLACES
+    return f"{_there(metric, only)}{_PLACES} SELECT * FROM places_"
 
 
 def _there(metric: int, only: str) -> str:
@@ -122,10 +125,12 @@ def of_run(run: Run, metric: int) -> tuple[dict[int, OfPath], str]:
         RunDirectoryError: the tables cannot be read.
     """
     # One thread: means of the same numbers in another order differ in their last digit.
-    rows = run.query(values_query(metric), threads=1)
-    values = {int(path): OfPath(*rest) for path, *rest in rows}
-    ((ranks, processes, places),) = run.query(places_query(metric))
-    return values, told(int(ranks), int(processes), int(places))
+    rows = run.query(
+        f"{_there(metric, '')}{_VALUES}{_PLACES} SELECT * FROM values_, places_ ORDER BY path",
+        threads=1,
+    )
+    values = {int(path): OfPath(*rest) for path, *rest, _, _, _ in rows}
+    return values, told(*map(int, rows[0][-3:])) if rows else ""
 
 
 def told_of(run: Run, found: Sequence[Sum], by: str) -> tuple[list[Sum], str]:

@@ -11,19 +11,25 @@ import os
 import re
 from array import array
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import compress, groupby
 from math import isfinite
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from gnomon.model.tables import TYPECODES, Cell, Column, Schema, Table
 from gnomon.store import parquet_footer as thrift
 from gnomon.store.parquet import as_utf8, connected, target
 from gnomon.store.parquet_footer import BINARY, I32, I64, LIST, STRUCT, List
 
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
 PLAIN_ROWS_MOST = 10_000
 """Chunks of so many rows are written without DuckDB."""
 _ROWS_HELD = 100_000
+# Of a column with more values a dictionary is longer to make than it saves.
+_DICTIONARY_MOST = 1000
 
 # Values of parquet.thrift: of Type and, where there is one, of ConvertedType.
 _TYPES: dict[str, tuple[int, int | None]] = {
@@ -272,19 +278,28 @@ def write_compressed(file: Path, table: Table) -> None:
             arrays[f"{name}_missing"] = missing
             value = f"CASE WHEN {name}_missing THEN NULL ELSE {value} END"
         wanted.append(f"{value} AS {name}")
-    connection = connected()
+    connection = _database().cursor()
     try:
-        # One after the other: several tables are written at once.
-        connection.execute("SET threads = 1")
         connection.register("rows_", arrays)
         connection.execute(
             f"COPY (SELECT {', '.join(wanted)} FROM rows_) TO {target(file)} "
-            "(FORMAT parquet, COMPRESSION zstd)"
+            "(FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, "
+            f"DICTIONARY_SIZE_LIMIT {_DICTIONARY_MOST})"
         )
     except duckdb.Error as error:
+        _database.cache_clear()
         said = str(error)
         number = re.search(r'"errno":"(\d+)"', said)
         cause = os.strerror(int(number[1])) if number else said.partition("\n")[0]
         raise OSError(int(number[1]) if number else 0, cause) from None
     finally:
         connection.close()
+
+
+@lru_cache(maxsize=1)
+def _database() -> DuckDBPyConnection:
+    """Return the database that writes: to make one takes as long as to write 100,000 rows."""
+    database = connected()
+    # One after the other: several tables are written at once.
+    database.execute("SET threads = 1")
+    return database

@@ -11,12 +11,25 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gnomon.errors import RunDirectoryError
 from gnomon.model.metric import usual_aggregation
-from gnomon.model.tables import ALL_SCHEMAS, LOCATIONS, METRICS, PATHS, REGIONS, Cell, Schema, Table
+from gnomon.model.tables import (
+    ALL_SCHEMAS,
+    LOCATIONS,
+    METRICS,
+    PATHS,
+    REGIONS,
+    Cell,
+    Column,
+    Schema,
+    Table,
+)
 from gnomon.store.table_set import TableSet
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _TASKS = ("process", "thread")
 _ROOT_NAME = "hpm"
@@ -50,7 +63,7 @@ class Numbers(NamedTuple):
         """Return the numbers that come of a second numbering of the first one's result."""
         return self._replace(new=array("i", (second.new[number] for number in self.new)))
 
-    def of(self, cells: Any, origin: str, what: str) -> Any:  # noqa: ANN401
+    def of(self, cells: NDArray[Any], origin: str, what: str) -> NDArray[Any]:
         """Return what numbers of a column become; -1, for none, stays.
 
         Raises:
@@ -59,7 +72,7 @@ class Numbers(NamedTuple):
         import numpy as np
 
         # -1 becomes -1 by what is behind the last one.
-        new = np.array([*self.new, -1], dtype=np.int32)
+        new = np.append(np.asarray(self.new, dtype=np.int32), np.int32(-1))
         is_none = cells == -1
         if self.own is None:
             places, is_known = cells, (cells >= -1) & (cells < len(self.new))
@@ -74,7 +87,7 @@ class Numbers(NamedTuple):
                 f"{origin}: it is damaged: it refers to {what} {number}, which it does not have; "
                 "remove it, and repair gives what the rest has"
             )
-        return new[places]
+        return np.asarray(new[places])
 
 
 Maps = Mapping[str, Numbers]
@@ -96,6 +109,12 @@ class Numbered(NamedTuple):
     maps: Maps | None
     rows: dict[str, int]
 
+    def numbers(self, column: Column) -> Numbers | None:
+        """Return what the numbers in a column become; None if they stay, or are none."""
+        if not column.refers or self.maps is None:
+            return None
+        return self.maps.get(column.refers, NO_NUMBERS)
+
     def chunks(self, schema: Schema) -> Iterator[Table]:
         """Yield the rows of a bulk table with their numbers.
 
@@ -105,11 +124,11 @@ class Numbered(NamedTuple):
         """
         for table in self.set.chunks({schema.name}):
             columns = {
-                column.name: self.maps.get(column.refers, NO_NUMBERS).of(
+                column.name: numbers.of(
                     table.numbers(column.name), self.set.origin, column.refers.removesuffix("s")
                 )
                 for column in schema.columns
-                if column.refers and self.maps is not None
+                if (numbers := self.numbers(column)) is not None
             }
             yield table.replaced(**columns) if columns else table
 

@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from gnomon.errors import RunDirectoryError
 from gnomon.model.metric import Aggregation
-from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Schema, Table
+from gnomon.model.tables import (
+    LOCATIONS,
+    METRICS,
+    PATHS,
+    PROFILE,
+    REGIONS,
+    TYPECODES,
+    Column,
+    Schema,
+    Table,
+)
 from gnomon.store.blocks import BlockWriter
+from gnomon.store.keyed_sums import NOTHING, Ints
 from gnomon.store.parquet_writer import write_file
-from gnomon.store.table_numbering import BULK, Numbered
+from gnomon.store.table_numbering import BULK, Numbered, Numbers
 from gnomon.store.table_rows import (
     NOBODY,
-    NOTHING,
     Context,
-    Ints,
     Known,
     OfRanks,
     Rows,
@@ -96,16 +108,16 @@ def done(task: Task) -> Piece:
 
 
 def _profile(task: Task) -> Piece:
-    chunks = [table for each in task.sets for table in each.chunks(PROFILE)]
-    rows = Rows(concatenated(chunks), task.context)
+    rows = Rows(_with_numbers(task.sets), task.context, task.known)
     of_ranks = rows.of_ranks() if task.is_job else []
     if task.is_whole and of_ranks:
-        rows = Rows(concatenated([rows.table, _at_command(of_ranks, task.context)]), task.context)
-    within = rows.within(task.known)
+        whole = concatenated([rows.table, _at_command(of_ranks, task.context)])
+        rows = Rows(whole, task.context, task.known)
+    within = rows.within()
     table = rows.settled(within)
     at_command = within.keys % len(task.context.parents) == 0
     piece = Piece(
-        (table,), rows.own(task.known), rows.not_own(),
+        (table,), rows.own, rows.not_own,
         Within(*(column[at_command] for column in within)), tuple(of_ranks),
     )  # fmt: skip
     if task.file is None:
@@ -136,7 +148,7 @@ class Pieces:
         is_whole = len(batches) == 1
         if not is_whole:
             batches = self._apart(sets, batches)
-        known = Known(self._command.not_own(), self._command.below())
+        known = Known(self._command.not_own, self._command.below())
         self.tasks = [
             Task(PROFILE, tuple(batch), self._context, known, is_whole, is_job, None)
             for batch in batches
@@ -224,10 +236,11 @@ class Pieces:
                     one if before is None else together(before, one, is_peak=is_peak)
                 )
         sums = _at_command(list(of_ranks.values()), self._context)
-        rows = Rows(concatenated([self._command.table, sums]), self._context)
         not_own = np.unique(np.concatenate([piece.not_own for piece in profiles]))
-        own = rows.within(Known(not_own, (NOTHING, NOTHING)))
-        return [*tables, rows.settled(joined([*(one.of_command for one in profiles), own]))]
+        known = Known(not_own, (NOTHING, NOTHING))
+        rows = Rows(concatenated([self._command.table, sums]), self._context, known)
+        within = joined([*(one.of_command for one in profiles), rows.within()])
+        return [*tables, rows.settled(within)]
 
     def files(self, schema: Schema) -> list[Path]:
         """Return the files of a table's pieces, in their order."""
@@ -298,15 +311,61 @@ def _groups(sets: Sequence[Numbered], schema: Schema) -> list[list[Numbered]]:
     return groups
 
 
+def _with_numbers(sets: Sequence[Numbered]) -> Table:
+    """Return the rows of the profile of several sets, with their numbers, as one table."""
+    chunks = [(each, table) for each in sets for table in each.set.chunks({PROFILE.name})]
+    whole = concatenated([table for _, table in chunks])
+    columns = {}
+    for column in PROFILE.columns:
+        if not column.refers:
+            continue
+        cells = whole.numbers(column.name)
+        new = columns[column.name] = np.empty(len(whole), dtype=np.int32)
+        begin = 0
+        # Most ranks have the same numbers of paths and metrics.
+        numbered = [(each.numbers(column), (each, table)) for each, table in chunks]
+        for numbers, group in groupby(numbered, itemgetter(0)):
+            of_group = [chunk for _, chunk in group]
+            end = begin + sum(len(table) for _, table in of_group)
+            own = cells[begin:end]
+            new[begin:end] = own if numbers is None else _renumbered(own, numbers, column, of_group)
+            begin = end
+    return whole.replaced(**columns)
+
+
+def _renumbered(
+    cells: Ints, numbers: Numbers, column: Column, chunks: Sequence[tuple[Numbered, Table]]
+) -> Ints:
+    """Return what the numbers in a column of several chunks become.
+
+    Raises:
+        RunDirectoryError: a set has no such number; names its file.
+    """
+    what = column.refers.removesuffix("s")
+    try:
+        return numbers.of(cells, chunks[0][0].set.origin, what)
+    except RunDirectoryError:
+        for each, table in chunks:
+            numbers.of(table.numbers(column.name), each.set.origin, what)
+        raise
+
+
 def concatenated(tables: Sequence[Table]) -> Table:
     """Return the rows of several parts of the profile as one table."""
     if len(tables) == 1:
         return tables[0]
     columns: dict[str, Any] = {}
     masks: dict[str, Any] = {}
+    n = sum(map(len, tables))
     for column in PROFILE.columns:
         name = column.name
+        flags = [table.mask(name) for table in tables] if column.nullable else []
+        if any(flags) and all(flag and 0 not in flag for flag in flags):
+            # Nobody knows it: a value for all rows, which takes no memory.
+            columns[name] = np.broadcast_to(np.zeros(1, TYPECODES[column.type]), n)
+            masks[name] = np.broadcast_to(np.ones(1, dtype=bool), n)
+            continue
         columns[name] = np.concatenate([table.numbers(name) for table in tables] or [NOTHING])
-        if any(table.mask(name) for table in tables):
+        if any(flags):
             masks[name] = np.concatenate([table.missing(name) for table in tables])
     return Table.of(PROFILE, columns, masks)

@@ -15,19 +15,26 @@ All is done by columns of NumPy, and every sum is formed in the order of the row
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.model.tables import Table
+from gnomon.store.keyed_sums import (
+    NOTHING,
+    Floats,
+    Ints,
+    distinct_numbers,
+    number_in_order,
+    sum_and_count,
+    sum_by_key,
+)
 
 _ROUNDING = 1e-9
-_DENSE_MOST = 1 << 22
 _KEY_BITS = 62
 
-Ints = NDArray[Any]
-Floats = NDArray[Any]
 Flags = NDArray[Any]
 
 
@@ -93,7 +100,6 @@ class OfRanks(NamedTuple):
     exclusive: float | None
 
 
-NOTHING = np.zeros(0, dtype=np.int64)
 NOBODY = Known(NOTHING, (NOTHING, NOTHING))
 
 
@@ -103,10 +109,12 @@ class Rows:
     Args:
         table: the rows; of several of one combination the first counts.
         context: of their numbers.
+        known: what other rows have that decides about these.
     """
 
-    def __init__(self, table: Table, context: Context) -> None:
+    def __init__(self, table: Table, context: Context, known: Known = NOBODY) -> None:
         self.context = context
+        self.known = known
         self.table = _first_of_each(table, context)
         self.location = self.table.numbers("location").astype(np.int64)
         self.path = self.table.numbers("path").astype(np.int64)
@@ -119,27 +127,28 @@ class Rows:
 
     # --- what is within the root ------------------------------------------------------------------
 
+    @cached_property
     def not_own(self) -> Ints:
-        """Return the series of which a path is no section that knows its own value."""
+        """The series of which a path is no section that knows its own value."""
         is_odd = (self.path != 0) & ~(self.has_exclusive & self.context.is_section[self.path])
-        return np.unique(self.series[is_odd])
+        return distinct_numbers(self.series[is_odd])
 
-    def own(self, known: Known) -> Ints:
-        """Return the series whose values below the root are taken for sums of sections' own."""
+    @cached_property
+    def own(self) -> Ints:
+        """The series whose values below the root are taken for sums of sections' own."""
         is_sum = ~self.context.is_ratio[self.metric]
-        below = np.unique(self.series[(self.path != 0) & is_sum])
-        return np.setdiff1d(below, np.union1d(self.not_own(), known.not_own))
+        below = distinct_numbers(self.series[(self.path != 0) & is_sum])
+        return np.setdiff1d(below, np.union1d(self.not_own, self.known.not_own))
 
-    def within(self, known: Known = NOBODY) -> Within:
+    def within(self) -> Within:
         """Return what the paths below the root come to, at every location that has some within."""
-        own = self.own(known)
         below = self.path != 0
-        is_own = below & np.isin(self.series, own)
+        is_own = below & np.isin(self.series, self.own)
         is_peak = self.context.is_peak[self.metric]
         found = [
             self._each_alone(np.flatnonzero(is_own & ~is_peak)),
             self._moments(np.flatnonzero(is_own & is_peak)),
-            self._outermost(np.flatnonzero(below & ~is_own), known),
+            self._outermost(np.flatnonzero(below & ~is_own)),
         ]
         keys, values, counts = (np.concatenate(parts) for parts in zip(*found, strict=True))
         order = np.argsort(keys, kind="stable")
@@ -147,11 +156,16 @@ class Rows:
 
     def _lines(self, location: Ints) -> Ints:
         """Return locations, and in further columns what they are in; -1 beyond the outermost."""
-        columns = [location]
+        return self._all_lines[location]
+
+    @cached_property
+    def _all_lines(self) -> Ints:
+        # The last one is that of -1, which is in nothing.
+        columns = [np.append(np.arange(len(self.context.parents)), -1)]
         while (columns[-1] >= 0).any():
             last = columns[-1]
             columns.append(np.where(last >= 0, self.context.parents[last], -1))
-        return np.stack(columns[:-1] or [location], axis=1)
+        return np.stack(columns[:-1] or columns, axis=1)
 
     def _key(self, series: Ints, location: Ints) -> Ints:
         return series * len(self.context.parents) + location
@@ -159,10 +173,12 @@ class Rows:
     def _each_alone(self, rows: Ints) -> Within:
         """Return sums of exclusive values, of each location and all that it is in."""
         lines = self._lines(self.location[rows])
+        keys = self._key(self.series[rows][:, None], lines)
+        weights = np.broadcast_to(self.exclusive[rows][:, None], lines.shape)
         is_there = lines >= 0
-        keys = self._key(self.series[rows][:, None], lines)[is_there]
-        weights = np.broadcast_to(self.exclusive[rows][:, None], lines.shape)[is_there]
-        return Within(*_sums(keys, weights))
+        if is_there.all():
+            return Within(*sum_by_key(keys.ravel(), weights.ravel()))
+        return Within(*sum_by_key(keys[is_there], weights[is_there]))
 
     def _moments(self, rows: Ints) -> Within:
         """Return the same of times, of which several threads of a process have the same ones.
@@ -176,18 +192,18 @@ class Rows:
         exclusive, inclusive = self.exclusive[rows], self.inclusive[rows]
         is_thread = self.context.is_thread[location]
         threads = Within(
-            *_sums(self._key(series[is_thread], location[is_thread]), exclusive[is_thread])
+            *sum_by_key(self._key(series[is_thread], location[is_thread]), exclusive[is_thread])
         )
         home = np.where(is_thread, self.context.parents[location], location)
         # One number for each series and home, and for each of their paths.
-        homes, of_home = _in_order(self._key(series, home))
+        homes, of_home = number_in_order(self._key(series, home))
         n_paths = len(self.context.above)
-        pairs, of_pair = _in_order(of_home * n_paths + path)
+        pairs, of_pair = number_in_order(of_home * n_paths + path)
         own, whole = np.zeros(len(pairs)), np.zeros(len(pairs))
         np.fmax.at(own, of_pair, exclusive)
         np.fmax.at(whole, of_pair, inclusive)
         top = self._tops(pairs % n_paths)
-        outer, of_outer = _in_order(pairs // n_paths * n_paths + top)
+        outer, of_outer = number_in_order(pairs // n_paths * n_paths + top)
         inside = np.bincount(of_outer, weights=own, minlength=len(outer))
         # What has no value itself does not limit what is below.
         limit = np.full(len(outer), np.inf)
@@ -202,7 +218,7 @@ class Rows:
         is_there = lines >= 0
         keys = self._key((homes // n_locations)[:, None], lines)[is_there]
         weights = np.broadcast_to(values[:, None], lines.shape)[is_there]
-        climbed = _counted(keys, weights)
+        climbed = sum_and_count(keys, weights)
         return Within(*map(np.concatenate, zip(threads, climbed, strict=True)))
 
     def _tops(self, paths: Ints) -> Ints:
@@ -215,7 +231,7 @@ class Rows:
             inner = inner[above[found[inner]] != 0]
         return found
 
-    def _outermost(self, rows: Ints, known: Known) -> Within:
+    def _outermost(self, rows: Ints) -> Within:
         """Return sums of inclusive values of the paths that are below no other with a value.
 
         What a location has of a path includes what those in it have of the path and below. Times
@@ -226,9 +242,10 @@ class Rows:
         location, path, series = self.location[rows], self.path[rows], self.series[rows]
         is_peak = self.context.is_peak[self.metric[rows]]
         values = np.where(self.context.is_ratio[self.metric[rows]], np.nan, self.inclusive[rows])
-        of_command = self._key(known.rows[0], np.zeros_like(known.rows[0]))
+        series_elsewhere, paths_elsewhere = self.known.rows
+        of_command = self._key(series_elsewhere, np.zeros_like(series_elsewhere))
         timed = np.unique(np.concatenate([self._key(series, location), of_command]))
-        numbers = np.concatenate([path, known.rows[1]])
+        numbers = np.concatenate([path, paths_elsewhere])
         keys = np.concatenate([self._key(series, location), of_command])
         values_at = _Pairs(keys, numbers, len(self.context.above))
         lines = self._lines(location)
@@ -246,8 +263,8 @@ class Rows:
         is_sum[:, 0] = True
         keys = self._key(series[:, None], lines)
         weights = np.broadcast_to(values[:, None], lines.shape)
-        sums = _sums(keys[is_there & is_sum], weights[is_there & is_sum])
-        single = _counted(keys[is_there & ~is_sum], weights[is_there & ~is_sum])
+        sums = sum_by_key(keys[is_there & is_sum], weights[is_there & is_sum])
+        single = sum_and_count(keys[is_there & ~is_sum], weights[is_there & ~is_sum])
         return Within(*map(np.concatenate, zip(sums, single, strict=True)))
 
     def _has_above(self, values_at: _Pairs, key: Ints, path: Ints, *, is_own: bool) -> Flags:
@@ -317,8 +334,8 @@ def together(one: OfRanks, other: OfRanks, *, is_peak: bool) -> OfRanks:
 def joined(parts: Sequence[Within]) -> Within:
     """Return what several batches of rows come to, in their order."""
     keys, values, counts = (np.concatenate(one) for one in zip(*parts, strict=True))
-    distinct, sums, _ = _sums(keys, values)
-    return Within(distinct, sums, _sums(keys, counts)[1].astype(np.int64))
+    distinct, sums, _ = sum_by_key(keys, values)
+    return Within(distinct, sums, sum_by_key(keys, counts)[1].astype(np.int64))
 
 
 class _Pairs:
@@ -359,41 +376,7 @@ def _first_of_each(table: Table, context: Context) -> Table:
             key = np.unique(key, return_inverse=True)[1].astype(np.int64)
         key = key * size + table.numbers(name)
     # As they are written, mostly.
-    if (np.diff(key) > 0).all():
+    if (key[1:] > key[:-1]).all():
         return table
     first = np.unique(key, return_index=True)[1]
     return table if len(first) == n else table.taken(np.sort(first))
-
-
-def _sums(keys: Ints, weights: Any) -> tuple[Ints, Floats, Ints]:  # noqa: ANN401
-    """Return each key once, ascending, and the sum of its weights in the order of the rows."""
-    if not len(keys):
-        return NOTHING, np.zeros(0), NOTHING
-    least = int(keys.min())
-    n = int(keys.max()) - least + 1
-    if n <= max(_DENSE_MOST, 4 * len(keys)):
-        places = keys - least
-        there = np.zeros(n, dtype=bool)
-        there[places] = True
-        distinct = np.flatnonzero(there)
-        sums = np.bincount(places, weights=weights, minlength=n)[distinct]
-        distinct = distinct + least
-    else:
-        distinct, places = np.unique(keys, return_inverse=True)
-        sums = np.bincount(places, weights=weights)
-    return distinct, sums, np.zeros(len(distinct), dtype=np.int64)
-
-
-def _counted(keys: Ints, weights: Floats) -> tuple[Ints, Floats, Ints]:
-    """Return each key once, the sum of its weights and how many it has."""
-    distinct, sums, _ = _sums(keys, weights)
-    return distinct, sums, _sums(keys, np.ones(len(keys)))[1].astype(np.int64)
-
-
-def _in_order(keys: Ints) -> tuple[Ints, Ints]:
-    """Return each key once, in the order of their first appearance, and which each one is."""
-    distinct, first, places = np.unique(keys, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    return distinct[order], rank[places]
