@@ -18,13 +18,18 @@ import numpy as np
 
 from gnomon.errors import RunDirectoryError
 from gnomon.model.array_types import Cells
-from gnomon.model.tables import ALL_SCHEMAS, PROFILE, Schema
+from gnomon.model.tables import ALL_SCHEMAS, Schema
 from gnomon.store import bounds
 from gnomon.store.rundir import Run
 
 Arrays = dict[str, Cells]
+
+
 _TYPES = {"INTEGER": np.int32, "BIGINT": np.int64, "DOUBLE": np.float64, "VARCHAR": object,
           "BOOLEAN": np.bool_}  # fmt: skip
+# What stands in arrays where a table has NULL.
+_NONE = {"INTEGER": "0", "BIGINT": "0", "DOUBLE": "'nan'::DOUBLE", "VARCHAR": "''",
+         "BOOLEAN": "FALSE"}  # fmt: skip
 _THREADS_MOST = 8
 # Messages of DuckDB's may quote a damaged name that is no UTF-8.
 _FAILURES = (duckdb.Error, UnicodeDecodeError, MemoryError)
@@ -137,11 +142,7 @@ class Tables:
             known = [none if cell is None else cell for cell in cells]
             arrays[column.name] = np.array(known, dtype=kind)
             arrays[f"{column.name}_none"] = np.array([cell is None for cell in cells], dtype=bool)
-        wanted = ", ".join(
-            f"CASE WHEN {c.name}_none THEN NULL ELSE CAST({c.name} AS {c.type}) END AS {c.name}"
-            for c in table.columns
-        )
-        self.keep(table.name, arrays, wanted)
+        self.keep(table.name, arrays, _with_none(table))
 
     def keep(self, name: str, columns: Mapping[str, Cells], wanted: str = "*") -> None:
         """Make a table from arrays."""
@@ -162,20 +163,21 @@ class Tables:
         except _FAILURES as error:
             raise self._refusal(error) from None
 
-    def lend_profile(self, to: Tables, name: str) -> None:
-        """Let other tables have this profile under a name: as a view on its file, or a copy."""
+    def lend(self, table: Schema, to: Tables, name: str) -> None:
+        """Let other tables have one of these under a name: as a view on its file, or a copy.
+
+        Raises:
+            RunDirectoryError: the table cannot be read.
+        """
         if self._run is not None:
-            to.execute(f"CREATE VIEW {name} AS {_read(self._run, PROFILE)}")
+            to.execute(f"CREATE VIEW {name} AS {_read(self._run, table)}")
             return
-        none = {"DOUBLE": "'nan'::DOUBLE", "INTEGER": "0", "BIGINT": "0"}
         columns = ", ".join(
-            f"COALESCE({column.name}, {none[column.type]}) AS {column.name}"
-            for column in PROFILE.columns
+            f"COALESCE({column.name}, {_NONE[column.type]}) AS {column.name}, "
+            f"{column.name} IS NULL AS {column.name}_none"
+            for column in table.columns
         )
-        known = self.arrays(f"SELECT {columns}, calls IS NULL AS no_calls FROM profile")
-        no_calls = known.pop("no_calls")
-        known["calls"] = np.where(no_calls, np.nan, known["calls"])
-        to.keep(name, known)
+        to.keep(name, self.arrays(f"SELECT {columns} FROM {table.name}"), _with_none(table))
 
     def close(self) -> None:
         """Forget the tables."""
@@ -204,6 +206,14 @@ class Tables:
         return RunDirectoryError(
             f"{self._run.path}: its tables do not hold what the model has there; {_REMEDY}"
         )
+
+
+def _with_none(table: Schema) -> str:
+    """Return the columns of a table from arrays, each with one that says where there is none."""
+    return ", ".join(
+        f"CASE WHEN {c.name}_none THEN NULL ELSE CAST({c.name} AS {c.type}) END AS {c.name}"
+        for c in table.columns
+    )
 
 
 def check_regular(file: Path) -> None:

@@ -119,7 +119,7 @@ class Session:
         Raises:
             GnomonError: there are fewer than two, or one cannot be read.
         """
-        from gnomon.view.combined import combine
+        from gnomon.view.merged_runs import combine
 
         parts = [self.run(number) for number in dict.fromkeys(numbers)]
         if len(parts) < 2:

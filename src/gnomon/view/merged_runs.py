@@ -14,8 +14,9 @@ import numpy as np
 from gnomon.errors import UsageError
 from gnomon.model import region_kinds
 from gnomon.model.metric import Metric
-from gnomon.model.tables import LOCATIONS, METRICS, PATHS, REGIONS
+from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS
 from gnomon.model.value import How
+from gnomon.view import merged_tables
 from gnomon.view.database import Arrays, Tables
 from gnomon.view.dataset import Dataset
 
@@ -38,10 +39,11 @@ def combine(parts: Sequence[Opened]) -> tuple[Dataset, tuple[Part, ...]]:
     name = " and ".join(part.title for part in parts)
     tables = Tables(name)
     for at, part in enumerate(parts):
-        part.data.tables.lend_profile(tables, f"profile{at}")
+        part.data.tables.lend(PROFILE, tables, f"profile{at}")
     for at, column, numbers in made.maps:
         tables.keep(f"map{at}_{column}", numbers)
     tables.execute(made.profile())
+    merged_tables.merge([part.data.tables for part in parts], tables, made.maps)
     for schema, rows in made.rows():
         columns: list[Any] = list(zip(*rows, strict=True)) or [()] * len(schema.columns)
         tables.insert(schema, columns)
@@ -79,6 +81,7 @@ class _Union:
         columns = (regions.kind, regions.name, regions.module, regions.file, regions.line)
         keys = zip(*(column.tolist() for column in columns), strict=True)
         region = [self._regions.setdefault(key, len(self._regions)) for key in keys]
+        self._map(at, "region", regions.number.tolist(), region)
         paths = data.paths
         path = [0] * len(paths.number)
         parents, of_path = paths.parent.tolist(), paths.region.tolist()
