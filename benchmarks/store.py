@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -12,10 +10,10 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
-from typing import NamedTuple
 
 import duckdb
 
+from benchmarks.cost import Cost, cost_of, typical
 from benchmarks.table import Row, Table, verdict
 
 _GNOMON = str(Path(sys.executable).parent / "gnomon")
@@ -61,34 +59,8 @@ def _generate(path: Path, ranks: int, threads: int, regions: int, metrics: int) 
     (path / "run.json").write_text(json.dumps(head))
 
 
-class _Cost(NamedTuple):
-    """Medians of the seconds that a report takes, and of its CPU time; the most memory, in MB."""
-
-    seconds: float
-    cpu_seconds: float
-    memory: float
-
-    def rows(self, name: str) -> list[Row]:
-        """Return the rows of a table in milliseconds."""
-        return [
-            Row(name, "", 1e3 * self.seconds),
-            Row("  its CPU time", "", 1e3 * self.cpu_seconds),
-        ]
-
-
-def _report(run: Path, *words: str, rounds: int) -> _Cost:
-    seconds, cpu, memory = [], [], 0.0
-    for _ in range(rounds):
-        begin = time.perf_counter()
-        child = subprocess.Popen([_GNOMON, "report", run, *words], stdout=subprocess.DEVNULL)
-        _, status, used = os.wait4(child.pid, 0)
-        seconds.append(time.perf_counter() - begin)
-        child.returncode = status
-        if status:
-            raise RuntimeError(f"gnomon report {' '.join(words)}: status {status}")
-        cpu.append(used.ru_utime + used.ru_stime)
-        memory = max(memory, used.ru_maxrss / 1e3)
-    return _Cost(median(seconds), median(cpu), memory)
+def _report(run: Path, *words: str, rounds: int) -> Cost:
+    return typical([cost_of(_GNOMON, "report", run, *words) for _ in range(rounds)])
 
 
 def _screen(path: Path, rounds: int) -> float:

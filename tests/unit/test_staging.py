@@ -55,6 +55,23 @@ def test_a_task_that_could_not_begin_leaves_the_others_alone(
     assert [path.name for path in folder.iterdir()] == ["task.0.json"]
 
 
+@pytest.mark.parametrize("tasks", [1, 2, 3, 12, 13])
+def test_all_tasks_have_ended_when_the_last_part_is_there(tmp_path: Path, tasks: int) -> None:
+    for task in range(tasks):
+        assert not staging.have_all_ended(tmp_path, tasks, task)
+        (tmp_path / f"part.{task}.blocks").touch()
+    for task in range(tasks):
+        assert staging.have_all_ended(tmp_path, tasks, task)
+        (tmp_path / f"part.{task}.blocks").unlink()
+        assert not staging.have_all_ended(tmp_path, tasks, (task + 1) % tasks)
+        (tmp_path / f"part.{task}.blocks").touch()
+
+
+def test_a_job_whose_launcher_does_not_tell_its_size_has_no_last_task(tmp_path: Path) -> None:
+    (tmp_path / "part.0.blocks").touch()
+    assert not staging.have_all_ended(tmp_path, 0, 0)
+
+
 def test_a_name_that_is_free_can_be_written(tmp_path: Path) -> None:
     """A long one must not be refused when the program has run already."""
     longest = "é" * 115

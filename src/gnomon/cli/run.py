@@ -193,7 +193,7 @@ def _leave(folder: Path, part: RunPart, observed: Observed) -> None:
     }
     with staging.locked(folder):
         staging.end(folder, part.task, facts, observed.collected)
-        if staging.count_of_parts(folder) != part.tasks:
+        if not staging.have_all_ended(folder, part.tasks, part.task):
             _tell_of_others(part, process)
             return
         try:

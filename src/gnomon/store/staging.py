@@ -14,6 +14,8 @@ import shutil
 import struct
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from fnmatch import fnmatchcase
+from math import gcd
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,6 +30,8 @@ from gnomon.store.table_set import TableSet
 _FORMAT = "gnomon/raw"
 _VERSION = 2
 _LIMIT_BYTES = 64 << 20
+# Multiples of it are far from each other, modulo 1.
+_GOLDEN = 0.618
 # struct flock where off_t has 64 bits: l_type, l_whence, l_start, l_len, l_pid. Source: fcntl(2).
 _FLOCK = "hhqqi4x"
 
@@ -67,7 +71,7 @@ def begin(name: str, task: int, head: Mapping[str, Any]) -> Path:
         folder.mkdir(mode=0o700, exist_ok=int(head["tasks"]) != 1)
         with locked(folder):
             # All that came before were of one job: one of them tells which.
-            other = next(folder.glob("task.*.json"), None)
+            other = _a_task(folder)
             is_other = other is not None and _read(other).get("job") != head["job"]
             if is_other or (folder / f"task.{task}.json").exists():
                 raise FileExistsError
@@ -88,6 +92,14 @@ def begin(name: str, task: int, head: Mapping[str, Any]) -> Path:
             f"{folder}: cannot be made: {error.strerror}; choose another folder: --name FOLDER/NAME"
         ) from None
     return folder.absolute()
+
+
+def _a_task(folder: Path) -> Path | None:
+    """Return the file of one of the tasks, without a look at all of them; None if there is none."""
+    with os.scandir(folder) as entries:
+        names = (entry.name for entry in entries)
+        found = next((name for name in names if fnmatchcase(name, "task.*.json")), None)
+    return None if found is None else folder / found
 
 
 def begun(folder: Path, pattern: str, job: str) -> str:
@@ -205,9 +217,21 @@ def _check_written(folder: Path) -> None:
             )
 
 
-def count_of_parts(folder: Path) -> int:
-    """Return how many tasks have ended."""
-    return sum(1 for _ in folder.glob("part.*.blocks"))
+def have_all_ended(folder: Path, tasks: int, last: int) -> bool:
+    """Return whether all tasks of a job have ended.
+
+    Args:
+        folder: the raw folder.
+        tasks: how many there are; 0 if that is not known, and so not whether all have.
+        last: the number of the one that has just ended.
+    """
+    # Tasks end in the order of their numbers, or nearly: in another order one of those that have
+    # not ended is found soon, and the folder, which each task looks at, need not be listed.
+    step = max(round(tasks * _GOLDEN), 1)
+    while gcd(step, tasks) != 1:
+        step += 1
+    numbers = ((last + at * step) % tasks for at in range(tasks))
+    return tasks > 0 and all((folder / f"part.{number}.blocks").exists() for number in numbers)
 
 
 def parts(folder: Path) -> tuple[Part, ...]:
