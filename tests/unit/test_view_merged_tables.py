@@ -39,7 +39,7 @@ def run(folder: Path, name: str, first: str, *, more: bool = True) -> Path:
                      inclusive=None)  # fmt: skip
     tables[COORDINATES].add(location=1, axis="node", position=4)
     tables[MODULES].add(name="app", path="/bin/app", build_id="ab12")
-    metrics = [Quantity(first), Quantity("steps")]
+    metrics = [Quantity(first), Quantity("steps", "KiB")]
     return write(
         folder / name, [Place(-1, "command"), Place(0, "process", 0)],
         [Region(-1, "hpm", "app"), Region(0, "hpm", first)], metrics,
@@ -91,6 +91,10 @@ def test_tables_of_all_runs_are_in_the_pages(
     assert messages == [["command app", "rank 0 on node1", 3, None]] * 2
     samples = rows(both, "samples", "path:name", "metric:name", "weight")
     assert sorted(samples) == [["load", "steps", 2.5], ["save", "steps", 2.5]]
+    asked = Wanted("rows:samples", columns=("weight", "unit", "how"), sort="unit")
+    page = table_rows.page(both, asked, 0, 9)
+    assert page["rows"] == [[2.5, "KiB", "counted"]] * 2
+    assert [column["type"] for column in page["columns"]] == ["number", "text", "text"]
     arcs = rows(both, "arcs", "caller", "callee:name", "metric", "calls", "inclusive")
     assert sorted(arcs) == [[-1, "load", -1, 7, None], [-1, "save", -1, 7, None]]
     assert [row[1:] for row in rows(both, "coordinates", "location:name", "axis", "position")] == [

@@ -155,6 +155,10 @@ def test_optional_tables_have_pages_with_moments_and_names(tmp_path: Path) -> No
                  more=[events, files])  # fmt: skip
     (opened,) = Session().open([str(path)])
     assert [one.name for one in table_rows.with_rows(opened)][-2:] == ["events", "files"]
+    units = {one.name: one.unit for one in table_rows.columns(EVENTS)}
+    assert {name: unit for name, unit in units.items() if unit} == {
+        "duration_ns": "ns", "bytes": "bytes",
+    }  # fmt: skip
     shown = ("start_ns", "duration_ns", "file:name", "path:name")
     page = table_rows.page(opened, Wanted("rows:events", columns=shown), 0, 9)
     assert page["rows"] == [

@@ -12,8 +12,8 @@ class ViewPage(NamedTuple):
         name: in addresses; letters, digits and hyphens.
         title: what people read.
         table: which table of the model its rows are of.
-        columns: the columns to begin with, in their order, a number's name as "location:name"; ()
-            for all.
+        columns: the columns to begin with, in their order, a number's name as "location:name"; of
+            values of a metric "unit" and "how" are columns, too; () for all.
         sort: the column that it is sorted by at first; "" for the order of the table.
         descending: largest first.
     """

@@ -7,6 +7,7 @@ name. No more rows than a page, or a part of an export, are in memory at once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from gnomon.errors import UsageError
 from gnomon.model import schemas
 from gnomon.model.array_types import Cells, Ints
-from gnomon.model.tables import LOCATIONS, Schema
+from gnomon.model.tables import LOCATIONS, METRICS, Schema
 from gnomon.store import bounds
 from gnomon.view.dataset import positions
 from gnomon.view.opened import Opened
@@ -29,6 +30,8 @@ _CHUNK = 10_000
 _REACH = 200_000
 _LARGE = 5_000_000
 _NAME = ":name"
+# What a row's metric tells of its values, as the page looks for it.
+_OF_METRIC = {"unit": "units", "how": "hows"}
 
 
 class _Names(NamedTuple):
@@ -70,7 +73,7 @@ def columns(schema: Schema) -> tuple[Column, ...]:
             Column(
                 one.name, one.name.replace("_", " ").removesuffix(" ns"),
                 "text" if is_text else "number",
-                "ns" if one.name.endswith("_ns") and not one.is_moment else "",
+                _unit(one),
                 description=one.description, shows=_shows(schema, one),
             )
         )  # fmt: skip
@@ -82,7 +85,29 @@ def columns(schema: Schema) -> tuple[Column, ...]:
                     shows="symbol" if one.refers in ("paths", "regions") else "",
                 )
             )  # fmt: skip
+        if one.refers == METRICS.name:
+            found += [
+                Column(name, name, "text", description=f"{name} of the row's {one.name}")
+                for name in _OF_METRIC
+            ]
     return tuple(found)
+
+
+def _told(schema: Schema) -> dict[str, tuple[str, str]]:
+    """Return of each text that stands beside a number: the number's column, and which names."""
+    told: dict[str, tuple[str, str]] = {}
+    for one in schema.columns:
+        if one.refers in _NAMED:
+            told[one.name + _NAME] = one.name, one.refers
+        if one.refers == METRICS.name:
+            told |= {name: (one.name, names) for name, names in _OF_METRIC.items()}
+    return told
+
+
+def _unit(column: schemas.Column) -> str:
+    if column.name == "bytes":
+        return "bytes"
+    return "ns" if column.name.endswith("_ns") and not column.is_moment else ""
 
 
 def _shows(schema: Schema, column: schemas.Column) -> Literal["", "path", "number", "moment"]:
@@ -211,10 +236,10 @@ def _select(
         return f"SELECT {cells} FROM {schema.name} {query.where}", query.values
     first, joined = wanted.sort, ""
     values: list[Any] = []
-    if wanted.sort.endswith(_NAME):
-        column = wanted.sort.removesuffix(_NAME)
-        (refers,) = (one.refers for one in schema.columns if one.name == column)
-        names = _names(opened, refers)
+    told = _told(schema)
+    if wanted.sort in told:
+        column, which = told[wanted.sort]
+        names = _names(opened, which)
         order = np.argsort(np.argsort([name.lower() for name in names.names], kind="stable"))
         joined = (
             "LEFT JOIN (SELECT unnest(?::INTEGER[]) AS number_, unnest(?::INTEGER[]) AS order_) "
@@ -241,22 +266,22 @@ def _named(
 ) -> Iterator[list[Any]]:
     """Yield rows with the columns that are wanted, and names for numbers."""
     at = {one.name: number for number, one in enumerate(schema.columns)}
-    refers = {one.name: one.refers for one in schema.columns}
+    told = _told(schema)
     cells: list[list[Any]] = []
     for column in chosen:
-        number = column.name.removesuffix(_NAME)
-        values = [row[at[number]] for row in rows]
-        if column.name == number:
-            cells.append([as_cell(value) for value in values])
+        if column.name not in told:
+            cells.append([as_cell(row[at[column.name]]) for row in rows])
             continue
-        known = _names(opened, refers[number])
+        number, which = told[column.name]
+        values = [row[at[number]] for row in rows]
+        known = _names(opened, which)
         where = positions(known.numbers, np.array([-1 if one is None else one for one in values]))
         cells.append([str(known.names[one]) if one >= 0 else "" for one in where.tolist()])
     return map(list, zip(*cells, strict=True))
 
 
-def _names(opened: Opened, refers: str) -> _Names:
-    return opened.once(("names", refers), lambda: _NAMED[refers](opened))
+def _names(opened: Opened, which: str) -> _Names:
+    return opened.once(("names", which), lambda: (_NAMED | _METRICS_TOLD)[which](opened))
 
 
 def _of_locations(opened: Opened) -> _Names:
@@ -266,10 +291,10 @@ def _of_locations(opened: Opened) -> _Names:
     return _Names(np.array([one.location for one in locations], dtype=np.int32), titles)
 
 
-def _of_metrics(opened: Opened) -> _Names:
+def _of_metrics(opened: Opened, told: str = "name") -> _Names:
     metrics = opened.data.metrics
     names = np.empty(len(metrics), dtype=object)
-    names[:] = [one.name for one in metrics]
+    names[:] = [getattr(one, told) for one in metrics]
     return _Names(np.array([one.metric for one in metrics], dtype=np.int32), names)
 
 
@@ -292,3 +317,4 @@ _NAMED = {
     "files": _of_files,
 }  # fmt: skip
 """Tables whose rows have names, and what gives them."""
+_METRICS_TOLD = {names: partial(_of_metrics, told=name) for name, names in _OF_METRIC.items()}

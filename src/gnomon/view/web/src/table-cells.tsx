@@ -16,7 +16,20 @@ export interface Said {
   readonly how: number;
 }
 
-const OF_ROW = new Set(["inclusive", "exclusive", "value"]);
+const OF_ROW = new Set(["inclusive", "exclusive", "value", "weight"]);
+
+/** Where the rows of a table with these columns say it. */
+export function saidBy(names: readonly string[]): Said {
+  return { unit: names.indexOf("unit"), how: names.indexOf("how") };
+}
+
+function isOfRow(column: Column): boolean {
+  return column.metric < 0 && OF_ROW.has(column.name);
+}
+
+function unitOf(column: Column, row: Cells, said: Said): string {
+  return isOfRow(column) && said.unit >= 0 ? String(row[said.unit] ?? "") : column.unit;
+}
 
 export function shownCell(
   cell: string | number | null,
@@ -32,12 +45,10 @@ export function shownCell(
   }
   if (column.name === "line" && cell === 0) return "";
   if (column.shows === "number") return String(cell);
-  const isOfRow = column.metric < 0 && OF_ROW.has(column.name);
-  const unit = isOfRow && said.unit >= 0 ? String(row[said.unit] ?? "") : column.unit;
-  const how = isOfRow && said.how >= 0 ? String(row[said.how] ?? "") : column.how;
+  const how = isOfRow(column) && said.how >= 0 ? String(row[said.how] ?? "") : column.how;
   return (
     <>
-      <span class="value">{quantity(cell, unit)}</span>
+      <span class="value">{quantity(cell, unitOf(column, row, said))}</span>
       {how && <How how={how} />}
     </>
   );
@@ -54,10 +65,11 @@ const MOST_FILE_PX = 190;
 
 /** A width that most of the first rows fit into, and the title. */
 export function fit(column: Column, page: TablePage | undefined, at: number): number {
+  const said = saidBy((page?.columns ?? []).map((one) => one.name));
   const cells = (page?.rows ?? []).map((row) => {
     const cell = row[at] ?? null;
     if (cell === null) return "";
-    if (typeof cell !== "string") return quantity(cell, column.unit);
+    if (typeof cell !== "string") return quantity(cell, unitOf(column, row, said));
     return column.shows === "moment" ? momentOfNs(cell) : cell;
   });
   cells.sort((a, b) => a.length - b.length);

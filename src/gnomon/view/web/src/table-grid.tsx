@@ -9,7 +9,7 @@ import { HowLegend } from "./how";
 import { ask, usePlace } from "./place";
 import { moves, VirtualRows, type RowsHandle } from "./rows";
 import { titleOf, useBefore, type Against } from "./table-against";
-import { changed, fit, shownCell, type Cells, type Said } from "./table-cells";
+import { changed, fit, saidBy, shownCell, type Cells } from "./table-cells";
 import { Head } from "./table-head";
 
 const PAGE = 200;
@@ -70,7 +70,7 @@ export function Grid(props: GridProps) {
   const arrange = (names: readonly string[]) => ask({ shown: names.join("|") || null });
   const names = shown.map((one) => one.name);
   const whole = (row: Cells) => every.map((one) => row[names.indexOf(one.name)] ?? null);
-  const said: Said = { unit: names.indexOf("unit"), how: names.indexOf("how") };
+  const said = saidBy(names);
   const hide = (name: string) => arrange(names.filter((one) => one !== name));
   const shift = (name: string, by: number) => {
     const at = names.indexOf(name);
