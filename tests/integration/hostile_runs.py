@@ -19,6 +19,7 @@ import os
 import random
 import resource
 import shutil
+import struct
 import sys
 import tempfile
 import traceback
@@ -27,14 +28,20 @@ from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
-import duckdb
+sys.path.append(str(Path(__file__).parents[1]))
 
+import duckdb
+import hostile_raw
+
+from gnomon import capabilities
 from gnomon.cli import main
 from gnomon.errors import GnomonError
+from gnomon.model.schemas import ALL_SCHEMAS, OPTIONAL_SCHEMAS
 from gnomon.view.app import application
 from gnomon.view.session import Session
 
-TABLES = ("locations", "regions", "paths", "metrics", "profile")
+TABLES = tuple(schema.name for schema in ALL_SCHEMAS)
+OPTIONAL = tuple(schema.name for schema in OPTIONAL_SCHEMAS)
 QUICK = (
     ["report", "bad"],
     ["report", "bad", "--json"],
@@ -53,6 +60,7 @@ QUICK = (
     ["report", "bad", "source", "true.c"],
     ["report", "bad", "source"],
     ["report", "bad", "nosuch"],
+    *(["report", "bad", name, "--json"][: 3 + at % 2] for at, name in enumerate(OPTIONAL)),
     ["report", "bad", "run", "-o", "out.csv"],
     ["runs"],
     ["runs", "list", "--json"],
@@ -72,6 +80,12 @@ SLOW = (
     ["import", "bad.viz", "--name", "again", "--force"],
 )
 COMMANDS = (*SLOW, *QUICK, *QUICK, *QUICK)
+# Of what a repair has made of a raw folder.
+MADE = (["report", "bad", "--json"], ["report", "bad", "events"], ["view", "bad"],
+        ["export", "bad", "--to", "json"], ["report", "bad", "locations", "--json"],
+        ["report", "bad", "arcs"], ["report", "bad", "samples", "--json"])  # fmt: skip
+# What an error names: the run, or what else is at fault.
+NAMED = ("bad", "no metric can be judged", "no such part")
 LIMIT_S = 60
 MEMORY_KIB = 1 << 20
 WORDS = ("", "\x1b[31m", "a\nb", "\ud800", "x" * 5000, "../../etc/passwd", "{", "'; --", "%s", "—")
@@ -266,6 +280,13 @@ MUTATIONS: tuple[Callable[[random.Random, Path], None], ...] = (
 )  # fmt: skip
 
 
+RAW_MUTATIONS: tuple[Callable[[random.Random, Path], None], ...] = (
+    flip, cut, place, hostile_raw.part, hostile_raw.part, hostile_raw.part, hostile_raw.records,
+    hostile_raw.records, lambda rng, raw: hostile_raw.task(rng, raw, odd),
+    lambda rng, raw: hostile_raw.end(rng, raw, odd),
+)  # fmt: skip
+
+
 def outcome(command: list[str]) -> str:
     """Return what is wrong with how a command ended, "" if nothing is."""
     out, err = io.StringIO(), io.StringIO()
@@ -279,12 +300,15 @@ def outcome(command: list[str]) -> str:
     said = err.getvalue()
     if status not in (0, 1, 2, 3):
         return f"status {status}"
-    if status in (0, 3) and said and not said.startswith("gnomon: note: "):
+    if "a bug of gnomon's" in said + out.getvalue():
+        return said + out.getvalue()
+    quiet = command[0] != "repair"
+    if quiet and status in (0, 3) and said and not said.startswith("gnomon: note: "):
         return f"status {status}, and said: {said}"
     if (
         status in (1, 2)
         and not out.getvalue()
-        and (said.count("\n") != 1 or not ("bad" in said or "no metric can be judged" in said))
+        and (said.count("\n") != 1 or not any(word in said for word in NAMED))
     ):
         return f"status {status}, and said: {said!r}"
     return not_text(out.getvalue() if "csv" not in command else "", said) or (
@@ -318,6 +342,7 @@ ROUTES = (
     "/node?by=region&node=0", "/node?by=file&node=1", "/table?name=functions",
     "/table?name=lines&sort=name&order=ascending", "/table?name=locations", "/table?name=regions",
     "/table?name=metrics", "/table?name=profile", "/export?name=functions&format=csv",
+    *(f"/table?name={name}" for name in OPTIONAL),
     "/export?name=regions&format=json", "/source?file=/etc/passwd", "/lines?file=/src/a.c",
 )  # fmt: skip
 
@@ -379,25 +404,30 @@ def examine(run: Path, seed: int, per_seed: int) -> list[str]:
     problems = []
     with tempfile.TemporaryDirectory() as name:
         os.chdir(name)
+        is_raw = run.name.endswith(".raw")
+        bad = Path("bad.gnomon.raw" if is_raw else "bad.gnomon")
         Path("good.gnomon").symlink_to(run)
-        shutil.copytree(run, "bad.gnomon")
+        shutil.copytree(run, bad)
         for _ in range(rng.choice((1, 1, 2))):
             # After a first mutation the second may find nothing to do.
-            with suppress(OSError, ValueError, TypeError, IndexError, RecursionError, duckdb.Error):
-                rng.choice(MUTATIONS)(rng, Path("bad.gnomon"))
-        for _ in range(per_seed):
-            command = rng.choice(COMMANDS)
+            with suppress(OSError, ValueError, TypeError, IndexError, RecursionError, duckdb.Error,
+                          struct.error):  # fmt: skip
+                rng.choice(RAW_MUTATIONS if is_raw else MUTATIONS)(rng, bad)
+        commands = [rng.choice(MADE if is_raw else COMMANDS) for _ in range(per_seed)]
+        for command in [["repair", "bad"], *commands] if is_raw else commands:
             if problem := outcome(list(command)):
                 problems.append(f"seed {seed} of {run.name}: {' '.join(command)}: {problem}")
         os.chdir("/")
-        Path(name, "bad.gnomon").chmod(0o700)
+        for left in Path(name).glob("bad.gnomon*"):
+            left.chmod(0o700)
     return problems
 
 
 if __name__ == "__main__":
     folder, first, end, per_seed = Path(sys.argv[1]), *map(int, sys.argv[2:5])
     faulthandler.enable()
-    runs = sorted(folder.resolve().glob("*.gnomon"))
+    runs = sorted(folder.resolve().glob("*.gnomon*"))
+    capabilities.CAPABILITIES = (*capabilities.CAPABILITIES, hostile_raw.Recorded())
     for at in range(first, end):
         print(f"at {at}", file=sys.stderr, flush=True)
         faulthandler.dump_traceback_later(LIMIT_S, exit=True)

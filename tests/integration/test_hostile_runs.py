@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import hostile_raw
 import hostile_runs
 import mpi
 import pytest
@@ -43,8 +44,11 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
         done = run(GNOMON, *map(str, words), cwd=folder)
         assert done.returncode == status, done.stderr
     mpi.launch(mpi.MPICH, 4, GNOMON, "run", "--name", "ranks", "--", ends, folder=folder)
+    hostile_raw.made(folder)
     names = {path.name for path in folder.glob("*.gnomon")}
-    assert names == {f"{one}.gnomon" for one in ("threads", "lines", "sections", "killed", "ranks")}
+    assert names == {
+        f"{one}.gnomon" for one in ("threads", "lines", "sections", "killed", "ranks", "whole")
+    }
     return folder
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import resource
 import weakref
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import pytest
 from made_runs import made_run
 
 from gnomon.errors import RunDirectoryError
+from gnomon.launch.run_assembly import assemble_run
 from gnomon.model.collected import Collected
 from gnomon.model.tables import PATHS, Table
 from gnomon.store import rundir, staging
@@ -126,3 +128,45 @@ def test_what_another_gnomon_left_is_refused_with_the_remedy(
         f"{task}: version 1; this Gnomon reads version 2: repair it with the Gnomon that wrote it, "
         "or remove it"
     )
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("tasks", 1 << 63),
+        ("tasks", -1),
+        ("tasks", True),
+        ("rank", None),
+        ("rank", "3"),
+        ("started", float("nan")),
+        ("started", 1e308),
+        ("command", []),
+        ("command", [3]),
+        ("host", {"name": 3}),
+        ("capabilities", 0.5),
+        ("environment", {"PATH": None}),
+        ("working_directory", []),
+    ],
+)
+def test_what_is_said_of_a_task_and_cannot_be_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, field: str, value: object
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = staging.begin("app", 0, HEAD)
+    assert len(staging.parts(folder)) == 1
+    task = folder / "task.0.json"
+    task.write_text(json.dumps(json.loads(task.read_text()) | {field: value}))
+    with pytest.raises(RunDirectoryError, match=r"task\.0\.json: it is damaged; remove it, and"):
+        staging.parts(folder)
+
+
+def test_ranks_that_left_nothing_are_named_as_far_as_it_helps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, tasks in (("few", 4), ("many", 10_000_000)):
+        folder = staging.begin(name, 1, {**HEAD, "tasks": tasks, "rank": 1, "capabilities": []})
+        assemble_run(folder, name, [])
+    few, many = (rundir.find(name).head["warnings"][0] for name in ("few", "many"))
+    assert few == "rank 0, 2, 3: left nothing"
+    assert many.endswith(", 1000 and 9,998,999 more: left nothing")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,6 +20,9 @@ from gnomon.store.table_set import TableSet
 if TYPE_CHECKING:
     from gnomon.launch.capability import Capability
     from gnomon.model.tables import Table
+
+# Ranks that are named where they left nothing; of the others it is said how many they are.
+_ABSENT = 1000
 
 # Programs of a job whose commands are kept; a job that has more is named by the first ones.
 _PROGRAMS = 4
@@ -136,6 +140,15 @@ def _command(found: Sequence[staging.Part]) -> list[str]:
     return whole
 
 
+def _absent(found: Sequence[staging.Part], tasks: int) -> str:
+    """Return the tasks of a job that are not among those that were found."""
+    there = {part.task for part in found}
+    gone = (task for task in range(tasks) if task not in there)
+    named = ", ".join(map(str, islice(gone, _ABSENT)))
+    more = tasks - sum(task < tasks for task in there) - _ABSENT
+    return f"{named} and {more:,} more" if more > 0 else named
+
+
 def _head(
     found: Sequence[staging.Part],
     command: list[str],
@@ -163,9 +176,7 @@ def _head(
         which = "" if len(found) == 1 else f"rank {', '.join(map(str, lost))}: "
         warnings.insert(0, which + _KILLED)
     if tasks > len(found):
-        there = {part.task for part in found}
-        gone = [str(task) for task in range(tasks) if task not in there]
-        warnings.insert(0, f"rank {', '.join(gone)}: left nothing")
+        warnings.insert(0, f"rank {_absent(found, tasks)}: left nothing")
     unavailable = {(one.event, one.reason): one for each in collected for one in each.unavailable}
     # A job's peak is that of the rank with most, whoever else has none.
     known = {row["name"] for row in rows_of(tables, "metrics")}

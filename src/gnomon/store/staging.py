@@ -32,6 +32,8 @@ _VERSION = 2
 _LIMIT_BYTES = 64 << 20
 # Multiples of it are far from each other, modulo 1.
 _GOLDEN = 0.618
+_TASKS_MOST = 1 << 24
+_SECONDS_MOST = 1 << 40
 # struct flock where off_t has 64 bits: l_type, l_whence, l_start, l_len, l_pid. Source: fcntl(2).
 _FLOCK = "hhqqi4x"
 
@@ -244,11 +246,7 @@ def parts(folder: Path) -> tuple[Part, ...]:
     for path in folder.glob("task.*.json"):
         head = _read(path)
         number = path.name.split(".")[1]
-        wanted = {"command": list, "host": dict, "started": (int, float), "tasks": int}
-        if not number.isdecimal() or any(
-            not isinstance(head.get(field), kind)  # type: ignore[arg-type]
-            for field, kind in wanted.items()
-        ):
+        if not number.isdecimal() or not _is_head(head):
             raise _damaged(path)
         end, collected, file = None, Collected(), path.with_name(f"part.{number}.blocks")
         if file.exists():
@@ -291,7 +289,7 @@ def _part(path: Path) -> tuple[Mapping[str, Any], Collected]:
     for field in ("pid", "signal", "wall_ns"):
         if not isinstance(end.get(field), int):
             raise _damaged(path)
-    if not isinstance(end.get("started"), (int, float)):
+    if not _is_moment(end.get("started")):
         raise _damaged(path)
     if not isinstance(end.get("exit_status"), (int, type(None))):
         raise _damaged(path)
@@ -305,6 +303,32 @@ def _part(path: Path) -> tuple[Mapping[str, Any], Collected]:
         number = one[3] if isinstance(one[3], int) else 0
         absent.append(Unavailable(event, reason, remedy, number))
     return end, Collected((), tuple(absent), tuple(warnings or ()))
+
+
+def _is_head(head: Mapping[str, Any]) -> bool:
+    """Return whether what was known of a task when it began is what `begin` writes."""
+    command, host, environment = head.get("command"), head.get("host"), head.get("environment", {})
+    return (
+        _are_texts(command)
+        and bool(command)
+        and isinstance(host, dict)
+        and isinstance(host.get("name", ""), str)
+        and _is_moment(head.get("started"))
+        and _is_number(head.get("tasks"), 0)
+        and _is_number(head.get("rank", -1), -1)
+        and _are_texts(head.get("capabilities", []))
+        and isinstance(environment, dict)
+        and _are_texts(list(environment.values()))
+        and isinstance(head.get("working_directory", ""), str)
+    )
+
+
+def _is_number(value: object, least: int) -> bool:
+    return type(value) is int and least <= value <= _TASKS_MOST
+
+
+def _is_moment(value: object) -> bool:
+    return isinstance(value, (int, float)) and abs(value) < _SECONDS_MOST
 
 
 def _are_texts(value: object) -> bool:
