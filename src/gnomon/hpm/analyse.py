@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cache
 from operator import add
 from types import MappingProxyType
@@ -14,7 +14,8 @@ from gnomon.counters.pmu import core_pmus
 from gnomon.errors import GnomonError
 from gnomon.hpm.measurement import Emulation, GroupPart, Measurement
 from gnomon.metrics import users
-from gnomon.metrics.derived import MetricValue, computable, quantities
+from gnomon.metrics.definitions import Metrics
+from gnomon.metrics.derived import MetricValue, computable, possible, quantities
 from gnomon.metrics.given import given
 from gnomon.model.value import Domain, How, Scope, Value
 from gnomon.units import quantity
@@ -175,21 +176,34 @@ def variables(measurement: Measurement) -> dict[str, float | None]:
     }
 
 
+Definitions = dict[Hashable, Metrics]
+"""Those that measurements can have values of, by what is the same in these but the values."""
+
+
 def metrics(
-    measurement: Measurement, tasks: Mapping[str, int] = MappingProxyType({})
+    measurement: Measurement,
+    tasks: Mapping[str, int] = MappingProxyType({}),
+    definitions: Definitions | None = None,
 ) -> tuple[MetricValue, ...]:
     """Return the derived metrics that follow from what was counted.
 
     Args:
         measurement: one execution, or what came out of several tasks of a job.
         tasks: `Quantity.tasks` of each value, by event or variable of formulas.
+        definitions: who asks for many measurements of the same events gives the same each time,
+            empty at first.
     """
     refused = [one.event for one in measurement.unavailable]
     numbers = variables(measurement)
     if tasks:  # on whatever nodes
         numbers["cpus"] = None
     known = quantities(measurement.values, numbers, given(os.environ), refused, tasks)
-    return computable(users.metrics(), known, MACHINE)
+    if definitions is None:
+        return computable(users.metrics(), known, MACHINE)
+    alike = tuple((name, one.domain, one.is_event, one.tasks) for name, one in known.items())
+    if alike not in definitions:
+        definitions[alike] = possible(users.metrics(), known, MACHINE)
+    return computable(definitions[alike], known, MACHINE)
 
 
 def of_part(measurement: Measurement, part: GroupPart) -> Measurement:

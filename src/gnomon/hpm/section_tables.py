@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from pathlib import Path
 
 from gnomon.errors import GnomonError
 from gnomon.hpm import section_places
-from gnomon.hpm.ranks.codec import BYTES_MAX, decoded
+from gnomon.hpm.analyse import Definitions
+from gnomon.hpm.ranks.codec import BYTES_MAX, decoded, owner_of
 from gnomon.hpm.ranks.conversion import domain_of, has_value, how_of, metrics_of
 from gnomon.hpm.ranks.items import (
     IS_NODE_WIDE,
@@ -31,10 +32,12 @@ from gnomon.model.metric import usual_aggregation
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Cell, Table
 from gnomon.model.value import How, Unavailable
 from gnomon.store import source_lines
+from gnomon.store.blocks import BlockWriter, read_blocks
 from gnomon.units import printable
 
 _TIMES = (("wall time", WALLCLOCK), ("user time", USER), ("system time", SYSTEM))
 _NS = 1e9
+_ROWS_HELD = 100_000
 _ROUNDING_NS = 1e3
 # What hpm-repair says where people run it; here nobody did.
 _BY_HAND = ", put together by gnomon repair"
@@ -47,17 +50,26 @@ _NO_EXCLUSIVE = Unavailable(
 def collect(folder: Path) -> Collected:
     """Return what the sections of all processes measured that had the folder.
 
-    A file that cannot be read costs a warning, never the others.
+    A file that cannot be read costs a warning, never the others. One process is in memory at a
+    time; of many, the rows are in a file of the folder until they are asked for.
     """
-    rows = _Rows()
-    warnings: list[str] = []
+    unreadable: dict[str, str] = {}
+    owners = _owners(folder, unreadable)
+    of_places: list[str] = []
+    lines, missing = _lines(sorted(owners), folder, of_places)
+    rows = _Rows(folder / "sections.blocks")
+    notes: list[str] = []
     unavailable: dict[tuple[str, str], Unavailable] = {}
-    files, missing = _with_places(_files(folder, warnings), folder, warnings)
-    for file in files:
+    for stem in sorted(owners, key=lambda stem: owners[stem]):
+        try:
+            file = _with_lines(_decoded(folder, stem), lines.get(stem, {}))
+        except (OSError, GnomonError) as error:
+            unreadable[stem] = _complaint(stem, error)
+            continue
         rows.add(file)
         of_file = f"process {file.process}" if file.task < 0 else f"rank {file.task}"
-        notes = file.notes.replace(_BY_HAND, "").splitlines()
-        warnings += (f"{of_file}: {note}" for note in notes if note)
+        said = file.notes.replace(_BY_HAND, "").splitlines()
+        notes += (f"{of_file}: {note}" for note in said if note)
         for event in (event for item in file.items if not item.is_rusage for event in item.data):
             if not has_value(event) and event.reason:
                 reason, _, remedy = event.reason.partition("; ")
@@ -65,71 +77,92 @@ def collect(folder: Path) -> Collected:
                 unavailable.setdefault(
                     key, Unavailable(event.name, f"in sections: {reason}", remedy)
                 )
+    tables = rows.tables()
     if rows.has_sections and not rows.has_exclusive:
         missing += (_NO_EXCLUSIVE,)
-    warnings += rows.warnings()
+    warnings = [*(unreadable[stem] for stem in sorted(unreadable)), *of_places, *notes]
     return Collected(
-        rows.tables(), (*unavailable.values(), *missing), tuple(dict.fromkeys(warnings))
-    )
+        tables, (*unavailable.values(), *missing),
+        tuple(dict.fromkeys([*warnings, *rows.warnings()])),
+    )  # fmt: skip
 
 
-def _with_places(
-    files: Mapping[str, RankFile], folder: Path, warnings: list[str]
-) -> tuple[list[RankFile], tuple[Unavailable, ...]]:
-    """Return the files in order, with the lines of sections that had none, and why some have none.
+def _lines(
+    stems: Sequence[str], folder: Path, warnings: list[str]
+) -> tuple[dict[str, Mapping[int, source_lines.Place]], tuple[Unavailable, ...]]:
+    """Return the lines of each process's sections by their numbers, and why some have none.
 
     All processes are asked about at once: the ranks of a job have the same few addresses.
     """
-    addresses: dict[str, dict[int, source_lines.Address]] = {}
-    for stem in files:
+    addresses: dict[str, int] = {}
+    distinct: dict[tuple[tuple[int, source_lines.Address], ...], int] = {}
+    for stem in stems:
         path = folder / f"{stem}.hpmplaces"
         try:
             if path.exists():
-                addresses[stem] = section_places.read(path)
+                known = tuple(section_places.read(path).items())
+                addresses[stem] = distinct.setdefault(known, len(distinct))
         except OSError as error:
             warnings.append(f"lines of process {stem}: cannot be read: {error.strerror}")
         except GnomonError as error:
             warnings.append(f"lines of process {stem}: {error}")
-    places, missing = source_lines.resolve(
-        address for known in addresses.values() for address in known.values()
+    places, missing = source_lines.resolve(address for known in distinct for _, address in known)
+    found = [
+        {number: places[address] for number, address in known if address in places}
+        for known in distinct
+    ]
+    return {stem: found[at] for stem, at in addresses.items()}, missing
+
+
+def _with_lines(file: RankFile, lines: Mapping[int, source_lines.Place]) -> RankFile:
+    """Return a file with the lines of sections that had none."""
+    items = tuple(
+        item._replace(**lines[item.instr_id]._asdict())
+        if item.instr_id in lines and not item.file
+        else item
+        for item in file.items
     )
-    done = []
-    for stem, file in files.items():
-        known = {
-            number: places[address]
-            for number, address in addresses.get(stem, {}).items()
-            if address in places
-        }
-        items = tuple(
-            item._replace(**known[item.instr_id]._asdict())
-            if item.instr_id in known and not item.file
-            else item
-            for item in file.items
-        )
-        done.append(file._replace(items=items))
-    return sorted(done, key=lambda one: (one.task, one.process, one.started)), missing
+    return file._replace(items=items)
 
 
-def _files(folder: Path, warnings: list[str]) -> dict[str, RankFile]:
-    """Return what each process left, by what its files are called."""
+def _owners(folder: Path, unreadable: dict[str, str]) -> dict[str, tuple[int, int, float]]:
+    """Return the task and process that left something, and its begin, by what its files are called.
+
+    Items of those that were killed are written.
+    """
     found = {}
-    names = sorted(path.name for path in folder.iterdir())
-    stems = dict.fromkeys(
-        name.rpartition(".")[0] for name in names if name.endswith((".hpmitems", ".hpmraw"))
-    )
-    for stem in stems:
+    names = {path.name for path in folder.iterdir()}
+    stems = {name.rpartition(".")[0] for name in names if name.endswith((".hpmitems", ".hpmraw"))}
+    for stem in sorted(stems):
         items = folder / f"{stem}.hpmitems"
         try:
             if items.name not in names:
                 _recover(folder / f"{stem}.hpmraw", items)
-            with items.open("rb") as file:
-                content = file.read(BYTES_MAX + 1)
-            found[stem] = decoded(content, str(items))[0]
-        except OSError as error:
-            warnings.append(f"sections of process {stem}: cannot be read: {error.strerror}")
-        except GnomonError as error:
-            warnings.append(f"sections of process {stem}: {error}")
+            found[stem] = owner_of(_content(items), str(items))
+        except (OSError, GnomonError) as error:
+            unreadable[stem] = _complaint(stem, error)
     return found
+
+
+def _decoded(folder: Path, stem: str) -> RankFile:
+    """Return what a process left.
+
+    Raises:
+        OSError: it cannot be read.
+        GnomonError: it is damaged.
+    """
+    items = folder / f"{stem}.hpmitems"
+    return decoded(_content(items), str(items))[0]
+
+
+def _content(items: Path) -> bytes:
+    with items.open("rb") as file:
+        return file.read(BYTES_MAX + 1)
+
+
+def _complaint(stem: str, error: OSError | GnomonError) -> str:
+    why = f"cannot be read: {error.strerror}" if isinstance(error, OSError) else str(error)
+    return f"sections of process {stem}: {why}"
 
 
 def _recover(link: Path, items: Path) -> None:
@@ -152,9 +185,13 @@ def _recover(link: Path, items: Path) -> None:
 
 
 class _Rows:
-    """Fills the tables: processes and threads that have sections, and a path for each section."""
+    """Fills the tables: processes and threads that have sections, and a path for each section.
 
-    def __init__(self) -> None:
+    Args:
+        file: where rows are put when there are many.
+    """
+
+    def __init__(self, file: Path) -> None:
         self._locations: dict[tuple[str, int, int, int], int] = {}
         self._places = Table(LOCATIONS)
         self._regions = Table(REGIONS)
@@ -163,42 +200,70 @@ class _Rows:
         self._path: dict[tuple[int, int], int] = {}
         self._metrics = Table(METRICS)
         self._metric: dict[tuple[str, ...], int] = {}
+        self._definitions: Definitions = {}
+        # Of the process that is added: others have other locations.
+        self._owner = (-1, -1)
         self._values: dict[tuple[int, int, int], list[float | None]] = {}
+        self._profile = Table(PROFILE)
+        self._file = file
+        self._writer: BlockWriter | None = None
+        self._overlapping: set[str] = set()
         self.has_sections = self.has_exclusive = False
         self._regions.add(region=0, kind="hpm", name="program", module="", file="", line=0)
         self._paths.add(path=0, parent=-1, region=0)
 
-    def tables(self) -> tuple[Table, ...]:
-        profile = Table(PROFILE)
+    def tables(self) -> Iterable[Table]:
+        """Return the tables when all processes were added."""
+        self._settle()
+        tables = (self._places, self._regions, self._paths, self._metrics, self._profile)
+        if self._writer is None:
+            return tables
+        for table in tables:
+            self._writer.append(table)
+        self._writer.close()
+        return (block.rows() for block in read_blocks(self._file))
+
+    def _settle(self) -> None:
+        """Make rows of a process's values."""
+        self._find_overlaps()
         for (location, path, metric), values in self._values.items():
-            profile.append((0, location, path, metric, *values[:2], _whole(values[2]), None,
+            self._profile.append((0, location, path, metric, *values[:2], _whole(values[2]), None,
                                  _whole(values[3]), _whole(values[4])))  # fmt: skip
-        return (self._places, self._regions, self._paths, self._metrics, profile)
+        self._values.clear()
+        if len(self._profile) >= _ROWS_HELD:
+            self._writer = self._writer or BlockWriter(self._file)
+            self._writer.append(self._profile)
+            self._profile = Table(PROFILE)
+
+    def _find_overlaps(self) -> None:
+        """Find sections whose parts do not add up to them."""
+        wall = next((key for (name, *_), key in self._metric.items() if name == _TIMES[0][0]), -1)
+        parts: dict[tuple[int, int], float] = {}
+        above, of_region = self._paths.cells("parent"), self._paths.cells("region")
+        for (place, path, metric), values in self._values.items():
+            if metric == wall:
+                key = (place, int(above[path]))
+                parts[key] = parts.get(key, 0.0) + (values[0] or 0.0)
+        for (place, path), total in parts.items():
+            whole = self._values.get((place, path, wall))
+            if whole and whole[0] is not None and total > whole[0] + _ROUNDING_NS:
+                self._overlapping.add(self._regions.texts("name")[int(of_region[path])])
 
     def warnings(self) -> list[str]:
         """Return what keeps a section's parts from adding up to it."""
-        wall = next((key for (name, *_), key in self._metric.items() if name == _TIMES[0][0]), None)
-        parts: dict[tuple[int, int], float] = {}
-        above, of_region = self._paths.values("parent"), self._paths.values("region")
-        for (place, path, metric), values in self._values.items():
-            if metric == wall:
-                key = (place, int(above[path] or 0))
-                parts[key] = parts.get(key, 0.0) + (values[0] or 0.0)
-        names = set()
-        for (place, path), total in parts.items():
-            whole = self._values.get((place, path, -1 if wall is None else wall))
-            if whole and whole[0] is not None and total > whole[0] + _ROUNDING_NS:
-                names.add(self._regions.texts("name")[int(of_region[path] or 0)])
         return [
             f"sections within '{printable(name)}' come to more than it: some overlap, or were "
             "started in other sections, too; each stands below the one it was started in last"
-            for name in sorted(names)
+            for name in sorted(self._overlapping)
         ]
 
     def add(self, file: RankFile) -> None:
         sections = [item for item in file.items if not item.is_rusage and item.instr_id > 0]
         if not sections:
             return
+        if (file.task, file.process) != self._owner:
+            self._settle()
+            self._owner = (file.task, file.process)
         process = self._place(file, 0)
         by_id = {item.instr_id: item for item in sections}
         alone = {(one.instr_id, one.group): one for one in sections if one.is_exclusive}
@@ -239,8 +304,9 @@ class _Rows:
                 part_of.value if part_of and has_value(part_of) else None, item.count,
                 event.enabled_s * _NS, event.running_s * _NS,
             )  # fmt: skip
-        own_metrics = {one.name: one.value for one in metrics_of(own, file)} if own else {}
-        for derived in metrics_of(item, file):
+        of_own = metrics_of(own, file, self._definitions) if own else ()
+        own_metrics = {one.name: one.value for one in of_own}
+        for derived in metrics_of(item, file, self._definitions):
             metric = self._measured(
                 derived.name, derived.unit, derived.how.value, formula=derived.formula,
                 scope=derived.scope.value if derived.scope else "process",

@@ -144,12 +144,26 @@ def decoded(content: bytes, name: str, at: int = 0) -> tuple[RankFile, int]:
     return reader.file(), reader.end
 
 
+def owner_of(content: bytes, name: str) -> tuple[int, int, float]:
+    """Return the task and process that a file is of, and when that began, without its items.
+
+    Raises:
+        FormatError: as `decoded`, of the file's head.
+    """
+    reader = _Reader(content, name, 0)
+    reader.head()
+    task, _, process, _, _ = reader.numbers("iiqii")
+    started, _, _ = reader.numbers("ddd")
+    return int(task), int(process), started
+
+
 class _Reader:
     def __init__(self, content: bytes, name: str, at: int) -> None:
         self._content = content
         self._name = name
         self._at = at
         self._order = "="
+        self._whole = struct.Struct("=i")
         self.end = len(content)
 
     def fail(self, problem: str, at: int | None = None) -> NoReturn:
@@ -166,7 +180,11 @@ class _Reader:
 
     def whole(self) -> int:
         """Return an i32."""
-        return int(self.numbers("i")[0])
+        begin = self._at
+        if begin + self._whole.size > self.end:
+            self.numbers("i")  # fails
+        self._at += self._whole.size
+        return int(self._whole.unpack_from(self._content, begin)[0])
 
     def number_of(self, most: int, least_bytes: int, what: str) -> int:
         """Return how many there are of what takes so many bytes each at least."""
@@ -260,6 +278,7 @@ class _Reader:
         if len(raw) == 4 and raw not in orders:
             self.fail("the byte order is none that there is")
         self._order = orders.get(raw, "=")
+        self._whole = struct.Struct(f"{self._order}i")
         _, version = self.numbers("II")
         if version != VERSION:
             self.fail(f"version {version}; this Gnomon reads version {VERSION}", self._at - 4)

@@ -209,14 +209,16 @@ def _value(event: EventInfo) -> Value:
                  1 if divisor == 1 else 1 / divisor, domain, scope, how)  # fmt: skip
 
 
-def metrics_of(item: Item, file: RankFile) -> Sequence[MetricValue]:
-    """Return the metrics that follow from an item's values."""
+def metrics_of(
+    item: Item, file: RankFile, definitions: analyse.Definitions | None = None
+) -> Sequence[MetricValue]:
+    """Return the metrics that follow from an item's values; `definitions` as `analyse.metrics`."""
     if item.is_rusage:
         return ()
     one, tasks = measurement_of(item, file), _tasks(item)
     if item.group == WHOLE_RUN:
         return analyse.metrics_of_counts(one, tasks)
-    return analyse.metrics(one, tasks)
+    return analyse.metrics(one, tasks, definitions)
 
 
 def _tasks(item: Item) -> dict[str, int]:
