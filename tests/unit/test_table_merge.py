@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from gnomon.model.collected import rows_of
+from gnomon.model.region_kinds import OWN_KINDS, RegionKind, RegionKinds
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Table
 from gnomon.store.table_merge import Root, merged
 from gnomon.store.table_set import TableSet
@@ -44,9 +45,12 @@ def _tables(places: list[tuple[str, int, dict[str, float]]], depth: int) -> tupl
     return (locations, regions, paths, metrics, profile)
 
 
-def merged_tables(sets: Sequence[tuple[Table, ...]]) -> tuple[Table, ...]:
+def merged_tables(
+    sets: Sequence[tuple[Table, ...]], kinds: RegionKinds = OWN_KINDS
+) -> tuple[Table, ...]:
     """Return the tables of a command that had several sets."""
-    return merged(list(map(TableSet, sets)), Root("app", "app", "h", is_job=False)).tables
+    root = Root("app", "app", "h", is_job=False)
+    return merged(list(map(TableSet, sets)), root, kinds=kinds).tables
 
 
 @pytest.mark.parametrize(
@@ -149,8 +153,20 @@ def test_what_threads_have_in_a_section_of_their_process_is_subtracted_once(
     assert (root["inclusive"], root["exclusive"]) == (10.0, rest)
 
 
-def test_a_section_of_a_thread_around_one_of_its_process_is_subtracted_without_it() -> None:
-    """A thread's own section has 2 beside what the process has in its section, which is 5."""
+PHASES = RegionKinds([RegionKind("phase", "phases", "phase", is_section=True)])
+
+
+@pytest.mark.parametrize(
+    ("kind", "kinds", "rest"),
+    [("hpm", OWN_KINDS, 3.0), ("phase", PHASES, 3.0), ("phase", OWN_KINDS, None)],
+)
+def test_a_section_of_a_thread_around_one_of_its_process_is_subtracted_without_it(
+    kind: str, kinds: RegionKinds, rest: float | None
+) -> None:
+    """A thread's own section has 2 beside what the process has in its section, which is 5.
+
+    Sections are those whose kind says so, a capability's too.
+    """
     tables = nested("page-faults", 5.0, 5.0)
     locations, regions, _, metrics, profile = tables
     locations.add(location=1, parent=0, kind="thread", host="h", rank=-1, pid=100, tid=100,
@@ -158,10 +174,11 @@ def test_a_section_of_a_thread_around_one_of_its_process_is_subtracted_without_i
     paths = Table(PATHS, [(0, -1, 0), (1, 0, 1), (2, 0, 0)])
     profile.add(repetition=0, location=1, path=2, metric=NAMES.index("page-faults"), inclusive=6.0,
                 exclusive=2.0, calls=1, raw=None, enabled_ns=None, running_ns=None)  # fmt: skip
+    regions = Table(REGIONS, [(row[0], kind, *row[2:]) for row in regions.rows])
     given = [counted({"page-faults": 10.0}), (locations, regions, paths, metrics, profile)]
-    whole = merged_tables(given)
+    whole = merged_tables(given, kinds)
     (root,) = [row for row in rows_of(whole, "profile") if row["path"] == 0]
-    assert root["exclusive"] == 3.0
+    assert root["exclusive"] == rest
 
 
 def test_what_is_below_a_section_without_a_value_is_subtracted() -> None:

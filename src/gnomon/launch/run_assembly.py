@@ -98,12 +98,15 @@ def assemble_run(
             kept, complaints = repetitions.files_to_keep(capability, folder)
             files |= kept
             left.append(Collected(warnings=complaints))
+    kinds = [kind for each in capabilities for kind in each.region_kinds]
     with rundir.drafted(name, force=force or staging.replaces(folder)) as draft:
-        merged = table_merge.merged(sets, root, draft.folder, tell=tell)
+        merged = table_merge.merged(
+            sets, root, draft.folder, tell=tell, kinds=region_kinds.RegionKinds(kinds)
+        )
         collected = [part.collected for part in found] + left
         states = [_state(each, used) for each in capabilities]
         head = _head(found, command, collected, merged.tables, states)
-        head |= region_kinds.as_head(kind for each in capabilities for kind in each.region_kinds)
+        head |= region_kinds.as_head(kinds)
         seen = {row["rank"] for row in rows_of(merged.tables, "locations")} - {-1}
         head["ranks"] = max(head["ranks"], len(seen))
         head["repetitions"] = max(repetitions.count(folder), 1)

@@ -70,6 +70,10 @@ class RegionKinds:
         return _list(one.kind for one in self._known.values() if one.is_section)
 
 
+OWN_KINDS = RegionKinds()
+"""Gnomon's own."""
+
+
 def of_head(head: Mapping[str, Any]) -> RegionKinds:
     """Return the kinds of a run, from its head; what is none there is left out."""
     listed = head.get(FIELD)

@@ -19,7 +19,7 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from gnomon.errors import UsageError
 from gnomon.model.metric import Aggregation
-from gnomon.model.region_kinds import RegionKinds
+from gnomon.model.region_kinds import OWN_KINDS
 from gnomon.store import outermost_paths
 from gnomon.store.outermost_paths import OutermostPaths
 from gnomon.store.rundir import Run
@@ -44,7 +44,7 @@ class Part(NamedTuple):
     first: int
     end: int
     files: Mapping[str, Path] | None = None
-    code: str = RegionKinds().code()
+    code: str = OWN_KINDS.code()
 
 
 class Sum(NamedTuple):

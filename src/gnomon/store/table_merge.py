@@ -22,6 +22,7 @@ from functools import partial as bound
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from gnomon.model.region_kinds import OWN_KINDS, RegionKinds
 from gnomon.model.tables import LOCATIONS, PROFILE, Schema, Table
 from gnomon.store import executors
 from gnomon.store.parquet_writer import ParquetWriter
@@ -83,6 +84,7 @@ Tell = Callable[[str], object]
 def merged(
     sets: Sequence[TableSet], root: Root, folder: Path | None = None,
     executor: Executor | None = None, tell: Tell = lambda _: None,
+    kinds: RegionKinds = OWN_KINDS,
 ) -> Merged:  # fmt: skip
     """Return the tables of all sets.
 
@@ -94,6 +96,7 @@ def merged(
         executor: does the work: by default that which was chosen (`executors`), or threads where
             there is much of it. It has the files of the sets and the folder under the same names.
         tell: called with what is being done, several times in a long work.
+        kinds: what regions may be: sections know what they have without those in them.
 
     Raises:
         GnomonError: a set is damaged; names its file.
@@ -114,7 +117,7 @@ def merged(
 
     rows = {schema.name: sum(each.rows.get(schema.name, 0) for each in numbered) for schema in BULK}
     in_files = folder if max(rows.values(), default=0) > ROWS_IN_MEMORY else None
-    pieces = Pieces(numbered, small, is_job=root.is_job, folder=in_files)
+    pieces = Pieces(numbered, small, is_job=root.is_job, folder=in_files, kinds=kinds)
     with _workers(len(pieces.tasks), executor) as workers:
         found = list(_done(done, pieces.tasks, workers, tell, "putting rows together"))
         again = pieces.again(found)

@@ -12,6 +12,7 @@ import numpy as np
 
 from gnomon.errors import RunDirectoryError
 from gnomon.model.metric import Aggregation
+from gnomon.model.region_kinds import RegionKinds
 from gnomon.model.tables import (
     LOCATIONS,
     METRICS,
@@ -138,10 +139,10 @@ class Pieces:
 
     def __init__(
         self, sets: Sequence[Numbered], small: Sequence[Table], *, is_job: bool,
-        folder: Path | None,
+        folder: Path | None, kinds: RegionKinds,
     ) -> None:  # fmt: skip
         self._folder = folder
-        self._context = _context(small)
+        self._context = _context(small, kinds)
         self._command = Rows(Table(PROFILE), self._context)
         self._splits: list[Path] = []
         batches = _batches(sets) if folder is not None and is_job else [list(sets)]
@@ -247,18 +248,18 @@ class Pieces:
         return [task.file for task in self.tasks if task.schema is schema and task.file is not None]
 
 
-def _context(small: Sequence[Table]) -> Context:
+def _context(small: Sequence[Table], kinds: RegionKinds) -> Context:
     by_name = {table.schema.name: table for table in small}
     locations, paths = by_name[LOCATIONS.name], by_name[PATHS.name]
     location_kinds = locations.texts("kind")
-    region_kinds = by_name[REGIONS.name].texts("kind")
+    is_section = [kinds.of(kind).is_section for kind in by_name[REGIONS.name].texts("kind")]
     aggregations = by_name[METRICS.name].texts("aggregation")
     return Context(
         locations.numbers("parent").astype(np.int64),
         np.array([kind == "thread" for kind in location_kinds], dtype=bool),
         np.array([kind == "rank" for kind in location_kinds], dtype=bool),
         paths.numbers("parent").astype(np.int64),
-        np.array([region_kinds[at] == "hpm" for at in paths.numbers("region")], dtype=bool),
+        np.array(is_section, dtype=bool)[paths.numbers("region")],
         np.array([one == Aggregation.NONE for one in aggregations], dtype=bool),
         np.array([one in _PEAKS for one in aggregations], dtype=bool),
     )
