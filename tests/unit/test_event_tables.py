@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
@@ -112,3 +113,39 @@ def test_runs_without_them_say_so(run: Path, capsys: pytest.CaptureFixture[str])
     assert told(capsys, "app", "events", status=1).endswith("this run has no events\n")
     opened = rundir.find("app")
     assert not any(part.is_in(opened) for part in PARTS if part.name in ("events", "modules"))
+
+
+def test_what_a_viz_file_does_not_have_is_said(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """After the file is written, on stderr, whatever it is written to."""
+    tables = "events, messages, files, samples, arcs, coordinates, modules"
+    said = f"gnomon: not exported to .viz: {tables}\n"
+    assert main(["export", str(run), "--to", "viz"]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.endswith("</hpm>\n")
+    assert printed.err == said
+    assert main(["export", str(run), "--to", "viz", "-o", "all.viz"]) == 0
+    assert capsys.readouterr() == ("", said)
+    # The file has nothing more to leave out; other formats have all.
+    for words in (["all.viz", "--to", "viz"], [str(run), "--to", "json"]):
+        assert main(["export", *words]) == 0
+        assert capsys.readouterr().err == ""
+
+
+def test_a_table_is_counted_once_and_only_where_more_is_not_shown(
+    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    stream = rundir.Run.stream
+
+    def counting(self: rundir.Run, sql: str, **options: Any) -> Any:
+        asked.append(sql)
+        return stream(self, sql, **options)
+
+    monkeypatch.setattr(rundir.Run, "stream", counting)
+    for top, counts, more in (("1", 1, True), ("2", 1, False), ("9", 0, False), ("0", 1, False)):
+        asked.clear()
+        assert main(["report", str(run), "events", "--top", top]) == 0
+        assert ("more (--top 0" in capsys.readouterr().out) is more
+        assert sum("COUNT(*) FROM events" in sql for sql in asked) == counts, top

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from gnomon.cli.output import safe_lines
+from gnomon.cli.output import safe_lines, write
 from gnomon.cli.parsing import Parser
 from gnomon.errors import UsageError
 from gnomon.model.schemas import ALL_SCHEMAS
@@ -74,20 +74,30 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.table and arguments.to != "csv":
         raise UsageError(f"--table goes with --to csv, not with {arguments.to}")
-    pieces = _pieces(find(arguments.run, readers=readers()), arguments.to, arguments.table)
-    if arguments.output == "-":
+    exported = find(arguments.run, readers=readers())
+    _write(_pieces(exported, arguments.to, arguments.table), arguments.output)
+    if arguments.to == "viz":
+        from gnomon.store.exports import left_out
+
+        if tables := left_out(exported):
+            write(sys.stderr, f"gnomon: not exported to .viz: {', '.join(tables)}\n")
+    return 0
+
+
+def _write(pieces: Iterable[str], output: str) -> None:
+    """Write pieces to a file or, for "-", to stdout: all of them or none."""
+    if output == "-":
         _print(pieces)
-        return 0
+        return
     from gnomon.cli.wholefile import WholeFile
 
-    file = WholeFile(arguments.output)
+    file = WholeFile(output)
     try:
         for piece in pieces:
             file.text.write(piece)
         file.keep()
     finally:
         file.drop()
-    return 0
 
 
 def _print(pieces: Iterable[str]) -> None:

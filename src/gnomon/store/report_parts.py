@@ -209,13 +209,14 @@ class TableRows(NamedTuple):
 
     def is_in(self, run: Run) -> bool:
         """Return whether the table has rows."""
-        return table_report.count(run, self.name) > 0
+        return bool(table_report.rows(run, self.name, 1))
 
     def text(self, run: Run, request: Request) -> PartText:
         """Return the columns for which there is room."""
         top = TOP if request.top is None else request.top
         rows = table_report.rows(run, self.name, top)
-        total = table_report.count(run, self.name)
+        is_whole = not top or len(rows) < top
+        total = len(rows) if is_whole else table_report.count(run, self.name)
         text = table_report.table_text(run, self.name, rows, request.width, total)
         return PartText(text, not rows)
 

@@ -27,7 +27,7 @@ def rows(run: Run, part: str, top: int = 0) -> list[dict[str, Cell]]:
     Raises:
         RunDirectoryError: the table cannot be read, or has too many rows.
     """
-    n = count(run, part)
+    n = top if 0 < top <= bounds.ROWS_TOLD_MOST else count(run, part)
     if min(n, top or n) > bounds.ROWS_TOLD_MOST:
         raise RunDirectoryError(
             f"{run.path}: {n} {part} are too many to print; see --top N, or gnomon export --to csv"

@@ -12,11 +12,24 @@ from datetime import UTC, datetime
 from math import isfinite, isnan
 
 from gnomon import __version__
-from gnomon.model.tables import PROFILE, Cell, Schema
+from gnomon.model.tables import OPTIONAL_SCHEMAS, PROFILE, Cell, Schema
 from gnomon.store.rundir import Run
 from gnomon.store.viz import texts
 
 VERSION = 2
+
+
+def left_out(run: Run) -> list[str]:
+    """Return the tables with rows that a .viz file does not have.
+
+    Raises:
+        RunDirectoryError: a table cannot be read.
+    """
+    return [
+        schema.name
+        for schema in run.schemas
+        if schema in OPTIONAL_SCHEMAS and run.query(f"SELECT 1 FROM {schema.name} LIMIT 1")
+    ]
 
 
 def viz(run: Run) -> Iterator[str]:
