@@ -41,6 +41,7 @@ ANSWERS: tuple[tuple[str, Any], ...] = (
       for name in ("functions", "lines", "files", "places", "metrics", "values")),
     ("/api/runs/{id}/source?file={file}", contract.Source),
     ("/api/runs/{id}/lines?file={file}&metrics=0,1", contract.LineValues),
+    *((f"/api/compare?a=1&b=2&per={per}", contract.ComparisonDocument) for per in ("", "region")),
 )  # fmt: skip
 
 

@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
         GnomonError: a run cannot be read, or a limit cannot be judged.
     """
     from gnomon.capabilities import readers
-    from gnomon.store import compared
+    from gnomon.store import compared, comparison_document
     from gnomon.store.compare import compare
     from gnomon.store.comparison import Options
     from gnomon.store.sides import side
@@ -119,8 +119,12 @@ def run(arguments: argparse.Namespace) -> int:
     limited = bool(options.limits)
     kind = format_of(arguments.output, as_json=arguments.json)
     if kind != "text":
-        found = compared.document(comparisons, breaches, limited=limited)
-        text = csv_of(compared.rows(found)) if kind == "csv" else json.dumps(found, indent=2) + "\n"
+        found = comparison_document.document(comparisons)
+        if kind == "csv":
+            text = csv_of(comparison_document.rows(found))
+        else:
+            said = {"breaches": [one._asdict() for one in breaches]} if limited else {}
+            text = json.dumps({**found, **said}, indent=2) + "\n"
     else:
         text = compared.text(
             comparisons,

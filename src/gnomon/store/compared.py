@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from gnomon.layout import cut, filled, grid, short_path, shortened, suffixes
 from gnomon.model.symbols import short_name
-from gnomon.store.comparison import SURE, Breach, Comparison, Row
+from gnomon.store.comparison import Breach, Comparison, Row
 from gnomon.store.headline import bare, headline, notation, shares, verdict
-from gnomon.store.hotspots import whole
-from gnomon.store.sides import WHOLE, Side, described
 from gnomon.units import number, printable, quantity
 
 _HEADS = ("before", "after", "change", "95 % range", "verdict")
@@ -247,72 +244,3 @@ def _limits(breaches: Sequence[Breach], width: int) -> list[str]:
         said = f"--fail-on: {one.metric} of {one.side} is {change}, surely beyond "
         lines += filled(printable(said) + bare(one.share), width, "", "  ")
     return lines
-
-
-def document(
-    comparisons: Sequence[Comparison], breaches: Sequence[Breach], *, limited: bool
-) -> dict[str, Any]:
-    """Return the comparisons for JSON; what is no number is None."""
-    found: dict[str, Any] = {
-        "baseline": _side(comparisons[0].baseline),
-        "comparisons": [
-            {
-                "side": _side(one.other),
-                "metrics": [_row(row) for row in one.whole],
-                "places": [_row(row, one.per) for row in one.places],
-                "place_metrics": list(one.with_places),
-                "places_left_out": one.small,
-                "notes": list(one.notes),
-                "machine": {
-                    "others_cpus": None if one.others is None else list(one.others),
-                    "waited": None if one.waited is None else list(one.waited),
-                },
-            }
-            for one in comparisons
-        ],
-    }
-    if limited:
-        found["breaches"] = [one._asdict() for one in breaches]
-    return found
-
-
-def rows(found: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the rows of a document one after the other, each with what it compares."""
-    return [
-        {"baseline": found["baseline"]["name"], "side": one["side"]["name"], **row}
-        for one in found["comparisons"]
-        for row in (*one["metrics"], *one["places"])
-    ]
-
-
-def _side(side: Side) -> dict[str, Any]:
-    return {
-        "name": side.label,
-        "runs": [str(run.path) for run in side.runs],
-        "executions": side.repetitions,
-        "command": list(side.runs[0].head["command"]),
-    }
-
-
-def _row(row: Row, per: str = "") -> dict[str, Any]:
-    low, high = row.found.interval if row.found else (None, None)
-    found: dict[str, Any] = {"place": described(row.place, per)} if row.place != WHOLE else {}
-    return found | {
-        "metric": row.metric,
-        "unit": row.unit,
-        "how": row.how,
-        "worse_is": row.worse,
-        "before": whole(row.before),
-        "after": whole(row.after),
-        "samples": list(row.samples),
-        "change": row.change,
-        "low": low,
-        "high": high,
-        "p": row.p,
-        "at_least": row.margin,
-        "measured_p": row.measured_p,
-        "own_change": None if row.own is None else row.own.change,
-        "verdict": row.verdict,
-        "sure": row.p is not None and row.p < SURE,
-        "not_judged": row.unjudged,
-    }

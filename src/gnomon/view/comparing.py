@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from gnomon.capabilities import readers
 from gnomon.errors import UsageError
 from gnomon.store import rundir
 from gnomon.store.compare import compare
-from gnomon.store.compared import document
 from gnomon.store.comparison import Options
+from gnomon.store.comparison_document import ComparisonDocument, document
 from gnomon.store.sides import PLACES, Side
 from gnomon.view.opened import Opened
 
 PER = ("", *PLACES)
 
 
-def compared(one: Opened, other: Opened, per: str, metric: str = "") -> Mapping[str, Any]:
+def compared(one: Opened, other: Opened, per: str, metric: str = "") -> ComparisonDocument:
     """Return what `gnomon compare ONE OTHER --json` prints.
 
     Args:
@@ -40,5 +37,5 @@ def compared(one: Opened, other: Opened, per: str, metric: str = "") -> Mapping[
     sides = [
         Side(each.title, (rundir.find(each.path, readers=readers()),)) for each in (one, other)
     ]
-    found, breaches = compare(sides, Options(per=per, metrics=(metric,) if metric else ()))
-    return document(found, breaches, limited=False)
+    found, _ = compare(sides, Options(per=per, metrics=(metric,) if metric else ()))
+    return document(found)

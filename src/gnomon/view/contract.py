@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from gnomon.model.array_types import Floats, Ints
 from gnomon.model.region_kinds import RegionKind
+from gnomon.store import comparison_document
 from gnomon.view.dataset import Location
 from gnomon.view.node_kinds import NodeKind
 from gnomon.view.opened import Part
@@ -30,6 +31,13 @@ Numbers = npt.NDArray[np.uint8]
 Cell = str | int | float | None
 Locations = list[Location]
 """What can be chosen to see the values of."""
+# What `gnomon compare --json` says.
+ComparedSide = comparison_document.ComparedSide
+ComparedMetric = comparison_document.ComparedMetric
+ComparedPlace = comparison_document.ComparedPlace
+ComparedMachine = comparison_document.ComparedMachine
+ComparedRuns = comparison_document.ComparedRuns
+ComparisonDocument = comparison_document.ComparisonDocument
 
 
 class RunTitle(TypedDict):

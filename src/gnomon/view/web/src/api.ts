@@ -2,6 +2,7 @@
  * src/gnomon/view/api.py says what each address gives. */
 
 import type {
+  ComparisonDocument,
   Folder,
   Grouping,
   LineValues,
@@ -160,4 +161,4 @@ export const getLines = (id: string, file: string, metrics: string, location?: n
   json<LineValues>(`api/runs/${id}/lines`, { file, metrics, location });
 /** What `gnomon compare A B --json` says. */
 export const getComparison = (a: string, b: string, per = "", metric?: string) =>
-  json<Record<string, unknown>>("api/compare", { a, b, per, metric });
+  json<ComparisonDocument>("api/compare", { a, b, per, metric });

@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 
 import { getComparison, type RunTitle } from "./api";
-import { Comparison, type Document } from "./comparison";
+import { Comparison } from "./comparison";
 import { useLoaded } from "./data";
 import { MetricChoice } from "./picker";
 import { ask, go, usePlace } from "./place";
@@ -24,7 +24,7 @@ export function CompareView(sight: Sight & { readonly runs: readonly RunTitle[] 
     () => new Set(run.regionKinds.filter((one) => one.is_section).map((one) => one.kind)),
     [run],
   );
-  const document = found.value as unknown as Document | null;
+  const document = found.value;
   const one = document?.comparisons[0];
   // The choice stays while the document of another metric comes.
   const last = useRef<readonly string[]>([]);

@@ -2,6 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
+import type { ComparedMetric, ComparedPlace, ComparisonDocument } from "./api";
 import { base, change, many, number, quantity } from "./format";
 import { How } from "./how";
 import { Name } from "./name";
@@ -10,45 +11,8 @@ import { go } from "./place";
 import { moves, VirtualRows, type RowsHandle } from "./rows";
 import { SearchBox } from "./search-box";
 
-/** A row of `gnomon compare --json`. */
-export interface Row {
-  readonly place?: Readonly<Record<string, string | number>>;
-  readonly metric: string;
-  readonly unit: string;
-  readonly how: string;
-  readonly worse_is: string;
-  readonly before: number | null;
-  readonly after: number | null;
-  readonly samples: readonly [number, number];
-  /** Shares: 0.05 for 5 %. */
-  readonly change: number | null;
-  readonly low: number | null;
-  readonly high: number | null;
-  readonly p: number | null;
-  readonly at_least: number;
-  readonly verdict: string;
-  readonly sure: boolean;
-  readonly not_judged: string;
-}
-
-interface Side {
-  readonly name: string;
-  readonly executions: number;
-  readonly command: readonly string[];
-}
-
-export interface Document {
-  readonly baseline: Side;
-  readonly comparisons: readonly {
-    readonly side: Side;
-    readonly metrics: readonly Row[];
-    readonly places: readonly Row[];
-    /** Metrics that places have values of. */
-    readonly place_metrics: readonly string[];
-    readonly places_left_out: number;
-    readonly notes: readonly string[];
-  }[];
-}
+/** A metric, of a place or of the whole command. */
+export type Row = ComparedMetric & Partial<Pick<ComparedPlace, "place">>;
 
 const NAME_PX = 210;
 const INTERVAL_PX = 250;
@@ -79,7 +43,7 @@ function longest(texts: ReadonlySet<string>): string[] {
 }
 
 interface ComparisonProps {
-  readonly document: Document;
+  readonly document: ComparisonDocument;
   readonly per: string;
   /** Kinds of regions that are sections: what most places are, and is not said of them. */
   readonly sections: ReadonlySet<string>;
@@ -91,7 +55,7 @@ export function Comparison({ document, per, sections }: ComparisonProps) {
   const [selected, setSelected] = useState(0);
   const handle = useRef<RowsHandle>(null);
   const [isAll, setAll] = useState(false);
-  const all = per ? one.places : one.metrics;
+  const all: readonly Row[] = per ? one.places : one.metrics;
   const judged = all.filter((row) => row.verdict !== "");
   const rows = useMemo(() => {
     const lower = word.toLowerCase();

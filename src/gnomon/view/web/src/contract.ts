@@ -81,6 +81,79 @@ export interface Column {
   shows: "" | "symbol" | "path" | "number" | "moment";
 }
 
+/** One of the runs, or several that are taken as one. */
+export interface ComparedSide {
+  name: string;
+  /** Where they are. */
+  runs: string[];
+  executions: number;
+  command: string[];
+}
+
+/** A metric on both sides; null is what is not known, or no finite number. */
+export interface ComparedMetric {
+  metric: string;
+  unit: string;
+  /** Empty if the sides disagree. */
+  how: string;
+  /** More or less; empty where nobody can say. */
+  worse_is: string;
+  before: number | null;
+  after: number | null;
+  /** Of the baseline, and of the other side. */
+  samples: number[];
+  /** A share: 0.05 for 5 %. */
+  change: number | null;
+  low: number | null;
+  /** Ends of the 95 % interval of the change. */
+  high: number | null;
+  /** Adjusted for the number of comparisons. */
+  p: number | null;
+  /** Smaller changes count as none. */
+  at_least: number;
+  /** Likewise, of the change as it was measured, whatever the machine did. */
+  measured_p: number | null;
+  /** What is left to the program where others on the machine may have made some of it. */
+  own_change: number | null;
+  /** What the change is: worse, better, machine, ...; empty where no difference is shown. */
+  verdict: string;
+  sure: boolean;
+  /** Why it was not judged; empty where it was. */
+  not_judged: string;
+}
+
+/** A metric of a place, such as a region or a rank, on both sides. */
+export interface ComparedPlace extends ComparedMetric {
+  /** Program or kind, name, file and line, where it has them. */
+  place: Record<string, string | number>;
+}
+
+/** What the rest of the machine did, on both sides; null where it is not known. */
+export interface ComparedMachine {
+  /** CPUs that others used. */
+  others_cpus: number[] | null;
+  /** The part of its wall time that the program waited for a CPU. */
+  waited: number[] | null;
+}
+
+/** One side compared with the baseline. */
+export interface ComparedRuns {
+  side: ComparedSide;
+  metrics: ComparedMetric[];
+  places: ComparedPlace[];
+  /** Metrics that places have values of. */
+  place_metrics: string[];
+  places_left_out: number;
+  notes: string[];
+  machine: ComparedMachine;
+}
+
+/** What `gnomon compare --json` says. */
+export interface ComparisonDocument {
+  baseline: ComparedSide;
+  comparisons: ComparedRuns[];
+}
+
 /** What is open. `parts` names what a combination is made of. */
 export interface RunTitle {
   id: string;
