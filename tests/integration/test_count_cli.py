@@ -209,7 +209,14 @@ def test_repetitions(n: int, tmp_path: Path) -> None:
         for event in ("task-clock", "page-faults")
     }
     samples["wall time"] = [one["wall_seconds"] * 1e9 for one in document["repetitions"]]
+    samples["peak memory"] = [
+        row["value"] * 1024
+        for one in document["repetitions"]
+        for row in one["rusage"]
+        if row["field"] == "ru_maxrss"
+    ]
     spreads = {spread["name"]: spread for spread in document["spread"]}
+    assert (spreads["peak memory"]["unit"], spreads["peak memory"]["how"]) == ("bytes", "counted")
     for name, sample in samples.items():
         spread = spreads[name]
         assert spread["n"] == n
@@ -225,7 +232,7 @@ def test_repetitions(n: int, tmp_path: Path) -> None:
 def test_repetitions_as_text() -> None:
     done = gnomon("count", "-r", "3", *EVENTS, "--", "true")
     assert "gnomon count: true × 3  [exit 0]" in done.stderr
-    for word in ("mean", "± 95 %", "std. dev.", "min", "max"):
+    for word in ("mean", "± 95 %", "std. dev.", "min", "max", "  peak memory  "):
         assert word in done.stderr
 
 

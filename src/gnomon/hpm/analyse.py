@@ -13,6 +13,7 @@ from gnomon.counters.component import RawCount
 from gnomon.counters.pmu import core_pmus
 from gnomon.errors import GnomonError
 from gnomon.hpm.measurement import Emulation, GroupPart, Measurement
+from gnomon.launch.usage import PEAK_MEMORY
 from gnomon.metrics import users
 from gnomon.metrics.definitions import Metrics
 from gnomon.metrics.derived import MetricValue, computable, possible, quantities
@@ -214,6 +215,7 @@ def of_part(measurement: Measurement, part: GroupPart) -> Measurement:
         user_ns=part.user_ns,
         system_ns=part.system_ns,
         unavailable=part.unavailable,
+        rusage=(),
         parts=(),
     )
 
@@ -235,7 +237,7 @@ def metrics_of_counts(
 
 
 def spreads(measurements: Sequence[Measurement]) -> tuple[Spread, ...]:
-    """Return times, counters and metrics over repetitions, those measured in every one."""
+    """Return times, peak memory, counters and metrics over repetitions, what all of them have."""
     from gnomon.metrics.statistics import summarise
 
     rows: dict[str, list[tuple[str, How, float | None]]] = {}
@@ -244,6 +246,10 @@ def spreads(measurements: Sequence[Measurement]) -> tuple[Spread, ...]:
                  ("system time", one.system_ns))  # fmt: skip
         for name, ns in times:
             rows.setdefault(name, []).append(("ns", How.COUNTED, ns))
+        for usage in one.rusage:
+            if usage.field == "ru_maxrss":
+                bytes_most = None if usage.value is None else usage.value * 1024
+                rows.setdefault(PEAK_MEMORY, []).append(("bytes", How.COUNTED, bytes_most))
         for value in one.values:
             rows.setdefault(value.event, []).append((value.unit, value.how, value.value))
         for metric in metrics(one):
