@@ -184,9 +184,7 @@ WITH paths_ AS (
 ), each AS (
     SELECT {key}.key, p.metric, p.location, p.repetition, {value} AS v, SUM(p.calls) AS c,
            BOOL_OR(NOT {root}) AS parts, {whole} AS whole, COUNT({alone}) AS places,
-           SUM(p.inclusive) FILTER (WHERE k.top = p.path) AS inclusive,
-           COUNT(*) FILTER (WHERE k.top = p.path) AS tops,
-           BOOL_OR(k.is_code) AS is_code, BOOL_OR(k.has_calls) AS has_calls
+           {inclusive}
     FROM profile p JOIN {joined}
     WHERE p.location >= {first} AND p.location < {end} {only}
     GROUP BY {key}.key, p.metric, p.location, p.repetition HAVING isfinite(v)
@@ -208,10 +206,18 @@ FROM added JOIN keys USING (key) ORDER BY k1, k2, k3, k4, kind, metric, whole
 _UNKNOWN = """
     SELECT DISTINCT k.key, l.kind, p.metric
     FROM profile p JOIN numbered k USING (path) JOIN kinds l USING (location)
-    ANTI JOIN profile o ON o.location = p.location AND o.repetition = p.repetition
+    ANTI JOIN (
+        SELECT p.location, p.repetition, p.metric, p.path FROM profile p
+        WHERE p.location >= {first} AND p.location < {end} {only}
+            AND p.path IN (SELECT top FROM paths_ WHERE top <> path)
+    ) o ON o.location = p.location AND o.repetition = p.repetition
         AND o.metric = p.metric AND o.path = k.top
     WHERE p.location >= {first} AND p.location < {end} AND k.top <> p.path {only}
 """
+_INCLUSIVE = """SUM(p.inclusive) FILTER (WHERE k.top = p.path) AS inclusive,
+           COUNT(*) FILTER (WHERE k.top = p.path) AS tops,
+           BOOL_OR(k.is_code) AS is_code, BOOL_OR(k.has_calls) AS has_calls"""
+_NO_INCLUSIVE = "NULL::DOUBLE AS inclusive, 0 AS tops, FALSE AS is_code, FALSE AS has_calls"
 _ALL_OUTERMOST = "t.path AS top, FALSE AS is_code, FALSE AS has_calls"
 _NONE_UNKNOWN = "SELECT 0, '', 0 WHERE false"
 
@@ -226,6 +232,7 @@ def _query(profile: Profile, part: Part, paths: OutermostPaths | None) -> str:
         only += f" AND ({_ROOT} OR p.metric NOT IN {_NOT_ADDED})"
     nested = _UNKNOWN.format(first=part.first, end=part.end, only=only)
     return _QUERY.format(
+        inclusive=_NO_INCLUSIVE if paths is None else _INCLUSIVE,
         outermost=_ALL_OUTERMOST if paths is None else "o.top, o.is_code, o.has_calls",
         with_outermost="" if paths is None else "JOIN outermost_ o ON o.path = t.path",
         unknown=nested if paths is not None and paths.is_nested else _NONE_UNKNOWN,
