@@ -21,6 +21,7 @@ int core_add_timers(PyObject *module);
 int core_add_cost(PyObject *module);
 int core_add_cpuid(PyObject *module);
 int core_add_checksum(PyObject *module);
+int core_add_host(PyObject *module);
 
 /* How the words of a reading are laid out. */
 enum core_layout {

@@ -3,7 +3,6 @@
  * one JSON object a line.
  *
  *	print_events [SYSFS [TRACEFS [MODELS]]]	another machine's trees; "" for this machine's
- *	print_events --refusals ROOT		what each error number means on a machine
  */
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +10,6 @@
 #include "formula.h"
 #include "presets.h"
 #include "query.h"
-#include "refusal.h"
 
 #define EVENTS_MAX 4096
 
@@ -105,32 +103,11 @@ static void resolve(const struct gn_places *places, const char *name)
 	printf("]}\n");
 }
 
-static void print_refusals(const char *root)
-{
-	static const unsigned int flags[] = {0, GN_EVENT_HARDWARE, GN_EVENT_TRACEPOINT};
-
-	for (int number = 1; number < 200; number++) {
-		for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
-			struct gn_message why;
-			const int error = gn_refusal_at(root, -number, flags[i], &why);
-
-			printf("{\"number\": %d, \"flags\": %u, \"error\": %d, \"message\": ",
-			       number, flags[i], error);
-			print_text(why.text);
-			printf("}\n");
-		}
-	}
-}
-
 int main(int argc, char **argv)
 {
 	struct gn_places places = gn_this_machine;
 	char line[65536];
 
-	if (argc == 3 && !strcmp(argv[1], "--refusals")) {
-		print_refusals(argv[2]);
-		return 0;
-	}
 	if (argc > 1 && *argv[1])
 		places.sysfs = argv[1];
 	if (argc > 2 && *argv[2])

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from gnomon.cli.hardware_sections import SECTIONS
 from gnomon.cli.main import COMMAND_GROUPS, COMMANDS
-from gnomon.counters.machine import core_pmu_names
+from gnomon.counters.host_facts import core_pmu_names
 
 
 def listed(*arguments: str, key: str) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from commands import GNOMON, HPMCOUNT, TOOLS, gnomon, run
 
-from gnomon.counters.machine import core_pmu_names
+from gnomon.counters.host_facts import core_pmu_names
 
 # Root's files stay readable, so that the same installation runs; everything else is forbidden.
 WITHOUT_RIGHTS = ("setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs")

@@ -317,7 +317,7 @@ def _with_typed_remedy(one: Measurement, arguments: argparse.Namespace) -> Measu
         return one
     from gnomon.counters.emulation.events import emulated_event
     from gnomon.counters.names import modifiers
-    from gnomon.counters.refusal import ON_EMULATED
+    from gnomon.counters.perf_errors import ON_EMULATED
 
     refused = [lost for lost in one.unavailable if lost.remedy.endswith(ON_EMULATED)]
     if not refused:

@@ -224,7 +224,7 @@ def _choose(
         "  ",
     )
     if not pmus:
-        from gnomon.counters.refusal import no_pmu
+        from gnomon.counters.perf_errors import no_pmu
 
         reason, remedy = no_pmu()
         _say(f"not here: {reason}", "  ")

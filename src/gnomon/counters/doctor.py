@@ -1,7 +1,7 @@
 """What `gnomon doctor` looks at: each thing that decides what can be counted here, with a remedy.
 
 Nothing is printed or changed here. Source: the kernel's own settings, through
-`gnomon.counters.machine`, and the components' attempts to count.
+`gnomon.counters.host_facts`, and the components' attempts to count.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from gnomon.counters import pmu_checks, tool_checks
 from gnomon.counters.check import Check, State
 from gnomon.counters.component import Availability
-from gnomon.counters.machine import (
+from gnomon.counters.host_facts import (
     CAP_PERFMON,
     CAP_SYS_ADMIN,
     ROOT,
@@ -20,8 +20,8 @@ from gnomon.counters.machine import (
     Machine,
     machine,
 )
+from gnomon.counters.perf_errors import lower_paranoid
 from gnomon.counters.procfs import entries
-from gnomon.counters.refusal import lower_paranoid
 
 _ENOUGH_FILES = 4096
 _ENOUGH_MLOCK_KB = 516

@@ -201,8 +201,8 @@ def total(counts: Sequence[tuple[int, int, int]]) -> RawCount:
 
 def explain(number: int, place: Place, root: Path = _ROOT) -> tuple[str, str, int]:
     """Return why the kernel did not open a node-wide event, the remedy, and the error number."""
-    from gnomon.counters import refusal
-    from gnomon.counters.machine import SECCOMP_FILTER, rights
+    from gnomon.counters import perf_errors
+    from gnomon.counters.host_facts import SECCOMP_FILTER, rights
     from gnomon.counters.virtualization import container
 
     folder = _ROOT / "sys" / DEVICES / place.pmu
@@ -215,7 +215,7 @@ def explain(number: int, place: Place, root: Path = _ROOT) -> tuple[str, str, in
                 f"kernel.perf_event_paranoid is {paranoid}: without CAP_PERFMON no whole CPU may "
                 f"be counted, and PMU '{place.pmu}' counts for the whole machine"
             )
-            remedy = refusal.lower_paranoid(0)
+            remedy = perf_errors.lower_paranoid(0)
             if have.is_in_user_namespace or container(root):
                 remedy += " on the host, or start the container with `--cap-add PERFMON`"
             return reason, remedy + ", or count as root", number
@@ -233,7 +233,7 @@ def explain(number: int, place: Place, root: Path = _ROOT) -> tuple[str, str, in
             f"check the parameters against {folder / 'format'}, and count fewer events together",
             number,
         )
-    return (*refusal.explain(number, hardware=False, tracepoint=False, root=root), number)
+    return (*perf_errors.explain(number, hardware=False, tracepoint=False, root=root), number)
 
 
 def _bundles(events: Sequence[Event]) -> list[list[Event]]:

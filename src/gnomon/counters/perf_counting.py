@@ -11,7 +11,7 @@ from _thread import get_native_id
 from collections.abc import Iterator, Sequence
 
 from gnomon import _core
-from gnomon.counters import refusal
+from gnomon.counters import perf_errors
 from gnomon.counters.component import (
     NO_COUNT,
     Added,
@@ -292,7 +292,7 @@ class PerfCounting:
             return Refusal(event, reason, "use inherit=True, which counts both", number, pmu)
         if number == errno.EINVAL and spec.hardware and beside and self._opens_alone(event):
             return _conflict(event, beside, number, pmu)
-        reason, remedy = refusal.explain(
+        reason, remedy = perf_errors.explain(
             number, hardware=spec.hardware, tracepoint=spec.tracepoint, cpu=self._target.cpu
         )
         return Refusal(event, reason, remedy, number, pmu)

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gnomon.counters.check import Check
-from gnomon.counters.machine import ROOT, Machine
+from gnomon.counters.host_facts import ROOT, Machine
+from gnomon.counters.perf_errors import no_pmu
 from gnomon.counters.pmu import core_pmus
 from gnomon.counters.procfs import read_number
-from gnomon.counters.refusal import no_pmu
 
 _SLOW = "reading a counter costs a system call"
 

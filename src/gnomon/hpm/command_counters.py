@@ -308,7 +308,7 @@ class CommandCounters(CountingObserver):
     def _open_tasks(self, events: list[Event]) -> None:
         if not events:
             return
-        from gnomon.counters.refusal import explain
+        from gnomon.counters.perf_errors import explain
         from gnomon.counters.tasks import TaskCounting, open_tasks
 
         raise_nofile((len(events) * 4 + 1) * (os.cpu_count() or 1) + 64)

@@ -32,8 +32,8 @@ def total(counts: Sequence[RawCount]) -> RawCount:
 def why_forbidden(first: Unavailable) -> str:
     """Return why no event may be counted on a whole CPU, and the remedy."""
     if first.errno in (errno.EACCES, errno.EPERM):
-        from gnomon.counters.machine import SECCOMP_FILTER, rights
-        from gnomon.counters.refusal import lower_paranoid
+        from gnomon.counters.host_facts import SECCOMP_FILTER, rights
+        from gnomon.counters.perf_errors import lower_paranoid
 
         have = rights()
         is_plain = first.errno == errno.EACCES or have.seccomp != SECCOMP_FILTER

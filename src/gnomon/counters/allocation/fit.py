@@ -233,7 +233,7 @@ def blame(asked: Asked) -> tuple[int, ...]:
 
 def no_pmu(event: Event) -> EventUnavailableError:
     """Return the refusal of an event for want of any core PMU."""
-    from gnomon.counters.refusal import no_pmu as explain
+    from gnomon.counters.perf_errors import no_pmu as explain
 
     reason, remedy = explain()
     return EventUnavailableError(

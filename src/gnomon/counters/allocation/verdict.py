@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gnomon import _core
-from gnomon.counters import refusal
+from gnomon.counters import perf_errors
 from gnomon.counters.component import Event
 from gnomon.counters.perf import narrowed, native_specs
 
@@ -66,7 +66,7 @@ def verdict(events: Sequence[Event]) -> Verdict:
     event = events[owners[at]]
     if number == errno.EINVAL and len(events) > 1 and alone(event).fits:
         return Verdict(False, f"the kernel refuses {event.name} beside the others", number)
-    reason, _ = refusal.explain(
+    reason, _ = perf_errors.explain(
         number, hardware=event.spec.hardware, tracepoint=event.spec.tracepoint
     )
     return Verdict(None, f"{event.name}: {reason}", number)

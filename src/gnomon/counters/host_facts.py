@@ -12,6 +12,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from gnomon import _core
 from gnomon.counters.pmu import core_pmus, online_cpus
 from gnomon.counters.procfs import entries, keyed, kilobytes, read_line, read_text, whole
 from gnomon.counters.virtualization import (
@@ -27,8 +28,6 @@ CAP_SYS_ADMIN = 21
 CAP_PERFMON = 38
 SECCOMP_FILTER = 2
 
-_NOT_BLOCKED_BY_NAMESPACE = ["0", "0", "4294967295"]
-
 
 class Rights(NamedTuple):
     """What this process may do.
@@ -36,6 +35,7 @@ class Rights(NamedTuple):
     Attributes:
         paranoid: kernel.perf_event_paranoid, None where the kernel has no perf events.
         capabilities: bits of the effective capabilities.
+        is_privileged: kernel.perf_event_paranoid does not bind it (CAP_PERFMON or CAP_SYS_ADMIN).
         is_in_user_namespace: its capabilities are worth nothing outside its user namespace.
         seccomp: mode of its system call filter (0 none, 1 strict, 2 filter), None if unknown.
         open_files: soft and hard limit of open files, None where unlimited or unknown.
@@ -45,17 +45,12 @@ class Rights(NamedTuple):
 
     paranoid: int | None
     capabilities: int
+    is_privileged: bool
     is_in_user_namespace: bool
     seccomp: int | None
     open_files: tuple[int | None, int | None]
     kptr_restrict: int | None
     mlock_kb: int | None
-
-    @property
-    def is_privileged(self) -> bool:
-        """Whether kernel.perf_event_paranoid does not bind it (CAP_PERFMON or CAP_SYS_ADMIN)."""
-        wanted = 1 << CAP_PERFMON | 1 << CAP_SYS_ADMIN
-        return bool(self.capabilities & wanted) and not self.is_in_user_namespace
 
 
 class Tracefs(NamedTuple):
@@ -141,19 +136,15 @@ def core_pmu_names(root: Path = ROOT) -> tuple[str, ...]:
 
 def rights(root: Path = ROOT) -> Rights:
     """Return what this process may do."""
-    status = keyed(read_text(root / "proc/self/status") or "")
+    paranoid, capabilities, is_privileged, is_nested, seccomp, soft, hard = _core.rights(root)
     kernel = root / "proc/sys/kernel"
-    uid_map = read_line(root / "proc/self/uid_map").split()
-    try:
-        capabilities = int(status.get("CapEff", ""), 16)
-    except ValueError:
-        capabilities = 0
     return Rights(
-        paranoid=read_integer(kernel / "perf_event_paranoid"),
+        paranoid=paranoid,
         capabilities=capabilities,
-        is_in_user_namespace=bool(uid_map) and uid_map != _NOT_BLOCKED_BY_NAMESPACE,
-        seccomp=whole(status.get("Seccomp", "")),
-        open_files=_open_files(root),
+        is_privileged=is_privileged,
+        is_in_user_namespace=is_nested,
+        seccomp=seccomp,
+        open_files=(soft, hard),
         kptr_restrict=read_integer(kernel / "kptr_restrict"),
         mlock_kb=read_integer(kernel / "perf_event_mlock_kb"),
     )
@@ -199,14 +190,6 @@ def _cpu_model(cpuinfo: dict[str, str], root: Path) -> str:
         implementer = cpuinfo.get("CPU implementer", "?")
         return f"arm implementer {implementer} part {cpuinfo['CPU part']}"
     return read_line(root / "proc/device-tree/model")
-
-
-def _open_files(root: Path) -> tuple[int | None, int | None]:
-    for line in (read_text(root / "proc/self/limits") or "").split("\n"):
-        if line.startswith("Max open files"):
-            soft, hard, *_ = [*line.removeprefix("Max open files").split(), "", ""]
-            return whole(soft), whole(hard)
-    return None, None
 
 
 def _user_reads(root: Path) -> int | None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from planted import plant
 
-from gnomon.counters.machine import (
+from gnomon.counters.host_facts import (
     CAP_PERFMON,
     CAP_SYS_ADMIN,
     Tracefs,
@@ -21,7 +21,7 @@ from gnomon.counters.machine import (
     rights,
     tracefs,
 )
-from gnomon.counters.refusal import no_pmu
+from gnomon.counters.perf_errors import no_pmu
 from gnomon.counters.virtualization import container, hypervisor
 
 VIRTUAL = "processor\t: 0\nmodel name\t: Some CPU @ 2 GHz\nflags\t\t: fpu tsc hypervisor\n\n"
