@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from gnomon.counters.components.cpu import libpfm_pmus
+from gnomon.counters.libpfm import libpfm_pmus
 
 FORCED = "LIBPFM_FORCE_PMU"
 """The variable that tells libpfm4 which PMU to take. It then hides the tables that follow."""

@@ -19,8 +19,6 @@ HEAVY = {
     "dataclasses", "logging", "multiprocessing", "concurrent.futures", "unittest", "socket", "ssl",
     "http", "email", "ctypes", "sqlite3", "difflib", "pdb", "platform", "random", "tempfile",
 }  # fmt: skip
-# What says why an event was refused, and what to do: only where one was.
-REFUSALS = {"gnomon.counters.virtualization"}
 # The default set has events of these components besides.
 COMPONENTS = {
     "gnomon.counters.components.cpu", "gnomon.counters.components.io", "gnomon.counters.gauges",
@@ -55,11 +53,11 @@ def test_own_modules_are_those_of_the_list(golden: str, arguments: tuple[str, ..
     assert found == file.read_text(), "if meant: GNOMON_UPDATE_GOLDEN=1, and read the difference"
 
 
-def test_default_set_imports_no_more_than_refusals_need() -> None:
+def test_default_set_imports_its_components_besides() -> None:
     listed = set((GOLDEN / "imports_count.txt").read_text().split())
     found = set(own(imported("count", "--", "true")))
     assert found >= listed
-    assert found - listed <= REFUSALS | COMPONENTS
+    assert found - listed <= COMPONENTS
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,10 @@ from building import sanitized
 
 from gnomon.counters import presets
 from gnomon.counters.component import Event
-from gnomon.counters.components.cpu import CpuComponent, libpfm_pmus
+from gnomon.counters.components.cpu import CpuComponent
 from gnomon.counters.components.kernel import KernelComponent
 from gnomon.counters.components.tsc import TscComponent
+from gnomon.counters.libpfm import libpfm_pmus
 from gnomon.counters.perf import PerfSpec
 from gnomon.counters.pmu import SYSFS
 from gnomon.errors import EventError, UsageError

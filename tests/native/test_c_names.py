@@ -15,9 +15,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gnomon.counters import presets
-from gnomon.counters.components.cpu import CpuComponent, libpfm_pmus
+from gnomon.counters.components.cpu import CpuComponent
 from gnomon.counters.components.kernel import KernelComponent
 from gnomon.counters.components.tsc import TscComponent
+from gnomon.counters.libpfm import libpfm_pmus
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from preset_encoding import TABLES
 
 from gnomon.counters import presets
-from gnomon.counters.allocation import fit, pmus
+from gnomon.counters.allocation import fit, pmus, target_events
 from gnomon.counters.component import Event
 from gnomon.errors import GnomonError
 from gnomon.metrics.groups import Group, find_group, load_groups
@@ -74,7 +74,7 @@ def resolved(cpu: str, names: list[str]) -> tuple[list[Event], list[str]]:
     missing = []
     for name in names:
         try:
-            events += pmus.resolve_on(core, name)
+            events += target_events.resolve_on(core, name)
         except GnomonError:
             missing.append(name)
     return events, missing

@@ -6,7 +6,7 @@ import pytest
 from invented_pmus import event
 
 from gnomon.counters.allocation import CorePmu, fits, groups, named, opening_order
-from gnomon.counters.allocation.pmus import resolve_on
+from gnomon.counters.allocation.target_events import resolve_on
 from gnomon.counters.component import Event, EventInfo
 from gnomon.counters.perf import PerfSpec
 from gnomon.counters.pmu import Encoding

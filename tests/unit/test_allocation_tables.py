@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from libpfm_tables import needs_tables
 
 from gnomon.counters.allocation.tables import read, shipped
-from gnomon.counters.components.cpu import libpfm_pmus
+from gnomon.counters.libpfm import libpfm_pmus
 from gnomon.errors import ConstraintFileError
 
 DATA = Path(__file__).parents[2] / "src/gnomon/counters/allocation/data"

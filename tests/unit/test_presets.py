@@ -20,7 +20,8 @@ from libpfm_tables import needs_tables
 
 from gnomon.counters import cores, presets
 from gnomon.counters.component import Event, EventInfo, RawCount, make_reading, make_value
-from gnomon.counters.components.cpu import CpuComponent, libpfm_pmus
+from gnomon.counters.components.cpu import CpuComponent
+from gnomon.counters.libpfm import libpfm_pmus
 from gnomon.counters.perf import PerfSpec, Term, combine
 from gnomon.counters.pmu import Encoding, Pmu
 from gnomon.counters.presets import shipped

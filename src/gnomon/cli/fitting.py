@@ -62,7 +62,7 @@ def _resolve(text: str, pmu: CorePmu | None) -> tuple[Event, ...]:
             first = found.unavailable[0]
             raise EventUnavailableError(first.event, first.reason, first.remedy, first.errno)
         return found.events
-    from gnomon.counters.allocation.pmus import resolve_on
+    from gnomon.counters.allocation.target_events import resolve_on
     from gnomon.counters.names import split
 
     events: dict[str, Event] = {}
@@ -237,7 +237,7 @@ def _listed(pmu: CorePmu | None) -> Iterator[EventInfo]:
     from gnomon.counters import presets
     from gnomon.counters.component import EventInfo
     from gnomon.counters.components import component
-    from gnomon.counters.components.cpu import libpfm_pmus
+    from gnomon.counters.libpfm import libpfm_pmus
     from gnomon.model.value import Scope
 
     if pmu is None:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from gnomon.hpm.settings import Settings
 
 _Found = TypeVar("_Found")
+HPMSTAT_CLOCK = "%H:%M:%S"
+"""How names of hpmstat's files have the time: with colons, which hpmcount's have not."""
 
 
 def add_output_options(p: argparse.ArgumentParser) -> None:

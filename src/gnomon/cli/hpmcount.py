@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gnomon.cli.delivery import finish, outliving, undisturbed
@@ -15,19 +15,15 @@ from gnomon.cli.guide import (
     add_list_options,
     add_output_options,
     chosen_of,
-    groups_of,
     guided,
-    known,
     print_list,
 )
+from gnomon.cli.hpmcount_groups import measurer, wanted
 from gnomon.cli.parsing import Parser, add_presets_option, load_presets
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
-    from gnomon.counters.resolve import Resolved
-    from gnomon.hpm.group_schedule import WantedGroup
-    from gnomon.hpm.measurement import Measurement
-    from gnomon.hpm.settings import Settings
+    pass
 
 _DESCRIPTION = """\
 Run a program and print resource usage, counters and derived metrics on standard output after it.
@@ -147,50 +143,3 @@ def _plugin(arguments: argparse.Namespace) -> str:
     """Return the name of the plug-in; the usual one's if none was named."""
     named = arguments.plugin
     return (os.environ.get("HPM_AGGREGATE", "") if named is None else named) or "mirror"
-
-
-def wanted(
-    arguments: argparse.Namespace, chosen: Settings
-) -> tuple[tuple[WantedGroup, ...], Resolved]:
-    """Return the groups that were asked for, and the events of all of them.
-
-    Raises:
-        GuideError: there is no such group.
-        EventNameError: a name is wrong.
-    """
-    from gnomon.hpm import analyse, group_schedule
-
-    extra = [chosen.events] if chosen.events and arguments.event is not None else []
-    if not chosen.groups and chosen.events:
-        return (), analyse.wanted([chosen.events])
-    words = groups_of(chosen) or [str(analyse.DEFAULT_GROUP)]
-    groups = known("hpmcount", lambda: group_schedule.wanted_groups(words, extra))
-    return groups, groups[0].wanted
-
-
-def measurer(
-    command: Sequence[str],
-    groups: Sequence[WantedGroup],
-    events: Resolved,
-    repeat: int | None,
-    slice_ms: int,
-) -> Callable[[], list[Measurement]]:
-    """Return what measures a command: several groups in turns, or with `repeat` apart."""
-    from gnomon.hpm import command_counters, group_schedule
-
-    if len(groups) > 1 and repeat is not None:
-        return lambda: group_schedule.run_apart(
-            groups, repeat, lambda own: command_counters.run(command, own)
-        )
-    if len(groups) > 1:
-        return lambda: [group_schedule.run_in_turns(command, groups, slice_ms)]
-
-    def repeated() -> list[Measurement]:
-        measurements: list[Measurement] = []
-        while len(measurements) < (repeat or 1):
-            measurements.append(command_counters.run(command, events))
-            if measurements[-1].interrupted:
-                break
-        return measurements
-
-    return repeated

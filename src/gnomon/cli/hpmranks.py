@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from gnomon.cli.delivery import finish
-from gnomon.cli.hpmcount import measurer, wanted
+from gnomon.cli.hpmcount_groups import measurer, wanted
 from gnomon.cli.hpmfiles import Output
 from gnomon.cli.output import write
 from gnomon.errors import UsageError

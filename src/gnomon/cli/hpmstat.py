@@ -11,6 +11,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from gnomon.cli.guide import (
+    HPMSTAT_CLOCK,
     add_list_options,
     add_output_options,
     chosen_of,
@@ -43,8 +44,6 @@ variables, which options take precedence over:
 
 # The plug-ins that need no other task; whether they keep groups apart.
 _LOCAL = {"": True, "mirror": True, "loc_merge": False}
-CLOCK = "%H:%M:%S"
-"""How names of files have the time: with colons, which hpmcount's have not."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -141,7 +140,7 @@ def _watch(arguments: argparse.Namespace, period_ns: int, count: int) -> int:
     if name and chosen.unique:
         from gnomon.hpm.naming import unique
 
-        name = unique(name, process=os.getpid(), clock=CLOCK)
+        name = unique(name, process=os.getpid(), clock=HPMSTAT_CLOCK)
     slice_ns = chosen.slice_ms * 1_000_000
     with closing(Monitor(choice, Watched(), slice_ns)) as monitor, Ending() as ending:
         reports = Reports(name, report, prints=not (chosen.silent and name))

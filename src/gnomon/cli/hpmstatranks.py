@@ -11,8 +11,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from gnomon.cli.destinations import Reports
+from gnomon.cli.guide import HPMSTAT_CLOCK
 from gnomon.cli.hpmranks import apply, complain, pass_on, with_options
-from gnomon.cli.hpmstat import CLOCK
 from gnomon.cli.rounds import Ending, rounds
 from gnomon.hpm.measurement import Measurement
 from gnomon.hpm.naming import unique
@@ -117,7 +117,7 @@ def _report(
 
 def unique_name(name: str) -> str:
     """Return the name with host, process, date and time in it; the time has colons."""
-    return unique(name, process=os.getpid(), clock=CLOCK)
+    return unique(name, process=os.getpid(), clock=HPMSTAT_CLOCK)
 
 
 def prints(chosen: Settings) -> bool:

@@ -157,12 +157,15 @@ def all_commands() -> dict[str, str]:
 
 def _execute(name: str, words: Sequence[str]) -> int:
     module = _module(name)
-    from gnomon.cli.parsing import Parser
+    from gnomon.cli.parsing import CommandLineError
 
-    command = module.parser()
-    if isinstance(command, Parser):
-        command.words = words
-    return module.run(command.parse_args(words))
+    try:
+        arguments = module.parser().parse_args(words)
+    except CommandLineError as error:
+        from gnomon.cli.usage_errors import explain
+
+        raise UsageError(explain(error.parser, str(error), words, parser)) from None
+    return module.run(arguments)
 
 
 def _module(name: str) -> Command:

@@ -66,6 +66,19 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
         )
 
 
+class CommandLineError(UsageError):
+    """A command line that argparse refuses.
+
+    Attributes:
+        parser: which of the command's parsers does.
+    """
+
+    def __init__(self, parser: argparse.ArgumentParser, message: str) -> None:
+        """Keep what argparse says."""
+        super().__init__(message)
+        self.parser = parser
+
+
 class Parser(argparse.ArgumentParser):
     """A command's parser: options are typed in full, and mistakes are errors of the house."""
 
@@ -89,15 +102,11 @@ class Parser(argparse.ArgumentParser):
             formatter_class=HelpFormatter,
             allow_abbrev=False,
         )
-        self.words: Sequence[str] = ()
-        """The command line, for the message of one that is wrong."""
 
     def error(self, message: str) -> NoReturn:
         """Refuse the command line.
 
         Raises:
-            UsageError: always.
+            CommandLineError: always.
         """
-        from gnomon.cli.usage_errors import explain
-
-        raise UsageError(explain(self, message, self.words))
+        raise CommandLineError(self, message)

@@ -6,23 +6,30 @@ import argparse
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+_ParserOf = Callable[[str], argparse.ArgumentParser]
 _Rule = Callable[[argparse.ArgumentParser, re.Match[str]], str]
 _KINDS = {"int": "a whole number", "float": "a number"}
 _SIBLINGS = ("count", "run", "stat", "report", "view", "compare", "export", "runs")
 _LEADING_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
 
 
-def explain(parser: argparse.ArgumentParser, message: str, words: Sequence[str] = ()) -> str:
+def explain(
+    parser: argparse.ArgumentParser, message: str, words: Sequence[str], parser_of: _ParserOf
+) -> str:
     """Return a line for a command line that is wrong: the thing, the cause and the remedy.
 
     Args:
         parser: the parser that refused it.
         message: what argparse says of it.
-        words: the command line, where it is known.
+        words: the command line.
+        parser_of: returns the parser of another command.
     """
     name = words[0].partition("=")[0] if words else ""
     if name.startswith("-") and name not in _options(parser) and any(_subparsers(parser)):
-        return _unknown(parser, name)  # argparse takes its value for the action
+        return _unknown(parser, name, parser_of)  # argparse takes its value for the action
+    unrecognized = re.fullmatch(r"unrecognized arguments: (.*)", message, re.DOTALL)
+    if unrecognized:
+        return _unrecognized(parser, unrecognized[1].split(" "), parser_of)
     for pattern, rule in _RULES:
         match = re.fullmatch(pattern, message, re.DOTALL)
         if match:
@@ -30,16 +37,17 @@ def explain(parser: argparse.ArgumentParser, message: str, words: Sequence[str] 
     return f"{message}; see {parser.prog} --help"
 
 
-def _unknown_option(parser: argparse.ArgumentParser, match: re.Match[str]) -> str:
-    words = match[1].split(" ")
+def _unrecognized(
+    parser: argparse.ArgumentParser, words: Sequence[str], parser_of: _ParserOf
+) -> str:
     option = next((word for word in words if word.startswith("-")), words[0])
     name = option.partition("=")[0]
     if not name.startswith("-"):
         return f"'{name}': {parser.prog} takes nothing more; see {parser.prog} --help"
-    return _unknown(parser, name)
+    return _unknown(parser, name, parser_of)
 
 
-def _unknown(parser: argparse.ArgumentParser, name: str) -> str:
+def _unknown(parser: argparse.ArgumentParser, name: str, parser_of: _ParserOf) -> str:
     close = _nearest(name, _options(parser))
     if close:
         return f"{name}: there is no such option; did you mean {_told_of(parser, close)}?"
@@ -47,14 +55,12 @@ def _unknown(parser: argparse.ArgumentParser, name: str) -> str:
         if name in _options(sub):
             where = f"{parser.prog} {action}"
             return f"{name}: an option of {where}; type {where} {_usage(sub, name)}"
-    where = _sibling(parser, name)
+    where = _sibling(parser, name, parser_of)
     return f"{name}: {parser.prog} has no such option; {where}see {parser.prog} --help"
 
 
-def _sibling(parser: argparse.ArgumentParser, name: str) -> str:
+def _sibling(parser: argparse.ArgumentParser, name: str, parser_of: _ParserOf) -> str:
     """Return which other command has an option, "" for none."""
-    from gnomon.cli import parser as parser_of
-
     for command in _SIBLINGS:
         other = parser_of(command)
         if other.prog != parser.prog and name in _options(other, hidden=False):
@@ -105,7 +111,6 @@ def _exclusive(parser: argparse.ArgumentParser, match: re.Match[str]) -> str:
 
 
 _RULES: tuple[tuple[str, _Rule], ...] = (
-    (r"unrecognized arguments: (.*)", _unknown_option),
     (r"argument (\S+): expected .*argument.*", _no_value),
     (r"argument (\S+): ignored explicit argument '(.*)'", _surplus_value),
     (r"argument (\S+): invalid (\S+) value: '(.*)'", _wrong_value),

@@ -13,7 +13,7 @@ from gnomon import _core
 from gnomon.counters.pmu import SYSFS, Encoding, Pmu, core_pmus
 
 if TYPE_CHECKING:
-    from gnomon.counters.components.cpu import LibpfmPmu
+    from gnomon.counters.libpfm import LibpfmPmu
 
 _RAW = 4
 # What libpfm4 knows of every CPU of a vendor, beside the model's own table.
@@ -52,7 +52,7 @@ def cores(sysfs: Path | str = SYSFS, models: Mapping[str, str] | None = None) ->
     if models is not None:
         given = tuple(Core(p, _known(models.get(p.name)), len(pmus) == 1) for p in pmus)
         return given or (Core(None, tuple(models.values())),)
-    from gnomon.counters.components.cpu import libpfm_pmus
+    from gnomon.counters.libpfm import libpfm_pmus
 
     found = [pmu for pmu in libpfm_pmus() if pmu.is_present and pmu.is_core]
     found.sort(key=lambda pmu: pmu.name in _ARCHITECTURAL)

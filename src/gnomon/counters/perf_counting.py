@@ -15,10 +15,7 @@ from gnomon.counters import perf_errors
 from gnomon.counters.component import (
     NO_COUNT,
     Added,
-    Availability,
     Event,
-    Growing,
-    Opened,
     RawCount,
     Refusal,
     Sharing,
@@ -343,29 +340,6 @@ def fit(events: Sequence[Event]) -> bool:
     except _core.OpenError as error:
         return error.errno != errno.EINVAL
     return True
-
-
-def open_events(events: Sequence[Event], target: Target) -> Opened:
-    """Open perf-backed events on a target and say of each that would not open why."""
-    counting: Growing
-    if target.sharing is Sharing.ROTATED:
-        from gnomon.counters.multiplex import MultiplexCounting
-
-        counting = MultiplexCounting(target)
-    else:
-        counting = PerfCounting(target)
-    added = counting.add(events)
-    return Opened(counting if added.events else None, *added)
-
-
-def availability(event: Event) -> Availability:
-    """Return whether an event opens on the calling thread, found by trying."""
-    opened = open_events([event], Target())
-    if opened.counting is not None:
-        opened.counting.close()
-        return Availability(True)
-    refused = opened.refused[0]
-    return Availability(False, refused.reason, refused.remedy, refused.errno)
 
 
 def ended_error(tid: int) -> KernelError:

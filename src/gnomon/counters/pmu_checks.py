@@ -127,7 +127,7 @@ def names(facts: Machine) -> Iterator[Check]:
 
 def _libpfm(facts: Machine) -> Check:
     from gnomon import _core
-    from gnomon.counters.components.cpu import libpfm_pmus
+    from gnomon.counters.libpfm import libpfm_pmus
 
     lost = "CPU events have only the kernel's names, not the manufacturer's"
     try:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from gnomon.counters.component import Component, Event
 from gnomon.counters.names import modifiers, nearest, pmu_terms, split
-from gnomon.counters.sources import is_disabled, source, sources, sources_of
+from gnomon.counters.sources import is_disabled, native_events, source, sources
 from gnomon.errors import (
     ComponentNameError,
     EventNameError,
@@ -118,19 +118,6 @@ def one(name: str) -> tuple[Event, ...]:
         EventUnavailableError: it exists, but not on this machine.
     """
     return _one(name).events
-
-
-def native_events(name: str) -> tuple[Event, ...]:
-    """Return the event(s) of a name that is no preset's, () if nothing here answers to it.
-
-    Raises:
-        EventNameError, EventUnavailableError: as `one`.
-    """
-    for one_source in sources_of(name):
-        found = one_source.resolve(name)
-        if found:
-            return found
-    return ()
 
 
 def _one(name: str) -> Resolved:

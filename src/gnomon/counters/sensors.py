@@ -11,22 +11,10 @@ Where one was left alone for so long that it may have gone round unseen, it is n
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from gnomon.counters.component import (
-    Availability,
-    Event,
-    EventInfo,
-    Opened,
-    Overflow,
-    Refusal,
-    Target,
-)
-from gnomon.counters.snapshot_component import PROC, SYSFS, Problem
-from gnomon.model.value import Domain, How, Scope
+from gnomon.counters.component import EventInfo
 
 
 class Sensor(NamedTuple):
@@ -49,95 +37,6 @@ Read = Callable[[Sequence[str]], Mapping[str, int]]
 """Returns the present numbers of the given fields, without those that cannot be read."""
 
 
-class SensorComponent(ABC):
-    """A component whose events are sensors: says which there are and reads their fields."""
-
-    name: str
-    description: str
-    how_measured: str
-    scope = Scope.NODE
-    overflow = Overflow.NONE
-
-    def __init__(self, proc: Path | str = PROC, sys: Path | str = SYSFS) -> None:
-        """Read from `proc` and `sys`, which are /proc and /sys but for recorded trees."""
-        self.proc = Path(proc)
-        self.sys = Path(sys)
-
-    @abstractmethod
-    def sensors(self) -> Iterator[Sensor]:
-        """Yield every sensor here."""
-
-    @abstractmethod
-    def read(self, fields: Sequence[str]) -> Mapping[str, int]:
-        """Return the present numbers of fields, without those that cannot be read now."""
-
-    @abstractmethod
-    def problem(self, field: str) -> Problem:
-        """Return why a field cannot be read."""
-
-    @abstractmethod
-    def availability(self) -> Availability:
-        """Return whether any sensor can be read here, else why none can."""
-
-    def ranges(self, fields: Sequence[str]) -> Mapping[str, int]:  # noqa: ARG002
-        """Return at which number each field that wraps around starts again at 0."""
-        return {}
-
-    def counters(self) -> int | None:
-        """Return None: reading one sensor more takes none away from another."""
-        return None
-
-    def events(self) -> Iterator[EventInfo]:
-        """Yield every event of this component here."""
-        for sensor in self.sensors():
-            yield sensor.info
-
-    def open_sensors(self, events: Sequence[Event], target: Target) -> Opened:
-        """Open events whose spec is a `Sensor`; those that cannot be read now are refused."""
-        sensors = [event.spec for event in events]
-        now = self.read(fields_of(sensors)) if sensors else {}
-        missing = {
-            event.name: next((f for f in event.spec.fields if f not in now), None)
-            for event in events
-        }
-        refused = tuple(
-            Refusal(event, *self.problem(field))
-            for event in events
-            if (field := missing[event.name]) is not None
-        )
-        opened = tuple(e for e in events if missing[e.name] is None)
-        if not opened:
-            return Opened(None, (), refused)
-        from gnomon.counters.sensing import SensorCounting
-
-        kept = [event.spec for event in opened]
-        counting = SensorCounting(kept, self.read, self.ranges(fields_of(kept)), target.command)
-        if target.command:
-            opened = tuple(_as_sampled(event) for event in opened)
-        return Opened(counting, opened, refused, _notes(opened))
-
-
-def event_of(name: str, sensor: Sensor) -> Event:
-    """Return the event of a sensor under the name that was typed."""
-    return Event(name, sensor.info, Domain.ALL, sensor, sensor.factor)
-
-
 def fields_of(sensors: Sequence[Sensor]) -> tuple[str, ...]:
     """Return the fields of sensors, each once."""
     return tuple(dict.fromkeys(field for sensor in sensors for field in sensor.fields))
-
-
-def _as_sampled(event: Event) -> Event:
-    if not event.info.gauge:
-        return event
-    return event._replace(info=event.info._replace(how=How.SAMPLED))
-
-
-def _notes(events: Sequence[Event]) -> tuple[str, ...]:
-    sampled = [event for event in events if event.info.how is How.SAMPLED]
-    notes = []
-    for peak, text in ((False, "the mean of"), (True, "the highest of")):
-        names = ", ".join(event.name for event in sampled if event.spec.peak is peak)
-        if names:
-            notes.append(f"{names}: {text} samples taken while the program ran")
-    return tuple(notes)

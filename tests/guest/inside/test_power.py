@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gnomon.counters import EventSet
-from gnomon.counters.components.cpu import libpfm_pmus
+from gnomon.counters.libpfm import libpfm_pmus
 from gnomon.counters.resolve import resolve
 from gnomon.errors import EventUnavailableError
 from guest.inside.conftest import FigureOf

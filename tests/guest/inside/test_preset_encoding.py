@@ -9,7 +9,7 @@ from pathlib import Path
 from preset_encoding import Code, encoded, problems
 
 from gnomon.counters import presets
-from gnomon.counters.components.cpu import libpfm_pmus
+from gnomon.counters.libpfm import libpfm_pmus
 from guest.inside.conftest import FigureOf
 
 UNKNOWN = tomllib.loads((Path(__file__).parent / "libpfm4_unknown.toml").read_text())

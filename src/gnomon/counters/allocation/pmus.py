@@ -9,21 +9,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from gnomon import _core
 from gnomon.counters.allocation import tables
 from gnomon.counters.allocation.tables import Family
-from gnomon.counters.component import Event, EventInfo
-from gnomon.counters.cores import Core, cores, encode
-from gnomon.counters.names import modifiers, nearest, pmu_terms
-from gnomon.counters.perf import PerfSpec
+from gnomon.counters.cores import Core, cores
+from gnomon.counters.names import nearest
 from gnomon.counters.pmu import Encoding, Pmu, core_pmus
 from gnomon.counters.procfs import read_line, read_number
 from gnomon.counters.virtualization import first_cpu
-from gnomon.errors import EventNameError, EventUnavailableError, UsageError
-from gnomon.model.value import Scope
+from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
-    from gnomon.counters.components.cpu import LibpfmPmu
+    from gnomon.counters.libpfm import LibpfmPmu
 
 _ROOT = Path("/")
-_NOWHERE = Path("/dev/null")  # sysfs of a machine that is not here
 _GENERIC_TYPES = (0, 3)
 _RAW = 4
 _NO_SMT = ("notsupported", "notimplemented", "")
@@ -133,53 +129,6 @@ def known_names() -> tuple[str, ...]:
     return tuple(sorted({*tables.listed("pmus"), *(pmu.name for pmu in _counted_by_libpfm())}))
 
 
-def resolve_on(pmu: CorePmu, name: str) -> tuple[Event, ...]:
-    """Return the event of a name as another machine's PMU has it.
-
-    Generic names and raw codes are taken as they are, presets as the family defines them, others
-    are looked up in libpfm4's tables.
-
-    Raises:
-        EventNameError: the PMU has no such event.
-        EventUnavailableError: the preset is not to be had on it, or libpfm4 is needed and is not
-            there or was built without this PMU.
-    """
-    from gnomon.counters import presets
-    from gnomon.counters.components import component
-    from gnomon.counters.components.cpu import CpuComponent, libpfm_pmus
-
-    base, mods = modifiers(name)
-    if pmu_terms(base) is not None:
-        raise EventNameError(name, f"only the kernel of a machine with {pmu.name} knows its terms")
-    # Asked first, libpfm4 is told to encode events of CPUs that are not here.
-    known = {one.name for one in libpfm_pmus()}
-    cpu = CpuComponent(_NOWHERE, {"": pmu.name})
-    found = presets.find(name, cpu).events
-    if found:
-        return found
-    (core,) = cpu.cores()
-    owner, _, _ = base.rpartition("::")
-    if owner and owner != pmu.name:
-        raise EventNameError(name, f"is no event of {pmu.name}")
-    encoding = cpu.generic_on(base, core)
-    if encoding is None:
-        in_software = component("kernel").resolve(name)
-        if in_software:
-            return in_software
-        encoding = encode(base, core)
-    if encoding is None and pmu.name not in known:
-        raise EventUnavailableError(
-            name,
-            f"libpfm4 is missing, or was built without tables of {pmu.name}",
-            f"give raw codes (r1a8), or install a libpfm4 that has {pmu.name}",
-        )
-    if encoding is None:
-        raise EventNameError(name, f"libpfm4 knows no such event of {pmu.name}")
-    encoding = encoding._replace(exclude=encoding.exclude | mods.exclude)
-    info = EventInfo(base, "cpu", f"event of {pmu.title}", "", Scope.THREAD)
-    return (Event(name, info, mods.domain, PerfSpec.of(encoding, hardware=True)),)
-
-
 def plain(name: str, title: str, counters: int, source: str) -> Family:
     """Return a family of which nothing is known but the number of counters."""
     return Family(
@@ -202,7 +151,7 @@ def plain(name: str, title: str, counters: int, source: str) -> Family:
 
 
 def _counted_by_libpfm() -> tuple[LibpfmPmu, ...]:
-    from gnomon.counters.components.cpu import libpfm_pmus
+    from gnomon.counters.libpfm import libpfm_pmus
 
     return tuple(pmu for pmu in libpfm_pmus() if pmu.is_core and pmu.counters)
 

@@ -6,7 +6,6 @@ sysfs, and libpfm4's tables. Source: perf_event_open(2), libpfm4's pfm_get_os_ev
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -22,7 +21,7 @@ from gnomon.counters.component import (
 )
 from gnomon.counters.names import Modifiers, PmuTerms, modifiers, pmu_terms
 from gnomon.counters.perf import PerfSpec
-from gnomon.counters.perf_counting import availability, open_events
+from gnomon.counters.perf_open import availability, open_events
 from gnomon.counters.pmu import SYSFS, Encoding, Pmu, core_pmus
 from gnomon.counters.procfs import entries
 from gnomon.errors import EventUnavailableError
@@ -123,6 +122,8 @@ class CpuComponent:
         told, _ = core_counters(answers()) if self._sysfs == SYSFS else (None, "")
         if told is not None:
             return sum(told)
+        from gnomon.counters.libpfm import libpfm_pmus
+
         for pmu in libpfm_pmus():
             if pmu.is_present and pmu.is_core and pmu.counters:
                 return pmu.counters + pmu.fixed_counters
@@ -141,6 +142,8 @@ class CpuComponent:
                 yield EventInfo(
                     f"{pmu.name}/{event}/", self.name, "the kernel's name", "", Scope.THREAD
                 )
+        from gnomon.counters.libpfm import libpfm_pmus
+
         for known in libpfm_pmus():
             if known.is_present and known.is_core:
                 yield from known.events()
@@ -207,6 +210,8 @@ class CpuComponent:
     def _from_libpfm(self, name: str, base: str, mods: Modifiers) -> tuple[Event, ...]:
         if not re.fullmatch(_PFM_NAME, base) or ":::" in base:
             return ()
+        from gnomon.counters.libpfm import libpfm_pmus
+
         try:
             pmus = libpfm_pmus()
             kind, config, config1, config2, exclude, full = _core.pfm_encode(base)
@@ -240,43 +245,3 @@ def _on(pmu: Pmu, encoding: Encoding) -> Encoding:
     if encoding.type == _RAW:
         return encoding._replace(type=pmu.type)
     return encoding._replace(config=encoding.config | pmu.type << 32)
-
-
-class LibpfmPmu:
-    """A PMU in libpfm4's tables, present here or not."""
-
-    def __init__(self, row: tuple[int, str, str, str, int, int, int, bool]) -> None:
-        self._id, self.name, self.description, kind, _, self.counters, self.fixed_counters, here = (
-            row
-        )
-        self.is_core = kind == "core"
-        self.is_present = here
-
-    def events(self) -> Iterator[EventInfo]:
-        """Yield its events, one for every unit mask."""
-        for name, description, masks in _core.pfm_events(self._id):
-            if not masks:
-                yield self._info(f"{self.name}::{name}", description)
-            for mask, meaning in masks:
-                yield self._info(f"{self.name}::{name}:{mask}", f"{description}: {meaning}")
-
-    def _info(self, name: str, description: str) -> EventInfo:
-        return EventInfo(name, "cpu", description, "", Scope.THREAD)
-
-
-def libpfm_pmus() -> tuple[LibpfmPmu, ...]:
-    """Return every PMU that libpfm4 knows, () where it is not installed."""
-    # libpfm4 reads its variables once, when it is initialised; with this one it also names and
-    # encodes events of CPUs that are not here, so that a refusal can say whose event it is.
-    key = "LIBPFM_ENCODE_INACTIVE"
-    before = os.environ.get(key)
-    os.environ[key] = "1"
-    try:
-        return tuple(LibpfmPmu(row) for row in _core.pfm_pmus())
-    except ImportError:
-        return ()
-    finally:
-        if before is None:
-            del os.environ[key]
-        else:
-            os.environ[key] = before

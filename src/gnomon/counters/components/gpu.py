@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from gnomon.counters.component import Availability, Event, EventInfo, Opened, Target
 from gnomon.counters.names import nearest
-from gnomon.counters.sensors import Sensor, SensorComponent, event_of
+from gnomon.counters.sensor_component import SensorComponent, event_of
+from gnomon.counters.sensors import Sensor
 from gnomon.counters.snapshot_component import Problem
 from gnomon.errors import EventNameError, EventUnavailableError
 from gnomon.model.value import Scope

@@ -19,7 +19,7 @@ from gnomon.counters.component import (
 )
 from gnomon.counters.names import Modifiers, modifiers, nearest
 from gnomon.counters.perf import PerfSpec
-from gnomon.counters.perf_counting import availability, open_events
+from gnomon.counters.perf_open import availability, open_events
 from gnomon.counters.pmu import Encoding
 from gnomon.counters.procfs import entries
 from gnomon.errors import EventNameError, EventUnavailableError

@@ -36,7 +36,8 @@ from gnomon.counters.component import (
 from gnomon.counters.join import JoinedCounting
 from gnomon.counters.names import modifiers, nearest, pmu_terms
 from gnomon.counters.procfs import entries, read_errno, read_line, read_number
-from gnomon.counters.sensors import Sensor, SensorComponent, event_of
+from gnomon.counters.sensor_component import SensorComponent, event_of
+from gnomon.counters.sensors import Sensor
 from gnomon.counters.snapshot_component import Problem
 from gnomon.errors import EventNameError, EventUnavailableError
 from gnomon.model.value import Domain, Scope

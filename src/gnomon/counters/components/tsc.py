@@ -24,7 +24,7 @@ from gnomon.counters.component import (
 from gnomon.counters.join import JoinedCounting
 from gnomon.counters.names import modifiers, nearest, pmu_terms
 from gnomon.counters.perf import PerfSpec
-from gnomon.counters.perf_counting import open_events
+from gnomon.counters.perf_open import open_events
 from gnomon.counters.pmu import SYSFS, Pmu, find
 from gnomon.counters.procfs import read_line
 from gnomon.errors import EventNameError

@@ -244,7 +244,7 @@ class UncoreComponent:
 
     def _from_libpfm(self, name: str, base: str) -> tuple[Event, ...]:
         """Return the event of a name such as `skx_unc_imc0::UNC_M_CAS_COUNT:RD`."""
-        from gnomon.counters.components.cpu import libpfm_pmus
+        from gnomon.counters.libpfm import libpfm_pmus
         from gnomon.counters.nodewide import NodeSpec, places
 
         if ":::" in base or not self._families():

@@ -121,7 +121,7 @@ def _facts(pmu: Pmu, known: Answers) -> PmuFacts:
 
 def _counters_of_libpfm(pmu: Pmu) -> tuple[tuple[int, int] | None, str]:
     """Return the counters by libpfm4's tables, where they know this machine's one core PMU."""
-    from gnomon.counters.components.cpu import libpfm_pmus
+    from gnomon.counters.libpfm import libpfm_pmus
 
     if not str(pmu.path).startswith("/sys/"):
         return None, ""

@@ -117,7 +117,7 @@ def find_native(event: str, core: Core, cpu: CpuComponent, name: str) -> Native:
             encoding = encoding._replace(exclude=encoding.exclude | mods.exclude)
     if encoding is not None:
         return Native(PerfSpec.of(encoding, hardware=True), "cpu")
-    from gnomon.counters.resolve import native_events
+    from gnomon.counters.sources import native_events
 
     try:
         found = native_events(event)
@@ -147,7 +147,7 @@ def find_native(event: str, core: Core, cpu: CpuComponent, name: str) -> Native:
 
 def _remedy(core: Core) -> str:
     """Return what to do about a native event that nothing here knows."""
-    from gnomon.counters.components.cpu import libpfm_pmus
+    from gnomon.counters.libpfm import libpfm_pmus
 
     known = {pmu.name for pmu in libpfm_pmus()}
     if not known:

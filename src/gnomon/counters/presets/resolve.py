@@ -108,7 +108,7 @@ def preset_of(name: str, cpu: CpuComponent | None = None) -> Preset:
             return preset
     _refuse_elsewhere(name, base, cores)
     if base[: len(PREFIX)].upper() != PREFIX:
-        from gnomon.counters.resolve import native_events
+        from gnomon.counters.sources import native_events
 
         found = native_events(name)
         if found:
@@ -163,7 +163,7 @@ def availability(preset: Preset, cpu: CpuComponent | None = None) -> Availabilit
 
     On hybrid CPUs they have to open on each kind of core whose family the preset belongs to.
     """
-    from gnomon.counters import perf_counting
+    from gnomon.counters import perf_open
 
     cpu = cpu or _cpu()
     if not preset.events:
@@ -179,7 +179,7 @@ def availability(preset: Preset, cpu: CpuComponent | None = None) -> Availabilit
             event = _event(preset.name, preset, core, cpu, asked)
         except EventUnavailableError as error:
             return Availability(False, error.reason, error.remedy, error.errno)
-        state = perf_counting.availability(event)
+        state = perf_open.availability(event)
         if not state.available:
             break
     return state
