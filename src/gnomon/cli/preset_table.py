@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.cli.sections import columns, filled
 from gnomon.layout import wrapped, wrapped_table
 
 if TYPE_CHECKING:
-    from gnomon.cli.presets import Row
+    from gnomon.counters.component import Availability
+    from gnomon.counters.presets import Preset
 
 _HEAD = ("preset", "here", "kind", "definition", "description")
 _WIDE = 100
 _FACT_INDENT = 16
 
 
-def table(rows: Sequence[Row], *, width: int, styled: bool) -> Iterator[str]:
+class PresetRow(NamedTuple):
+    """A preset and whether it can be counted: None where it was not tried, being another PMU's."""
+
+    preset: Preset
+    state: Availability | None
+
+    @property
+    def available(self) -> bool | None:
+        """Whether it opens here; None if that is not known, False if it has no events."""
+        if not self.preset.events:
+            return False
+        return None if self.state is None else self.state.available
+
+
+def table(rows: Sequence[PresetRow], *, width: int, styled: bool) -> Iterator[str]:
     """Yield the lines of the table.
 
     Args:
@@ -41,7 +56,7 @@ def table(rows: Sequence[Row], *, width: int, styled: bool) -> Iterator[str]:
             )
 
 
-def details(rows: Sequence[Row], *, styled: bool) -> Iterator[str]:
+def details(rows: Sequence[PresetRow], *, styled: bool) -> Iterator[str]:
     """Yield everything that is known of each preset.
 
     Args:
@@ -77,7 +92,7 @@ def details(rows: Sequence[Row], *, styled: bool) -> Iterator[str]:
         yield ""
 
 
-def _cells(row: Row) -> tuple[str, str, str, str, str]:
+def _cells(row: PresetRow) -> tuple[str, str, str, str, str]:
     preset = row.preset
     here = {True: "yes", False: "no", None: "-"}[row.available]
     definition = preset.definition if preset.events else f"({preset.reason})"

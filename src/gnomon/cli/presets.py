@@ -6,9 +6,11 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from gnomon.cli import preset_table
 from gnomon.cli.parsing import Parser, add_presets_option, load_presets
+from gnomon.cli.preset_table import PresetRow
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,20 +29,6 @@ GNOMON_PRESETS=FILE[:FILE...] names such files for every command."""
 
 _EMULATED = "emulated"
 _ON_EMULATED = "gnomon count --pmu emulated"
-
-
-class Row(NamedTuple):
-    """A preset and whether it can be counted: None where it was not tried, being another PMU's."""
-
-    preset: Preset
-    state: Availability | None
-
-    @property
-    def available(self) -> bool | None:
-        """Whether it opens here; None if that is not known, False if it has no events."""
-        if not self.preset.events:
-            return False
-        return None if self.state is None else self.state.available
 
 
 def parser() -> argparse.ArgumentParser:
@@ -68,7 +56,6 @@ def parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the presets; return 0, or 1 if none matched."""
-    from gnomon.cli import preset_table
     from gnomon.cli.output import is_styled, width_of
 
     rows = _rows(arguments)
@@ -88,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if listed else 1
 
 
-def _rows(arguments: argparse.Namespace) -> list[Row]:
+def _rows(arguments: argparse.Namespace) -> list[PresetRow]:
     from gnomon.counters import presets
 
     load_presets(arguments.presets)
@@ -110,7 +97,7 @@ def _rows(arguments: argparse.Namespace) -> list[Row]:
     else:
         found, tried = list(here), True
     matching = _matching(found, [word.lower() for word in arguments.words])
-    return [Row(preset, _state(preset) if tried else None) for preset in matching]
+    return [PresetRow(preset, _state(preset) if tried else None) for preset in matching]
 
 
 def _matching(found: Sequence[Preset], words: Sequence[str]) -> list[Preset]:
@@ -174,7 +161,7 @@ def _emulated() -> list[Preset]:
     ]
 
 
-def _as_json(row: Row) -> dict[str, Any]:
+def _as_json(row: PresetRow) -> dict[str, Any]:
     preset, state = row
     return {
         "name": preset.name,
@@ -230,7 +217,7 @@ def _elsewhere(arguments: argparse.Namespace) -> list[str]:
     ]
 
 
-def _titles(rows: Sequence[Row]) -> str:
+def _titles(rows: Sequence[PresetRow]) -> str:
     """Return whose presets they are: the families by their titles, users' by their files."""
     from gnomon.counters import presets
 
@@ -245,7 +232,9 @@ def _titles(rows: Sequence[Row]) -> str:
     return "; ".join(titles)
 
 
-def _ending(rows: Sequence[Row], listed: Sequence[Row], arguments: argparse.Namespace) -> list[str]:
+def _ending(
+    rows: Sequence[PresetRow], listed: Sequence[PresetRow], arguments: argparse.Namespace
+) -> list[str]:
     """Return what is to be said once, below the list: how many, why not, and what to do."""
     from gnomon.cli.sections import filled
 

@@ -10,15 +10,11 @@ from __future__ import annotations
 import os
 from _thread import RLock, get_native_id
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from gnomon.counters.component import Granularity, Target
 from gnomon.counters.spots import threads
 from gnomon.errors import RunningError
-
-if TYPE_CHECKING:
-    from gnomon.counters.composition import Composition
 
 Place = tuple[str, int]
 """What is counted: a kind of thing, and its number."""
@@ -26,7 +22,7 @@ Place = tuple[str, int]
 Key = tuple[int, str, Place]
 """The process that counts, the component, and what is counted."""
 
-_counting: WeakValueDictionary[Key, Composition] = WeakValueDictionary()
+_counting: WeakValueDictionary[Key, object] = WeakValueDictionary()
 # Threads start their sets at the same time. Reentrant, as a set that is dropped may be
 # finalized, and released, within `claim`.
 _lock = RLock()
@@ -55,8 +51,10 @@ def place(target: Target) -> Place | None:
     return (target.granularity, pid or os.getpid())
 
 
-def claim(events: Composition, components: Collection[str], where: Place) -> tuple[Key, ...]:
+def claim(events: object, components: Collection[str], where: Place) -> tuple[Key, ...]:
     """Note that a set counts events of these components there; return what to `release`.
+
+    `events` is the set, named in messages by its text.
 
     Raises:
         RunningError: another set does, there or in a place that overlaps; the message names it.
