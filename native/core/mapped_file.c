@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "descriptor.h"
-#include "pause.h"
+#include "own_calls.h"
 #include "signal_shield.h"
 #include "stderr_line.h"
 

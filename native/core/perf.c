@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "own_calls.h"
+
 /* Sizes of struct perf_event_attr that kernels have used, PERF_ATTR_SIZE_VER0 onwards. */
 static const uint32_t attr_sizes[] = {64, 72, 80, 96, 104, 112, 120, 128, 136};
 
@@ -391,7 +393,7 @@ int gn_group_read(const struct gn_group *group, struct gn_reading *out)
 		return -EINVAL;
 	if (group->mapped && read_mapped(group, out))
 		return 0;
-	got = read(group->fd[0], out, size);
+	got = gn_read(group->fd[0], out, size);
 	if (got == (ssize_t)size)
 		return 0;
 	/* End of file is how the kernel says that a pinned group lost its counters. */
@@ -418,7 +420,7 @@ int gn_group_read_each(const struct gn_group *group, struct gn_count *out)
 		return failed;
 	}
 	for (int i = 0; i < group->n; i++) {
-		ssize_t got = read(group->fd[i], word, sizeof(word));
+		ssize_t got = gn_read(group->fd[i], word, sizeof(word));
 		const uint64_t *at = group->whole ? word + 1 : word;
 
 		if (got < (ssize_t)(3 * sizeof(uint64_t)))

@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "own_calls.h"
 #include "sets.h"
 
 /* Scaled counts of groups that ran for fewer slices may be far off. */
@@ -480,7 +481,7 @@ static inline int read_quickly(const struct gn_event_set *set, int64_t *counts)
 		uint64_t value[GN_QUICK_MAX];
 	} reading;
 
-	if (read(set->quick_fd, &reading, (size_t)size) != size ||
+	if (gn_read(set->quick_fd, &reading, (size_t)size) != size ||
 	    reading.head.enabled - base->enabled != reading.head.running - base->running)
 		return 0;
 	for (int i = 0; i < n; i++)

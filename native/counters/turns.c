@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "own_calls.h"
 #include "plan.h"
 #include "pmu.h"
 
@@ -197,7 +198,7 @@ int gn_plan_read_group(const struct gn_group *group, int is_own_thread, struct g
 
 	if (is_own_thread || !group->mapped)
 		return gn_group_read(group, out);
-	got = read(group->fd[0], out, (size_t)size);
+	got = gn_read(group->fd[0], out, (size_t)size);
 	if (got == size)
 		return 0;
 	return got < 0 ? -errno : -EBUSY;

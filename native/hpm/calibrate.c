@@ -110,24 +110,24 @@ static void describe(const struct hpm_raw *raw, enum hpm_kind kind)
 void hpm_calibrate(struct hpm_engine *engine, struct hpm_thread *thread, enum hpm_kind kind)
 {
 	struct hpm_section *section[HPM_EMPTY];
-	int is_made = 1;
+	int is_made = 1, held;
 
 	if (atomic_exchange(&engine->is_calibrated[kind], 1))
 		return;
-	pthread_mutex_lock(&engine->mutex);
+	held = hpm_mutex_hold(&engine->mutex);
 	for (int i = 0; i < HPM_EMPTY; i++) {
 		section[i] = make_empty(engine, thread, kind, HPM_EMPTY_ID + kind * HPM_EMPTY + i);
 		is_made &= section[i] && section[i]->context->is_open;
 		engine->empty[kind][i] = section[i];
 	}
-	pthread_mutex_unlock(&engine->mutex);
+	hpm_mutex_release(&engine->mutex, held);
 	if (is_made)
 		run_rounds(engine, thread, kind, section);
 	for (int i = 0; i < HPM_EMPTY; i++)
 		engine->empty[kind][i] = NULL;
-	pthread_mutex_lock(&engine->mutex);
+	held = hpm_mutex_hold(&engine->mutex);
 	describe(&engine->file.raw, kind);
-	pthread_mutex_unlock(&engine->mutex);
+	hpm_mutex_release(&engine->mutex, held);
 }
 
 /* --- taking it away --------------------------------------------------------------------------- */

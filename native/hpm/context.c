@@ -16,6 +16,7 @@
 #include "descriptor.h"
 #include "engine.h"
 #include "fast_path.h"
+#include "own_calls.h"
 
 #define ARENA_BYTES (256 * 1024)
 #define TASKS_MAX 65536
@@ -55,7 +56,7 @@ void *hpm_take(struct hpm_engine *engine, size_t bytes)
 
 /* --- waiting ---------------------------------------------------------------------------------- */
 
-static const struct timespec moment = {.tv_nsec = 20000};
+#define MOMENT_NS 20000
 
 void hpm_lock_by_mutex(struct hpm_context *context)
 {
@@ -90,7 +91,7 @@ void hpm_lock(struct hpm_context *context)
 	atomic_store(&context->is_claimed, 1);
 	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 	while (atomic_load(&context->is_held))
-		nanosleep(&moment, NULL);
+		gn_pause(MOMENT_NS);
 }
 
 void hpm_unlock(struct hpm_context *context)

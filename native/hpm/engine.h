@@ -310,6 +310,25 @@ static inline void hpm_release_own(struct hpm_context *context)
 	atomic_store_explicit(&context->is_held, 0, memory_order_release);
 }
 
+/*
+ * Locks a mutex, which whoever is cancelled meanwhile gives back before the thread ends. Returns
+ * what hpm_mutex_release() wants.
+ */
+static inline int hpm_mutex_hold(pthread_mutex_t *mutex)
+{
+	int cancel_state;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+	pthread_mutex_lock(mutex);
+	return cancel_state;
+}
+
+static inline void hpm_mutex_release(pthread_mutex_t *mutex, int cancel_state)
+{
+	pthread_mutex_unlock(mutex);
+	pthread_setcancelstate(cancel_state, NULL);
+}
+
 static inline void hpm_lock_own(struct hpm_context *context)
 {
 	if (__builtin_expect(context->locking != HPM_BY_STORES, 0)) {

@@ -53,8 +53,9 @@ struct hpm_section *hpm_make(struct hpm_engine *engine, struct hpm_thread *threa
 	const int before = errno;
 	struct hpm_section *section;
 	uint64_t *snapshots;
+	int held;
 
-	pthread_mutex_lock(&engine->mutex);
+	held = hpm_mutex_hold(&engine->mutex);
 	section = engine->section[id];
 	if (section)
 		goto out;
@@ -88,7 +89,7 @@ struct hpm_section *hpm_make(struct hpm_engine *engine, struct hpm_thread *threa
 		hpm_context_open(engine, section->context);
 	atomic_store_explicit(&engine->section[id], section, memory_order_release);
 out:
-	pthread_mutex_unlock(&engine->mutex);
+	hpm_mutex_release(&engine->mutex, held);
 	errno = before;
 	return section;
 }

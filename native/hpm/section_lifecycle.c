@@ -247,8 +247,9 @@ out:
 static struct hpm_engine *begin(struct hpm_process *here)
 {
 	struct hpm_engine *engine;
+	int held;
 
-	pthread_mutex_lock(&here->mutex);
+	held = hpm_mutex_hold(&here->mutex);
 	engine = here->engine;
 	if (!engine) {
 		if (last_engine)
@@ -261,7 +262,7 @@ static struct hpm_engine *begin(struct hpm_process *here)
 			last_engine = engine;
 		here->engine = engine;
 	}
-	pthread_mutex_unlock(&here->mutex);
+	hpm_mutex_release(&here->mutex, held);
 	if (!engine)
 		hpm_error(NULL, HPM_NO_MEMORY, "hpmInit: nothing is measured; free some memory");
 	return engine;
@@ -371,10 +372,11 @@ static void end_thread(void *argument)
 {
 	struct hpm_thread *thread = argument;
 	struct hpm_engine *engine = hpm_process_page->engine;
+	int held;
 
 	if (!engine || thread->engine != engine)
 		return;
-	pthread_mutex_lock(&engine->mutex);
+	held = hpm_mutex_hold(&engine->mutex);
 	hpm_lock_own(&thread->context);
 	if (!thread->active)
 		hpm_context_close(engine, &thread->context);
@@ -384,7 +386,7 @@ static void end_thread(void *argument)
 		thread->next_spare = engine->spare;
 		engine->spare = thread;
 	}
-	pthread_mutex_unlock(&engine->mutex);
+	hpm_mutex_release(&engine->mutex, held);
 }
 
 static struct hpm_thread *new_thread(struct hpm_engine *engine)
@@ -407,12 +409,13 @@ static struct hpm_thread *new_thread(struct hpm_engine *engine)
 static struct hpm_thread *enter_first(struct hpm_engine *engine)
 {
 	struct hpm_thread *thread;
+	int held;
 
-	pthread_mutex_lock(&engine->mutex);
+	held = hpm_mutex_hold(&engine->mutex);
 	thread = new_thread(engine);
 	if (thread)
 		thread->tid = (int)gettid();
-	pthread_mutex_unlock(&engine->mutex);
+	hpm_mutex_release(&engine->mutex, held);
 	if (!thread) {
 		hpm_error(NULL, HPM_NO_MEMORY, "no memory for a thread's counters; free some");
 		return NULL;
@@ -491,7 +494,8 @@ struct hpm_thread *hpm_enter_slowly(const char *caller, int id)
 
 static void close_all(struct hpm_engine *engine)
 {
-	pthread_mutex_lock(&engine->mutex);
+	const int held = hpm_mutex_hold(&engine->mutex);
+
 	if (engine->rotation)
 		gn_rotation_stop(engine->rotation);
 	engine->rotation = NULL;
@@ -504,7 +508,7 @@ static void close_all(struct hpm_engine *engine)
 		hpm_context_close(engine, &thread->context);
 		hpm_unlock(&thread->context);
 	}
-	pthread_mutex_unlock(&engine->mutex);
+	hpm_mutex_release(&engine->mutex, held);
 }
 
 /* The rate of the counter over the whole run; returns the run's seconds. */

@@ -123,11 +123,11 @@ static inline int is_usable(struct hpm_section *section, const struct hpm_thread
 __attribute__((cold)) static void make_room(struct hpm_engine *engine, struct hpm_frames *frames)
 {
 	const int room = frames->room ? 2 * frames->room : 256;
+	const int held = hpm_mutex_hold(&engine->mutex);
 
-	pthread_mutex_lock(&engine->mutex);
 	frames->next = hpm_take(engine, (size_t)room * sizeof(struct hpm_section *));
 	frames->next_room = frames->next ? room : 0;
-	pthread_mutex_unlock(&engine->mutex);
+	hpm_mutex_release(&engine->mutex, held);
 }
 
 static int push(struct hpm_frames *frames, struct hpm_section *section)
@@ -708,11 +708,12 @@ void hpm_stop_all(struct hpm_engine *engine)
 {
 	const int before = errno;
 	struct hpm_thread *threads;
+	int held;
 
 	/* Who comes later finds that it is over. */
-	pthread_mutex_lock(&engine->mutex);
+	held = hpm_mutex_hold(&engine->mutex);
 	threads = engine->threads;
-	pthread_mutex_unlock(&engine->mutex);
+	hpm_mutex_release(&engine->mutex, held);
 	/* What threads counted in sections of all threads is subtracted from those while they last.
 	 */
 	for (struct hpm_thread *thread = threads; thread; thread = thread->next)
@@ -739,9 +740,10 @@ void hpm_get(enum hpm_function function, int n, double *seconds, long long *valu
 	raw = &engine->file.raw;
 	events = (int)raw->header->n_events;
 	if (!context->is_open && !context->error) {
-		pthread_mutex_lock(&engine->mutex);
+		const int held = hpm_mutex_hold(&engine->mutex);
+
 		hpm_context_open(engine, context);
-		pthread_mutex_unlock(&engine->mutex);
+		hpm_mutex_release(&engine->mutex, held);
 	}
 	hpm_lock_own(context);
 	if (!context->is_open || hpm_context_read(engine, context, 1, context->scratch))

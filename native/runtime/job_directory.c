@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "job_directory.h"
-#include "pause.h"
+#include "own_calls.h"
 
 #define TRIES 100
 #define STALE_S 600 /* nobody needs that long to enter */

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "pause.h"
+#include "own_calls.h"
 #include "transport.h"
 
 /* --- waiting ---------------------------------------------------------------------------------- */

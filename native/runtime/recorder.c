@@ -7,18 +7,24 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "host_name.h"
 #include "launcher_rank.h"
 #include "lifecycle.h"
-#include "pause.h"
+#include "own_calls.h"
+#include "signal_shield.h"
 #include "staging.h"
 #include "stderr_line.h"
 
 /* How a thread waits for another one that opens the file. */
 #define NAP_NS 50000
+
+/* Of a limit of address space (ulimit -v), most of which is the program's. */
+#define LIMIT_SHARE 16
+#define CAPACITY_LEAST (1u << 20)
 
 /* Of one process: zero in a child that was forked. */
 struct recorder {
@@ -76,6 +82,21 @@ static void report(const char *path, int error)
 	gn_stderr_line(texts, sizeof(texts) / sizeof(*texts));
 }
 
+/* How large the file may grow: so much address space it takes from the beginning. */
+static uint64_t capacity(void)
+{
+	const uint64_t wanted = plan->capacity_bytes ? plan->capacity_bytes : GN_RECORD_CAPACITY;
+	struct rlimit limit;
+	uint64_t share;
+
+	if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
+		return wanted;
+	share = limit.rlim_cur / LIMIT_SHARE;
+	if (share < CAPACITY_LEAST)
+		share = CAPACITY_LEAST;
+	return share < wanted ? share : wanted;
+}
+
 /* 0, or a negative errno. */
 static int open_file(struct gn_record_file **file)
 {
@@ -85,7 +106,7 @@ static int open_file(struct gn_record_file **file)
 		.kinds = plan->kinds,
 		.n_kinds = plan->n_kinds,
 		.rank = gn_launcher_rank(),
-		.capacity_bytes = plan->capacity_bytes,
+		.capacity_bytes = capacity(),
 	};
 	struct gn_staging_origin origin = {plan->capability, host, (uint32_t)getpid(), 0};
 	struct timespec now;
@@ -112,18 +133,17 @@ static void open_once(struct recorder *recorder)
 {
 	struct gn_record_file *file = NULL;
 	const int self = (int)gettid(), before = errno;
-	sigset_t all, mask;
+	struct gn_signal_shield shield;
 	int nobody = 0;
 
 	if (atomic_compare_exchange_strong(&recorder->opener, &nobody, self)) {
-		sigfillset(&all);
-		pthread_sigmask(SIG_BLOCK, &all, &mask);
+		gn_signal_shield_begin(&shield);
 		recorder->error = open_file(&file);
 		atomic_store(&recorder->file, file);
 		if (file && plan->opened)
 			plan->opened();
 		atomic_store(&recorder->is_open, 1);
-		pthread_sigmask(SIG_SETMASK, &mask, NULL);
+		gn_signal_shield_end(&shield);
 	}
 	while (!atomic_load(&recorder->is_open) && recorder->opener != self)
 		gn_pause(NAP_NS);

@@ -256,6 +256,34 @@ static void test_a_thread_that_ends_in_its_section(void)
 	clean();
 }
 
+/* What it meets at its first section are cancellation points. */
+static void *cancelled_section(void *unused)
+{
+	(void)unused;
+	pthread_cancel(pthread_self());
+	hpmTstart(1, "cancelled");
+	hpmTstop(1);
+	pthread_testcancel();
+	return NULL;
+}
+
+static void test_a_thread_that_is_cancelled_in_its_first_section(void)
+{
+	pthread_t thread;
+	void *end;
+
+	begin("no");
+	CHECK_EQ(pthread_create(&thread, NULL, cancelled_section, NULL), 0);
+	CHECK_EQ(pthread_join(thread, &end), 0);
+	CHECK(end == PTHREAD_CANCELED);
+	hpmTstart(2, "goes on");
+	hpmTstop(2);
+	finish();
+	CHECK_EQ(item_of(1, 0)->count, 1);
+	CHECK_EQ(item_of(2, 0)->count, 1);
+	clean();
+}
+
 static void *one_section(void *argument)
 {
 	hpmTstart((int)(intptr_t)argument, "short");
@@ -360,6 +388,7 @@ int main(void)
 	RUN(test_many_children_at_once);
 	RUN(test_the_end_while_threads_run);
 	RUN(test_a_thread_that_ends_in_its_section);
+	RUN(test_a_thread_that_is_cancelled_in_its_first_section);
 	RUN(test_many_short_threads);
 	RUN(test_another_thread_stops);
 	RUN(test_cpu_times);

@@ -6,11 +6,14 @@ import fcntl
 import os
 import pty
 import random
+import resource
 import shlex
+import signal
 import subprocess
 import sys
 import termios
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -312,3 +315,42 @@ def test_resource_usage_is_of_the_program_alone(tmp_path: Path) -> None:
     assert usage["ru_utime"] + usage["ru_stime"] < 0.5
     assert usage["ru_ixrss"] is None
     assert usage["ru_nsignals"] is None
+
+
+WITHOUT_PIDFD = """
+import errno, os, sys
+
+def refuse(pid, flags=0):
+    raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+os.pidfd_open = refuse
+from gnomon.cli.main import main
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(
+    "command", [[GNOMON], [sys.executable, "-c", WITHOUT_PIDFD]], ids=["pidfd", "without"]
+)
+@pytest.mark.parametrize("repeat", ["1", "2"])
+def test_the_end_is_seen_where_its_signal_is_blocked(command: list[str], repeat: str) -> None:
+    done = run(
+        *command, "count", "-r", repeat, "-e", "task-clock", "--", "sh", "-c", "exit 3",
+        preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD}), timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 3, done.stderr
+
+
+def test_a_limit_of_open_files_that_is_too_low_is_named(tmp_path: Path) -> None:
+    told = []
+    for most in range(12, 26):
+        done = run(
+            GNOMON, "run", "--force", "--name", "few", "--", "true", cwd=tmp_path,
+            preexec_fn=partial(resource.setrlimit, resource.RLIMIT_NOFILE, (most, most)),
+        )  # fmt: skip
+        assert "Traceback" not in done.stderr, most
+        if done.returncode:
+            told.append(done.stderr)
+    assert told
+    assert all("open files" in text for text in told)
+    assert any("ulimit -n" in text for text in told)

@@ -33,8 +33,9 @@ struct gn_recorder_plan {
 	const char *capability; /* by whose name `gnomon run` knows who records */
 	const struct gn_record_kind *kinds;
 	uint32_t n_kinds;
-	uint64_t capacity_bytes; /* of each file; 0: GN_RECORD_CAPACITY */
-	void (*opened)(void);	 /* writes what each file is to begin with; NULL: nothing */
+	/* Of each file; 0: GN_RECORD_CAPACITY. Of a limit of address space a sixteenth at most. */
+	uint64_t capacity_bytes;
+	void (*opened)(void); /* writes what each file is to begin with; NULL: nothing */
 };
 
 /*

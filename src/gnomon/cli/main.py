@@ -205,7 +205,12 @@ def _guarded(tool: str, do: Callable[[], int]) -> int:
         )
         return GnomonError.exit_status
     except OSError as error:
-        if error.errno == errno.EBADF and not error.filename:
+        if error.errno == errno.EMFILE:
+            _complain(
+                f"{tool}: the limit of open files ({os.sysconf('SC_OPEN_MAX')}) is reached; raise "
+                "it: ulimit -n 1024"
+            )
+        elif error.errno == errno.EBADF and not error.filename:
             _complain(f"{tool}: standard output is closed: nothing can be printed; leave it open")
         else:
             _complain(f"{tool}: {error.filename or 'output'}: {error.strerror}")

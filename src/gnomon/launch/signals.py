@@ -9,8 +9,8 @@ import os
 import select
 import signal
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -35,6 +35,7 @@ _FROM_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
 _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
 _NEVER = float("inf")
+_LOOK_S = 0.1
 
 Handler = Callable[[int, FrameType | None], object] | int | None
 
@@ -107,8 +108,16 @@ class SignalForwarder:
             pid: the child.
             polled: what has something to do meanwhile.
         """
+        with _end_of(pid) as end:
+            self._await(pid, polled, end)
+
+    def _await(self, pid: int, polled: Sequence[Polled], end: int) -> None:
         poll = select.poll()
         poll.register(self.wakeup, select.POLLIN)
+        if end >= 0:
+            poll.register(end, select.POLLIN)
+        # SIGCHLD does not come where whoever started us has blocked it.
+        is_unseen = end < 0 and signal.SIGCHLD in signal.pthread_sigmask(signal.SIG_BLOCK, ())
         whose: dict[int, int] = {}
         for number, each in enumerate(polled):
             for fd in each.descriptors():
@@ -117,12 +126,16 @@ class SignalForwarder:
         deadlines = [_deadline(each) for each in polled]
         while os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is None:
             first = min(deadlines, default=_NEVER)
+            if is_unseen:
+                first = min(first, time.monotonic() + _LOOK_S)
             wait_ms = None if first == _NEVER else max(1000 * (first - time.monotonic()), 0)
             ready = set()
             for fd, seen in poll.poll(wait_ms):
                 if fd == self.wakeup:
                     with suppress(BlockingIOError):
                         os.read(self.wakeup, 4096)
+                    continue
+                if fd == end:
                     continue
                 ready.add(whose[fd])
                 if seen & (select.POLLHUP | select.POLLERR):
@@ -142,6 +155,20 @@ class SignalForwarder:
             os.kill(self._pid, number)
         elif number in _FORWARDED:
             self._pending.append(number)
+
+
+@contextmanager
+def _end_of(pid: int) -> Iterator[int]:
+    """Give a descriptor that becomes readable when a child ends, -1 where there is none."""
+    try:
+        end = os.pidfd_open(pid)
+    except OSError:  # before Linux 5.3, in some sandboxes, or with no descriptor left
+        yield -1
+        return
+    try:
+        yield end
+    finally:
+        os.close(end)
 
 
 def _deadline(polled: Polled) -> float:
