@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from math import nan
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gnomon.errors import FormatError
 from gnomon.model.tables import METRICS, PATHS, PROFILE, Table
-from gnomon.store import parquet_footer
+from gnomon.store import parquet_footer, parquet_writer
 from gnomon.store.parquet_writer import PLAIN_ROWS_MOST, ParquetWriter, TableFiles, write_table
 
 _BIGINT = st.none() | st.integers(-(2**63), 2**63 - 1)
@@ -29,13 +30,17 @@ def read(file: Path, what: str = "*") -> list[tuple[Any, ...]]:
         return connection.execute(f"SELECT {what} FROM read_parquet('{file}')").fetchall()
 
 
+@pytest.mark.parametrize("plain_most", [PLAIN_ROWS_MOST, 0], ids=["plain", "compressed"])
 @settings(max_examples=50)
+@example([(0, 0, 0, 0, nan, nan, None, None, None, None)], [])
 @given(ROWS, ROWS)
 def test_every_value_comes_back(
-    tmp_path_factory: pytest.TempPathFactory, first: list[Any], second: list[Any]
+    tmp_path_factory: pytest.TempPathFactory, plain_most: int, first: list[Any], second: list[Any]
 ) -> None:
     folder = tmp_path_factory.mktemp("parquet")
-    write_table(folder, PROFILE, [Table(PROFILE, first), Table(PROFILE, second)])
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(parquet_writer, "PLAIN_ROWS_MOST", plain_most)
+        write_table(folder, PROFILE, [Table(PROFILE, first), Table(PROFILE, second)])
     # repr tells every double and every NaN.
     assert repr(read(folder / "profile.parquet")) == repr([*first, *second])
 
@@ -69,6 +74,19 @@ def test_chunks_written_plain_and_compressed_are_one_table(tmp_path: Path) -> No
     assert read(own, "path")[:3] == [(1,), (0,), (1,)]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["paths.parquet", "whole.parquet"]
     assert parquet_footer.read_footer(own).rows == 2 * n + 2
+
+
+@pytest.mark.parametrize("n", [10, PLAIN_ROWS_MOST + 1])
+def test_nan_is_no_missing_value_in_files_of_any_size(tmp_path: Path, n: int) -> None:
+    zeros, ones = np.zeros(n, dtype=np.int64), np.ones(n)
+    columns: dict[str, Any] = {column.name: zeros for column in PROFILE.columns}
+    columns |= {"inclusive": ones.copy(), "exclusive": ones.copy()}
+    columns["inclusive"][3] = columns["exclusive"][3] = columns["exclusive"][4] = np.nan
+    is_missing = np.arange(n) == 4
+    write_table(tmp_path, PROFILE, [Table.of(PROFILE, columns, {"exclusive": is_missing})])
+    assert repr(read(tmp_path / "profile.parquet", "inclusive, exclusive")[2:6]) == (
+        "[(1.0, 1.0), (nan, nan), (1.0, None), (1.0, 1.0)]"
+    )
 
 
 def test_no_rows_make_an_empty_table(tmp_path: Path) -> None:

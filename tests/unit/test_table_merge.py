@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import nan
 
 import pytest
 
@@ -142,6 +143,12 @@ def nested(metric: str, process: float, own: float, *threads: float) -> tuple[Ta
         # Times of threads are at once: the process has the longest one's, and no more than it has.
         ("wall time", 7.0, 2.0, [4.0, 5.0], 3.0),
         ("wall time", 7.0, 0.0, [7.0, 7.0], 3.0),
+        # What of them nobody knows is nothing to subtract, whichever thread comes first.
+        ("page-faults", 9.0, 2.0, [nan, 4.0], None),
+        ("wall time", 7.0, 2.0, [nan, 4.0], None),
+        ("wall time", 7.0, 2.0, [4.0, nan], None),
+        ("wall time", 7.0, 2.0, [nan, nan], None),
+        ("wall time", nan, 2.0, [3.0, 4.0], 4.0),
     ],
 )
 def test_what_threads_have_in_a_section_of_their_process_is_subtracted_once(

@@ -11,6 +11,8 @@ from gnomon.errors import RunDirectoryError
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+    from gnomon.model.schemas import Column
+
 
 def connected() -> DuckDBPyConnection:
     """Return a database of its own, in memory."""
@@ -25,6 +27,15 @@ def connected() -> DuckDBPyConnection:
 def as_utf8(text: str) -> str:
     """Return a text with the bytes of arguments and names that are no UTF-8 as escapes."""
     return text.encode(errors="backslashreplace").decode()
+
+
+def of_array(column: Column) -> str:
+    """Return the SQL for a column of which a NumPy array is registered, beside what is missing.
+
+    DuckDB takes NaN in such an array for NULL.
+    """
+    value = f"CAST({column.name} AS {column.type})"
+    return f"COALESCE({value}, 'nan'::DOUBLE)" if column.type == "DOUBLE" else value
 
 
 def reading(file: Path) -> str:

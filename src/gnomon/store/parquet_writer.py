@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from gnomon.model.tables import TYPECODES, Cell, Column, Schema, Table
 from gnomon.store import parquet_footer as thrift
-from gnomon.store.parquet import as_utf8, connected, target
+from gnomon.store.parquet import as_utf8, connected, of_array, target
 from gnomon.store.parquet_footer import BINARY, I32, I64, LIST, STRUCT, List
 
 if TYPE_CHECKING:
@@ -269,7 +269,7 @@ def write_compressed(file: Path, table: Table) -> None:
             cells[:] = [as_utf8(text) for text in table.texts(name)]
         else:
             cells = table.numbers(name)
-        value = f"CAST({name} AS {column.type})"
+        value = of_array(column)
         if missing.all():
             wanted.append(f"CAST(NULL AS {column.type}) AS {name}")
             continue

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from math import isnan
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -91,7 +92,7 @@ class OfRanks(NamedTuple):
 
     Attributes:
         series: which.
-        inclusive: their sum, of a peak the largest.
+        inclusive: their sum, NaN where one does not know it; of a peak the largest that is known.
         exclusive: likewise; None where one does not know it.
     """
 
@@ -200,8 +201,10 @@ class Rows:
         n_paths = len(self.context.above)
         pairs, of_pair = number_in_order(of_home * n_paths + path)
         own, whole = np.zeros(len(pairs)), np.zeros(len(pairs))
-        np.fmax.at(own, of_pair, exclusive)
-        np.fmax.at(whole, of_pair, inclusive)
+        # Which thread is the longest nobody knows where the value of one is NaN.
+        with np.errstate(invalid="ignore"):
+            np.maximum.at(own, of_pair, exclusive)
+            np.maximum.at(whole, of_pair, inclusive)
         top = self._tops(pairs % n_paths)
         outer, of_outer = number_in_order(pairs // n_paths * n_paths + top)
         inside = np.bincount(of_outer, weights=own, minlength=len(outer))
@@ -292,6 +295,7 @@ class Rows:
         has_parts = within.keys[place] == keys
         roots, place = roots[has_parts], place[has_parts]
         inside = np.where(within.counts[place] <= 1, within.values[place], np.nan)
+        inside = np.where(np.isfinite(inside), inside, np.nan)
         own = self.inclusive[roots] - inside
         # Parts that overlap, or that several processes had at a time, are more than it.
         is_known = own >= -_ROUNDING * np.abs(inside)
@@ -324,11 +328,16 @@ class Rows:
 def together(one: OfRanks, other: OfRanks, *, is_peak: bool) -> OfRanks:
     """Return what ranks have together of what some and others have."""
     if is_peak:
-        most = max(one.inclusive, other.inclusive)
+        most = _largest(one.inclusive, other.inclusive)
         return OfRanks(one.series, most, most)
     is_known = one.exclusive is not None and other.exclusive is not None
     own = (one.exclusive or 0.0) + (other.exclusive or 0.0) if is_known else None
     return OfRanks(one.series, one.inclusive + other.inclusive, own)
+
+
+def _largest(one: float, other: float) -> float:
+    """Return the larger of two values, of which NaN is not known."""
+    return one if one >= other or isnan(other) else other
 
 
 def joined(parts: Sequence[Within]) -> Within:

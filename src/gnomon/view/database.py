@@ -20,6 +20,7 @@ from gnomon.errors import RunDirectoryError
 from gnomon.model.array_types import Cells
 from gnomon.model.tables import ALL_SCHEMAS, Schema
 from gnomon.store import bounds
+from gnomon.store.parquet import of_array
 from gnomon.store.rundir import Run
 
 Arrays = dict[str, Cells]
@@ -211,7 +212,7 @@ class Tables:
 def _with_none(table: Schema) -> str:
     """Return the columns of a table from arrays, each with one that says where there is none."""
     return ", ".join(
-        f"CASE WHEN {c.name}_none THEN NULL ELSE CAST({c.name} AS {c.type}) END AS {c.name}"
+        f"CASE WHEN {c.name}_none THEN NULL ELSE {of_array(c)} END AS {c.name}"
         for c in table.columns
     )
 
