@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -29,27 +30,45 @@ from gnomon.view.sheet import Wanted
 
 PAGE = Path(__file__).parents[2] / "docs" / "write-a-capability.md"
 FILE = re.compile(r"^`src/gnomon/(\S+)`:\n\n```\w+\n(.*?)^```", re.DOTALL | re.MULTILINE)
-COMPILE = re.compile(r"^\$ (cc .*)$", re.MULTILINE)
+
+ROOT = Path(__file__).parents[2]
+
+
+def write_files(root: Path) -> Path:
+    """Write the files of the page into a tree of Gnomon's sources; return its package's folder."""
+    package = root / "src" / "gnomon"
+    for name, content in FILE.findall(PAGE.read_text()):
+        file = package / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content)
+    return package
+
+
+def run(*command: str | Path) -> str:
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
 
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
-    """Do what the page says, in a folder that stands in for src/gnomon; yield its module."""
-    page = PAGE.read_text()
+    """Do what the page says, and of `make build` what makes libraries; yield its module."""
     root = tmp_path_factory.mktemp("page")
-    for name, content in FILE.findall(page):
-        file = root / "src" / "gnomon" / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(content)
-    (command,) = COMPILE.findall(page)
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    subprocess.run(command, cwd=root, check=True, shell=True, env=os.environ | {"PATH": path})
+    for name in ("CMakeLists.txt", "native", "packaging"):
+        (root / name).symlink_to(ROOT / name)
+    package, built, prefix = write_files(root), root / "build", root / "installed"
+    options = ("-DSKBUILD=ON", "-DGNOMON_PYTHON=OFF", "-DCMAKE_BUILD_TYPE=RelWithDebInfo")
+    run("cmake", "-S", root, "-B", built, "-G", "Ninja", *options)
+    run("cmake", "--build", built, "--target", "capability-libraries")
+    run("cmake", "--install", built, "--prefix", prefix, "--component", "capabilities")
+    shutil.copytree(package, prefix / "gnomon", dirs_exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gnomon, "__path__", [*gnomon.__path__, str(root / "src" / "gnomon")])
+        patch.setattr(gnomon, "__path__", [*gnomon.__path__, str(prefix / "gnomon")])
         yield importlib.import_module("gnomon.writes.capability")
-    sys.modules.pop("gnomon.writes.capability")
-    sys.modules.pop("gnomon.writes.report")
-    sys.modules.pop("gnomon.writes")
+    for name in [name for name in sys.modules if name.startswith("gnomon.writes")]:
+        del sys.modules[name]
 
 
 @pytest.fixture
@@ -77,6 +96,42 @@ def calls(run: Path, metric: str = "write calls") -> list[float]:
             "ORDER BY p.inclusive DESC"
         )
     ]
+
+
+@pytest.mark.long
+def test_a_folder_a_line_and_make_build_are_all(tmp_path: Path) -> None:
+    """The page in a copy of the sources, built and installed as `make build` does."""
+    copy, site = tmp_path / "copy", tmp_path / "site"
+    listed = run("git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    for name in filter(None, listed.split("\0")):
+        if (ROOT / name).is_file() and not name.startswith(("tests/", "docs/")):
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, copy / name)
+    shutil.copytree(ROOT / "src/gnomon/view/static", copy / "src/gnomon/view/static")
+    write_files(copy)
+    added, line = re.findall(
+        r"^(from gnomon.writes.*)\n\n(CAPABILITIES: .*)$", PAGE.read_text(), re.MULTILINE
+    )[0]
+    registry = copy / "src/gnomon/capabilities.py"
+    text = re.sub(r"^CAPABILITIES: .*$", line, registry.read_text(), flags=re.MULTILINE)
+    own = "from gnomon.launch.capability import Capability\n"
+    assert own in text
+    registry.write_text(text.replace(own, f"{own}{added}\n"))
+    pip = (sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "-qq")
+    run(*pip, "--no-build-isolation", "--no-deps", "--target", site, copy)
+    assert sorted(path.name for path in (site / "gnomon/writes").iterdir() if path.is_file()) == [
+        "__init__.py", "capability.py", "libgnomon_writes.so", "messages.py", "report.py",
+        "states.py",
+    ]  # fmt: skip
+    assert not (site / "gnomon/writes/native").exists()
+    done = subprocess.run(
+        [sys.executable, "-m", "gnomon", "run", "--with", "writes", "--name", "r", "--",
+         "sh", "-c", "echo a; echo b"],
+        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(site)}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "a\nb\n"), done.stderr
+    assert calls(tmp_path / "r") == [2]
 
 
 def its_part_of_the_report(capfd: pytest.CaptureFixture[str]) -> None:
@@ -179,10 +234,10 @@ def test_the_doctor_looks_at_what_it_needs(
         assert main(["doctor", "--json"]) == 0
         checks = {one["name"]: one for one in json.loads(capfd.readouterr().out)["checks"]}
         assert checks["writes"]["state"] == "missing"
-        assert checks["writes"]["remedy"].startswith("compile it")
+        assert checks["writes"]["remedy"].startswith("build Gnomon again")
         assert {"machine", "valgrind (optional)"} <= checks.keys()
         assert main(["run", "--with", "writes", "--", "true"]) == 2
-        assert f"--with writes: {library} is not there; compile it" in capfd.readouterr().err
+        assert f"--with writes: {library} is not there; build Gnomon" in capfd.readouterr().err
     assert main(["doctor"]) == 0
     assert re.search(r"^ok +writes ", capfd.readouterr().out, re.MULTILINE)
 
@@ -397,7 +452,7 @@ def test_two_that_preload_and_the_users_own(
     register(monkeypatch, *capabilities.CAPABILITIES, Second(second))
     program = (sys.executable, "-c", "import os; os.write(1, os.environb[b'LD_PRELOAD'])")
     assert main(["run", "--with", "writes", "--name", "r", "--", *program]) == 0
-    mine = Path(written.__file__ or "").with_name("writes.so")
+    mine = Path(written.__file__ or "").with_name("libgnomon_writes.so")
     assert capfd.readouterr().out == f"{own}:{mine}:{second}"
     assert len(list(left.glob("*.own"))) == 1
     assert calls(here / "r") == [1]

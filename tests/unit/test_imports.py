@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[2] / "src" / "gnomon"
-CAPABILITIES = ("hpm", "mpi", "callgraph", "io", "topology", "cluster", "instrument")
+# What capabilities are made of has a module of that name, too.
+CAPABILITIES = "capabilities' folders"
 
 # A part imports itself and the parts of the lines above its own; those of one line are strangers.
 LAYERS = (
@@ -25,15 +26,21 @@ LAYERS = (
     ("model",),
     ("_core", "metrics"),
     ("counters", "store"),
-    ("launch", "trace"),
-    CAPABILITIES,
+    ("launch",),
+    (CAPABILITIES,),
     ("capabilities",),
     ("view",),
     ("gnomon",),  # the package's own __init__: a face that re-exports
     ("cli",),
     ("__main__",),
 )
-LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
+
+
+def level_of(package: Path, part: str) -> int | None:
+    """Return the number of a part's line, None for none; a capability is a folder with such."""
+    levels = {part: level for level, parts in enumerate(LAYERS) for part in parts}
+    own = (package / part / "capability.py").exists()
+    return levels.get(part, levels[CAPABILITIES] if own else None)
 
 
 def module_name(package: Path, path: Path) -> str:
@@ -83,7 +90,8 @@ def import_problems(package: Path) -> list[str]:
         module = module_name(package, path)
         own = part_of(package, module)
         assert own is not None
-        if own not in LEVEL:
+        level = level_of(package, own)
+        if level is None:
             problems.append(f"{module}: '{own}' has no place in LAYERS yet")
             continue
         for line, dotted in imported_names(path, module):
@@ -91,7 +99,8 @@ def import_problems(package: Path) -> list[str]:
             # `from gnomon import __version__`: the package is there before any module of it
             if part in (None, own) or dotted == f"{package.name}.__version__":
                 continue
-            if LEVEL.get(part, len(LAYERS)) >= LEVEL[own]:
+            below = level_of(package, part)
+            if below is None or below >= level:
                 problems.append(f"{module}:{line}: {own} may not import {dotted}")
     return problems
 
@@ -138,6 +147,7 @@ LEGAL_TREE = {
     "counters/sets.py": "from gnomon import _core, __version__\nfrom gnomon._core import a\n",
     "hpm/report.py": "from gnomon.counters.sets import EventSet\nfrom .capture import start\n",
     "hpm/capture.py": "",
+    "hpm/capability.py": "",
     "capabilities.py": "from gnomon import hpm\n",
     "cli/count.py": "def run():\n    from gnomon.hpm import capture\n    import gnomon.view\n",
     "view/server.py": "import gnomon.capabilities\n",
@@ -180,7 +190,7 @@ def test_a_legal_tree_is_accepted(tmp_path: Path) -> None:
     ],
 )
 def test_a_forbidden_import_is_found(tmp_path: Path, module: str, source: str) -> None:
-    others = {"io/files.py": "", "store/__init__.py": "", **LEGAL_TREE}
+    others = {"io/files.py": "", "io/capability.py": "", "store/__init__.py": "", **LEGAL_TREE}
     package = plant(tmp_path / "gnomon", {**others, module: source})
     (problem,) = import_problems(package)
     assert problem.startswith(module_name(package, package / module))

@@ -1,0 +1,26 @@
+# The libraries that measured programs load: src/gnomon/NAME/native/*.c of each capability becomes
+# libgnomon_NAME.so, beside the capability's Python modules.
+add_custom_target(capability-libraries)
+file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/gnomon/*/native/*.c)
+set(folders "")
+foreach(source ${sources})
+  cmake_path(GET source PARENT_PATH folder)
+  list(APPEND folders ${folder})
+endforeach()
+list(REMOVE_DUPLICATES folders)
+foreach(folder ${folders})
+  cmake_path(GET folder PARENT_PATH capability)
+  cmake_path(GET capability FILENAME name)
+  set(own ${sources})
+  list(FILTER own INCLUDE REGEX "/src/gnomon/${name}/native/")
+  add_library(gnomon-${name} MODULE ${own})
+  # What the program is to call in the place of its own functions is seen; helpers are static.
+  set_target_properties(gnomon-${name} PROPERTIES OUTPUT_NAME gnomon_${name}
+                                                  C_VISIBILITY_PRESET default)
+  target_link_libraries(gnomon-${name} PRIVATE gnomon-runtime)
+  # Each has a runtime of its own, and the end of a process still comes to it.
+  target_link_options(gnomon-${name} PRIVATE -Wl,--exclude-libs,ALL -Wl,-z,nodelete
+                                             -Wl,--no-undefined)
+  install(TARGETS gnomon-${name} LIBRARY DESTINATION gnomon/${name} COMPONENT capabilities)
+  add_dependencies(capability-libraries gnomon-${name})
+endforeach()
