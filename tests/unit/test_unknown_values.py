@@ -11,10 +11,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from random_sets import in_files
+from view_runs import Place, Quantity, Region, Value, write
 
 from gnomon.model.metric import Aggregation
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Table
-from gnomon.store import table_merge, table_pieces
+from gnomon.store import moments, rundir, table_merge, table_pieces
 from gnomon.store.table_merge import Root, merged
 from gnomon.store.table_set import TableSet
 
@@ -95,3 +96,40 @@ def test_a_job_has_what_is_known_in_every_order_and_batch(
     assert {name: repr(values) for name, values in found.items()} == {
         name: repr(values) for name, values in expected(ranks).items()
     }
+
+
+THREADS = st.lists(st.none() | VALUES, min_size=1, max_size=2)
+
+
+@settings(max_examples=25, deadline=None)
+@example([[nan], [5.0], [7.0]])
+@example([[5.0], [nan, nan], [None], [nan, 6.0]])
+@given(st.lists(THREADS, min_size=2, max_size=5))
+def test_the_mean_time_of_ranks_is_of_those_that_know_theirs(
+    tmp_path_factory: pytest.TempPathFactory, ranks: list[list[float | None]]
+) -> None:
+    """A rank that never was in a region has 0; one that does not know how long is not in it."""
+    places = [Place(-1, "command")]
+    values: list[Value] = []
+    of_ranks: list[float] = []
+    for rank, threads in enumerate(ranks):
+        process = len(places)
+        places.append(Place(0, "process", rank))
+        values.append(Value(process, 0, 0, 100.0, None))
+        for value in threads:
+            if value is not None:
+                values.append(Value(len(places), 1, 0, value, value))
+            places.append(Place(process, "thread", rank, len(places)))
+        is_there = any(value is not None for value in threads)
+        known = [value for value in threads if value is not None and isfinite(value)]
+        of_ranks.append(max(known, default=nan if is_there else 0.0))
+    path = write(
+        tmp_path_factory.mktemp("run") / "app", places,
+        [Region(-1, "hpm", "app"), Region(0, "hpm", "inner")],
+        [Quantity("wall time", "ns", aggregation="elapsed")], values,
+    )  # fmt: skip
+    found, _ = moments.of_run(rundir.find(str(path)), 0)
+    known = [value for value in of_ranks if not isnan(value)]
+    assert found[0].inclusive == 100.0
+    if any(known) or 1 in found:
+        assert found[1].inclusive == pytest.approx(sum(known) / len(known))

@@ -2,9 +2,10 @@
 
 Wall times of ranks, processes and threads are of the same moments: their sum is no time that
 anybody waited. Of a rank, a region took what it took its longest thread. Of a job it is the mean
-over all ranks, those among them that never were in the region; of processes without ranks it is the
-longest one's. So what is within a region never takes longer than the region, and the values of
-regions apart from each other add up to the whole, unless they are of several threads at once.
+over all ranks, those among them that never were in the region, but not one whose time nobody knows;
+of processes without ranks it is the longest one's. So what is within a region never takes longer
+than the region where all ranks know both, and the values of regions apart from each other add up to
+the whole, unless they are of several threads at once.
 """
 
 from __future__ import annotations
@@ -32,11 +33,12 @@ WITH RECURSIVE of_run(location, run) AS (
            CASE l.kind WHEN 'thread' THEN COALESCE(l.parent, -1) ELSE l.location END AS process
     FROM locations l LEFT JOIN of_run o ON o.location = l.location
     WHERE COALESCE(l.kind, '') NOT IN {where} {only}
-), rows_ AS (
+), given AS MATERIALIZED (
     SELECT o.run, o.rank, o.level, o.process, COALESCE(p.repetition, 0) AS repetition, p.path,
            p.inclusive, CASE WHEN isfinite(p.exclusive) THEN p.exclusive END AS exclusive
     FROM profile p JOIN places o USING (location)
-    WHERE p.metric = {metric} AND p.path IS NOT NULL AND isfinite(p.inclusive)
+    WHERE p.metric = {metric} AND p.path IS NOT NULL AND p.inclusive IS NOT NULL
+), rows_ AS (SELECT * FROM given WHERE isfinite(inclusive)
 ), of_paths AS (
     SELECT *, MAX(rank) OVER (PARTITION BY run, repetition, path) >= 0 AS has_ranks FROM rows_
 ), of_ranks AS (
@@ -49,15 +51,26 @@ _VALUES = """
     SELECT run, repetition, path, rank, MAX(inclusive) AS inclusive,
            CASE WHEN COUNT(exclusive) = COUNT(*) THEN MAX(exclusive) END AS exclusive
     FROM there GROUP BY ALL
-), ranks AS (
-    SELECT run, repetition, COUNT(DISTINCT rank) AS n FROM rows_ WHERE rank >= 0 GROUP BY ALL
+), ranks AS MATERIALIZED (
+    SELECT DISTINCT run, repetition, rank FROM rows_ WHERE rank >= 0
+), numbers AS (
+    SELECT run, repetition, COUNT(*) AS n FROM ranks GROUP BY ALL
+), unknown AS (
+    SELECT run, repetition, path, COUNT(*) AS n_unknown
+    FROM (SELECT DISTINCT run, repetition, path, rank FROM given WHERE NOT isfinite(inclusive))
+    JOIN ranks USING (run, repetition, rank)
+    ANTI JOIN longest USING (run, repetition, path, rank) GROUP BY ALL
+), added AS (
+    SELECT run, repetition, path, SUM(inclusive) AS inclusive, MAX(rank) >= 0 AS of_ranks,
+           CASE WHEN COUNT(exclusive) = COUNT(*) THEN SUM(exclusive) END AS exclusive
+    FROM longest GROUP BY ALL
+), shares AS (
+    SELECT added.*, CASE WHEN of_ranks THEN n - COALESCE(n_unknown, 0) ELSE 1 END AS parts
+    FROM added LEFT JOIN numbers USING (run, repetition)
+    LEFT JOIN unknown USING (run, repetition, path)
 ), together AS (
-    SELECT run, repetition, path,
-           SUM(inclusive) / CASE WHEN MAX(rank) >= 0 THEN MAX(n) ELSE 1 END AS inclusive,
-           CASE WHEN COUNT(exclusive) = COUNT(*)
-                THEN SUM(exclusive) / CASE WHEN MAX(rank) >= 0 THEN MAX(n) ELSE 1 END
-                END AS exclusive
-    FROM longest LEFT JOIN ranks USING (run, repetition) GROUP BY run, repetition, path
+    SELECT run, repetition, path, inclusive / parts AS inclusive, exclusive / parts AS exclusive
+    FROM shares
 ), values_ AS (
     SELECT path, SUM(inclusive) / executions AS inclusive,
            CASE WHEN COUNT(exclusive) = COUNT(*) THEN SUM(exclusive) / executions
