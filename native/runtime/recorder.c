@@ -120,8 +120,12 @@ static int open_file(struct gn_record_file **file)
 	if (error)
 		return error;
 	error = gn_record_file_open(file, path, &records);
-	if (error)
+	if (error) {
 		report(path, error);
+		/* For the run, which says so, too: an empty file, as there may be no room. */
+		snprintf(ending, sizeof(ending), "%.40s.%d.refused", plan->capability, -error);
+		gn_staging_write(&origin, ending, "", 0);
+	}
 	return error;
 }
 

@@ -484,3 +484,94 @@ def test_one_that_cannot_attach_keeps_the_program_from_running(
     said = "second: it cannot observe the program: no attach; leave it out: --without second\n"
     assert capfd.readouterr().err == f"gnomon: {said}"
     assert list(here.iterdir()) == []
+
+
+EXECUTING = f"""
+echo a; echo b
+exec {sys.executable} -c "import os; os.write(1, b'z')"
+"""
+
+
+def warnings_of(run: str) -> list[str]:
+    said: list[str] = rundir.find(run).head["warnings"]
+    return said
+
+
+@pytest.mark.parametrize("repeat", [(), ("-r", "2")], ids=["once", "twice"])
+def test_what_a_process_executes_is_the_same_process(here: Path, repeat: tuple[str, ...]) -> None:
+    program = ("sh", "-c", EXECUTING)
+    assert main(["run", "--with", "writes", *repeat, "--name", "r", "--", *program]) == 0
+    times = 2 if repeat else 1
+    assert calls(here / "r") == [3] * times
+    assert calls(here / "r", "bytes written") == [5] * times
+    assert not any("writes" in said for said in warnings_of("r"))
+
+
+# The limit is that of the program alone.
+LIMITED = """
+import os, resource
+out = os.open("/dev/null", os.O_WRONLY)
+resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
+for _ in range(40000): os.write(out, b"x")
+"""
+
+
+def test_a_recording_that_ended_early_says_so(here: Path) -> None:
+    program = (sys.executable, "-c", LIMITED)
+    assert main(["run", "--with", "writes", "--name", "r", "--", *program]) == 0
+    (count,) = calls(here / "r")
+    (said,) = [one for one in warnings_of("r") if one.startswith("writes: ")]
+    found = re.fullmatch(
+        r"writes: recording of process \d+ ended early \(File too large\): (\d+) records are "
+        r"missing",
+        said,
+    )
+    assert found
+    assert int(found[1]) + count == 40000
+
+
+@pytest.mark.usefixtures("here")
+def test_a_process_that_could_not_be_recorded_is_named() -> None:
+    script = f"ulimit -f 0; exec {sys.executable} -c ''"
+    assert main(["run", "--with", "writes", "--name", "r", "--", "sh", "-c", script]) == 0
+    (said,) = [one for one in warnings_of("r") if one.startswith("writes: ")]
+    assert re.fullmatch(r"writes: nothing was recorded of process \d+: File too large", said)
+
+
+def test_a_program_that_loads_no_library_is_named(here: Path) -> None:
+    (here / "p.c").write_text("int main(void) { return 0; }\n")
+    run("cc", "-static", "-o", here / "static", here / "p.c")
+    run("cc", "-o", here / "elevated", here / "p.c")
+    os.chown(here / "elevated", 65534, 65534)
+    (here / "elevated").chmod(0o4755)
+    for name, why in (("static", "statically linked"), ("elevated", "set-user-ID")):
+        program = str(here / name)
+        assert main(["run", "--with", "writes", "--name", name, "--", program]) == 0
+        (said,) = [one for one in warnings_of(name) if one.startswith("writes: ")]
+        assert said.startswith(f"writes: nothing was recorded of any process: {program} is ")
+        assert why in said
+
+
+def test_a_record_file_that_cannot_be_read_costs_itself_alone(here: Path) -> None:
+    script = (
+        "import os, pathlib; os.write(1, b'ab');"
+        "pathlib.Path(os.environ['GNOMON_RUN_DIR'], 'h.1.2.writes.gnrec').write_bytes(b'none')"
+    )
+    program = (sys.executable, "-c", script)
+    assert main(["run", "--with", "writes", "--name", "r", "--", *program]) == 0
+    assert calls(here / "r", "bytes written") == [len("ab" + "none")]
+    (said,) = [one for one in warnings_of("r") if one.startswith("writes: ")]
+    assert said.startswith("writes: h.1.2.writes.gnrec: cannot be read: ")
+
+
+@pytest.mark.usefixtures("here")
+def test_processes_left_behind_are_cut_off_and_it_says_so() -> None:
+    script = "import os, time\nif not os.fork():\n os.write(1, b'x'); time.sleep(1); os._exit(0)\n"
+    script += "os.write(1, b'y'); time.sleep(0.3); os._exit(0)"
+    program = (sys.executable, "-c", script)
+    assert (
+        main(["run", "--with", "writes", "--without", "counters", "--name", "r", "--", *program])
+        == 0
+    )
+    (said,) = [one for one in warnings_of("r") if one.startswith("writes: ")]
+    assert said.endswith("left processes behind: what they recorded after its end is missing")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import subprocess
@@ -41,6 +42,10 @@ def sleep(
     )
     files: dict[int, list[RecordFile]] = {}
     for path in sorted(staging.iterdir()):
+        if path.name.endswith(".refused"):  # what could not be made, and why
+            assert not path.read_bytes()
+            assert path.name.split(".")[-3:-1] == ["naps", str(errno.EFBIG)]
+            continue
         assert path.name.endswith(f".naps{SUFFIX}")
         file = open_records(path)
         assert path.name.split(".")[-4] == str(file.pid)
@@ -171,6 +176,7 @@ def test_a_limit_of_file_sizes_is_no_signal(built: Path, tmp_path: Path) -> None
     )
     assert (done.returncode, files) == (0, {})
     assert "ulimit -f" in done.stderr
+    assert len(list((tmp_path / "staging").iterdir())) == 1
 
 
 USER = """

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
+from gnomon.launch import preloads
 from gnomon.launch.capability import Execution
 from gnomon.launch.command import ProcessResult, execute
 from gnomon.launch.observer import Observer
@@ -53,6 +54,7 @@ def observe(command: Sequence[str], selection: Selection, folder: Path) -> Obser
             observers.append(observer)
         process = execute(command, [_Staging(folder, selection.without), *observers])
         results = [_result(observer, process) for observer in observers]
+        results.append(Collected(warnings=tuple(_of_libraries(observers, process, folder))))
     return Observed(process, joined_results(results, command))
 
 
@@ -68,6 +70,29 @@ class _Staging(Observer):
 
     def environment(self) -> Mapping[str, str]:
         return self._variables
+
+
+def _of_libraries(
+    observers: Sequence[Observer], process: ProcessResult, folder: Path
+) -> Iterator[str]:
+    """Yield what is to be said of what libraries of capabilities recorded in the program."""
+    names = [one.name for one in observers if one.failure is None and one.preloads()]
+    if not names:
+        return
+    present = {part for path in folder.iterdir() for part in path.name.split(".")}
+    reason = preloads.why_not_loaded(process.command[0])
+    for name in names:
+        if name not in present:
+            why = reason or (
+                "none loads libraries of others (statically linked, set-user-ID, or with an "
+                "environment of its own)"
+            )
+            yield f"{name}: nothing was recorded of any process: {why}"
+        elif process.has_orphans:
+            yield (
+                f"{name}: the program left processes behind: what they recorded after its end is "
+                "missing"
+            )
 
 
 def _result(observer: Observer, process: ProcessResult) -> Collected:

@@ -6,6 +6,9 @@ Source: ld.so(8): names are separated by spaces or colons, and there is no way t
 from __future__ import annotations
 
 import os
+import shutil
+import stat
+import struct
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -13,6 +16,9 @@ from gnomon.errors import ObserverError
 
 LD_PRELOAD = "LD_PRELOAD"
 _SEPARATORS = " :"
+_PT_INTERP = 3
+# The program headers stand at a file's beginning.
+_HEAD_BYTES = 1 << 14
 
 
 class Additions(NamedTuple):
@@ -59,6 +65,42 @@ def variables(additions: Sequence[Additions], environment: Sequence[bytes]) -> d
     if libraries:
         wanted[LD_PRELOAD] = _joined(_of(environment, LD_PRELOAD), libraries)
     return wanted
+
+
+def why_not_loaded(program: str) -> str:
+    """Return why a program loads no libraries of others; "" if nothing speaks against it.
+
+    Args:
+        program: as it was to be executed, found through PATH.
+    """
+    path = shutil.which(program)
+    try:
+        with open(path or program, "rb") as file:
+            status, head = os.fstat(file.fileno()), file.read(_HEAD_BYTES)
+    except OSError:
+        return ""
+    if status.st_mode & (stat.S_ISUID | stat.S_ISGID):
+        return (
+            f"{program} is a set-user-ID or set-group-ID program, which loads no library of others"
+        )
+    if head.startswith(b"\x7fELF") and not _is_dynamic(head):
+        return f"{program} is statically linked and loads no libraries"
+    return ""
+
+
+def _is_dynamic(head: bytes) -> bool:
+    """Return whether a program names a dynamic linker. Source: elf(5), PT_INTERP."""
+    order = "<" if head[5:6] == b"\1" else ">"
+    is_64 = head[4:5] == b"\2"
+    try:
+        (begin,) = struct.unpack_from(order + ("Q" if is_64 else "I"), head, 32 if is_64 else 28)
+        size, number = struct.unpack_from(order + "2H", head, 54 if is_64 else 42)
+        kinds = [
+            struct.unpack_from(order + "I", head, begin + at * size)[0] for at in range(number)
+        ]
+    except struct.error:  # what lies beyond is not looked at
+        return True
+    return _PT_INTERP in kinds
 
 
 def _joined(own: str, libraries: Sequence[str]) -> str:
