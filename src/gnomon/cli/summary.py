@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from math import isfinite
+from math import isfinite, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -117,14 +117,14 @@ class _Values:
         wanted = ", ".join(str(self._numbers[name]) for name in _OF_PARTS if name in self._numbers)
         # Below the root one row for each path. One thread: sums in another order differ.
         for rows in self.run.stream(
-            f"SELECT {', '.join(_COLUMNS)} FROM profile "
-            f"WHERE path = 0 AND (location = 0 OR metric IN ({wanted or -1})) UNION ALL "
-            "SELECT -1, path, metric, SUM(inclusive), "
-            "CASE WHEN COUNT(exclusive) = COUNT(*) THEN SUM(exclusive) END, SUM(calls) "
-            f"FROM profile WHERE path <> 0 AND metric IN ({wanted or -1}) GROUP BY path, metric",
+            "SELECT CASE path WHEN 0 THEN location ELSE -1 END AS place, path, metric, "
+            "SUM(inclusive), CASE WHEN COUNT(exclusive) = COUNT(*) THEN SUM(exclusive) END, "
+            "SUM(calls), CASE path WHEN 0 THEN repetition END AS execution FROM profile "
+            f"WHERE metric IN ({wanted or -1}) OR (path = 0 AND location = 0) "
+            "GROUP BY place, path, metric, execution ORDER BY place, path, metric, execution",
             threads=1,
         ):
-            yield from rows
+            yield from (row for *row, _ in rows)
 
     def together(self, metric: str) -> tuple[dict[int, OfPath], str]:
         """Return what each path took of several places' times, and which that is; none of a sum."""
@@ -218,7 +218,9 @@ def _regions(values: _Values, width: int, ranks: int) -> Iterator[str]:
         of_all = f", of {ranks} ranks" if ranks > 1 else ""
         of_all = f", {told}" if told else of_all
         yield from _heading(f"top regions by {wanted}{of_all}", words, wide + 2)
-        for name in sorted(shown, key=lambda one: -shown[one][0])[:_REGIONS]:
+        # Those with a value that nobody knows come last.
+        ordered = sorted(shown, key=lambda one: (isnan(shown[one][0]), -shown[one][0]))
+        for name in ordered[:_REGIONS]:
             one = totals[name]
             cells = "".join(f"{quantity(value, values.units[wanted]):>11}" for value in shown[name])
             calls = f"{one.calls:,.0f}".replace(",", " ") if one.calls else ""
@@ -244,8 +246,9 @@ def _sums(values: _Values, wanted: str) -> tuple[dict[str, _Sums], str]:
         if told and path in together:
             # Once for all places.
             inclusive, exclusive = together[int(str(path))] if path not in seen else (0.0, 0.0)
-            exclusive = exclusive if isfinite(exclusive) else None
             seen.add(path)
+        if exclusive is not None and not isfinite(float(exclusive)):
+            exclusive = None
         has_own = exclusive is not None and known.exclusive is not None
         totals[name] = _Sums(
             known.inclusive + (0.0 if path in inner else float(inclusive or 0)),
