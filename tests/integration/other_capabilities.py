@@ -10,6 +10,8 @@ from gnomon.launch.capability import Capability, Execution
 from gnomon.launch.command import ProcessResult
 from gnomon.launch.observer import Observer
 from gnomon.model.collected import Collected
+from gnomon.model.schemas import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS
+from gnomon.model.tables import Table
 
 # Leaves a file when it is loaded, and says what the program was started with.
 OTHER = r"""
@@ -98,3 +100,55 @@ class Failing(SecondObserver):
     def result(self, process: ProcessResult) -> Collected:
         self._fail("result")
         return Collected(warnings=(f"it took {process.wall_ns > 0}",))
+
+
+def repeating() -> Collected:
+    """Return a process under two numbers, with a value of the same metric of each."""
+    metrics = Table(METRICS)
+    metrics.add(
+        metric=0, name="bytes sent", unit="bytes", formula="", how="counted", component="twice",
+        domain="user", scope="process", description="of send(2)",
+    )  # fmt: skip
+    locations = [(number, -1, "process", "h", -1, 7, -1, "") for number in (0, 1)]
+    profile = Table(PROFILE)
+    for location in (0, 1):
+        profile.add(
+            repetition=0, location=location, path=1, metric=0, inclusive=5, exclusive=5, calls=1
+        )
+    regions = [(number, "io", name, "", "", 0) for number, name in enumerate(("program", "send"))]
+    tables = (
+        Table(LOCATIONS, locations),
+        Table(REGIONS, regions),
+        Table(PATHS, [(0, -1, 0), (1, 0, 1)]),
+        metrics,
+        profile,
+    )
+    return Collected(tables)
+
+
+class Twice(Capability):
+    """Gives a value twice for one place, when it is asked for what is in a folder or at once."""
+
+    name = "twice"
+    title = "bytes sent, by mistake twice"
+    is_default = True
+
+    def __init__(self, way: str) -> None:
+        self._way = way
+
+    def observe(self, execution: Execution) -> Observer:
+        del execution
+        return TwiceObserver() if self._way == "result" else Observer()
+
+    def collect(self, folder: Path) -> Collected:
+        del folder
+        given = repeating()
+        if self._way == "collect in pieces":
+            return given._replace(tables=(table for table in given.tables))
+        return given if self._way == "collect" else Collected()
+
+
+class TwiceObserver(Observer):
+    def result(self, process: ProcessResult) -> Collected:
+        del process
+        return repeating()

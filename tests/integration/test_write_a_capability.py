@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
-from other_capabilities import Failing, Second, library
+from other_capabilities import Failing, Second, Twice, library
 
 import gnomon
 from gnomon import capabilities
@@ -575,3 +575,24 @@ def test_processes_left_behind_are_cut_off_and_it_says_so() -> None:
     )
     (said,) = [one for one in warnings_of("r") if one.startswith("writes: ")]
     assert said.endswith("left processes behind: what they recorded after its end is missing")
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("way", ["collect", "collect in pieces", "result"])
+@pytest.mark.parametrize("times", ["1", "2"])
+def test_values_given_twice_for_a_place_are_no_silence(
+    monkeypatch: pytest.MonkeyPatch, way: str, times: str
+) -> None:
+    register(monkeypatch, *capabilities.CAPABILITIES, Twice(way))
+    assert main(["run", "-r", times, "--name", "r", "--", "true"]) == 0
+    said = [one for one in warnings_of("r") if one.startswith("twice: ")]
+    assert said[0].startswith("twice: bytes sent: ")
+    assert "the first counts; a bug of twice, please report it" in said[0]
+    assert [
+        value
+        for (value,) in rundir.find("r").query(
+            "SELECT inclusive FROM profile JOIN metrics m USING (metric) "
+            "JOIN locations l USING (location) "
+            "WHERE m.name = 'bytes sent' AND l.kind = 'process'"
+        )
+    ] == [5] * int(times)

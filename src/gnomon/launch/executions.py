@@ -55,7 +55,7 @@ def observe(command: Sequence[str], selection: Selection, folder: Path) -> Obser
         process = execute(command, [_Staging(folder, selection.without), *observers])
         results = [_result(observer, process) for observer in observers]
         results.append(Collected(warnings=tuple(_of_libraries(observers, process, folder))))
-    return Observed(process, joined_results(results, command))
+    return Observed(process, joined_results(results, command, [one.name for one in observers]))
 
 
 class _Staging(Observer):

@@ -112,13 +112,27 @@ def joined(executions: Sequence[Observed], wanted: int, command: Sequence[str]) 
     return executions[-1]._replace(process=process, collected=whole)
 
 
-def joined_results(results: Sequence[Collected], command: Sequence[str]) -> Collected:
-    """Return what several capabilities or executions handed over as one set of tables."""
+def joined_results(
+    results: Sequence[Collected], command: Sequence[str], names: Sequence[str] = ()
+) -> Collected:
+    """Return what several capabilities or executions handed over as one set of tables.
+
+    Args:
+        results: of each.
+        command: what was run.
+        names: of the capabilities, for what is said of their tables; none for executions.
+    """
     sets = [result.tables for result in results if result.tables]
+    notes: tuple[str, ...] = ()
     if len(sets) > 1:
+        owners = [name for name, each in zip(names, results, strict=False) if each.tables]
         host = os.uname().nodename
         root = Root(Path(program_name(command)).name, command[0], host, is_job=False)
-        sets = [table_merge.merged([TableSet(tuple(tables)) for tables in sets], root).tables]
+        owners += [""] * (len(sets) - len(owners))
+        merged = table_merge.merged(
+            [TableSet(tuple(t), name=name) for t, name in zip(sets, owners, strict=True)], root
+        )
+        sets, notes = [merged.tables], merged.notes
     missing = {(one.event, one.reason): one for each in results for one in each.unavailable}
-    warnings = dict.fromkeys(note for each in results for note in each.warnings)
+    warnings = dict.fromkeys([*(note for each in results for note in each.warnings), *notes])
     return Collected(sets[0] if sets else (), tuple(missing.values()), tuple(warnings))

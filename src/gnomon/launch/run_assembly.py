@@ -74,7 +74,7 @@ def assemble_run(
     of_job = int(first.get("rank", -1)) >= 0
     used = {str(name) for part in found for name in part.head.get("capabilities", ())}
     left = [
-        each
+        (capability.name, each)
         for capability in capabilities
         if capability.name in used
         for each in repetitions.collected(capability, folder)
@@ -84,12 +84,15 @@ def assemble_run(
         for part in found
         if part.file is not None
     ]
-    for number, each in enumerate(left):
+    gathered = []
+    for number, (owner, each) in enumerate(left):
         try:
-            sets.append(staging.collected_set(folder, number, each.tables))
+            own = staging.collected_set(folder, number, each.tables)
+            sets.append(own._replace(name=owner))
         except Exception as error:
-            why = repetitions.complaint("tables of a capability", "not collected", error)
-            left[number] = each._replace(warnings=(*each.warnings, why))
+            why = repetitions.complaint(owner, "not collected", error)
+            each = each._replace(warnings=(*each.warnings, why))
+        gathered.append(each)
     host = str(first["host"].get("name", ""))
     root = Root(Path(command[0]).name, command[0], host, of_job)
     files: dict[str, Path] = {}
@@ -97,13 +100,14 @@ def assemble_run(
         if capability.name in used:
             kept, complaints = repetitions.files_to_keep(capability, folder)
             files |= kept
-            left.append(Collected(warnings=complaints))
+            gathered.append(Collected(warnings=complaints))
     kinds = [kind for each in capabilities for kind in each.region_kinds]
     with rundir.drafted(name, force=force or staging.replaces(folder)) as draft:
         merged = table_merge.merged(
             sets, root, draft.folder, tell=tell, kinds=region_kinds.RegionKinds(kinds)
         )
-        collected = [part.collected for part in found] + left
+        gathered.append(Collected(warnings=merged.notes))
+        collected = [part.collected for part in found] + gathered
         states = [_state(each, used) for each in capabilities]
         head = _head(found, command, collected, merged.tables, states)
         head |= region_kinds.as_head(kinds)

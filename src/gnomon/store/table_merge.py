@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gnomon.model.region_kinds import OWN_KINDS, RegionKinds
-from gnomon.model.tables import LOCATIONS, PROFILE, Schema, Table
+from gnomon.model.tables import LOCATIONS, METRICS, PROFILE, Schema, Table
 from gnomon.store import executors
 from gnomon.store.parquet_writer import ParquetWriter
 from gnomon.store.table_numbering import (
@@ -72,10 +72,12 @@ class Merged(NamedTuple):
     Attributes:
         tables: the small ones, and of the others those that are in memory.
         files: the Parquet files of the others, by table.
+        notes: what is to be said of the sets.
     """
 
     tables: tuple[Table, ...]
     files: dict[str, Path]
+    notes: tuple[str, ...] = ()
 
 
 Tell = Callable[[str], object]
@@ -113,6 +115,7 @@ def merged(
     alone = None if root.is_job else _as_it_is(numbered)
     if alone is not None:
         return Merged((*small, *alone), {})
+    from gnomon.store.repeated_values import notes
     from gnomon.store.table_pieces import Pieces, done
 
     rows = {schema.name: sum(each.rows.get(schema.name, 0) for each in numbered) for schema in BULK}
@@ -123,6 +126,8 @@ def merged(
         again = pieces.again(found)
         for at, one in zip(again, _mapped(done, list(again.values()), workers), strict=True):
             found[at] = one
+    metrics = next(table for table in small if table.schema is METRICS)
+    said = notes([one for piece in found for one in piece.repeated], metrics)
     tables = [*small, *pieces.tables(found)]
     files = {}
     if in_files is not None:
@@ -131,7 +136,7 @@ def merged(
             if parts:
                 files[schema.name] = _appended(in_files, schema, parts, tables)
                 tables = [table for table in tables if table.schema is not schema]
-    return Merged(tuple(tables), files)
+    return Merged(tuple(tables), files, said)
 
 
 def _appended(folder: Path, schema: Schema, parts: Sequence[Path], last: Sequence[Table]) -> Path:

@@ -27,6 +27,7 @@ from gnomon.model.tables import (
 from gnomon.store.blocks import BlockWriter
 from gnomon.store.keyed_sums import NOTHING, Ints
 from gnomon.store.parquet_writer import write_file
+from gnomon.store.repeated_values import Repeated, repeated_values
 from gnomon.store.table_numbering import BULK, Numbered, Numbers
 from gnomon.store.table_rows import (
     NOBODY,
@@ -83,6 +84,7 @@ class Piece(NamedTuple):
         not_own: those that were not.
         of_command: what the rows come to at the command's location.
         of_ranks: what the ranks have together.
+        repeated: values that sets with a name have more than once; the first counts.
     """
 
     tables: tuple[Table, ...] = ()
@@ -90,6 +92,7 @@ class Piece(NamedTuple):
     not_own: Ints = NOTHING
     of_command: Within = Within(NOTHING, np.zeros(0), NOTHING)
     of_ranks: tuple[OfRanks, ...] = ()
+    repeated: tuple[Repeated, ...] = ()
 
 
 def done(task: Task) -> Piece:
@@ -109,7 +112,12 @@ def done(task: Task) -> Piece:
 
 
 def _profile(task: Task) -> Piece:
-    rows = Rows(_with_numbers(task.sets), task.context, task.known)
+    chunks = [(each, table) for each in task.sets for table in each.set.chunks({PROFILE.name})]
+    given = _with_numbers(chunks)
+    rows = Rows(given, task.context, task.known)
+    repeated: tuple[Repeated, ...] = ()
+    if len(rows.table) < len(given):
+        repeated = repeated_values(chunks, given, task.context)
     of_ranks = rows.of_ranks() if task.is_job else []
     if task.is_whole and of_ranks:
         whole = concatenated([rows.table, _at_command(of_ranks, task.context)])
@@ -119,7 +127,7 @@ def _profile(task: Task) -> Piece:
     at_command = within.keys % len(task.context.parents) == 0
     piece = Piece(
         (table,), rows.own, rows.not_own,
-        Within(*(column[at_command] for column in within)), tuple(of_ranks),
+        Within(*(column[at_command] for column in within)), tuple(of_ranks), repeated,
     )  # fmt: skip
     if task.file is None:
         return piece
@@ -201,7 +209,10 @@ class Pieces:
                         file = self._folder / f".split.{number}.{batch_number}.blocks"
                         self._splits.append(file)
                         writers[batch_number] = BlockWriter(file)
-                        found[batch_number].append(Numbered(TableSet(file=file), None, {}))
+                        name = each.set.name
+                        found[batch_number].append(
+                            Numbered(TableSet(file=file, name=name), None, {})
+                        )
                     writers[batch_number].append(rows)
             for writer in writers.values():
                 writer.close()
@@ -312,9 +323,8 @@ def _groups(sets: Sequence[Numbered], schema: Schema) -> list[list[Numbered]]:
     return groups
 
 
-def _with_numbers(sets: Sequence[Numbered]) -> Table:
+def _with_numbers(chunks: Sequence[tuple[Numbered, Table]]) -> Table:
     """Return the rows of the profile of several sets, with their numbers, as one table."""
-    chunks = [(each, table) for each in sets for table in each.set.chunks({PROFILE.name})]
     whole = concatenated([table for _, table in chunks])
     columns = {}
     for column in PROFILE.columns:

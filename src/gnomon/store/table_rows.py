@@ -375,8 +375,8 @@ def _among(ordered: Ints, wanted: Ints) -> Flags:
     return np.asarray(ordered[place] == wanted)
 
 
-def _first_of_each(table: Table, context: Context) -> Table:
-    """Return the rows without those whose combination of numbers an earlier one has."""
+def keys_of(table: Table, context: Context) -> Ints:
+    """Return a number for each row: the same for all of one combination of numbers."""
     n = len(table)
     sizes = (len(context.parents), len(context.above), len(context.is_peak))
     key = table.numbers("repetition").astype(np.int64)
@@ -384,6 +384,12 @@ def _first_of_each(table: Table, context: Context) -> Table:
         if n and int(key.max()) * size >= 1 << _KEY_BITS:
             key = np.unique(key, return_inverse=True)[1].astype(np.int64)
         key = key * size + table.numbers(name)
+    return key
+
+
+def _first_of_each(table: Table, context: Context) -> Table:
+    """Return the rows without those whose combination of numbers an earlier one has."""
+    n, key = len(table), keys_of(table, context)
     # As they are written, mostly.
     if (key[1:] > key[:-1]).all():
         return table
