@@ -194,9 +194,12 @@ def test_its_option_is_in_the_help_and_checked(
 ) -> None:
     with pytest.raises(SystemExit):
         main(["run", "--help"])
-    assert "--writes-least BYTES" in capfd.readouterr().out
+    shown = " ".join(capfd.readouterr().out.split())
+    assert "--writes-least BYTES record calls of at least so many bytes (default: 0)" in shown
+    assert main(["run", "--writes-least", "-1", "--", "true"]) == 2
+    assert "--writes-least -1: it is to be at least 0\n" in capfd.readouterr().err
     assert main(["run", "--writes-least", "many", "--", "true"]) == 2
-    assert "--writes-least many: invalid literal" in capfd.readouterr().err
+    assert "--writes-least many: it is not a whole number\n" in capfd.readouterr().err
     assert list(here.iterdir()) == []
 
 
@@ -213,12 +216,15 @@ def test_its_command_is_listed_and_works(here: Path, capfd: pytest.CaptureFixtur
     assert main(["writes", "r", "--least", "4"]) == 0
     assert capfd.readouterr().out == ""
     assert main(["writes", "r", "--least", "few"]) == 2
-    assert "gnomon: --least few: invalid literal" in capfd.readouterr().err
+    assert "gnomon: --least few: it is not a whole number\n" in capfd.readouterr().err
     assert main(["writs"]) == 2
     assert "did you mean writes?" in capfd.readouterr().err
     with pytest.raises(SystemExit):
         main(["help", "writes"])
-    assert "--least N" in capfd.readouterr().out
+    shown = capfd.readouterr().out
+    assert "--least N" in shown
+    assert re.search(r"^  RUN +run to look at; there may be several$", shown, re.MULTILINE)
+    assert re.search(r"^usage: gnomon writes .*RUN", shown)
     assert main(["completion", "bash"]) == 0
     completion = capfd.readouterr().out
     assert "writes" in completion

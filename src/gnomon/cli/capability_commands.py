@@ -32,7 +32,7 @@ def add_options(
                 dest=f"{dest}{option.name}",
                 action="append" if option.many else "store",
                 metavar=option.metavar,
-                help=option.help,
+                help=_help(option),
             )
         else:
             to.add_argument(
@@ -44,6 +44,14 @@ def add_options(
             )
 
 
+def _help(option: Option) -> str:
+    """Return the help of an option with a value, with its default."""
+    if option.default is None or option.many or "(default" in option.help:
+        return option.help
+    default = str(option.default).replace("%", "%%")
+    return f"{option.help} (default: {default})"
+
+
 class CapabilityCommand:
     """A command that a capability adds; meets `gnomon.cli.main.Command`."""
 
@@ -53,8 +61,6 @@ class CapabilityCommand:
 
     def parser(self) -> argparse.ArgumentParser:
         """Return the parser of its arguments."""
-        import argparse
-
         from gnomon.cli.parsing import Parser
 
         command = self._command
@@ -62,7 +68,7 @@ class CapabilityCommand:
                    f"{command.help[1:]}.")  # fmt: skip
         add_options(p, command.options, "", "")
         if command.words:
-            p.add_argument(_WORDS, metavar=command.words, nargs="+", help=argparse.SUPPRESS)
+            p.add_argument(_WORDS, metavar=command.words, nargs="+", help=command.words_help)
         return p
 
     def run(self, arguments: argparse.Namespace) -> int:

@@ -58,14 +58,12 @@ def parser() -> argparse.ArgumentParser:
         "--with",
         dest="capabilities",
         metavar="CAPABILITY",
-        default="",
         help="measure with these, too, separated by commas: "
         + ", ".join(each.name for each in CAPABILITIES if not each.is_default),
     )
     p.add_argument(
         "--without",
         metavar="CAPABILITY",
-        default="",
         help="leave these out: " + ", ".join(each.name for each in CAPABILITIES if each.is_default),
     )
     p.add_argument(

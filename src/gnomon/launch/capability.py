@@ -33,6 +33,7 @@ class Command(NamedTuple):
         render: returns what is printed, given the values of the options and the other words.
         options: `--NAME` of each.
         words: what the other words are called in its usage, e.g. "RUN"; "" where it takes none.
+        words_help: what they are, for its help.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Command(NamedTuple):
     render: Callable[[Mapping[str, Any], Sequence[str]], str]
     options: tuple[Option, ...] = ()
     words: str = ""
+    words_help: str = ""
 
 
 class Execution(NamedTuple):

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from math import isfinite
 from typing import Any, NamedTuple
 
 from gnomon.errors import UsageError
+
+# What Python says of a word that is no number.
+_PYTHONS = {
+    "invalid literal for int()": "it is not a whole number",
+    "could not convert string to float": "it is not a number",
+}
 
 
 class Option(NamedTuple):
@@ -15,7 +22,8 @@ class Option(NamedTuple):
         name: without the capability's, e.g. "rate" for `--toy-rate`.
         help: what it does, for the help.
         metavar: what its value is called there; "" for a switch without a value.
-        convert: makes the value of the word that was typed; raises ValueError, which says why.
+        convert: makes the value of the word that was typed; raises ValueError, which says why:
+            `whole_number`, `number`, `share`, `choice`, or a function of the capability's.
         default: the value where it is not given.
         many: it may be given several times; its value is a tuple of all.
     """
@@ -26,6 +34,51 @@ class Option(NamedTuple):
     convert: Callable[[str], object] = str
     default: object = None
     many: bool = False
+
+
+def whole_number(least: int | None = None) -> Callable[[str], int]:
+    """Return what converts whole numbers, of at least so much."""
+
+    def convert(word: str) -> int:
+        value = int(word)
+        if least is not None and value < least:
+            raise ValueError(f"it is to be at least {least}")
+        return value
+
+    return convert
+
+
+def number(least: float | None = None) -> Callable[[str], float]:
+    """Return what converts finite numbers, of at least so much."""
+
+    def convert(word: str) -> float:
+        value = float(word)
+        if not isfinite(value):
+            raise ValueError("it is not a number")
+        if least is not None and value < least:
+            raise ValueError(f"it is to be at least {least:g}")
+        return value
+
+    return convert
+
+
+def share(word: str) -> float:
+    """Return a share from 0 to 1, which may be in percent."""
+    value = float(word.removesuffix("%")) / (100 if word.endswith("%") else 1)
+    if not 0 <= value <= 1:
+        raise ValueError("it is to be from 0 to 1, or from 0% to 100%")
+    return value
+
+
+def choice(*words: str) -> Callable[[str], str]:
+    """Return what takes one of some words."""
+
+    def convert(word: str) -> str:
+        if word not in words:
+            raise ValueError(f"it is to be one of {', '.join(words)}")
+        return word
+
+    return convert
 
 
 def option_values(
@@ -46,7 +99,9 @@ def option_values(
         try:
             return option.convert(word)
         except ValueError as error:
-            raise UsageError(f"{prefix}{option.name} {word}: {error}") from None
+            said = str(error)
+            reason = next((why for start, why in _PYTHONS.items() if said.startswith(start)), said)
+            raise UsageError(f"{prefix}{option.name} {word or repr(word)}: {reason}") from None
 
     values: dict[str, object] = {}
     for option in options:

@@ -28,13 +28,17 @@ class Selection(NamedTuple):
 
 
 def select(
-    capabilities: Sequence[Capability], wanted: str, without: str, words: Words, times: Capability
+    capabilities: Sequence[Capability],
+    wanted: str | None,
+    without: str | None,
+    words: Words,
+    times: Capability,
 ) -> Selection:
     """Return what observes a run.
 
     Args:
         capabilities: all there are.
-        wanted: names that were asked for, separated by commas.
+        wanted: names that were asked for, separated by commas; None for none.
         without: names that were left out, likewise.
         words: options that were typed; each asks for its capability.
         times: observes where nobody else gives the program's times.
@@ -75,12 +79,11 @@ def select(
     return Selection(tuple(used), options, left_out)
 
 
-def _names(option: str, words: str, by_name: Mapping[str, Capability]) -> Iterator[str]:
-    for word in words.split(","):
-        name = word.strip()
-        if name and name not in by_name:
-            raise UsageError(
-                f"{option} {name}: there is none of that name; there are {', '.join(by_name)}"
-            )
-        if name:
-            yield name
+def _names(option: str, words: str | None, by_name: Mapping[str, Capability]) -> Iterator[str]:
+    for word in () if words is None else words.split(","):
+        name, known = word.strip(), ", ".join(by_name)
+        if not name:
+            raise UsageError(f"{option} '{words}': a name is missing; there are {known}")
+        if name not in by_name:
+            raise UsageError(f"{option} {name}: there is none of that name; there are {known}")
+        yield name
