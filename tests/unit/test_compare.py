@@ -261,11 +261,13 @@ def regions(folder: Path, label: str, slower: float) -> Path:
             # A part of it, and of that part again: it is in the outer one's time.
             ("hpm", "solve/sweep", "process", wall),
             ("hpm", "solve/sweep/sweep", "process", {"wall time": times(0.1)}),
-            # What its threads had is in the process's.
+            # A call of its own, of a thread alone.
             ("hpm", "solve", "one", {"wall time": times(1.4)}),
             ("hpm", "share", "one", {"wall time": times(0.2)}),
             ("hpm", "share", "two", {"wall time": times(0.3)}),
             ("weather", "garden", "process", {"wall time": times(0.5 * slower)}),
+            # What its threads had is in the process's.
+            ("weather", "garden", "one", {"wall time": times(0.4 * slower)}),
         ],
         lines=[("app", "hot", "hot.c", 10, {"wall time": times()})],
     )  # fmt: skip
@@ -279,11 +281,12 @@ def test_regions_of_any_kind_match_by_kind_and_name(tmp_path: Path) -> None:
         ("weather", "garden"): "worse",
     }  # fmt: skip
     once = sum(QUIET) / 10 * 1e6
-    assert rows["hpm", "solve"].before == pytest.approx(3 * once, rel=0.01)
+    assert rows["hpm", "solve"].before == pytest.approx(4.4 * once, rel=0.01)
     assert rows["hpm", "sweep"].before == pytest.approx(once, rel=0.01)
     assert rows["hpm", "share"].before == pytest.approx(0.5 * once, rel=0.01)
+    assert rows["weather", "garden"].before == pytest.approx(0.5 * once, rel=0.01)
     # Outermost sections of the kind that has most of it, each once.
-    assert found.totals["wall time"] == pytest.approx(3.5 * once, rel=0.01)
+    assert found.totals["wall time"] == pytest.approx(4.9 * once, rel=0.01)
     assert found.with_places == ("wall time", "task-clock")
 
 

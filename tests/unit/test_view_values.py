@@ -207,9 +207,12 @@ def below(at: int) -> list[int]:
 def test_every_count_is_taken_once_whatever_places_have_it(
     tmp_path_factory: pytest.TempPathFactory, rows: dict[tuple[int, int], int]
 ) -> None:
-    """Outermost and innermost places of a path, against the definition itself."""
+    """Outermost and innermost places of a path, against the definition itself.
+
+    Calls of a section have one location each: all of theirs count.
+    """
     folder = tmp_path_factory.mktemp("rows")
-    regions = [Region(-1, "hpm", "app"), Region(0, "hpm", "a"), Region(0, "hpm", "b")]
+    regions = [Region(-1, "hpm", "app"), Region(0, "mpi", "a"), Region(0, "hpm", "b")]
     values = [Value(at, path, 0, float(count), None) for (at, path), count in rows.items()]
     view = opened(write(folder / "run", PLACES, regions, [Quantity("t")], values))
     found = readings.outermost(view.data, view.rows(0))
@@ -217,17 +220,20 @@ def test_every_count_is_taken_once_whatever_places_have_it(
     numbers = [one.location for one in view.data.locations]
     kept = {key: v for key, v in rows.items() if key[0] != 7}
     of_places = kept or rows
+    section = 2
 
     def has(at: int, path: int) -> bool:
         return (at, path) in of_places
 
     outer = {
         key: count for key, count in of_places.items()
-        if not any(key[0] in below(up) and has(up, key[1]) for up in range(len(PLACES)))
+        if key[1] == section
+        or not any(key[0] in below(up) and has(up, key[1]) for up in range(len(PLACES)))
     }  # fmt: skip
     innermost = {
         key: count for key, count in rows.items()
-        if not any(key[0] != down and down in below(key[0]) and (down, key[1]) in rows
+        if key[1] == section
+        or not any(key[0] != down and down in below(key[0]) and (down, key[1]) in rows
                    for down in range(len(PLACES)))
     }  # fmt: skip
     for rows_found, expected in ((found, outer), (inner, innermost)):

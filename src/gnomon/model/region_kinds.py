@@ -24,7 +24,8 @@ class RegionKind(NamedTuple):
         title: what people call all regions of the kind together.
         node: what one of them is, in a tree.
         is_code: they are functions and lines of the source, whose exclusive values are what counts.
-        is_section: they are the program and parts of it that it marked, which may overlap.
+        is_section: they are the program and parts of it that it marked, which may overlap. Each
+            call of a part is recorded at one location: of its process, or of one thread.
     """
 
     kind: str
@@ -68,6 +69,14 @@ class RegionKinds:
     def sections(self) -> str:
         """Return the kinds that are sections, as a list of SQL."""
         return _list(one.kind for one in self._known.values() if one.is_section)
+
+    def recorded_once(self) -> str:
+        """Return whether each call of a path `t` of a region `r` has one location, in SQL.
+
+        What processes and threads have of it are different calls, which add up. Of all others a
+        place has what the places within it have, too, and so has the program.
+        """
+        return f"(COALESCE(t.parent, -1) <> -1 AND COALESCE(r.kind, '') IN {self.sections()})"
 
 
 OWN_KINDS = RegionKinds()

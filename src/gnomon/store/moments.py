@@ -16,12 +16,14 @@ from typing import NamedTuple
 
 from gnomon.model import location_kinds
 from gnomon.model.metric import Aggregation
+from gnomon.model.region_kinds import RegionKinds
 from gnomon.model.tables import Cell
 from gnomon.store import profile_query
-from gnomon.store.profile_query import Key, Sum
+from gnomon.store.profile_sums import Key, Sum
 from gnomon.store.rundir import Run
 
-# Of the rows of a path those of the widest places count: of a rank, or of a command.
+# Of the rows of a path those of the widest places count: of a rank, or of a command. Calls that are
+# recorded once are at all of theirs.
 _THERE = """
 WITH RECURSIVE of_run(location, run) AS (
     SELECT location, location FROM locations WHERE kind = 'run'
@@ -44,7 +46,10 @@ WITH RECURSIVE of_run(location, run) AS (
 ), of_ranks AS (
     SELECT *, MIN(level) OVER (PARTITION BY run, repetition, path, rank) AS widest
     FROM of_paths WHERE rank >= 0 OR NOT has_ranks
-), there AS MATERIALIZED (SELECT * FROM of_ranks WHERE level = widest)
+), there AS MATERIALIZED (
+    SELECT * FROM of_ranks WHERE level = widest OR path IN (
+        SELECT t.path FROM paths t JOIN regions r USING (region) WHERE {once})
+)
 """
 _VALUES = """
 , longest AS (
@@ -97,23 +102,26 @@ class OfPath(NamedTuple):
     exclusive: float
 
 
-def values_query(metric: int, only: str = "") -> str:
+def values_query(metric: int, kinds: RegionKinds, only: str = "") -> str:
     """Return the query for path, inclusive and exclusive value of each path over all places.
 
     Args:
         metric: number of the metric.
+        kinds: those of the run's regions.
         only: what else locations `l` must be, as " AND ..."; "" for all.
     """
-    return f"{_there(metric, only)}{_VALUES} SELECT * FROM values_ ORDER BY path"
+    return f"{_there(metric, kinds, only)}{_VALUES} SELECT * FROM values_ ORDER BY path"
 
 
-def places_query(metric: int, only: str = "") -> str:
+def places_query(metric: int, kinds: RegionKinds, only: str = "") -> str:
     """Return the query for what `told` gets."""
-    return f"{_there(metric, only)}{_PLACES} SELECT * FROM places_"
+    return f"{_there(metric, kinds, only)}{_PLACES} SELECT * FROM places_"
 
 
-def _there(metric: int, only: str) -> str:
-    return _THERE.format(metric=metric, only=only, where=location_kinds.where())
+def _there(metric: int, kinds: RegionKinds, only: str) -> str:
+    return _THERE.format(
+        metric=metric, only=only, where=location_kinds.where(), once=kinds.recorded_once()
+    )
 
 
 def told(ranks: int, processes: int, places: int) -> str:
@@ -139,7 +147,8 @@ def of_run(run: Run, metric: int) -> tuple[dict[int, OfPath], str]:
     """
     # One thread: means of the same numbers in another order differ in their last digit.
     rows = run.query(
-        f"{_there(metric, '')}{_VALUES}{_PLACES} SELECT * FROM values_, places_ ORDER BY path",
+        f"{_there(metric, run.region_kinds, '')}{_VALUES}{_PLACES} "
+        "SELECT * FROM values_, places_ ORDER BY path",
         threads=1,
     )
     values = {int(path): OfPath(*rest) for path, *rest, _, _, _ in rows}
@@ -223,7 +232,9 @@ def whole(run: Run, metric: Mapping[str, Cell]) -> float | None:
     number = int(str(metric["metric"]))
     roots = "path IN (SELECT path FROM paths WHERE parent = -1)"
     if metric["aggregation"] == Aggregation.ELAPSED:
-        values = run.query(f"SELECT SUM(inclusive) FROM ({values_query(number)}) WHERE {roots}")
+        values = run.query(
+            f"SELECT SUM(inclusive) FROM ({values_query(number, run.region_kinds)}) WHERE {roots}"
+        )
         return None if values[0][0] is None else float(values[0][0])
     rows = run.query(
         "SELECT l.kind, SUM(p.inclusive) FROM profile p JOIN locations l USING (location) "

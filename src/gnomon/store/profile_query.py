@@ -20,8 +20,11 @@ from typing import NamedTuple, Protocol, TypeVar
 from gnomon.errors import UsageError
 from gnomon.model.metric import Aggregation
 from gnomon.model.region_kinds import OWN_KINDS
-from gnomon.store import outermost_paths
+from gnomon.store import outermost_paths, profile_sums
 from gnomon.store.outermost_paths import OutermostPaths
+from gnomon.store.profile_sums import MIXED, ONCE_OF_MIXED
+from gnomon.store.profile_sums import Key as Key
+from gnomon.store.profile_sums import Sum as Sum
 from gnomon.store.rundir import Run
 
 ROWS_PER_PART = 500_000
@@ -37,7 +40,8 @@ class Part(NamedTuple):
     """What of a run one call of `partial` looks at: locations from `first` up to before `end`.
 
     Its tables are in the run's directory, unless `files` says where. `code` are the kinds of
-    regions that are functions and lines, as a list of SQL.
+    regions that are functions and lines, as a list of SQL; `once` is which paths are of calls that
+    are recorded once (`RegionKinds.recorded_once`).
     """
 
     run: Path
@@ -45,50 +49,9 @@ class Part(NamedTuple):
     end: int
     files: Mapping[str, Path] | None = None
     code: str = OWN_KINDS.code()
+    once: str = OWN_KINDS.recorded_once()
 
 
-class Sum(NamedTuple):
-    """A row of the small table: values of one metric under one key, over the locations of a part.
-
-    Attributes:
-        key: of what; see `Profile`.
-        kind: of the locations: thread, process, command, cpu or core.
-        metric: its number.
-        locations: how many have values (each repetition's count).
-        total: of all of them.
-        least, most: of one of them.
-        calls: how often the regions were entered; None where not known.
-        parts: regions below a program have a part in it.
-        whole: a program's value with all below it has.
-        is_mixed: it is a sum of what does not add up, which is no value.
-        inclusive: of all of them, with what is called from there: that of the outermost path of the
-            key, within which others may be. None where it is not known.
-        is_code: there are functions or lines in it.
-        has_calls: some of these are called from another.
-        together: of a time of several places at once, that of one execution over all of them; None
-            where values add up.
-        inclusive_together: likewise, with what is called from there.
-    """
-
-    key: Key
-    kind: str
-    metric: int
-    locations: int
-    total: float
-    least: float
-    most: float
-    calls: int | None
-    parts: bool
-    whole: bool
-    is_mixed: bool
-    inclusive: float | None = None
-    is_code: bool = False
-    has_calls: bool = False
-    together: float | None = None
-    inclusive_together: float | None = None
-
-
-Key = tuple[str, str, str, int]
 Result = TypeVar("Result")
 
 
@@ -116,8 +79,9 @@ def parts(run: Run) -> tuple[Part, ...]:
     size = max(math.ceil((last - first + 1) * ROWS_PER_PART / max(rows, 1)), 1)
     # Numbers of locations that are far apart are not to make as many parts.
     size = max(size, math.ceil((last - first + 1) / _PARTS_MOST))
+    kinds = run.region_kinds
     return tuple(
-        Part(run.path, at, min(at + size, last + 1), run.files, run.region_kinds.code())
+        Part(run.path, at, min(at + size, last + 1), run.files, kinds.code(), kinds.recorded_once())
         for at in range(first, last + 1, size)
     )
 
@@ -170,9 +134,9 @@ _OF_LOCATIONS = {
 _ONLY = {"rank": "AND l.rank >= 0", "process": "AND l.kind = 'process'"}
 # Values are added up by numbers and named afterwards, which takes a tenth of the time.
 _QUERY = """
-WITH paths_ AS (
-    SELECT t.path, t.parent, {outermost}, {of_path} FROM paths t JOIN regions r USING (region)
-    {with_outermost}
+WITH RECURSIVE paths_ AS (
+    SELECT t.path, t.parent, {once} AS once, {outermost}, {of_path}
+    FROM paths t JOIN regions r USING (region) {with_outermost}
 ), locations_ AS (
     SELECT l.location, COALESCE(l.kind, '') AS kind, {of_location} FROM locations l
     WHERE l.location >= {first} AND l.location < {end} {more}
@@ -184,34 +148,63 @@ WITH paths_ AS (
 ), each AS (
     SELECT {key}.key, p.metric, p.location, p.repetition, {value} AS v, SUM(p.calls) AS c,
            BOOL_OR(NOT {root}) AS parts, {whole} AS whole, COUNT({alone}) AS places,
-           {inclusive}
+           {inclusive},
+           CAST(BOOL_AND(k.once) AS INTEGER) AS once {of_mixed}
     FROM profile p JOIN {joined}
     WHERE p.location >= {first} AND p.location < {end} {only}
     GROUP BY {key}.key, p.metric, p.location, p.repetition HAVING isfinite(v)
+), each_ AS (
+    SELECT key, metric, location, v, c, parts, whole, places, inclusive, tops, is_code, has_calls,
+           once
+    FROM each {and_mixed}
 ), added AS (
     SELECT key, kind, metric, COUNT(*) AS n, SUM(v) AS v, MIN(v) AS least, MAX(v) AS most,
            SUM(c) AS c, BOOL_OR(parts) AS parts, whole,
            MAX(places) > 1 AND metric IN {not_added} AS is_mixed,
-           CASE WHEN COUNT(inclusive) = COUNT(*) AND isfinite(SUM(inclusive))
+           CASE WHEN (COUNT(inclusive) = COUNT(*) OR once > 0)
+                     AND isfinite(COALESCE(SUM(inclusive), 0))
                      AND NOT (MAX(tops) > 1 AND metric IN {not_added})
-                THEN SUM(inclusive) END AS inclusive,
-           BOOL_OR(is_code) AS is_code, BOOL_OR(has_calls) AS has_calls
-    FROM each JOIN kinds USING (location) GROUP BY key, kind, metric, whole
+                THEN COALESCE(SUM(inclusive), 0) END AS inclusive,
+           BOOL_OR(is_code) AS is_code, BOOL_OR(has_calls) AS has_calls, once
+    FROM each_ JOIN kinds USING (location) GROUP BY key, kind, metric, whole, once
 ), unknown AS ({unknown})
 SELECT k1, k2, k3, k4, kind, metric, n, v, least, most, c, parts, whole, is_mixed,
-       CASE WHEN (key, kind, metric) NOT IN (FROM unknown) THEN inclusive END, is_code, has_calls
-FROM added JOIN keys USING (key) ORDER BY k1, k2, k3, k4, kind, metric, whole
+       CASE WHEN (key, kind, metric) NOT IN (FROM unknown) THEN inclusive END, is_code, has_calls,
+       NULL, NULL, once
+FROM added JOIN keys USING (key) ORDER BY k1, k2, k3, k4, kind, metric, whole, once
 """
-# What was measured of a path within one of the same key, and not of the outermost one.
+# Of files and lines, which may be those of the program, of functions and of sections at once, what
+# is recorded once is known by itself, too.
+_OF_MIXED = f""",
+           SUM({_ALONE}) FILTER (WHERE k.once) AS v_once,
+           SUM(p.calls) FILTER (WHERE k.once) AS c_once,
+           COUNT({_ALONE}) FILTER (WHERE k.once) AS places_once,
+           SUM(p.inclusive) FILTER (WHERE k.once AND k.top = p.path) AS inclusive_once,
+           COUNT(*) FILTER (WHERE k.once AND k.top = p.path) AS tops_once"""
+_AND_MIXED = f"""
+    UNION ALL
+    SELECT key, metric, location, v_once, c_once, TRUE, whole, places_once, inclusive_once,
+           tops_once, FALSE, FALSE, {ONCE_OF_MIXED}
+    FROM each WHERE once = {MIXED} AND isfinite(v_once)"""
+# What was measured of a path within one of the same key, and not of the outermost one. Of calls
+# that are recorded once this may be at a place around: a section of all threads.
 _UNKNOWN = """
-    SELECT DISTINCT k.key, l.kind, p.metric
-    FROM profile p JOIN numbered k USING (path) JOIN kinds l USING (location)
-    ANTI JOIN (
-        SELECT p.location, p.repetition, p.metric, p.path FROM profile p
+    WITH RECURSIVE around AS (
+        SELECT location, location AS at FROM kinds
+        UNION SELECT a.location, l.parent FROM around a JOIN locations l ON l.location = a.at
+    ), outer_ AS (
+        SELECT p.location AS inner_, p.location, p.repetition, p.metric, p.path FROM profile p
         WHERE p.location >= {first} AND p.location < {end} {only}
             AND p.path IN (SELECT top FROM paths_ WHERE top <> path)
-    ) o ON o.location = p.location AND o.repetition = p.repetition
-        AND o.metric = p.metric AND o.path = k.top
+        UNION ALL
+        SELECT a.location, p.location, p.repetition, p.metric, p.path
+        FROM profile p JOIN around a ON a.at = p.location AND a.location <> p.location
+        WHERE p.path IN (SELECT top FROM paths_ WHERE top <> path AND once) {only}
+    )
+    SELECT DISTINCT k.key, l.kind, p.metric
+    FROM profile p JOIN numbered k USING (path) JOIN kinds l USING (location)
+    ANTI JOIN outer_ o ON o.inner_ = p.location AND o.repetition = p.repetition
+        AND o.metric = p.metric AND o.path = k.top AND (k.once OR o.location = p.location)
     WHERE p.location >= {first} AND p.location < {end} AND k.top <> p.path {only}
 """
 _INCLUSIVE = """SUM(p.inclusive) FILTER (WHERE k.top = p.path) AS inclusive,
@@ -231,8 +224,12 @@ def _query(profile: Profile, part: Part, paths: OutermostPaths | None) -> str:
     if not in_regions:
         only += f" AND ({_ROOT} OR p.metric NOT IN {_NOT_ADDED})"
     nested = _UNKNOWN.format(first=part.first, end=part.end, only=only)
+    may_mix = by in ("file", "line")
     return _QUERY.format(
         inclusive=_NO_INCLUSIVE if paths is None else _INCLUSIVE,
+        once=part.once,
+        of_mixed=_OF_MIXED if may_mix else "",
+        and_mixed=_AND_MIXED if may_mix else "",
         outermost=_ALL_OUTERMOST if paths is None else "o.top, o.is_code, o.has_calls",
         with_outermost="" if paths is None else "JOIN outermost_ o ON o.path = t.path",
         unknown=nested if paths is not None and paths.is_nested else _NONE_UNKNOWN,
@@ -291,67 +288,17 @@ class Profile:
 
     def merge(self, tables: Sequence[Sequence[Sum]]) -> list[Sum]:
         """Return the sums over all parts."""
-        found: dict[tuple[Key, str, int, bool], Sum] = {}
+        found: dict[tuple[Key, str, int, bool, int], Sum] = {}
         for table in tables:
             for row in table:
-                key = (row.key, row.kind, row.metric, row.whole)
+                key = (row.key, row.kind, row.metric, row.whole, row.once)
                 known = found.get(key)
-                found[key] = row if known is None else _both(known, row)
+                found[key] = row if known is None else profile_sums.both(known, row)
         return [found[key] for key in sorted(found)]
 
     def finest(self, sums: Iterable[Sum]) -> list[Sum]:
-        """Return each value once: what a process has, its threads and the command have too.
-
-        Of places, those whose value is of all that ran there come first: the sums of threads or,
-        where there are none, those of processes, else of the command, else of CPUs. By rank, what
-        is known of a whole rank comes before; by thread, what sections of threads have comes before
-        what only the command has.
-
-        What functions and lines have with all that they call is not known where no call of one
-        from another is: the rows of each are then of what it has itself.
-
-        Of regions and lines, what a program has without its sections is the value of places that
-        have the sections, too. Where it is known of no such place, it is not in the result.
-        """
-        found = list(sums)
-        with_parts: dict[int, str] = {}
-        if self.by in _OF_REGIONS:
-            for row in found:
-                widest = with_parts.get(row.metric, "")
-                if row.parts and _place(_WIDEST, row.kind) < _place(_WIDEST, widest):
-                    with_parts[row.metric] = row.kind
-        with_calls = {row.metric for row in found if row.has_calls}
-        kept = [
-            row._replace(inclusive=None) if row.is_code and row.metric not in with_calls else row
-            for row in found
-            if not row.is_mixed
-        ]
-        best: dict[tuple[Key, int], tuple[int, int]] = {}
-        orders = [self._order(row, with_parts.get(row.metric, "")) for row in kept]
-        for row, order in zip(kept, orders, strict=True):
-            best[self._group(row)] = min(best.get(self._group(row), order), order)
-        return [
-            row
-            for row, order in zip(kept, orders, strict=True)
-            if best[self._group(row)] == order and not (row.whole and row.metric in with_parts)
-        ]
-
-    def _order(self, row: Sum, with_parts: str) -> tuple[int, int]:
-        """Return what is least for the sums that stand for a value."""
-        if self.by in _OF_REGIONS:
-            if not with_parts:
-                return 0, _place(_FINEST, row.kind)
-            return int(row.whole), _place((with_parts, *_WIDEST), row.kind)
-        if row.kind == self.by == "rank":
-            return -1, 0
-        if self.by == "thread" and row.kind == "command":
-            return 2, 0
-        if self.by in ("process", "thread"):
-            return int(not row.whole), _place(_OF_THREADS, row.kind)
-        return int(not row.whole), _place(_FINEST if row.whole else _WIDEST, row.kind)
-
-    def _group(self, row: Sum) -> tuple[Key, int]:
-        return (("", "", "", 0) if self.by in ("process", "thread") else row.key), row.metric
+        """Return each value once: see `profile_sums.each_once`."""
+        return profile_sums.each_once(sums, self.by, of_regions=self.by in _OF_REGIONS)
 
 
 def outermost(run: Run, by: str, code: str) -> OutermostPaths:
@@ -372,32 +319,3 @@ def keys_of_paths(run: Run, by: str) -> dict[int, Key]:
     columns = ", ".join(_OF_REGIONS[by])
     rows = run.query(f"SELECT t.path, {columns} FROM paths t JOIN regions r USING (region)")
     return {int(path): (str(a), str(b), str(c), int(d)) for path, a, b, c, d in rows}
-
-
-_FINEST = ("thread", "process", "command", "core", "cpu")
-_OF_THREADS = ("thread", "process", "rank", "core", "cpu")
-_WIDEST = ("rank", "command", "process", "thread", "core", "cpu")
-
-
-def _place(order: tuple[str, ...], kind: str) -> int:
-    return order.index(kind) if kind in order else len(order)
-
-
-def _both(one: Sum, other: Sum) -> Sum:
-    calls = None if one.calls is None and other.calls is None else 0
-    return one._replace(
-        locations=one.locations + other.locations,
-        total=one.total + other.total,
-        least=min(one.least, other.least),
-        most=max(one.most, other.most),
-        calls=calls if calls is None else (one.calls or 0) + (other.calls or 0),
-        parts=one.parts or other.parts,
-        is_mixed=one.is_mixed or other.is_mixed,
-        inclusive=_both_known(one.inclusive, other.inclusive),
-        is_code=one.is_code or other.is_code,
-        has_calls=one.has_calls or other.has_calls,
-    )
-
-
-def _both_known(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one + other

@@ -13,7 +13,8 @@ from gnomon.model.symbols import short_name
 from gnomon.model.tables import METRICS, Cell
 from gnomon.store import executors, moments, profile_query
 from gnomon.store.hotspots import named, whole
-from gnomon.store.profile_query import BY_REGIONS, Profile, Sum
+from gnomon.store.profile_query import BY_REGIONS, Profile
+from gnomon.store.profile_sums import AND, Sum
 from gnomon.store.report_part import PartData
 from gnomon.store.rundir import Run
 from gnomon.store.table_report import GAP, INDENT, UNKNOWN, title
@@ -216,7 +217,7 @@ def profile_text(
     lines += _profile_table([*heads, by], table, by, width, hows)
     if len(found) > len(shown):
         lines.append(f"  and {number(len(found) - len(shown))} more (--top 0 for all)")
-    kinds = sorted({_plural(one.kind) for one in found})
+    kinds = sorted({_plural(kind) for one in found for kind in one.kind.split(AND)})
     if several:
         lines += filled(f"min, mean and max of the {' or '.join(kinds)}", width)
     if told and any(one.together is not None for one in shown):

@@ -55,7 +55,11 @@ MIN = Key("min", "number", "the least of one location")
 MEAN = Key("mean", "number", "the mean of the locations")
 MAX = Key("max", "number", "the most of one location")
 LOCATIONS = Key("locations", "integer", "how many have a value, those of each execution counted")
-OF = Key("of", "string", "the kind of these locations: thread, process, rank, command, core, cpu")
+OF = Key(
+    "of",
+    "string",
+    "the kind of these locations: thread, process, rank, command, core, cpu; or process and thread",
+)
 CALLS = Key("calls", "number", "how often it was entered, in one execution")
 SAMPLES = Key("samples", "number", "how many samples the number stands on")
 REPETITION = Key("repetition", "integer", "number of the execution, from 0")

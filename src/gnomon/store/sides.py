@@ -68,16 +68,18 @@ WHERE r.kind IN {code} AND p.exclusive IS NOT NULL
 GROUP BY ALL
 """
 # With all that is called from there: of a region in itself the outer one, of places in others the
-# outermost that has a value. What a formula came to in several of them is no sum.
+# outermost that has a value, or all where each call is recorded once. What a formula came to in
+# several of them is no sum.
 _REGIONS = """
 WITH RECURSIVE here AS (
-    SELECT paths.path, paths.parent, COALESCE(r.kind, '') AS kind, COALESCE(r.name, '') AS name
-    FROM paths JOIN regions r USING (region)
+    SELECT t.path, t.parent, COALESCE(r.kind, '') AS kind, COALESCE(r.name, '') AS name,
+           {once} AS once
+    FROM paths t JOIN regions r USING (region)
 ), above AS (
     SELECT path, parent AS at FROM here
     UNION SELECT a.path, h.parent FROM above a JOIN here h ON h.path = a.at
 ), wanted AS (
-    SELECT path, kind, name, parent IN (SELECT path FROM here WHERE parent = -1) AS is_top
+    SELECT path, kind, name, once, parent IN (SELECT path FROM here WHERE parent = -1) AS is_top
     FROM here WHERE parent <> -1 AND kind NOT IN {code} AND NOT EXISTS (
         SELECT 1 FROM above a JOIN here h ON h.path = a.at
         WHERE a.path = here.path AND h.parent <> -1 AND h.kind = here.kind AND h.name = here.name)
@@ -85,11 +87,11 @@ WITH RECURSIVE here AS (
     SELECT location, parent AS at FROM locations
     UNION SELECT a.location, l.parent FROM around a JOIN locations l ON l.location = a.at
 ), given AS (
-    SELECT w.kind, w.name, w.path, w.is_top, p.location, p.metric, p.repetition, p.inclusive
+    SELECT w.kind, w.name, w.path, w.once, w.is_top, p.location, p.metric, p.repetition, p.inclusive
     FROM profile p JOIN wanted w USING (path) JOIN locations l USING (location)
     WHERE p.inclusive IS NOT NULL AND l.kind NOT IN {where}
 ), outermost AS (
-    SELECT * FROM given g WHERE NOT EXISTS (
+    SELECT * FROM given g WHERE once OR NOT EXISTS (
         SELECT 1 FROM around a JOIN given o ON o.location = a.at
         WHERE a.location = g.location AND o.path = g.path AND o.metric = g.metric
             AND o.repetition = g.repetition)
@@ -257,7 +259,10 @@ def _rows(run: Run, per: str) -> list[Row]:
         query = _QUERIES[per]
     else:
         query = _TASKS
-    query = query.format(kind=per, code=run.region_kinds.code(), where=location_kinds.where())
+    kinds = run.region_kinds
+    query = query.format(
+        kind=per, code=kinds.code(), where=location_kinds.where(), once=kinds.recorded_once()
+    )
     return [row for row in run.query(query) if row[6] is not None and isfinite(row[6])]
 
 

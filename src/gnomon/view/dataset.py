@@ -115,6 +115,11 @@ class Dataset:
         return self._of_regions(lambda kind: kind.is_section)
 
     @cached_property
+    def is_recorded_once(self) -> Flags:
+        """Which paths are of calls that have one location each: `RegionKinds.recorded_once`."""
+        return self.is_section & (self.paths.parent >= 0)
+
+    @cached_property
     def is_where(self) -> Flags:
         """Which locations are CPUs and cores: where something ran, not who."""
         return np.array([one.kind in location_kinds.WHERE for one in self.locations], dtype=bool)
@@ -141,13 +146,15 @@ class Dataset:
                 only = "AND l.location IN (SELECT unnest(?::INTEGER[]))"
                 inside = np.flatnonzero(self.within(location)).tolist()
                 wanted = [[self.locations[at].location for at in inside]]
-            rows = self.tables.arrays(moments.values_query(metric, only), wanted)
+            rows = self.tables.arrays(moments.values_query(metric, self.region_kinds, only), wanted)
             at = positions(self.paths.number, rows["path"])
             n = len(self.paths.number)
             inclusive, exclusive = np.full(n, np.nan), np.full(n, np.nan)
             inclusive[at[at >= 0]] = rows["inclusive"][at >= 0]
             exclusive[at[at >= 0]] = rows["exclusive"][at >= 0]
-            (places,) = self.tables.rows(moments.places_query(metric, only), wanted)
+            (places,) = self.tables.rows(
+                moments.places_query(metric, self.region_kinds, only), wanted
+            )
             told = moments.told(*map(int, places))
             found = Together(inclusive, exclusive, ~np.isnan(inclusive), told)
             self._together[(metric, location)] = found

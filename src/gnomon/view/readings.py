@@ -2,7 +2,7 @@
 
 A count may be there several times: of the whole command, of its processes, of their threads. Of
 rows of one path those of the outermost places count, so that nothing is added up twice; seen place
-by place, those of the innermost.
+by place, those of the innermost. Calls of sections have one location each: all of theirs count.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def outermost(data: Dataset, rows: Readings) -> Readings:
         outer[above] = True
         wanted = own[outer[rows.location]]
         covered[at] |= _is_in(_keys(data, rows.path[at], above), wanted)
-    return rows.chosen(~covered)
+    return rows.chosen(~covered | data.is_recorded_once[rows.path])
 
 
 def innermost(data: Dataset, rows: Readings) -> Readings:
@@ -139,7 +139,7 @@ def innermost(data: Dataset, rows: Readings) -> Readings:
         suspects = np.flatnonzero(outer[rows.location])
         own = _keys(data, rows.path[suspects], rows.location[suspects])
         covering[suspects] |= _is_in(own, _keys(data, rows.path[at], above))
-    return rows.chosen(~covering)
+    return rows.chosen(~covering | data.is_recorded_once[rows.path])
 
 
 def _who_not_where(data: Dataset, rows: Readings) -> Readings:

@@ -26,24 +26,18 @@ _OWN = """
 WITH sections AS (
     SELECT t.path, t.path NOT IN (SELECT COALESCE(parent, -1) FROM paths) AS is_leaf
     FROM paths t JOIN regions r USING (region)
-    WHERE COALESCE(t.parent, -1) <> -1 AND r.kind IN {sections}
+    WHERE {sections}
 ), added AS (
     SELECT metric, path, SUM(inclusive) AS inclusive,
            CASE WHEN BOOL_AND(COALESCE(isfinite(exclusive), false)) THEN SUM(exclusive) END AS own
     FROM profile p
     WHERE metric IN (SELECT unnest(?::INTEGER[])) AND isfinite(inclusive)
-        AND location IN (SELECT unnest(?::INTEGER[])) {outermost}
+        AND location IN (SELECT unnest(?::INTEGER[]))
     GROUP BY metric, path
 )
 SELECT metric, COALESCE(SUM(COALESCE(own, CASE WHEN is_leaf THEN inclusive END)), 0) AS own
 FROM added JOIN sections USING (path) GROUP BY metric
 """
-# Of the rows of a path those count that no location around has, too.
-_OUTERMOST = """AND NOT EXISTS (
-        SELECT 1 FROM (SELECT unnest(?::INTEGER[]) AS within, unnest(?::INTEGER[]) AS around) a
-        JOIN profile o ON o.location = a.around
-        WHERE a.within = p.location AND o.metric = p.metric AND o.path = p.path
-            AND isfinite(o.inclusive))"""
 
 
 def is_shared(data: Dataset, metric: Metric, paths: OfPaths) -> bool:
@@ -106,13 +100,8 @@ def _below_roots(data: Dataset, metrics: list[int], location: int) -> dict[int, 
         has_rows &= data.within(location)
     if (has_rows & ~data.is_where).any():
         has_rows &= ~data.is_where
-    within, around = _nested(data, has_rows)
-    sql = _OWN.format(
-        sections=data.region_kinds.sections(), outermost=_OUTERMOST if len(within) else ""
-    )
+    sql = _OWN.format(sections=data.region_kinds.recorded_once())
     asked = [metrics, numbers[has_rows].tolist()]
-    if len(within):
-        asked += [numbers[within].tolist(), numbers[around].tolist()]
     return {int(metric): float(value) for metric, value in data.tables.rows(sql, asked)}
 
 
@@ -128,20 +117,3 @@ def _with_rows(data: Dataset, metrics: list[int], numbers: Ints) -> Flags:
     at = positions(numbers, found["location"])
     has_rows[at[at >= 0]] = True
     return has_rows
-
-
-def _nested(data: Dataset, has_rows: Flags) -> tuple[Ints, Ints]:
-    """Return locations with rows and, for each, every location around it that has some, too."""
-    within, around = [], []
-    parents = data.location_parents
-    above = parents.copy()
-    while (above >= 0).any():
-        at = np.flatnonzero(has_rows & (above >= 0) & has_rows[above])
-        within.append(at)
-        around.append(above[at])
-        above = np.where(above >= 0, parents[above], -1)
-    none = [np.zeros(0, dtype=np.int32)]
-    return (
-        np.concatenate(within or none).astype(np.int32),
-        np.concatenate(around or none).astype(np.int32),
-    )
