@@ -15,7 +15,7 @@ from view_runs import Place, Quantity, Region, Value, write
 from gnomon.cli import main
 from gnomon.model.region_kinds import OWN_KINDS
 from gnomon.store import profile_query, rundir, sides
-from gnomon.store.profile_query import Part, Profile
+from gnomon.store.profile_query import Part, Profile, Sum
 from gnomon.view import sheet
 from gnomon.view.session import Session
 
@@ -171,7 +171,8 @@ def test_random_runs_have_what_a_loop_over_their_rows_has(values: list[Value]) -
         ]
         told: dict[tuple[Any, ...], float] = {}
         for by in profile_query.BY_REGIONS:
-            for one in Profile(by).finest(profile_query.run(Profile(by), parts)):
+            sums: list[Sum] = profile_query.run(Profile(by), parts)
+            for one in Profile(by).finest(sums):
                 key = {"region": one.key[1:2], "file": one.key[2:3], "line": one.key[1:]}[by]
                 assert (by, *key) not in told
                 told[by, *key] = one.total
