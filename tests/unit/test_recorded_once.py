@@ -182,3 +182,24 @@ def test_random_runs_have_what_a_loop_over_their_rows_has(values: list[Value]) -
     for name in ("send", "halo"):
         if ("region", name) in expected:
             assert view[name][0] == pytest.approx(expected["region", name] / 2)
+
+
+def test_what_is_of_threads_alone_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No formula and no section: the reason and the remedy are the true ones."""
+    regions = [Region(-1, "hpm", "app"), Region(0, "io", "write")]
+    path = write(
+        tmp_path / "app", PLACES, regions, [Quantity("allocated", "bytes")],
+        [Value(3, 1, 0, 10, 10), Value(4, 1, 0, 20, 20)],
+    )  # fmt: skip
+    words = ["report", str(path), "profile", "-e", "allocated", "--by"]
+    assert main([*words, "process"]) != 2
+    told = capsys.readouterr()
+    assert "allocated has no values by process: they are of each thread; see --by thread" in (
+        " ".join((told.out + told.err).split())
+    )
+    assert main([*words, "thread"]) == 0
+    text = capsys.readouterr().out
+    assert "20 B" in text
+    assert "sections only" not in text

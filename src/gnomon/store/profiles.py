@@ -151,6 +151,7 @@ def profile_text(
     width: int,
     top: int = 0,
     others: Sequence[str] = (),
+    metric: int = -1,
 ) -> str:
     """Return a profile as a table: of one metric or, by metric, of all.
 
@@ -161,6 +162,7 @@ def profile_text(
         width: columns of the terminal.
         top: only so many rows; 0 for all.
         others: names of metrics that it could have been of.
+        metric: number of the one that it is of; -1 for all.
 
     Raises:
         RunDirectoryError: the metrics cannot be read.
@@ -168,9 +170,7 @@ def profile_text(
     of = {int(str(row["metric"])): row for row in run.rows(METRICS)}
     found = [one for one in found if one.metric in of]
     if not found:
-        remedy = ": what does not add up has none there" if others else ""
-        remedy = ": it is no run of several MPI ranks" if by == "rank" else remedy
-        return f"{title(run)}\nthis run has no values by {by}{remedy}\n"
+        return "\n".join([title(run), *filled(_none(run, by, metric), width)]) + "\n"
     repetitions = max(int(run.head["repetitions"]), 1)
     several = any(one.locations > repetitions for one in found)
     # Ratios, peaks and what is of the whole machine are not added up over places.
@@ -227,12 +227,31 @@ def profile_text(
         lines += filled(note, width)
     if is_sum and of_regions and not whole_of:
         lines += filled("parts of these are at the same time: no shares of the whole", width)
-    if by in _OF_TASKS and not any(one.whole for one in found):
+    if by in _OF_TASKS and any(one.once for one in found) and not any(one.whole for one in found):
         lines += filled("of their sections only: all that ran there is not known", width)
     rest = ", ".join(name for name in others if name != of[found[0].metric]["name"])
     if rest and by != "metric":
         lines += filled(printable(f"choose with -e: {rest}"), width, "", "  ")
     return "\n".join(lines) + "\n"
+
+
+def _none(run: Run, by: str, metric: int) -> str:
+    """Return why there are no values by something, and by what there are."""
+    if by == "rank" and not run.query("SELECT 1 FROM locations WHERE rank >= 0 LIMIT 1"):
+        return "this run has no values by rank: it is no run of several MPI ranks"
+    about = next((row for row in run.rows(METRICS) if row["metric"] == metric), None)
+    if about is None:
+        return f"this run has no values by {by}"
+    told = f"{printable(str(about['name']))} has no values by {by}"
+    query = f"JOIN locations l USING (location) WHERE p.metric = {metric}"
+    kinds = {str(kind) for (kind,) in run.query(f"SELECT DISTINCT l.kind FROM profile p {query}")}
+    if by in BY_REGIONS or by in kinds or not kinds & {*_OF_TASKS, "command"}:
+        why = "what each has itself is not known"
+        return f"{told}: {why if _is_additive(about) else 'what does not add up has none there'}"
+    if not kinds & {*_OF_TASKS}:
+        return f"{told}: it is of the whole command alone; see --by metric"
+    at = "thread" if "thread" in kinds else "process"
+    return f"{told}: they are of each {at}; see --by {at}"
 
 
 def _whole(run: Run, metric: Mapping[str, Cell], by: str, sums: Sequence[float]) -> float:

@@ -252,6 +252,7 @@ class Profile(NamedTuple):
             width=request.width,
             top=TOP if request.top is None else request.top,
             others=names,
+            metric=metric,
         )
         return PartText(text, not sums)
 
