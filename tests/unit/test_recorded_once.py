@@ -203,3 +203,16 @@ def test_what_is_of_threads_alone_says_so(
     text = capsys.readouterr().out
     assert "20 B" in text
     assert "sections only" not in text
+
+
+def test_a_comparison_of_what_the_command_has_not_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values = [Value(3, 1, 0, 10, 10), Value(4, 1, 0, 20, 20)]
+    regions = [Region(-1, "hpm", "app"), Region(0, "io", "write")]
+    metrics = [Quantity("write calls")]
+    a, b = (str(write(tmp_path / at, PLACES, regions, metrics, values)) for at in "ab")
+    assert main(["compare", a, b, "-e", "write calls"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "write calls: neither side has a value of the whole command" in told
+    assert "gnomon report RUN profile -e 'write calls'" in told

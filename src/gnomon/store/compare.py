@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -92,7 +93,7 @@ def compare(
             with_places=with_places,
             totals=totals,
             small=small[at],
-            notes=tuple(_notes(sides[0], other, options, rows[at])),
+            notes=(*_without(wanted, rows[at]), *_notes(sides[0], other, options, rows[at])),
             others=_of_both(machines[0], machines[at + 1], contention.others),
             waited=_of_both(machines[0], machines[at + 1], contention.waited),
         )
@@ -388,6 +389,15 @@ def _large(one: Measured, other: Measured, metrics: Sequence[str]) -> set[Place]
             if abs(centre(values)) >= _LEAST_SHARE * abs(totals.get(metric, 0.0)):
                 found.add(place)
     return found
+
+
+def _without(wanted: Sequence[str], rows: Sequence[Row]) -> Iterable[str]:
+    for metric in wanted:
+        if all(row.metric != metric for row in rows):
+            yield (
+                f"{metric}: neither side has a value of the whole command; see its places: "
+                f"gnomon report RUN profile -e {shlex.quote(metric)}"
+            )
 
 
 def _notes(baseline: Side, other: Side, options: Options, rows: Sequence[Row]) -> Iterable[str]:
