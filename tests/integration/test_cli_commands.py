@@ -327,7 +327,7 @@ def test_half_a_report_is_removed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["", ".", "..", "/", ".gnomon"])
 def test_names_that_are_none_are_refused(name: str, tmp_path: Path) -> None:
     done = gnomon("count", "--name", name, "--", "touch", f"{tmp_path}/ran")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "names no run directory" in done.stderr
     assert gnomon("count", "-o", "", "--", "touch", f"{tmp_path}/ran").returncode == 2
     assert not list(tmp_path.iterdir())

@@ -325,13 +325,13 @@ def test_it_records_messages_between_processes(
     ]
     pids = dict(run.query("SELECT location, pid FROM locations WHERE kind = 'process'"))
     for row in rows:
-        assert pids[row["sender"]] != pids[row["receiver"]]
-        assert run.head["started"] <= row["send_ns"] / 1e9 < row["receive_ns"] / 1e9
-        assert row["receive_ns"] / 1e9 <= run.head["ended"] + 1
+        assert pids[row["sender_location"]] != pids[row["receiver_location"]]
+        assert 0 <= row["send_ns"] < row["receive_ns"]
+        assert row["receive_ns"] / 1e9 <= run.head["ended"] - run.head["started"] + 1
         assert row["tag"] is row["communicator"] is None
     assert run.query("SELECT COUNT(*) FROM events JOIN messages ON start_ns = send_ns") == [(6,)]
     assert main(["report", "r", "messages"]) == 0
-    assert re.search(rf"100 B +process {pids[rows[0]['sender']]} ", capfd.readouterr().out)
+    assert re.search(rf"100 B +process {pids[rows[0]['sender_location']]} ", capfd.readouterr().out)
 
 
 @pytest.mark.usefixtures("here")
@@ -347,7 +347,7 @@ def test_a_receiver_that_is_not_certain_is_not_told(
     program = (sys.executable, "-c", script)
     assert main(["run", "--with", "writes", "--name", "r", "--", *program]) == 0
     (row,) = rows_of("messages", "r", capfd)
-    assert (row["receiver"], row["receive_ns"], row["bytes"]) == (-1, None, 3)
+    assert (row["receiver"], row["receive_ns"], row["bytes"]) == ("", None, 3)
     assert main(["report", "r", "messages"]) == 0
     assert "3 B" in capfd.readouterr().out
 
@@ -359,7 +359,7 @@ def test_it_samples_what_the_program_does(here: Path, capfd: pytest.CaptureFixtu
     rows = rows_of("samples", "r", capfd)
     assert {row["repetition"] for row in rows} == {0, 1}
     for row in rows:
-        assert run.head["started"] <= row["time_ns"] / 1e9 <= run.head["ended"] + 1
+        assert 0 <= row["time_ns"] / 1e9 <= run.head["ended"] - run.head["started"] + 1
         assert row["weight"] > 0
         assert row["address"] is None
     known = run.query(

@@ -51,9 +51,9 @@ def test_parts_as_json_are_the_tables(capsys: pytest.CaptureFixture[str]) -> Non
     locations = told("app", "locations", capsys=capsys)["rows"]
     assert len(locations) == 10
     assert locations[1]["rank"] == 0
-    assert [row["name"] for row in told("app", "regions", capsys=capsys)["rows"]] == ["app"]
+    assert [row["region"] for row in told("app", "regions", capsys=capsys)["rows"]] == ["app"]
     metrics = told("app", "metrics", "--top", "2", capsys=capsys)["rows"]
-    assert [row["name"] for row in metrics] == ["wall time", "task-clock"]
+    assert [row["metric"] for row in metrics] == ["wall time", "task-clock"]
 
 
 @pytest.mark.usefixtures("run")

@@ -72,15 +72,18 @@ def test_names(capsys: pytest.CaptureFixture[str]) -> None:
     shutil.copy("one.viz", "inner/Two.VIZ")
     assert told(capsys, "import", "inner/Two.VIZ") == "Two.gnomon\n"
     assert told(capsys, "import", "one.viz", "--name", "inner/x") == "inner/x.gnomon\n"
-    for words, why in (
-        (["one.viz", "--name", "app"], "app.gnomon: it exists already; choose another --name NAME"),
-        (["one.viz", "--name", ""], "'' names no run directory"),
+    none = "' names no run directory; choose a name such as first-run"
+    taken = "app.gnomon: it exists already; choose another --name NAME"
+    for words, status, why in (
+        (["one.viz", "--name", "app"], 1, taken),
+        *((["one.viz", "--name", name], 2, f"'{name}{none}") for name in ("", "/", "..")),
+        ([""], 2, "import '': a file has a name"),
         (
-            ["one.viz", "--name", "no/such/x"],
+            ["one.viz", "--name", "no/such/x"], 1,
             "no/such/x.gnomon: no/such is not a directory that can be written",
         ),
-    ):
-        said = told(capsys, "import", *words, status=1)
+    ):  # fmt: skip
+        said = told(capsys, "import", *words, status=status)
         assert said.startswith(f"gnomon: {why}")
         assert said.count("\n") == 1
     assert told(capsys, "import", "one.viz", "--name", "app", "--force") == "app.gnomon\n"
@@ -173,10 +176,16 @@ def test_what_is_no_file(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_program_is_no_file_that_could_be_read(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its name means its latest run, and none where there is none."""
+    """Its name means its latest run; where there is none, what it is, is said."""
     shutil.copy("/bin/true", here / "tool")
     said = told(capsys, "report", "tool", status=1)
-    assert said.startswith("gnomon: tool.gnomon: there is no run of that name here")
+    why = "it is a program or library: measure it with gnomon run -- PROGRAM"
+    assert said.startswith(f"gnomon: tool: {why}")
+    assert told(capsys, "import", "tool", status=1).startswith(
+        f"gnomon: tool: nothing to import: {why}"
+    )
+    for words in (["compare", "one.viz", "tool"], ["runs", "tag", "tool", "x"], ["view", "tool"]):
+        assert f"tool: {why}" in told(capsys, *words, status=1), words
     (here / "app.gnomon").rename(here / "tool-20261122-221500.gnomon")
     assert told(capsys, "report", "tool").startswith("tool-20261122-221500.gnomon: ./app")
 

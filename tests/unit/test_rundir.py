@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from made_runs import made_run
 
 from gnomon.cli.output import safe_lines
-from gnomon.errors import FormatError, GnomonError, RunDirectoryError
+from gnomon.errors import FormatError, GnomonError, RunDirectoryError, UsageError
 from gnomon.model.tables import METRICS, REGIONS, SCHEMAS, Table
 from gnomon.store import run_facts, rundir
 
@@ -102,7 +102,7 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["", "/", ".", "..", "run/", "run.gnomon/", "run/.", ".gnomon"])
 def test_a_folder_is_no_name_of_a_run(tmp_path: Path, name: str) -> None:
     written(tmp_path)
-    with pytest.raises(RunDirectoryError, match="names no run directory; choose a name such as"):
+    with pytest.raises(UsageError, match="names no run directory; choose a name such as"):
         rundir.check_free(f"{tmp_path}/{name}")
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gnomon.cli.output import safe_lines, write
+from gnomon.cli.output import write
 from gnomon.cli.parsing import Parser
+from gnomon.cli.pieces import write_pieces
 from gnomon.errors import UsageError
 from gnomon.model.schemas import ALL_SCHEMAS
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from gnomon.store.rundir import Run
 
 _FORMATS = ("csv", "json", "viz", "speedscope", "openmetrics")
-_IN_MEMORY_BYTES = 8 << 20
 _TABLES = tuple(schema.name for schema in ALL_SCHEMAS)
 _EPILOG = """\
 examples:
@@ -75,49 +75,13 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.table and arguments.to != "csv":
         raise UsageError(f"--table goes with --to csv, not with {arguments.to}")
     exported = find(arguments.run, readers=readers())
-    _write(_pieces(exported, arguments.to, arguments.table), arguments.output)
+    write_pieces(_pieces(exported, arguments.to, arguments.table), arguments.output)
     if arguments.to == "viz":
         from gnomon.store.exports import left_out
 
         if tables := left_out(exported):
             write(sys.stderr, f"gnomon: not exported to .viz: {', '.join(tables)}\n")
     return 0
-
-
-def _write(pieces: Iterable[str], output: str) -> None:
-    """Write pieces to a file or, for "-", to stdout: all of them or none."""
-    if output == "-":
-        _print(pieces)
-        return
-    from gnomon.cli.wholefile import WholeFile
-
-    file = WholeFile(output)
-    try:
-        for piece in pieces:
-            file.text.write(piece)
-        file.keep()
-    finally:
-        file.drop()
-
-
-def _print(pieces: Iterable[str]) -> None:
-    """Write pieces to stdout once all of them could be made: a part of an export is none."""
-    from tempfile import SpooledTemporaryFile
-
-    # A name that is no UTF-8 is shown as escapes, as in a file.
-    with SpooledTemporaryFile(
-        _IN_MEMORY_BYTES, "w+", encoding="utf-8", errors="surrogateescape", newline=""
-    ) as whole:
-        for piece in map(_for_terminal, pieces) if sys.stdout.isatty() else pieces:
-            whole.write(piece)
-        whole.seek(0)
-        while piece := whole.read(_IN_MEMORY_BYTES):
-            sys.stdout.write(piece)
-    sys.stdout.flush()
-
-
-def _for_terminal(piece: str) -> str:
-    return safe_lines(piece.replace("\r\n", "\n"))
 
 
 def _pieces(run: Run, to: str, table: str) -> Iterator[str]:

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from gnomon.cli.parsing import Parser
+from gnomon.errors import UsageError
 from gnomon.layout import WIDTH, filled
 
 _EPILOG = """\
@@ -49,12 +50,15 @@ def run(arguments: argparse.Namespace) -> int:
     """Make the run directory, print its name and return 0.
 
     Raises:
+        UsageError: a name is none.
         RunDirectoryError: the file cannot be read, or the run directory not be written.
     """
     from gnomon.capabilities import readers
     from gnomon.store.run_import import import_file
     from gnomon.units import printable
 
+    if not arguments.file:
+        raise UsageError("import '': a file has a name")
     file = Path(arguments.file)
     made = import_file(file, arguments.name, readers(), force=arguments.force)
     print(printable(str(made)))

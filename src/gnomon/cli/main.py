@@ -157,10 +157,10 @@ def all_commands() -> dict[str, str]:
 
 def _execute(name: str, words: Sequence[str]) -> int:
     module = _module(name)
-    from gnomon.cli.parsing import CommandLineError
+    from gnomon.cli.parsing import CommandLineError, parsed
 
     try:
-        arguments = module.parser().parse_args(words)
+        arguments = parsed(module.parser(), words)
     except CommandLineError as error:
         from gnomon.cli.usage_errors import explain
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import islice
 from typing import IO, Any
 
 from gnomon.errors import GnomonError
 from gnomon.layout import NARROWEST, WIDTH
 from gnomon.units import printable
+
+_ROWS_AT_ONCE = 10_000
 
 
 def is_styled(stream: IO[str]) -> bool:
@@ -51,16 +54,30 @@ def csv_of(rows: Sequence[Mapping[str, Any]]) -> str:
 
     Fields of a field have columns of their own.
     """
+    flat = [_flat(row) for row in rows]
+    names = list(dict.fromkeys(name for row in flat for name in row))
+    lines = [[row.get(name) for name in names] for row in flat]
+    return _csv([names, *lines] if names else [])
+
+
+def csv_pieces(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield CSV as `csv_of` makes it; rows that are not held have plain fields, all the same."""
+    if isinstance(rows, Sequence):
+        yield csv_of(rows)
+        return
+    rest, has_head = iter(rows), False
+    while some := list(islice(rest, _ROWS_AT_ONCE)):
+        lines: list[Iterable[Any]] = [] if has_head else [some[0]]
+        yield _csv([*lines, *(row.values() for row in some)])
+        has_head = True
+
+
+def _csv(lines: Iterable[Iterable[Any]]) -> str:
     import csv
     import io
 
-    flat = [_flat(row) for row in rows]
-    names = list(dict.fromkeys(name for row in flat for name in row))
     text = io.StringIO()
-    writer = csv.DictWriter(text, names)
-    if names:
-        writer.writeheader()
-    writer.writerows(flat)
+    csv.writer(text).writerows(lines)
     return text.getvalue()
 
 

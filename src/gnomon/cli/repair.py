@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import subprocess
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 from gnomon.cli.parsing import Parser
 from gnomon.errors import GnomonError, RunDirectoryError, UsageError
 from gnomon.store import executors
+from gnomon.units import printable
 
 if TYPE_CHECKING:
     from gnomon.hpm.ranks.items import RankFile
@@ -151,8 +153,12 @@ def _repair(file: str, rest: Sequence[str | Path], *options: str) -> int:
     if not os.access(helper, os.X_OK):
         raise GnomonError(f"{helper}: not there or not executable; install Gnomon again")
     # A file may begin with a dash.
-    words = [os.fspath(helper), *options, file if "/" in file else f"./{file}", *rest]
-    done = subprocess.run(words, check=False)
+    shown = file if "/" in file else f"./{file}"
+    words = [os.fspath(helper), *options, shown, *rest]
+    done = subprocess.run(words, check=False, stderr=subprocess.PIPE)
+    for line in done.stderr.decode(errors="backslashreplace").splitlines():
+        said = line.replace(f"{shown}:", f"{file}:", 1) if line.startswith(shown) else line
+        print(f"gnomon: {printable(said)}", file=sys.stderr)
     if done.returncode < 0:
         raise GnomonError(
             f"{file}: the helper that reads it was killed by signal {-done.returncode}; "

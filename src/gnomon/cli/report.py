@@ -6,11 +6,13 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.capabilities import readers, report_parts
-from gnomon.cli.output import csv_of, format_of, width_of, write_report
+from gnomon.cli.output import csv_pieces, format_of, width_of, write_report
 from gnomon.cli.parsing import Parser, add_report_options
+from gnomon.cli.pieces import write_pieces
 from gnomon.errors import GnomonError, UsageError
 from gnomon.layout import WIDTH, filled
 from gnomon.store import executors, report_part
@@ -144,6 +146,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _report(arguments: argparse.Namespace) -> int:
+    from gnomon.store import references
     from gnomon.store.rundir import find
 
     if arguments.schema:
@@ -159,22 +162,27 @@ def _report(arguments: argparse.Namespace) -> int:
     part = parts[name]
     request = _request(arguments, part, by, words.argument)
     opened = find(words.run, readers=readers())
+    references.check(opened)
     kind = format_of(arguments.output, as_json=arguments.json)
     if kind == "text":
         text, is_empty = part.text(opened, request)
+        write_report(arguments.output, text)
     else:
         data = part.data(opened, request)
-        is_empty = not data.rows
+        rows = iter(data.rows)
+        first = next(rows, None)
+        is_empty = first is None
+        if not isinstance(data.rows, Sequence) and first is not None:
+            data = data._replace(rows=chain([first], rows))
         if kind == "json":
-            whole = report_part.document(opened, part, request, data)
-            text = json.dumps(whole, indent=2) + "\n"
+            pieces = report_part.json_pieces(opened, part, request, data)
         elif is_empty:
             raise GnomonError(
                 f"{arguments.output}: not written: the run has no such values; see gnomon report"
             )
         else:
-            text = csv_of(data.rows)
-    write_report(arguments.output, text)
+            pieces = csv_pieces(data.rows)
+        write_pieces(pieces, arguments.output)
     # A run that was repaired has no values of the command: what it has was told.
     return 1 if is_empty and (words.part or arguments.per) else 0
 

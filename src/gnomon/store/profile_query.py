@@ -39,9 +39,9 @@ BY = (*BY_REGIONS, "rank", "process", "thread", "metric")
 class Part(NamedTuple):
     """What of a run one call of `partial` looks at: locations from `first` up to before `end`.
 
-    Its tables are in the run's directory, unless `files` says where. `code` are the kinds of
-    regions that are functions and lines, as a list of SQL; `once` is which paths are of calls that
-    are recorded once (`RegionKinds.recorded_once`).
+    `files` says where its tables are; without it, those of every run are in its directory. `code`
+    are the kinds of regions that are functions and lines, as a list of SQL; `once` is which paths
+    are of calls that are recorded once (`RegionKinds.recorded_once`).
     """
 
     run: Path
@@ -77,11 +77,13 @@ def parts(run: Run) -> tuple[Part, ...]:
     if first is None:
         return ()
     size = max(math.ceil((last - first + 1) * ROWS_PER_PART / max(rows, 1)), 1)
+    # What else is in its directory is no table of it.
+    files = {schema.name: run.file(schema) for schema in run.schemas}
     # Numbers of locations that are far apart are not to make as many parts.
     size = max(size, math.ceil((last - first + 1) / _PARTS_MOST))
     kinds = run.region_kinds
     return tuple(
-        Part(run.path, at, min(at + size, last + 1), run.files, kinds.code(), kinds.recorded_once())
+        Part(run.path, at, min(at + size, last + 1), files, kinds.code(), kinds.recorded_once())
         for at in range(first, last + 1, size)
     )
 
@@ -146,7 +148,7 @@ WITH RECURSIVE paths_ AS (
 ), keys AS (SELECT DISTINCT key, k1, k2, k3, k4 FROM numbered
 ), kinds AS (SELECT location, kind FROM locations_
 ), each AS (
-    SELECT {key}.key, p.metric, p.location, p.repetition, {value} AS v, SUM(p.calls) AS c,
+    SELECT {key}.key, p.metric, p.location, p.repetition, {value} AS v, {calls} AS c,
            BOOL_OR(NOT {root}) AS parts, {whole} AS whole, COUNT({alone}) AS places,
            {inclusive},
            CAST(BOOL_AND(k.once) AS INTEGER) AS once {of_mixed}
@@ -242,6 +244,8 @@ def _query(profile: Profile, part: Part, paths: OutermostPaths | None) -> str:
         key="k" if in_regions else "n",
         root=_ROOT,
         value=f"SUM({_ALONE})" if in_regions else _OF_PLACE,
+        # Of a place those of its program: calls of different regions are no number of anything.
+        calls="SUM(p.calls)" if in_regions else f"SUM(p.calls) FILTER (WHERE {_ROOT})",
         whole=_IS_OPEN if in_regions else _HAS_ROOT,
         alone=_ALONE,
         not_added=_NOT_ADDED,

@@ -20,7 +20,7 @@ class Sum(NamedTuple):
         locations: how many have values (each repetition's count).
         total: of all of them.
         least, most: of one of them.
-        calls: how often the regions were entered; None where not known.
+        calls: how often the regions were entered, of a place the program; None where not known.
         parts: regions below a program have a part in it.
         whole: a program's value with all below it has.
         is_mixed: it is a sum of what does not add up, which is no value.

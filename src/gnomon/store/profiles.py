@@ -369,7 +369,8 @@ def _name(
             words += [f"thread {tid}"] if one.kind == "thread" else []
         elif one.kind != "rank":
             words.append(one.kind)
-        return printable(", ".join(words) + f" {second}" + (f" on {first}" if first else ""))
+        where = f" on {first}" if first else ""
+        return printable(", ".join(words) + (f" {second}" if second else "") + where)
     label = printable(files.get(file, file)) or UNKNOWN
     if by == "file":
         return label

@@ -7,7 +7,8 @@ so every part is text, JSON (`report_schema` makes its schema of the keys) and C
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from gnomon.store.rundir import Run
@@ -60,7 +61,10 @@ OF = Key(
     "string",
     "the kind of these locations: thread, process, rank, command, core, cpu; or process and thread",
 )
-CALLS = Key("calls", "number", "how often it was entered, in one execution")
+CALLS = Key(
+    "calls", "number",
+    "how often it was entered, in one execution; by rank, process, thread and metric the program",
+)  # fmt: skip
 SAMPLES = Key("samples", "number", "how many samples the number stands on")
 REPETITION = Key("repetition", "integer", "number of the execution, from 0")
 DILATED = Key(
@@ -104,11 +108,12 @@ class PartData(NamedTuple):
     """A part as data.
 
     Attributes:
-        rows: one for each thing that has values, with the part's keys.
+        rows: one for each thing that has values, with the part's keys. Where they are no sequence
+            they are taken one by one, once, and all have the same keys.
         facts: what the document has beside its rows.
     """
 
-    rows: Sequence[Mapping[str, Any]]
+    rows: Iterable[Mapping[str, Any]]
     facts: Mapping[str, Any] = {}
 
 
@@ -158,9 +163,9 @@ class ReportPart(Protocol):
         """Return it as rows; raises as `text`."""
 
 
-def document(run: Run, part: ReportPart, request: Request, data: PartData) -> dict[str, Any]:
-    """Return the JSON document of a part."""
-    return {
+def json_pieces(run: Run, part: ReportPart, request: Request, data: PartData) -> Iterator[str]:
+    """Yield the JSON document of a part, a line for each row: they need not all be held."""
+    whole = {
         "schema": "gnomon/report",
         "version": VERSION,
         "run": dict(run.head),
@@ -168,5 +173,11 @@ def document(run: Run, part: ReportPart, request: Request, data: PartData) -> di
         "by": request.by or None,
         "argument": request.argument or None,
         **data.facts,
-        "rows": list(data.rows),
+        "rows": [],
     }
+    yield json.dumps(whole, indent=2).removesuffix("]\n}")
+    separator, end = "\n    ", ""
+    for row in data.rows:
+        yield separator + json.dumps(row)
+        separator, end = ",\n    ", "\n  "
+    yield f"{end}]\n}}\n"

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from gnomon.errors import UsageError
 from gnomon.model.tables import METRICS, OPTIONAL_SCHEMAS, schema_of
-from gnomon.store import hotspot_report, hotspots, profiles, run_facts, table_report
+from gnomon.store import hotspot_report, hotspots, profiles, run_facts, table_query, table_report
 from gnomon.store.profile_query import BY, BY_REGIONS
 from gnomon.store.report_part import (
     CALLS,
@@ -31,10 +31,6 @@ from gnomon.units import printable
 
 _FILES_NAMED = 5
 _COUNTS = frozenset(("metrics", "sort", "top", "counts"))
-_TYPES = {
-    "INTEGER": "integer", "BIGINT": "integer", "DOUBLE": "number", "VARCHAR": "string",
-    "BOOLEAN": "boolean",
-}  # fmt: skip
 _PLACE = (
     Key("location", "integer", "number of the location"),
     Key("kind", "string", "of the location"),
@@ -195,34 +191,25 @@ class TableRows(NamedTuple):
 
     @property
     def keys(self) -> tuple[Key, ...]:
-        """The columns of the table."""
-        columns = schema_of(self.name).columns
-        return tuple(
-            Key(
-                column.name,
-                _TYPES[column.type],
-                column.description,
-                is_nullable=column.nullable or column.type == "VARCHAR",
-            )
-            for column in columns
-        )
+        """What a row has of the table's columns, and of the rows that these refer to."""
+        return tuple(field.key for field in table_query.fields(schema_of(self.name)))
 
     def is_in(self, run: Run) -> bool:
         """Return whether the table has rows."""
-        return bool(table_report.rows(run, self.name, 1))
+        return bool(run.query(f"SELECT 1 FROM {self.name} LIMIT 1"))
 
     def text(self, run: Run, request: Request) -> PartText:
         """Return the columns for which there is room."""
         top = TOP if request.top is None else request.top
-        rows = table_report.rows(run, self.name, top)
+        rows = list(table_report.rows(run, self.name, top))
         is_whole = not top or len(rows) < top
         total = len(rows) if is_whole else table_report.count(run, self.name)
         text = table_report.table_text(run, self.name, rows, request.width, total)
         return PartText(text, not rows)
 
     def data(self, run: Run, request: Request) -> PartData:
-        """Return every column."""
-        return PartData(table_report.rows(run, self.name, request.top or 0))
+        """Return every row, and all that is known of each."""
+        return PartData(table_report.rows(run, self.name, request.top or 0, has_paths=True))
 
 
 class Profile(NamedTuple):
@@ -263,7 +250,7 @@ class Profile(NamedTuple):
             metric, _ = profiles.metric(run, request.by, name)
         sums = profiles.profile(run, request.by, metric)
         data = profiles.profile_data(run, sums, request.by)
-        return data._replace(rows=data.rows[: request.top or None])
+        return data._replace(rows=list(data.rows)[: request.top or None])
 
 
 _TITLES = {

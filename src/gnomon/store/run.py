@@ -33,7 +33,8 @@ class Run:
     Attributes:
         path: the directory.
         head: the content of run.json.
-        files: where the tables are, by name, if not in the directory: a .viz file has none.
+        files: where the tables are, by name: those of a .viz file are in no run directory. None
+            for those that `head` names.
         held: what has to be there as long as the files are asked for.
     """
 
@@ -134,12 +135,6 @@ class Run:
         """The tables that it has; the others are empty ones."""
         if self.files is not None:
             return tuple(schema for schema in ALL_SCHEMAS if schema.name in self.files)
-        if not self.head:  # of an analysis, which gets no head
-            return tuple(
-                schema
-                for schema in ALL_SCHEMAS
-                if schema in REQUIRED_SCHEMAS or self.file(schema).exists()
-            )
         # Runs of version 1 do not name them: all have the same.
         names = self.head.get("tables", [schema.name for schema in SCHEMAS])
         return tuple(

@@ -125,7 +125,7 @@ def why_not(path: Path, readers: Sequence[Reader]) -> str:
 def not_meant(name: str, readers: Sequence[Reader]) -> str:
     """Return why a word that names no run directory is no name of one, "" if it could be.
 
-    A file is named; what is executable is rather the program whose run is looked for.
+    A file is named.
     """
     path = Path(name)
     reader = reader_of(path, readers)
@@ -134,7 +134,7 @@ def not_meant(name: str, readers: Sequence[Reader]) -> str:
             f"{name}: a {reader.suffixes[0]} file is no run directory, which alone can be deleted "
             f"and have tags and notes; gnomon import {name} makes one of it"
         )
-    if path.is_file() and not os.access(path, os.X_OK):
+    if path.is_file():
         return f"{name}: {why_not(path, readers)}"
     ends = tuple(end for one in readers for end in one.suffixes)
     if name.lower().endswith(ends) and not path.exists():

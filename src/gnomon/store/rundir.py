@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gnomon.errors import FormatError, RunDirectoryError
+from gnomon.errors import FormatError, RunDirectoryError, UsageError
 from gnomon.model.tables import Table
 from gnomon.store import kept_files, writing
 from gnomon.store.parquet import as_utf8
@@ -53,11 +53,12 @@ def check_free(name: str, *, force: bool = False) -> Path:
         force: a run that is there will be replaced.
 
     Raises:
+        UsageError: it is no name that a run directory can have.
         RunDirectoryError: it exists, or its parent does not or cannot be written.
     """
     # Of a name that ends with a slash it would be one without a name, in the folder or run there.
     if name.rpartition("/")[2] in ("", ".", "..", SUFFIX):
-        raise RunDirectoryError(f"'{name}' names no run directory; choose a name such as first-run")
+        raise UsageError(f"'{name}' names no run directory; choose a name such as first-run")
     path = path_of(name)
     if name != as_utf8(name):
         raise RunDirectoryError(f"{path}: the name is not UTF-8; choose another --name NAME")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gnomon.errors import RunDirectoryError
 from gnomon.layout import cut, filled, grid, short_path, suffixes, widths
 from gnomon.model.symbols import short_name
 from gnomon.model.tables import Cell, schema_of
-from gnomon.store import bounds, event_tables
+from gnomon.store import bounds, event_tables, table_query
 from gnomon.store.run_facts import killed_by, not_counted, wall_text
 from gnomon.store.rundir import Run
 from gnomon.units import number, printable
@@ -21,8 +21,16 @@ GAP = 2
 UNKNOWN = "(unknown)"
 
 
-def rows(run: Run, part: str, top: int = 0) -> list[dict[str, Cell]]:
-    """Return the first rows of a table; 0 for all.
+def rows(
+    run: Run, part: str, top: int = 0, *, has_paths: bool = False
+) -> Iterator[dict[str, Cell]]:
+    """Return the first rows of a table one by one, in order of time where they have one.
+
+    Args:
+        run: the run.
+        part: name of the table.
+        top: how many rows, 0 for all.
+        has_paths: with call paths in words, not their numbers.
 
     Raises:
         RunDirectoryError: the table cannot be read, or has too many rows.
@@ -30,9 +38,10 @@ def rows(run: Run, part: str, top: int = 0) -> list[dict[str, Cell]]:
     n = top if 0 < top <= bounds.ROWS_TOLD_MOST else count(run, part)
     if min(n, top or n) > bounds.ROWS_TOLD_MOST:
         raise RunDirectoryError(
-            f"{run.path}: {n} {part} are too many to print; see --top N, or gnomon export --to csv"
+            f"{run.path}: {n} {part} are too many to print; see --top N, or "
+            f"gnomon export --to csv --table {part}"
         )
-    return run.rows(schema_of(part), top)
+    return table_query.rows(run, part, top, has_paths=has_paths)
 
 
 def count(run: Run, part: str) -> int:
@@ -178,10 +187,10 @@ def _cells(part: str, row: Mapping[str, Cell], files: Mapping[str, str]) -> list
     if part == "regions":
         file = printable(files.get(str(row["file"] or ""), ""))
         place = f"{file}:{row['line']}" if file and row["line"] else file
-        return [str(row["region"]), text("kind"), text("name") or UNKNOWN, place, text("module")]
+        return [str(row["number"]), text("kind"), text("region") or UNKNOWN, place, text("module")]
     about = text("formula") or text("description")
-    values = [text(key) for key in ("name", "unit", "how", "component", "domain")]
-    return [str(row["metric"]), *values, about]
+    values = [text(key) for key in ("metric", "unit", "how", "component", "domain")]
+    return [str(row["number"]), *values, about]
 
 
 def _fitted(
