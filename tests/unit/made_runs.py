@@ -8,7 +8,7 @@ from typing import Any
 
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Table
 from gnomon.store import rundir
-from gnomon.store.rundir import Run
+from gnomon.store.run import Run
 
 EVENTS = ("PAPI_TOT_INS", "PAPI_LD_INS", "PAPI_L1_DCM", "PAPI_BR_MSP")
 STARTED = 1.7e9

@@ -28,7 +28,7 @@ from gnomon.metrics.definitions import load_metrics
 from gnomon.model.tables import SCHEMAS
 from gnomon.store import exports, rundir
 from gnomon.store.exports.openmetrics import _UNITS, _text
-from gnomon.store.rundir import Run
+from gnomon.store.run import Run
 
 # The rules of the format, as speedscope's own specification has them.
 INDEX = {"type": "integer", "minimum": 0}

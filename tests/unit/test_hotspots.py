@@ -13,7 +13,7 @@ from gnomon.errors import UsageError
 from gnomon.store import run_facts
 from gnomon.store.hotspot_report import text
 from gnomon.store.hotspots import Hotspots, hotspots, whole
-from gnomon.store.rundir import Run
+from gnomon.store.run import Run
 
 LONG = "void std::sort<" + "std::vector<long, std::allocator<long> >, " * 9 + "long>(long*, int)"
 HEADER = "/usr/include/c++/12/bits/stl_tree.h"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from importlib.util import resolve_name
 from pathlib import Path
 
@@ -116,6 +117,30 @@ def model_problems(package: Path) -> list[str]:
     ]
 
 
+def import_cycle(package: Path) -> list[str]:
+    """Return modules of which each imports the next, and the last the first; [] if none do."""
+    paths = {
+        module_name(package, path): path
+        for path in package.rglob("*.py*")
+        if path.suffix in (".py", ".pyi")
+    }
+    imports: dict[str, set[str]] = {}
+    for module, path in paths.items():
+        names = {dotted for _, dotted in imported_names(path, module)}
+        # `from a import b`: of the module a.b, or of a name in a.
+        found = {name if name in paths else name.rpartition(".")[0] for name in names}
+        imports[module] = {name for name in found if name in paths} - {module}
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as error:
+        return [str(name) for name in error.args[1]]
+    return []
+
+
+def test_no_modules_import_each_other() -> None:
+    assert import_cycle(PACKAGE) == []
+
+
 def test_every_import_keeps_the_direction() -> None:
     assert import_problems(PACKAGE) == []
 
@@ -199,3 +224,17 @@ def test_a_forbidden_import_is_found(tmp_path: Path, module: str, source: str) -
 def test_model_takes_only_numpy_from_outside(tmp_path: Path) -> None:
     package = plant(tmp_path / "gnomon", {"model/tables.py": "import json, numpy, duckdb\n"})
     assert model_problems(package) == ["gnomon.model.tables:1: the model may not import duckdb"]
+
+
+def test_a_cycle_is_found_wherever_it_is_closed(tmp_path: Path) -> None:
+    files = {
+        "__init__.py": "",
+        "hpm/__init__.py": "from gnomon.hpm.report import render\n",
+        "hpm/report.py": "from gnomon.hpm import _libhpm\nfrom .capture import start\n",
+        "hpm/capture.py": "",
+        "hpm/_libhpm.pyi": "",
+    }
+    package = plant(tmp_path / "gnomon", files)
+    assert import_cycle(package) == []
+    plant(package, {"hpm/capture.py": "def f():\n    from gnomon.hpm.report import render\n"})
+    assert set(import_cycle(package)) == {"gnomon.hpm.report", "gnomon.hpm.capture"}

@@ -11,7 +11,7 @@ from view_runs import Place, Quantity, Region, Value, write
 
 from gnomon.model.tables import METRICS, Cell, Table
 from gnomon.store import exports, rundir
-from gnomon.store.rundir import Run
+from gnomon.store.run import Run
 from gnomon.view.session import Session
 
 COLUMNS = ("aggregation", "absent_is_zero", "reproducible", "dilated")

@@ -12,7 +12,7 @@ from gnomon.model import region_kinds
 from gnomon.model.region_kinds import RegionKind
 from gnomon.store import rundir, sides
 from gnomon.store.hotspots import hotspots
-from gnomon.store.rundir import Run
+from gnomon.store.run import Run
 from gnomon.view.session import Session
 
 KERNELS = RegionKind("kernel's", "GPU kernels", "kernel", is_code=True)

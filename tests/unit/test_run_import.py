@@ -21,9 +21,9 @@ from gnomon.errors import RunDirectoryError
 from gnomon.launch.capability import Capability
 from gnomon.model.tables import SCHEMAS
 from gnomon.store import run_files, rundir
+from gnomon.store.run import Run
 from gnomon.store.run_files import READERS, Reader
 from gnomon.store.run_import import import_file
-from gnomon.store.rundir import Run
 from gnomon.view.session import Session, listing
 
 ROWS: list[Row] = [("app", "f", "a.c", 3, (600, 6, 1, 0)), ("app", "g", "b.c", 9, (400, 4, 0, 2))]

@@ -23,7 +23,7 @@ from gnomon.cli import main
 from gnomon.errors import RunDirectoryError
 from gnomon.model.tables import PROFILE, SCHEMAS, Column, Schema, Table
 from gnomon.store import exports, rundir, viz
-from gnomon.store.rundir import Run
+from gnomon.store.run import Run
 from gnomon.store.viz import texts
 from gnomon.view.session import Session
 

@@ -14,7 +14,7 @@ from gnomon.errors import UsageError
 from gnomon.model.schemas import ALL_SCHEMAS
 
 if TYPE_CHECKING:
-    from gnomon.store.rundir import Run
+    from gnomon.store.run import Run
 
 _FORMATS = ("csv", "json", "viz", "speedscope", "openmetrics")
 _TABLES = tuple(schema.name for schema in ALL_SCHEMAS)

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gnomon.launch.capability import Capability
-    from gnomon.launch.command import ProcessResult
-    from gnomon.launch.executions import Observed
+    from gnomon.launch.process_result import Observed, ProcessResult
     from gnomon.launch.run_assembly import AssembledRun
     from gnomon.launch.run_part import RunPart
     from gnomon.launch.selection import Selection

@@ -13,8 +13,8 @@ from gnomon.model.collected import rows_of
 from gnomon.model.metric import Aggregation
 from gnomon.model.symbols import short_name
 from gnomon.model.tables import PROFILE
+from gnomon.store.run import Run
 from gnomon.store.run_facts import exit_text, without_values
-from gnomon.store.rundir import Run
 from gnomon.units import duration, number, printable, quantity
 
 if TYPE_CHECKING:

@@ -18,10 +18,11 @@ from gnomon.counters.perf import PerfSpec
 from gnomon.counters.resolve import Resolved
 from gnomon.errors import EventSetError, GnomonError
 from gnomon.hpm.measurement import Measurement, split_cpu_time
-from gnomon.launch.command import ProcessResult, execute
+from gnomon.launch.command import execute
 from gnomon.launch.observer import Observer
 from gnomon.launch.orphans import NOTE
 from gnomon.launch.process import raise_nofile
+from gnomon.launch.process_result import ProcessResult
 from gnomon.model.value import How, Scope, Unavailable, Value
 from gnomon.units import duration
 

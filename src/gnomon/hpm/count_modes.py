@@ -30,7 +30,7 @@ from gnomon.model.value import Scope, Unavailable, Value
 from gnomon.units import duration, printable
 
 if TYPE_CHECKING:
-    from gnomon.launch.command import ProcessResult
+    from gnomon.launch.process_result import ProcessResult
 
 _ANYWHERE = -1
 

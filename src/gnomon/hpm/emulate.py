@@ -25,7 +25,7 @@ from gnomon.launch.process import Invocation, check
 from gnomon.model.value import Unavailable
 
 if TYPE_CHECKING:
-    from gnomon.launch.command import ProcessResult
+    from gnomon.launch.process_result import ProcessResult
 
 _WORTH_SAYING = 0.02
 # No other code has nearly as many branches as instructions.

@@ -28,7 +28,7 @@ from gnomon.model.value import How, Unavailable, Value
 from gnomon.units import duration
 
 if TYPE_CHECKING:
-    from gnomon.launch.command import ProcessResult
+    from gnomon.launch.process_result import ProcessResult
 
 
 class WantedGroup(NamedTuple):

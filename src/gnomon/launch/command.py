@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from gnomon.errors import ObserverError
 from gnomon.launch import standin
@@ -19,51 +19,16 @@ from gnomon.launch.clock import raw_clock_ns
 from gnomon.launch.contention import Neighbours
 from gnomon.launch.orphans import OrphanWatch
 from gnomon.launch.process import exec_target, invocation, spawn
+from gnomon.launch.process_result import ProcessResult as ProcessResult
 from gnomon.launch.signals import SignalForwarder
-from gnomon.launch.usage import UsageRow, own_usage, usage_rows
+from gnomon.launch.usage import own_usage, usage_rows
 
 if TYPE_CHECKING:
     from gnomon.launch.observer import Observer
     from gnomon.launch.process import Invocation
-    from gnomon.model.contention import Contention
 
 
 _T = TypeVar("_T")
-
-
-class ProcessResult(NamedTuple):
-    """How one execution of a command went.
-
-    Attributes:
-        command: program and arguments, as they were asked for.
-        pid: its process.
-        exit_status: as the shell gives it (128 + signal if killed).
-        signal: the signal that killed it, 0 for none.
-        started: seconds since the epoch.
-        wall_ns: from just before it was executed until it was gone.
-        user_ns, system_ns: CPU time of it and the children it waited for, by the kernel's account.
-        faults: page faults of the same.
-        rusage: resource usage, in the order of getrusage(2).
-        has_orphans: it left processes behind that it is known of.
-        interrupted: the user pressed Ctrl-C.
-        terminated: we were told to end by SIGTERM, and the program with us.
-        contention: what the rest of the machine kept from it; None if not known.
-    """
-
-    command: tuple[str, ...]
-    pid: int
-    exit_status: int
-    signal: int
-    started: float
-    wall_ns: int
-    user_ns: int
-    system_ns: int
-    faults: int
-    rusage: tuple[UsageRow, ...]
-    has_orphans: bool
-    interrupted: bool
-    terminated: bool
-    contention: Contention | None
 
 
 def execute(command: Sequence[str], observers: Sequence[Observer]) -> ProcessResult:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple
 
 from gnomon.launch import preloads
 from gnomon.launch.capability import Execution
-from gnomon.launch.command import ProcessResult, execute
+from gnomon.launch.command import execute
 from gnomon.launch.observer import Observer
+from gnomon.launch.process_result import Observed as Observed
+from gnomon.launch.process_result import ProcessResult
 from gnomon.launch.repetitions import complaint, joined_results
 from gnomon.launch.selection import Selection
 from gnomon.model.collected import Collected
@@ -18,18 +19,6 @@ from gnomon.model.collected import Collected
 FOLDER_VARIABLE = "GNOMON_RUN_DIR"
 """Where what runs inside the program leaves its files; native/runtime/staging.c looks there."""
 _WITHOUT_VARIABLE = "GNOMON_WITHOUT"
-
-
-class Observed(NamedTuple):
-    """An execution that was observed.
-
-    Attributes:
-        process: how it went.
-        collected: what the observers handed over at its end.
-    """
-
-    process: ProcessResult
-    collected: Collected
 
 
 def observe(command: Sequence[str], selection: Selection, folder: Path) -> Observed:

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gnomon.launch.command import ProcessResult
     from gnomon.launch.process import Invocation
+    from gnomon.launch.process_result import ProcessResult
     from gnomon.model.collected import Collected
 
 

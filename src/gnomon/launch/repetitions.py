@@ -18,7 +18,7 @@ from gnomon.store.table_set import TableSet
 
 if TYPE_CHECKING:
     from gnomon.launch.capability import Capability
-    from gnomon.launch.executions import Observed
+    from gnomon.launch.process_result import Observed
 
 _FOLDER = "repetition."
 

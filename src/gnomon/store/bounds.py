@@ -7,7 +7,7 @@ They are far above what a run has that was measured, so that large ones open.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from gnomon.errors import RunDirectoryError
 from gnomon.model.tables import (
@@ -23,9 +23,12 @@ from gnomon.model.tables import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
     from duckdb import DuckDBPyConnection
 
-    from gnomon.store.rundir import Run
+    from gnomon.model.tables import Schema
 
 ROWS_HARMLESS = 1_000_000
 """So many rows of a profile are read whatever they are of: those of nothing are left out."""
@@ -62,7 +65,25 @@ def text(column: str, most: int = TEXT_MOST) -> str:
     )
 
 
-def check(run: Run, connection: DuckDBPyConnection) -> None:
+class TableSource(Protocol):
+    """What is looked at of a run."""
+
+    @property
+    def head(self) -> Mapping[str, Any]:
+        """What its run.json says."""
+
+    @property
+    def schemas(self) -> tuple[Schema, ...]:
+        """The tables that it has."""
+
+    def source(self, schema: Schema) -> str:
+        """Return a table's rows as SQL."""
+
+    def file(self, schema: Schema) -> Path:
+        """Return the file of a table."""
+
+
+def check(run: TableSource, connection: DuckDBPyConnection) -> None:
     """Check that the tables of a run hold no more than a run does; they are not read for it.
 
     Args:

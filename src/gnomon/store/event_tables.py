@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from gnomon.model.schemas import Schema
 from gnomon.model.tables import Cell
 from gnomon.store.report_part import REPETITION
-from gnomon.store.rundir import Run
+from gnomon.store.run import Run
 from gnomon.store.table_query import Field, fields, is_of_metric
 from gnomon.units import printable, quantity
 

@@ -10,7 +10,7 @@ from gnomon.layout import WIDTH, cut, filled, grid, short_path, shortened, width
 from gnomon.model.shares import Shares, leading_shares
 from gnomon.model.symbols import short_name
 from gnomon.store.hotspots import Hotspot, Hotspots, named, programs
-from gnomon.store.rundir import Run
+from gnomon.store.run import Run
 from gnomon.store.source_listing import listing
 from gnomon.store.sources import Sources, indentation
 from gnomon.units import number, printable

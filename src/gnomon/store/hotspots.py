@@ -10,7 +10,7 @@ from typing import Any
 from gnomon.errors import UsageError
 from gnomon.layout import suffixes
 from gnomon.model.functions import Part, homes
-from gnomon.store.rundir import Run
+from gnomon.store.run import Run
 
 KINDS = ("function", "file", "line")
 

@@ -20,7 +20,7 @@ from gnomon.model.region_kinds import RegionKinds
 from gnomon.model.tables import Cell
 from gnomon.store import profile_query
 from gnomon.store.profile_sums import Key, Sum
-from gnomon.store.rundir import Run
+from gnomon.store.run import Run
 
 # Of the rows of a path those of the widest places count: of a rank, or of a command. Calls that are
 # recorded once are at all of theirs.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.store import bounds
-from gnomon.store.rundir import Run
+from gnomon.store.run import Run
 
 if TYPE_CHECKING:
     from gnomon.model.array_types import Flags, Ints

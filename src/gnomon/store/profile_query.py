@@ -25,7 +25,7 @@ from gnomon.store.outermost_paths import OutermostPaths
 from gnomon.store.profile_sums import MIXED, ONCE_OF_MIXED
 from gnomon.store.profile_sums import Key as Key
 from gnomon.store.profile_sums import Sum as Sum
-from gnomon.store.rundir import Run
+from gnomon.store.run import Run
 
 ROWS_PER_PART = 500_000
 """About so many rows of the profile are one part of a run."""

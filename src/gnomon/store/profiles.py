@@ -16,7 +16,7 @@ from gnomon.store.hotspots import named, whole
 from gnomon.store.profile_query import BY_REGIONS, Profile
 from gnomon.store.profile_sums import AND, Sum
 from gnomon.store.report_part import PartData
-from gnomon.store.rundir import Run
+from gnomon.store.run import Run
 from gnomon.store.table_report import GAP, INDENT, UNKNOWN, title
 from gnomon.units import number, printable, quantity
 

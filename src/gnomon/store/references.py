@@ -8,7 +8,7 @@ from gnomon.errors import RunDirectoryError
 from gnomon.model.tables import LOCATIONS, METRICS, PROFILE, Schema, schema_of
 
 if TYPE_CHECKING:
-    from gnomon.store.rundir import Run
+    from gnomon.store.run import Run
 
 _TARGETS = (LOCATIONS, METRICS)
 _REMEDY = "restore it from a copy, or measure again"

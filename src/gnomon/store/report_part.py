@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
-from gnomon.store.rundir import Run
+from gnomon.store.run import Run
 
 VERSION = 2
 """Of the JSON; 1 had other keys and no number."""

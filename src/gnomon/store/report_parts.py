@@ -26,7 +26,7 @@ from gnomon.store.report_part import (
     ReportPart,
     Request,
 )
-from gnomon.store.rundir import Run
+from gnomon.store.run import Run
 from gnomon.units import printable
 
 _FILES_NAMED = 5

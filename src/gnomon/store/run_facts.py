@@ -11,7 +11,7 @@ from typing import Any
 from gnomon.errors import RunDirectoryError
 from gnomon.layout import WIDTH, fact_rows, filled
 from gnomon.store.bounds import ROWS_TOLD_MOST
-from gnomon.store.rundir import Run
+from gnomon.store.run import Run
 from gnomon.units import duration, printable, quantity, signal_name
 
 _PROFILE = """

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from gnomon.units import printable
 
 if TYPE_CHECKING:
-    from gnomon.store.rundir import Run
+    from gnomon.store.run import Run
 
 SNIFFED_BYTES = 4096
 """How much of the beginning of a file `sniff` is given."""

@@ -8,6 +8,9 @@ from typing import Any
 
 from gnomon.store import kept_files
 
+HEAD_LIMIT_BYTES = 64 << 20
+"""A run.json is small; what is larger than this is not one."""
+
 _DEPTH_LIMIT = 32
 _FIELDS: dict[str, tuple[type, ...]] = {
     "command": (list,),

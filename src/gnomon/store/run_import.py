@@ -8,8 +8,8 @@ from pathlib import Path
 
 from gnomon.errors import RunDirectoryError
 from gnomon.store import run_files, rundir
+from gnomon.store.run import Run
 from gnomon.store.run_files import Reader
-from gnomon.store.rundir import Run
 from gnomon.store.sources import digests
 
 

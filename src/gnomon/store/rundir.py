@@ -20,7 +20,7 @@ from gnomon.model.tables import Table
 from gnomon.store import kept_files, writing
 from gnomon.store.parquet import as_utf8
 from gnomon.store.run import Run as Run
-from gnomon.store.run_head import problem_of
+from gnomon.store.run_head import HEAD_LIMIT_BYTES, problem_of
 from gnomon.units import printable
 
 if TYPE_CHECKING:
@@ -31,8 +31,6 @@ SCHEMA_VERSION = 2
 HEAD = "run.json"
 """The file of a run directory that says what ran."""
 MAGIC = "gnomon/run"
-HEAD_LIMIT_BYTES = 64 << 20
-"""A run.json is small; what is larger than this is not one."""
 _REMEDY = "; restore it from a copy, or measure again"
 _NAMED_RUNS = 5
 # Bytes of a directory's name: with a dot, a process number and a node's digits it is one still,

@@ -13,8 +13,8 @@ from gnomon.layout import suffixes
 from gnomon.model import location_kinds
 from gnomon.model.functions import Part, homes
 from gnomon.store import rundir
+from gnomon.store.run import Run
 from gnomon.store.run_files import Reader
-from gnomon.store.rundir import Run
 
 PLACES = ("function", "file", "line", "region", "thread", "process", "rank")
 IN_SOURCE = ("function", "file", "line")

@@ -13,7 +13,7 @@ from gnomon.model.schemas import Column
 from gnomon.model.tables import Cell, Schema, schema_of
 from gnomon.store import bounds
 from gnomon.store.report_part import CALLS, HOW, METRIC, REPETITION, TOTAL, UNIT, Key
-from gnomon.store.rundir import Run
+from gnomon.store.run import Run
 
 _NS = 1e9
 _TYPES = {

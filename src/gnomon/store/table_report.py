@@ -12,8 +12,8 @@ from gnomon.layout import cut, filled, grid, short_path, suffixes, widths
 from gnomon.model.symbols import short_name
 from gnomon.model.tables import Cell, schema_of
 from gnomon.store import bounds, event_tables, table_query
+from gnomon.store.run import Run
 from gnomon.store.run_facts import killed_by, not_counted, wall_text
-from gnomon.store.rundir import Run
 from gnomon.units import number, printable
 
 INDENT = 2

@@ -14,7 +14,7 @@ from typing import IO, Any
 from gnomon.errors import RunDirectoryError
 from gnomon.model.tables import SCHEMAS, Cell, Schema
 from gnomon.store.parquet_writer import TableFiles
-from gnomon.store.rundir import Run
+from gnomon.store.run import Run
 
 Sink = Callable[[Schema, Sequence[Cell]], None]
 """Takes a row of a table."""

@@ -21,7 +21,7 @@ from gnomon.model.array_types import Cells
 from gnomon.model.tables import ALL_SCHEMAS, Schema
 from gnomon.store import bounds
 from gnomon.store.parquet import of_array
-from gnomon.store.rundir import Run
+from gnomon.store.run import Run
 
 Arrays = dict[str, Cells]
 

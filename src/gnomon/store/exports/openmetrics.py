@@ -19,7 +19,7 @@ from math import isfinite
 from typing import Any
 
 from gnomon.model.tables import METRICS
-from gnomon.store.rundir import Run
+from gnomon.store.run import Run
 from gnomon.units import printable
 
 # unit: name of the base unit, and what makes it

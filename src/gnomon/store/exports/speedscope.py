@@ -21,7 +21,7 @@ from gnomon.errors import RunDirectoryError
 from gnomon.model.metric import Aggregation
 from gnomon.model.tables import METRICS
 from gnomon.store import bounds, moments, profile_query
-from gnomon.store.rundir import Run
+from gnomon.store.run import Run
 
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 # unit: speedscope's, and what makes it

@@ -11,7 +11,7 @@ from typing import Any
 
 from gnomon.errors import UsageError
 from gnomon.model.tables import Schema
-from gnomon.store.rundir import Run
+from gnomon.store.run import Run
 
 # One row for each value, with all that is known of it: what people open as a sheet.
 _VALUES = (

@@ -13,7 +13,7 @@ from math import isfinite, isnan
 
 from gnomon import __version__
 from gnomon.model.tables import OPTIONAL_SCHEMAS, PROFILE, Cell, Schema
-from gnomon.store.rundir import Run
+from gnomon.store.run import Run
 from gnomon.store.viz import texts
 
 VERSION = 2

@@ -20,7 +20,7 @@ from gnomon.errors import RunDirectoryError
 from gnomon.model.metric import Metric
 from gnomon.model.tables import PROFILE, Cell, Column
 from gnomon.model.value import How
-from gnomon.store import run_head, rundir
+from gnomon.store import run_head
 from gnomon.store.source_lines import Address
 from gnomon.store.unpacked_run import Sink
 from gnomon.store.viz import texts
@@ -34,7 +34,7 @@ _TAG_LIMIT_BYTES = 16 << 20
 _WORDS_LIMIT = 1_000_000
 _DIGITS_MOST = 400
 _OFFSET = re.compile("0x[0-9a-f]{1,16}")
-_TEXT_LIMIT = rundir.HEAD_LIMIT_BYTES
+_TEXT_LIMIT = run_head.HEAD_LIMIT_BYTES
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?")
 _NO_NUMBERS = {"INF": "inf", "-INF": "-inf", "NaN": "nan"}
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from gnomon.model.tables import SCHEMAS, Cell, Schema, Table
-from gnomon.store.rundir import Run
+from gnomon.store.run import Run
 from gnomon.store.unpacked_run import Sink, open_regular, unpacked_run
 from gnomon.store.viz.reader import parse
 
