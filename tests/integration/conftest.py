@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from commands import SAME_LAYOUT, perf_program, run
 from mpi_reports import Known
+from page_capability import here, written  # noqa: F401
 from ranks_program import Programs as RanksPrograms
 
 from gnomon.counters.emulation.valgrind import Valgrind
