@@ -48,7 +48,13 @@ def profile(run: Run, by: str, metric: int = -1) -> list[Sum]:
             found = profile_query.run(analysis, parts, threads)
     else:
         # Other processes may be in other folders.
-        parts = tuple(part._replace(run=part.run.absolute()) for part in parts)
+        parts = tuple(
+            part._replace(
+                run=part.run.absolute(),
+                files={name: file.absolute() for name, file in (part.files or {}).items()},
+            )
+            for part in parts
+        )
         found = profile_query.run(analysis, parts, executor)
     return analysis.finest(found)
 
