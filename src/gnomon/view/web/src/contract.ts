@@ -14,7 +14,8 @@ export interface RegionKind {
   node: string;
   /** They are functions and lines of the source, whose exclusive values are what counts. */
   is_code: boolean;
-  /** They are the program and parts of it that it marked, which may overlap. */
+  /** They are the program and parts of it that it marked, which may overlap. Each call of a part
+   * is recorded at one location: of its process, or of one thread. */
   is_section: boolean;
 }
 
