@@ -15,7 +15,7 @@ from view_runs import Place, Quantity, Region, Value, write
 
 from gnomon.model.metric import Aggregation
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Table
-from gnomon.store import moments, rundir, table_merge, table_pieces
+from gnomon.store import moments, profiles, rundir, table_merge, table_pieces
 from gnomon.store.table_merge import Root, merged
 from gnomon.store.table_set import TableSet
 
@@ -133,3 +133,19 @@ def test_the_mean_time_of_ranks_is_of_those_that_know_theirs(
     assert found[0].inclusive == 100.0
     if any(known) or 1 in found:
         assert found[1].inclusive == pytest.approx(sum(known) / len(known))
+
+
+def test_times_of_ranks_are_not_added_where_what_is_left_of_them_is_not_known(
+    tmp_path: Path,
+) -> None:
+    """Of one rank nobody knows what the program took without its section."""
+    places = [Place(-1, "command"), *(Place(0, "process", rank) for rank in range(3))]
+    wall = Quantity("wall time", "ns", aggregation="elapsed")
+    values = [Value(0, 0, 0, 10e9, None)]
+    for place, alone in ((1, None), (2, 4e9), (3, 4e9)):
+        values += [Value(place, 0, 0, 10e9, alone), Value(place, 1, 0, 6e9, 6e9)]
+    write(tmp_path / "r", places, [Region(-1, "hpm", "app"), Region(0, "hpm", "s")], [wall], values)
+    run = rundir.find(str(tmp_path / "r"))
+    rows = profiles.profile_data(run, profiles.profile(run, "region"), "region").rows
+    told = {row["region"]: (row["self"], row["total"], row["max"]) for row in rows}
+    assert told == {"app": (None, 10e9, 4e9), "s": (6e9, 6e9, 6e9)}

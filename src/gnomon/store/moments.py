@@ -176,6 +176,7 @@ def told_of(run: Run, found: Sequence[Sum], by: str) -> tuple[list[Sum], str]:
     told_of_all = ""
     together: dict[tuple[int, Key, bool], float] = {}
     inclusive: dict[tuple[int, Key], float] = {}
+    programs: dict[tuple[int, Key], float] = {}
     tops = _tops(run, by)
     for metric in sorted(wanted):
         values, told_of_one = of_run(run, metric)
@@ -188,6 +189,8 @@ def told_of(run: Run, found: Sequence[Sum], by: str) -> tuple[list[Sum], str]:
             if is_known:
                 key = (metric, found[0].key if by == "metric" else keys[path], path in roots)
                 together[key] = together.get(key, 0.0) + number
+            elif path in roots:
+                programs[metric, keys[path]] = value.inclusive
         for path, top in tops.items():
             if path in values:
                 # Not known of the outermost call: of the region it is not, either.
@@ -196,7 +199,7 @@ def told_of(run: Run, found: Sequence[Sum], by: str) -> tuple[list[Sum], str]:
                 inclusive[metric, keys[path]] = inclusive.get((metric, keys[path]), 0.0) + value_of
     return [
         one._replace(
-            together=_of_key(together, one),
+            together=(programs.get((one.metric, one.key)) if one.whole else _of_key(together, one)),
             inclusive_together=(
                 None if one.inclusive is None else inclusive.get((one.metric, one.key))
             ),

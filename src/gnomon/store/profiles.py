@@ -282,8 +282,11 @@ def _share(value: float | None, whole: float) -> str:
 def _total(one: Sum, metric: Mapping[str, Cell], repetitions: int) -> float | None:
     """Return the total of one execution; None for several places of what does not add up."""
     # A ratio of one place is what it is.
-    if not _is_additive(metric) and one.locations > repetitions:
+    several = one.locations > repetitions
+    if several and not _is_additive(metric):
         return None
+    if several and metric["aggregation"] == Aggregation.ELAPSED:
+        return one.together
     return one.total / repetitions if one.together is None else one.together
 
 
@@ -295,7 +298,7 @@ def _inclusive(one: Sum, metric: Mapping[str, Cell], repetitions: int) -> float 
     """Return what one execution has with all that is called; None where nobody knows it."""
     if not _is_additive(metric) and one.locations > repetitions:
         return None
-    if one.together is not None:
+    if one.together is not None or metric["aggregation"] == Aggregation.ELAPSED:
         value = one.inclusive_together
     else:
         value = None if one.inclusive is None else one.inclusive / repetitions
