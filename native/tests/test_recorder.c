@@ -32,6 +32,17 @@ static int record(void)
 	return gn_recorder_append(&stream, 0, &call);
 }
 
+static void run_in_child(int (*body)(void))
+{
+	const pid_t child = fork();
+	int status;
+
+	if (!child)
+		_exit(body());
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
+}
+
 /* The file is opened while the thread is about to end, where it meets a cancellation point. */
 static void *record_when_cancelled(void *result)
 {
@@ -58,13 +69,7 @@ static int record_in_child(void)
 
 static void test_a_thread_is_cancelled_before_it_records_first(void)
 {
-	const pid_t child = fork();
-	int status;
-
-	if (!child)
-		_exit(record_in_child());
-	CHECK_EQ(waitpid(child, &status, 0), child);
-	CHECK_EQ(status, 0);
+	run_in_child(record_in_child);
 }
 
 #ifndef __SANITIZE_ADDRESS__ /* which takes all there is */
@@ -81,13 +86,7 @@ static int map_within_limit(void)
 
 static void test_a_limit_of_address_space_is_mostly_the_programs(void)
 {
-	const pid_t child = fork();
-	int status;
-
-	if (!child)
-		_exit(map_within_limit());
-	CHECK_EQ(waitpid(child, &status, 0), child);
-	CHECK_EQ(status, 0);
+	run_in_child(map_within_limit);
 }
 #endif
 
