@@ -32,14 +32,6 @@ def levels(parent: Ints, most: int | None = None) -> list[Ints]:
     return found
 
 
-def depths(parent: Ints) -> Ints:
-    """Return how deep each position is, 0 for roots; -1 where its ancestors go in circles."""
-    depth = np.full(len(parent), -1, dtype=np.int32)
-    for at, level in enumerate(levels(parent)):
-        depth[level] = at
-    return depth
-
-
 def preorder(parent: Ints) -> tuple[Ints, Ints]:
     """Return each one's place in a walk that goes down first, and the place behind its last.
 
