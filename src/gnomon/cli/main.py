@@ -157,10 +157,10 @@ def all_commands() -> dict[str, str]:
 
 def _execute(name: str, words: Sequence[str]) -> int:
     module = _module(name)
-    from gnomon.cli.parsing import CommandLineError, parsed
+    from gnomon.cli.parsing import CommandLineError, parse_arguments
 
     try:
-        arguments = parsed(module.parser(), words)
+        arguments = parse_arguments(module.parser(), words)
     except CommandLineError as error:
         from gnomon.cli.usage_errors import explain
 

@@ -51,7 +51,7 @@ def add_report_options(p: argparse.ArgumentParser) -> None:
     )
 
 
-def parsed(p: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:
+def parse_arguments(p: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:
     """Return the arguments; options may stand between words, but not in those of a program."""
     if any(action.nargs in _REST for action in p._actions):
         return p.parse_args(words)
