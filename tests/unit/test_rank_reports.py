@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from rank_items import FILES, a_file, an_event, an_item
-from test_hpm_sheets import HOST, a_measurement, a_value, parse_arguments, table
+from test_hpm_sheets import HOST, a_measurement, a_value, parsed, table
 
 from gnomon.hpm import analyse
 from gnomon.hpm.measurement import GroupPart
