@@ -6,8 +6,12 @@ function that calls itself, are in their values.
 
 from __future__ import annotations
 
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
+from gnomon.model.tables import PATHS, REGIONS
 from gnomon.store import bounds
 from gnomon.store.run import Run
 
@@ -36,6 +40,11 @@ class OutermostPaths(NamedTuple):
         return bool((self.path != self.top).any())
 
 
+# A profile's parts all ask the same of their run, several at a time.
+_lock = Lock()
+_KEPT = 4
+
+
 def of_keys(run: Run, columns: str, code: str) -> OutermostPaths:
     """Return which path is the outermost one of the key of each.
 
@@ -47,10 +56,33 @@ def of_keys(run: Run, columns: str, code: str) -> OutermostPaths:
     Raises:
         RunDirectoryError: the tables cannot be read.
     """
+    files = None if run.files is None else tuple(run.files.items())
+    with _lock:
+        return _of_keys(run.path, files, _stamps(run), columns, code)
+
+
+def _stamps(run: Run) -> tuple[tuple[int, int], ...]:
+    """Return what changes when other files take the place of those that are read."""
+    try:
+        states = [run.file(schema).stat() for schema in (PATHS, REGIONS)]
+    except OSError:
+        return ()
+    return tuple((state.st_ino, state.st_mtime_ns) for state in states)
+
+
+@lru_cache(maxsize=_KEPT)
+def _of_keys(
+    folder: Path,
+    files: tuple[tuple[str, Path], ...] | None,
+    _: tuple[tuple[int, int], ...],
+    columns: str,
+    code: str,
+) -> OutermostPaths:
     import numpy as np
 
     from gnomon.model import forest
 
+    run = Run(folder, {}, None if files is None else dict(files))
     rows = run.query(
         f"SELECT t.path, t.parent, dense_rank() OVER (ORDER BY {columns}), "
         f"COALESCE(r.kind IN {code}, FALSE) FROM paths t JOIN regions r USING (region) "

@@ -209,12 +209,20 @@ _UNKNOWN = """
         AND o.metric = p.metric AND o.path = k.top AND (k.once OR o.location = p.location)
     WHERE p.location >= {first} AND p.location < {end} AND k.top <> p.path {only}
 """
-_INCLUSIVE = """SUM(p.inclusive) FILTER (WHERE k.top = p.path) AS inclusive,
-           COUNT(*) FILTER (WHERE k.top = p.path) AS tops,
-           BOOL_OR(k.is_code) AS is_code, BOOL_OR(k.has_calls) AS has_calls"""
 _NO_INCLUSIVE = "NULL::DOUBLE AS inclusive, 0 AS tops, FALSE AS is_code, FALSE AS has_calls"
 _ALL_OUTERMOST = "t.path AS top, FALSE AS is_code, FALSE AS has_calls"
 _NONE_UNKNOWN = "SELECT 0, '', 0 WHERE false"
+
+
+def _inclusive(paths: OutermostPaths) -> str:
+    """Return the columns of values with all that is called; only what differs is looked at."""
+    where = "FILTER (WHERE k.top = p.path)" if paths.is_nested else ""
+    is_code = "BOOL_OR(k.is_code)" if paths.is_code.any() else "FALSE"
+    has_calls = "BOOL_OR(k.has_calls)" if paths.has_calls.any() else "FALSE"
+    return (
+        f"SUM(p.inclusive) {where} AS inclusive, COUNT(*) {where} AS tops, "
+        f"{is_code} AS is_code, {has_calls} AS has_calls"
+    )
 
 
 def _query(profile: Profile, part: Part, paths: OutermostPaths | None) -> str:
@@ -228,7 +236,7 @@ def _query(profile: Profile, part: Part, paths: OutermostPaths | None) -> str:
     nested = _UNKNOWN.format(first=part.first, end=part.end, only=only)
     may_mix = by in ("file", "line")
     return _QUERY.format(
-        inclusive=_NO_INCLUSIVE if paths is None else _INCLUSIVE,
+        inclusive=_NO_INCLUSIVE if paths is None else _inclusive(paths),
         once=part.once,
         of_mixed=_OF_MIXED if may_mix else "",
         and_mixed=_AND_MIXED if may_mix else "",
