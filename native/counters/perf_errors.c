@@ -242,14 +242,15 @@ int gn_refusal_at(const char *root, int cpu, int error, unsigned int flags,
 	const int is_missing = number == ENOENT || number == ENODEV || number == ENXIO;
 	const int code = number == ENOENT ? GN_ENOEVNT : GN_ENOSUPP;
 	const char *name = strerrorname_np(number), *text = strerrordesc_np(number);
-	char online[128];
+	char online[128] = "";
 
 	if (number == EACCES || number == EPERM)
 		return forbidden(root, number, (flags & GN_EVENT_TRACEPOINT) != 0, refusal);
 	if (number == ENOSYS)
 		return no_perf_events(root, refusal);
-	gn_file_start(online, sizeof(online), "%s/sys/devices/system/cpu/online", root);
-	if (cpu >= 0 && (number == EINVAL || number == ENODEV) && !has_cpu(online, cpu)) {
+	if (cpu >= 0 && (number == EINVAL || number == ENODEV))
+		gn_file_start(online, sizeof(online), "%s/sys/devices/system/cpu/online", root);
+	if (!has_cpu(online, cpu)) {
 		char remedy[160];
 
 		snprintf(remedy, sizeof(remedy), "take one of %s", online);
