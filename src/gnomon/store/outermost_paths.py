@@ -7,13 +7,11 @@ function that calls itself, are in their values.
 from __future__ import annotations
 
 from functools import lru_cache
-from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
-from gnomon.model.tables import PATHS, REGIONS
 from gnomon.store import bounds
-from gnomon.store.run import Run
+from gnomon.store.run import Run, RunIdentity, shared_run
 
 if TYPE_CHECKING:
     from gnomon.model.array_types import Flags, Ints
@@ -56,34 +54,17 @@ def of_keys(run: Run, columns: str, code: str) -> OutermostPaths:
     Raises:
         RunDirectoryError: the tables cannot be read.
     """
-    files = None if run.files is None else tuple(run.files.items())
     with _lock:
-        return _of_keys(run.path, files, _stamps(run), columns, code)
-
-
-def _stamps(run: Run) -> tuple[tuple[int, int], ...]:
-    """Return what changes when other files take the place of those that are read."""
-    try:
-        states = [run.file(schema).stat() for schema in (PATHS, REGIONS)]
-    except OSError:
-        return ()
-    return tuple((state.st_ino, state.st_mtime_ns) for state in states)
+        return _of_keys(run.identity(), columns, code)
 
 
 @lru_cache(maxsize=_KEPT)
-def _of_keys(
-    folder: Path,
-    files: tuple[tuple[str, Path], ...] | None,
-    _: tuple[tuple[int, int], ...],
-    columns: str,
-    code: str,
-) -> OutermostPaths:
+def _of_keys(of_run: RunIdentity, columns: str, code: str) -> OutermostPaths:
     import numpy as np
 
     from gnomon.model import forest
 
-    run = Run(folder, {}, None if files is None else dict(files))
-    rows = run.query(
+    rows = shared_run(of_run).query(
         f"SELECT t.path, t.parent, dense_rank() OVER (ORDER BY {columns}), "
         f"COALESCE(r.kind IN {code}, FALSE) FROM paths t JOIN regions r USING (region) "
         "ORDER BY t.path",

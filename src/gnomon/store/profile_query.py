@@ -25,7 +25,7 @@ from gnomon.store.outermost_paths import OutermostPaths
 from gnomon.store.profile_sums import MIXED, ONCE_OF_MIXED
 from gnomon.store.profile_sums import Key as Key
 from gnomon.store.profile_sums import Sum as Sum
-from gnomon.store.run import Run
+from gnomon.store.run import Run, shared_run
 
 ROWS_PER_PART = 500_000
 """About so many rows of the profile are one part of a run."""
@@ -292,7 +292,7 @@ class Profile:
         if self.by not in (*BY, "path"):
             raise UsageError(f"{self.by}: a profile is by {', '.join(BY)}")
         # One thread: sums of the same numbers in another order differ in their last digit.
-        run = Run(part.run, {}, part.files)
+        run = shared_run(Run(part.run, {}, part.files).identity())
         paths = outermost(run, self.by, part.code) if self.by in BY_REGIONS else None
         arrays = {} if paths is None else {"outermost_": paths._asdict()}
         rows = run.query(_query(self, part, paths), threads=1, arrays=arrays)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gnomon.errors import RunDirectoryError
 from gnomon.model import region_kinds
@@ -24,6 +25,14 @@ if TYPE_CHECKING:
 
 _REMEDY = "; restore it from a copy, or measure again"
 _ROWS_AT_ONCE = 10_000
+
+
+class RunIdentity(NamedTuple):
+    """Where the tables of a run are, and which files these are."""
+
+    path: Path
+    files: tuple[tuple[str, Path], ...] | None
+    states: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +54,16 @@ class Run:
     _databases: dict[int, DuckDBPyConnection] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+
+    def identity(self) -> RunIdentity:
+        """Return what is the same as long as the same files hold its tables."""
+        states: list[tuple[int, int]] = []
+        for schema in SCHEMAS:
+            with suppress(OSError):
+                state = self.file(schema).stat()
+                states.append((state.st_ino, state.st_mtime_ns))
+        files = None if self.files is None else tuple(self.files.items())
+        return RunIdentity(self.path, files, tuple(states))
 
     @property
     def region_kinds(self) -> RegionKinds:
@@ -190,3 +209,15 @@ class Run:
             FormatError: one is missing, of another size, or none of the run.
         """
         return kept_files.of_capability(self.path, self.head, capability)
+
+
+_SHARED = 2
+
+
+@lru_cache(maxsize=_SHARED)
+def shared_run(identity: RunIdentity) -> Run:
+    """Return a run for its tables alone, the same one for all who ask for it in this process.
+
+    To open one and to look at its bounds takes 50 ms, which each part of an analysis took.
+    """
+    return Run(identity.path, {}, None if identity.files is None else dict(identity.files))
