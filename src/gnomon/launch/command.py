@@ -19,7 +19,7 @@ from gnomon.launch.clock import raw_clock_ns
 from gnomon.launch.contention import Neighbours
 from gnomon.launch.orphans import OrphanWatch
 from gnomon.launch.process import exec_target, invocation, spawn
-from gnomon.launch.process_result import ProcessResult as ProcessResult
+from gnomon.launch.process_result import ProcessResult
 from gnomon.launch.signals import SignalForwarder
 from gnomon.launch.usage import own_usage, usage_rows
 

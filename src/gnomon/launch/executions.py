@@ -10,8 +10,7 @@ from gnomon.launch import preloads
 from gnomon.launch.capability import Execution
 from gnomon.launch.command import execute
 from gnomon.launch.observer import Observer
-from gnomon.launch.process_result import Observed as Observed
-from gnomon.launch.process_result import ProcessResult
+from gnomon.launch.process_result import Observed, ProcessResult
 from gnomon.launch.repetitions import complaint, joined_results
 from gnomon.launch.selection import Selection
 from gnomon.model.collected import Collected
