@@ -64,3 +64,27 @@ def test_options_are_those_of_the_parsers(site: Path) -> None:
         built = (site / page.with_suffix(".html")).read_text()
         assert "<!-- options:" not in built
         assert re.search(rf"usage: [\w ]*{command}\b", built), f"{page}: no help of {command}"
+
+
+def test_decision_records_are_complete() -> None:
+    """Each record has three parts, stands in index and navigation, and names code that exists."""
+    folder = ROOT / "docs" / "decisions"
+    index = (folder / "index.md").read_text()
+    navigation = (ROOT / "mkdocs.yml").read_text()
+    records = sorted(folder.glob("[0-9]*.md"))
+    assert records
+    for number, record in enumerate(records, 1):
+        text = record.read_text()
+        assert text.startswith(f"# {number}. "), record.name
+        assert re.findall(r"^## (\w+)", text, re.MULTILINE) == ["Context", "Choice", "Consequence"]
+        assert text.count("\n") <= 50, f"{record.name}: more than a page"
+        assert f"({record.name})" in index
+        assert f"decisions/{record.name}\n" in navigation
+        paths = re.findall(r"`([^`]+)`", text[text.index("\nCode: ") :])
+        missing = [
+            path
+            for path in paths
+            if not (ROOT / path).exists() and not (ROOT / "src" / "gnomon" / path).exists()
+        ]
+        assert paths
+        assert missing == [], f"{record.name}: {missing} does not exist"
