@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "files.h"
+#include "read_file.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

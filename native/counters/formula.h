@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "resolve.h"
+#include "event_resolver.h"
 
 /* A postfix program; `op` is the owner's to free. */
 struct gn_program {

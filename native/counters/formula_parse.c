@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "files.h"
 #include "formula.h"
+#include "read_file.h"
 
 #define DIGITS "0123456789"
 

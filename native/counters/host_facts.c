@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "files.h"
+#include "read_file.h"
 
 #define DIGITS "0123456789"
 #define CAPABILITIES ((uint64_t)1 << 21 | (uint64_t)1 << 38) /* CAP_SYS_ADMIN, CAP_PERFMON */

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "files.h"
+#include "read_file.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define CPUINFO_BYTES                                                                              \

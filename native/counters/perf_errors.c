@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "files.h"
 #include "host_facts.h"
-#include "sysfs.h"
+#include "read_file.h"
+#include "sysfs_pmu.h"
 
 #include "gnomon/gnomon.h"
 
@@ -280,15 +280,15 @@ int gn_refusal_at(const char *root, int cpu, int error, unsigned int flags,
 		       text, name);
 }
 
-int gn_refusal_on(int cpu, int error, unsigned int flags, struct gn_message *why)
+int gn_refusal_on(int cpu, int error, unsigned int flags, struct gn_error_text *why)
 {
 	struct gn_refusal refusal;
 	const int code = gn_refusal_at("", cpu, error, flags, &refusal);
 
-	return gn_say(why, code, "%s; %s", refusal.reason, refusal.remedy);
+	return gn_error_set(why, code, "%s; %s", refusal.reason, refusal.remedy);
 }
 
-int gn_refusal(int error, unsigned int flags, struct gn_message *why)
+int gn_refusal(int error, unsigned int flags, struct gn_error_text *why)
 {
 	return gn_refusal_on(-1, error, flags, why);
 }

@@ -1,8 +1,8 @@
-/* What the errors of perf_event_open(2) mean here; message.h has what event sets call. */
+/* What the errors of perf_event_open(2) mean here; error_text.h has what event sets call. */
 #ifndef GNOMON_COUNTERS_PERF_ERRORS_H
 #define GNOMON_COUNTERS_PERF_ERRORS_H
 
-#include "message.h"
+#include "error_text.h"
 
 /* The end of a remedy where a machine has no counters. */
 #define GN_ON_EMULATED "; or count on an emulated one: gnomon count --pmu emulated"

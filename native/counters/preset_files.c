@@ -30,7 +30,7 @@ struct row {
 
 struct reader {
 	struct gn_preset_file *file;
-	struct gn_message *why;
+	struct gn_error_text *why;
 	int line;
 	const char **pmus; /* of the CPU lines above */
 	int n_pmus;
@@ -47,15 +47,16 @@ __attribute__((format(printf, 2, 3))) static int refuse(const struct reader *rea
 	vsnprintf(problem, sizeof(problem), format, arguments);
 	va_end(arguments);
 	if (!reader->line)
-		return gn_say(reader->why, GN_EINVAL, "%s: %s%s", reader->file->path, problem,
-			      strstr(problem, "; ") ? "" : "; give a file of presets");
-	return gn_say(reader->why, GN_EINVAL, "%s:%d: %s%s", reader->file->path, reader->line,
-		      problem, strstr(problem, "; ") ? "" : "; mend this line");
+		return gn_error_set(reader->why, GN_EINVAL, "%s: %s%s", reader->file->path, problem,
+				    strstr(problem, "; ") ? "" : "; give a file of presets");
+	return gn_error_set(reader->why, GN_EINVAL, "%s:%d: %s%s", reader->file->path, reader->line,
+			    problem, strstr(problem, "; ") ? "" : "; mend this line");
 }
 
 static int no_memory(const struct reader *reader)
 {
-	return gn_say(reader->why, GN_ENOMEM, "%s: out of memory; free some", reader->file->path);
+	return gn_error_set(reader->why, GN_ENOMEM, "%s: out of memory; free some",
+			    reader->file->path);
 }
 
 /* Memory that lives as long as the file's presets. */
@@ -659,7 +660,7 @@ static int read_file(struct reader *reader)
 	return failed;
 }
 
-int gn_preset_file_read(const char *path, struct gn_preset_file **file, struct gn_message *why)
+int gn_preset_file_read(const char *path, struct gn_preset_file **file, struct gn_error_text *why)
 {
 	struct reader reader = {.why = why};
 	char *copy;
@@ -667,7 +668,7 @@ int gn_preset_file_read(const char *path, struct gn_preset_file **file, struct g
 
 	*file = calloc(1, sizeof(**file));
 	if (!*file)
-		return gn_say(why, GN_ENOMEM, "%s: out of memory; free some", path);
+		return gn_error_set(why, GN_ENOMEM, "%s: out of memory; free some", path);
 	reader.file = *file;
 	(*file)->path = path;
 	copy = keep(*file, strlen(path) + 1);

@@ -23,7 +23,7 @@ struct gn_preset_file {
  * Reads a file in PAPI's format of user-defined events.
  * GN_OK, or GN_EINVAL with file, line and problem, or GN_ENOMEM; then *file is NULL.
  */
-int gn_preset_file_read(const char *path, struct gn_preset_file **file, struct gn_message *why);
+int gn_preset_file_read(const char *path, struct gn_preset_file **file, struct gn_error_text *why);
 
 void gn_preset_file_free(struct gn_preset_file *file);
 

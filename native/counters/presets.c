@@ -100,7 +100,7 @@ static int find_ready(const char *base, const struct gn_core *core, struct gn_pr
 }
 
 int gn_preset_find(const char *base, const struct gn_core *core, struct gn_preset *preset,
-		   struct gn_message *why)
+		   struct gn_error_text *why)
 {
 	const int failed = gn_user_presets_ready(why);
 
@@ -119,7 +119,8 @@ struct flat {
 
 static int out_of_memory(const struct gn_query *query)
 {
-	return gn_say(query->why, GN_ENOMEM, "event '%s': out of memory; free some", query->name);
+	return gn_error_set(query->why, GN_ENOMEM, "event '%s': out of memory; free some",
+			    query->name);
 }
 
 static int native_number(struct flat *flat, const char *name)
@@ -129,10 +130,11 @@ static int native_number(struct flat *flat, const char *name)
 	while (at < flat->n && strcmp(flat->native[at], name))
 		at++;
 	if (at == GN_NATIVES_MAX)
-		return gn_say(flat->query->why, GN_ENOEVNT,
-			      "event '%s': it comes to more than %d native events; split it into "
-			      "several presets",
-			      flat->query->name, GN_NATIVES_MAX);
+		return gn_error_set(
+			flat->query->why, GN_ENOEVNT,
+			"event '%s': it comes to more than %d native events; split it into "
+			"several presets",
+			flat->query->name, GN_NATIVES_MAX);
 	flat->native[at] = name;
 	flat->n += at == flat->n;
 	return at;
@@ -177,9 +179,9 @@ static int join(const struct flat *flat, const struct gn_preset *preset,
 		steps += outer->op[i].kind == GN_OP_NATIVE ? (size_t)parts[outer->op[i].native].n
 							   : 1;
 	if (steps > STEPS_MAX)
-		return gn_say(flat->query->why, GN_ENOEVNT,
-			      "event '%s': its formula comes to more than %d steps; mend %s",
-			      flat->query->name, STEPS_MAX, preset->source);
+		return gn_error_set(flat->query->why, GN_ENOEVNT,
+				    "event '%s': its formula comes to more than %d steps; mend %s",
+				    flat->query->name, STEPS_MAX, preset->source);
 	program->op = calloc(steps ? steps : 1, sizeof(*program->op));
 	if (!program->op)
 		return out_of_memory(flat->query);
@@ -202,15 +204,16 @@ static int flatten(struct flat *flat, const struct gn_preset *preset, struct gn_
 	int failed = GN_OK;
 
 	if (flat->depth > NESTED_MAX || is_within(flat, preset->name))
-		return gn_say(flat->query->why, GN_ENOEVNT,
-			      "event '%s': preset %s is made of itself; mend %s", flat->query->name,
-			      preset->name, preset->source);
+		return gn_error_set(flat->query->why, GN_ENOEVNT,
+				    "event '%s': preset %s is made of itself; mend %s",
+				    flat->query->name, preset->name, preset->source);
 	if (!preset->n)
-		return gn_say(flat->query->why, GN_ENOEVNT,
-			      "event '%s': %s%s%s; choose native events of this PMU (gnomon events "
-			      "--component cpu)",
-			      flat->query->name, flat->depth ? preset->name : "",
-			      flat->depth ? ": " : "", preset->reason);
+		return gn_error_set(
+			flat->query->why, GN_ENOEVNT,
+			"event '%s': %s%s%s; choose native events of this PMU (gnomon events "
+			"--component cpu)",
+			flat->query->name, flat->depth ? preset->name : "", flat->depth ? ": " : "",
+			preset->reason);
 	parts = calloc((size_t)preset->n, sizeof(*parts));
 	if (!parts)
 		return out_of_memory(flat->query);
@@ -260,16 +263,17 @@ static int not_found(const struct flat *flat, const char *event, const char *rea
 {
 	const char *problem;
 
-	return gn_say(flat->query->why, GN_ENOEVNT, "event '%s': its native event '%s'%s; %s",
-		      flat->query->name, event, reason,
-		      gn_pfm(&problem) ? "check its name (gnomon events lists those here), or "
-					 "install a newer libpfm4 that knows it"
-				       : "install libpfm4 (Debian: apt-get install libpfm4), or "
-					 "see gnomon doctor");
+	return gn_error_set(flat->query->why, GN_ENOEVNT, "event '%s': its native event '%s'%s; %s",
+			    flat->query->name, event, reason,
+			    gn_pfm(&problem)
+				    ? "check its name (gnomon events lists those here), or "
+				      "install a newer libpfm4 that knows it"
+				    : "install libpfm4 (Debian: apt-get install libpfm4), or "
+				      "see gnomon doctor");
 }
 
 /* What a sentence says after "event 'NAME'". */
-static const char *reason_of(const struct gn_message *said)
+static const char *reason_of(const struct gn_error_text *said)
 {
 	const char *end = strstr(said->text, "': ");
 
@@ -280,7 +284,7 @@ static const char *reason_of(const struct gn_message *said)
 static int find_anywhere(const struct flat *flat, const char *event, struct native *native)
 {
 	struct gn_event *found[2];
-	struct gn_message said = {.text = ""};
+	struct gn_error_text said = {.text = ""};
 	struct gn_query query = {
 		.places = flat->query->places, .name = event, .out = found, .max = 2, .why = &said};
 	int failed = gn_modifiers(event, query.base, &query.modifiers, &said);
@@ -288,10 +292,11 @@ static int find_anywhere(const struct flat *flat, const char *event, struct nati
 	if (!failed)
 		failed = gn_native_resolve(&query);
 	if (failed == GN_ECOUNT || query.n > 1)
-		failed = gn_say(flat->query->why, GN_ENOEVNT,
-				"event '%s': its native event '%s' is several events; make the "
-				"preset of single events of components cpu and kernel",
-				flat->query->name, event);
+		failed = gn_error_set(
+			flat->query->why, GN_ENOEVNT,
+			"event '%s': its native event '%s' is several events; make the "
+			"preset of single events of components cpu and kernel",
+			flat->query->name, event);
 	else if (failed)
 		failed = not_found(flat, event, reason_of(&said));
 	else if (!query.n)
@@ -411,10 +416,11 @@ static int make(const struct flat *flat, const struct gn_preset *preset, struct 
 	if (is_scaled && put_scales(program, natives))
 		return out_of_memory(flat->query);
 	if (!gn_program_is_sound(program, flat->n))
-		return gn_say(flat->query->why, GN_ENOEVNT,
-			      "event '%s': its formula holds more than %d numbers at a time; mend "
-			      "%s",
-			      flat->query->name, GN_STACK_MAX, preset->source);
+		return gn_error_set(
+			flat->query->why, GN_ENOEVNT,
+			"event '%s': its formula holds more than %d numbers at a time; mend "
+			"%s",
+			flat->query->name, GN_STACK_MAX, preset->source);
 	is_sum = gn_program_factors(program, flat->n, factor);
 	*made = gn_event_new(flat->n, is_sum ? 0 : program->n);
 	if (!*made)
@@ -488,8 +494,8 @@ static int no_such_preset(const struct gn_query *query, const char *base)
 	for (int i = 0; i < gn_preset_meaning_count; i++)
 		gn_nearest_try(&nearest, text_at(gn_preset_meanings[i].name));
 	gn_nearest_text(&nearest, suggested, sizeof(suggested));
-	return gn_say(query->why, GN_ENOEVNT, "event '%s': no such preset%s", query->name,
-		      *suggested ? suggested : "; `gnomon presets` lists them");
+	return gn_error_set(query->why, GN_ENOEVNT, "event '%s': no such preset%s", query->name,
+			    *suggested ? suggested : "; `gnomon presets` lists them");
 }
 
 /* The name of a preset that no core here has: its user's file may have it for others. */
@@ -506,11 +512,12 @@ static int no_definition(const struct gn_query *query, const char *base,
 	for (int i = 0; i < n; i++)
 		for (int j = 0; j < cores[i].n_models; j++)
 			add_word(&here, " or ", cores[i].model[j]);
-	return gn_say(query->why, GN_ENOEVNT,
-		      "event '%s': %s has it for PMU %s only, %s%s; let the file hold for this PMU "
-		      "too, if its events mean the same",
-		      query->name, preset.source, pmus.text, here.n ? "not for " : "",
-		      here.n ? here.text : "and libpfm4 names no PMU of this CPU");
+	return gn_error_set(
+		query->why, GN_ENOEVNT,
+		"event '%s': %s has it for PMU %s only, %s%s; let the file hold for this PMU "
+		"too, if its events mean the same",
+		query->name, preset.source, pmus.text, here.n ? "not for " : "",
+		here.n ? here.text : "and libpfm4 names no PMU of this CPU");
 }
 
 static const char *core_name(const struct gn_core *core)
@@ -525,9 +532,9 @@ static int no_such_core(const struct gn_query *query, const char *pmu, const str
 
 	for (int i = 0; i < n; i++)
 		at += sprintf(at, "%s%s", i ? " or " : "", core_name(&cores[i]));
-	return gn_say(query->why, GN_ENOEVNT,
-		      "event '%s': this machine has no core PMU '%s'; did you mean %s?",
-		      query->name, pmu, names);
+	return gn_error_set(query->why, GN_ENOEVNT,
+			    "event '%s': this machine has no core PMU '%s'; did you mean %s?",
+			    query->name, pmu, names);
 }
 
 /* Adds what a preset is on one kind of core; 1: it is the same on every kind. */
@@ -545,7 +552,7 @@ static int add_on(struct gn_query *query, const struct gn_preset *preset,
 			  is_only || is_same ? "" : "@", is_only || is_same ? "" : core_name(core));
 	if (length >= (int)sizeof(event->name)) {
 		gn_event_free(event);
-		return gn_say(
+		return gn_error_set(
 			query->why, GN_EINVAL,
 			"event '%s': its name is too long for this hybrid CPU; take a shorter "
 			"one",
@@ -564,7 +571,7 @@ static int add_on(struct gn_query *query, const struct gn_preset *preset,
 static int add_on_cores(struct gn_query *query, const struct asked *asked,
 			const struct gn_core *cores, int n)
 {
-	struct gn_message first = {.text = ""};
+	struct gn_error_text first = {.text = ""};
 	int first_error = GN_OK, is_any = 0, is_core = 0;
 	const int is_only = n == 1 || asked->pmu;
 
@@ -580,11 +587,12 @@ static int add_on_cores(struct gn_query *query, const struct asked *asked,
 		if (found)
 			failed = add_on(query, &preset, &cores[i], asked, is_only);
 		else
-			failed = gn_say(query->why, GN_ENOEVNT,
-					"event '%s': no such preset for the cores of %s; choose "
-					"native events of this PMU (gnomon events "
-					"--component cpu)",
-					query->name, core_name(&cores[i]));
+			failed = gn_error_set(
+				query->why, GN_ENOEVNT,
+				"event '%s': no such preset for the cores of %s; choose "
+				"native events of this PMU (gnomon events "
+				"--component cpu)",
+				query->name, core_name(&cores[i]));
 		if (failed == 1)
 			return GN_OK;
 		if (failed == GN_ENOMEM || failed == GN_ECOUNT || failed == GN_EINVAL)

@@ -4,11 +4,11 @@
 
 #include <stdint.h>
 
-#include "files.h"
+#include "event_resolver.h"
 #include "formula.h"
 #include "query.h"
-#include "resolve.h"
-#include "sysfs.h"
+#include "read_file.h"
+#include "sysfs_pmu.h"
 
 /*
  * Made from src/gnomon/counters/presets/data by packaging/compile_presets_c.py. Texts are offsets
@@ -89,7 +89,7 @@ struct gn_preset {
 
 /* The definition of a name on a core: 1, 0 if there is none, GN_E* for a broken user's file. */
 int gn_preset_find(const char *base, const struct gn_core *core, struct gn_preset *preset,
-		   struct gn_message *why);
+		   struct gn_error_text *why);
 
 /* The number of a standard preset's name, whatever its case; -1 if it is none. */
 int gn_preset_number(const char *name);
@@ -108,10 +108,10 @@ int gn_user_preset_find(const char *name, const struct gn_core *core, struct gn_
 int gn_user_preset_named(const char *name, struct gn_preset *preset);
 
 /* Reads the files of GNOMON_PRESETS, once. GN_OK, or GN_EINVAL: one of them is broken. */
-int gn_user_presets_ready(struct gn_message *why);
+int gn_user_presets_ready(struct gn_error_text *why);
 
 /* Makes the presets of a file known. */
-int gn_user_presets_load(const char *path, struct gn_message *why);
+int gn_user_presets_load(const char *path, struct gn_error_text *why);
 
 /* Calls with every preset's name, users' own first. */
 int gn_preset_each(gn_event_seen *seen, void *context);

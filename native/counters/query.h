@@ -2,8 +2,8 @@
 #ifndef GNOMON_COUNTERS_QUERY_H
 #define GNOMON_COUNTERS_QUERY_H
 
-#include "grammar.h"
-#include "resolve.h"
+#include "event_grammar.h"
+#include "event_resolver.h"
 
 /* Where the kernel describes itself; other trees than this machine's are for tests. */
 struct gn_places {
@@ -30,7 +30,7 @@ struct gn_query {
 	struct gn_event **out;	       /* found[max]; n of them so far */
 	int max;
 	int n;
-	struct gn_message *why;
+	struct gn_error_text *why;
 };
 
 /*
@@ -61,7 +61,7 @@ void gn_query_drop(struct gn_query *query);
 
 /* Resolves with the parts of a machine at the given places. */
 int gn_resolve_at(const struct gn_places *places, const char *name, struct gn_event **out, int max,
-		  int *n, struct gn_message *why);
+		  int *n, struct gn_error_text *why);
 
 /* Called with every event of a source: name, unit and description. Returns 0 to go on. */
 typedef int gn_event_seen(void *context, const char *name, const char *unit,

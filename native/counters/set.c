@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "grammar.h"
+#include "event_grammar.h"
 #include "sets.h"
 #include "targets.h"
 
@@ -67,15 +67,15 @@ struct gn_place *gn_set_take_place(const struct gn_options *options, int tid)
 	switch (options->granularity) {
 	case GN_GRANULARITY_PROCESS:
 	case GN_GRANULARITY_PROCESS_GROUP:
-		return gn_place_take(options->pid ? options->pid : getpid(),
-				     options->granularity == GN_GRANULARITY_PROCESS
-					     ? GN_PLACE_PROCESS
-					     : GN_PLACE_PROCESS_GROUP);
+		return gn_target_claim(options->pid ? options->pid : getpid(),
+				       options->granularity == GN_GRANULARITY_PROCESS
+					       ? GN_PLACE_PROCESS
+					       : GN_PLACE_PROCESS_GROUP);
 	case GN_GRANULARITY_CPU:
 	case GN_GRANULARITY_SYSTEM:
-		return gn_place_take(-1, options->cpu);
+		return gn_target_claim(-1, options->cpu);
 	default:
-		return gn_place_take(options->pid ? options->pid : tid, options->cpu);
+		return gn_target_claim(options->pid ? options->pid : tid, options->cpu);
 	}
 }
 
@@ -124,7 +124,7 @@ int gn_set_create(gn_set *set, const struct gn_options *options)
 	}
 	error = gn_set_publish(made);
 	if (error) {
-		gn_place_leave(made->place);
+		gn_target_release(made->place);
 		goto fail;
 	}
 	*set = made->handle;
@@ -186,7 +186,7 @@ int gn_set_destroy(gn_set *handle)
 	gn_set_withdraw(set);
 	gn_set_forget(set);
 	if (is_ours)
-		gn_place_leave(set->place);
+		gn_target_release(set->place);
 	free(set->member);
 	free(set->at);
 	free(set);
@@ -266,7 +266,7 @@ static int resolve_names(const char *text, struct batch *batch)
 	}
 	for (int i = 0; !error && i < batch->names; i++) {
 		error = gn_resolved_name(batch->name ? batch->name[i] : text, &batch->resolved[i],
-					 gn_last_message());
+					 gn_last_error());
 		if (!error && batch->resolved[i]->n > batch->units)
 			batch->units = batch->resolved[i]->n;
 	}
@@ -278,7 +278,7 @@ static const char *letters_of(const struct gn_event *event)
 {
 	char base[GN_NAME_MAX];
 	struct gn_modifiers modifiers;
-	struct gn_message why;
+	struct gn_error_text why;
 
 	return gn_modifiers(event->name, base, &modifiers, &why) ? "" : event->name + strlen(base);
 }
@@ -370,7 +370,7 @@ static int add_unit(struct gn_event_set *set, struct batch *batch, int unit)
 	}
 	if (!error)
 		error = gn_plan_add(&set->plan, events, n, batch->together, &set->at[set->n_at],
-				    gn_last_message());
+				    gn_last_error());
 	for (int i = 0, k = 0; !error && i < batch->names; i++) {
 		if (unit >= batch->resolved[i]->n)
 			continue;
@@ -418,7 +418,7 @@ static int add_batch(struct gn_event_set *set, struct batch *batch)
 	}
 	if (error)
 		take_back(set, before);
-	gn_set_look_over(set);
+	gn_set_check(set);
 	/* What a thread that has ended had counted is not part of the next run's zero. */
 	if (set->is_planned && set->plan.n_targets != targets)
 		begin_at_zero(set);
@@ -449,7 +449,7 @@ int gn_set_add_code(gn_set handle, uint32_t code)
 	if (!set)
 		return error;
 	batch.resolved = &batch.one;
-	error = gn_resolved_code(code, &batch.one, gn_last_message());
+	error = gn_resolved_code(code, &batch.one, gn_last_error());
 	if (!error) {
 		batch.units = batch.one->n;
 		error = add_batch(set, &batch);
@@ -552,7 +552,7 @@ int gn_set_remove(gn_set handle, const char *name)
 	 * stays, unseen. */
 	if (!gn_plan_drop_unused(&set->plan, set->at, set->n_at) && set->n_members)
 		gn_set_reopen(set, &set->options);
-	gn_set_look_over(set);
+	gn_set_check(set);
 	return GN_OK;
 }
 

@@ -2,9 +2,9 @@
 #ifndef GNOMON_COUNTERS_SETS_H
 #define GNOMON_COUNTERS_SETS_H
 
-#include "plan.h"
-#include "process.h"
-#include "resolved.h"
+#include "fork_state.h"
+#include "group_plan.h"
+#include "resolve_cache.h"
 
 /* Sets of no more events are read the quick way. */
 #define GN_QUICK_MAX 16
@@ -77,7 +77,7 @@ int gn_set_begin_plan(const struct gn_event_set *set, const struct gn_options *o
 int gn_set_reopen(struct gn_event_set *set, const struct gn_options *options);
 
 /* Sets what follows from the events that are in the set now. */
-void gn_set_look_over(struct gn_event_set *set);
+void gn_set_check(struct gn_event_set *set);
 
 /* Whether the calling thread may read the set's counters without a system call. */
 static inline int gn_set_is_own(const struct gn_event_set *set)

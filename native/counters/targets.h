@@ -2,7 +2,7 @@
 #ifndef GNOMON_COUNTERS_TARGETS_H
 #define GNOMON_COUNTERS_TARGETS_H
 
-#include "plan.h"
+#include "group_plan.h"
 
 /* Checks and completes options. GN_OK, or a GN_E* with gn_message() set. */
 int gn_options_check(struct gn_options *options);

@@ -1,7 +1,7 @@
 /* Timers, over the core's clock. */
 #include <stdatomic.h>
 
-#include "message.h"
+#include "error_text.h"
 
 #include "gnomon/clock.h"
 #include "gnomon/gnomon.h"

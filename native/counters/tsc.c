@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "query.h"
-#include "sysfs.h"
+#include "sysfs_pmu.h"
 
 #define PREFIX "tsc:::"
 #define MSR "msr"
@@ -16,14 +16,15 @@
 static int resolve_own(const struct gn_query *query)
 {
 	if (!strcmp(query->name, PREFIX "cycles"))
-		return gn_say(
+		return gn_error_set(
 			query->why, GN_ECMP,
 			"event '%s': it is no event of the kernel, which C event sets and sections "
 			"have; call gn_real_cycles() before and after, or use hpmcount",
 			query->name);
-	return gn_say(query->why, GN_ENOEVNT,
-		      "event '%s': component tsc has no such event; did you mean " PREFIX "cycles?",
-		      query->name);
+	return gn_error_set(query->why, GN_ENOEVNT,
+			    "event '%s': component tsc has no such event; did you mean " PREFIX
+			    "cycles?",
+			    query->name);
 }
 
 int gn_tsc_resolve(struct gn_query *query)
@@ -43,7 +44,7 @@ int gn_tsc_resolve(struct gn_query *query)
 	if (!found || strcmp(terms.pmu, MSR) || !gn_pmu_find(sysfs, MSR, &pmu))
 		return GN_OK;
 	if (query->modifiers.exclude)
-		return gn_say(
+		return gn_error_set(
 			query->why, GN_ENOEVNT,
 			"event '%s': the msr PMU counts in every mode; leave the modifier out",
 			query->name);

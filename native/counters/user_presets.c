@@ -16,16 +16,16 @@ static struct gn_preset_file *loaded;
 static struct gn_preset_file *of_variable;
 static int is_variable_read;
 static int variable_error;
-static struct gn_message variable_message;
+static struct gn_error_text variable_message;
 
 /* A preset that would hide an event: nobody could tell which of them was counted. */
-static int refuse_taken(const struct gn_preset_file *file, struct gn_message *why)
+static int refuse_taken(const struct gn_preset_file *file, struct gn_error_text *why)
 {
 	static const char *const components[] = {"cpu", "kernel", "tsc"};
 
 	for (int i = 0; i < file->n; i++) {
 		const struct gn_preset *preset = &file->preset[i];
-		struct gn_message said;
+		struct gn_error_text said;
 		struct gn_event *found[2];
 		struct gn_query query = {.places = &gn_this_machine,
 					 .name = preset->name,
@@ -39,15 +39,16 @@ static int refuse_taken(const struct gn_preset_file *file, struct gn_message *wh
 			component = components[found[0]->component];
 		gn_query_drop(&query);
 		if (component)
-			return gn_say(why, GN_EINVAL,
-				      "%s:%d: preset %s: component %s has an event of that name; "
-				      "give the preset a name of its own",
-				      file->path, preset->line, preset->name, component);
+			return gn_error_set(
+				why, GN_EINVAL,
+				"%s:%d: preset %s: component %s has an event of that name; "
+				"give the preset a name of its own",
+				file->path, preset->line, preset->name, component);
 	}
 	return GN_OK;
 }
 
-static int read_checked(const char *path, struct gn_preset_file **file, struct gn_message *why)
+static int read_checked(const char *path, struct gn_preset_file **file, struct gn_error_text *why)
 {
 	int failed = gn_preset_file_read(path, file, why);
 
@@ -69,7 +70,7 @@ static void drop(struct gn_preset_file **list)
 	}
 }
 
-static int read_variable(struct gn_message *why)
+static int read_variable(struct gn_error_text *why)
 {
 	const char *value = getenv(VARIABLE);
 	char *copy = value && *value ? strdup(value) : NULL, *rest = copy, *path;
@@ -77,7 +78,7 @@ static int read_variable(struct gn_message *why)
 	int failed = GN_OK;
 
 	if (value && *value && !copy)
-		return gn_say(why, GN_ENOMEM, VARIABLE ": out of memory; free some");
+		return gn_error_set(why, GN_ENOMEM, VARIABLE ": out of memory; free some");
 	while (!failed && (path = strsep(&rest, ":"))) {
 		if (!*path)
 			continue;
@@ -93,7 +94,7 @@ static int read_variable(struct gn_message *why)
 	return failed;
 }
 
-int gn_user_presets_ready(struct gn_message *why)
+int gn_user_presets_ready(struct gn_error_text *why)
 {
 	int failed;
 
@@ -109,7 +110,7 @@ int gn_user_presets_ready(struct gn_message *why)
 	return failed;
 }
 
-int gn_user_presets_load(const char *path, struct gn_message *why)
+int gn_user_presets_load(const char *path, struct gn_error_text *why)
 {
 	struct gn_preset_file *file;
 	const int failed = read_checked(path, &file, why);

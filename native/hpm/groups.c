@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "grammar.h"
+#include "event_grammar.h"
 #include "metric_table.h"
 #include "report.h"
 

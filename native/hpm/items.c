@@ -8,7 +8,7 @@
 
 #include "cpu_time.h"
 #include "engine.h"
-#include "resolve.h"
+#include "event_resolver.h"
 
 #define NS_PER_S 1e9
 

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "resolve.h"
+#include "event_resolver.h"
 #include "section_file.h"
 
 #define BYTES_MAX ((uint64_t)4 << 30)

@@ -87,7 +87,7 @@ static void print_event(const struct gn_event *event)
 static void resolve(const struct gn_places *places, const char *name)
 {
 	static struct gn_event *found[EVENTS_MAX];
-	struct gn_message why = {.text = ""};
+	struct gn_error_text why = {.text = ""};
 	int n;
 	const int error = gn_resolve_at(places, name, found, EVENTS_MAX, &n, &why);
 

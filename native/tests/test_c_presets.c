@@ -316,7 +316,7 @@ static void test_whatever_a_file_says(void)
 
 	for (unsigned int i = check_work(3000); i; i--) {
 		struct gn_preset_file *file;
-		struct gn_message why = {.text = ""};
+		struct gn_error_text why = {.text = ""};
 		char text[600], *path;
 		size_t length;
 		int error;

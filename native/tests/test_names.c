@@ -2,17 +2,17 @@
 #include <fnmatch.h>
 #include <pthread.h>
 
-#include "files.h"
 #include "query.h"
 #include "random.h"
-#include "sysfs.h"
+#include "read_file.h"
+#include "sysfs_pmu.h"
 #include "work.h"
 
 #define FOUND_MAX 4096
 
 static struct gn_event *found[FOUND_MAX];
 
-static int resolve(const char *name, struct gn_message *why)
+static int resolve(const char *name, struct gn_error_text *why)
 {
 	int n;
 	const int error = gn_resolve(name, found, FOUND_MAX, &n, why);
@@ -121,7 +121,7 @@ static void test_wrong_arguments(void)
 
 static void test_messages_name_the_nearest(void)
 {
-	struct gn_message why;
+	struct gn_error_text why;
 
 	CHECK_EQ(resolve("page-fualts", &why), GN_ENOEVNT);
 	CHECK(strstr(why.text, "did you mean page-faults"));
@@ -197,7 +197,7 @@ static void test_modifiers(void)
 		{"a:x", "a:x", 0, 0},
 	};
 	struct gn_modifiers modifiers;
-	struct gn_message why;
+	struct gn_error_text why;
 	char base[GN_NAME_MAX];
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
@@ -281,7 +281,7 @@ static void test_patterns(void)
 
 static void test_whatever_is_typed(void)
 {
-	struct gn_message why;
+	struct gn_error_text why;
 	unsigned int good = 0;
 
 	for (unsigned int i = check_work(1000); i; i--) {
@@ -325,7 +325,7 @@ static void test_whatever_sysfs_says(void)
 	CHECK_EQ(system(command), 0);
 	write_file(devices, "type", "4\n");
 	for (unsigned int i = check_work(2000); i; i--) {
-		struct gn_message why = {.text = ""};
+		struct gn_error_text why = {.text = ""};
 		char text[200], name[GN_NAME_MAX];
 		int error, n;
 
@@ -355,7 +355,7 @@ static void *resolve_often(void *unused)
 	for (unsigned int i = 0; i < check_work(300); i++) {
 		const char *name = names[i % (sizeof(names) / sizeof(names[0]))];
 		struct gn_event *mine[8];
-		struct gn_message why;
+		struct gn_error_text why;
 		char again[GN_NAME_MAX];
 		int n;
 
@@ -397,7 +397,7 @@ static void test_forks(void)
 		CHECK_EQ(pthread_create(&thread[i], NULL, resolve_often, NULL), 0);
 	for (unsigned int i = check_work(40); i; i--) {
 		const pid_t child = fork();
-		struct gn_message why;
+		struct gn_error_text why;
 		int status;
 
 		if (!child) {
@@ -417,7 +417,7 @@ static void test_forks(void)
 static void test_too_many_for_the_caller(void)
 {
 	struct gn_event *few[2];
-	struct gn_message why;
+	struct gn_error_text why;
 	int n;
 
 	if (gn_has_names("/sys/kernel/tracing/events/syscalls") <= 0)

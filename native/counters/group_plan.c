@@ -1,13 +1,13 @@
 /* Native events into kernel groups. */
-#include "plan.h"
+#include "group_plan.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "pmu.h"
-#include "process.h"
+#include "event_pmu.h"
+#include "fork_state.h"
 
 /* What one event wants of one native event. */
 struct wish {
@@ -422,30 +422,32 @@ static int opens_alone(const struct gn_plan *plan, const struct wish *wish, uint
 }
 
 static int explain(const struct gn_plan *plan, const struct wish *wish, int n, int error,
-		   struct gn_message *why)
+		   struct gn_error_text *why)
 {
 	const struct gn_event *event = wish->event;
-	struct gn_message cause;
+	struct gn_error_text cause;
 	int code;
 
 	if ((error == COMPETES || is_full(error)) && (plan->n_natives > plan->has_clock || n > 1) &&
 	    wish->pmu && opens_alone(plan, wish, wish->spec.exclude))
-		return gn_say(why, GN_ECNFLCT,
-			      "event '%s': the PMU has no counter left for it beside the other "
-			      "events%s; %s",
-			      event->name, n > 1 ? " that it is to be counted with" : " of the set",
-			      plan->is_multiplexed ? "make the group smaller"
-						   : "count it in a set of its own, or let events "
-						     "take turns (gn_set_multiplex)");
+		return gn_error_set(
+			why, GN_ECNFLCT,
+			"event '%s': the PMU has no counter left for it beside the other "
+			"events%s; %s",
+			event->name, n > 1 ? " that it is to be counted with" : " of the set",
+			plan->is_multiplexed ? "make the group smaller"
+					     : "count it in a set of its own, or let events "
+					       "take turns (gn_set_multiplex)");
 	if ((error == -EINVAL || error == -EOPNOTSUPP) && wish->spec.exclude &&
 	    opens_alone(plan, wish, 0))
-		return gn_say(why, GN_EINVAL_DOM,
-			      "event '%s': its PMU cannot leave out a privilege level; count it in "
-			      "all domains, without the modifiers u, k and h",
-			      event->name);
+		return gn_error_set(
+			why, GN_EINVAL_DOM,
+			"event '%s': its PMU cannot leave out a privilege level; count it in "
+			"all domains, without the modifiers u, k and h",
+			event->name);
 	code = gn_refusal_on(plan->target[0].cpu, error == COMPETES ? -EINVAL : error, event->flags,
 			     &cause);
-	return gn_say(why, code, "event '%s': %s", event->name, cause.text);
+	return gn_error_set(why, code, "event '%s': %s", event->name, cause.text);
 }
 
 static struct wish wish_for(const struct gn_plan *plan, const struct gn_event *event, int i)
@@ -460,7 +462,7 @@ static struct wish wish_for(const struct gn_plan *plan, const struct gn_event *e
 }
 
 int gn_plan_add(struct gn_plan *plan, const struct gn_event *const *events, int n, int together,
-		int *at, struct gn_message *why)
+		int *at, struct gn_error_text *why)
 {
 	struct wish few[8], *wishes = few;
 	int total = 0, made = 0, failed = 0, error;
@@ -470,8 +472,8 @@ int gn_plan_add(struct gn_plan *plan, const struct gn_event *const *events, int 
 	if (total > (int)(sizeof(few) / sizeof(few[0])))
 		wishes = malloc((size_t)total * sizeof(*wishes));
 	if (!wishes)
-		return gn_say(why, GN_ENOMEM, "event '%s': out of memory; count fewer events",
-			      events[0]->name);
+		return gn_error_set(why, GN_ENOMEM, "event '%s': out of memory; count fewer events",
+				    events[0]->name);
 	for (int i = 0; i < n; i++) {
 		for (int k = 0; k < events[i]->n; k++)
 			wishes[made++] = wish_for(plan, events[i], k);

@@ -2,10 +2,10 @@
  * A plan: the native events of a set, open, in kernel groups, for every thread or CPU that is
  * counted. Events take part in it by the indices of their native events; several may share one.
  */
-#ifndef GNOMON_COUNTERS_PLAN_H
-#define GNOMON_COUNTERS_PLAN_H
+#ifndef GNOMON_COUNTERS_GROUP_PLAN_H
+#define GNOMON_COUNTERS_GROUP_PLAN_H
 
-#include "resolve.h"
+#include "event_resolver.h"
 
 #include "gnomon/rotate.h"
 
@@ -71,7 +71,7 @@ void gn_plan_end(struct gn_plan *plan);
  * event would not open.
  */
 int gn_plan_add(struct gn_plan *plan, const struct gn_event *const *events, int n, int together,
-		int *at, struct gn_message *why);
+		int *at, struct gn_error_text *why);
 
 /*
  * Gives back the native events that nobody uses any more; the indices at[n] follow those that move

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "files.h"
 #include "query.h"
+#include "read_file.h"
 
 static const struct software {
 	const char *name;
@@ -169,16 +169,17 @@ static int is_lower(const char *text)
 static int no_tracefs(const struct gn_query *query, const struct tracefs *tracefs)
 {
 	if (tracefs->error)
-		return gn_say(query->why,
-			      tracefs->error == -EACCES || tracefs->error == -EPERM ? GN_EPERM
-										    : GN_ESYS,
-			      "event '%s': %s cannot be read (%s); as root: mount -o "
-			      "remount,mode=755 %s (or run as root)",
-			      query->name, tracefs->unreadable, strerror(-tracefs->error),
-			      tracefs->unreadable);
-	return gn_say(query->why, GN_ENOEVNT,
-		      "event '%s': tracefs is not mounted; as root: mount -t tracefs tracefs %s",
-		      query->name, usual[0]);
+		return gn_error_set(query->why,
+				    tracefs->error == -EACCES || tracefs->error == -EPERM ? GN_EPERM
+											  : GN_ESYS,
+				    "event '%s': %s cannot be read (%s); as root: mount -o "
+				    "remount,mode=755 %s (or run as root)",
+				    query->name, tracefs->unreadable, strerror(-tracefs->error),
+				    tracefs->unreadable);
+	return gn_error_set(
+		query->why, GN_ENOEVNT,
+		"event '%s': tracefs is not mounted; as root: mount -t tracefs tracefs %s",
+		query->name, usual[0]);
 }
 
 static int no_such_tracepoint(const struct gn_query *query, const char *root, const char *system,
@@ -200,9 +201,10 @@ static int no_such_tracepoint(const struct gn_query *query, const char *root, co
 		snprintf(nearest.name[i], sizeof(nearest.name[i]), "%.*s", GN_NAME_MAX - 1, full);
 	}
 	gn_nearest_text(&nearest, suggested, sizeof(suggested));
-	return gn_say(query->why, GN_ENOEVNT,
-		      "event '%s': the kernel has no such tracepoint in '%s'%s", query->name,
-		      system, *suggested ? suggested : "; `gnomon events` lists those it has");
+	return gn_error_set(query->why, GN_ENOEVNT,
+			    "event '%s': the kernel has no such tracepoint in '%s'%s", query->name,
+			    system,
+			    *suggested ? suggested : "; `gnomon events` lists those it has");
 }
 
 static int add_tracepoint(struct gn_query *query, const char *root, const char *system,
@@ -216,15 +218,15 @@ static int add_tracepoint(struct gn_query *query, const char *root, const char *
 	if (length == -ENOENT || length == -ENOTDIR)
 		return no_such_tracepoint(query, root, system, point);
 	if (length == -EACCES || length == -EPERM)
-		return gn_say(query->why, GN_EPERM,
-			      "event '%s': %s may only be read by root; as root: mount -o "
-			      "remount,mode=755 %s (or run as root)",
-			      query->name, root, root);
+		return gn_error_set(query->why, GN_EPERM,
+				    "event '%s': %s may only be read by root; as root: mount -o "
+				    "remount,mode=755 %s (or run as root)",
+				    query->name, root, root);
 	if (length <= 0 || text[strspn(text, "0123456789")] || length > 19)
-		return gn_say(query->why, GN_ESYS,
-			      "event '%s': its id in %s cannot be read (%s); see gnomon doctor",
-			      query->name, root,
-			      length < 0 ? strerror(-length) : "it is not a number");
+		return gn_error_set(
+			query->why, GN_ESYS,
+			"event '%s': its id in %s cannot be read (%s); see gnomon doctor",
+			query->name, root, length < 0 ? strerror(-length) : "it is not a number");
 	spec.config = strtoull(text, NULL, 10);
 	snprintf(native, sizeof(native), "%s:%s", system, point);
 	return gn_query_native(query, label, native, GN_COMPONENT_KERNEL, &spec,
@@ -250,10 +252,11 @@ static int add_matching(struct gn_query *query, const char *root, const char *sy
 	}
 	gn_names_free(&names);
 	if (!failed && !query->n)
-		return gn_say(query->why, GN_ENOEVNT,
-			      "event '%s': no tracepoint of '%s' matches '%s'; `gnomon events` "
-			      "lists those there are",
-			      query->name, system, pattern);
+		return gn_error_set(
+			query->why, GN_ENOEVNT,
+			"event '%s': no tracepoint of '%s' matches '%s'; `gnomon events` "
+			"lists those there are",
+			query->name, system, pattern);
 	return failed;
 }
 

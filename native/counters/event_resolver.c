@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codes.h"
+#include "event_codes.h"
 #include "libpfm.h"
 #include "presets.h"
 #include "query.h"
-#include "sysfs.h"
+#include "sysfs_pmu.h"
 
 const struct gn_places gn_this_machine = {.sysfs = "/sys"};
 
@@ -69,9 +69,9 @@ int gn_query_add(struct gn_query *query, struct gn_event *event)
 		return GN_OK;
 	}
 	gn_event_free(event);
-	return gn_say(query->why, GN_ECOUNT,
-		      "event '%s': it stands for more than %d events; name them one by one",
-		      query->name, query->max);
+	return gn_error_set(query->why, GN_ECOUNT,
+			    "event '%s': it stands for more than %d events; name them one by one",
+			    query->name, query->max);
 }
 
 int gn_query_native(struct gn_query *query, const char *label, const char *native,
@@ -81,14 +81,15 @@ int gn_query_native(struct gn_query *query, const char *label, const char *nativ
 	struct gn_event *event;
 
 	if (strlen(label) >= GN_NAME_MAX)
-		return gn_say(query->why, GN_EINVAL,
-			      "event '%.64s...': its name has more than %d letters; take a shorter "
-			      "one",
-			      label, GN_NAME_MAX - 1);
+		return gn_error_set(
+			query->why, GN_EINVAL,
+			"event '%.64s...': its name has more than %d letters; take a shorter "
+			"one",
+			label, GN_NAME_MAX - 1);
 	event = gn_event_new(1, 0);
 	if (!event)
-		return gn_say(query->why, GN_ENOMEM, "event '%s': out of memory; free some",
-			      query->name);
+		return gn_error_set(query->why, GN_ENOMEM, "event '%s': out of memory; free some",
+				    query->name);
 	snprintf(event->name, sizeof(event->name), "%s", label);
 	snprintf(event->native[0], GN_NAME_MAX, "%s", native);
 	event->component = component;
@@ -160,10 +161,11 @@ static int is_counted_elsewhere(const struct gn_places *places, const char *base
 
 static int in_other_component(struct gn_query *query, const char *component)
 {
-	return gn_say(query->why, GN_ENOCMP,
-		      "event '%s': Gnomon's C libraries do not count component '%s'; use hpmcount, "
-		      "`gnomon count` or Python (gnomon.counters)",
-		      query->name, component);
+	return gn_error_set(
+		query->why, GN_ENOCMP,
+		"event '%s': Gnomon's C libraries do not count component '%s'; use hpmcount, "
+		"`gnomon count` or Python (gnomon.counters)",
+		query->name, component);
 }
 
 static int unknown_prefix(struct gn_query *query, size_t length)
@@ -177,19 +179,19 @@ static int unknown_prefix(struct gn_query *query, size_t length)
 			return in_other_component(query, prefix);
 	for (size_t i = 0; i < COUNT(sources); i++)
 		if (!strcmp(prefix, sources[i].name))
-			return gn_say(query->why, GN_ENOEVNT,
-				      "event '%s': component '%s' has no event of that name; "
-				      "`gnomon events --component %s` lists those it has",
-				      query->name, prefix, prefix);
+			return gn_error_set(query->why, GN_ENOEVNT,
+					    "event '%s': component '%s' has no event of that name; "
+					    "`gnomon events --component %s` lists those it has",
+					    query->name, prefix, prefix);
 	gn_nearest_begin(&nearest, prefix);
 	for (size_t i = 0; i < COUNT(sources); i++)
 		gn_nearest_try(&nearest, sources[i].name);
 	for (size_t i = 0; i < COUNT(elsewhere); i++)
 		gn_nearest_try(&nearest, elsewhere[i]);
 	gn_nearest_text(&nearest, suggested, sizeof(suggested));
-	return gn_say(query->why, GN_ENOCMP, "event '%s': there is no component '%s'%s",
-		      query->name, prefix,
-		      *suggested ? suggested : "; `gnomon components` lists them");
+	return gn_error_set(query->why, GN_ENOCMP, "event '%s': there is no component '%s'%s",
+			    query->name, prefix,
+			    *suggested ? suggested : "; `gnomon components` lists them");
 }
 
 static int unknown_pmu(struct gn_query *query, const char *pmu)
@@ -204,9 +206,9 @@ static int unknown_pmu(struct gn_query *query, const char *pmu)
 		gn_nearest_try(&nearest, pmus[i].name);
 	free(pmus);
 	gn_nearest_text(&nearest, suggested, sizeof(suggested));
-	return gn_say(query->why, GN_ENOEVNT, "event '%s': this machine has no PMU '%s'%s",
-		      query->name, pmu,
-		      *suggested ? suggested : "; `gnomon events` lists what is here");
+	return gn_error_set(query->why, GN_ENOEVNT, "event '%s': this machine has no PMU '%s'%s",
+			    query->name, pmu,
+			    *suggested ? suggested : "; `gnomon events` lists what is here");
 }
 
 /* What to do about a name that is like none: most events of a CPU only libpfm4 knows. */
@@ -236,18 +238,19 @@ static int unknown(struct gn_query *query)
 	if (gn_terms(query->name, &terms, query->why) > 0)
 		return unknown_pmu(query, terms.pmu);
 	if (strchr(query->name, ','))
-		return gn_say(query->why, GN_ENOEVNT,
-			      "event '%s': no event has such a name; give a list to gn_set_add_all "
-			      "name by name, or put it in braces to be counted at the same time",
-			      query->name);
+		return gn_error_set(
+			query->why, GN_ENOEVNT,
+			"event '%s': no event has such a name; give a list to gn_set_add_all "
+			"name by name, or put it in braces to be counted at the same time",
+			query->name);
 	gn_nearest_begin(&nearest, query->name);
 	gn_preset_each(try_nearest, &nearest);
 	for (size_t i = 0; i < COUNT(sources); i++)
 		gn_listed_each(query->places, sources[i].component, try_nearest, &nearest);
 	gn_nearest_text(&nearest, suggested, sizeof(suggested));
-	return gn_say(query->why, GN_ENOEVNT,
-		      "event '%s': no event, preset or tracepoint of that name%s", query->name,
-		      *suggested ? suggested : remedy());
+	return gn_error_set(query->why, GN_ENOEVNT,
+			    "event '%s': no event, preset or tracepoint of that name%s",
+			    query->name, *suggested ? suggested : remedy());
 }
 
 int gn_native_resolve(struct gn_query *query)
@@ -272,10 +275,10 @@ static int in_disabled_component(struct gn_query *query)
 		    !query->n)
 			continue;
 		gn_query_drop(query);
-		return gn_say(query->why, GN_ENOCMP,
-			      "event '%s': the program has disabled component %s; leave "
-			      "gn_component_disable() out",
-			      query->name, sources[i].name);
+		return gn_error_set(query->why, GN_ENOCMP,
+				    "event '%s': the program has disabled component %s; leave "
+				    "gn_component_disable() out",
+				    query->name, sources[i].name);
 	}
 	return GN_OK;
 }
@@ -303,7 +306,7 @@ static int ask_sources(struct gn_query *query)
 }
 
 int gn_resolve_at(const struct gn_places *places, const char *name, struct gn_event **out, int max,
-		  int *n, struct gn_message *why)
+		  int *n, struct gn_error_text *why)
 {
 	struct gn_query query = {
 		.places = places, .name = name, .out = out, .max = max, .why = why};
@@ -311,10 +314,11 @@ int gn_resolve_at(const struct gn_places *places, const char *name, struct gn_ev
 
 	*n = 0;
 	if (strnlen(name, GN_NAME_MAX) == GN_NAME_MAX)
-		return gn_say(why, GN_EINVAL,
-			      "event '%.64s...': its name has more than %d letters; take a shorter "
-			      "one",
-			      name, GN_NAME_MAX - 1);
+		return gn_error_set(
+			why, GN_EINVAL,
+			"event '%.64s...': its name has more than %d letters; take a shorter "
+			"one",
+			name, GN_NAME_MAX - 1);
 	failed = gn_modifiers(name, query.base, &query.modifiers, why);
 	if (!failed)
 		failed = ask_sources(&query);
@@ -326,7 +330,7 @@ int gn_resolve_at(const struct gn_places *places, const char *name, struct gn_ev
 	return failed;
 }
 
-int gn_resolve(const char *name, struct gn_event **out, int max, int *n, struct gn_message *why)
+int gn_resolve(const char *name, struct gn_event **out, int max, int *n, struct gn_error_text *why)
 {
 	return gn_resolve_at(&gn_this_machine, name, out, max, n, why);
 }

@@ -12,7 +12,7 @@ int gn_set_begin_plan(const struct gn_event_set *set, const struct gn_options *o
 	const int n = gn_targets_find(options, set->tid, &targets);
 	const int is_own_thread = options->granularity == GN_GRANULARITY_THREAD &&
 				  options->pid == 0 && options->cpu == -1;
-	struct gn_message cause;
+	struct gn_error_text cause;
 	int error;
 
 	if (n < 0)
@@ -38,7 +38,7 @@ static int is_direct(const struct gn_event_set *set, int m)
 	       set->plan.native[m].index == m;
 }
 
-void gn_set_look_over(struct gn_event_set *set)
+void gn_set_check(struct gn_event_set *set)
 {
 	const struct gn_plan *plan = &set->plan;
 
@@ -78,7 +78,7 @@ int gn_set_reopen(struct gn_event_set *set, const struct gn_options *options)
 		     n++)
 			events[n] = first[n].event;
 		error = gn_plan_add(&plan, events, n, first->together, &at[first->first],
-				    gn_last_message());
+				    gn_last_error());
 	}
 	if (error) {
 		gn_plan_end(&plan);
@@ -106,13 +106,13 @@ static int apply(struct gn_event_set *set, const struct gn_options *options)
 
 	if (error) {
 		if (place)
-			gn_place_leave(place);
+			gn_target_release(place);
 		return error;
 	}
-	gn_place_leave(set->place);
+	gn_target_release(set->place);
 	set->place = place;
 	set->options = *options;
-	gn_set_look_over(set);
+	gn_set_check(set);
 	return GN_OK;
 }
 
@@ -124,7 +124,7 @@ static int probe(struct gn_event_set *set, const struct gn_options *options)
 		.exclude = GN_EXCLUDE_KERNEL | GN_EXCLUDE_HYPERVISOR,
 		.config = PERF_COUNT_SW_DUMMY,
 	};
-	struct gn_message cause;
+	struct gn_error_text cause;
 	struct gn_plan plan;
 	struct gn_group group;
 	int error;

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "event_pmu.h"
+#include "group_plan.h"
 #include "own_calls.h"
-#include "plan.h"
-#include "pmu.h"
 
 /* Where the kernel's own interval is within this factor of the slice, its rotation serves. */
 #define NEAR 2

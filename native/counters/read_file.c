@@ -1,5 +1,5 @@
 /* Small text files and folders, read whole. */
-#include "files.h"
+#include "read_file.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -6,7 +6,7 @@
  *	0xa0000000 + n  a preset with modifiers, of one PMU only, or a user's
  *	0x40000000 + n  any other event
  */
-#include "codes.h"
+#include "event_codes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,8 +111,8 @@ int gn_codes_of(const struct gn_query *query)
 
 		event->code = gn_code_of(event->name, event->flags);
 		if (!event->code)
-			return gn_say(query->why, GN_ENOMEM, "event '%s': out of memory; free some",
-				      query->name);
+			return gn_error_set(query->why, GN_ENOMEM,
+					    "event '%s': out of memory; free some", query->name);
 	}
 	return GN_OK;
 }

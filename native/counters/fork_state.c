@@ -1,5 +1,5 @@
 /* Processes, threads and what they count. */
-#include "process.h"
+#include "fork_state.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -131,7 +131,7 @@ static struct gn_place *take_locked(struct gn_process *now, int pid, int cpu)
 	return place;
 }
 
-struct gn_place *gn_place_take(int pid, int cpu)
+struct gn_place *gn_target_claim(int pid, int cpu)
 {
 	struct gn_process *now = gn_process();
 	struct gn_place *place;
@@ -144,7 +144,7 @@ struct gn_place *gn_place_take(int pid, int cpu)
 	return place;
 }
 
-void gn_place_leave(struct gn_place *place)
+void gn_target_release(struct gn_place *place)
 {
 	struct gn_process *process = gn_process_page;
 
@@ -194,7 +194,7 @@ const struct gn_self *gn_self(void)
 	if (self.epoch == gn_epoch())
 		return &self;
 	tid = (int)syscall(SYS_gettid);
-	self.place = gn_place_take(tid, -1);
+	self.place = gn_target_claim(tid, -1);
 	if (!self.place || gn_lifecycle_watch_thread(&life, self.place)) {
 		self = (struct gn_self){.place = before};
 		return NULL;

@@ -1,11 +1,11 @@
 /* How names of events are written: the grammar of src/gnomon/counters/names.py. */
-#ifndef GNOMON_COUNTERS_GRAMMAR_H
-#define GNOMON_COUNTERS_GRAMMAR_H
+#ifndef GNOMON_COUNTERS_EVENT_GRAMMAR_H
+#define GNOMON_COUNTERS_EVENT_GRAMMAR_H
 
 #include <stdint.h>
 
+#include "error_text.h"
 #include "gnomon/gnomon.h"
-#include "message.h"
 
 /* What the letters after a name leave out. */
 struct gn_modifiers {
@@ -19,7 +19,7 @@ struct gn_modifiers {
  * GN_ENOEVNT, with the reason: letters that mean nothing to a count.
  */
 int gn_modifiers(const char *name, char *base, struct gn_modifiers *modifiers,
-		 struct gn_message *why);
+		 struct gn_error_text *why);
 
 /* A name takes up GN_NAME_MAX bytes, and each term two at least. */
 #define GN_TERMS_MAX (GN_NAME_MAX / 2)
@@ -36,7 +36,7 @@ struct gn_terms {
 };
 
 /* 1: taken apart; 0: not of that form; GN_ENOEVNT: an empty term. */
-int gn_terms(const char *base, struct gn_terms *terms, struct gn_message *why);
+int gn_terms(const char *base, struct gn_terms *terms, struct gn_error_text *why);
 
 /*
  * A number as in C (0x10, 010, 8), blanks around it allowed, nothing else.

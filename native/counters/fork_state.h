@@ -2,8 +2,8 @@
  * What belongs to this process and not to one that it was forked from: the locks, and the list of
  * places that are counted.
  */
-#ifndef GNOMON_COUNTERS_PROCESS_H
-#define GNOMON_COUNTERS_PROCESS_H
+#ifndef GNOMON_COUNTERS_FORK_STATE_H
+#define GNOMON_COUNTERS_FORK_STATE_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -65,8 +65,8 @@ const struct gn_self *gn_self(void);
 /* Whether that is the calling thread of this process. */
 int gn_is_self(uint32_t epoch, int tid);
 
-struct gn_place *gn_place_take(int pid, int cpu);
-void gn_place_leave(struct gn_place *place);
+struct gn_place *gn_target_claim(int pid, int cpu);
+void gn_target_release(struct gn_place *place);
 
 /*
  * Claims components for a set that is to run there. Returns 0, or, with nothing claimed, those that

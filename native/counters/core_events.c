@@ -10,7 +10,7 @@
 #include "libpfm.h"
 #include "presets.h"
 #include "query.h"
-#include "sysfs.h"
+#include "sysfs_pmu.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -134,7 +134,8 @@ int gn_core_generic(const struct gn_core *core, const char *base, struct gn_even
 
 static int out_of_memory(const struct gn_query *query)
 {
-	return gn_say(query->why, GN_ENOMEM, "event '%s': out of memory; free some", query->name);
+	return gn_error_set(query->why, GN_ENOMEM, "event '%s': out of memory; free some",
+			    query->name);
 }
 
 /* Hybrid CPUs: one logical event, one count for each kind of core. */
@@ -251,10 +252,11 @@ static int pmu_of(const struct gn_pfm *pfm, const char *full, pfm_pmu_info_t *in
 
 static int not_here(const struct gn_query *query, const pfm_pmu_info_t *pmu)
 {
-	return gn_say(query->why, GN_ENOEVNT,
-		      "event '%s': it belongs to %s, which this machine does not have; see gnomon "
-		      "events for those of this machine",
-		      query->name, pmu->desc ? pmu->desc : pmu->name);
+	return gn_error_set(
+		query->why, GN_ENOEVNT,
+		"event '%s': it belongs to %s, which this machine does not have; see gnomon "
+		"events for those of this machine",
+		query->name, pmu->desc ? pmu->desc : pmu->name);
 }
 
 static int add_from_libpfm(struct gn_query *query)
@@ -283,10 +285,11 @@ static int add_from_libpfm(struct gn_query *query)
 	    spec.type != PERF_TYPE_HW_CACHE && spec.type != PERF_TYPE_RAW) {
 		if (pmu.type != PFM_PMU_TYPE_UNCORE)
 			return GN_OK;
-		return gn_say(query->why, GN_ENOCMP,
-			      "event '%s': libgnomon counts cores and the kernel, not %s; use "
-			      "`gnomon count` or Python's gnomon.counters",
-			      query->name, pmu.desc ? pmu.desc : pmu.name);
+		return gn_error_set(
+			query->why, GN_ENOCMP,
+			"event '%s': libgnomon counts cores and the kernel, not %s; use "
+			"`gnomon count` or Python's gnomon.counters",
+			query->name, pmu.desc ? pmu.desc : pmu.name);
 	}
 	full[GN_NAME_MAX - 1] = '\0';
 	return gn_query_native(query, query->name, full, GN_COMPONENT_CPU, &spec,

@@ -1,6 +1,6 @@
 /* Numbers for names, the same as long as the process runs. */
-#ifndef GNOMON_COUNTERS_CODES_H
-#define GNOMON_COUNTERS_CODES_H
+#ifndef GNOMON_COUNTERS_EVENT_CODES_H
+#define GNOMON_COUNTERS_EVENT_CODES_H
 
 #include "query.h"
 

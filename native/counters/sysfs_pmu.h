@@ -1,10 +1,10 @@
 /* The kernel's own description of its PMUs: sysfs `event_source` devices. */
-#ifndef GNOMON_COUNTERS_SYSFS_H
-#define GNOMON_COUNTERS_SYSFS_H
+#ifndef GNOMON_COUNTERS_SYSFS_PMU_H
+#define GNOMON_COUNTERS_SYSFS_PMU_H
 
-#include "files.h"
+#include "event_grammar.h"
 #include "gnomon/perf.h"
-#include "grammar.h"
+#include "read_file.h"
 
 #define GN_PMU_NAME_MAX 128
 
@@ -28,7 +28,8 @@ int gn_pmu_find(const char *sysfs, const char *name, struct gn_pmu *pmu);
  * GN_ENOEVNT, with the reason: a term that the PMU does not have, or a value that does not fit.
  */
 int gn_pmu_encode(const char *sysfs, const struct gn_pmu *pmu, const char *name,
-		  const struct gn_terms *terms, struct gn_event_spec *spec, struct gn_message *why);
+		  const struct gn_terms *terms, struct gn_event_spec *spec,
+		  struct gn_error_text *why);
 
 /* The names of its events, without what the kernel says about units. 0 or a negative errno. */
 int gn_pmu_events(const char *sysfs, const char *pmu, struct gn_names *events);

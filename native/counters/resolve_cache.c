@@ -1,11 +1,11 @@
 /* Names that were resolved. */
-#include "resolved.h"
+#include "resolve_cache.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "process.h"
+#include "fork_state.h"
 
 /* One name can mean several: an event of each kind of core, or a pattern of tracepoints. */
 #define EVENTS_MAX 256
@@ -89,14 +89,15 @@ static void remember(const char *name, unsigned int slot, struct gn_resolved *re
 		gn_resolved_leave(before);
 }
 
-static int make(struct gn_event **event, int n, struct gn_resolved **found, struct gn_message *why)
+static int make(struct gn_event **event, int n, struct gn_resolved **found,
+		struct gn_error_text *why)
 {
 	struct gn_resolved *made = malloc(sizeof(*made) + (size_t)n * sizeof(struct gn_event *));
 
 	if (!made) {
 		while (n-- > 0)
 			gn_event_free(event[n]);
-		return gn_say(why, GN_ENOMEM, "event: out of memory; destroy sets");
+		return gn_error_set(why, GN_ENOMEM, "event: out of memory; destroy sets");
 	}
 	atomic_init(&made->users, 1);
 	made->n = n;
@@ -105,7 +106,7 @@ static int make(struct gn_event **event, int n, struct gn_resolved **found, stru
 	return GN_OK;
 }
 
-int gn_resolved_name(const char *name, struct gn_resolved **found, struct gn_message *why)
+int gn_resolved_name(const char *name, struct gn_resolved **found, struct gn_error_text *why)
 {
 	const unsigned int slot = slot_of(name);
 	struct gn_event *event[EVENTS_MAX];
@@ -122,7 +123,7 @@ int gn_resolved_name(const char *name, struct gn_resolved **found, struct gn_mes
 	return error;
 }
 
-int gn_resolved_code(uint32_t code, struct gn_resolved **found, struct gn_message *why)
+int gn_resolved_code(uint32_t code, struct gn_resolved **found, struct gn_error_text *why)
 {
 	struct gn_event *event[EVENTS_MAX];
 	int n, error = gn_resolve_code(code, event, EVENTS_MAX, &n, why);

@@ -1,10 +1,10 @@
 /* Which PMU an event counts on, by sysfs. */
-#ifndef GNOMON_COUNTERS_PMU_H
-#define GNOMON_COUNTERS_PMU_H
+#ifndef GNOMON_COUNTERS_EVENT_PMU_H
+#define GNOMON_COUNTERS_EVENT_PMU_H
 
 #include <stdint.h>
 
-#include "message.h"
+#include "error_text.h"
 
 #include "gnomon/perf.h"
 

@@ -1,5 +1,5 @@
 /* PMUs. Source: Documentation/ABI/testing/sysfs-bus-event_source-devices*. */
-#include "pmu.h"
+#include "event_pmu.h"
 
 #include <dirent.h>
 #include <fcntl.h>

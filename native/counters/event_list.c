@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codes.h"
+#include "event_codes.h"
 #include "libpfm.h"
 #include "locks.h"
 #include "presets.h"
-#include "resolved.h"
+#include "resolve_cache.h"
 
 /* An event of a list. */
 struct listed {
@@ -179,7 +179,7 @@ int gn_event_at(int component, int index, struct gn_event_info *info)
 
 int gn_preset_count(void)
 {
-	struct gn_message why;
+	struct gn_error_text why;
 	const int failed = gn_user_presets_ready(&why);
 
 	if (failed)
@@ -188,12 +188,13 @@ int gn_preset_count(void)
 }
 
 /* The definition for the first kind of core that has one. */
-static int define(const char *name, struct gn_preset *preset, struct gn_message *why)
+static int define(const char *name, struct gn_preset *preset, struct gn_error_text *why)
 {
 	struct gn_core *cores = calloc(GN_CORES_MAX, sizeof(*cores));
 	const int n = cores ? gn_cores(&gn_this_machine, cores) : -1;
 	int found =
-		n < 0 ? gn_say(why, GN_ENOMEM, "event '%s': out of memory; free some", name) : 0;
+		n < 0 ? gn_error_set(why, GN_ENOMEM, "event '%s': out of memory; free some", name)
+		      : 0;
 
 	for (int i = 0; i < n && !found; i++)
 		found = gn_preset_find(name, &cores[i], preset, why);
@@ -230,7 +231,7 @@ int gn_preset_at(int index, struct gn_event_info *info)
 {
 	const int n = gn_preset_count();
 	const int standard = index - (n - gn_preset_meaning_count);
-	struct gn_message why;
+	struct gn_error_text why;
 	struct gn_preset preset;
 	int failed;
 
@@ -263,7 +264,7 @@ int gn_preset_at(int index, struct gn_event_info *info)
 
 int gn_preset_code(const char *name, uint32_t *code)
 {
-	struct gn_message why;
+	struct gn_error_text why;
 	struct gn_preset preset;
 	int found;
 
@@ -287,7 +288,7 @@ int gn_preset_code(const char *name, uint32_t *code)
 }
 
 /* Resolves a name, which can stand for many events, for its first. */
-static int first_of(const char *name, struct gn_event **event, int *n, struct gn_message *why)
+static int first_of(const char *name, struct gn_event **event, int *n, struct gn_error_text *why)
 {
 	struct gn_event **out;
 	int failed, room = 64;
@@ -295,7 +296,8 @@ static int first_of(const char *name, struct gn_event **event, int *n, struct gn
 	do {
 		out = calloc((size_t)room, sizeof(*out));
 		if (!out)
-			return gn_say(why, GN_ENOMEM, "event '%s': out of memory; free some", name);
+			return gn_error_set(why, GN_ENOMEM, "event '%s': out of memory; free some",
+					    name);
 		failed = gn_resolve(name, out, room, n, why);
 		*event = failed ? NULL : out[0];
 		for (int i = 1; i < *n; i++)
@@ -309,7 +311,7 @@ static int first_of(const char *name, struct gn_event **event, int *n, struct gn
 int gn_event_code(const char *name, uint32_t *code)
 {
 	struct gn_event *event;
-	struct gn_message why;
+	struct gn_error_text why;
 	int failed, n;
 
 	if (!name || !code)
@@ -338,16 +340,17 @@ int gn_code_event(uint32_t code, char *name, size_t size)
 	return GN_OK;
 }
 
-int gn_resolve_code(uint32_t code, struct gn_event **out, int max, int *n, struct gn_message *why)
+int gn_resolve_code(uint32_t code, struct gn_event **out, int max, int *n,
+		    struct gn_error_text *why)
 {
 	char name[GN_NAME_MAX];
 
 	*n = 0;
 	if (!gn_code_name(code, name))
-		return gn_say(why, GN_ENOEVNT,
-			      "code %#x: no event has it; gn_event_code() gives "
-			      "codes",
-			      (unsigned int)code);
+		return gn_error_set(why, GN_ENOEVNT,
+				    "code %#x: no event has it; gn_event_code() gives "
+				    "codes",
+				    (unsigned int)code);
 	return gn_resolve(name, out, max, n, why);
 }
 
@@ -394,7 +397,7 @@ int gn_event_describe(const char *name, struct gn_event_info *info)
 	struct gn_modifiers modifiers;
 	struct gn_preset preset;
 	struct gn_event *event;
-	struct gn_message why;
+	struct gn_error_text why;
 	int failed, n;
 
 	if (!name || !info)
@@ -422,7 +425,7 @@ int gn_event_describe(const char *name, struct gn_event_info *info)
 
 int gn_presets_load(const char *path)
 {
-	struct gn_message why;
+	struct gn_error_text why;
 	int failed;
 
 	if (!path)

@@ -1,11 +1,11 @@
 /* Names taken apart: modifiers, terms between slashes, numbers, patterns. */
-#include "grammar.h"
+#include "event_grammar.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "files.h"
 #include "gnomon/perf.h"
+#include "read_file.h"
 
 #define LEVELS "ukh"
 #define LETTERS "ukhGHI"
@@ -39,7 +39,7 @@ static int is_precise(const char *name)
 }
 
 int gn_modifiers(const char *name, char *base, struct gn_modifiers *modifiers,
-		 struct gn_message *why)
+		 struct gn_error_text *why)
 {
 	const size_t at = trailing(name, LETTERS);
 	const char *letters = name + at;
@@ -52,19 +52,19 @@ int gn_modifiers(const char *name, char *base, struct gn_modifiers *modifiers,
 	    memchr(name, '\n', base_length)) {
 		if (!is_precise(name))
 			return GN_OK;
-		return gn_say(why, GN_ENOEVNT,
-			      "event '%s': the precise modifier 'p' is for sampling, not for "
-			      "counts; leave it out",
-			      name);
+		return gn_error_set(why, GN_ENOEVNT,
+				    "event '%s': the precise modifier 'p' is for sampling, not for "
+				    "counts; leave it out",
+				    name);
 	}
 	base[base_length < GN_NAME_MAX ? base_length : GN_NAME_MAX - 1] = '\0';
 	user = strchr(letters, 'u') != NULL;
 	kernel = strchr(letters, 'k') != NULL;
 	hypervisor = strchr(letters, 'h') != NULL;
 	if (hypervisor && user != kernel)
-		return gn_say(why, GN_ENOEVNT,
-			      "event '%s': no counter counts '%s'; use u, k, h, uk or ukh", name,
-			      user ? "hu" : "hk");
+		return gn_error_set(why, GN_ENOEVNT,
+				    "event '%s': no counter counts '%s'; use u, k, h, uk or ukh",
+				    name, user ? "hu" : "hk");
 	modifiers->letters = (int)strlen(letters);
 	if (user || kernel || hypervisor) {
 		modifiers->exclude |= user ? 0 : GN_EXCLUDE_USER;
@@ -89,7 +89,7 @@ int gn_is_word(char one)
 	       (one >= 'A' && one <= 'Z') || one == '_' || (unsigned char)one >= 0x80;
 }
 
-int gn_terms(const char *base, struct gn_terms *terms, struct gn_message *why)
+int gn_terms(const char *base, struct gn_terms *terms, struct gn_error_text *why)
 {
 	const size_t length = strlen(base);
 	size_t pmu = 0;
@@ -116,10 +116,10 @@ int gn_terms(const char *base, struct gn_terms *terms, struct gn_message *why)
 		if (value)
 			*value++ = '\0';
 		if (!*term || terms->n == GN_TERMS_MAX)
-			return gn_say(why, GN_ENOEVNT,
-				      "event '%s': an empty term between the slashes; write "
-				      "pmu/event/ or pmu/parameter=number,.../",
-				      base);
+			return gn_error_set(why, GN_ENOEVNT,
+					    "event '%s': an empty term between the slashes; write "
+					    "pmu/event/ or pmu/parameter=number,.../",
+					    base);
 		terms->term[terms->n].key = term;
 		terms->term[terms->n].value = value;
 		terms->n++;

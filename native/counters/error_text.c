@@ -1,7 +1,7 @@
 /* Errors: their names, and the sentence about the last one. */
 #include <stdio.h>
 
-#include "message.h"
+#include "error_text.h"
 
 #include "gnomon/gnomon.h"
 
@@ -39,9 +39,9 @@ static const struct {
 
 #define ERRORS ((int)(sizeof(errors) / sizeof(errors[0])))
 
-static _Thread_local struct gn_message last;
+static _Thread_local struct gn_error_text last;
 
-struct gn_message *gn_last_message(void)
+struct gn_error_text *gn_last_error(void)
 {
 	return &last;
 }
@@ -51,13 +51,13 @@ const char *gn_message(void)
 	return last.text;
 }
 
-static int say(struct gn_message *why, int error, const char *format, va_list arguments)
+static int say(struct gn_error_text *why, int error, const char *format, va_list arguments)
 {
 	vsnprintf(why->text, sizeof(why->text), format, arguments);
 	return error;
 }
 
-int gn_say(struct gn_message *why, int error, const char *format, ...)
+int gn_error_set(struct gn_error_text *why, int error, const char *format, ...)
 {
 	va_list arguments;
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "grammar.h"
+#include "event_grammar.h"
 
 static char folded(char one)
 {

@@ -18,7 +18,7 @@
 
 static int kernel_error(const struct gn_event_set *set, int error)
 {
-	struct gn_message cause;
+	struct gn_error_text cause;
 
 	if (error == -EBUSY)
 		return gn_fail(GN_ECLOST,

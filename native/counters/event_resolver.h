@@ -1,21 +1,21 @@
 /*
  * Names to events. Private: event sets (set.c) see nothing of where an event comes from but this.
  *
- * Beside this, names.c and its neighbours have those functions of gnomon.h that need no set:
+ * Beside this, event_list.c and its neighbours have those functions of gnomon.h that need no set:
  * gn_event_code, gn_code_event, gn_event_describe, gn_event_count, gn_event_at, gn_preset_count,
  * gn_preset_at, gn_preset_code, gn_presets_load, gn_component_*. (gn_event_available is set.c's.)
  *
  * Who resolves must be thread-safe: several threads add events at once. It may allocate, lock and
  * read files, as no set that runs waits for it.
  */
-#ifndef GNOMON_COUNTERS_RESOLVE_H
-#define GNOMON_COUNTERS_RESOLVE_H
+#ifndef GNOMON_COUNTERS_EVENT_RESOLVER_H
+#define GNOMON_COUNTERS_EVENT_RESOLVER_H
 
 #include <stdint.h>
 
+#include "error_text.h"
 #include "gnomon/gnomon.h"
 #include "gnomon/perf.h"
-#include "message.h"
 
 /* The most native events that one event may be made of, and the deepest a formula may stack. */
 #define GN_NATIVES_MAX 64
@@ -67,10 +67,11 @@ struct gn_event {
  * hybrid CPUs one for each core PMU that has it.
  * Returns GN_OK and *n, or a GN_E* and why; *n is then 0. Braces and commas are the caller's.
  */
-int gn_resolve(const char *name, struct gn_event **out, int max, int *n, struct gn_message *why);
+int gn_resolve(const char *name, struct gn_event **out, int max, int *n, struct gn_error_text *why);
 
 /* The same of a code that gn_resolve() gave to an event. */
-int gn_resolve_code(uint32_t code, struct gn_event **out, int max, int *n, struct gn_message *why);
+int gn_resolve_code(uint32_t code, struct gn_event **out, int max, int *n,
+		    struct gn_error_text *why);
 
 void gn_event_free(struct gn_event *event);
 

@@ -3,7 +3,7 @@
  *
  * Source: Documentation/ABI/testing/sysfs-bus-event_source-devices-{format,events}.
  */
-#include "sysfs.h"
+#include "sysfs_pmu.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -165,7 +165,7 @@ struct encoder {
 	const char *sysfs;
 	const struct gn_pmu *pmu;
 	const char *name;
-	struct gn_message *why;
+	struct gn_error_text *why;
 	uint64_t config[CONFIGS];
 };
 
@@ -187,9 +187,9 @@ static int no_such_term(const struct encoder *encoder, const char *key)
 	gn_nearest_text(&nearest, suggested, sizeof(suggested));
 	if (!*suggested)
 		snprintf(suggested, sizeof(suggested), "; `gnomon events` lists those it has");
-	return gn_say(encoder->why, GN_ENOEVNT,
-		      "event '%s': PMU '%s' has no event or parameter '%s'%s", encoder->name,
-		      encoder->pmu->name, key, suggested);
+	return gn_error_set(encoder->why, GN_ENOEVNT,
+			    "event '%s': PMU '%s' has no event or parameter '%s'%s", encoder->name,
+			    encoder->pmu->name, key, suggested);
 }
 
 static int number_of(const struct encoder *encoder, const char *key, const char *value,
@@ -198,13 +198,13 @@ static int number_of(const struct encoder *encoder, const char *key, const char 
 	const int failed = value ? gn_number(value, number) : -1;
 
 	if (failed == -2)
-		return gn_say(encoder->why, GN_ENOEVNT,
-			      "event '%s': %s=%s does not fit 64 bits; give a smaller one",
-			      encoder->name, key, value);
+		return gn_error_set(encoder->why, GN_ENOEVNT,
+				    "event '%s': %s=%s does not fit 64 bits; give a smaller one",
+				    encoder->name, key, value);
 	if (failed)
-		return gn_say(encoder->why, GN_ENOEVNT,
-			      "event '%s': %s=%s is not a number; give it as 10 or 0xa",
-			      encoder->name, key, value ? value : "");
+		return gn_error_set(encoder->why, GN_ENOEVNT,
+				    "event '%s': %s=%s is not a number; give it as 10 or 0xa",
+				    encoder->name, key, value ? value : "");
 	return GN_OK;
 }
 
@@ -250,11 +250,11 @@ static int encode_term(struct encoder *encoder, const char *key, const char *val
 			return failed;
 	}
 	if (layout.n < 64 && number >> layout.n)
-		return gn_say(encoder->why, GN_ENOEVNT,
-			      "event '%s': %s=%s does not fit its %d bits on '%s'; give a smaller "
-			      "number",
-			      encoder->name, key, value ? value : "1", layout.n,
-			      encoder->pmu->name);
+		return gn_error_set(
+			encoder->why, GN_ENOEVNT,
+			"event '%s': %s=%s does not fit its %d bits on '%s'; give a smaller "
+			"number",
+			encoder->name, key, value ? value : "1", layout.n, encoder->pmu->name);
 	/* A parameter that is given replaces the one that an event's name brought along. */
 	for (int i = 0; i < layout.n; i++) {
 		encoder->config[layout.config] &= ~((uint64_t)1 << layout.bit[i]);
@@ -281,10 +281,11 @@ static int encode_event(struct encoder *encoder, const char *event, char *text)
 		term = gn_strip(term);
 		value = value ? gn_strip(value) : NULL;
 		if (value && !strcmp(value, "?"))
-			return gn_say(encoder->why, GN_ENOEVNT,
-				      "event '%s': event '%s' of PMU '%s' needs %s=...; give it "
-				      "between the slashes",
-				      encoder->name, event, encoder->pmu->name, term);
+			return gn_error_set(
+				encoder->why, GN_ENOEVNT,
+				"event '%s': event '%s' of PMU '%s' needs %s=...; give it "
+				"between the slashes",
+				encoder->name, event, encoder->pmu->name, term);
 		failed = encode_term(encoder, term, value);
 		if (failed)
 			return failed;
@@ -293,7 +294,8 @@ static int encode_event(struct encoder *encoder, const char *event, char *text)
 }
 
 int gn_pmu_encode(const char *sysfs, const struct gn_pmu *pmu, const char *name,
-		  const struct gn_terms *terms, struct gn_event_spec *spec, struct gn_message *why)
+		  const struct gn_terms *terms, struct gn_event_spec *spec,
+		  struct gn_error_text *why)
 {
 	struct encoder encoder = {.sysfs = sysfs, .pmu = pmu, .name = name, .why = why};
 	char text[GN_FILE_MAX];

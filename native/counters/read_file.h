@@ -1,6 +1,6 @@
 /* Small text files and folders of /proc, /sys and tracefs, read whole and distrusted. */
-#ifndef GNOMON_COUNTERS_FILES_H
-#define GNOMON_COUNTERS_FILES_H
+#ifndef GNOMON_COUNTERS_READ_FILE_H
+#define GNOMON_COUNTERS_READ_FILE_H
 
 #include <stddef.h>
 
