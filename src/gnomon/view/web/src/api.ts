@@ -36,7 +36,7 @@ export class ApiError extends Error {
 
 type Query = Record<string, string | number | boolean | undefined>;
 
-function address(path: string, query: Query = {}): string {
+function requestUrl(path: string, query: Query = {}): string {
   const words = new URLSearchParams();
   for (const [key, value] of Object.entries(query)) {
     if (value !== undefined) words.set(key, String(value));
@@ -45,8 +45,8 @@ function address(path: string, query: Query = {}): string {
   return text ? `${path}?${text}` : path;
 }
 
-async function ask(path: string, query?: Query, init?: RequestInit): Promise<Response> {
-  const answer = await fetch(address(path, query), { credentials: "same-origin", ...init });
+async function request(path: string, query?: Query, init?: RequestInit): Promise<Response> {
+  const answer = await fetch(requestUrl(path, query), { credentials: "same-origin", ...init });
   if (answer.ok) return answer;
   let message = `${answer.status} ${answer.statusText}`;
   try {
@@ -57,17 +57,17 @@ async function ask(path: string, query?: Query, init?: RequestInit): Promise<Res
   throw new ApiError(message, answer.status);
 }
 
-async function json<T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> {
-  return (await (await ask(path, query, signal ? { signal } : {})).json()) as T;
+async function getJson<T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> {
+  return (await (await request(path, query, signal ? { signal } : {})).json()) as T;
 }
 
-async function post<T>(path: string, body: unknown): Promise<T> {
+async function postJson<T>(path: string, body: unknown): Promise<T> {
   const init = {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify(body),
   };
-  return (await (await ask(path, undefined, init)).json()) as T;
+  return (await (await request(path, undefined, init)).json()) as T;
 }
 
 const ARRAYS = {
@@ -82,55 +82,55 @@ interface Header {
 }
 
 /** u32 length of the header, the header as JSON, then arrays at their offsets behind it. */
-export function unpack<T>(buffer: ArrayBuffer): T {
+export function decodeArrays<T>(buffer: ArrayBuffer): T {
   const length = new DataView(buffer).getUint32(0, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length))) as Header;
   const { arrays, ...rest } = header;
-  const found: Record<string, unknown> = rest;
+  const document: Record<string, unknown> = rest;
   for (const { name, type, length: n, offset } of arrays) {
-    found[name] = new ARRAYS[type](buffer, 4 + length + offset, n);
+    document[name] = new ARRAYS[type](buffer, 4 + length + offset, n);
   }
-  return found as T;
+  return document as T;
 }
 
-async function packed<T>(path: string, query: Query, signal?: AbortSignal): Promise<T> {
-  return unpack<T>(await (await ask(path, query, signal ? { signal } : {})).arrayBuffer());
+async function getArrays<T>(path: string, query: Query, signal?: AbortSignal): Promise<T> {
+  return decodeArrays<T>(await (await request(path, query, signal ? { signal } : {})).arrayBuffer());
 }
 
-export const getState = () => json<State>("api/state");
-export const getFolder = (path: string) => json<Folder>("api/folder", { path });
-/** Opens run directories and .viz files; with `combine`, as one. */
-export const open = (paths: string[], combine = false) =>
-  post<OpenResult>("api/open", { paths, combine });
-export const close = (id: string) => post<State>("api/close", { id });
-/** Makes one of several that are open: a tree of both, with a location for each. */
-export const combine = (ids: string[]) => post<RunTitle>("api/combine", { ids });
-export const getRun = (id: string) => json<Run>(`api/runs/${id}`);
-export const getMetrics = (id: string) => json<Metric[]>(`api/runs/${id}/metrics`);
-export const getLocations = (id: string) => json<Location[]>(`api/runs/${id}/locations`);
+export const getState = () => getJson<State>("api/state");
+export const getFolder = (path: string) => getJson<Folder>("api/folder", { path });
+/** Opens run directories and .viz files; with `combine`, as one run. */
+export const openPaths = (paths: string[], combine = false) =>
+  postJson<OpenResult>("api/open", { paths, combine });
+export const closeRun = (id: string) => postJson<State>("api/close", { id });
+/** Combines open runs into one: a single tree, with a location for each run. */
+export const combineRuns = (ids: string[]) => postJson<RunTitle>("api/combine", { ids });
+export const getRun = (id: string) => getJson<Run>(`api/runs/${id}`);
+export const getMetrics = (id: string) => getJson<Metric[]>(`api/runs/${id}/metrics`);
+export const getLocations = (id: string) => getJson<Location[]>(`api/runs/${id}/locations`);
 export const getTree = (id: string, by: Grouping, signal?: AbortSignal) =>
-  packed<Tree>(`api/runs/${id}/tree`, { by }, signal);
+  getArrays<Tree>(`api/runs/${id}/tree`, { by }, signal);
 
-export interface Wanted {
+export interface ValuesQuery {
   by: Grouping;
   metric: number;
   /** Only of this location and what is in it. */
   location?: number | undefined;
   statistic?: Statistic | undefined;
 }
-export const getValues = (id: string, wanted: Wanted, signal?: AbortSignal) =>
-  packed<Values>(`api/runs/${id}/values`, { ...wanted }, signal);
+export const getValues = (id: string, query: ValuesQuery, signal?: AbortSignal) =>
+  getArrays<Values>(`api/runs/${id}/values`, { ...query }, signal);
 export const getSpread = (
   id: string,
-  wanted: { by: Grouping; node: number; metric: number; location?: number | undefined },
+  query: { by: Grouping; node: number; metric: number; location?: number | undefined },
   signal?: AbortSignal,
-) => packed<Spread>(`api/runs/${id}/spread`, wanted, signal);
+) => getArrays<Spread>(`api/runs/${id}/spread`, query, signal);
 export const getNode = (
   id: string,
-  wanted: { by: Grouping; node: number; location?: number | undefined },
-) => json<NodeDetails>(`api/runs/${id}/node`, wanted);
+  query: { by: Grouping; node: number; location?: number | undefined },
+) => getJson<NodeDetails>(`api/runs/${id}/node`, query);
 
-export interface TableWanted {
+export interface TableQuery {
   name: string;
   /** Metrics that have columns, by number, with commas; the server's choice if absent. */
   metrics?: string | undefined;
@@ -145,20 +145,20 @@ export interface TableWanted {
   /** Names of columns, with commas, in their order; all if absent. */
   columns?: string | undefined;
 }
-export const getTables = (id: string) => json<TableName[]>(`api/runs/${id}/tables`);
-export const getTable = (id: string, wanted: TableWanted, signal?: AbortSignal) =>
-  json<TablePage>(`api/runs/${id}/table`, { ...wanted }, signal);
+export const getTables = (id: string) => getJson<TableName[]>(`api/runs/${id}/tables`);
+export const getTable = (id: string, query: TableQuery, signal?: AbortSignal) =>
+  getJson<TablePage>(`api/runs/${id}/table`, { ...query }, signal);
 /** Address of what the table shows (without offset and limit), as a file to save. */
-export const exportAddress = (id: string, wanted: TableWanted, format: "csv" | "json") =>
-  address(`api/runs/${id}/export`, { ...wanted, format });
+export const exportUrl = (id: string, query: TableQuery, format: "csv" | "json") =>
+  requestUrl(`api/runs/${id}/export`, { ...query, format });
 
 export const getSource = (id: string, file: string, choice?: string) =>
-  json<Source>(`api/runs/${id}/source`, { file, choice });
+  getJson<Source>(`api/runs/${id}/source`, { file, choice });
 /** Looks for missing sources in one more directory of the server's machine. */
 export const addSourceFolder = (id: string, directory: string) =>
-  post<SourceFolders>(`api/runs/${id}/sources`, { directory });
+  postJson<SourceFolders>(`api/runs/${id}/sources`, { directory });
 export const getLines = (id: string, file: string, metrics: string, location?: number) =>
-  json<LineValues>(`api/runs/${id}/lines`, { file, metrics, location });
-/** What `gnomon compare A B --json` says. */
+  getJson<LineValues>(`api/runs/${id}/lines`, { file, metrics, location });
+/** The document that `gnomon compare A B --json` prints. */
 export const getComparison = (a: string, b: string, per = "", metric?: string) =>
-  json<ComparisonDocument>("api/compare", { a, b, per, metric });
+  getJson<ComparisonDocument>("api/compare", { a, b, per, metric });

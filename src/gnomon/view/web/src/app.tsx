@@ -1,21 +1,21 @@
-// The window: what is open, which view of it, and the keys that lead everywhere.
+// The page: the open runs, the current view, and the shortcuts that work everywhere.
 
 import { useEffect, useState } from "preact/hooks";
 
 import * as api from "./api";
 import type { Grouping, RunTitle } from "./api";
-import { CompareView } from "./compare";
-import { loadTree, stateChanged, useLocations, useMetrics, useOpened, useRun } from "./data";
-import { Help } from "./help";
-import { useKeys } from "./keys";
-import { MetricsView } from "./metrics";
-import { OpenDialog } from "./open";
-import { ask, go, place, usePlace, VIEWS, type View } from "./place";
+import { CompareView } from "./compare-view";
+import { loadTree, notifyStateChanged, useLocations, useMetrics, useServerState, useRun } from "./api-cache";
+import { HelpDialog } from "./help-dialog";
+import { useShortcuts } from "./shortcuts";
+import { MetricsView } from "./metrics-view";
+import { OpenDialog } from "./open-dialog";
+import { setParams, navigate, currentRoute, useRoute, VIEWS, type View } from "./route";
 import { RunPage } from "./run-page";
-import { TableView } from "./table";
+import { TableView } from "./table-view";
 import { nextTheme, useTheme } from "./theme";
-import { TreeView } from "./tree";
-import type { Sight } from "./sight";
+import { TreeView } from "./tree-view";
+import type { ViewProps } from "./view-props";
 import { Menu } from "./menu";
 
 const TITLES: Readonly<Record<View, string>> = {
@@ -34,20 +34,20 @@ const LETTERS: Readonly<Record<View, string>> = {
 };
 
 export function App() {
-  const opened = useOpened();
-  const { view, asked } = usePlace();
+  const opened = useServerState();
+  const { view, params } = useRoute();
   const theme = useTheme();
   const [dialog, setDialog] = useState<"" | "open" | "help">("");
   const runs = opened.value?.runs ?? [];
-  const title = runs.find((run) => run.id === asked["run"]) ?? runs[0];
-  const baseline = runs.find((run) => run.id === asked["vs"] && run.id !== title?.id);
+  const title = runs.find((run) => run.id === params["run"]) ?? runs[0];
+  const baseline = runs.find((run) => run.id === params["vs"] && run.id !== title?.id);
 
-  useKeys({
+  useShortcuts({
     "?": () => setDialog("help"),
     o: () => setDialog("open"),
     d: nextTheme,
-    ...Object.fromEntries(VIEWS.map((name) => [`g ${LETTERS[name]}`, () => go(name)])),
-    ...Object.fromEntries(VIEWS.map((name, at) => [String(at + 1), () => go(name)])),
+    ...Object.fromEntries(VIEWS.map((name) => [`g ${LETTERS[name]}`, () => navigate(name)])),
+    ...Object.fromEntries(VIEWS.map((name, at) => [String(at + 1), () => navigate(name)])),
   });
 
   useEffect(() => {
@@ -57,9 +57,9 @@ export function App() {
   return (
     <div class="app">
       <header class="bar">
-        <Mark />
-        <RunChoice runs={runs} title={title} />
-        {runs.length > 1 && title && <BaselineChoice runs={runs} title={title} chosen={baseline} />}
+        <GnomonLogo />
+        <RunPicker runs={runs} title={title} />
+        {runs.length > 1 && title && <BaselinePicker runs={runs} title={title} chosen={baseline} />}
         <nav class="tabs" aria-label="views">
           {VIEWS.map((name, at) => (
             <button
@@ -68,7 +68,7 @@ export function App() {
               class={name === view ? "tab is-here" : "tab"}
               aria-current={name === view ? "page" : undefined}
               title={`${TITLES[name]} (g ${LETTERS[name]} or ${at + 1})`}
-              onClick={() => go(name)}
+              onClick={() => navigate(name)}
             >
               {TITLES[name]}
             </button>
@@ -92,9 +92,9 @@ export function App() {
       </header>
       <main class="view">
         {opened.error && <p class="trouble">{opened.error}</p>}
-        {opened.value && !title && <Nothing problems={opened.value.problems} onOpen={() => setDialog("open")} />}
+        {opened.value && !title && <NoRuns problems={opened.value.problems} onOpen={() => setDialog("open")} />}
         {title && (
-          <Shown
+          <CurrentView
             view={view}
             title={title}
             runs={runs}
@@ -106,12 +106,12 @@ export function App() {
       {dialog === "open" && opened.value && (
         <OpenDialog state={opened.value} onClose={() => setDialog("")} />
       )}
-      {dialog === "help" && <Help onClose={() => setDialog("")} />}
+      {dialog === "help" && <HelpDialog onClose={() => setDialog("")} />}
     </div>
   );
 }
 
-function Mark() {
+function GnomonLogo() {
   return (
     <span class="mark" title="Gnomon">
       <svg viewBox="0 0 20 20" width="20" height="20" aria-hidden="true">
@@ -123,18 +123,18 @@ function Mark() {
   );
 }
 
-function exit(run: RunTitle): string {
+function exitLabel(run: RunTitle): string {
   if (run.signal) return ` [killed by ${run.signal}]`;
   return run.exitStatus ? ` [exit ${run.exitStatus}]` : "";
 }
 
-function RunChoice({ runs, title }: { runs: readonly RunTitle[]; title: RunTitle | undefined }) {
-  const { asked } = usePlace();
+function RunPicker({ runs, title }: { runs: readonly RunTitle[]; title: RunTitle | undefined }) {
+  const { params } = useRoute();
   if (!title) return <span class="run-title">no run is open</span>;
   return (
     <Menu
       class="run-title"
-      label={title.title + exit(title)}
+      label={title.title + exitLabel(title)}
       hint={`${title.command || title.path}\n${title.path}`}
     >
       {(close) => (
@@ -147,12 +147,12 @@ function RunChoice({ runs, title }: { runs: readonly RunTitle[]; title: RunTitle
             onClick={() => {
               close();
               if (run.id === title.id) return;
-              const vs = run.id === asked["vs"] ? null : asked["vs"];
-              go(place().view, { run: run.id, vs, node: null, of: null, file: null, line: null, location: null });
+              const vs = run.id === params["vs"] ? null : params["vs"];
+              navigate(currentRoute().view, { run: run.id, vs, node: null, of: null, file: null, line: null, location: null });
             }}
           >
             <b>{run.title}</b>
-            {exit(run)}
+            {exitLabel(run)}
             <small>{run.command}</small>
           </button>
         ))}
@@ -162,9 +162,9 @@ function RunChoice({ runs, title }: { runs: readonly RunTitle[]; title: RunTitle
           title="it stays on the disk"
           onClick={() => {
             close();
-            void api.close(title.id).then(() => {
-              stateChanged();
-              go(place().view, { run: null, vs: null, node: null, of: null, file: null, line: null, location: null });
+            void api.closeRun(title.id).then(() => {
+              notifyStateChanged();
+              navigate(currentRoute().view, { run: null, vs: null, node: null, of: null, file: null, line: null, location: null });
             });
           }}
         >
@@ -176,7 +176,7 @@ function RunChoice({ runs, title }: { runs: readonly RunTitle[]; title: RunTitle
   );
 }
 
-function BaselineChoice(props: {
+function BaselinePicker(props: {
   runs: readonly RunTitle[];
   title: RunTitle;
   chosen: RunTitle | undefined;
@@ -186,7 +186,7 @@ function BaselineChoice(props: {
       against
       <select
         value={props.chosen?.id ?? ""}
-        onChange={(event) => ask({ vs: event.currentTarget.value || null })}
+        onChange={(event) => setParams({ vs: event.currentTarget.value || null })}
         title="the run that every view compares with"
       >
         <option value="">nothing</option>
@@ -203,7 +203,7 @@ function BaselineChoice(props: {
 }
 
 
-function Nothing({ problems, onOpen }: { problems: readonly string[]; onOpen: () => void }) {
+function NoRuns({ problems, onOpen }: { problems: readonly string[]; onOpen: () => void }) {
   return (
     <div class="nothing">
       {problems.map((problem) => (
@@ -220,7 +220,7 @@ function Nothing({ problems, onOpen }: { problems: readonly string[]; onOpen: ()
   );
 }
 
-interface ShownProps {
+interface CurrentViewProps {
   readonly view: View;
   readonly title: RunTitle;
   readonly runs: readonly RunTitle[];
@@ -228,11 +228,11 @@ interface ShownProps {
   readonly asking: number;
 }
 
-function Shown({ view, title, runs, baseline, asking }: ShownProps) {
-  const { asked } = usePlace();
+function CurrentView({ view, title, runs, baseline, asking }: CurrentViewProps) {
+  const { params } = useRoute();
   // The largest answer is asked for first: it is on its way while the small ones are read.
   useEffect(() => {
-    if (view === "tree") void loadTree(title.id, (asked["by"] ?? "region") as Grouping).catch(() => null);
+    if (view === "tree") void loadTree(title.id, (params["by"] ?? "region") as Grouping).catch(() => null);
   }, [title.id]);
   const run = useRun(title.id);
   const metrics = useMetrics(title.id);
@@ -244,23 +244,23 @@ function Shown({ view, title, runs, baseline, asking }: ShownProps) {
   if (waits || !run.value || !metrics.value || !locations.value) {
     return <p class="waiting">reading {title.title}</p>;
   }
-  const sight: Sight = {
+  const viewProps: ViewProps = {
     run: run.value,
     metrics: metrics.value,
     locations: locations.value,
     baseline: baseline ?? null,
-    asking,
+    filesListedMost: asking,
   };
   switch (view) {
     case "tree":
-      return <TreeView key={title.id} {...sight} />;
+      return <TreeView key={title.id} {...viewProps} />;
     case "table":
-      return <TableView key={title.id} {...sight} />;
+      return <TableView key={title.id} {...viewProps} />;
     case "metrics":
-      return <MetricsView key={title.id} {...sight} />;
+      return <MetricsView key={title.id} {...viewProps} />;
     case "compare":
-      return <CompareView key={title.id} {...sight} runs={runs} />;
+      return <CompareView key={title.id} {...viewProps} runs={runs} />;
     case "run":
-      return <RunPage key={title.id} {...sight} />;
+      return <RunPage key={title.id} {...viewProps} />;
   }
 }

@@ -1,4 +1,4 @@
-// A window over the page, which Escape closes and which gives the focus back.
+// A modal dialog: Escape closes it and returns the focus.
 
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";

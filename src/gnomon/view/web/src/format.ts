@@ -8,19 +8,19 @@ export const NOT_MEASURED = "not measured";
 const DIGITS = 4;
 const PREFIXES = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei", "Zi", "Yi"];
 
-function grouped(digits: string): string {
+function groupDigits(digits: string): string {
   return digits.replace(/\B(?=(\d{3})+$)/g, " ");
 }
 
-function whole(value: number): string {
+function formatInteger(value: number): string {
   const digits = BigInt(Math.round(value)).toString();
-  return digits.startsWith("-") ? "-" + grouped(digits.slice(1)) : grouped(digits);
+  return digits.startsWith("-") ? "-" + groupDigits(digits.slice(1)) : groupDigits(digits);
 }
 
 /** A number: whole ones exactly, others to four significant digits. */
-export function number(value: number): string {
+export function formatNumber(value: number): string {
   if (!Number.isFinite(value)) return NOT_AVAILABLE;
-  if (Number.isInteger(value) && Math.abs(value) < 2 ** 53) return whole(value);
+  if (Number.isInteger(value) && Math.abs(value) < 2 ** 53) return formatInteger(value);
   const scientific = value.toExponential(DIGITS - 1);
   const exponent = Number(scientific.slice(scientific.indexOf("e") + 1));
   if (exponent < -4 || exponent >= 15) {
@@ -30,38 +30,38 @@ export function number(value: number): string {
   const fixed = Math.abs(value).toFixed(Math.max(DIGITS - 1 - exponent, 0));
   const [digits, fraction = ""] = fixed.split(".");
   const rest = fraction.replace(/0+$/, "");
-  return (value < 0 ? "-" : "") + grouped(digits) + (rest ? "." + rest : "");
+  return (value < 0 ? "-" : "") + groupDigits(digits) + (rest ? "." + rest : "");
 }
 
 /** A count as a whole number; between 0 and 10 with its fraction. */
-export function count(value: number): string {
+export function formatCount(value: number): string {
   if (!Number.isFinite(value)) return NOT_AVAILABLE;
-  return Math.abs(value) < 10 ? number(value) : whole(value);
+  return Math.abs(value) < 10 ? formatNumber(value) : formatInteger(value);
 }
 
 /** A duration in nanoseconds: "840 ns", "12.3 ms", "3.214 s", "12 min 3.5 s", "3 h 25 min 4 s". */
-export function duration(ns: number): string {
+export function formatDuration(ns: number): string {
   if (!Number.isFinite(ns)) return NOT_AVAILABLE;
-  if (ns < 0) return "-" + duration(-ns);
+  if (ns < 0) return "-" + formatDuration(-ns);
   for (const [limit, size, unit] of [
     [1e3, 1, "ns"],
     [1e6, 1e3, "µs"],
     [1e9, 1e6, "ms"],
   ] as const) {
-    if (ns < limit - size / 20) return `${number(ns / size)} ${unit}`;
+    if (ns < limit - size / 20) return `${formatNumber(ns / size)} ${unit}`;
   }
   const seconds = ns / 1e9;
-  if (seconds < 59.995) return `${number(seconds)} s`;
+  if (seconds < 59.995) return `${formatNumber(seconds)} s`;
   if (seconds < 3599.95) {
     const tenths = Math.round(seconds * 10);
-    return `${Math.floor(tenths / 600)} min ${number((tenths % 600) / 10)} s`;
+    return `${Math.floor(tenths / 600)} min ${formatNumber((tenths % 600) / 10)} s`;
   }
   const all = Math.round(seconds);
   const minutes = Math.floor((all % 3600) / 60);
-  return `${whole(Math.floor(all / 3600))} h ${minutes} min ${all % 60} s`;
+  return `${formatInteger(Math.floor(all / 3600))} h ${minutes} min ${all % 60} s`;
 }
 
-function binary(value: number, unit: string): string {
+function formatBinary(value: number, unit: string): string {
   if (!Number.isFinite(value)) return NOT_AVAILABLE;
   let scaled = Math.abs(value);
   let at = 0;
@@ -69,30 +69,30 @@ function binary(value: number, unit: string): string {
     scaled /= 1024;
     at++;
   }
-  return `${value < 0 ? "-" : ""}${number(scaled)} ${PREFIXES[at]}${unit}`;
+  return `${value < 0 ? "-" : ""}${formatNumber(scaled)} ${PREFIXES[at]}${unit}`;
 }
 
 /** A value in the form that its unit asks for. */
-export function quantity(value: number, unit: string): string {
+export function formatQuantity(value: number, unit: string): string {
   if (!Number.isFinite(value)) return NOT_AVAILABLE;
   switch (unit) {
     case "ns":
-      return duration(value);
+      return formatDuration(value);
     case "s":
-      return duration(value * 1e9);
+      return formatDuration(value * 1e9);
     case "bytes":
-      return binary(value, "B");
+      return formatBinary(value, "B");
     case "bytes/s":
-      return binary(value, "B/s");
+      return formatBinary(value, "B/s");
     case "":
-      return count(value);
+      return formatCount(value);
     default:
-      return `${number(value)} ${unit}`;
+      return `${formatNumber(value)} ${unit}`;
   }
 }
 
 /** A share of a total, for narrow columns: "12.3", "0.05", "<0.01". */
-export function share(part: number, total: number): string {
+export function formatShare(part: number, total: number): string {
   const percent = (100 * part) / total;
   // What ranks do at the same time comes to more than the run took: it is no share of it.
   if (!Number.isFinite(percent) || percent > 100.0001) return "";
@@ -103,9 +103,9 @@ export function share(part: number, total: number): string {
 }
 
 /** A ratio as a change: "+12.3 %", "-4.1 %", "x 24". */
-export function change(ratio: number): string {
+export function formatChange(ratio: number): string {
   if (!Number.isFinite(ratio) || ratio < 0) return NOT_AVAILABLE;
-  if (ratio >= 10) return `x ${number(ratio)}`;
+  if (ratio >= 10) return `x ${formatNumber(ratio)}`;
   const percent = 100 * (ratio - 1);
   if (percent === 0) return "0 %";
   const digits = Math.abs(percent) >= 10 ? 1 : 2;
@@ -114,7 +114,7 @@ export function change(ratio: number): string {
 }
 
 /** A moment in seconds since 1970, in the reader's own time zone. */
-export function moment(seconds: number): string {
+export function formatTime(seconds: number): string {
   const at = new Date(seconds * 1000);
   const two = (value: number) => String(value).padStart(2, "0");
   const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
@@ -122,22 +122,22 @@ export function moment(seconds: number): string {
 }
 
 /** A moment in nanoseconds since 1970, as digits: a number would lose some. */
-export function momentOfNs(digits: string): string {
-  return `${moment(Number(digits.slice(0, -9)))}.${digits.slice(-9).padStart(9, "0")}`;
+export function formatTimeNs(digits: string): string {
+  return `${formatTime(Number(digits.slice(0, -9)))}.${digits.slice(-9).padStart(9, "0")}`;
 }
 
 /** How many there are of something: "1 path", "2 paths". */
-export function many(n: number, one: string, more = `${one}s`): string {
-  return `${number(n)} ${n === 1 ? one : more}`;
+export function plural(n: number, one: string, more = `${one}s`): string {
+  return `${formatNumber(n)} ${n === 1 ? one : more}`;
 }
 
 /** The last part of a path. */
-export function base(path: string): string {
+export function baseName(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
 /** Words of a command as one would type them. */
-export function command(words: readonly string[]): string {
+export function shellCommand(words: readonly string[]): string {
   return words
     .map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replace(/'/g, `'"'"'`)}'`))
     .join(" ");

@@ -1,20 +1,20 @@
-// Places in rows and columns, a colour for each value; drawn on a canvas, whatever their number.
+// A heat map of locations, drawn on a canvas for any number of them.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { Spread } from "./api";
-import { quantity } from "./format";
-import { css, inkOn, sequential, themed } from "./palette";
-import { useTheme } from "./theme";
+import { formatQuantity } from "./format";
+import { cssColour, textColourOn, sequentialColour } from "./colour-scale";
+import { themeValue, useTheme } from "./theme";
 
 interface Props {
   readonly spread: Spread;
   readonly values: Float64Array;
   readonly names: readonly string[];
   readonly stretched: boolean;
-  /** The place that is marked, -1 for none. */
-  readonly lit: number;
-  readonly onLit: (at: number) => void;
+  /** The highlighted location, -1 for none. */
+  readonly highlighted: number;
+  readonly onHighlight: (at: number) => void;
 }
 
 interface Layout {
@@ -28,7 +28,7 @@ const LEAST_PX = 3;
 const MOST_PX = 30;
 const FOLD_ABOVE = 40;
 
-function layout(spread: Spread): Layout {
+function cellLayout(spread: Spread): Layout {
   const rows = Math.max(1, spread.rowNames.length);
   const columns = Math.max(1, spread.columnNames.length);
   const isLine = rows === 1 || columns === 1;
@@ -40,13 +40,13 @@ function layout(spread: Spread): Layout {
 }
 
 export function HeatMap(props: Props) {
-  const { spread, values, names, stretched, lit, onLit } = props;
+  const { spread, values, names, stretched, highlighted, onHighlight } = props;
   const theme = useTheme();
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [width, setWidth] = useState(600);
-  const shape = useMemo(() => layout(spread), [spread]);
-  const [least, most] = useMemo(() => bounds(values, stretched), [values, stretched]);
+  const shape = useMemo(() => cellLayout(spread), [spread]);
+  const [least, most] = useMemo(() => valueBounds(values, stretched), [values, stretched]);
 
   const longest = Math.max(0, ...spread.rowNames.slice(0, 4000).map((name) => name.length));
   const left = shape.isFolded ? 44 : Math.min(170, Math.ceil(10 + 6.4 * longest));
@@ -56,11 +56,11 @@ export function HeatMap(props: Props) {
   const wide = Math.max(LEAST_PX, Math.min(shape.columns <= 16 ? 72 : MOST_PX, room));
   const high = shape.rows > 60 ? Math.max(LEAST_PX, Math.min(12, Math.floor(640 / shape.rows))) : 22;
 
-  // Which place stands in which cell.
+  // The location of each cell.
   const cells = useMemo(() => {
-    const found = new Int32Array(shape.rows * shape.columns).fill(-1);
-    for (let at = 0; at < spread.n; at++) found[cellOf(at)] = at;
-    return found;
+    const locationOf = new Int32Array(shape.rows * shape.columns).fill(-1);
+    for (let at = 0; at < spread.n; at++) locationOf[cellOf(at)] = at;
+    return locationOf;
   }, [spread, shape]);
   function cellOf(at: number): number {
     if (shape.isFolded) return Math.max(spread.row[at]!, spread.column[at]!);
@@ -74,10 +74,10 @@ export function HeatMap(props: Props) {
   }, []);
 
   useEffect(() => {
-    const pen = scaled(canvas.current!, left + shape.columns * wide + 8, top + shape.rows * high + 8);
+    const pen = scaledContext(canvas.current!, left + shape.columns * wide + 8, top + shape.rows * high + 8);
     const gap = Math.min(wide, high) >= 10 ? 1 : 0;
-    const ink = themed("--dim");
-    pen.font = `11px ${themed("--sans")}`;
+    const ink = themeValue("--dim");
+    pen.font = `11px ${themeValue("--sans")}`;
     pen.textBaseline = "middle";
     for (let cell = 0; cell < cells.length; cell++) {
       const at = cells[cell]!;
@@ -86,17 +86,17 @@ export function HeatMap(props: Props) {
       const y = top + Math.floor(cell / shape.columns) * high;
       const value = values[at]!;
       if (Number.isNaN(value)) {
-        pen.strokeStyle = themed("--line");
+        pen.strokeStyle = themeValue("--line");
         if (gap) pen.strokeRect(x + 0.5, y + 0.5, wide - 2, high - 2);
         continue;
       }
-      const colour = sequential(most > least ? (value - least) / (most - least) : 0.5);
-      pen.fillStyle = css(colour);
+      const colour = sequentialColour(most > least ? (value - least) / (most - least) : 0.5);
+      pen.fillStyle = cssColour(colour);
       pen.fillRect(x, y, wide - gap, high - gap);
       if (wide >= 62 && high >= 16) {
-        pen.fillStyle = inkOn(colour);
+        pen.fillStyle = textColourOn(colour);
         pen.textAlign = "center";
-        const text = quantity(value, spread.unit);
+        const text = formatQuantity(value, spread.unit);
         if (pen.measureText(text).width < wide - 4) pen.fillText(text, x + wide / 2, y + high / 2);
       }
     }
@@ -117,15 +117,15 @@ export function HeatMap(props: Props) {
       pen.fillText(shorten(pen, name, Math.max(wide - 2, room)), x + 1, top / 2);
       free = x + Math.max(room + 8, 24);
     }
-    if (lit >= 0 && lit < spread.n) {
-      const cell = cellOf(lit);
+    if (highlighted >= 0 && highlighted < spread.n) {
+      const cell = cellOf(highlighted);
       const x = left + (cell % shape.columns) * wide;
       const y = top + Math.floor(cell / shape.columns) * high;
       pen.lineWidth = 2;
-      pen.strokeStyle = themed("--accent-strong");
+      pen.strokeStyle = themeValue("--accent-strong");
       pen.strokeRect(x - 1, y - 1, wide + 1, high + 1);
     }
-  }, [spread, values, least, most, width, lit, theme]);
+  }, [spread, values, least, most, width, highlighted, theme]);
 
   const find = (event: { clientX: number; clientY: number }): number => {
     const { left: x, top: y } = canvas.current!.getBoundingClientRect();
@@ -135,9 +135,9 @@ export function HeatMap(props: Props) {
     return cells[row * shape.columns + column] ?? -1;
   };
   const step = (by: number) => {
-    const from = lit >= 0 ? cellOf(lit) : 0;
+    const from = highlighted >= 0 ? cellOf(highlighted) : 0;
     for (let cell = from + by; cell >= 0 && cell < cells.length; cell += by) {
-      if (cells[cell]! >= 0) return onLit(cells[cell]!);
+      if (cells[cell]! >= 0) return onHighlight(cells[cell]!);
     }
   };
   return (
@@ -147,8 +147,8 @@ export function HeatMap(props: Props) {
         tabIndex={0}
         role="img"
         aria-label={`heat map of ${spread.n} places; arrows move from one to the next`}
-        onMouseMove={(event) => onLit(find(event))}
-        onMouseLeave={() => onLit(-1)}
+        onMouseMove={(event) => onHighlight(find(event))}
+        onMouseLeave={() => onHighlight(-1)}
         onKeyDown={(event) => {
           const steps: Record<string, number> = {
             ArrowRight: 1,
@@ -165,8 +165,8 @@ export function HeatMap(props: Props) {
       <div class="heat-foot">
         <Scale least={least} most={most} unit={spread.unit} />
         <span class="heat-said" role="status">
-          {lit >= 0 && lit < spread.n
-            ? `${names[lit]}: ${Number.isNaN(values[lit]!) ? "not measured" : quantity(values[lit]!, spread.unit)}`
+          {highlighted >= 0 && highlighted < spread.n
+            ? `${names[highlighted]}: ${Number.isNaN(values[highlighted]!) ? "not measured" : formatQuantity(values[highlighted]!, spread.unit)}`
             : ""}
         </span>
       </div>
@@ -174,7 +174,7 @@ export function HeatMap(props: Props) {
   );
 }
 
-function bounds(values: Float64Array, stretched: boolean): [number, number] {
+function valueBounds(values: Float64Array, stretched: boolean): [number, number] {
   let least = Number.POSITIVE_INFINITY;
   let most = Number.NEGATIVE_INFINITY;
   for (const value of values) {
@@ -188,23 +188,23 @@ function bounds(values: Float64Array, stretched: boolean): [number, number] {
 function Scale({ least, most, unit }: { least: number; most: number; unit: string }) {
   const canvas = useRef<HTMLCanvasElement>(null);
   useEffect(() => {
-    const pen = scaled(canvas.current!, 160, 10);
+    const pen = scaledContext(canvas.current!, 160, 10);
     for (let x = 0; x < 160; x++) {
-      pen.fillStyle = css(sequential(x / 159));
+      pen.fillStyle = cssColour(sequentialColour(x / 159));
       pen.fillRect(x, 0, 1, 10);
     }
   }, []);
   return (
     <span class="scale">
-      {quantity(least, unit)}
+      {formatQuantity(least, unit)}
       <canvas ref={canvas} aria-hidden="true" />
-      {quantity(most, unit)}
+      {formatQuantity(most, unit)}
     </span>
   );
 }
 
 /** A pen for a canvas of so many pixels of the page, as sharp as the screen. */
-function scaled(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
+function scaledContext(canvas: HTMLCanvasElement, width: number, height: number): CanvasRenderingContext2D {
   const scale = window.devicePixelRatio || 1;
   canvas.width = Math.ceil(width * scale);
   canvas.height = Math.ceil(height * scale);

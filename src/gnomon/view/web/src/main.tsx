@@ -12,5 +12,5 @@ import "./styles/pages.css";
 import { applyTheme } from "./theme";
 
 applyTheme();
-const place = document.getElementById("view");
-if (place) render(<App />, place);
+const root = document.getElementById("view");
+if (root) render(<App />, root);

@@ -1,4 +1,4 @@
-// A button with a list below it, for mouse and keys alike.
+// A button that opens a list, for mouse and keyboard.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";

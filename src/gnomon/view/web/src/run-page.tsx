@@ -1,29 +1,29 @@
-// What ran, where, when, how it ended; what was not available and why; what to be careful with.
+// The facts of a run: command, host, time, exit status, warnings, and what was not available and why.
 
 import { getLocations, getTables, type Location, type Run, type TableName } from "./api";
-import { useLoaded, useRun } from "./data";
-import { command, duration, many, moment, number } from "./format";
-import { go } from "./place";
-import { Prose } from "./prose";
-import type { Sight } from "./sight";
+import { useLoaded, useRun } from "./api-cache";
+import { shellCommand, formatDuration, plural, formatTime, formatNumber } from "./format";
+import { navigate } from "./route";
+import { InlineCode } from "./inline-code";
+import type { ViewProps } from "./view-props";
 
 /** Pages of capabilities and the tables as they are: what no other view shows. */
 const isExtra = (table: TableName) => /^(page|rows):/.test(table.name);
 
-export function RunPage(sight: Sight) {
-  const { run, baseline } = sight;
+export function RunPage(props: ViewProps) {
+  const { run, baseline } = props;
   const other = useRun(baseline?.id ?? "");
   const before = baseline ? other.value : null;
-  const rows = facts(run, places(sight.locations));
+  const rows = runFacts(run, locationCounts(props.locations));
   const beforePlaces = useLoaded(baseline ? `${baseline.id}/locations` : null, () => getLocations(baseline!.id));
-  const beforeRows = before ? new Map(facts(before, places(beforePlaces.value ?? []))) : null;
+  const beforeRows = before ? new Map(runFacts(before, locationCounts(beforePlaces.value ?? []))) : null;
   const tables = useLoaded(`${run.id}/tables`, () => getTables(run.id));
   const isWhole = run.components.every((component) => component.available);
   return (
     <div class="run-page" tabIndex={0} aria-label="run">
       <header>
         <h1>{run.title}</h1>
-        <code class="command">{words(run)}</code>
+        <code class="command">{commandText(run)}</code>
       </header>
       {run.isDilated && (
         <p class="warning">
@@ -37,7 +37,7 @@ export function RunPage(sight: Sight) {
           <ul class="warnings">
             {run.warnings.map((warning) => (
               <li key={warning}>
-                <Prose text={warning} />
+                <InlineCode text={warning} />
               </li>
             ))}
           </ul>
@@ -85,17 +85,17 @@ export function RunPage(sight: Sight) {
         <ul class="holdings">
           {run.capabilities.map((capability) => (
             <li key={capability.kind}>
-              <b>{capability.title}</b> {many(capability.regions, "region")}
+              <b>{capability.title}</b> {plural(capability.regions, "region")}
             </li>
           ))}
           <li>
-            <button type="button" class="link" onClick={() => go("metrics")}>
-              {many(run.counts.metrics, "metric")}
+            <button type="button" class="link" onClick={() => navigate("metrics")}>
+              {plural(run.counts.metrics, "metric")}
             </button>
           </li>
-          <li>{many(run.counts.locations, "place")}</li>
-          <li>{many(run.counts.paths, "path")}</li>
-          <li>{many(run.counts.sources, "source file")}</li>
+          <li>{plural(run.counts.locations, "place")}</li>
+          <li>{plural(run.counts.paths, "path")}</li>
+          <li>{plural(run.counts.sources, "source file")}</li>
         </ul>
         <ul class="row-tables">
           <li>row by row:</li>
@@ -105,7 +105,7 @@ export function RunPage(sight: Sight) {
                 type="button"
                 class="link"
                 title={table.about || table.group}
-                onClick={() => go("table", { table: table.name, shown: null, tsort: null, torder: null })}
+                onClick={() => navigate("table", { table: table.name, shown: null, tsort: null, torder: null })}
               >
                 {table.title}
               </button>
@@ -118,14 +118,14 @@ export function RunPage(sight: Sight) {
           <h2>Not counted</h2>
           <table class="availability">
             <tbody>
-              {reasons(run.unavailable).map(({ names, reason, remedy }) => (
+              {groupReasons(run.unavailable).map(({ names, reason, remedy }) => (
                 <tr key={reason}>
                   <th>{names.join(", ")}</th>
                   <td>
-                    <Prose text={reason} />
+                    <InlineCode text={reason} />
                     {remedy && (
                       <span class="remedy">
-                        <Prose text={remedy} />
+                        <InlineCode text={remedy} />
                       </span>
                     )}
                   </td>
@@ -150,10 +150,10 @@ export function RunPage(sight: Sight) {
                     {component.name}
                   </th>
                   <td>
-                    {component.available ? "available" : <Prose text={component.reason} />}
+                    {component.available ? "available" : <InlineCode text={component.reason} />}
                     {!component.available && component.remedy && (
                       <span class="remedy">
-                        <Prose text={component.remedy} />
+                        <InlineCode text={component.remedy} />
                       </span>
                     )}
                   </td>
@@ -186,13 +186,13 @@ export function RunPage(sight: Sight) {
   );
 }
 
-function words(run: Run): string {
+function commandText(run: Run): string {
   const given = run.head["command"];
-  return Array.isArray(given) && given.length > 0 ? command(given.map(String)) : run.command || "attached process";
+  return Array.isArray(given) && given.length > 0 ? shellCommand(given.map(String)) : run.command || "attached process";
 }
 
-/** How many ranks, processes and threads there were, as far as they are told apart. */
-function places(locations: readonly Location[]): [string, string][] {
+/** Numbers of ranks, processes and threads, of the kinds that were recorded. */
+function locationCounts(locations: readonly Location[]): [string, string][] {
   const of = (kind: string) => locations.filter((one) => one.kind === kind).length;
   const ranks = new Set(locations.map((one) => one.rank).filter((rank) => rank >= 0)).size;
   const found: [string, number][] = [
@@ -200,16 +200,16 @@ function places(locations: readonly Location[]): [string, string][] {
     ["processes", of("process")],
     ["threads", of("thread")],
   ];
-  return found.filter(([, count]) => count > 0).map(([name, count]) => [name, number(count)]);
+  return found.filter(([, count]) => count > 0).map(([name, count]) => [name, formatNumber(count)]);
 }
 
-function facts(run: Run, where: readonly [string, string][]): [string, string][] {
+function runFacts(run: Run, where: readonly [string, string][]): [string, string][] {
   const found: [string, string][] = [
-    ["command", words(run)],
-    ["ended", ending(run)],
-    [wall(run), duration(run.wallSeconds * 1e9)],
-    ["started", run.started > 0 ? moment(run.started) : ""],
-    ["executions", number(run.repetitions)],
+    ["command", commandText(run)],
+    ["ended", exitText(run)],
+    [wallTime(run), formatDuration(run.wallSeconds * 1e9)],
+    ["started", run.started > 0 ? formatTime(run.started) : ""],
+    ["executions", formatNumber(run.repetitions)],
     ...where,
     ["working directory", run.workingDirectory],
     ["run directory", run.path],
@@ -223,17 +223,17 @@ function facts(run: Run, where: readonly [string, string][]): [string, string][]
   return found.filter(([, value]) => value !== "");
 }
 
-function wall(run: Run): string {
+function wallTime(run: Run): string {
   const time = run.isDilated ? "time of the emulation" : "wall time";
   return run.repetitions > 1 ? `${time}, last execution` : time;
 }
 
-function ending(run: Run): string {
+function exitText(run: Run): string {
   if (run.signal) return `killed by ${run.signal}`;
   return run.exitStatus === null ? "not known" : `with status ${run.exitStatus}`;
 }
 
-function reasons(list: Run["unavailable"]): { names: string[]; reason: string; remedy: string }[] {
+function groupReasons(list: Run["unavailable"]): { names: string[]; reason: string; remedy: string }[] {
   const found = new Map<string, { names: string[]; reason: string; remedy: string }>();
   for (const one of list) {
     const key = `${one.reason}\u0000${one.remedy}`;

@@ -1,8 +1,8 @@
-// The box to type into above a list: `/` goes to it from anywhere, Enter and Esc back to the list.
+// The search box above a list: `/` moves the focus to it, Enter and Esc back to the list.
 
 import { useRef } from "preact/hooks";
 
-import { useKeys } from "./keys";
+import { useShortcuts } from "./shortcuts";
 
 interface Props {
   readonly value: string;
@@ -18,7 +18,7 @@ interface Props {
 
 export function SearchBox(props: Props) {
   const box = useRef<HTMLInputElement>(null);
-  useKeys({
+  useShortcuts({
     "/": () => {
       box.current?.focus();
       box.current?.select();

@@ -1,29 +1,29 @@
-// A table's rows: sorted and filtered by the server, as far as one scrolls.
+// Rows of a table, sorted and filtered by the server and loaded while scrolling.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { getTable, type TablePage } from "./api";
-import { once } from "./data";
-import { many, number } from "./format";
-import { HowLegend } from "./how";
-import { ask, usePlace } from "./place";
-import { moves, VirtualRows, type RowsHandle } from "./rows";
-import { titleOf, useBefore, type Against } from "./table-against";
-import { changed, fit, saidBy, shownCell, type Cells } from "./table-cells";
-import { Head } from "./table-head";
+import { cached } from "./api-cache";
+import { plural, formatNumber } from "./format";
+import { HowLegend } from "./how-badge";
+import { setParams, useRoute } from "./route";
+import { rowShortcuts, VirtualRows, type RowsHandle } from "./virtual-rows";
+import { columnTitle, useTableBaseline, type BaselineQuery } from "./table-baseline";
+import { changeText, fittingWidth, rowColumns, renderCell, type TableRow } from "./table-cells";
+import { TableHead } from "./table-head";
 
 const PAGE = 200;
 const ROW_PX = 22;
 const HEAD_PX = 40;
 
-interface GridProps extends Against {
+interface GridProps extends BaselineQuery {
   readonly run: string;
 }
 
-export function Grid(props: GridProps) {
-  const { run, wanted, columns, every } = props;
-  const { asked } = usePlace();
-  const before = useBefore(props);
+export function TableGrid(props: GridProps) {
+  const { run, query, columns, allColumns } = props;
+  const { params } = useRoute();
+  const before = useTableBaseline(props);
   const pages = useRef(new Map<number, TablePage>());
   const [state, setState] = useState<{ total: number; error: string }>({ total: -1, error: "" });
   const [selected, setSelected] = useState(0);
@@ -33,8 +33,8 @@ export function Grid(props: GridProps) {
   const dragged = useRef("");
 
   const load = (page: number) => {
-    const key = `${run}/page/${JSON.stringify(wanted)}/${page}`;
-    once(key, () => getTable(run, { ...wanted, offset: page * PAGE, limit: PAGE })).then(
+    const key = `${run}/page/${JSON.stringify(query)}/${page}`;
+    cached(key, () => getTable(run, { ...query, offset: page * PAGE, limit: PAGE })).then(
       (found) => {
         pages.current.set(page, found);
         setState((old) => ({ ...old, total: found.total }));
@@ -48,29 +48,29 @@ export function Grid(props: GridProps) {
   }, [state.total >= 0]);
 
   const first = pages.current.get(0);
-  const shown = first?.columns ?? columns;
+  const visibleColumns = first?.columns ?? columns;
   const fitting = useMemo(
-    () => shown.map((one, at) => fit(one, first, at) + (before && one.metric >= 0 ? 62 : 0)),
+    () => visibleColumns.map((one, at) => fittingWidth(one, first, at) + (before && one.metric >= 0 ? 62 : 0)),
     [first, before !== null],
   );
-  const width = (at: number) => widths[shown[at]!.name] ?? fitting[at] ?? 80;
+  const width = (at: number) => widths[visibleColumns[at]!.name] ?? fitting[at] ?? 80;
   if (state.error) return <p class="trouble">{state.error}</p>;
-  if (state.total < 0) return <p class="waiting">reading {wanted.name}</p>;
+  if (state.total < 0) return <p class="waiting">reading {query.name}</p>;
 
   const rowOf = (at: number) => pages.current.get(Math.floor(at / PAGE))?.rows[at % PAGE];
   const sourceOf = (at: number) => pages.current.get(Math.floor(at / PAGE))?.sources[at % PAGE] ?? null;
-  const sortedBy = wanted.sort ?? "";
-  const isDown = wanted.order === "descending";
+  const sortedBy = query.sort ?? "";
+  const isDown = query.order === "descending";
   const sort = (name: string) => {
     const isSame = sortedBy === name;
-    const isText = shown.find((one) => one.name === name)?.type === "text";
+    const isText = visibleColumns.find((one) => one.name === name)?.type === "text";
     const down = isSame ? !isDown : !isText;
-    ask({ tsort: name, torder: down ? "down" : "up" });
+    setParams({ tsort: name, torder: down ? "down" : "up" });
   };
-  const arrange = (names: readonly string[]) => ask({ shown: names.join("|") || null });
-  const names = shown.map((one) => one.name);
-  const whole = (row: Cells) => every.map((one) => row[names.indexOf(one.name)] ?? null);
-  const said = saidBy(names);
+  const arrange = (names: readonly string[]) => setParams({ shown: names.join("|") || null });
+  const names = visibleColumns.map((one) => one.name);
+  const whole = (row: TableRow) => allColumns.map((one) => row[names.indexOf(one.name)] ?? null);
+  const said = rowColumns(names);
   const hide = (name: string) => arrange(names.filter((one) => one !== name));
   const shift = (name: string, by: number) => {
     const at = names.indexOf(name);
@@ -88,19 +88,19 @@ export function Grid(props: GridProps) {
   };
   const toSource = (at: number) => {
     const source = sourceOf(at);
-    if (source) ask({ beside: "1", file: source.file, line: source.line || null, choice: null });
+    if (source) setParams({ beside: "1", file: source.file, line: source.line || null, choice: null });
   };
   const move = (to: number) => {
     const row = Math.max(0, Math.min(state.total - 1, to));
     setSelected(row);
     handle.current?.show(row);
-    if (asked["beside"] === "1") toSource(row);
+    if (params["beside"] === "1") toSource(row);
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const name = names[column] ?? "";
     const acts: Record<string, () => void> = {
-      ...moves(selected, state.total, handle.current?.page() ?? 20, move),
+      ...rowShortcuts(selected, state.total, handle.current?.page() ?? 20, move),
       ArrowRight: () => setColumn(Math.min(names.length - 1, column + 1)),
       ArrowLeft: () => setColumn(Math.max(0, column - 1)),
       Enter: () => toSource(selected),
@@ -110,8 +110,8 @@ export function Grid(props: GridProps) {
       ">": () => shift(name, 1),
     };
     const act = acts[event.key];
-    if (event.key === "Escape" && asked["beside"]) {
-      ask({ beside: null });
+    if (event.key === "Escape" && params["beside"]) {
+      setParams({ beside: null });
     } else if (act) {
       act();
     } else {
@@ -133,7 +133,7 @@ export function Grid(props: GridProps) {
         count={state.total}
         height={ROW_PX}
         headHeight={HEAD_PX}
-        empty={wanted.filter ? "no row passes the filter" : "the table has no rows"}
+        empty={query.filter ? "no row passes the filter" : "the table has no rows"}
         onRange={(from, to) => {
           for (let page = Math.floor(from / PAGE); page <= Math.floor(Math.max(from, to - 1) / PAGE); page++) {
             if (!pages.current.has(page) && page * PAGE < state.total) load(page);
@@ -141,7 +141,7 @@ export function Grid(props: GridProps) {
         }}
         attributes={{
           role: "grid",
-          "aria-label": wanted.name,
+          "aria-label": query.name,
           "aria-rowcount": state.total,
           onKeyDown,
           style: { "--grid": grid, "--least": `${least}px` },
@@ -149,8 +149,8 @@ export function Grid(props: GridProps) {
         head={
           <div class="table-head" role="row">
             <span class="row-number" />
-            {shown.map((one, at) => (
-              <Head
+            {visibleColumns.map((one, at) => (
+              <TableHead
                 key={one.name}
                 column={one}
                 isChosen={at === column}
@@ -161,7 +161,7 @@ export function Grid(props: GridProps) {
                 }}
                 onHide={() => hide(one.name)}
                 onShift={(by) => shift(one.name, by)}
-                onAll={() => arrange(every.map((other) => other.name))}
+                onAll={() => arrange(allColumns.map((other) => other.name))}
                 onDrag={() => (dragged.current = one.name)}
                 onDrop={() => dragged.current && dragged.current !== one.name && put(dragged.current, one.name)}
                 onWidth={(next) => setWidths((old) => ({ ...old, [one.name]: Math.max(40, next) }))}
@@ -174,7 +174,7 @@ export function Grid(props: GridProps) {
         row={(at) => {
           const cells = rowOf(at);
           const source = sourceOf(at);
-          const was = before && cells ? before(whole(cells), every) : undefined;
+          const was = before && cells ? before(whole(cells), allColumns) : undefined;
           return (
             <div
               key={at}
@@ -193,10 +193,10 @@ export function Grid(props: GridProps) {
                   title={source ? `show ${source.file}:${source.line}` : "no place in a source is known"}
                   onClick={() => toSource(at)}
                 >
-                  {number(at + 1)}
+                  {formatNumber(at + 1)}
                 </button>
               </span>
-              {shown.map((one, k) => {
+              {visibleColumns.map((one, k) => {
                 const cell = cells?.[k];
                 return (
                   <span
@@ -205,10 +205,10 @@ export function Grid(props: GridProps) {
                     class={`cell ${one.type === "number" ? "number" : "is-text"} ${k === column ? "is-here" : ""}`}
                     title={typeof cell === "string" && cell.length > 12 ? cell : undefined}
                   >
-                    {cells === undefined ? "" : shownCell(cell ?? null, one, cells, said)}
+                    {cells === undefined ? "" : renderCell(cell ?? null, one, cells, said)}
                     {before && one.metric >= 0 && typeof cell === "number" && (
                       <span class="change" title="against the other run; see Compare for how sure this is">
-                        {changed(was?.get(titleOf(one)), cell)}
+                        {changeText(was?.get(columnTitle(one)), cell)}
                       </span>
                     )}
                   </span>
@@ -221,10 +221,10 @@ export function Grid(props: GridProps) {
       />
       <footer class="status">
         <span role="status">
-          {many(state.total, "row")}
-          {wanted.filter ? ` with “${wanted.filter}”` : ""}
+          {plural(state.total, "row")}
+          {query.filter ? ` with “${query.filter}”` : ""}
         </span>
-        <HowLegend hows={shown.map((one) => one.how)} />
+        <HowLegend hows={visibleColumns.map((one) => one.how)} />
       </footer>
     </>
   );

@@ -1,9 +1,9 @@
-// The title of a table's column: sorts, moves, hides, sets the width.
+// A column's title: sorts, moves, hides and resizes the column.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
 import type { Column } from "./api";
-import { How } from "./how";
+import { HowBadge } from "./how-badge";
 
 interface HeadProps {
   readonly column: Column;
@@ -19,7 +19,7 @@ interface HeadProps {
   readonly onWidth: (width: number) => void;
 }
 
-export function Head(props: HeadProps) {
+export function TableHead(props: HeadProps) {
   const { column } = props;
   const [isOpen, setOpen] = useState(false);
   const begin = useRef({ x: 0, width: 0 });
@@ -58,7 +58,7 @@ export function Head(props: HeadProps) {
           <span class="head-name">{column.title}</span>
           {(column.how || column.kind) && (
             <small>
-              {column.how && <How how={column.how} />} {column.kind}
+              {column.how && <HowBadge how={column.how} />} {column.kind}
             </small>
           )}
         </span>

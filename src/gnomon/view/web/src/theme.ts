@@ -1,8 +1,8 @@
-// Bright or dark: as the system says, or as the reader chose.
+// The bright or dark theme: that of the system, or the one the reader chose.
 
 import { useEffect, useState } from "preact/hooks";
 
-import { like, liked } from "./place";
+import { savePreference, loadPreference } from "./preferences";
 
 export const THEMES = ["system", "bright", "dark"] as const;
 export type Theme = (typeof THEMES)[number];
@@ -10,12 +10,12 @@ export type Theme = (typeof THEMES)[number];
 const CHANGED = "gnomon-theme";
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 
-function chosen(): Theme {
-  const name = liked("theme", "system");
+function chosenTheme(): Theme {
+  const name = loadPreference("theme", "system");
   return THEMES.find((theme) => theme === name) ?? "system";
 }
 
-export function applyTheme(theme: Theme = chosen()): void {
+export function applyTheme(theme: Theme = chosenTheme()): void {
   const is = theme === "system" ? (dark.matches ? "dark" : "bright") : theme;
   document.documentElement.dataset["theme"] = is;
   window.dispatchEvent(new Event(CHANGED));
@@ -24,12 +24,12 @@ export function applyTheme(theme: Theme = chosen()): void {
 dark.addEventListener("change", () => applyTheme());
 
 export function nextTheme(): void {
-  const now = chosen();
+  const now = chosenTheme();
   // From what the system says straight to the other one.
   const next: Theme =
     now === "system" ? (dark.matches ? "bright" : "dark") : now === "dark" ? "bright" : "dark";
   const isSystem = (next === "dark") === dark.matches;
-  like("theme", isSystem ? "system" : next);
+  savePreference("theme", isSystem ? "system" : next);
   applyTheme(isSystem ? "system" : next);
 }
 
@@ -43,4 +43,9 @@ export function useTheme(): "bright" | "dark" {
     return () => window.removeEventListener(CHANGED, listener);
   }, []);
   return theme;
+}
+
+/** A colour or font of the theme, for what is drawn on a canvas. */
+export function themeValue(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }

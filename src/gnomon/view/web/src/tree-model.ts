@@ -1,19 +1,19 @@
-// The tree as arrays: which nodes are children of which, in which order they stand, which of them a
-// filter keeps, and which rows are to be seen. No part of it knows the screen.
+// The tree as arrays: children, their order, what a filter keeps, and which rows are visible. It does
+// not depend on the screen.
 
 import type { NodeKind, Tree as TreeArrays } from "./api";
-import { Filter } from "./filter";
-import { base } from "./format";
-import { sorted } from "./sorting";
-import { called } from "./symbol";
+import { TreeFilter } from "./tree-filter";
+import { baseName } from "./format";
+import { sortOrder } from "./sort";
+import { withoutReturnType } from "./name-parts";
 
-/** Rows to be seen: the node of each, and how deep it stands. */
+/** Visible rows: the node and the depth of each. */
 export interface Rows {
   readonly nodes: Uint32Array;
   readonly depths: Uint16Array;
 }
 
-/** Less than this of a node in its largest child: the node is the place to look at. */
+/** A node whose largest child has less than this share of it is a hot spot itself. */
 const MOST_OF_IT = 0.35;
 const MATCH = 1;
 const ABOVE = 2;
@@ -114,13 +114,13 @@ export class Tree {
     if (by === "name") by = this.byName();
     else if (by === "place") by = this.byPlace();
     else if (by === "calls") by = this.data.calls;
-    this.order(sorted(by, descending));
+    this.order(sortOrder(by, descending));
   }
 
   private byName(): Float64Array {
     if (this.names === null) {
       const strings = this.data.strings;
-      const lower = strings.map((string) => called(string).toLowerCase());
+      const lower = strings.map((string) => withoutReturnType(string).toLowerCase());
       const order = strings.map((_, at) => at);
       order.sort((a, b) => (lower[a] < lower[b] ? -1 : lower[a] > lower[b] ? 1 : 0));
       const rank = new Uint32Array(strings.length);
@@ -145,10 +145,10 @@ export class Tree {
     return keys;
   }
 
-  /** Do what sorting by name and filtering will want, so that the first of each does not wait. */
+  /** Prepare sorting by name and filtering, so that their first use is as fast as the next. */
   prepare(): void {
     this.byName();
-    this.passing(Filter.of("prepare") as Filter, null, 0);
+    this.passing(TreeFilter.parse("prepare") as TreeFilter, null, 0);
   }
 
   private lower(): string[] {
@@ -157,7 +157,7 @@ export class Tree {
   }
 
   /** Keep what a filter keeps, and return how many nodes match; null keeps everything. */
-  filter(filter: Filter | null, values: Float64Array | null, total: number): number {
+  filter(filter: TreeFilter | null, values: Float64Array | null, total: number): number {
     if (filter === null) {
       this.kept = null;
       return this.n;
@@ -170,16 +170,16 @@ export class Tree {
 
   /** What passes a filter, what is above it, and what is below. */
   private passing(
-    filter: Filter,
+    filter: TreeFilter,
     values: Float64Array | null,
     total: number,
   ): { kept: Uint8Array; matches: number } {
     const kept = new Uint8Array(this.n);
-    const found = filter.strings(this.data.strings, this.lower());
+    const found = filter.matchStrings(this.data.strings, this.lower());
     let matches = 0;
     for (let node = 0; node < this.n; node++) {
       const value = values === null ? Number.NaN : values[node];
-      if (filter.keeps(found, this.data.name[node], this.data.file[node], value, total)) {
+      if (filter.matches(found, this.data.name[node], this.data.file[node], value, total)) {
         kept[node] = MATCH;
         matches++;
       }
@@ -190,7 +190,7 @@ export class Tree {
       const parent = above[node];
       if (kept[node] & (MATCH | ABOVE) && parent >= 0) kept[parent] |= ABOVE;
     }
-    if (filter.isOfText) {
+    if (filter.hasText) {
       for (let node = 0; node < this.n; node++) {
         const parent = above[node];
         if (parent >= 0 && kept[parent] & (MATCH | BELOW)) kept[node] |= BELOW;
@@ -244,7 +244,7 @@ export class Tree {
     }
   }
 
-  /** From a node the way of the largest values, in its file if it has one, to a place in a source. */
+  /** Follow the largest values from a node, within its file if it has one, to a source line. */
   hottest(node: number, values: Float64Array): number {
     let at = node;
     while (this.line(at) === 0) {
@@ -262,10 +262,10 @@ export class Tree {
 
   /** The node of a line: the line's own, else the last that begins above it; -1 for none. */
   at(file: string, line: number): number {
-    const wanted = this.data.strings.indexOf(file);
+    const fileIndex = this.data.strings.indexOf(file);
     let above = -1;
-    for (let node = 0; wanted >= 0 && node < this.n; node++) {
-      if (this.data.file[node] !== wanted) continue;
+    for (let node = 0; fileIndex >= 0 && node < this.n; node++) {
+      if (this.data.file[node] !== fileIndex) continue;
       const begin = this.data.line[node];
       if (begin === line && line > 0) return node;
       if (begin < line && (above < 0 || begin > this.data.line[above])) above = node;
@@ -274,7 +274,7 @@ export class Tree {
     return above;
   }
 
-  /** The rows to be seen, from top to bottom. */
+  /** The visible rows, from top to bottom. */
   rows(): Rows {
     const nodes = new Uint32Array(this.n);
     const depths = new Uint16Array(this.n);
@@ -310,7 +310,7 @@ export class Tree {
     return sum;
   }
 
-  /** The node after or before another that matches, wherever it is hidden. */
+  /** The next or previous node that matches, whether it is visible or not. */
   nextMatch(order: Uint32Array, from: number, step: 1 | -1): number {
     const kept = this.kept;
     if (kept === null || order.length === 0) return -1;
@@ -336,7 +336,7 @@ export class Tree {
   }
 
   private keys(isBare: boolean): string[] {
-    const files = isBare ? this.data.strings.map(base) : this.data.strings;
+    const files = isBare ? this.data.strings.map(baseName) : this.data.strings;
     const keys = new Array<string>(this.n).fill("");
     const isAlone = this.children(-1).length === 1;
     for (let node = 0; node < this.n; node++) {

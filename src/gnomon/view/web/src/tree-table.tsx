@@ -3,29 +3,29 @@
 import type { Ref } from "preact";
 import { useMemo } from "preact/hooks";
 
-import { base, change, quantity, share } from "./format";
-import { How } from "./how";
-import { describe, keyOf, type Shown } from "./metric-list";
-import { Name, Path } from "./name";
-import { widthOf } from "./palette";
-import { VirtualRows, type RowsHandle } from "./rows";
+import { baseName, formatChange, formatQuantity, formatShare } from "./format";
+import { HowBadge } from "./how-badge";
+import { describeMetric, columnKey, type MetricColumn } from "./metric-columns";
+import { SymbolName, FilePath } from "./symbol-name";
+import { textWidth } from "./text-width";
+import { VirtualRows, type RowsHandle } from "./virtual-rows";
 import type { Rows, Tree } from "./tree-model";
 
-export interface ColumnValues extends Shown {
+export interface ColumnValues extends MetricColumn {
   readonly unit: string;
   readonly how: string;
   /** In the order of the tree's nodes. */
   readonly values: Float64Array;
-  /** What all of the run has, whatever part of it a node has. */
+  /** The value of the whole run. */
   readonly total: number;
   /** Of one node: more than the total where parts of the run are at the same time. */
-  readonly most: number;
-  /** Which value of several places they are; "" for their sum. */
+  readonly largest: number;
+  /** Which statistic over locations the values are; "" for their sum. */
   readonly told: string;
   /** Whether a node's value is a part of the total: those of parts at the same time are not. */
   readonly isShared: boolean;
-  /** The baseline's, likewise. */
-  readonly before: Float64Array | null;
+  /** Values of the baseline in the same order. */
+  readonly baselineValues: Float64Array | null;
 }
 
 interface Props {
@@ -123,11 +123,11 @@ export function TreeTable(props: Props) {
     event.stopPropagation();
   };
 
-  const widths = useMemo(() => columns.map(widthFor), [columns]);
+  const widths = useMemo(() => columns.map(columnWidth), [columns]);
   const grid = `minmax(${LEAST_NAME_PX}px, 1fr) ${hasCalls ? "60px " : ""}${widths.map((width) => `${width}px`).join(" ")}`;
   const least = LEAST_NAME_PX + (hasCalls ? 60 : 0) + widths.reduce((sum, width) => sum + width, 0);
 
-  const head = columns.some(toldOf) ? HEAD_OF_PLACES_PX : HEAD_PX;
+  const head = columns.some(locationNote) ? HEAD_OF_PLACES_PX : HEAD_PX;
   const title = (key: string, label: preact.ComponentChildren, hint: string, kind: string) => (
     <span
       class="head-box"
@@ -171,15 +171,15 @@ export function TreeTable(props: Props) {
           {hasCalls && title("calls", "calls", "how often it was entered", "is-number")}
           {columns.map((column) =>
             title(
-              keyOf(column),
+              columnKey(column),
               <span class="head-words">
                 <span class="head-name">{column.metric.name}</span>
                 <small>
-                  <How how={column.how} /> {column.how || "mixed"} {column.part}
+                  <HowBadge how={column.how} /> {column.how || "mixed"} {column.part}
                 </small>
-                {toldOf(column) && <small>{toldOf(column)}</small>}
+                {locationNote(column) && <small>{locationNote(column)}</small>}
               </span>,
-              `${describe(column.metric)}\n${column.part}: ${
+              `${describeMetric(column.metric)}\n${column.part}: ${
                 column.part === "inclusive" ? "with all that it calls" : "without what it calls"
               }${column.told ? `\n${column.told}: ${TOGETHER}` : ""}`,
               "is-number",
@@ -222,7 +222,7 @@ export function TreeTable(props: Props) {
                 {isLeaf ? "" : isOpen ? "▾" : "▸"}
               </span>
               <span class={`name-text ${kind.style && `is-${kind.style}`}`} title={`${kind.name} ${tree.name(node)}`}>
-                {kind.is_path && tree.name(node) ? <Path path={tree.name(node)} /> : <Name name={tree.name(node) || "(no name)"} />}
+                {kind.is_path && tree.name(node) ? <FilePath path={tree.name(node)} /> : <SymbolName name={tree.name(node) || "(no name)"} />}
               </span>
               {kind.mark && (
                 <span class="node-mark" title={kind.hint}>
@@ -231,18 +231,18 @@ export function TreeTable(props: Props) {
               )}
               {file && !kind.is_place && !isInFile(tree, node) && (
                 <span class="where" title={`${file}${line ? `:${line}` : ""}`}>
-                  <span class="where-file">{base(file)}</span>
+                  <span class="where-file">{baseName(file)}</span>
                   {line > 0 && <span class="where-line">:{line}</span>}
                 </span>
               )}
             </span>
             {hasCalls && (
               <span class="cell number" role="gridcell">
-                {Number.isNaN(tree.data.calls[node]!) ? "" : quantity(tree.data.calls[node]!, "")}
+                {Number.isNaN(tree.data.calls[node]!) ? "" : formatQuantity(tree.data.calls[node]!, "")}
               </span>
             )}
             {columns.map((column) => (
-              <Cell key={keyOf(column)} column={column} node={node} />
+              <Cell key={columnKey(column)} column={column} node={node} />
             ))}
           </div>
         );
@@ -251,7 +251,7 @@ export function TreeTable(props: Props) {
   );
 }
 
-/** Whether a node stands below its own file, which then need not be named again. */
+/** Whether a node is below the node of its file, which then is not named again. */
 function isInFile(tree: Tree, node: number): boolean {
   const above = tree.parent(node);
   return above >= 0 && tree.kind(above).is_path && tree.line(node) === 0;
@@ -260,15 +260,15 @@ function isInFile(tree: Tree, node: number): boolean {
 const TOGETHER =
   "places have their times at once, and their sum is none; of a rank its longest thread counts";
 
-/** Which of several places' values a column has; a ratio is worked out anew from theirs. */
-function toldOf(column: ColumnValues): string {
+/** Which statistic over locations a column shows; ratios are computed from sums. */
+function locationNote(column: ColumnValues): string {
   return column.metric.additive ? column.told : "";
 }
 
 const largestOf = new WeakMap<Float64Array, number>();
 
-/** The largest magnitude, looked for once: who comes back from another view brings the same values. */
-export function largest(values: Float64Array): number {
+/** The largest magnitude, cached with the array. */
+export function largestMagnitude(values: Float64Array): number {
   let most = largestOf.get(values);
   if (most === undefined) {
     most = 0;
@@ -278,15 +278,15 @@ export function largest(values: Float64Array): number {
   return most;
 }
 
-/** Room for the largest number, no digit of which is ever cut off, and for the title. */
-function widthFor(column: ColumnValues): number {
-  const texts = [largest(column.values), column.total].map((value) => quantity(value, column.unit));
-  const number = Math.max(LEAST_NUMBER_PX, ...texts.map(widthOf));
-  const beside = column.before ? 66 : column.metric.additive ? 54 : 0;
+/** The width of a column: its largest number is never cut off. */
+function columnWidth(column: ColumnValues): number {
+  const texts = [largestMagnitude(column.values), column.total].map((value) => formatQuantity(value, column.unit));
+  const number = Math.max(LEAST_NUMBER_PX, ...texts.map(textWidth));
+  const beside = column.baselineValues ? 66 : column.metric.additive ? 54 : 0;
   // Titles are smaller than values.
-  const origin = 17 + 0.81 * widthOf(`${column.how || "mixed"} ${column.part}`);
-  const below = Math.max(origin, 0.81 * widthOf(toldOf(column)));
-  const title = Math.max(below, Math.min(MOST_TITLE_PX, 0.93 * widthOf(column.metric.name)));
+  const origin = 17 + 0.81 * textWidth(`${column.how || "mixed"} ${column.part}`);
+  const below = Math.max(origin, 0.81 * textWidth(locationNote(column)));
+  const title = Math.max(below, Math.min(MOST_TITLE_PX, 0.93 * textWidth(column.metric.name)));
   return Math.ceil(Math.max(number + beside + 27, title + 30));
 }
 
@@ -300,19 +300,19 @@ function Cell({ column, node }: { column: ColumnValues; node: number }) {
       </span>
     );
   }
-  const whole = Math.max(total, column.most);
+  const whole = Math.max(total, column.largest);
   const part = column.metric.additive && whole > 0 ? value / whole : 0;
   const isShare = column.isShared && total === whole;
-  const shared = isShare ? share(value, total) : "";
+  const shared = isShare ? formatShare(value, total) : "";
   return (
     <span class={value === 0 ? "cell number is-zero" : "cell number"} role="gridcell">
-      <span class="value">{quantity(value, column.unit)}</span>
-      <How how={column.how} />
-      {column.before ? (
+      <span class="value">{formatQuantity(value, column.unit)}</span>
+      <HowBadge how={column.how} />
+      {column.baselineValues ? (
         // What every execution gives again differs where it differs at all. Of others the Compare view
         // says how sure that is; colours here would claim it.
         <Change
-          before={column.before[node]!}
+          before={column.baselineValues[node]!}
           value={value}
           worse={column.metric.reproducible ? column.metric.worse : null}
         />
@@ -361,7 +361,7 @@ function Change(props: { before: number; value: number; worse: "more" | "less" |
         : "is-better";
   return (
     <span class={`change ${verdict}`} title="against the other run; see Compare for how sure this is">
-      {change(ratio)}
+      {formatChange(ratio)}
     </span>
   );
 }

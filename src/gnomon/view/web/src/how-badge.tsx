@@ -1,4 +1,4 @@
-// How a number came to be, beside every number: a sign that needs no colour, with its meaning.
+// The sign beside every number that says how it was obtained; it does not rely on colour.
 
 interface Meaning {
   readonly sign: string;
@@ -16,32 +16,32 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
 
 export const HOWS = Object.keys(MEANINGS);
 
-export function meaning(how: string): string {
+export function howMeaning(how: string): string {
   return MEANINGS[how]?.text ?? (how || "how it was measured is not known");
 }
 
-export function How({ how }: { how: string }) {
+export function HowBadge({ how }: { how: string }) {
   return (
-    <span class={`how how-${how || "unknown"}`} title={meaning(how)} aria-label={how}>
+    <span class={`how how-${how || "unknown"}`} title={howMeaning(how)} aria-label={how}>
       {MEANINGS[how]?.sign ?? "·"}
     </span>
   );
 }
 
-/** The signs that stand on this screen, with their words. */
+/** The signs that are used on this screen, explained. */
 export function HowLegend({ hows }: { hows: Iterable<string> }) {
   const present = new Set(hows);
   return (
     <span class="legend">
       {HOWS.filter((how) => present.has(how)).map((how) => (
-        <span key={how} title={meaning(how)}>
-          <How how={how} /> {how}
+        <span key={how} title={howMeaning(how)}>
+          <HowBadge how={how} /> {how}
         </span>
       ))}
     </span>
   );
 }
 
-export function signOf(how: string): string {
+export function howSign(how: string): string {
   return MEANINGS[how]?.sign ?? "·";
 }

@@ -1,5 +1,4 @@
-// One metric at a time: over ranks and threads as a heat map, as a distribution, and who has least
-// and most of it.
+// One metric over ranks and threads: as a heat map, as a distribution, with its extremes.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
@@ -13,52 +12,52 @@ import {
   type Spread,
   type Summary,
 } from "./api";
-import { once, useLoaded, useTree } from "./data";
-import { change, many, number, quantity } from "./format";
+import { cached, useLoaded, useTree } from "./api-cache";
+import { formatChange, plural, formatNumber, formatQuantity } from "./format";
 import { HeatMap } from "./heat-map";
-import { How, HowLegend, meaning } from "./how";
-import { useKeys } from "./keys";
-import { describe, type Part } from "./metric-list";
-import { Parts } from "./parts";
-import { grouped } from "./picker";
-import { ask, usePlace } from "./place";
-import { Histogram, Places } from "./plots";
-import { titlesOf } from "./places";
+import { HowBadge, HowLegend, howMeaning } from "./how-badge";
+import { useShortcuts } from "./shortcuts";
+import { describeMetric, type ValueKind } from "./metric-columns";
+import { TopContributors } from "./top-contributors";
+import { groupMetrics } from "./metric-picker";
+import { setParams, useRoute } from "./route";
+import { Histogram, LocationPlot } from "./histograms";
+import { locationTitles } from "./location-picker";
 import { SearchBox } from "./search-box";
-import type { Sight } from "./sight";
-import { Split } from "./split";
+import type { ViewProps } from "./view-props";
+import { SplitPane } from "./split-pane";
 import { useTheme } from "./theme";
-import { usualGrouping } from "./tree";
+import { defaultGrouping } from "./tree-view";
 
 const ENOUGH_FOR_BINS = 8;
 
-export function MetricsView(sight: Sight) {
-  const { run, metrics } = sight;
-  const { asked } = usePlace();
+export function MetricsView(props: ViewProps) {
+  const { run, metrics } = props;
+  const { params } = useRoute();
   const groupings = run.groupings.map((grouping) => grouping.by);
-  const by = groupings.find((name) => name === asked["by"]) ?? usualGrouping(sight);
+  const by = groupings.find((name) => name === params["by"]) ?? defaultGrouping(props);
   const tree = useTree(run.id, by);
   // What was asked for by "Ranks and threads"; whoever just comes here sees the whole run.
-  const wanted = asked["of"] === undefined ? -1 : Number(asked["of"]);
-  const node = tree.value && wanted >= 0 && wanted < tree.value.n ? wanted : (tree.value?.children(-1)[0] ?? 0);
+  const requestedNode = params["of"] === undefined ? -1 : Number(params["of"]);
+  const node = tree.value && requestedNode >= 0 && requestedNode < tree.value.n ? requestedNode : (tree.value?.children(-1)[0] ?? 0);
   const isWhole = !tree.value || tree.value.parent(node) < 0;
   const metric =
-    metrics.find((one) => one.name === asked["metric"]) ??
+    metrics.find((one) => one.name === params["metric"]) ??
     metrics.find((one) => one.metric === run.firstMetric) ??
     metrics[0];
-  const part: Part = asked["part"] === "exclusive" ? "exclusive" : "inclusive";
+  const part: ValueKind = params["part"] === "exclusive" ? "exclusive" : "inclusive";
 
-  useKeys({
-    e: () => ask({ part: part === "exclusive" ? null : "exclusive" }),
+  useShortcuts({
+    e: () => setParams({ part: part === "exclusive" ? null : "exclusive" }),
   });
   if (!metric) return <p class="nothing">This run has no metrics.</p>;
   if (tree.error) return <p class="trouble">{tree.error}</p>;
   return (
     <div class="metrics-view">
-      <Split
+      <SplitPane
         name="metrics"
         start={0.34}
-        first={<MetricList {...sight} by={by} node={node} metric={metric} part={part} />}
+        first={<MetricList {...props} by={by} node={node} metric={metric} part={part} />}
         second={
           <section class="pane metric-pane" aria-label="metric">
             <div class="tools">
@@ -70,7 +69,7 @@ export function MetricsView(sight: Sight) {
                     class={name === part ? "is-here" : ""}
                     aria-pressed={name === part}
                     title={`${name === "inclusive" ? "with all that it calls" : "without what it calls"} (e)`}
-                    onClick={() => ask({ part: name === "exclusive" ? name : null })}
+                    onClick={() => setParams({ part: name === "exclusive" ? name : null })}
                   >
                     {name}
                   </button>
@@ -80,12 +79,12 @@ export function MetricsView(sight: Sight) {
                 {tree.value ? tree.value.name(node) : ""}
               </span>
               {!isWhole && (
-                <button type="button" class="quiet" onClick={() => ask({ of: null })}>
+                <button type="button" class="quiet" onClick={() => setParams({ of: null })}>
                   Whole run
                 </button>
               )}
             </div>
-            <One key={`${by} ${node} ${metric.metric}`} {...sight} by={by} node={node} metric={metric} part={part} />
+            <MetricPane key={`${by} ${node} ${metric.metric}`} {...props} by={by} node={node} metric={metric} part={part} />
           </section>
         }
       />
@@ -93,19 +92,19 @@ export function MetricsView(sight: Sight) {
   );
 }
 
-interface OneProps extends Sight {
+interface MetricProps extends ViewProps {
   readonly by: Grouping;
   readonly node: number;
   readonly metric: Metric;
-  readonly part: Part;
+  readonly part: ValueKind;
 }
 
-function MetricList(props: OneProps) {
+function MetricList(props: MetricProps) {
   const { run, metrics, by, node, metric, part, baseline } = props;
   const [word, setWord] = useState("");
   const details = useLoaded(`${run.id}/node/${by}/${node}/`, () => getNode(run.id, { by, node }));
   const before = useBaselineTotals(props);
-  const groups = grouped(metrics, word);
+  const groups = groupMetrics(metrics, word);
   const flat = groups.flatMap(([, members]) => members);
   const list = useRef<HTMLDivElement>(null);
   useEffect(() => list.current?.focus({ preventScroll: true }), []);
@@ -113,7 +112,7 @@ function MetricList(props: OneProps) {
   const step = (to: number) => {
     const at = flat.findIndex((one) => one.metric === metric.metric);
     const next = flat[Math.max(0, Math.min(flat.length - 1, at + to))];
-    if (next) ask({ metric: next.name });
+    if (next) setParams({ metric: next.name });
   };
   return (
     <section class="pane list-pane" aria-label="metrics">
@@ -123,7 +122,7 @@ function MetricList(props: OneProps) {
           placeholder="find a metric"
           label="find a metric"
           onInput={setWord}
-          onEnter={() => flat[0] && word && ask({ metric: flat[0].name })}
+          onEnter={() => flat[0] && word && setParams({ metric: flat[0].name })}
           onLeave={() => list.current?.focus()}
         />
       </div>
@@ -155,19 +154,19 @@ function MetricList(props: OneProps) {
                   tabIndex={-1}
                   aria-selected={one.metric === metric.metric}
                   class={one.metric === metric.metric ? "metric-row is-here" : "metric-row"}
-                  title={describe(one)}
-                  onClick={() => ask({ metric: one.name })}
+                  title={describeMetric(one)}
+                  onClick={() => setParams({ metric: one.name })}
                 >
                   <span class="metric-name">
                     {one.name}
                     {one.dilated && <small> of the emulation</small>}
                   </span>
                   <span class={value === null ? "number is-missing" : "number"}>
-                    {value === null ? "·" : quantity(value, one.unit)}
+                    {value === null ? "·" : formatQuantity(value, one.unit)}
                   </span>
-                  {one.how ? <How how={one.how} /> : <span />}
+                  {one.how ? <HowBadge how={one.how} /> : <span />}
                   {baseline && (
-                    <span class="change">{value !== null && was ? change(value / was) : ""}</span>
+                    <span class="change">{value !== null && was ? formatChange(value / was) : ""}</span>
                   )}
                 </button>
               );
@@ -176,19 +175,19 @@ function MetricList(props: OneProps) {
         ))}
       </div>
       <footer class="status">
-        <span>{many(flat.length, "metric")}</span>
+        <span>{plural(flat.length, "metric")}</span>
         <HowLegend hows={metrics.map((one) => one.how)} />
       </footer>
     </section>
   );
 }
 
-/** The baseline's values of its whole run, by name; where this run's whole is looked at. */
-function useBaselineTotals({ baseline, by, node, part }: OneProps): Map<string, number> | null {
+/** The baseline's values by metric name, when the whole program is selected. */
+function useBaselineTotals({ baseline, by, node, part }: MetricProps): Map<string, number> | null {
   const key = baseline && node === 0 ? `${baseline.id}/totals/${by}/${part}` : null;
   const loaded = useLoaded(key, async () => {
     const [metrics, root] = await Promise.all([
-      once(`${baseline!.id}/metrics`, () => getMetrics(baseline!.id)),
+      cached(`${baseline!.id}/metrics`, () => getMetrics(baseline!.id)),
       getNode(baseline!.id, { by, node: 0 }),
     ]);
     const names = new Map(metrics.map((metric) => [metric.metric, metric.name]));
@@ -197,23 +196,23 @@ function useBaselineTotals({ baseline, by, node, part }: OneProps): Map<string, 
   return loaded.value;
 }
 
-function One(props: OneProps) {
+function MetricPane(props: MetricProps) {
   const { run, locations, by, node, metric, part, baseline } = props;
   useTheme();
-  const { asked } = usePlace();
+  const { params } = useRoute();
   const spread = useLoaded(`${run.id}/spread/${by}/${node}/${metric.metric}`, () =>
     getSpread(run.id, { by, node, metric: metric.metric }),
   );
   const other = useBaselineSpread(props);
-  const [lit, setLit] = useState(-1);
+  const [highlighted, setHighlighted] = useState(-1);
   const value = spread.value;
   const values = value?.[part] ?? null;
-  const names = useMemo(() => (value ? titles(value, locations) : []), [value, locations]);
-  const stretched = asked["stretch"] === "1";
+  const names = useMemo(() => (value ? cellTitles(value, locations) : []), [value, locations]);
+  const stretched = params["stretch"] === "1";
   return (
     <div class="one">
       <h2>
-        {metric.name} <How how={metric.how} />
+        {metric.name} <HowBadge how={metric.how} />
         <small>{metric.how || "mixed"}</small>
       </h2>
       {metric.description && <p class="description">{metric.description}</p>}
@@ -224,7 +223,7 @@ function One(props: OneProps) {
       )}
       <p class="description">
         {[
-          meaning(metric.how),
+          howMeaning(metric.how),
           metric.component && `component ${metric.component}`,
           metric.domain && `domain ${metric.domain}`,
           metric.scope && `per ${metric.scope}`,
@@ -238,7 +237,7 @@ function One(props: OneProps) {
       {value && values && (
         <>
           {value.summary[part] === null ? (
-            <Parts run={run.id} by={by} metric={metric} part={part} />
+            <TopContributors run={run.id} by={by} metric={metric} part={part} />
           ) : (
             <>
               <SummaryLine
@@ -249,30 +248,30 @@ function One(props: OneProps) {
                 how={value.how}
                 additive={metric.additive && !metric.atOnce}
                 title={(location) => names[value.location.indexOf(location)] ?? `place ${location}`}
-                onPlace={(location) => setLit(value.location.indexOf(location))}
+                onPlace={(location) => setHighlighted(value.location.indexOf(location))}
               />
               {values.length > 1 && <section class="figure">
                 <h3>
-                  {heading(value)}
+                  {heatMapTitle(value)}
                   <label class="toggle" title="colours from min to max instead of from 0">
                     <input
                       type="checkbox"
                       checked={stretched}
-                      onChange={() => ask({ stretch: stretched ? null : "1" })}
+                      onChange={() => setParams({ stretch: stretched ? null : "1" })}
                     />
                     stretch colours
                   </label>
                 </h3>
-                <HeatMap spread={value} values={values} names={names} stretched={stretched} lit={lit} onLit={setLit} />
+                <HeatMap spread={value} values={values} names={names} stretched={stretched} highlighted={highlighted} onHighlight={setHighlighted} />
               </section>}
               {values.length > 1 && (
                 <section class="figure">
-                  <h3>distribution over {number(values.filter((one) => one === one).length)} places</h3>
+                  <h3>distribution over {formatNumber(values.filter((one) => one === one).length)} places</h3>
                   <div class="plots">
                     {values.length >= ENOUGH_FOR_BINS && (
                       <Histogram values={values} unit={value.unit} before={other?.[part] ?? null} />
                     )}
-                    <Places values={values} unit={value.unit} names={names} lit={lit} />
+                    <LocationPlot values={values} unit={value.unit} names={names} highlighted={highlighted} />
                   </div>
                 </section>
               )}
@@ -284,26 +283,26 @@ function One(props: OneProps) {
   );
 }
 
-/** The baseline's spread over its whole run, where this run's whole is looked at. */
-function useBaselineSpread({ baseline, by, node, metric }: OneProps): Spread | null {
+/** The baseline's distribution, when the whole program is selected. */
+function useBaselineSpread({ baseline, by, node, metric }: MetricProps): Spread | null {
   const key = baseline && node === 0 ? `${baseline.id}/spread/${by}/0/of ${metric.name}` : null;
   const loaded = useLoaded(key, async () => {
-    const metrics = await once(`${baseline!.id}/metrics`, () => getMetrics(baseline!.id));
+    const metrics = await cached(`${baseline!.id}/metrics`, () => getMetrics(baseline!.id));
     const same = metrics.find((one) => one.name === metric.name && one.unit === metric.unit);
-    await once(`${baseline!.id}/locations`, () => getLocations(baseline!.id));
+    await cached(`${baseline!.id}/locations`, () => getLocations(baseline!.id));
     return same ? getSpread(baseline!.id, { by, node: 0, metric: same.metric }) : null;
   });
   return loaded.value;
 }
 
-function heading({ rows, columns, rowNames, columnNames }: Spread): string {
+function heatMapTitle({ rows, columns, rowNames, columnNames }: Spread): string {
   if (rowNames.length <= 1) return columns ? `by ${columns}` : "by place";
   if (columnNames.length <= 1 || !columns) return rows ? `by ${rows}` : "by place";
   return `${rows} by ${columns}`;
 }
 
-function titles(spread: Spread, locations: Sight["locations"]): string[] {
-  const known = titlesOf(locations);
+function cellTitles(spread: Spread, locations: ViewProps["locations"]): string[] {
+  const known = locationTitles(locations);
   return Array.from(spread.location, (location) => known.get(location) ?? `place ${location}`);
 }
 
@@ -313,7 +312,7 @@ interface SummaryProps {
   readonly baseline: string;
   readonly unit: string;
   readonly how: string;
-  /** Whether values of several places may be added up: ratios may not. */
+  /** Whether values of locations add up; ratios do not. */
   readonly additive: boolean;
   readonly title: (location: number) => string;
   readonly onPlace: (location: number) => void;
@@ -337,7 +336,7 @@ function SummaryLine(props: SummaryProps) {
         <div key={name}>
           <dt>{isOne ? title(summary.minLocation) : name}</dt>
           <dd>
-            {quantity(value ?? Number.NaN, unit)} <How how={how} />
+            {formatQuantity(value ?? Number.NaN, unit)} <HowBadge how={how} />
           </dd>
           {location >= 0 && summary.places > 1 && (
             <dd>
@@ -347,8 +346,8 @@ function SummaryLine(props: SummaryProps) {
             </dd>
           )}
           {was !== undefined && was !== null && (
-            <dd class="change" title={`${props.baseline}: ${quantity(was, unit)}`}>
-              {was !== 0 && value !== null ? change(value / was) : ""}
+            <dd class="change" title={`${props.baseline}: ${formatQuantity(was, unit)}`}>
+              {was !== 0 && value !== null ? formatChange(value / was) : ""}
             </dd>
           )}
         </div>
@@ -356,7 +355,7 @@ function SummaryLine(props: SummaryProps) {
       {summary.imbalance !== null && summary.places > 1 && (
         <div title="the max over the mean, less 1: what perfect balance would save">
           <dt>imbalance</dt>
-          <dd>{number(100 * summary.imbalance)} %</dd>
+          <dd>{formatNumber(100 * summary.imbalance)} %</dd>
         </div>
       )}
     </dl>

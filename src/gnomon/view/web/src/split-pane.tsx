@@ -1,9 +1,9 @@
-// Two panes with a bar between them that moves by mouse and keys.
+// Two panes with a divider that is moved by mouse or keyboard.
 
 import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 
-import { like, liked } from "./place";
+import { savePreference, loadPreference } from "./preferences";
 
 interface Props {
   readonly name: string;
@@ -14,13 +14,13 @@ interface Props {
 
 const LEAST = 0.15;
 
-export function Split(props: Props) {
+export function SplitPane(props: Props) {
   const box = useRef<HTMLDivElement>(null);
-  const [part, set] = useState(() => Number(liked(`split.${props.name}`, String(props.start))) || props.start);
+  const [part, set] = useState(() => Number(loadPreference(`split.${props.name}`, String(props.start))) || props.start);
   const move = (to: number) => {
     const next = Math.max(LEAST, Math.min(1 - LEAST, to));
     set(next);
-    like(`split.${props.name}`, next.toFixed(3));
+    savePreference(`split.${props.name}`, next.toFixed(3));
   };
   return (
     <div class="split" ref={box} style={{ "--part": `${100 * part}%` }}>

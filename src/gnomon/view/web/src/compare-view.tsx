@@ -1,38 +1,38 @@
-// What differs between two runs, by how much, and how sure that is: what `gnomon compare` says.
+// The comparison of two runs, as `gnomon compare` computes it.
 
 import { useEffect, useMemo, useRef } from "preact/hooks";
 
 import { getComparison, type RunTitle } from "./api";
-import { Comparison } from "./comparison";
-import { useLoaded } from "./data";
-import { MetricChoice } from "./picker";
-import { ask, go, usePlace } from "./place";
-import type { Sight } from "./sight";
+import { ComparisonTable } from "./comparison-table";
+import { useLoaded } from "./api-cache";
+import { MetricChoice } from "./metric-picker";
+import { setParams, navigate, useRoute } from "./route";
+import type { ViewProps } from "./view-props";
 
 const PER = ["", "region", "function", "file", "line", "process", "thread", "rank"] as const;
 
-export function CompareView(sight: Sight & { readonly runs: readonly RunTitle[] }) {
-  const { run, runs, baseline } = sight;
-  const { asked } = usePlace();
-  const per = PER.find((name) => name === asked["per"]) ?? "";
+export function CompareView(props: ViewProps & { readonly runs: readonly RunTitle[] }) {
+  const { run, runs, baseline } = props;
+  const { params } = useRoute();
+  const per = PER.find((name) => name === params["per"]) ?? "";
   const others = runs.filter((one) => one.id !== run.id);
-  const measure = per ? (asked["measure"] ?? "") : "";
-  const found = useLoaded(baseline ? `compare/${baseline.id}/${run.id}/${per}/${measure}` : null, () =>
+  const measure = per ? (params["measure"] ?? "") : "";
+  const loaded = useLoaded(baseline ? `compare/${baseline.id}/${run.id}/${per}/${measure}` : null, () =>
     getComparison(baseline!.id, run.id, per, measure || undefined),
   );
   const sections = useMemo(
     () => new Set(run.regionKinds.filter((one) => one.is_section).map((one) => one.kind)),
     [run],
   );
-  const document = found.value;
-  const one = document?.comparisons[0];
+  const document = loaded.value;
+  const comparison = document?.comparisons[0];
   // The choice stays while the document of another metric comes.
-  const last = useRef<readonly string[]>([]);
-  if (one) last.current = one.place_metrics;
-  const known = last.current;
-  const isStrange = one !== undefined && measure !== "" && known.length > 0 && !known.includes(measure);
+  const lastMeasures = useRef<readonly string[]>([]);
+  if (comparison) lastMeasures.current = comparison.place_metrics;
+  const measures = lastMeasures.current;
+  const isStrange = comparison !== undefined && measure !== "" && measures.length > 0 && !measures.includes(measure);
   useEffect(() => {
-    if (isStrange) ask({ measure: null });
+    if (isStrange) setParams({ measure: null });
   }, [isStrange]);
   return (
     <section class="pane compare-view" aria-label="compare">
@@ -42,7 +42,7 @@ export function CompareView(sight: Sight & { readonly runs: readonly RunTitle[] 
           <select
             value={baseline?.id ?? ""}
             aria-label="baseline"
-            onChange={(event) => ask({ vs: event.currentTarget.value || null })}
+            onChange={(event) => setParams({ vs: event.currentTarget.value || null })}
           >
             <option value="">choose a run</option>
             {others.map((other) => (
@@ -57,7 +57,7 @@ export function CompareView(sight: Sight & { readonly runs: readonly RunTitle[] 
           class="quiet"
           disabled={!baseline}
           title="compare the other way round"
-          onClick={() => baseline && go("compare", { run: baseline.id, vs: run.id, node: null })}
+          onClick={() => baseline && navigate("compare", { run: baseline.id, vs: run.id, node: null })}
         >
           Swap
         </button>
@@ -71,17 +71,17 @@ export function CompareView(sight: Sight & { readonly runs: readonly RunTitle[] 
               type="button"
               class={name === per ? "is-here" : ""}
               aria-pressed={name === per}
-              onClick={() => ask({ per: name || null })}
+              onClick={() => setParams({ per: name || null })}
             >
               {name ? `by ${name}` : "whole run"}
             </button>
           ))}
         </span>
-        {per && known.length > 0 && (
+        {per && measures.length > 0 && (
           <MetricChoice
-            metrics={sight.metrics.filter((metric) => known.includes(metric.name))}
-            chosen={measure || one?.places[0]?.metric || known[0]!}
-            onChoose={(name) => ask({ measure: name })}
+            metrics={props.metrics.filter((metric) => measures.includes(metric.name))}
+            chosen={measure || comparison?.places[0]?.metric || measures[0]!}
+            onChoose={(name) => setParams({ measure: name })}
           />
         )}
       </div>
@@ -94,15 +94,15 @@ export function CompareView(sight: Sight & { readonly runs: readonly RunTitle[] 
         <div class="nothing">
           <p>Choose the run to compare with: differences are of {run.title} against it.</p>
           {others.map((other) => (
-            <button key={other.id} type="button" class="item" onClick={() => ask({ vs: other.id })}>
+            <button key={other.id} type="button" class="item" onClick={() => setParams({ vs: other.id })}>
               <b>{other.title}</b> <small>{other.command}</small>
             </button>
           ))}
         </div>
       )}
-      {found.error && <p class="trouble">{found.error}</p>}
-      {baseline && (!document || found.waiting) && !found.error && <p class="waiting">comparing</p>}
-      {baseline && document && one && !found.waiting && <Comparison key={`${per} ${measure}`} document={document} per={per} sections={sections} />}
+      {loaded.error && <p class="trouble">{loaded.error}</p>}
+      {baseline && (!document || loaded.waiting) && !loaded.error && <p class="waiting">comparing</p>}
+      {baseline && document && comparison && !loaded.waiting && <ComparisonTable key={`${per} ${measure}`} document={document} per={per} sections={sections} />}
     </section>
   );
 }

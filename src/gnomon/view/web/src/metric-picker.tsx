@@ -1,12 +1,12 @@
-// Which metrics have columns.
+// Selects the metrics that are shown.
 
 import { useState } from "preact/hooks";
 
 import type { Metric } from "./api";
-import { How } from "./how";
+import { HowBadge } from "./how-badge";
 import { Menu } from "./menu";
-import { describe, keyOf, text, type Part, type Shown } from "./metric-list";
-import { ask } from "./place";
+import { describeMetric, columnKey, serializeColumns, type ValueKind, type MetricColumn } from "./metric-columns";
+import { setParams } from "./route";
 
 function FindBox({ word, onInput }: { word: string; onInput: (word: string) => void }) {
   return (
@@ -26,7 +26,7 @@ interface ChoiceProps {
   readonly onChoose: (name: string) => void;
 }
 
-/** One metric of several, where a view shows one at a time. */
+/** Selects one metric, for views that show one at a time. */
 export function MetricChoice({ metrics, chosen, onChoose }: ChoiceProps) {
   const [word, setWord] = useState("");
   return (
@@ -35,7 +35,7 @@ export function MetricChoice({ metrics, chosen, onChoose }: ChoiceProps) {
         <>
           <FindBox word={word} onInput={setWord} />
           <div class="picker-list">
-            {grouped(metrics, word).map(([group, members]) => (
+            {groupMetrics(metrics, word).map(([group, members]) => (
               <section key={group}>
                 <h4>{group}</h4>
                 {members.map((metric) => (
@@ -44,13 +44,13 @@ export function MetricChoice({ metrics, chosen, onChoose }: ChoiceProps) {
                     type="button"
                     class={metric.name === chosen ? "item is-here" : "item"}
                     aria-pressed={metric.name === chosen}
-                    title={describe(metric)}
+                    title={describeMetric(metric)}
                     onClick={() => {
                       close();
                       onChoose(metric.name);
                     }}
                   >
-                    {metric.name} {metric.how && <How how={metric.how} />}
+                    {metric.name} {metric.how && <HowBadge how={metric.how} />}
                   </button>
                 ))}
               </section>
@@ -64,11 +64,11 @@ export function MetricChoice({ metrics, chosen, onChoose }: ChoiceProps) {
 
 interface Props {
   readonly metrics: readonly Metric[];
-  readonly shown: readonly Shown[];
+  readonly shown: readonly MetricColumn[];
 }
 
-/** Metrics under their headings, those that a word leaves. */
-export function grouped(metrics: readonly Metric[], word: string): [string, Metric[]][] {
+/** Metrics that contain a word, by group. */
+export function groupMetrics(metrics: readonly Metric[], word: string): [string, Metric[]][] {
   const groups = new Map<string, Metric[]>();
   const lower = word.toLowerCase();
   for (const metric of metrics) {
@@ -82,12 +82,12 @@ export function grouped(metrics: readonly Metric[], word: string): [string, Metr
 
 export function MetricPicker({ metrics, shown }: Props) {
   const [word, setWord] = useState("");
-  const keys = new Set(shown.map(keyOf));
-  const toggle = (metric: Metric, part: Part) => {
+  const keys = new Set(shown.map(columnKey));
+  const toggle = (metric: Metric, part: ValueKind) => {
     const one = { metric, part };
-    const rest = shown.filter((other) => keyOf(other) !== keyOf(one));
+    const rest = shown.filter((other) => columnKey(other) !== columnKey(one));
     const next = rest.length < shown.length ? rest : [...shown, one];
-    if (next.length > 0) ask({ columns: text(next) });
+    if (next.length > 0) setParams({ columns: serializeColumns(next) });
   };
   return (
     <Menu class="picker" label={`Metrics (${new Set(shown.map((one) => one.metric)).size})`} hint="choose the columns">
@@ -100,13 +100,13 @@ export function MetricPicker({ metrics, shown }: Props) {
               <span title="with all that it calls">incl.</span>
               <span title="without what it calls">excl.</span>
             </div>
-            {grouped(metrics, word).map(([group, members]) => (
+            {groupMetrics(metrics, word).map(([group, members]) => (
               <section key={group}>
                 <h4>{group}</h4>
                 {members.map((metric) => (
-                  <div class="picker-row" key={metric.metric} title={describe(metric)}>
+                  <div class="picker-row" key={metric.metric} title={describeMetric(metric)}>
                     <span class="picker-name">
-                      {metric.name} {metric.how && <How how={metric.how} />}
+                      {metric.name} {metric.how && <HowBadge how={metric.how} />}
                       {!metric.hasRegions && <small>whole program</small>}
                     </span>
                     {(["inclusive", "exclusive"] as const).map((part) => (
@@ -114,7 +114,7 @@ export function MetricPicker({ metrics, shown }: Props) {
                         key={part}
                         type="checkbox"
                         aria-label={`${metric.name} ${part}`}
-                        checked={keys.has(keyOf({ metric, part }))}
+                        checked={keys.has(columnKey({ metric, part }))}
                         onChange={() => toggle(metric, part)}
                       />
                     ))}
@@ -123,7 +123,7 @@ export function MetricPicker({ metrics, shown }: Props) {
               </section>
             ))}
           </div>
-          <button type="button" class="quiet" onClick={() => ask({ columns: null })}>
+          <button type="button" class="quiet" onClick={() => setParams({ columns: null })}>
             The usual ones
           </button>
         </>

@@ -1,4 +1,4 @@
-// What the server has told, kept: a run never changes, so nothing is asked for twice.
+// Cached answers of the server: a run never changes, so nothing is requested twice.
 
 import { useEffect, useState } from "preact/hooks";
 
@@ -8,39 +8,39 @@ import { Tree } from "./tree-model";
 export interface Loaded<T> {
   readonly value: T | null;
   readonly error: string;
-  /** `value` is not yet what was asked for, but what was shown before. */
+  /** `value` is still the previous answer; the one requested is on its way. */
   readonly waiting: boolean;
 }
 
-// Values of a large tree are a megabyte or two: what was not looked at for longest goes first.
+// Values of a large tree are a megabyte or two: the least recently used are dropped first.
 const KEPT = 120;
 const kept = new Map<string, Promise<unknown>>();
 
-/** The answer to a question, asked once. Failures are asked again. */
-export function once<T>(key: string, load: () => Promise<T>): Promise<T> {
-  const known = kept.get(key);
-  if (known !== undefined) {
+/** The result of `load`, cached under `key`; a failure is not cached. */
+export function cached<T>(key: string, load: () => Promise<T>): Promise<T> {
+  const hit = kept.get(key);
+  if (hit !== undefined) {
     kept.delete(key);
-    kept.set(key, known);
-    return known as Promise<T>;
+    kept.set(key, hit);
+    return hit as Promise<T>;
   }
-  const asked = load();
-  kept.set(key, asked);
-  asked.catch(() => kept.delete(key));
+  const answer = load();
+  kept.set(key, answer);
+  answer.catch(() => kept.delete(key));
   if (kept.size > KEPT) {
     // Trees stay: they know which of their nodes are open.
     const oldest = [...kept.keys()].find((one) => !one.includes("/tree/"));
     if (oldest !== undefined) kept.delete(oldest);
   }
-  return asked;
+  return answer;
 }
 
-/** Forget the answers about something. */
-export function forget(prefix: string): void {
+/** Drop all cached results whose key begins with `prefix`. */
+export function dropCached(prefix: string): void {
   for (const key of [...kept.keys()]) if (key.startsWith(prefix)) kept.delete(key);
 }
 
-/** The answer to a question that may change; what was shown stays until the next is there. */
+/** The result for a key that may change; the previous value stays until the next has arrived. */
 export function useLoaded<T>(key: string | null, load: () => Promise<T>): Loaded<T> {
   const [state, set] = useState<{ key: string | null; value: T | null; error: string }>({
     key: null,
@@ -52,13 +52,13 @@ export function useLoaded<T>(key: string | null, load: () => Promise<T>): Loaded
       set({ key, value: null, error: "" });
       return;
     }
-    let wanted = true;
-    once(key, load).then(
-      (value) => wanted && set({ key, value, error: "" }),
-      (error: Error) => wanted && set({ key, value: null, error: error.message }),
+    let isCurrent = true;
+    cached(key, load).then(
+      (value) => isCurrent && set({ key, value, error: "" }),
+      (error: Error) => isCurrent && set({ key, value: null, error: error.message }),
     );
     return () => {
-      wanted = false;
+      isCurrent = false;
     };
   }, [key]);
   return { value: state.value, error: state.error, waiting: state.key !== key };
@@ -71,35 +71,35 @@ export const useLocations = (id: string) =>
   useLoaded(id ? `${id}/locations` : null, () => api.getLocations(id));
 
 export function loadTree(id: string, by: api.Grouping): Promise<Tree> {
-  return once(`${id}/tree/${by}`, async () => new Tree(await api.getTree(id, by)));
+  return cached(`${id}/tree/${by}`, async () => new Tree(await api.getTree(id, by)));
 }
 export const useTree = (id: string, by: api.Grouping) =>
   useLoaded(id ? `${id}/tree/${by}` : null, () => loadTree(id, by));
 
-export function valuesKey(id: string, wanted: api.Wanted): string {
-  const { by, metric, location, statistic } = wanted;
+export function valuesKey(id: string, query: api.ValuesQuery): string {
+  const { by, metric, location, statistic } = query;
   return `${id}/values/${by}/${metric}/${location ?? ""}/${statistic ?? ""}`;
 }
-export function loadValues(id: string, wanted: api.Wanted): Promise<api.Values> {
-  return once(valuesKey(id, wanted), () => api.getValues(id, wanted));
+export function loadValues(id: string, query: api.ValuesQuery): Promise<api.Values> {
+  return cached(valuesKey(id, query), () => api.getValues(id, query));
 }
 
-/** Values of several metrics, in the order in which they were asked for. */
-export function useValues(id: string, wanted: readonly api.Wanted[]): Loaded<api.Values[]> {
-  const key = wanted.map((one) => valuesKey(id, one)).join(" ");
-  return useLoaded(id && wanted.length > 0 ? `all ${key}` : null, () =>
-    Promise.all(wanted.map((one) => loadValues(id, one))),
+/** Values of several metrics, in the order of the queries. */
+export function useValues(id: string, queries: readonly api.ValuesQuery[]): Loaded<api.Values[]> {
+  const key = queries.map((one) => valuesKey(id, one)).join(" ");
+  return useLoaded(id && queries.length > 0 ? `all ${key}` : null, () =>
+    Promise.all(queries.map((one) => loadValues(id, one))),
   );
 }
 
 const STATE_CHANGED = "gnomon-state";
 
-/** What is open; asked again after `stateChanged()`. */
-export function useOpened(): Loaded<api.State> & { readonly turn: number } {
+/** Which runs the server has open; requested again after `notifyStateChanged()`. */
+export function useServerState(): Loaded<api.State> & { readonly turn: number } {
   const [turn, setTurn] = useState(0);
   useEffect(() => {
     const listener = () => {
-      forget("state/");
+      dropCached("state/");
       setTurn((old) => old + 1);
     };
     window.addEventListener(STATE_CHANGED, listener);
@@ -108,6 +108,6 @@ export function useOpened(): Loaded<api.State> & { readonly turn: number } {
   return { ...useLoaded(`state/${turn}`, api.getState), turn };
 }
 
-export function stateChanged(): void {
+export function notifyStateChanged(): void {
   window.dispatchEvent(new Event(STATE_CHANGED));
 }

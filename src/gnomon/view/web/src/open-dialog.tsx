@@ -1,12 +1,12 @@
-// What can be opened on the machine where the server runs.
+// Opens runs and files on the machine where the server runs.
 
 import { useState } from "preact/hooks";
 
-import { getFolder, open, type Openable, type State } from "./api";
-import { stateChanged, useLoaded } from "./data";
+import { getFolder, openPaths, type Openable, type State } from "./api";
+import { notifyStateChanged, useLoaded } from "./api-cache";
 import { Dialog } from "./dialog";
-import { moment } from "./format";
-import { go, place } from "./place";
+import { formatTime } from "./format";
+import { navigate, currentRoute } from "./route";
 
 interface Props {
   readonly state: State;
@@ -24,14 +24,14 @@ export function OpenDialog({ state, onClose }: Props) {
     setTyped(to);
   };
   const take = (paths: readonly string[], combine: boolean) => {
-    open([...paths], combine).then(
+    openPaths([...paths], combine).then(
       (answer) => {
         setProblems(answer.problems);
-        stateChanged();
+        notifyStateChanged();
         const last = answer.runs[answer.runs.length - 1];
         if (answer.problems.length === 0 && last) {
           onClose();
-          go(place().view, { run: last.id, node: null, of: null, file: null, line: null, location: null });
+          navigate(currentRoute().view, { run: last.id, node: null, of: null, file: null, line: null, location: null });
         }
       },
       (error: Error) => setProblems([error.message]),
@@ -90,7 +90,7 @@ export function OpenDialog({ state, onClose }: Props) {
           >
             <span class="entry-kind">{entry.kind === "folder" ? "dir" : entry.kind}</span>
             <b>{entry.name}</b>
-            <small>{entry.changed > 0 ? moment(entry.changed) : ""}</small>
+            <small>{entry.changed > 0 ? formatTime(entry.changed) : ""}</small>
           </button>
         ))}
         {folder.value?.entries.length === 0 && <p class="hint">nothing here that can be opened</p>}

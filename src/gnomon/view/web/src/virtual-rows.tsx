@@ -1,10 +1,10 @@
-// Rows of which only those on the screen exist, whatever their number.
+// A list that renders only the rows on the screen.
 
 import type { ComponentChildren, ComponentProps, Ref } from "preact";
 import { useImperativeHandle, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 export interface RowsHandle {
-  /** Bring a row onto the screen; in the middle if it was not there, unless asked otherwise. */
+  /** Scroll to a row; to the middle of the screen if it was not visible. */
   show(row: number, where?: "near" | "middle"): void;
   focus(): void;
   /** How many rows fit. */
@@ -24,8 +24,8 @@ interface Props {
   readonly attributes?: ComponentProps<"div">;
 }
 
-/** What the keys of a list do that move through its rows. */
-export function moves(at: number, count: number, page: number, to: (row: number) => void): Record<string, () => void> {
+/** The keys that move through the rows of a list. */
+export function rowShortcuts(at: number, count: number, page: number, to: (row: number) => void): Record<string, () => void> {
   return {
     ArrowDown: () => to(at + 1),
     ArrowUp: () => to(at - 1),

@@ -1,17 +1,17 @@
-// Names of functions and files: which part of them tells most, and is cut off last.
+// Splits names of functions and files into scope and own name, which is cut off last.
 
-/** What `operator` is followed by: signs that are no brackets here. */
+/** `operator` and its symbol, whose characters are not brackets. */
 const OPERATOR = /^operator\s*(\(\)|\[\]|<=>|<<=|>>=|->\*|<<|>>|<=|>=|->|[-+*/%^&|~!=<>,]+)?/;
 
-interface Parts {
-  /** Where the name begins, behind the type of what it returns. */
+interface NameParts {
+  /** Where the name begins, behind the return type. */
   readonly begin: number;
   /** Where its own part begins, behind namespaces, classes or folders. */
   readonly own: number;
 }
 
 /** The parts of a C++ name, or of one that looks like one. */
-function symbol(name: string): Parts {
+function splitSymbol(name: string): NameParts {
   let depth = 0;
   let own = 0;
   let blank = 0;
@@ -41,24 +41,24 @@ function symbol(name: string): Parts {
 const LINE = /^[^:]+:\d+$/;
 const PATH = /^[^\s:(<]*\/[^/\s]+$/;
 
-/** Whether a name is a file's with a line. */
-export function isLine(name: string): boolean {
+/** Whether a name is `FILE:LINE`. */
+export function isFileLine(name: string): boolean {
   return LINE.test(name);
 }
 
-export function partsOf(name: string): Parts {
-  if (isLine(name)) return { begin: 0, own: name.lastIndexOf(":") };
+export function splitName(name: string): NameParts {
+  if (isFileLine(name)) return { begin: 0, own: name.lastIndexOf(":") };
   if (PATH.test(name)) return { begin: 0, own: name.lastIndexOf("/") + 1 };
-  return symbol(name);
+  return splitSymbol(name);
 }
 
-/** A name as it is looked for: without the type of what a template returns. */
-export function called(name: string): string {
-  return name.includes(">(") ? name.slice(partsOf(name).begin) : name;
+/** A name without the return type that template functions have in theirs. */
+export function withoutReturnType(name: string): string {
+  return name.includes(">(") ? name.slice(splitName(name).begin) : name;
 }
 
-/** A path without the detours that a compiler was given: `src/./a.c`, `src/../a.c`. */
-export function tidy(path: string): string {
+/** A path without `.` and `..`, which compilers leave in: `src/./a.c`, `src/../a.c`. */
+export function normalizePath(path: string): string {
   if (!path.includes("./")) return path;
   const kept: string[] = [];
   for (const part of path.split("/")) {

@@ -1,24 +1,24 @@
-// The source of a run, with the line of the node at hand lit up and values beside its lines.
+// A source file with the line of the selected node highlighted and values beside its lines.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { addSourceFolder, getLines, getSource, type Source, type Statistic } from "./api";
-import { forget, useLoaded } from "./data";
-import type { LineMark, SourceEditor } from "./editor";
-import { base, quantity, share } from "./format";
-import { How, signOf } from "./how";
+import { dropCached, useLoaded } from "./api-cache";
+import type { LineMark, SourceEditor } from "./source-editor";
+import { baseName, formatQuantity, formatShare } from "./format";
+import { HowBadge, howSign } from "./how-badge";
 import { Menu } from "./menu";
-import { describe, type Shown } from "./metric-list";
-import { themed, widthOf } from "./palette";
-import { ask, usePlace } from "./place";
-import type { Sight } from "./sight";
-import { tidy } from "./symbol";
-import { useTheme } from "./theme";
+import { describeMetric, type MetricColumn } from "./metric-columns";
+import { textWidth } from "./text-width";
+import { themeValue, useTheme } from "./theme";
+import { setParams, useRoute } from "./route";
+import type { ViewProps } from "./view-props";
+import { normalizePath } from "./name-parts";
 import type { Tree } from "./tree-model";
 
-interface Props extends Sight {
+interface Props extends ViewProps {
   readonly tree: Tree | null;
-  readonly shown: readonly Shown[];
+  readonly shown: readonly MetricColumn[];
   readonly location: number | undefined;
   /** What the tree beside shows of several places: here it is always their sum. */
   readonly statistic?: Statistic;
@@ -31,21 +31,21 @@ const MOST_FOUND = 500;
 
 export function SourcePane(props: Props) {
   const { run, file } = props;
-  const { asked } = usePlace();
+  const { params } = useRoute();
   // The editor is the largest part: it comes while the tree is read.
-  useEffect(() => void import("./editor"), []);
+  useEffect(() => void import("./source-editor"), []);
   const [turn, setTurn] = useState(0);
-  const choice = asked["choice"] ?? "";
+  const choice = params["choice"] ?? "";
   const key = file ? `${run.id}/source/${turn}/${file}\u0000${choice}` : null;
   const source = useLoaded(key, () => getSource(run.id, file, choice || undefined));
   const again = () => {
-    forget(`${run.id}/source/`);
+    dropCached(`${run.id}/source/`);
     setTurn((old) => old + 1);
   };
   return (
     <section class="pane source-pane" aria-label="source">
       <div class="tools">
-        <FileChoice files={run.sourceFiles} file={file} asking={props.asking} />
+        <FilePicker files={run.sourceFiles} file={file} asking={props.filesListedMost} />
         {source.value && <SourceState source={source.value} />}
       </div>
       {!file && (
@@ -67,9 +67,9 @@ export function SourcePane(props: Props) {
       {file && source.value && source.value.file === file && (
         <>
           {source.value.text === null ? (
-            <NoText {...props} source={source.value} again={again} />
+            <MissingSource {...props} source={source.value} again={again} />
           ) : (
-            <Text key={`${file} ${choice} ${turn}`} {...props} source={source.value} />
+            <SourceText key={`${file} ${choice} ${turn}`} {...props} source={source.value} />
           )}
         </>
       )}
@@ -77,16 +77,16 @@ export function SourcePane(props: Props) {
   );
 }
 
-function FileChoice(props: { files: readonly string[]; file: string; asking: number }) {
+function FilePicker(props: { files: readonly string[]; file: string; asking: number }) {
   const { files, file, asking } = props;
   const [word, setWord] = useState("");
   const lower = word.toLowerCase();
   // Libraries of the system were compiled elsewhere, and name their files from there: those come last.
   const far = (name: string) => Number(!name.startsWith("/") || name.startsWith("/usr/"));
-  const found = files.filter((name) => name.toLowerCase().includes(lower)).sort((a, b) => far(a) - far(b));
+  const matches = files.filter((name) => name.toLowerCase().includes(lower)).sort((a, b) => far(a) - far(b));
   const most = word ? Math.max(asking, MOST_FOUND) : asking;
   return (
-    <Menu class="file-choice" label={file ? base(file) : "no file"} hint={file || "choose a source file"}>
+    <Menu class="file-choice" label={file ? baseName(file) : "no file"} hint={file || "choose a source file"}>
       {(close) => (
         <>
           <input
@@ -97,22 +97,22 @@ function FileChoice(props: { files: readonly string[]; file: string; asking: num
             onInput={(event) => setWord(event.currentTarget.value)}
           />
           <div class="file-list">
-            {found.slice(0, most).map((name) => (
+            {matches.slice(0, most).map((name) => (
               <button
                 key={name}
                 type="button"
                 class={name === file ? "item is-here" : "item"}
                 onClick={() => {
                   close();
-                  ask({ file: name, line: null, choice: null });
+                  setParams({ file: name, line: null, choice: null });
                 }}
               >
-                <b>{base(name)}</b>
-                <small>{tidy(name)}</small>
+                <b>{baseName(name)}</b>
+                <small>{normalizePath(name)}</small>
               </button>
             ))}
-            {found.length > most && (
-              <p class="hint">{found.length - most} more: write a part of the name</p>
+            {matches.length > most && (
+              <p class="hint">{matches.length - most} more: write a part of the name</p>
             )}
           </div>
         </>
@@ -138,7 +138,7 @@ function SourceState({ source }: { source: Source }) {
   );
 }
 
-function NoText(props: Props & { source: Source; again: () => void }) {
+function MissingSource(props: Props & { source: Source; again: () => void }) {
   const { source, run, again } = props;
   const [folder, setFolder] = useState(run.workingDirectory);
   const [answer, setAnswer] = useState("");
@@ -149,7 +149,7 @@ function NoText(props: Props & { source: Source; again: () => void }) {
         <ul class="choices">
           {source.choices.map((path) => (
             <li key={path}>
-              <button type="button" class="item" onClick={() => ask({ choice: path })}>
+              <button type="button" class="item" onClick={() => setParams({ choice: path })}>
                 {path}
               </button>
             </li>
@@ -172,7 +172,7 @@ function NoText(props: Props & { source: Source; again: () => void }) {
             setAnswer("searching");
             addSourceFolder(run.id, folder).then(
               ({ found }) => {
-                setAnswer(found.includes(source.file) ? "" : `${base(source.file)} is not below ${folder}`);
+                setAnswer(found.includes(source.file) ? "" : `${baseName(source.file)} is not below ${folder}`);
                 again();
               },
               (error: Error) => setAnswer(error.message),
@@ -200,15 +200,15 @@ function NoText(props: Props & { source: Source; again: () => void }) {
   );
 }
 
-function Text(props: Props & { source: Source }) {
+function SourceText(props: Props & { source: Source }) {
   const { run, source, tree, shown, line, location } = props;
   const theme = useTheme();
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const [editor, setEditor] = useState<SourceEditor | null>(null);
   const columns = useMemo(() => {
-    const found = new Map<number, Shown["metric"]>();
-    for (const { metric } of shown) if (metric.hasRegions) found.set(metric.metric, metric);
-    return [...found.values()].slice(0, MOST_COLUMNS);
+    const metricsById = new Map<number, MetricColumn["metric"]>();
+    for (const { metric } of shown) if (metric.hasRegions) metricsById.set(metric.metric, metric);
+    return [...metricsById.values()].slice(0, MOST_COLUMNS);
   }, [shown]);
   const numbers = columns.map((metric) => metric.metric).join(",");
   const lines = useLoaded(numbers ? `${run.id}/lines/${source.file}/${numbers}/${location ?? ""}` : null, () =>
@@ -219,33 +219,33 @@ function Text(props: Props & { source: Source }) {
   const act = useRef<{ line: (line: number) => void; enter: (line: number) => void }>(null!);
   act.current = {
     line(at) {
-      ask({ line: at });
+      setParams({ line: at });
       editor?.light(at);
     },
     enter(at) {
       const node = tree ? tree.at(source.file, at) : -1;
       if (!tree || node < 0) return;
       tree.reveal(node);
-      ask({ node, line: at, q: null });
+      setParams({ node, line: at, q: null });
       document.querySelector<HTMLElement>(".tree-rows")?.focus();
     },
   };
 
   useEffect(() => {
-    let made: SourceEditor | null = null;
-    let wanted = true;
-    void import("./editor").then(({ SourceEditor: Editor }) => {
-      if (!wanted || !place.current) return;
-      made = new Editor(place.current, source.text ?? "", source.language, {
+    let editor: SourceEditor | null = null;
+    let isMounted = true;
+    void import("./source-editor").then(({ SourceEditor: Editor }) => {
+      if (!isMounted || !container.current) return;
+      editor = new Editor(container.current, source.text ?? "", source.language, {
         onLine: (at) => act.current.line(at),
         onEnter: (at) => act.current.enter(at),
         onEscape: () => document.querySelector<HTMLElement>(".tree-rows")?.focus(),
       });
-      setEditor(made);
+      setEditor(editor);
     });
     return () => {
-      wanted = false;
-      made?.destroy();
+      isMounted = false;
+      editor?.destroy();
     };
   }, []);
 
@@ -253,23 +253,23 @@ function Text(props: Props & { source: Source }) {
     const value = lines.value;
     if (value === null || value.file !== source.file) return [];
     return columns.map((metric): LineMark[] => {
-      const one = value.metrics.find((other) => other.metric === metric.metric);
-      if (!one) return [];
-      const own = one.exclusive.some((number) => number !== null) ? one.exclusive : one.inclusive;
+      const lines = value.metrics.find((other) => other.metric === metric.metric);
+      if (!lines) return [];
+      const own = lines.exclusive.some((number) => number !== null) ? lines.exclusive : lines.inclusive;
       const most = own.reduce((found: number, number) => Math.max(found, number ?? 0), 0);
       return value.lines.flatMap((at, k) => {
         const number = own[k] ?? null;
         if (number === null) return [];
-        const part = one.total ? share(number, one.total) : "";
+        const part = lines.total ? formatShare(number, lines.total) : "";
         const shared = part ? `, ${part} % of the run` : "";
         return [
           {
             line: at,
-            text: quantity(number, metric.unit),
-            sign: signOf(metric.how),
+            text: formatQuantity(number, metric.unit),
+            sign: howSign(metric.how),
             how: metric.how,
             heat: most > 0 ? Math.max(0, number / most) : 0,
-            hint: `${metric.name}: ${quantity(number, metric.unit)}${shared} (${metric.how})`,
+            hint: `${metric.name}: ${formatQuantity(number, metric.unit)}${shared} (${metric.how})`,
           },
         ];
       });
@@ -279,7 +279,7 @@ function Text(props: Props & { source: Source }) {
   // Room for the largest number of all columns: no digit is ever cut off.
   const room = useMemo(() => {
     const longest = marks.flat().reduce((most, mark) => (mark.text.length > most.length ? mark.text : most), "");
-    return Math.max(88, Math.ceil(widthOf(longest)) + 22);
+    return Math.max(88, Math.ceil(textWidth(longest)) + 22);
   }, [marks]);
   useEffect(() => editor?.mark(marks), [editor, marks]);
   useEffect(() => editor?.light(line), [editor, line]);
@@ -294,8 +294,8 @@ function Text(props: Props & { source: Source }) {
       )}
       <div class="source-columns" aria-hidden="true">
         {columns.map((metric) => (
-          <span key={metric.metric} title={describe(metric)}>
-            <How how={metric.how} /> {metric.additive && !metric.atOnce && (props.statistic ?? "total") !== "total" && "total "}
+          <span key={metric.metric} title={describeMetric(metric)}>
+            <HowBadge how={metric.how} /> {metric.additive && !metric.atOnce && (props.statistic ?? "total") !== "total" && "total "}
             {metric.name}
           </span>
         ))}
@@ -304,7 +304,7 @@ function Text(props: Props & { source: Source }) {
         </span>
       </div>
       <div class="source-frame">
-        <div class="source-place" ref={place} />
+        <div class="source-place" ref={container} />
         {editor && (
           <Overview theme={theme} lines={editor.lines} marks={marks[0] ?? []} line={line} onLine={(at) => act.current.line(at)} />
         )}
@@ -313,7 +313,7 @@ function Text(props: Props & { source: Source }) {
   );
 }
 
-/** All of the file as a strip: where the hot lines are, whatever part of it is seen. */
+/** The whole file as a strip that shows where the hot lines are. */
 function Overview(props: {
   theme: string;
   lines: number;
@@ -337,7 +337,7 @@ function Overview(props: {
       for (const mark of [...marks].sort((a, b) => a.heat - b.heat)) {
         if (mark.heat <= 0) continue;
         pen.globalAlpha = 0.15 + 0.85 * Math.sqrt(mark.heat);
-        pen.fillStyle = themed("--bar-strong");
+        pen.fillStyle = themeValue("--bar-strong");
         pen.fillRect(2, at(mark.line), width - 4, Math.max(2, height / Math.max(1, lines)));
       }
       pen.globalAlpha = 1;

@@ -1,45 +1,45 @@
-// Which metrics to show, by name: numbers differ between runs, names are what people know.
+// Which metrics the tree shows as columns. The URL names them: their numbers differ between runs.
 
 import type { Metric } from "./api";
 
-export type Part = "inclusive" | "exclusive";
+export type ValueKind = "inclusive" | "exclusive";
 
-/** A column of the tree: one metric, with or without what is called from a node. */
-export interface Shown {
+/** A column of the tree: inclusive or exclusive values of one metric. */
+export interface MetricColumn {
   readonly metric: Metric;
-  readonly part: Part;
+  readonly part: ValueKind;
 }
 
-const BETWEEN = "|";
+const SEPARATOR = "|";
 
-export function keyOf(shown: Shown): string {
+export function columnKey(shown: MetricColumn): string {
   return `${shown.part === "inclusive" ? "i" : "e"}:${shown.metric.name}`;
 }
 
-export function text(shown: readonly Shown[]): string {
-  return shown.map(keyOf).join(BETWEEN);
+export function serializeColumns(shown: readonly MetricColumn[]): string {
+  return shown.map(columnKey).join(SEPARATOR);
 }
 
-/** The columns that an address asks for; those that the run has not are left out. */
-export function parse(asked: string, metrics: readonly Metric[]): Shown[] {
-  const found: Shown[] = [];
-  for (const word of asked.split(BETWEEN)) {
+/** The columns named in a URL parameter, without those that the run does not have. */
+export function parseColumns(param: string, metrics: readonly Metric[]): MetricColumn[] {
+  const columns: MetricColumn[] = [];
+  for (const word of param.split(SEPARATOR)) {
     const metric = metrics.find((one) => one.name === word.slice(2));
-    if (metric) found.push({ metric, part: word.startsWith("i:") ? "inclusive" : "exclusive" });
+    if (metric) columns.push({ metric, part: word.startsWith("i:") ? "inclusive" : "exclusive" });
   }
-  return found;
+  return columns;
 }
 
 /**
- * What to show where nobody has asked: the first metric both ways, then others of its kind. Processes
+ * The default columns: the first metric, inclusive and exclusive, then similar ones. Processes
  * and threads have nothing but what runs in them, and few of them a wall time.
  */
-export function usual(metrics: readonly Metric[], first: number, room: number, by = "region"): Shown[] {
+export function defaultColumns(metrics: readonly Metric[], first: number, room: number, by = "region"): MetricColumn[] {
   const main = metrics.find((metric) => metric.metric === first) ?? metrics[0];
   if (!main) return [];
-  const shown: Shown[] = [{ metric: main, part: "inclusive" }];
+  const columns: MetricColumn[] = [{ metric: main, part: "inclusive" }];
   const part = main.hasRegions && by !== "rank" ? "exclusive" : "inclusive";
-  if (part === "exclusive") shown.push({ metric: main, part });
+  if (part === "exclusive") columns.push({ metric: main, part });
   const others = metrics.filter((metric) => metric !== main && metric.hasRegions === main.hasRegions);
   // Beside what is emulated, times of the emulator come last.
   const isKin = (metric: Metric) => !main.reproducible || metric.component === main.component;
@@ -54,14 +54,14 @@ export function usual(metrics: readonly Metric[], first: number, room: number, b
     marks.map((has) => Number(has(b)) - Number(has(a))).find((one) => one !== 0) ?? 0;
   others.sort(difference);
   for (const metric of others) {
-    if (shown.length >= room) break;
-    shown.push({ metric, part });
+    if (columns.length >= room) break;
+    columns.push({ metric, part });
   }
-  return shown;
+  return columns;
 }
 
-/** What a metric is, in a few lines, for a hint. */
-export function describe(metric: Metric): string {
+/** A description of a metric in a few lines, for a tooltip. */
+export function describeMetric(metric: Metric): string {
   const lines = [metric.name];
   if (metric.description) lines.push(metric.description);
   if (metric.formula) lines.push(`= ${metric.formula}`);

@@ -1,6 +1,6 @@
-// Sentences with commands in them: these are set as code, and options are not broken over two lines.
+// Text with commands in it: these are set as code, and options are not broken across lines.
 
-export function Prose({ text }: { text: string }) {
+export function InlineCode({ text }: { text: string }) {
   return (
     <>
       {text.split(/(`[^`]+`|--[\w-]+(?:[ =][\w-]+)?)/).map((part, at) => {

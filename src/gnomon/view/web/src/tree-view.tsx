@@ -1,48 +1,48 @@
-// The tree with the source beside it: the view that one works in.
+// The tree view: the tree with the source beside it.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
-import { getMetrics, type Grouping, type Statistic, type Wanted } from "./api";
-import { loadTree, loadValues, once, useLoaded, useTree, useValues } from "./data";
-import { Details } from "./details";
-import { Filter } from "./filter";
-import { many, number } from "./format";
-import { HowLegend } from "./how";
-import { useKeys } from "./keys";
-import { keyOf, parse, text, usual, type Shown } from "./metric-list";
-import { MetricPicker } from "./picker";
-import { LocationChoice } from "./places";
-import { ask, go, usePlace } from "./place";
-import { Prose } from "./prose";
-import type { RowsHandle } from "./rows";
+import { getMetrics, type Grouping, type Statistic, type ValuesQuery } from "./api";
+import { loadTree, loadValues, cached, useLoaded, useTree, useValues } from "./api-cache";
+import { NodeDetails } from "./node-details";
+import { TreeFilter } from "./tree-filter";
+import { plural, formatNumber } from "./format";
+import { HowLegend } from "./how-badge";
+import { useShortcuts } from "./shortcuts";
+import { columnKey, parseColumns, serializeColumns, defaultColumns, type MetricColumn } from "./metric-columns";
+import { MetricPicker } from "./metric-picker";
+import { LocationPicker } from "./location-picker";
+import { setParams, navigate, useRoute } from "./route";
+import { InlineCode } from "./inline-code";
+import type { RowsHandle } from "./virtual-rows";
 import { SearchBox } from "./search-box";
-import type { Sight } from "./sight";
-import { SourcePane } from "./source";
-import { Split } from "./split";
+import type { ViewProps } from "./view-props";
+import { SourcePane } from "./source-pane";
+import { SplitPane } from "./split-pane";
 import { useTheme } from "./theme";
 import type { Tree } from "./tree-model";
-import { largest, TreeTable, type ColumnValues } from "./tree-table";
+import { largestMagnitude, TreeTable, type ColumnValues } from "./tree-table";
 
 const STATISTICS: readonly Statistic[] = ["total", "mean", "min", "median", "max"];
 
-export function TreeView(sight: Sight) {
-  const { run, metrics, baseline } = sight;
-  const { asked } = usePlace();
+export function TreeView(props: ViewProps) {
+  const { run, metrics, baseline } = props;
+  const { params } = useRoute();
   useTheme();
   const groupings = run.groupings.map((grouping) => grouping.by);
-  const by = groupings.find((name) => name === asked["by"]) ?? usualGrouping(sight);
-  const statistic = STATISTICS.find((name) => name === asked["statistic"]) ?? "total";
-  const location = asked["location"] ? Number(asked["location"]) : undefined;
+  const by = groupings.find((name) => name === params["by"]) ?? defaultGrouping(props);
+  const statistic = STATISTICS.find((name) => name === params["statistic"]) ?? "total";
+  const location = params["location"] ? Number(params["location"]) : undefined;
   const room = window.innerWidth >= 2000 ? 6 : 3;
   const shown = useMemo(() => {
-    const wanted = parse(asked["columns"] ?? "", metrics);
-    return wanted.length > 0 ? wanted : usual(metrics, run.firstMetric, room, by);
-  }, [asked["columns"], metrics, run.firstMetric, room, by]);
+    const requested = parseColumns(params["columns"] ?? "", metrics);
+    return requested.length > 0 ? requested : defaultColumns(metrics, run.firstMetric, room, by);
+  }, [params["columns"], metrics, run.firstMetric, room, by]);
 
   const tree = useTree(run.id, by);
-  const wanted = shown.map(({ metric }): Wanted => ({ by, metric: metric.metric, location, statistic }));
-  const values = useValues(run.id, wanted);
-  const against = useAgainst(tree.value, shown, by, baseline?.id ?? "");
+  const queries = shown.map(({ metric }): ValuesQuery => ({ by, metric: metric.metric, location, statistic }));
+  const values = useValues(run.id, queries);
+  const baselineValues = useTreeBaseline(tree.value, shown, by, baseline?.id ?? "");
 
   const fits =
     !tree.waiting &&
@@ -52,8 +52,8 @@ export function TreeView(sight: Sight) {
     values.value.length === shown.length &&
     values.value.every((one, at) => one.n === tree.value!.n && one.metric === shown[at]!.metric.metric);
   // While others are on their way, what is there stays, but never beside another tree's rows.
-  const last = useRef<{ tree: Tree; by: Grouping; columns: ColumnValues[] } | null>(null);
-  const made = useMemo(() => {
+  const lastLoaded = useRef<{ tree: Tree; by: Grouping; columns: ColumnValues[] } | null>(null);
+  const loaded = useMemo(() => {
     if (!fits) return null;
     return {
       tree: tree.value!,
@@ -64,28 +64,28 @@ export function TreeView(sight: Sight) {
         how: values.value![at]!.how,
         values: values.value![at]![one.part],
         total: tree.value!.total(values.value![at]!.inclusive),
-        most: largest(values.value![at]!.inclusive),
+        largest: largestMagnitude(values.value![at]!.inclusive),
         told: values.value![at]!.told,
         isShared: values.value![at]!.isShared,
-        before: against?.[at] ?? null,
+        baselineValues: baselineValues?.[at] ?? null,
       })),
     };
-  }, [fits, tree.value, values.value, shown, against]);
-  if (made) last.current = made;
-  const now = last.current?.tree === tree.value ? last.current : null;
+  }, [fits, tree.value, values.value, shown, baselineValues]);
+  if (loaded) lastLoaded.current = loaded;
+  const current = lastLoaded.current?.tree === tree.value ? lastLoaded.current : null;
   const error = tree.error || values.error;
   const pane =
-    now && !error ? (
+    current && !error ? (
       <TreePane
-        key={`${run.id} ${now.by}`}
-        {...sight}
-        tree={now.tree}
-        by={now.by}
+        key={`${run.id} ${current.by}`}
+        {...props}
+        tree={current.tree}
+        by={current.by}
         settled={!tree.waiting}
         shown={shown}
         statistic={statistic}
         location={location}
-        columns={now.columns}
+        columns={current.columns}
       />
     ) : (
       <p class={error ? "trouble" : "waiting"}>{error || "reading the tree"}</p>
@@ -95,19 +95,19 @@ export function TreeView(sight: Sight) {
       {run.sourceFiles.length === 0 ? (
         pane
       ) : (
-        <Split
+        <SplitPane
           name="tree"
           start={0.56}
           first={pane}
           second={
             <SourcePane
-              {...sight}
+              {...props}
               tree={tree.value}
               shown={shown}
               location={location}
               statistic={statistic}
-              file={asked["file"] ?? ""}
-              line={Number(asked["line"] ?? 0)}
+              file={params["file"] ?? ""}
+              line={Number(params["line"] ?? 0)}
             />
           }
         />
@@ -116,25 +116,25 @@ export function TreeView(sight: Sight) {
   );
 }
 
-/** By region, unless there is but one, and places that differ. */
-export function usualGrouping({ run, locations }: Sight): Grouping {
+/** By region; by rank if there is one region and several locations. */
+export function defaultGrouping({ run, locations }: ViewProps): Grouping {
   const groupings = run.groupings.map((grouping) => grouping.by);
   if (run.counts.regions <= 1 && locations.length > 2 && groupings.includes("rank")) return "rank";
   return groupings[0] ?? "region";
 }
 
 /** The baseline's values in this tree's order, matched by the names from the root. */
-function useAgainst(
+function useTreeBaseline(
   tree: Tree | null,
-  shown: readonly Shown[],
+  shown: readonly MetricColumn[],
   by: Grouping,
   baseline: string,
 ): (Float64Array | null)[] | null {
-  const key = tree && baseline ? `${baseline}/against/${by}/${text(shown)}/${tree.n}` : null;
+  const key = tree && baseline ? `${baseline}/against/${by}/${serializeColumns(shown)}/${tree.n}` : null;
   const loaded = useLoaded(key, async () => {
     const [other, metrics] = await Promise.all([
       loadTree(baseline, by),
-      once(`${baseline}/metrics`, () => getMetrics(baseline)),
+      cached(`${baseline}/metrics`, () => getMetrics(baseline)),
     ]);
     const nodes = tree!.same(other);
     return Promise.all(
@@ -149,12 +149,12 @@ function useAgainst(
   return loaded.waiting ? null : loaded.value;
 }
 
-interface PaneProps extends Sight {
+interface PaneProps extends ViewProps {
   readonly tree: Tree;
   readonly by: Grouping;
-  /** Whether no other tree is on its way: its nodes have other numbers. */
+  /** Whether no other tree is being loaded, whose nodes have other numbers. */
   readonly settled: boolean;
-  readonly shown: readonly Shown[];
+  readonly shown: readonly MetricColumn[];
   readonly statistic: Statistic;
   readonly location: number | undefined;
   readonly columns: readonly ColumnValues[];
@@ -162,14 +162,14 @@ interface PaneProps extends Sight {
 
 function TreePane(props: PaneProps) {
   const { run, tree, by, columns } = props;
-  const { asked } = usePlace();
+  const { params } = useRoute();
   const [turn, setTurn] = useState(0);
   const [details, setDetails] = useState(-1);
   const rowsHandle = useRef<RowsHandle>(null);
 
-  const sortKey = asked["sort"] ?? keyOf(columns[0]!);
-  const sortColumn = columns.find((column) => keyOf(column) === sortKey);
-  const descending = asked["order"] ? asked["order"] === "down" : sortColumn !== undefined || sortKey === "calls";
+  const sortKey = params["sort"] ?? columnKey(columns[0]!);
+  const sortColumn = columns.find((column) => columnKey(column) === sortKey);
+  const descending = params["order"] ? params["order"] === "down" : sortColumn !== undefined || sortKey === "calls";
   const main = sortColumn ?? columns[0]!;
   const sortBy = sortKey === "name" || sortKey === "place" || sortKey === "calls" ? sortKey : main.values;
 
@@ -178,15 +178,15 @@ function TreePane(props: PaneProps) {
     return {};
   }, [tree, sortBy, descending]);
   const total = main.total;
-  const typed = asked["q"] ?? "";
-  const filter = useMemo(() => Filter.of(typed), [typed]);
+  const typed = params["q"] ?? "";
+  const filter = useMemo(() => TreeFilter.parse(typed), [typed]);
   const matches = useMemo(
     () => tree.filter(typeof filter === "string" ? null : filter, main.values, total),
     [tree, filter, filter === null ? null : main.values, total],
   );
   const rows = useMemo(() => tree.rows(), [tree, sort, matches, filter, turn]);
 
-  const asks = asked["node"] === undefined ? -1 : Number(asked["node"]);
+  const asks = params["node"] === undefined ? -1 : Number(params["node"]);
   const selected = asks >= 0 && asks < tree.n ? asks : -1;
 
   const select = (node: number) => {
@@ -195,7 +195,7 @@ function TreePane(props: PaneProps) {
       place["file"] = tree.file(node);
       place["line"] = tree.line(tree.hottest(node, main.values)) || null;
     }
-    ask(place);
+    setParams(place);
   };
   const redraw = () => setTurn((old) => old + 1);
 
@@ -203,12 +203,12 @@ function TreePane(props: PaneProps) {
     // What is there is the tree of another grouping until this one's has come.
     if (!props.settled) return;
     // The way to where most of it is, for whom comes without a place in mind.
-    const named = asked["file"] ? tree.at(asked["file"], Number(asked["line"] ?? 0)) : -1;
+    const named = params["file"] ? tree.at(params["file"], Number(params["line"] ?? 0)) : -1;
     if (selected >= 0) {
       tree.reveal(selected);
     } else if (named >= 0) {
       tree.reveal(named);
-      ask({ node: named });
+      setParams({ node: named });
     } else {
       const root = tree.children(-1)[0];
       if (root !== undefined) {
@@ -235,19 +235,19 @@ function TreePane(props: PaneProps) {
   const step = (list: readonly string[], at: number, by_: number) =>
     list[(at + by_ + list.length) % list.length]!;
   const groupings = run.groupings.map((grouping) => grouping.by);
-  const regroup = (next: Grouping) => ask({ by: next, node: null, of: null });
-  const sortKeys = columns.map(keyOf);
+  const regroup = (next: Grouping) => setParams({ by: next, node: null, of: null });
+  const sortKeys = columns.map(columnKey);
   const toMatch = (direction: 1 | -1) => {
     const at = tree.nextMatch(rows.nodes, rows.nodes.indexOf(selected), direction);
     if (at < 0) return;
     select(rows.nodes[at]!);
     rowsHandle.current?.show(at, "middle");
   };
-  useKeys({
+  useShortcuts({
     "[": () => regroup(step(groupings, groupings.indexOf(by), -1) as Grouping),
     "]": () => regroup(step(groupings, groupings.indexOf(by), 1) as Grouping),
-    s: () => ask({ sort: step(sortKeys, sortKeys.indexOf(sortKey), 1), order: null }),
-    S: () => ask({ sort: step(sortKeys, sortKeys.indexOf(sortKey), -1), order: null }),
+    s: () => setParams({ sort: step(sortKeys, sortKeys.indexOf(sortKey), 1), order: null }),
+    S: () => setParams({ sort: step(sortKeys, sortKeys.indexOf(sortKey), -1), order: null }),
     n: () => toMatch(1),
     N: () => toMatch(-1),
   });
@@ -275,13 +275,13 @@ function TreePane(props: PaneProps) {
           ))}
         </span>
         <MetricPicker {...props} />
-        <LocationChoice locations={props.locations} chosen={props.location} />
+        <LocationPicker locations={props.locations} chosen={props.location} />
         {props.locations.length > 1 && (
           <select
             value={props.statistic}
             title="of all places together: their sum, or one value of them"
             aria-label="statistic"
-            onChange={(event) => ask({ statistic: event.currentTarget.value })}
+            onChange={(event) => setParams({ statistic: event.currentTarget.value })}
           >
             {STATISTICS.map((name) => (
               <option key={name}>{name}</option>
@@ -296,7 +296,7 @@ function TreePane(props: PaneProps) {
           label="filter"
           hint={typeof filter === "string" ? filter : "? lists what can be written here"}
           isWrong={typeof filter === "string"}
-          onInput={(text) => ask({ q: text || null })}
+          onInput={(text) => setParams({ q: text || null })}
           onEnter={() => toMatch(1)}
           onLeave={() => rowsHandle.current?.focus()}
         />
@@ -304,8 +304,8 @@ function TreePane(props: PaneProps) {
           {typeof filter === "string"
             ? filter
             : tree.isFiltered
-              ? `${number(matches)} of ${number(tree.n)} nodes`
-              : many(tree.n, "node")}
+              ? `${formatNumber(matches)} of ${formatNumber(tree.n)} nodes`
+              : plural(tree.n, "node")}
         </span>
         <span class="tools-rest" />
         <button type="button" class="quiet" onClick={() => all(-1, true)} title="open all (*)">
@@ -318,7 +318,7 @@ function TreePane(props: PaneProps) {
           type="button"
           class="quiet"
           title="the same as a table that can be saved"
-          onClick={() => go("table", { table: null })}
+          onClick={() => navigate("table", { table: null })}
         >
           As table
         </button>
@@ -326,7 +326,7 @@ function TreePane(props: PaneProps) {
       {run.sourceFiles.length === 0 && (
         <p class="hint">
           This run names no source files. Of programs built with -g lines are known where sections start,
-          and of all functions if measured with <Prose text="`gnomon run --with emulated -- program`" />.
+          and of all functions if measured with <InlineCode text="`gnomon run --with emulated -- program`" />.
         </p>
       )}
       {tree.data.notes.map((note) => (
@@ -344,7 +344,7 @@ function TreePane(props: PaneProps) {
         isOfAll={props.location === undefined && props.statistic === "total"}
         handle={rowsHandle}
         onSort={(key) =>
-          ask(
+          setParams(
             key === sortKey
               ? { order: descending ? "up" : "down" }
               : { sort: key, order: null },
@@ -366,13 +366,13 @@ function TreePane(props: PaneProps) {
         }}
       />
       <footer class="status">
-        <span class="crumbs" title={selected >= 0 ? crumbs(tree, selected) : ""}>
-          {selected >= 0 ? crumbs(tree, selected) : ""}
+        <span class="crumbs" title={selected >= 0 ? nodePath(tree, selected) : ""}>
+          {selected >= 0 ? nodePath(tree, selected) : ""}
         </span>
         <HowLegend hows={columns.map((column) => column.how)} />
       </footer>
       {details >= 0 && (
-        <Details
+        <NodeDetails
           {...props}
           node={details}
           onClose={() => setDetails(-1)}
@@ -386,6 +386,6 @@ function TreePane(props: PaneProps) {
   );
 }
 
-function crumbs(tree: Tree, node: number): string {
+function nodePath(tree: Tree, node: number): string {
   return tree.path(node).map((at) => tree.name(at)).join(" › ");
 }

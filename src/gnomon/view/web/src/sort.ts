@@ -1,4 +1,4 @@
-// The order of many numbers, fast enough to sort a hundred thousand nodes between two frames.
+// Sorts a hundred thousand numbers within one frame.
 
 const FEW = 3000;
 
@@ -6,7 +6,7 @@ const FEW = 3000;
  * The positions of `keys` in ascending or descending order. NaN (no value) comes last either way;
  * equal keys stay in their order.
  */
-export function sorted(keys: Float64Array, descending: boolean): Uint32Array {
+export function sortOrder(keys: Float64Array, descending: boolean): Uint32Array {
   const n = keys.length;
   if (n <= FEW) {
     const sign = descending ? -1 : 1;
@@ -21,12 +21,12 @@ export function sorted(keys: Float64Array, descending: boolean): Uint32Array {
     });
     return Uint32Array.from(order);
   }
-  return byDigits(keys, descending);
+  return radixSortOrder(keys, descending);
 }
 
 // A radix sort of the doubles' bits, 16 at a time, which is stable. Flipping the sign bit of
 // positive numbers and all bits of negative ones makes their order that of unsigned integers.
-function byDigits(keys: Float64Array, descending: boolean): Uint32Array {
+function radixSortOrder(keys: Float64Array, descending: boolean): Uint32Array {
   const n = keys.length;
   const bits = new Uint32Array(keys.slice().buffer);
   const low = new Uint32Array(n);

@@ -1,17 +1,17 @@
-// Everything that is known of a node.
+// All facts and values of a node.
 
 import { getNode, type Grouping } from "./api";
-import { useLoaded } from "./data";
+import { useLoaded } from "./api-cache";
 import { Dialog } from "./dialog";
-import { quantity, share } from "./format";
-import { How } from "./how";
-import { describe } from "./metric-list";
-import { ask, go } from "./place";
-import type { Sight } from "./sight";
-import { tidy } from "./symbol";
+import { formatQuantity, formatShare } from "./format";
+import { HowBadge } from "./how-badge";
+import { describeMetric } from "./metric-columns";
+import { setParams, navigate } from "./route";
+import type { ViewProps } from "./view-props";
+import { normalizePath } from "./name-parts";
 import type { Tree } from "./tree-model";
 
-interface Props extends Sight {
+interface Props extends ViewProps {
   readonly tree: Tree;
   readonly by: Grouping;
   readonly node: number;
@@ -22,12 +22,12 @@ interface Props extends Sight {
 
 const MOST_REGIONS = 12;
 
-export function Details(props: Props) {
+export function NodeDetails(props: Props) {
   const { run, metrics, tree, by, node, location, onClose } = props;
   const key = `${run.id}/node/${by}/${node}/${location ?? ""}`;
   const details = useLoaded(key, () => getNode(run.id, { by, node, location }));
-  const known = details.value;
-  const values = known?.values.filter((one) => one.inclusive !== null || one.exclusive !== null) ?? [];
+  const loaded = details.value;
+  const values = loaded?.values.filter((one) => one.inclusive !== null || one.exclusive !== null) ?? [];
   return (
     <Dialog title={tree.name(node) || "(no name)"} class="details" onClose={onClose}>
       <div class="actions">
@@ -45,33 +45,33 @@ export function Details(props: Props) {
           type="button"
           onClick={() => {
             onClose();
-            ask({ q: quoted(tree.name(node)) });
+            setParams({ q: quoteFilter(tree.name(node)) });
           }}
         >
           Filter by this name
         </button>
-        <button type="button" onClick={() => go("metrics", { of: node, by })}>
+        <button type="button" onClick={() => navigate("metrics", { of: node, by })}>
           Ranks and threads
         </button>
-        <button type="button" onClick={() => go("table", { filter: tree.name(node), table: null })}>
+        <button type="button" onClick={() => navigate("table", { filter: tree.name(node), table: null })}>
           As table
         </button>
       </div>
       {details.error && <p class="trouble">{details.error}</p>}
-      {!known && !details.error && <p class="waiting">reading</p>}
-      {known && (
+      {!loaded && !details.error && <p class="waiting">reading</p>}
+      {loaded && (
         <>
           <dl class="facts">
-            {known.ancestors.length > 0 && (
+            {loaded.ancestors.length > 0 && (
               <div>
                 <dt>in</dt>
-                <dd>{known.ancestors.join(" › ")}</dd>
+                <dd>{loaded.ancestors.join(" › ")}</dd>
               </div>
             )}
-            {known.facts.map((fact) => (
+            {loaded.facts.map((fact) => (
               <div key={fact.title}>
                 <dt>{fact.title === "calls" && location !== undefined ? "calls, of all places" : fact.title}</dt>
-                <dd>{fact.title === "file" ? tidy(fact.value) : fact.value}</dd>
+                <dd>{fact.title === "file" ? normalizePath(fact.value) : fact.value}</dd>
               </div>
             ))}
           </dl>
@@ -91,17 +91,17 @@ export function Details(props: Props) {
                   const metric = metrics.find((other) => other.metric === one.metric);
                   if (!metric) return null;
                   const part = (value: number | null) =>
-                    value === null || !one.total || !metric.additive ? "" : share(value, one.total);
+                    value === null || !one.total || !metric.additive ? "" : formatShare(value, one.total);
                   const text = (value: number | null) =>
                     value === null ? (
                       ""
                     ) : (
                       <>
-                        {quantity(value, metric.unit)} <How how={metric.how} />
+                        {formatQuantity(value, metric.unit)} <HowBadge how={metric.how} />
                       </>
                     );
                   return (
-                    <tr key={one.metric} title={describe(metric)}>
+                    <tr key={one.metric} title={describeMetric(metric)}>
                       <td>
                         {metric.name}
                         {one.told && <small class="formula">{one.told}</small>}
@@ -117,16 +117,16 @@ export function Details(props: Props) {
               </tbody>
             </table>
           )}
-          {known.regions.length > 1 && (
+          {loaded.regions.length > 1 && (
             <>
-              <h3>{known.regions.length} regions</h3>
+              <h3>{loaded.regions.length} regions</h3>
               <ul class="regions">
-                {known.regions.slice(0, MOST_REGIONS).map((region) => (
+                {loaded.regions.slice(0, MOST_REGIONS).map((region) => (
                   <li key={region.region}>
                     {region.name} <small>{region.file && `${region.file}:${region.line}`}</small>
                   </li>
                 ))}
-                {known.regions.length > MOST_REGIONS && <li>and {known.regions.length - MOST_REGIONS} more</li>}
+                {loaded.regions.length > MOST_REGIONS && <li>and {loaded.regions.length - MOST_REGIONS} more</li>}
               </ul>
             </>
           )}
@@ -136,6 +136,6 @@ export function Details(props: Props) {
   );
 }
 
-function quoted(name: string): string {
+function quoteFilter(name: string): string {
   return /[\s/"-]/.test(name) ? `"${name.replace(/"/g, "")}"` : name;
 }

@@ -1,5 +1,5 @@
-// The text of a source: CodeMirror, read only, with the values of its lines in the gutter. This is
-// the largest part of the page, loaded when the first source is shown.
+// A read-only CodeMirror with values of lines in the gutter. It is the largest part of the page and
+// loaded when the first source is shown.
 
 import { cpp } from "@codemirror/lang-cpp";
 import { python } from "@codemirror/lang-python";
@@ -90,7 +90,7 @@ class ValueMarker extends GutterMarker {
 }
 
 const setLit = StateEffect.define<number>();
-const lit = StateField.define<{ line: number; marks: DecorationSet }>({
+const highlightField = StateField.define<{ line: number; marks: DecorationSet }>({
   create: () => ({ line: 0, marks: Decoration.none }),
   update(value, change) {
     for (const effect of change.effects) {
@@ -143,7 +143,7 @@ export class SourceEditor {
               },
             },
           }),
-          lit,
+          highlightField,
           search({ top: true }),
           keymap.of(searchKeymap),
           syntaxHighlighting(classHighlighter),
@@ -189,14 +189,14 @@ export class SourceEditor {
   }
 
   get line(): number {
-    return this.view.state.field(lit).line;
+    return this.view.state.field(highlightField).line;
   }
 
   get lines(): number {
     return this.view.state.doc.lines;
   }
 
-  /** Light a line up and bring it onto the screen. */
+  /** Highlight a line and scroll to it. */
   light(line: number): void {
     const effects: StateEffect<unknown>[] = [setLit.of(line)];
     if (line >= 1 && line <= this.lines) {

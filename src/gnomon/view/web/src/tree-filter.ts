@@ -1,4 +1,4 @@
-// What one types into the filter's box:
+// The language of the tree's filter:
 //
 //   sweep solver        both words, in the name or the file
 //   -lookup             without this word
@@ -6,19 +6,19 @@
 //   /^MPI_.*send/       a regular expression
 //   >1%  >1000          at least this much of the metric that is sorted by
 
-export class Filter {
+export class TreeFilter {
   private constructor(
     private readonly tests: readonly StringTest[],
     private readonly least: number,
     private readonly leastShare: number,
   ) {}
 
-  /** The filter of a text, null of an empty one, or why the text is none. */
-  static of(text: string): Filter | null | string {
+  /** The filter that a text describes, null if the text is empty, or an error message. */
+  static parse(text: string): TreeFilter | null | string {
     const tests: StringTest[] = [];
     let least = Number.NaN;
     let leastShare = Number.NaN;
-    for (const word of words(text)) {
+    for (const word of splitWords(text)) {
       const bound = /^>=?([\d.]+(?:e\d+)?)([kMG]?)(%?)$/.exec(word);
       if (bound) {
         const value = Number(bound[1]) * { "": 1, k: 1e3, M: 1e6, G: 1e9 }[bound[2]]!;
@@ -46,25 +46,25 @@ export class Filter {
       }
     }
     if (tests.length === 0 && Number.isNaN(least) && Number.isNaN(leastShare)) return null;
-    return new Filter(tests, least, leastShare);
+    return new TreeFilter(tests, least, leastShare);
   }
 
-  get isOfText(): boolean {
+  get hasText(): boolean {
     return this.tests.some((test) => !test.not);
   }
 
   /** For every test and every string, whether the string passes it. */
-  strings(strings: readonly string[], lowered: readonly string[]): Uint8Array[] {
+  matchStrings(strings: readonly string[], lowered: readonly string[]): Uint8Array[] {
     return this.tests.map((test) => {
-      const found = new Uint8Array(strings.length);
+      const passed = new Uint8Array(strings.length);
       for (let at = 0; at < strings.length; at++) {
-        if (test.test(strings[at], lowered[at])) found[at] = 1;
+        if (test.test(strings[at], lowered[at])) passed[at] = 1;
       }
-      return found;
+      return passed;
     });
   }
 
-  keeps(
+  matches(
     found: readonly Uint8Array[],
     name: number,
     file: number,
@@ -88,7 +88,7 @@ interface StringTest {
   test(string: string, lowered: string): boolean;
 }
 
-/** Words between blanks; what stands in quotes or slashes is one. */
-function words(text: string): string[] {
+/** Words between blanks; a text in quotes or slashes is one word. */
+function splitWords(text: string): string[] {
   return text.match(/-?(?:file:)?(?:"[^"]*"|\/(?:[^/\\]|\\.)+\/(?=\s|$))|\S+/g) ?? [];
 }

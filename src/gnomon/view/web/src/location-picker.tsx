@@ -1,33 +1,33 @@
-// Where values come from: all places together, or one of them.
+// Selects the location whose values are shown: one, or all together.
 
 import { useMemo } from "preact/hooks";
 
 import type { Location } from "./api";
-import { ask } from "./place";
+import { setParams } from "./route";
 
-const MOST = 2000;
+const OPTIONS_MOST = 2000;
 
-/** Places that are not what they are in: a rank and its only process are one. */
-function distinct(locations: readonly Location[]): Location[] {
+/** Locations without those that only repeat their parent: a rank and its only process are one. */
+function distinctLocations(locations: readonly Location[]): Location[] {
   const titles = new Map(locations.map((one) => [one.location, one.title]));
   return locations.filter((one) => titles.get(one.parent) !== one.title);
 }
 
-/** Titles of places; what has the same (an execution after another) is numbered. */
-export function titlesOf(locations: readonly Location[]): Map<number, string> {
+/** Titles of locations; equal ones (repetitions of a program) are numbered. */
+export function locationTitles(locations: readonly Location[]): Map<number, string> {
   const times = new Map<string, number>();
-  for (const { title } of distinct(locations)) times.set(title, (times.get(title) ?? 0) + 1);
+  for (const { title } of distinctLocations(locations)) times.set(title, (times.get(title) ?? 0) + 1);
   const seen = new Map<string, number>();
-  const found = new Map<number, string>();
-  for (const { location, title } of distinct(locations)) {
+  const titles = new Map<number, string>();
+  for (const { location, title } of distinctLocations(locations)) {
     const nth = (seen.get(title) ?? 0) + 1;
     seen.set(title, nth);
-    found.set(location, times.get(title)! > 1 ? `${title} (${nth})` : title);
+    titles.set(location, times.get(title)! > 1 ? `${title} (${nth})` : title);
   }
   for (const { location, parent, title } of locations) {
-    if (!found.has(location)) found.set(location, found.get(parent) ?? title);
+    if (!titles.has(location)) titles.set(location, titles.get(parent) ?? title);
   }
-  return found;
+  return titles;
 }
 
 interface Props {
@@ -35,7 +35,7 @@ interface Props {
   readonly chosen: number | undefined;
 }
 
-export function LocationChoice({ locations, chosen }: Props) {
+export function LocationPicker({ locations, chosen }: Props) {
   // Thousands of places are thousands of options: made once, not with every key.
   return useMemo(() => {
     if (locations.length < 2) return null;
@@ -44,23 +44,23 @@ export function LocationChoice({ locations, chosen }: Props) {
       const above = one.parent < 0 ? -1 : (depth.get(one.parent) ?? 0);
       depth.set(one.location, above + 1);
     }
-    const titles = titlesOf(locations);
-    const shown = distinct(locations);
+    const titles = locationTitles(locations);
+    const shown = distinctLocations(locations);
     return (
       <select
         class="location"
         value={chosen === undefined ? "" : String(chosen)}
         aria-label="place"
         title="values of all places, or of one rank, process, thread or core"
-        onChange={(event) => ask({ location: event.currentTarget.value || null })}
+        onChange={(event) => setParams({ location: event.currentTarget.value || null })}
       >
         <option value="">all places</option>
-        {shown.slice(0, MOST).map((one) => (
+        {shown.slice(0, OPTIONS_MOST).map((one) => (
           <option key={one.location} value={String(one.location)}>
             {"\u00a0\u00a0".repeat(depth.get(one.location) ?? 0) + titles.get(one.location)}
           </option>
         ))}
-        {shown.length > MOST && <option disabled>{shown.length - MOST} more: see Metrics</option>}
+        {shown.length > OPTIONS_MOST && <option disabled>{shown.length - OPTIONS_MOST} more: see Metrics</option>}
       </select>
     );
   }, [locations, chosen]);

@@ -1,11 +1,11 @@
-// Keys that work wherever one is: `g` and a letter to go somewhere, `/` to search, `?` for help.
+// Keyboard shortcuts of the page: `g` and a letter for a view, `/` to search, `?` for help.
 
 import { useEffect } from "preact/hooks";
 
-export type Bindings = Readonly<Record<string, (event: KeyboardEvent) => void>>;
+export type Shortcuts = Readonly<Record<string, (event: KeyboardEvent) => void>>;
 
 const PATIENCE_MS = 1200;
-const stack: Bindings[] = [];
+const stack: Shortcuts[] = [];
 let prefix = "";
 let prefixAt = 0;
 
@@ -19,7 +19,7 @@ function isTyping(event: KeyboardEvent): boolean {
   );
 }
 
-function pressed(event: KeyboardEvent): void {
+function handleKey(event: KeyboardEvent): void {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
   if (isTyping(event)) return;
   const now = event.timeStamp;
@@ -40,10 +40,10 @@ function pressed(event: KeyboardEvent): void {
   }
 }
 
-window.addEventListener("keydown", pressed);
+window.addEventListener("keydown", handleKey);
 
-/** Have keys act while a component is there; the latest component's go first. */
-export function useKeys(bindings: Bindings): void {
+/** Bind keys while a component is mounted; the component mounted last takes precedence. */
+export function useShortcuts(bindings: Shortcuts): void {
   useEffect(() => {
     stack.push(bindings);
     return () => {

@@ -1,7 +1,7 @@
 import plex from "@fontsource/ibm-plex-sans/LICENSE?url";
 
 import { Dialog } from "./dialog";
-import { HOWS, How, meaning } from "./how";
+import { HOWS, HowBadge, howMeaning } from "./how-badge";
 
 const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])[] = [
   [
@@ -67,7 +67,7 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
   ],
 ];
 
-export function Help({ onClose }: { onClose: () => void }) {
+export function HelpDialog({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Keys and signs" class="help" onClose={onClose}>
       <div class="help-columns">
@@ -92,9 +92,9 @@ export function Help({ onClose }: { onClose: () => void }) {
             {HOWS.map((how) => (
               <div key={how}>
                 <dt>
-                  <How how={how} />
+                  <HowBadge how={how} />
                 </dt>
-                <dd>{meaning(how)}</dd>
+                <dd>{howMeaning(how)}</dd>
               </div>
             ))}
           </dl>

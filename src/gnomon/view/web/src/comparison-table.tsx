@@ -1,18 +1,18 @@
-// The rows of a comparison: before, after, the change with its interval, the verdict.
+// The table of a comparison: before, after, change with confidence interval, verdict.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import type { ComparedMetric, ComparedPlace, ComparisonDocument } from "./api";
-import { base, change, many, number, quantity } from "./format";
-import { How } from "./how";
-import { Name } from "./name";
-import { widthOf } from "./palette";
-import { go } from "./place";
-import { moves, VirtualRows, type RowsHandle } from "./rows";
+import { baseName, formatChange, plural, formatNumber, formatQuantity } from "./format";
+import { HowBadge } from "./how-badge";
+import { SymbolName } from "./symbol-name";
+import { textWidth } from "./text-width";
+import { navigate } from "./route";
+import { rowShortcuts, VirtualRows, type RowsHandle } from "./virtual-rows";
 import { SearchBox } from "./search-box";
 
 /** A metric, of a place or of the whole command. */
-export type Row = ComparedMetric & Partial<Pick<ComparedPlace, "place">>;
+export type ComparisonRow = ComparedMetric & Partial<Pick<ComparedPlace, "place">>;
 
 const NAME_PX = 210;
 const INTERVAL_PX = 250;
@@ -21,15 +21,15 @@ const P_PX = 76;
 const NO_P_PX = 40;
 
 /** A column for texts: the widest of them between two bounds. */
-function room(texts: readonly string[], least: number, most: number): number {
-  return Math.ceil(Math.max(least, Math.min(most, Math.max(0, ...texts.map(widthOf)) + 36)));
+function boundedWidth(texts: readonly string[], least: number, most: number): number {
+  return Math.ceil(Math.max(least, Math.min(most, Math.max(0, ...texts.map(textWidth)) + 36)));
 }
 
-function gridOf(rows: readonly Row[]): { grid: string; least: string } {
+function gridTemplate(rows: readonly ComparisonRow[]): { grid: string; least: string } {
   const values = rows.flatMap((row) => [row.before, row.after].map((value) => [value, row.unit] as const));
-  const texts = new Set(values.map(([value, unit]) => (value === null ? "" : quantity(value, unit))));
-  const number = room(longest(texts), 110, 200);
-  const verdicts = room(longest(new Set(rows.map(verdict))), 150, 284);
+  const texts = new Set(values.map(([value, unit]) => (value === null ? "" : formatQuantity(value, unit))));
+  const number = boundedWidth(longestTexts(texts), 110, 200);
+  const verdicts = boundedWidth(longestTexts(new Set(rows.map(verdict))), 150, 284);
   const p = rows.some((row) => row.p !== null) ? P_PX : NO_P_PX;
   return {
     grid: `minmax(${NAME_PX}px, 1.3fr) ${number}px ${number}px minmax(${INTERVAL_PX}px, 1fr) ${CHANGE_PX}px ${verdicts}px ${p}px`,
@@ -37,8 +37,8 @@ function gridOf(rows: readonly Row[]): { grid: string; least: string } {
   };
 }
 
-/** The longest of many texts: only these are worth measuring. */
-function longest(texts: ReadonlySet<string>): string[] {
+/** The longest texts, which are the only ones whose width is measured. */
+function longestTexts(texts: ReadonlySet<string>): string[] {
   return [...texts].sort((a, b) => b.length - a.length).slice(0, 8);
 }
 
@@ -49,23 +49,23 @@ interface ComparisonProps {
   readonly sections: ReadonlySet<string>;
 }
 
-export function Comparison({ document, per, sections }: ComparisonProps) {
-  const one = document.comparisons[0]!;
+export function ComparisonTable({ document, per, sections }: ComparisonProps) {
+  const comparison = document.comparisons[0]!;
   const [word, setWord] = useState("");
   const [selected, setSelected] = useState(0);
   const handle = useRef<RowsHandle>(null);
   const [isAll, setAll] = useState(false);
-  const all: readonly Row[] = per ? one.places : one.metrics;
+  const all: readonly ComparisonRow[] = per ? comparison.places : comparison.metrics;
   const judged = all.filter((row) => row.verdict !== "");
   const rows = useMemo(() => {
     const lower = word.toLowerCase();
     return all.filter(
       (row) =>
         (isAll || row.not_judged === "" || row.change !== null) &&
-        `${title(row, sections)} ${row.metric}`.toLowerCase().includes(lower),
+        `${rowTitle(row, sections)} ${row.metric}`.toLowerCase().includes(lower),
     );
   }, [all, word, isAll, sections]);
-  const { grid, least } = useMemo(() => gridOf(all), [all]);
+  const { grid, least } = useMemo(() => gridTemplate(all), [all]);
   // One scale for all bars, wide enough for what is sure and not for a wild interval.
   const widest = Math.min(
     2,
@@ -87,8 +87,8 @@ export function Comparison({ document, per, sections }: ComparisonProps) {
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const acts: Record<string, () => void> = {
-      ...moves(selected, rows.length, handle.current?.page() ?? 20, move),
-      Enter: () => rows[selected] && toSource(rows[selected]),
+      ...rowShortcuts(selected, rows.length, handle.current?.page() ?? 20, move),
+      Enter: () => rows[selected] && openSource(rows[selected]),
     };
     const act = acts[event.key];
     if (!act) return;
@@ -103,17 +103,17 @@ export function Comparison({ document, per, sections }: ComparisonProps) {
     <>
       <div class="verdicts">
         <span>
-          <b>{document.baseline.name}</b> ({times(document.baseline.executions)}) to <b>{one.side.name}</b> (
-          {times(one.side.executions)})
+          <b>{document.baseline.name}</b> ({executionsText(document.baseline.executions)}) to <b>{comparison.side.name}</b> (
+          {executionsText(comparison.side.executions)})
         </span>
-        <span class="is-worse">▲ {number(count("worse"))} worse</span>
-        <span class="is-better">▼ {number(count("better"))} better</span>
-        <span>{many(count("more") + count("less"), "other difference")}</span>
+        <span class="is-worse">▲ {formatNumber(count("worse"))} worse</span>
+        <span class="is-better">▼ {formatNumber(count("better"))} better</span>
+        <span>{plural(count("more") + count("less"), "other difference")}</span>
         {count("machine") > 0 && (
-          <span title="what others on the machine explain">{number(count("machine"))} the machine's</span>
+          <span title="what others on the machine explain">{formatNumber(count("machine"))} the machine's</span>
         )}
-        <span>{number(same)} not different</span>
-        {unjudged > 0 && <span title="why stands beside each">{number(unjudged)} not judged</span>}
+        <span>{formatNumber(same)} not different</span>
+        {unjudged > 0 && <span title="why stands beside each">{formatNumber(unjudged)} not judged</span>}
         <SearchBox
           value={word}
           placeholder="filter"
@@ -127,9 +127,9 @@ export function Comparison({ document, per, sections }: ComparisonProps) {
           </label>
         )}
       </div>
-      {one.notes.length > 0 && (
+      {comparison.notes.length > 0 && (
         <ul class="notes">
-          {one.notes.map((note) => (
+          {comparison.notes.map((note) => (
             <li key={note}>{note}</li>
           ))}
         </ul>
@@ -183,23 +183,23 @@ export function Comparison({ document, per, sections }: ComparisonProps) {
               class={`compare-row ${at === selected ? "is-selected" : ""}`}
               role="row"
               aria-selected={at === selected}
-              title={hint(row, sections)}
+              title={rowHint(row, sections)}
               onClick={() => setSelected(at)}
-              onDblClick={() => toSource(row)}
+              onDblClick={() => openSource(row)}
             >
               <span class="cell is-text place" role="gridcell">
                 <span class="place-name">
-                  {row.place ? <Name name={nameOf(row.place)} /> : row.metric}
+                  {row.place ? <SymbolName name={rowName(row.place)} /> : row.metric}
                 </span>
-                {row.place && whereOf(row.place, sections) && <small>{whereOf(row.place, sections)}</small>}
+                {row.place && rowLocation(row.place, sections) && <small>{rowLocation(row.place, sections)}</small>}
               </span>
               <Cell value={row.before} row={row} />
               <Cell value={row.after} row={row} />
               <Interval row={row} widest={widest} />
-              <span class={`cell number change ${tone(row)}`} role="gridcell">
-                {row.change === null ? "·" : change(1 + row.change)}
+              <span class={`cell number change ${verdictClass(row)}`} role="gridcell">
+                {row.change === null ? "·" : formatChange(1 + row.change)}
               </span>
-              <span class={`cell is-text verdict ${row.verdict ? tone(row) : "dim"}`} role="gridcell">
+              <span class={`cell is-text verdict ${row.verdict ? verdictClass(row) : "dim"}`} role="gridcell">
                 {verdict(row)}
               </span>
               <span class="cell number dim" role="gridcell">{row.p === null ? "" : row.p < 0.0001 ? "<0.0001" : row.p.toFixed(4)}</span>
@@ -207,69 +207,69 @@ export function Comparison({ document, per, sections }: ComparisonProps) {
           );
         }}
       />
-      {one.places_left_out > 0 && per && (
+      {comparison.places_left_out > 0 && per && (
         <footer class="status">
-          {number(one.places_left_out)} more have too little of the metric to matter and were not compared
+          {formatNumber(comparison.places_left_out)} more have too little of the metric to matter and were not compared
         </footer>
       )}
     </>
   );
 }
 
-function times(executions: number): string {
-  return many(executions, "execution");
+function executionsText(executions: number): string {
+  return plural(executions, "execution");
 }
 
-function title(row: Row, sections: ReadonlySet<string>): string {
-  return row.place ? [nameOf(row.place), whereOf(row.place, sections)].filter(Boolean).join(" ") : row.metric;
+function rowTitle(row: ComparisonRow, sections: ReadonlySet<string>): string {
+  return row.place ? [rowName(row.place), rowLocation(row.place, sections)].filter(Boolean).join(" ") : row.metric;
 }
 
-type Place = NonNullable<Row["place"]>;
+type Place = NonNullable<ComparisonRow["place"]>;
 
-function nameOf({ program, name, file, line }: Place): string {
+function rowName({ program, name, file, line }: Place): string {
   if (name === "rank") return `rank ${line ?? 0}`;
-  return String(name ?? (file ? base(String(file)) : program ? "(unknown)" : "whole run"));
+  return String(name ?? (file ? baseName(String(file)) : program ? "(unknown)" : "whole run"));
 }
 
-/** What a name is not enough for: the file and line, which of several, of what kind. */
-function whereOf({ program, name, file, line, kind }: Place, sections: ReadonlySet<string>): string {
+/** What identifies a row beside its name: file and line, number, kind. */
+function rowLocation({ program, name, file, line, kind }: Place, sections: ReadonlySet<string>): string {
   if (name === "rank") return "";
   if (!name && !file) return String(program ?? "");
-  if (file && name) return `${base(String(file))}${line ? `:${line}` : ""}`;
+  if (file && name) return `${baseName(String(file))}${line ? `:${line}` : ""}`;
   if (file) return String(file);
   if (line) return Number(line) > 1 ? `#${line}` : "";
   return kind && !sections.has(String(kind)) ? String(kind) : "";
 }
 
-function verdict(row: Row): string {
+function verdict(row: ComparisonRow): string {
   if (row.not_judged) return row.not_judged;
   if (!row.verdict) return "no difference shown";
   if (row.verdict === "machine") return "the machine's";
   return `${row.verdict}${row.sure ? "" : ", likely"}`;
 }
 
-function tone(row: Row): string {
+function verdictClass(row: ComparisonRow): string {
   return row.verdict === "worse" ? "is-worse" : row.verdict === "better" ? "is-better" : "";
 }
 
-function hint(row: Row, sections: ReadonlySet<string>): string {
-  const lines = [title(row, sections), row.metric];
+function rowHint(row: ComparisonRow, sections: ReadonlySet<string>): string {
+  const lines = [rowTitle(row, sections), row.metric];
   if (row.low !== null && row.high !== null) {
-    lines.push(`95 % interval: ${change(1 + row.low)} to ${change(1 + row.high)}`);
+    lines.push(`95 % interval: ${formatChange(1 + row.low)} to ${formatChange(1 + row.high)}`);
   }
   lines.push(`${row.samples[0]} and ${row.samples[1]} samples`);
-  lines.push(`differences up to ${number(100 * row.at_least)} % count as none`);
+  lines.push(`differences up to ${formatNumber(100 * row.at_least)} % count as none`);
   if (row.worse_is) lines.push(`${row.worse_is} is worse`);
   if (row.not_judged) lines.push(`not judged: ${row.not_judged}`);
   return lines.join("\n");
 }
 
-function toSource(row: Row): void {
+function openSource(row: ComparisonRow): void {
   const file = row.place?.["file"];
-  if (file) go("tree", { file, line: row.place?.["line"] ?? null, node: null });
+  if (file) navigate("tree", { file, line: row.place?.["line"] ?? null, node: null });
 }
 
-function Cell({ value, row }: { value: number | null; row: Row }) {
+function Cell({ value, row }: { value: number | null; row: ComparisonRow }) {
   if (value === null) {
     return (
       <span class="cell number is-missing" role="gridcell">
@@ -279,14 +279,14 @@ function Cell({ value, row }: { value: number | null; row: Row }) {
   }
   return (
     <span class="cell number" role="gridcell">
-      <span class="value">{quantity(value, row.unit)}</span>
-      <How how={row.how} />
+      <span class="value">{formatQuantity(value, row.unit)}</span>
+      <HowBadge how={row.how} />
     </span>
   );
 }
 
 /** The change as a mark on a line around zero, its interval as a bar. */
-function Interval({ row, widest }: { row: Row; widest: number }) {
+function Interval({ row, widest }: { row: ComparisonRow; widest: number }) {
   const at = (share: number) => 50 + 50 * Math.max(-1, Math.min(1, share / widest));
   const low = row.low ?? row.change;
   const high = row.high ?? row.change;
@@ -295,11 +295,11 @@ function Interval({ row, widest }: { row: Row; widest: number }) {
       <span class="interval-zero" />
       {low !== null && high !== null && (
         <span
-          class={`interval-bar ${tone(row)}`}
+          class={`interval-bar ${verdictClass(row)}`}
           style={{ left: `${at(low)}%`, width: `${Math.max(0, at(high) - at(low))}%` }}
         />
       )}
-      {row.change !== null && <span class={`interval-mark ${tone(row)}`} style={{ left: `${at(row.change)}%` }} />}
+      {row.change !== null && <span class={`interval-mark ${verdictClass(row)}`} style={{ left: `${at(row.change)}%` }} />}
     </span>
   );
 }

@@ -1,11 +1,10 @@
-// Distributions, by uPlot, which is loaded when the first is drawn.
+// Plots of distributions with uPlot, which is loaded when the first is drawn.
 
 import { useEffect, useRef } from "preact/hooks";
 import type uPlot from "uplot";
 
-import { number, quantity } from "./format";
-import { themed } from "./palette";
-import { useTheme } from "./theme";
+import { formatNumber, formatQuantity } from "./format";
+import { themeValue, useTheme } from "./theme";
 
 const HEIGHT_PX = 190;
 const MOST_BINS = 48;
@@ -19,7 +18,7 @@ interface Bins {
 }
 
 /** Bins of equal width between two bounds, as many as the square root of the values. */
-function binned(values: readonly number[], low: number, high: number): Bins {
+function binValues(values: readonly number[], low: number, high: number): Bins {
   const n = Math.max(4, Math.min(MOST_BINS, Math.ceil(2 * Math.sqrt(values.length))));
   const width = (high - low) / n || Math.abs(low) / 100 || 1;
   const counts = new Array<number>(n).fill(0);
@@ -31,17 +30,17 @@ function binned(values: readonly number[], low: number, high: number): Bins {
   return { middles, counts, range: [low - width / 4, low + (n + 0.25) * width] };
 }
 
-function known(values: Float64Array | null): number[] {
+function measuredValues(values: Float64Array | null): number[] {
   return values ? Array.from(values).filter((value) => !Number.isNaN(value)) : [];
 }
 
 function axis(unit: string, count: boolean): uPlot.Axis {
   return {
-    stroke: themed("--dim"),
-    font: `11px ${themed("--sans")}`,
-    grid: { stroke: themed("--line"), width: 1 },
-    ticks: { stroke: themed("--line"), width: 1, size: 4 },
-    values: (_, ticks) => ticks.map((tick) => (count ? (Number.isInteger(tick) ? number(tick) : "") : quantity(tick, unit))),
+    stroke: themeValue("--dim"),
+    font: `11px ${themeValue("--sans")}`,
+    grid: { stroke: themeValue("--line"), width: 1 },
+    ticks: { stroke: themeValue("--line"), width: 1, size: 4 },
+    values: (_, ticks) => ticks.map((tick) => (count ? (Number.isInteger(tick) ? formatNumber(tick) : "") : formatQuantity(tick, unit))),
     size: count ? 44 : 32,
     space: count ? 24 : 92,
     ...(count ? { incrs: WHOLE_STEPS } : {}),
@@ -51,50 +50,50 @@ function axis(unit: string, count: boolean): uPlot.Axis {
 type Make = (Plot: typeof uPlot, width: number) => [uPlot.Options, uPlot.AlignedData];
 
 function usePlot(make: Make, depends: readonly unknown[]) {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   useEffect(() => {
     let plot: uPlot | null = null;
-    let wanted = true;
+    let isMounted = true;
     const watch = new ResizeObserver(() => {
-      const width = place.current?.clientWidth ?? 0;
+      const width = container.current?.clientWidth ?? 0;
       if (plot && width > 0) plot.setSize({ width, height: HEIGHT_PX });
     });
     void Promise.all([import("uplot"), import("uplot/dist/uPlot.min.css")]).then(([{ default: Plot }]) => {
-      if (!wanted || !place.current) return;
-      const [options, data] = make(Plot, place.current.clientWidth);
-      plot = new Plot(options, data, place.current);
-      watch.observe(place.current);
+      if (!isMounted || !container.current) return;
+      const [options, data] = make(Plot, container.current.clientWidth);
+      plot = new Plot(options, data, container.current);
+      watch.observe(container.current);
     });
     return () => {
-      wanted = false;
+      isMounted = false;
       watch.disconnect();
       plot?.destroy();
     };
   }, depends);
-  return place;
+  return container;
 }
 
 interface HistogramProps {
   readonly values: Float64Array;
   readonly unit: string;
-  /** The same of the run that this one is compared with. */
+  /** The values of the baseline. */
   readonly before: Float64Array | null;
 }
 
 export function Histogram({ values, unit, before }: HistogramProps) {
   const theme = useTheme();
-  const place = usePlot(
+  const container = usePlot(
     (Plot, width) => {
-      const own = known(values);
-      const other = known(before);
+      const own = measuredValues(values);
+      const other = measuredValues(before);
       const all = [...own, ...other];
       const low = all.reduce((least, value) => Math.min(least, value), Number.POSITIVE_INFINITY);
       const high = all.reduce((most, value) => Math.max(most, value), Number.NEGATIVE_INFINITY);
-      const bins = binned(own, low, high);
+      const bins = binValues(own, low, high);
       const bars = Plot.paths.bars!({ size: [0.92, 100], align: 0 });
       const series: uPlot.Series[] = [
         {},
-        { label: "places", paths: bars, fill: themed("--bar"), stroke: themed("--bar-strong"), width: 1, points: { show: false } },
+        { label: "places", paths: bars, fill: themeValue("--bar"), stroke: themeValue("--bar-strong"), width: 1, points: { show: false } },
       ];
       const data: (number | null)[][] = [bins.middles, bins.counts];
       if (other.length > 0) {
@@ -105,7 +104,7 @@ export function Histogram({ values, unit, before }: HistogramProps) {
           const at = Math.min(n - 1, Math.max(0, Math.floor((value - low) / size)));
           counts[at] = (counts[at] ?? 0) + 1;
         }
-        series.push({ label: "the other run", paths: Plot.paths.bars!({ size: [0.5, 60], align: 0 }), stroke: themed("--accent-strong"), width: 2, points: { show: false } });
+        series.push({ label: "the other run", paths: Plot.paths.bars!({ size: [0.5, 60], align: 0 }), stroke: themeValue("--accent-strong"), width: 2, points: { show: false } });
         data.push(counts);
       }
       return [
@@ -125,28 +124,28 @@ export function Histogram({ values, unit, before }: HistogramProps) {
   );
   return (
     <figure>
-      <div ref={place} class="plot" role="img" aria-label="histogram of the values of all places" />
+      <div ref={container} class="plot" role="img" aria-label="histogram of the values of all places" />
       <figcaption>how many places have how much</figcaption>
     </figure>
   );
 }
 
-interface PlacesProps {
+interface LocationPlotProps {
   readonly values: Float64Array;
   readonly unit: string;
   readonly names: readonly string[];
-  readonly lit: number;
+  readonly highlighted: number;
 }
 
-/** Every place's value, least first: a level line is balance. */
-export function Places({ values, unit, names, lit }: PlacesProps) {
+/** The value of every location in ascending order: a level line means balance. */
+export function LocationPlot({ values, unit, names, highlighted }: LocationPlotProps) {
   const theme = useTheme();
   const order = Array.from(values.keys())
     .filter((at) => !Number.isNaN(values[at]!))
     .sort((a, b) => values[a]! - values[b]!);
-  const place = usePlot(
+  const container = usePlot(
     (Plot, width) => {
-      const marked = order.indexOf(lit);
+      const marked = order.indexOf(highlighted);
       const light = order.map((_, at) => (at === marked ? values[order[at]!]! : null));
       return [
         {
@@ -158,28 +157,28 @@ export function Places({ values, unit, names, lit }: PlacesProps) {
             x: { time: false, range: [-0.5, Math.max(order.length - 0.5, 0.5)] },
             y: { range: (_, least, most) => [Math.min(0, least), most * 1.08 || 1] },
           },
-          axes: [{ ...axis("", true), size: 26, grid: { show: false }, values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) && tick >= 0 && tick < order.length ? number(tick + 1) : "")) }, { ...axis(unit, false), size: 78, space: 24 }],
+          axes: [{ ...axis("", true), size: 26, grid: { show: false }, values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) && tick >= 0 && tick < order.length ? formatNumber(tick + 1) : "")) }, { ...axis(unit, false), size: 78, space: 24 }],
           series: [
             {},
             {
               label: "value",
-              stroke: themed("--bar-strong"),
-              fill: themed("--bar"),
+              stroke: themeValue("--bar-strong"),
+              fill: themeValue("--bar"),
               width: 1.5,
               paths: order.length <= 64 ? Plot.paths.bars!({ size: [0.8, 40], align: 0 }) : Plot.paths.stepped!({ align: 1 }),
               points: { show: false },
             },
-            { label: "lit", stroke: themed("--accent-strong"), fill: themed("--accent-strong"), points: { show: true, size: 8 }, width: 0 },
+            { label: "lit", stroke: themeValue("--accent-strong"), fill: themeValue("--accent-strong"), points: { show: true, size: 8 }, width: 0 },
           ],
         },
         [order.map((_, at) => at), order.map((at) => values[at]!), light] as uPlot.AlignedData,
       ];
     },
-    [values, unit, theme, lit],
+    [values, unit, theme, highlighted],
   );
   return (
     <figure>
-      <div ref={place} class="plot" role="img" aria-label="values of all places, least first" />
+      <div ref={container} class="plot" role="img" aria-label="values of all places, least first" />
       <figcaption>
         places, least first
         {order.length > 0 && `: ${names[order[0]!] ?? ""} to ${names[order[order.length - 1]!] ?? ""}`}
