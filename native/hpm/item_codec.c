@@ -408,8 +408,6 @@ static void get_item(struct reader *reader, hpm_data_item *item)
 
 static void get_head(struct reader *reader, struct hpm_items *items)
 {
-	int n;
-
 	items->task = get_in(reader, -1, INT32_MAX - 1, "the task");
 	items->tasks = get_in(reader, 0, INT32_MAX, "the number of tasks");
 	if (items->tasks && items->task >= items->tasks)
@@ -425,12 +423,21 @@ static void get_head(struct reader *reader, struct hpm_items *items)
 	items->host = get_string(reader, "the host's name");
 	items->events = get_string(reader, "the list of events");
 	items->notes = get_string(reader, "notes");
-	n = get_count(reader, HPM_ITEMS_MAX, ITEM_BYTES, "the number of items");
+}
+
+static void get_items(struct reader *reader, struct hpm_items *items)
+{
+	const int n = get_count(reader, HPM_ITEMS_MAX, ITEM_BYTES, "the number of items");
+
 	items->item = calloc((size_t)n + 1, sizeof(*items->item));
 	if (!items->item)
 		refuse(reader, ENOMEM, "no memory for items");
 	else
 		items->n = n;
+	for (int i = 0; !reader->failed && i < items->n; i++)
+		get_item(reader, &items->item[i]);
+	if (!reader->failed && reader->at != reader->end)
+		refuse(reader, EBADMSG, "more after the last item");
 }
 
 /* What must hold before lengths can be trusted. Returns the bytes of the whole, or 0. */
@@ -474,8 +481,8 @@ static uint64_t get_frame(struct reader *reader)
 	return reader->failed ? 0 : whole;
 }
 
-int hpm_items_read(const unsigned char *bytes, size_t size, struct hpm_items *items, size_t *used,
-		   char why[256])
+static int read_items(const unsigned char *bytes, size_t size, struct hpm_items *items,
+		      int is_head_only, size_t *used, char why[256])
 {
 	struct reader reader = {.bytes = bytes, .end = size, .why = why};
 	uint64_t whole;
@@ -485,13 +492,23 @@ int hpm_items_read(const unsigned char *bytes, size_t size, struct hpm_items *it
 	whole = get_frame(&reader);
 	if (whole)
 		get_head(&reader, items);
-	for (int i = 0; !reader.failed && i < items->n; i++)
-		get_item(&reader, &items->item[i]);
-	if (!reader.failed && reader.at != reader.end)
-		refuse(&reader, EBADMSG, "more after the last item");
+	if (whole && !is_head_only)
+		get_items(&reader, items);
 	if (used)
-		*used = reader.failed ? 0 : whole;
+		*used = reader.failed ? reader.at : whole;
 	return reader.failed;
+}
+
+int hpm_items_read(const unsigned char *bytes, size_t size, struct hpm_items *items, size_t *used,
+		   char why[256])
+{
+	return read_items(bytes, size, items, 0, used, why);
+}
+
+int hpm_items_read_head(const unsigned char *bytes, size_t size, struct hpm_items *items,
+			size_t *used, char why[256])
+{
+	return read_items(bytes, size, items, 1, used, why);
 }
 
 int hpm_items_load(const char *path, struct hpm_items *items, char why[256])

@@ -78,14 +78,18 @@ struct hpm_items {
 int hpm_items_write(const struct hpm_items *items, unsigned char **bytes, size_t *size);
 
 /*
- * Reads what begins at `bytes`. *used: how many bytes it was. 0, or an errno, with `why` a
- * sentence without the file's name: "byte 57: ...". `items` is for hpm_items_release(), also after
- * a failure.
+ * Reads what begins at `bytes`. *used: how many bytes it was, or those before what makes no sense.
+ * 0, or an errno, with `why` a sentence without the file's name: "byte 57: ...". `items` is for
+ * hpm_items_release(), also after a failure.
  */
 int hpm_items_read(const unsigned char *bytes, size_t size, struct hpm_items *items, size_t *used,
 		   char why[256]);
 
-/* The same of a file. */
+/* The same without the items. */
+int hpm_items_read_head(const unsigned char *bytes, size_t size, struct hpm_items *items,
+			size_t *used, char why[256]);
+
+/* All of a file. */
 int hpm_items_load(const char *path, struct hpm_items *items, char why[256]);
 
 void hpm_items_release(struct hpm_items *items);

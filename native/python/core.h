@@ -22,6 +22,7 @@ int core_add_cost(PyObject *module);
 int core_add_cpuid(PyObject *module);
 int core_add_checksum(PyObject *module);
 int core_add_host(PyObject *module);
+int core_add_items(PyObject *module);
 
 /* How the words of a reading are laid out. */
 enum core_layout {

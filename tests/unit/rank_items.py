@@ -9,25 +9,28 @@ from hypothesis import strategies as st
 
 from gnomon.hpm.ranks.items import N_TIMES, EventInfo, Item, RankFile, Spread
 
-INTS = st.integers(-(2**31) + 1, 2**31 - 1)
+INTS = st.integers(-(2**31), 2**31 - 1)
+COUNTS = st.integers(0, 2**31 - 1)
+TASKS = st.integers(-1, 2**31 - 2)
 FLOATS = st.floats(allow_nan=True, allow_infinity=True)
 TEXTS = st.text(alphabet="a1 ,;:\"<>&'\t\n\r\x1b\x85\u2028\ufffe\U0001f600é\udcff", max_size=6)
 SPREADS = st.builds(
-    Spread, INTS, FLOATS, FLOATS, FLOATS, INTS, INTS,
+    Spread, COUNTS, FLOATS, FLOATS, FLOATS, TASKS, TASKS,
     st.lists(st.integers(-(2**63), 2**63 - 1), max_size=3).map(tuple),
 )  # fmt: skip
 EVENTS = st.builds(
-    EventInfo, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, FLOATS, FLOATS, FLOATS, INTS, INTS, INTS,
-    st.none() | SPREADS,
+    EventInfo, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, FLOATS, FLOATS, FLOATS, st.integers(-1, 5),
+    st.integers(0, 7), COUNTS, st.none() | SPREADS,
 )  # fmt: skip
 ITEMS = st.builds(
     Item, st.lists(EVENTS, max_size=3).map(tuple), st.tuples(*[FLOATS] * N_TIMES), st.booleans(),
-    st.booleans(), INTS, INTS, INTS, st.booleans(), INTS, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS,
-    INTS, INTS, INTS, INTS, INTS, TEXTS, st.just(()) | st.tuples(*[SPREADS] * N_TIMES),
+    st.booleans(), TASKS, INTS, COUNTS, st.booleans(), INTS, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS,
+    TEXTS, INTS, INTS, INTS, INTS, COUNTS, TEXTS, st.just(()) | st.tuples(*[SPREADS] * N_TIMES),
 )  # fmt: skip
 FILES = st.builds(
-    RankFile, st.lists(ITEMS, max_size=3).map(tuple), TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, INTS, INTS,
-    st.integers(-(2**63), 2**63 - 1), INTS, INTS, FLOATS, FLOATS, FLOATS,
+    RankFile, st.lists(ITEMS, max_size=3).map(tuple), TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, TASKS,
+    st.just(0) | st.just(2**31 - 1), st.integers(-(2**63), 2**63 - 1), INTS, st.integers(0, 127),
+    FLOATS, FLOATS, FLOATS,
 )  # fmt: skip
 
 

@@ -38,7 +38,8 @@ def test_of_many_processes_the_rows_are_in_a_file_until_they_are_asked_for(
     for task in range(5):
         outer = an_item(an_event(value=10.0 + task), instr_id=1, label="outer", count=task)
         inner = an_item(an_event(value=20.0), instr_id=2, label="inner", parent_id=1)
-        file = a_file(outer, inner, task=task, process=100 - task, notes="a note")
+        file = a_file(outer, inner, task=task, size=5, process=100 - task,
+                      notes="a note")  # fmt: skip
         (tmp_path / f"node1.{100 - task}.0.hpmitems").write_bytes(encoded(file))
     damaged = tmp_path / "node1.98.0.hpmitems"
     damaged.write_bytes(damaged.read_bytes()[:-1] + b"?")
