@@ -21,7 +21,7 @@ PREFIX ?= /usr/local
 # How many tests run at once; 0 is one after the other, in the process that shows them. Three keep
 # two cores busy: tests wait a good part of their time.
 WORKERS ?= 3
-AT_ONCE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+AT_ONCE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder --costs
 
 # A test that hangs is ended, after saying where it hangs.
 HANGS := -o faulthandler_timeout=600 -o faulthandler_exit_on_timeout=true

@@ -14,13 +14,12 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import shutil
 import signal
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-from building import run
+from building import built, run
 from hypothesis import HealthCheck, settings
 from turns import made_once, shared, turn
 
@@ -35,7 +34,7 @@ settings.register_profile("gate", _unhurried, derandomize=True, database=None)
 settings.register_profile("fuzz", _unhurried, derandomize=False, print_blob=True)
 settings.load_profile("gate")
 
-pytest_plugins = ["outcomes"]
+pytest_plugins = ["outcomes", "costs"]
 
 SOURCE = Path(__file__).parent / "src" / "gnomon"
 REMEDY = "run `make build` (or set GNOMON_TEST_INSTALLED=1 to test what is installed)"
@@ -95,11 +94,11 @@ def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def install(folder: Path) -> None:
-    """Build in a folder and install into its subfolder `moved`."""
-    options = ["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_INSTALL_LIBDIR=lib"]
-    run("cmake", "-S", Path(__file__).parent, "-B", folder / "build", "-G", "Ninja", *options)
-    run("cmake", "--build", folder / "build")
-    run("cmake", "--install", folder / "build", "--prefix", folder / "prefix")
-    # Nothing may be looked for where it was built.
+    """Build what a system's package would have, and install it into a folder's `moved`."""
+    build = built("installed", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_INSTALL_LIBDIR=lib")
+    run("cmake", "--install", build, "--prefix", folder / "prefix")
+    # Nothing may be looked for where it was built or installed first.
+    for file in (folder / "prefix").rglob("*"):
+        if file.is_file():
+            assert os.fsencode(build) not in file.read_bytes(), f"{file} names {build}"
     (folder / "prefix").rename(folder / "moved")
-    shutil.rmtree(folder / "build")

@@ -34,6 +34,15 @@ def within_sysfs_of(tree: str) -> list[str]:
     return words
 
 
+def marked_files() -> list[str]:
+    """Return the test files in which something is marked `cpu`: to collect all takes seconds."""
+    return [
+        str(path)
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+        if "mark.cpu" in path.read_text()
+    ]
+
+
 def run_cpu_tests(
     pmu: str, folder: Path, base: Path, around: Sequence[str] = (), **variables: str
 ) -> Outcomes:
@@ -51,7 +60,7 @@ def run_cpu_tests(
     env = {key: text for key, text in os.environ.items() if not key.startswith("PYTEST_")}
     done = subprocess.run(
         [*around, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "cpu",
-         f"--outcomes={outcomes}", f"--basetemp={folder / 'base'}", "tests"],
+         f"--outcomes={outcomes}", f"--basetemp={folder / 'base'}", *marked_files()],
         cwd=ROOT, env=env | {FORCED: pmu, SHARED: str(shared(base))} | variables,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         check=False,

@@ -7,8 +7,10 @@ import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import conformance
 import pytest
 from commands import SAME_LAYOUT, perf_program, run
+from mpi import MPICH
 from mpi_reports import Known
 from page_capability import here, written  # noqa: F401
 from ranks_program import Programs as RanksPrograms
@@ -17,6 +19,18 @@ from gnomon.counters.emulation.valgrind import Valgrind
 
 SOURCES = Path(__file__).parents[1] / "programs"
 TRACING = Path("/sys/kernel/tracing/events")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave to `make test-long` what is run under MPICH but for conformance."""
+    for item in items:
+        callspec = getattr(item, "callspec", None)
+        if (
+            callspec is not None
+            and MPICH in callspec.params.values()
+            and f"{item.path.name}::{item.name}" not in conformance.MPICH
+        ):
+            item.add_marker(pytest.mark.long)
 
 
 @pytest.fixture(scope="module")

@@ -8,12 +8,14 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from turns import locked, shared
+from turns import locked
 
 ROOT = Path(__file__).parents[2]
 # With assertions. What valgrind and the sanitizers find they find in this, too; it takes them two
 # thirds of the time that code takes which is not optimized at all.
 DEBUG = ("-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_C_FLAGS=-O1")
+C_TESTS = ("-DGNOMON_PYTHON=OFF", "-DGNOMON_TESTS=ON")
+BUILDS = ROOT / "build" / "tests"
 PACKAGES = {
     "cmake": "cmake",
     "ctest": "cmake",
@@ -49,16 +51,31 @@ def run(*command: str | Path, **more: str) -> str:
     return done.stdout
 
 
-def sanitized(base: Path, target: str = "all") -> Path:
-    """Return the folder of the C tests' build with the sanitizers, in which a target is built.
+def built(kind: str, *options: str, target: str = "all") -> Path:
+    """Return the folder of a build of this kind, in which a target is up to date.
 
-    The workers of a run, each of which has its temporary folder `base`, build in the same.
+    It is kept from run to run, in `build/tests`: ninja makes anew what has changed. Whoever else
+    builds in it meanwhile is waited for.
     """
-    folder = shared(base) / "sanitized"
+    needs("ninja")
+    folder = BUILDS / kind
+    folder.mkdir(parents=True, exist_ok=True)
+    configure = ["cmake", "-S", str(ROOT), "-B", str(folder), "-G", "Ninja", *options]
+    configured = folder / "configured.by"
     with locked(folder.with_suffix(".lock")):
-        needs("ninja")
-        if not (folder / "build.ninja").exists():
-            options = ["-DGNOMON_PYTHON=OFF", "-DGNOMON_TESTS=ON", "-DGNOMON_SANITIZE=ON"]
-            run("cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", *DEBUG, *options)
+        if not configured.exists() or configured.read_text() != " ".join(configure):
+            shutil.rmtree(folder)
+            run(*configure)
+            configured.write_text(" ".join(configure))
         run("cmake", "--build", folder, "--target", target)
     return folder
+
+
+def sanitized(target: str = "all") -> Path:
+    """Return the folder of the C tests' build with the sanitizers, in which a target is built."""
+    return built("sanitized", *DEBUG, *C_TESTS, "-DGNOMON_SANITIZE=ON", target=target)
+
+
+def plain() -> Path:
+    """Return the folder of their build as it is."""
+    return built("plain", *DEBUG, *C_TESTS)

@@ -49,12 +49,12 @@ class Machine(NamedTuple):
 
 
 @cache
-def built(base: Path, target: str = "print_events") -> Path:
-    """Return the C program that says what names resolve to, or another one, built below `base`.
+def built(target: str = "print_events") -> Path:
+    """Return the C program that says what names resolve to, or another one.
 
     The sanitizers watch it, as hostile input is given to it.
     """
-    folder = sanitized(base, target)
+    folder = sanitized(target)
     return folder / "native" / "tests" / target
 
 

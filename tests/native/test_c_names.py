@@ -22,9 +22,9 @@ from gnomon.counters.libpfm import libpfm_pmus
 
 
 @pytest.fixture(scope="module")
-def print_events(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def print_events() -> Path:
     """Return the C program that says what names resolve to."""
-    return built(tmp_path_factory.getbasetemp())
+    return built()
 
 
 def names_of(machine: Machine) -> list[str]:

@@ -19,9 +19,9 @@ EVENTS = ("page-faults", "cs", "minor-faults", "cpu-migrations", "sched:sched_sw
 
 
 @pytest.fixture(scope="module")
-def print_events(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def print_events() -> Path:
     """Return the C program that says what names resolve to."""
-    return built(tmp_path_factory.getbasetemp())
+    return built()
 
 
 @pytest.fixture(autouse=True)

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from building import BUILDS
 from libpfm_tables import FORCED
 
 ROOT = Path(__file__).parents[2]
@@ -33,7 +34,7 @@ def test_the_extension_is_clean_under_sanitizers(tmp_path: Path) -> None:
     run(
         sys.executable, "-m", "pip", "install", "-qq", "--disable-pip-version-check",
         "--no-build-isolation", "--no-deps", "--no-compile", "--target", package,
-        f"--config-settings=build-dir={tmp_path / 'build'}",
+        f"--config-settings=build-dir={BUILDS / 'extension'}",
         "--config-settings=cmake.define.GNOMON_SANITIZE=ON",
         "--config-settings=cmake.build-type=Debug", ROOT,
     )  # fmt: skip

@@ -54,9 +54,9 @@ class Known:
 
 
 @pytest.fixture(scope="module")
-def print_hpm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def print_hpm() -> Path:
     """Return the C program that shows what native/hpm makes of something."""
-    return built(tmp_path_factory.getbasetemp(), "print_hpm")
+    return built("print_hpm")
 
 
 def in_python(case: Case, metrics: Metrics = METRICS) -> list[tuple[str, ...]]:
@@ -283,9 +283,9 @@ def test_the_parts_of_a_hybrid_cpu_are_joined(print_hpm: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def print_hpm_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def print_hpm_made() -> Path:
     """Return the same program with the definitions of made_metrics.toml."""
-    return built(tmp_path_factory.getbasetemp(), "print_hpm_made")
+    return built("print_hpm_made")
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -23,9 +23,9 @@ NAMES = st.text(st.characters(exclude_characters="\t\n\0", exclude_categories=["
 
 
 @pytest.fixture(scope="module")
-def print_hpm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def print_hpm() -> Path:
     """Return the C program that shows what native/hpm makes of something."""
-    return built(tmp_path_factory.getbasetemp(), "print_hpm")
+    return built("print_hpm")
 
 
 @given(

@@ -35,9 +35,9 @@ COLUMNS = next(
 
 
 @pytest.fixture(scope="module")
-def print_hpm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def print_hpm() -> Path:
     """Return the C program that shows what native/hpm makes of something."""
-    return built(tmp_path_factory.getbasetemp(), "print_hpm")
+    return built("print_hpm")
 
 
 def header(program: str = "my program", *, task: int = -1, notes: str = "") -> str:

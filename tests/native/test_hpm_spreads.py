@@ -72,7 +72,7 @@ def lines_of(made: Item) -> list[str]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder with the three files that C writes of the items."""
-    program = built(tmp_path_factory.getbasetemp(), "print_hpm")
+    program = built("print_hpm")
     made = tmp_path_factory.mktemp("spreads")
     texts = "\t".join(map(hexed, ("prog", "/usr/bin/prog", "host", "list", "")))
     head = "\t".join(["header", texts, "4711", "0", *map(number, (1e9, 1e9 + 1, 1.0))])

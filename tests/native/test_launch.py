@@ -21,9 +21,9 @@ Place = tuple[int, ...] | None
 
 
 @pytest.fixture(scope="module")
-def print_launch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def print_launch() -> Path:
     """Return the C program that says what it finds."""
-    return built(tmp_path_factory.getbasetemp(), "print_launcher")
+    return built("print_launcher")
 
 
 def in_c(program: Path, environment: dict[str, str]) -> Place:

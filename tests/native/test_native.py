@@ -1,4 +1,4 @@
-"""The C core's own tests: as they are, under valgrind, and built with the sanitizers."""
+"""The C core's own tests with the sanitizers; `make test-long`: as they are, and under valgrind."""
 
 from __future__ import annotations
 
@@ -7,66 +7,40 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from building import DEBUG, run, sanitized
+from building import plain, run, sanitized
 
 from gnomon.store.record_file import RecordFile, open_records
-
-ROOT = Path(__file__).parents[2]
 
 # In percent. What is slowed down 20 times finds the same errors in less work.
 WORK = {"plain": "100", "sanitized": "30", "valgrind": "5"}
 AT_ONCE = "3"  # those that take longest wait for tasks of theirs
 
-Build = Callable[[str], Path]
+
+def test_ctest_with_the_sanitizers() -> None:
+    pass_all(sanitized(), "sanitized")
 
 
-@pytest.fixture(scope="module")
-def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    """Return a function that gives the folder of a build, which is made at its first use."""
-    folder = tmp_path_factory.mktemp("native")
-
-    def build_once(kind: str) -> Path:
-        if kind == "sanitized":
-            return sanitized(tmp_path_factory.getbasetemp())
-        made = folder / kind
-        if not made.exists():
-            run("ninja", "--version")
-            options = ["-DGNOMON_PYTHON=OFF", "-DGNOMON_TESTS=ON"]
-            run("cmake", "-S", ROOT, "-B", made, "-G", "Ninja", *DEBUG, *options)
-            run("cmake", "--build", made)
-        return made
-
-    return build_once
+@pytest.mark.long
+def test_ctest() -> None:
+    pass_all(plain(), "plain")
 
 
-@pytest.mark.parametrize("kind", ["plain", "sanitized"])
-def test_ctest(build: Build, kind: str) -> None:
-    said = run("ctest", "-j", AT_ONCE, "--test-dir", build(kind), "--no-tests=error",
+def pass_all(folder: Path, kind: str) -> None:
+    """Fail if one of the C tests of a build does not pass."""
+    said = run("ctest", "-j", AT_ONCE, "--test-dir", folder, "--no-tests=error",
                "--output-on-failure", GNOMON_TEST_WORK=WORK[kind])  # fmt: skip
     assert "100% tests passed" in said
 
 
-def test_the_sanitizers_find_what_is_lost(tmp_path: Path) -> None:
-    """For valgrind does not look for it: that takes it four times as long as all the rest."""
-    (tmp_path / "lost.c").write_text(
-        "#include <stdlib.h>\nchar *volatile p;\n"
-        "int main(void) { p = malloc(77); p = NULL; return 0; }\n"
-    )
-    run("cc", "-fsanitize=address,undefined", "-o", tmp_path / "lost", tmp_path / "lost.c")
-    done = subprocess.run([tmp_path / "lost"], capture_output=True, text=True, check=False)
-    assert done.returncode != 0
-    assert "77 byte(s) leaked" in done.stderr
-
-
-def test_valgrind(build: Build) -> None:
-    listed = json.loads(run("ctest", "--test-dir", build("plain"), "--show-only=json-v1"))
+@pytest.mark.long
+def test_valgrind() -> None:
+    listed = json.loads(run("ctest", "--test-dir", plain(), "--show-only=json-v1"))
     commands = [test["command"] for test in sorted(listed["tests"], key=cost, reverse=True)]
     assert commands
     valgrind = ["valgrind", "--quiet", "--leak-check=no", "--error-exitcode=1"]
@@ -98,10 +72,11 @@ def check_records(file: RecordFile) -> None:
 
 
 @pytest.mark.parametrize("end", ["close", "kill", "leave"])
-def test_python_reads_what_c_writes(build: Build, tmp_path: Path, end: str) -> None:
+def test_python_reads_what_c_writes(tmp_path: Path, end: str) -> None:
+    program = sanitized("write_records") / "native" / "tests" / "write_records"
     path = tmp_path / "process.gnrec"
     before = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW), time.time_ns()
-    process = subprocess.Popen([build("plain") / "native" / "tests" / "write_records", path, end])
+    process = subprocess.Popen([program, path, end])
     assert process.wait() == (-9 if end == "kill" else 0)
     after = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW), time.time_ns()
     file = open_records(path)
