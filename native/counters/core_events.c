@@ -106,6 +106,15 @@ static int is_generic(const char *base, struct gn_event_spec *spec)
 	return *base == 'r' && is_hexadecimal(base + 1, &spec->config);
 }
 
+static const char *description_of(const char *base)
+{
+	for (size_t i = 0; i < COUNT(generic); i++)
+		if (!strcmp(base, generic[i].name) ||
+		    (*generic[i].alias && !strcmp(base, generic[i].alias)))
+			return generic[i].description;
+	return "event of the core PMU";
+}
+
 /* The first of the names that a generic event has. */
 static const char *canonical(const char *base)
 {
@@ -148,7 +157,8 @@ static int add_generic(struct gn_query *query, const struct gn_event_spec *spec)
 
 	if (!failed && n < 2)
 		failed = gn_query_native(query, query->name, canonical(query->base),
-					 GN_COMPONENT_CPU, spec, GN_EVENT_HARDWARE);
+					 description_of(query->base), GN_COMPONENT_CPU, spec,
+					 GN_EVENT_HARDWARE);
 	for (int i = 0; !failed && n > 1 && i < n; i++) {
 		struct gn_event_spec own = *spec;
 		char label[GN_PMU_NAME_MAX + 2 * GN_NAME_MAX];
@@ -156,8 +166,9 @@ static int add_generic(struct gn_query *query, const struct gn_event_spec *spec)
 		put_on(&pmus[i], &own);
 		snprintf(label, sizeof(label), "%s/%s/%s", pmus[i].name, query->base,
 			 *letters == ':' ? letters + 1 : letters);
-		failed = gn_query_native(query, label, canonical(query->base), GN_COMPONENT_CPU,
-					 &own, GN_EVENT_HARDWARE);
+		failed = gn_query_native(query, label, canonical(query->base),
+					 description_of(query->base), GN_COMPONENT_CPU, &own,
+					 GN_EVENT_HARDWARE);
 	}
 	free(pmus);
 	return failed;
@@ -194,7 +205,8 @@ static int add_terms(struct gn_query *query, const struct gn_terms *terms)
 			failed = gn_pmu_encode(sysfs, &pmus[i], query->name, terms, &spec,
 					       query->why);
 		if (!failed)
-			failed = gn_query_native(query, query->name, query->base, GN_COMPONENT_CPU,
+			failed = gn_query_native(query, query->name, query->base,
+						 description_of(query->base), GN_COMPONENT_CPU,
 						 &spec, GN_EVENT_HARDWARE);
 		break;
 	}
@@ -252,11 +264,10 @@ static int pmu_of(const struct gn_pfm *pfm, const char *full, pfm_pmu_info_t *in
 
 static int not_here(const struct gn_query *query, const pfm_pmu_info_t *pmu)
 {
-	return gn_error_set(
-		query->why, GN_ENOEVNT,
-		"event '%s': it belongs to %s, which this machine does not have; see gnomon "
-		"events for those of this machine",
-		query->name, pmu->desc ? pmu->desc : pmu->name);
+	gn_error_unavailable(query->why, GN_ENOEVNT, 0, query->name,
+			     "it belongs to %s, which this machine does not have",
+			     pmu->desc ? pmu->desc : pmu->name);
+	return gn_error_remedy(query->why, "see gnomon events for those of this machine");
 }
 
 static int add_from_libpfm(struct gn_query *query)
@@ -283,17 +294,14 @@ static int add_from_libpfm(struct gn_query *query)
 		return GN_OK;
 	if (is_owned && pmu.type != PFM_PMU_TYPE_CORE && spec.type != PERF_TYPE_HARDWARE &&
 	    spec.type != PERF_TYPE_HW_CACHE && spec.type != PERF_TYPE_RAW) {
-		if (pmu.type != PFM_PMU_TYPE_UNCORE)
-			return GN_OK;
-		return gn_error_set(
-			query->why, GN_ENOCMP,
-			"event '%s': libgnomon counts cores and the kernel, not %s; use "
-			"`gnomon count` or Python's gnomon.counters",
-			query->name, pmu.desc ? pmu.desc : pmu.name);
+		if (pmu.type == PFM_PMU_TYPE_UNCORE)
+			snprintf(query->elsewhere, sizeof(query->elsewhere), "%s",
+				 pmu.desc ? pmu.desc : pmu.name);
+		return GN_OK;
 	}
 	full[GN_NAME_MAX - 1] = '\0';
-	return gn_query_native(query, query->name, full, GN_COMPONENT_CPU, &spec,
-			       GN_EVENT_HARDWARE);
+	return gn_query_native(query, query->name, full, description_of(query->base),
+			       GN_COMPONENT_CPU, &spec, GN_EVENT_HARDWARE);
 }
 
 int gn_cpu_resolve(struct gn_query *query)

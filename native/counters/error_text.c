@@ -1,5 +1,6 @@
 /* Errors: their names, and the sentence about the last one. */
 #include <stdio.h>
+#include <string.h>
 
 #include "error_text.h"
 
@@ -51,30 +52,102 @@ const char *gn_message(void)
 	return last.text;
 }
 
-static int say(struct gn_error_text *why, int error, const char *format, va_list arguments)
+/* Puts more at the end of the text, as far as there is room, and returns where it is. */
+static struct gn_error_part append(struct gn_error_text *why, const char *format, va_list arguments)
 {
-	vsnprintf(why->text, sizeof(why->text), format, arguments);
-	return error;
+	const size_t length = strlen(why->text);
+
+	vsnprintf(why->text + length, sizeof(why->text) - length, format, arguments);
+	return (struct gn_error_part){(uint16_t)length, (uint16_t)strlen(why->text + length)};
 }
 
-int gn_error_set(struct gn_error_text *why, int error, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static struct gn_error_part add(struct gn_error_text *why,
+								      const char *format, ...)
 {
+	struct gn_error_part part;
 	va_list arguments;
 
 	va_start(arguments, format);
-	say(why, error, format, arguments);
+	part = append(why, format, arguments);
 	va_end(arguments);
-	return error;
+	return part;
 }
 
-int gn_fail(int error, const char *format, ...)
+static void begin(struct gn_error_text *why, int code)
+{
+	memset(why, 0, sizeof(*why));
+	why->code = code;
+}
+
+int gn_error_set(struct gn_error_text *why, int code, const char *format, ...)
 {
 	va_list arguments;
 
+	begin(why, code);
 	va_start(arguments, format);
-	say(&last, error, format, arguments);
+	append(why, format, arguments);
 	va_end(arguments);
-	return error;
+	return code;
+}
+
+int gn_fail(int code, const char *format, ...)
+{
+	va_list arguments;
+
+	begin(&last, code);
+	va_start(arguments, format);
+	append(&last, format, arguments);
+	va_end(arguments);
+	return code;
+}
+
+int gn_error_event(struct gn_error_text *why, int code, const char *name, const char *format, ...)
+{
+	va_list arguments;
+
+	begin(why, code);
+	add(why, "event '%s': ", name);
+	va_start(arguments, format);
+	why->cause = append(why, format, arguments);
+	va_end(arguments);
+	return code;
+}
+
+int gn_error_unavailable(struct gn_error_text *why, int code, int number, const char *name,
+			 const char *format, ...)
+{
+	va_list arguments;
+
+	begin(why, code);
+	why->is_unavailable = 1;
+	why->number = number;
+	add(why, "event '%s': ", name);
+	va_start(arguments, format);
+	why->cause = append(why, format, arguments);
+	va_end(arguments);
+	return code;
+}
+
+int gn_error_remedy(struct gn_error_text *why, const char *format, ...)
+{
+	va_list arguments;
+
+	add(why, "; ");
+	va_start(arguments, format);
+	why->remedy = append(why, format, arguments);
+	va_end(arguments);
+	return why->code;
+}
+
+int gn_error_suggest(struct gn_error_text *why, int n, char name[][GN_NAME_MAX])
+{
+	for (int i = 0; i < n && i < GN_SUGGESTIONS_MAX; i++) {
+		add(why, "%s", i ? " or " : "; did you mean ");
+		why->suggestion[why->n_suggestions++] = add(why, "%s", name[i]);
+	}
+	if (why->n_suggestions)
+		add(why, "?");
+	return why->code;
 }
 
 const char *gn_error_name(int error)

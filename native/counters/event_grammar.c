@@ -52,19 +52,18 @@ int gn_modifiers(const char *name, char *base, struct gn_modifiers *modifiers,
 	    memchr(name, '\n', base_length)) {
 		if (!is_precise(name))
 			return GN_OK;
-		return gn_error_set(why, GN_ENOEVNT,
-				    "event '%s': the precise modifier 'p' is for sampling, not for "
-				    "counts; leave it out",
-				    name);
+		gn_error_event(why, GN_ENOEVNT, name,
+			       "the precise modifier 'p' is for sampling, not for counts");
+		return gn_error_remedy(why, "leave it out");
 	}
 	base[base_length < GN_NAME_MAX ? base_length : GN_NAME_MAX - 1] = '\0';
 	user = strchr(letters, 'u') != NULL;
 	kernel = strchr(letters, 'k') != NULL;
 	hypervisor = strchr(letters, 'h') != NULL;
-	if (hypervisor && user != kernel)
-		return gn_error_set(why, GN_ENOEVNT,
-				    "event '%s': no counter counts '%s'; use u, k, h, uk or ukh",
-				    name, user ? "hu" : "hk");
+	if (hypervisor && user != kernel) {
+		gn_error_event(why, GN_ENOEVNT, name, "no counter counts '%s'", user ? "hu" : "hk");
+		return gn_error_remedy(why, "use u, k, h, uk or ukh");
+	}
 	modifiers->letters = (int)strlen(letters);
 	if (user || kernel || hypervisor) {
 		modifiers->exclude |= user ? 0 : GN_EXCLUDE_USER;
@@ -115,11 +114,11 @@ int gn_terms(const char *base, struct gn_terms *terms, struct gn_error_text *why
 		value = strchr(term, '=');
 		if (value)
 			*value++ = '\0';
-		if (!*term || terms->n == GN_TERMS_MAX)
-			return gn_error_set(why, GN_ENOEVNT,
-					    "event '%s': an empty term between the slashes; write "
-					    "pmu/event/ or pmu/parameter=number,.../",
-					    base);
+		if (!*term || terms->n == GN_TERMS_MAX) {
+			gn_error_event(why, GN_ENOEVNT, base, "an empty term between the slashes");
+			return gn_error_remedy(why,
+					       "write pmu/event/ or pmu/parameter=number,.../");
+		}
 		terms->term[terms->n].key = term;
 		terms->term[terms->n].value = value;
 		terms->n++;

@@ -72,4 +72,7 @@ void gn_nearest_try(struct gn_nearest *nearest, const char *known);
 /* "; did you mean A or B?" into text[size], "" if there is none; returns text. */
 const char *gn_nearest_text(const struct gn_nearest *nearest, char *text, size_t size);
 
+/* Adds them to a sentence, or the remedy where there is none; returns the sentence's code. */
+int gn_nearest_suggest(struct gn_nearest *nearest, struct gn_error_text *why, const char *remedy);
+
 #endif

@@ -9,7 +9,7 @@
 #include "query.h"
 #include "sysfs_pmu.h"
 
-const struct gn_places gn_this_machine = {.sysfs = "/sys"};
+const struct gn_places gn_this_machine = {.sysfs = GN_SYSFS};
 
 /* Components of Gnomon that count in Python and on the command line only. */
 static const char *const elsewhere[] = {
@@ -69,28 +69,34 @@ int gn_query_add(struct gn_query *query, struct gn_event *event)
 		return GN_OK;
 	}
 	gn_event_free(event);
-	return gn_error_set(query->why, GN_ECOUNT,
-			    "event '%s': it stands for more than %d events; name them one by one",
-			    query->name, query->max);
+	gn_error_event(query->why, GN_ECOUNT, query->name, "it stands for more than %d events",
+		       query->max);
+	return gn_error_remedy(query->why, "name them one by one");
+}
+
+static int too_long(struct gn_error_text *why, const char *name)
+{
+	char start[72];
+
+	snprintf(start, sizeof(start), "%.64s...", name);
+	gn_error_event(why, GN_EINVAL, start, "its name has more than %d letters", GN_NAME_MAX - 1);
+	return gn_error_remedy(why, "take a shorter one");
 }
 
 int gn_query_native(struct gn_query *query, const char *label, const char *native,
-		    enum gn_component component, const struct gn_event_spec *spec,
-		    unsigned int flags)
+		    const char *description, enum gn_component component,
+		    const struct gn_event_spec *spec, unsigned int flags)
 {
 	struct gn_event *event;
 
 	if (strlen(label) >= GN_NAME_MAX)
-		return gn_error_set(
-			query->why, GN_EINVAL,
-			"event '%.64s...': its name has more than %d letters; take a shorter "
-			"one",
-			label, GN_NAME_MAX - 1);
+		return too_long(query->why, label);
 	event = gn_event_new(1, 0);
 	if (!event)
 		return gn_error_set(query->why, GN_ENOMEM, "event '%s': out of memory; free some",
 				    query->name);
 	snprintf(event->name, sizeof(event->name), "%s", label);
+	event->description = description;
 	snprintf(event->native[0], GN_NAME_MAX, "%s", native);
 	event->component = component;
 	event->spec[0] = *spec;
@@ -161,42 +167,40 @@ static int is_counted_elsewhere(const struct gn_places *places, const char *base
 
 static int in_other_component(struct gn_query *query, const char *component)
 {
-	return gn_error_set(
-		query->why, GN_ENOCMP,
-		"event '%s': Gnomon's C libraries do not count component '%s'; use hpmcount, "
-		"`gnomon count` or Python (gnomon.counters)",
-		query->name, component);
+	gn_error_unavailable(query->why, GN_ENOCMP, 0, query->name,
+			     "Gnomon's C libraries do not count component '%s'", component);
+	return gn_error_remedy(query->why,
+			       "use hpmcount, `gnomon count` or Python (gnomon.counters)");
 }
 
 static int unknown_prefix(struct gn_query *query, size_t length)
 {
-	char prefix[GN_NAME_MAX], suggested[3 * GN_NAME_MAX];
+	char prefix[GN_NAME_MAX];
 	struct gn_nearest nearest;
 
 	snprintf(prefix, sizeof(prefix), "%.*s", (int)length, query->name);
 	for (size_t i = 0; i < COUNT(elsewhere); i++)
 		if (!strcmp(prefix, elsewhere[i]))
 			return in_other_component(query, prefix);
-	for (size_t i = 0; i < COUNT(sources); i++)
-		if (!strcmp(prefix, sources[i].name))
-			return gn_error_set(query->why, GN_ENOEVNT,
-					    "event '%s': component '%s' has no event of that name; "
-					    "`gnomon events --component %s` lists those it has",
-					    query->name, prefix, prefix);
+	for (size_t i = 0; i < COUNT(sources); i++) {
+		if (strcmp(prefix, sources[i].name))
+			continue;
+		gn_error_event(query->why, GN_ENOEVNT, query->name,
+			       "component '%s' has no event of that name", prefix);
+		return gn_error_remedy(query->why,
+				       "`gnomon events --component %s` lists those it has", prefix);
+	}
 	gn_nearest_begin(&nearest, prefix);
 	for (size_t i = 0; i < COUNT(sources); i++)
 		gn_nearest_try(&nearest, sources[i].name);
 	for (size_t i = 0; i < COUNT(elsewhere); i++)
 		gn_nearest_try(&nearest, elsewhere[i]);
-	gn_nearest_text(&nearest, suggested, sizeof(suggested));
-	return gn_error_set(query->why, GN_ENOCMP, "event '%s': there is no component '%s'%s",
-			    query->name, prefix,
-			    *suggested ? suggested : "; `gnomon components` lists them");
+	gn_error_event(query->why, GN_ENOCMP, query->name, "there is no component '%s'", prefix);
+	return gn_nearest_suggest(&nearest, query->why, "`gnomon components` lists them");
 }
 
 static int unknown_pmu(struct gn_query *query, const char *pmu)
 {
-	char suggested[3 * GN_NAME_MAX];
 	struct gn_nearest nearest;
 	struct gn_pmu *pmus;
 	const int n = gn_pmus(query->places->sysfs, &pmus);
@@ -205,31 +209,26 @@ static int unknown_pmu(struct gn_query *query, const char *pmu)
 	for (int i = 0; i < n; i++)
 		gn_nearest_try(&nearest, pmus[i].name);
 	free(pmus);
-	gn_nearest_text(&nearest, suggested, sizeof(suggested));
-	return gn_error_set(query->why, GN_ENOEVNT, "event '%s': this machine has no PMU '%s'%s",
-			    query->name, pmu,
-			    *suggested ? suggested : "; `gnomon events` lists what is here");
-}
-
-/* What to do about a name that is like none: most events of a CPU only libpfm4 knows. */
-static const char *remedy(void)
-{
-	const char *problem;
-
-	return gn_pfm(&problem) ? "; `gnomon events` lists those there are"
-				: " (without libpfm4, which knows those of CPUs); install it "
-				  "(Debian: apt-get install libpfm4)";
+	gn_error_event(query->why, GN_ENOEVNT, query->name, "this machine has no PMU '%s'", pmu);
+	return gn_nearest_suggest(&nearest, query->why, "`gnomon events` lists what is here");
 }
 
 static int unknown(struct gn_query *query)
 {
-	const char *colons = strstr(query->name, ":::");
-	char suggested[3 * GN_NAME_MAX];
+	const char *colons = strstr(query->name, ":::"), *problem;
 	struct gn_nearest nearest;
 	struct gn_terms terms;
+	int has_libpfm;
 
 	if (colons)
 		return unknown_prefix(query, (size_t)(colons - query->name));
+	if (*query->elsewhere) {
+		gn_error_unavailable(query->why, GN_ENOCMP, 0, query->name,
+				     "libgnomon counts cores and the kernel, not %s",
+				     query->elsewhere);
+		return gn_error_remedy(query->why,
+				       "use `gnomon count` or Python's gnomon.counters");
+	}
 	if (is_counted_elsewhere(query->places, query->base)) {
 		const char *component = strncmp(query->base, "power", 5) ? "uncore" : "power";
 
@@ -237,20 +236,25 @@ static int unknown(struct gn_query *query)
 	}
 	if (gn_terms(query->name, &terms, query->why) > 0)
 		return unknown_pmu(query, terms.pmu);
-	if (strchr(query->name, ','))
-		return gn_error_set(
-			query->why, GN_ENOEVNT,
-			"event '%s': no event has such a name; give a list to gn_set_add_all "
-			"name by name, or put it in braces to be counted at the same time",
-			query->name);
+	if (strchr(query->name, ',')) {
+		gn_error_event(query->why, GN_ENOEVNT, query->name, "no event has such a name");
+		return gn_error_remedy(query->why,
+				       "give a list to gn_set_add_all name by name, or put it in "
+				       "braces to be counted at the same time");
+	}
 	gn_nearest_begin(&nearest, query->name);
 	gn_preset_each(try_nearest, &nearest);
 	for (size_t i = 0; i < COUNT(sources); i++)
 		gn_listed_each(query->places, sources[i].component, try_nearest, &nearest);
-	gn_nearest_text(&nearest, suggested, sizeof(suggested));
-	return gn_error_set(query->why, GN_ENOEVNT,
-			    "event '%s': no event, preset or tracepoint of that name%s",
-			    query->name, *suggested ? suggested : remedy());
+	/* Most events of a CPU only libpfm4 knows. */
+	has_libpfm = gn_pfm(&problem) != NULL;
+	gn_error_event(query->why, GN_ENOEVNT, query->name,
+		       "no event, preset or tracepoint of that name%s",
+		       has_libpfm || nearest.n ? ""
+					       : " (without libpfm4, which knows those of CPUs)");
+	return gn_nearest_suggest(&nearest, query->why,
+				  has_libpfm ? "`gnomon events` lists those there are"
+					     : "install it (Debian: apt-get install libpfm4)");
 }
 
 int gn_native_resolve(struct gn_query *query)
@@ -275,10 +279,9 @@ static int in_disabled_component(struct gn_query *query)
 		    !query->n)
 			continue;
 		gn_query_drop(query);
-		return gn_error_set(query->why, GN_ENOCMP,
-				    "event '%s': the program has disabled component %s; leave "
-				    "gn_component_disable() out",
-				    query->name, sources[i].name);
+		gn_error_event(query->why, GN_ENOCMP, query->name,
+			       "the program has disabled component %s", sources[i].name);
+		return gn_error_remedy(query->why, "leave gn_component_disable() out");
 	}
 	return GN_OK;
 }
@@ -314,16 +317,32 @@ int gn_resolve_at(const struct gn_places *places, const char *name, struct gn_ev
 
 	*n = 0;
 	if (strnlen(name, GN_NAME_MAX) == GN_NAME_MAX)
-		return gn_error_set(
-			why, GN_EINVAL,
-			"event '%.64s...': its name has more than %d letters; take a shorter "
-			"one",
-			name, GN_NAME_MAX - 1);
+		return too_long(why, name);
 	failed = gn_modifiers(name, query.base, &query.modifiers, why);
 	if (!failed)
 		failed = ask_sources(&query);
 	if (!failed)
 		failed = gn_codes_of(&query);
+	if (failed)
+		gn_query_drop(&query);
+	*n = query.n;
+	return failed;
+}
+
+int gn_resolve_in(const struct gn_places *places, enum gn_component component, const char *name,
+		  struct gn_event **out, int max, int *n, struct gn_error_text *why)
+{
+	struct gn_query query = {
+		.places = places, .name = name, .out = out, .max = max, .why = why};
+	int failed;
+
+	*n = 0;
+	if (strnlen(name, GN_NAME_MAX) == GN_NAME_MAX)
+		return too_long(why, name);
+	failed = gn_modifiers(name, query.base, &query.modifiers, why);
+	for (size_t i = 0; !failed && i < COUNT(sources); i++)
+		if (sources[i].component == component)
+			failed = sources[i].resolve(&query);
 	if (failed)
 		gn_query_drop(&query);
 	*n = query.n;

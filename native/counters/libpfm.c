@@ -2,6 +2,7 @@
 #include "libpfm.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +27,28 @@ struct perf_encode_arg {
 static struct gn_pfm table;
 static char trouble[512];
 static int is_loaded;
+static int is_for_inactive;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+void gn_pfm_encode_inactive(void)
+{
+	is_for_inactive = 1;
+}
+
+/* libpfm4 reads its variables once, here. Source: pfm_initialize(3). */
+static int initialize(void)
+{
+	static const char variable[] = "LIBPFM_ENCODE_INACTIVE";
+	const int is_ours = is_for_inactive && !getenv(variable);
+	int failed;
+
+	if (is_ours)
+		setenv(variable, "1", 1);
+	failed = table.initialize();
+	if (is_ours)
+		unsetenv(variable);
+	return failed;
+}
 
 static void load(void)
 {
@@ -59,7 +81,7 @@ static void load(void)
 		}
 		memcpy(symbols[i].slot, &symbol, sizeof(symbol));
 	}
-	failed = table.initialize();
+	failed = initialize();
 	if (failed != PFM_SUCCESS) {
 		snprintf(trouble, sizeof(trouble), "libpfm4 cannot start: %s",
 			 table.strerror(failed));
@@ -94,6 +116,8 @@ int gn_pfm_encode(const struct gn_pfm *pfm, const char *name, struct gn_event_sp
 	arg.fstr = &written;
 	arg.size = sizeof(arg);
 	gn_lock(GN_LOCK_LIBPFM);
+	/* It takes another call's error for one of its own in raw codes (perf_raw::r3c). */
+	errno = 0;
 	code = pfm->get_os_event_encoding(name, PFM_PLM0 | PFM_PLM3 | PFM_PLMH, PFM_OS_PERF_EVENT,
 					  &arg);
 	gn_unlock(GN_LOCK_LIBPFM);

@@ -22,6 +22,13 @@ struct gn_pfm {
 	pfm_err_t (*get_os_event_encoding)(const char *, int, pfm_os_t, void *);
 };
 
+/*
+ * From now on it names and encodes events of CPUs that are not here, too, so that a refusal can say
+ * whose event it is. Before the first gn_pfm(): libpfm4 looks once. Of a process of our own only,
+ * as its environment is changed for a moment.
+ */
+void gn_pfm_encode_inactive(void);
+
 /* Its functions; NULL where it cannot be had, and then why in *problem. Thread-safe. */
 const struct gn_pfm *gn_pfm(const char **problem);
 

@@ -109,3 +109,9 @@ const char *gn_nearest_text(const struct gn_nearest *nearest, char *text, size_t
 		memcpy(text + length, "?", 2);
 	return text;
 }
+
+int gn_nearest_suggest(struct gn_nearest *nearest, struct gn_error_text *why, const char *remedy)
+{
+	return nearest->n ? gn_error_suggest(why, nearest->n, nearest->name)
+			  : gn_error_remedy(why, "%s", remedy);
+}

@@ -27,6 +27,7 @@ struct gn_query {
 	const char *name;	       /* as typed */
 	char base[GN_NAME_MAX];	       /* without the modifiers */
 	struct gn_modifiers modifiers; /* what those mean */
+	char elsewhere[128];	       /* the PMU that counts it, if another component has that */
 	struct gn_event **out;	       /* found[max]; n of them so far */
 	int max;
 	int n;
@@ -51,10 +52,12 @@ struct gn_event *gn_event_new(int natives, int ops);
 /* Adds an event to what the query found. On failure the event is freed. */
 int gn_query_add(struct gn_query *query, struct gn_event *event);
 
-/* An event that is one native event, with the query's modifiers; its name is the typed one. */
+/*
+ * An event that is one native event, with the query's modifiers. The description stays where it is.
+ */
 int gn_query_native(struct gn_query *query, const char *label, const char *native,
-		    enum gn_component component, const struct gn_event_spec *spec,
-		    unsigned int flags);
+		    const char *description, enum gn_component component,
+		    const struct gn_event_spec *spec, unsigned int flags);
 
 /* Forgets what was found. */
 void gn_query_drop(struct gn_query *query);
@@ -62,6 +65,13 @@ void gn_query_drop(struct gn_query *query);
 /* Resolves with the parts of a machine at the given places. */
 int gn_resolve_at(const struct gn_places *places, const char *name, struct gn_event **out, int max,
 		  int *n, struct gn_error_text *why);
+
+/*
+ * The same by one component only, used or not, and without codes: GN_OK with *n still 0 where the
+ * name is not its own.
+ */
+int gn_resolve_in(const struct gn_places *places, enum gn_component component, const char *name,
+		  struct gn_event **out, int max, int *n, struct gn_error_text *why);
 
 /* Called with every event of a source: name, unit and description. Returns 0 to go on. */
 typedef int gn_event_seen(void *context, const char *name, const char *unit,

@@ -95,8 +95,8 @@ static int add_software(struct gn_query *query, const struct software *known)
 	struct gn_event_spec spec = {.type = PERF_TYPE_SOFTWARE, .config = known->config};
 	int failed;
 
-	failed = gn_query_native(query, query->name, known->name, GN_COMPONENT_KERNEL, &spec,
-				 known->flags);
+	failed = gn_query_native(query, query->name, known->name, known->description,
+				 GN_COMPONENT_KERNEL, &spec, known->flags);
 	if (!failed)
 		snprintf(query->out[query->n - 1]->unit, sizeof(query->out[0]->unit), "%s",
 			 known->unit);
@@ -166,26 +166,29 @@ static int is_lower(const char *text)
 	return letters;
 }
 
+static int is_forbidden(int error)
+{
+	return error == -EACCES || error == -EPERM;
+}
+
 static int no_tracefs(const struct gn_query *query, const struct tracefs *tracefs)
 {
-	if (tracefs->error)
-		return gn_error_set(query->why,
-				    tracefs->error == -EACCES || tracefs->error == -EPERM ? GN_EPERM
-											  : GN_ESYS,
-				    "event '%s': %s cannot be read (%s); as root: mount -o "
-				    "remount,mode=755 %s (or run as root)",
-				    query->name, tracefs->unreadable, strerror(-tracefs->error),
-				    tracefs->unreadable);
-	return gn_error_set(
-		query->why, GN_ENOEVNT,
-		"event '%s': tracefs is not mounted; as root: mount -t tracefs tracefs %s",
-		query->name, usual[0]);
+	if (!tracefs->error) {
+		gn_error_unavailable(query->why, GN_ENOEVNT, 0, query->name,
+				     "tracefs is not mounted");
+		return gn_error_remedy(query->why, "as root: mount -t tracefs tracefs %s",
+				       query->places->tracefs ? query->places->tracefs : usual[0]);
+	}
+	gn_error_unavailable(query->why, is_forbidden(tracefs->error) ? GN_EPERM : GN_ESYS,
+			     -tracefs->error, query->name, "%s cannot be read (%s)",
+			     tracefs->unreadable, strerror(-tracefs->error));
+	return gn_error_remedy(query->why, "as root: mount -o remount,mode=755 %s (or run as root)",
+			       tracefs->unreadable);
 }
 
 static int no_such_tracepoint(const struct gn_query *query, const char *root, const char *system,
 			      const char *point)
 {
-	char suggested[3 * GN_NAME_MAX];
 	struct gn_nearest nearest;
 	struct gn_names names;
 
@@ -200,11 +203,9 @@ static int no_such_tracepoint(const struct gn_query *query, const char *root, co
 		snprintf(full, sizeof(full), "%s:%s", system, nearest.name[i]);
 		snprintf(nearest.name[i], sizeof(nearest.name[i]), "%.*s", GN_NAME_MAX - 1, full);
 	}
-	gn_nearest_text(&nearest, suggested, sizeof(suggested));
-	return gn_error_set(query->why, GN_ENOEVNT,
-			    "event '%s': the kernel has no such tracepoint in '%s'%s", query->name,
-			    system,
-			    *suggested ? suggested : "; `gnomon events` lists those it has");
+	gn_error_event(query->why, GN_ENOEVNT, query->name,
+		       "the kernel has no such tracepoint in '%s'", system);
+	return gn_nearest_suggest(&nearest, query->why, "`gnomon events` lists those it has");
 }
 
 static int add_tracepoint(struct gn_query *query, const char *root, const char *system,
@@ -217,19 +218,21 @@ static int add_tracepoint(struct gn_query *query, const char *root, const char *
 
 	if (length == -ENOENT || length == -ENOTDIR)
 		return no_such_tracepoint(query, root, system, point);
-	if (length == -EACCES || length == -EPERM)
-		return gn_error_set(query->why, GN_EPERM,
-				    "event '%s': %s may only be read by root; as root: mount -o "
-				    "remount,mode=755 %s (or run as root)",
-				    query->name, root, root);
-	if (length <= 0 || text[strspn(text, "0123456789")] || length > 19)
-		return gn_error_set(
-			query->why, GN_ESYS,
-			"event '%s': its id in %s cannot be read (%s); see gnomon doctor",
-			query->name, root, length < 0 ? strerror(-length) : "it is not a number");
+	if (is_forbidden(length)) {
+		gn_error_unavailable(query->why, GN_EPERM, -length, query->name,
+				     "%s may only be read by root", root);
+		return gn_error_remedy(
+			query->why, "as root: mount -o remount,mode=755 %s (or run as root)", root);
+	}
+	if (length <= 0 || text[strspn(text, "0123456789")] || length > 19) {
+		gn_error_unavailable(query->why, GN_ESYS, length < 0 ? -length : 0, query->name,
+				     "its id in %s cannot be read (%s)", root,
+				     length < 0 ? strerror(-length) : "it is not a number");
+		return gn_error_remedy(query->why, "see gnomon doctor");
+	}
 	spec.config = strtoull(text, NULL, 10);
 	snprintf(native, sizeof(native), "%s:%s", system, point);
-	return gn_query_native(query, label, native, GN_COMPONENT_KERNEL, &spec,
+	return gn_query_native(query, label, native, "tracepoint", GN_COMPONENT_KERNEL, &spec,
 			       GN_EVENT_TRACEPOINT);
 }
 
@@ -251,12 +254,11 @@ static int add_matching(struct gn_query *query, const char *root, const char *sy
 					strcmp(names.name[i], pattern) ? label : query->name);
 	}
 	gn_names_free(&names);
-	if (!failed && !query->n)
-		return gn_error_set(
-			query->why, GN_ENOEVNT,
-			"event '%s': no tracepoint of '%s' matches '%s'; `gnomon events` "
-			"lists those there are",
-			query->name, system, pattern);
+	if (!failed && !query->n) {
+		gn_error_event(query->why, GN_ENOEVNT, query->name,
+			       "no tracepoint of '%s' matches '%s'", system, pattern);
+		return gn_error_remedy(query->why, "`gnomon events` lists those there are");
+	}
 	return failed;
 }
 

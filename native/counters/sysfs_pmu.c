@@ -6,6 +6,7 @@
 #include "sysfs_pmu.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +61,7 @@ int gn_pmus(const char *sysfs, struct gn_pmu **list)
 	return *list ? n : -ENOMEM;
 }
 
-int gn_core_pmus(const char *sysfs, struct gn_pmu **list)
+static int find_core_pmus(const char *sysfs, struct gn_pmu **list)
 {
 	const int n = gn_pmus(sysfs, list);
 	int cores = 0;
@@ -69,6 +70,27 @@ int gn_core_pmus(const char *sysfs, struct gn_pmu **list)
 		if ((*list)[i].is_core)
 			(*list)[cores++] = (*list)[i];
 	return n < 0 ? n : cores;
+}
+
+/* This machine keeps its cores: the kernel is asked once, not for each event. */
+static struct gn_pmu *own_list;
+static int own_count;
+static pthread_once_t own_once = PTHREAD_ONCE_INIT;
+
+static void find_own(void)
+{
+	own_count = find_core_pmus(GN_SYSFS, &own_list);
+}
+
+int gn_core_pmus(const char *sysfs, struct gn_pmu **list)
+{
+	if (strcmp(sysfs, GN_SYSFS))
+		return find_core_pmus(sysfs, list);
+	pthread_once(&own_once, find_own);
+	*list = own_count > 0 ? malloc((size_t)own_count * sizeof(**list)) : NULL;
+	if (*list)
+		memcpy(*list, own_list, (size_t)own_count * sizeof(**list));
+	return own_count > 0 && !*list ? -ENOMEM : own_count;
 }
 
 static int is_about_unit(const char *name)
@@ -109,7 +131,7 @@ double gn_pmu_unit(const char *sysfs, const char *pmu, const char *event, char *
 	snprintf(unit, size, "%s", text);
 	if (gn_file_text(text, sizeof(text), DEVICES "/%s/events/%s.scale", sysfs, pmu, event) <= 0)
 		return 1;
-	return gn_real_number(text, &scale) ? 1 : scale;
+	return gn_real_number(text, &scale) || scale <= 0 ? 1 : scale;
 }
 
 /* Where a parameter's bits go, as its format file says: "config1:0-7,32-35". */
@@ -171,7 +193,6 @@ struct encoder {
 
 static int no_such_term(const struct encoder *encoder, const char *key)
 {
-	char suggested[3 * GN_NAME_MAX];
 	struct gn_nearest nearest;
 	struct gn_names names;
 
@@ -184,12 +205,17 @@ static int no_such_term(const struct encoder *encoder, const char *key)
 	for (size_t i = 0; i < names.n; i++)
 		gn_nearest_try(&nearest, names.name[i]);
 	gn_names_free(&names);
-	gn_nearest_text(&nearest, suggested, sizeof(suggested));
-	if (!*suggested)
-		snprintf(suggested, sizeof(suggested), "; `gnomon events` lists those it has");
-	return gn_error_set(encoder->why, GN_ENOEVNT,
-			    "event '%s': PMU '%s' has no event or parameter '%s'%s", encoder->name,
-			    encoder->pmu->name, key, suggested);
+	gn_error_event(encoder->why, GN_ENOEVNT, encoder->name,
+		       "PMU '%s' has no event or parameter '%s'", encoder->pmu->name, key);
+	return gn_nearest_suggest(&nearest, encoder->why, "`gnomon events` lists those it has");
+}
+
+static int no_layout(const struct encoder *encoder, const char *key, const char *text)
+{
+	gn_error_event(encoder->why, GN_ENOEVNT, encoder->name,
+		       DEVICES "/%s/format/%s: '%.40s' names no bits of a config", encoder->sysfs,
+		       encoder->pmu->name, key, text);
+	return gn_error_remedy(encoder->why, "give the number as config=... instead");
 }
 
 static int number_of(const struct encoder *encoder, const char *key, const char *value,
@@ -197,14 +223,16 @@ static int number_of(const struct encoder *encoder, const char *key, const char 
 {
 	const int failed = value ? gn_number(value, number) : -1;
 
-	if (failed == -2)
-		return gn_error_set(encoder->why, GN_ENOEVNT,
-				    "event '%s': %s=%s does not fit 64 bits; give a smaller one",
-				    encoder->name, key, value);
-	if (failed)
-		return gn_error_set(encoder->why, GN_ENOEVNT,
-				    "event '%s': %s=%s is not a number; give it as 10 or 0xa",
-				    encoder->name, key, value ? value : "");
+	if (failed == -2) {
+		gn_error_event(encoder->why, GN_ENOEVNT, encoder->name,
+			       "%s=%s does not fit 64 bits", key, value);
+		return gn_error_remedy(encoder->why, "give a smaller one");
+	}
+	if (failed) {
+		gn_error_event(encoder->why, GN_ENOEVNT, encoder->name, "%s=%s is not a number",
+			       key, value ? value : "");
+		return gn_error_remedy(encoder->why, "give it as 10 or 0xa");
+	}
 	return GN_OK;
 }
 
@@ -241,20 +269,21 @@ static int encode_term(struct encoder *encoder, const char *key, const char *val
 	}
 	if (!*key || strchr(key, '/') ||
 	    gn_file_text(text, sizeof(text), DEVICES "/%s/format/%s", encoder->sysfs,
-			 encoder->pmu->name, key) < 0 ||
-	    !is_layout(text, &layout))
+			 encoder->pmu->name, key) <= 0)
 		return no_such_term(encoder, key);
+	if (!is_layout(text, &layout))
+		return no_layout(encoder, key, text);
 	if (value) {
 		failed = number_of(encoder, key, value, &number);
 		if (failed)
 			return failed;
 	}
-	if (layout.n < 64 && number >> layout.n)
-		return gn_error_set(
-			encoder->why, GN_ENOEVNT,
-			"event '%s': %s=%s does not fit its %d bits on '%s'; give a smaller "
-			"number",
-			encoder->name, key, value ? value : "1", layout.n, encoder->pmu->name);
+	if (layout.n < 64 && number >> layout.n) {
+		gn_error_event(encoder->why, GN_ENOEVNT, encoder->name,
+			       "%s=%s does not fit its %d bits on '%s'", key, value ? value : "1",
+			       layout.n, encoder->pmu->name);
+		return gn_error_remedy(encoder->why, "give a smaller number");
+	}
 	/* A parameter that is given replaces the one that an event's name brought along. */
 	for (int i = 0; i < layout.n; i++) {
 		encoder->config[layout.config] &= ~((uint64_t)1 << layout.bit[i]);
@@ -280,12 +309,12 @@ static int encode_event(struct encoder *encoder, const char *event, char *text)
 			*value++ = '\0';
 		term = gn_strip(term);
 		value = value ? gn_strip(value) : NULL;
-		if (value && !strcmp(value, "?"))
-			return gn_error_set(
-				encoder->why, GN_ENOEVNT,
-				"event '%s': event '%s' of PMU '%s' needs %s=...; give it "
-				"between the slashes",
-				encoder->name, event, encoder->pmu->name, term);
+		if (value && !strcmp(value, "?")) {
+			gn_error_event(encoder->why, GN_ENOEVNT, encoder->name,
+				       "event '%s' of PMU '%s' needs %s=...", event,
+				       encoder->pmu->name, term);
+			return gn_error_remedy(encoder->why, "give it between the slashes");
+		}
 		failed = encode_term(encoder, term, value);
 		if (failed)
 			return failed;

@@ -8,6 +8,9 @@
 
 #define GN_PMU_NAME_MAX 128
 
+/* Where this machine's kernel describes its PMUs. */
+#define GN_SYSFS "/sys"
+
 struct gn_pmu {
 	char name[GN_PMU_NAME_MAX];
 	uint32_t type;
@@ -34,7 +37,10 @@ int gn_pmu_encode(const char *sysfs, const struct gn_pmu *pmu, const char *name,
 /* The names of its events, without what the kernel says about units. 0 or a negative errno. */
 int gn_pmu_events(const char *sysfs, const char *pmu, struct gn_names *events);
 
-/* The unit and the factor that the kernel declares for an event: "" and 1 for a plain count. */
+/*
+ * The unit and the factor that the kernel declares for an event: "" and 1 for a plain count. What
+ * is no positive number is no factor.
+ */
 double gn_pmu_unit(const char *sysfs, const char *pmu, const char *event, char *unit, size_t size);
 
 #endif

@@ -12,19 +12,21 @@
 
 #define PREFIX "tsc:::"
 #define MSR "msr"
+#define DESCRIPTION "ticks of the register while the thread runs"
 
 static int resolve_own(const struct gn_query *query)
 {
-	if (!strcmp(query->name, PREFIX "cycles"))
-		return gn_error_set(
-			query->why, GN_ECMP,
-			"event '%s': it is no event of the kernel, which C event sets and sections "
-			"have; call gn_real_cycles() before and after, or use hpmcount",
-			query->name);
-	return gn_error_set(query->why, GN_ENOEVNT,
-			    "event '%s': component tsc has no such event; did you mean " PREFIX
-			    "cycles?",
-			    query->name);
+	char own[][GN_NAME_MAX] = {PREFIX "cycles"};
+
+	if (!strcmp(query->name, own[0])) {
+		gn_error_unavailable(
+			query->why, GN_ECMP, 0, query->name,
+			"it is no event of the kernel, which C event sets and sections have");
+		return gn_error_remedy(query->why,
+				       "call gn_real_cycles() before and after, or use hpmcount");
+	}
+	gn_error_event(query->why, GN_ENOEVNT, query->name, "component tsc has no such event");
+	return gn_error_suggest(query->why, 1, own);
 }
 
 int gn_tsc_resolve(struct gn_query *query)
@@ -43,17 +45,17 @@ int gn_tsc_resolve(struct gn_query *query)
 		return found;
 	if (!found || strcmp(terms.pmu, MSR) || !gn_pmu_find(sysfs, MSR, &pmu))
 		return GN_OK;
-	if (query->modifiers.exclude)
-		return gn_error_set(
-			query->why, GN_ENOEVNT,
-			"event '%s': the msr PMU counts in every mode; leave the modifier out",
-			query->name);
+	if (query->modifiers.exclude) {
+		gn_error_event(query->why, GN_ENOEVNT, query->name,
+			       "the msr PMU counts in every mode");
+		return gn_error_remedy(query->why, "leave the modifier out");
+	}
 	found = gn_pmu_encode(sysfs, &pmu, query->name, &terms, &spec, query->why);
 	if (found)
 		return found;
 	/* The PMU refuses to leave anything out: no set's domain is put on the event. */
-	found = gn_query_native(query, query->name, query->base, GN_COMPONENT_TSC, &spec,
-				GN_EVENT_HARDWARE | GN_EVENT_EVERY_MODE | GN_EVENT_MODIFIED);
+	found = gn_query_native(query, query->name, query->base, DESCRIPTION, GN_COMPONENT_TSC,
+				&spec, GN_EVENT_HARDWARE | GN_EVENT_EVERY_MODE | GN_EVENT_MODIFIED);
 	if (found)
 		return found;
 	event = query->out[query->n - 1];
@@ -75,7 +77,7 @@ int gn_tsc_each(const struct gn_places *places, gn_event_seen *seen, void *conte
 
 		gn_pmu_unit(places->sysfs, MSR, names.name[i], unit, sizeof(unit));
 		snprintf(name, sizeof(name), MSR "/%s/", names.name[i]);
-		stop = seen(context, name, unit, "ticks of the register while the thread runs");
+		stop = seen(context, name, unit, DESCRIPTION);
 	}
 	gn_names_free(&names);
 	return stop;

@@ -89,7 +89,7 @@ static const char *without_name(const char *sentence)
 static int add_name(struct setup *setup, const char *name)
 {
 	struct gn_event *event[RESOLVED_MAX];
-	struct gn_error_text why = {""};
+	struct gn_error_text why = {.text = ""};
 	int n = 0, error = 0;
 
 	if (setup->plan->header.n_events + RESOLVED_MAX > HPM_RAW_EVENTS_MAX) {
@@ -228,7 +228,7 @@ static void refuse(struct setup *setup, int e, const char *sentence)
 static void open_group(struct setup *setup, const struct hpm_raw_group *group, int together)
 {
 	const struct gn_event *events[HPM_RAW_EVENTS_MAX];
-	struct gn_error_text why = {""};
+	struct gn_error_text why = {.text = ""};
 	int n = 0, total = 0, *at = NULL;
 
 	for (uint32_t e = group->first; e < group->first + group->n; e++) {

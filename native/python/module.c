@@ -47,7 +47,8 @@ PyMODINIT_FUNC PyInit__core(void)
 	    core_add_process(module) < 0 || core_add_events(module) < 0 ||
 	    core_add_timers(module) < 0 || core_add_cost(module) < 0 ||
 	    core_add_cpuid(module) < 0 || core_add_checksum(module) < 0 ||
-	    core_add_host(module) < 0 || core_add_items(module) < 0)
+	    core_add_host(module) < 0 || core_add_event_names(module) < 0 ||
+	    core_add_items(module) < 0)
 		goto failed;
 	return module;
 failed:

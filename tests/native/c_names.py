@@ -75,7 +75,7 @@ def in_c(program: Path, machine: Machine, names: Iterable[str], **variables: str
 def in_python(machine: Machine, names: Iterable[str]) -> Iterator[tuple[str, tuple[Event, ...]]]:
     """Yield each name with its events, () where Python refuses it."""
     cpu = CpuComponent(machine.sysfs, machine.models)
-    kernel = KernelComponent([machine.tracefs]) if machine.tracefs else KernelComponent()
+    kernel = KernelComponent(machine.tracefs)
     sources = (kernel, TscComponent(machine.sysfs), cpu)
     for name in names:
         try:
@@ -96,9 +96,6 @@ def plain(event: Event) -> Resolved:
         | KERNEL_ONLY * spec.kernel_only
         | EVERY_MODE * spec.every_mode
     )
-    # The msr PMU refuses to leave anything out, so that in C no set's domain is put on it.
-    if event.info.component == "tsc":
-        flags |= EVERY_MODE
     every_mode = bool(flags & EVERY_MODE)
     return {
         "name": event.name,

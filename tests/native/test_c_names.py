@@ -29,7 +29,7 @@ def print_events() -> Path:
 
 def names_of(machine: Machine) -> list[str]:
     cpu = CpuComponent(machine.sysfs, machine.models)
-    kernel = KernelComponent([machine.tracefs]) if machine.tracefs else KernelComponent()
+    kernel = KernelComponent(machine.tracefs)
     sources = (cpu, kernel, TscComponent(machine.sysfs))
     names = [info.name for source in sources for info in source.events()]
     # The only event that C leaves to a function of its own.

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from libpfm_tables import needs_tables
 
+from gnomon import _core
 from gnomon.counters import cores, presets
 from gnomon.counters.component import Event, EventInfo, RawCount, make_reading, make_value
 from gnomon.counters.components.cpu import CpuComponent
@@ -52,7 +53,7 @@ X86 = os.uname().machine == "x86_64"
 
 def is_generic(event: str) -> bool:
     """Whether an event's name is the kernel's own, the same on every CPU."""
-    return CpuComponent()._generic(event) is not None
+    return _core.generic_encoding(event) is not None
 
 
 @cache

@@ -5,7 +5,6 @@ Source: libpfm4's pfm_get_pmu_info(3), pfm_initialize(3).
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 from gnomon import _core
@@ -37,17 +36,7 @@ class LibpfmPmu:
 
 def libpfm_pmus() -> tuple[LibpfmPmu, ...]:
     """Return every PMU that libpfm4 knows, () where it is not installed."""
-    # libpfm4 reads its variables once, when it is initialised; with this one it also names and
-    # encodes events of CPUs that are not here, so that a refusal can say whose event it is.
-    key = "LIBPFM_ENCODE_INACTIVE"
-    before = os.environ.get(key)
-    os.environ[key] = "1"
     try:
         return tuple(LibpfmPmu(row) for row in _core.pfm_pmus())
     except ImportError:
         return ()
-    finally:
-        if before is None:
-            del os.environ[key]
-        else:
-            os.environ[key] = before

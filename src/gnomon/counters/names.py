@@ -6,29 +6,27 @@ The grammar is perf's where perf has one (`perf-list(1)`), plus PAPI's `componen
     item      = name | "{" list "}"          braces: always counted together
     name      = base [ ":" modifiers ] | pmu "/" terms "/" [ modifiers ]
     modifiers = { "u" | "k" | "h" | "G" | "H" | "I" }
+
+Lists are taken apart here, single names in C: native/counters/event_grammar.c.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from gnomon import _core
-from gnomon.errors import EventNameError, UsageError
+from gnomon.errors import UsageError
 from gnomon.model.value import Domain
 
-# Compiled when a name has a colon or a slash: most have not.
-_MODIFIED = r"(?P<base>.+?)(?::|(?<=/))(?P<modifiers>[ukhGHI]+)"
-_PRECISE = r".+[:/][ukhGHIDS]*[pP]+[ukhGHIDS]*"
-_PMU = r"(?P<pmu>[\w.\-]+)/(?P<terms>[^/]*)/"
-
-_DOMAINS = {
-    "": Domain.ALL,
-    "u": Domain.USER,
-    "k": Domain.KERNEL,
-    "h": Domain.HYPERVISOR,
-    "ku": Domain.USER_KERNEL,
-    "hku": Domain.ALL,
+# By enum gn_domain of gnomon.h.
+DOMAINS = {
+    0: Domain.ALL,
+    1: Domain.USER,
+    2: Domain.KERNEL,
+    3: Domain.USER_KERNEL,
+    4: Domain.HYPERVISOR,
+    7: Domain.ALL,
 }
 
 
@@ -112,52 +110,20 @@ def modifiers(name: str) -> tuple[str, Modifiers]:
     Raises:
         EventNameError: letters that mean something to perf but nothing to a count.
     """
-    if ":" not in name and "/" not in name:
-        return name, Modifiers(0, Domain.ALL)
-    match = re.fullmatch(_MODIFIED, name)
-    if match is None:
-        if "/" in name and re.fullmatch(_PRECISE, name) and not name.endswith("/"):
-            raise EventNameError(name, "the precise modifier 'p' is for sampling, not for counts")
-        return name, Modifiers(0, Domain.ALL)
-    letters = match["modifiers"]
-    levels = "".join(sorted(set(letters) & set("ukh")))
-    domain = _DOMAINS.get(levels)
-    if domain is None:
-        raise EventNameError(name, f"no counter counts '{levels}'; use u, k, h, uk or ukh")
-    exclude = 0
-    if levels:
-        exclude |= 0 if "u" in levels else _core.EXCLUDE_USER
-        exclude |= 0 if "k" in levels else _core.EXCLUDE_KERNEL
-        exclude |= 0 if "h" in levels else _core.EXCLUDE_HYPERVISOR
-    if "G" in letters and "H" not in letters:
-        exclude |= _core.EXCLUDE_HOST
-    if "H" in letters and "G" not in letters:
-        exclude |= _core.EXCLUDE_GUEST
-    if "I" in letters:
-        exclude |= _core.EXCLUDE_IDLE
-    return match["base"], Modifiers(exclude, domain)
+    base, exclude, domain = _core.modifiers(name)
+    return base, Modifiers(exclude, DOMAINS[domain])
 
 
 def pmu_terms(base: str) -> PmuTerms | None:
-    """Return the parts of `pmu/term=value,.../`, None if the name is not of that form."""
-    match = re.fullmatch(_PMU, base) if "/" in base else None
-    if match is None:
-        return None
-    terms: list[tuple[str, str | None]] = []
-    for term in match["terms"].split(","):
-        key, equals, value = term.strip().partition("=")
-        if not key:
-            raise EventNameError(base, "an empty term between the slashes")
-        terms.append((key, value if equals else None))
-    return PmuTerms(match["pmu"], tuple(terms))
+    """Return the parts of `pmu/term=value,.../`, None if the name is not of that form.
+
+    Raises:
+        EventNameError: an empty term.
+    """
+    parts = _core.terms(base)
+    return None if parts is None else PmuTerms(*parts)
 
 
-def nearest(name: str, known: list[str]) -> tuple[str, ...]:
+def nearest(name: str, known: Iterable[str]) -> tuple[str, ...]:
     """Return up to three known names that look like the one typed, best first."""
-    import difflib
-
-    folded: dict[str, str] = {}
-    for one in known:
-        folded.setdefault(one.lower(), one)
-    close = difflib.get_close_matches(name.lower(), list(folded), n=3, cutoff=0.6)
-    return tuple(folded[one] for one in close)
+    return _core.nearest(name, known)

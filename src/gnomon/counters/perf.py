@@ -6,16 +6,18 @@ Source: perf_event_open(2).
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon import _core
 from gnomon.counters.component import (
     Event,
+    EventInfo,
     RawCount,
 )
+from gnomon.counters.names import DOMAINS
 from gnomon.counters.pmu import Encoding
-from gnomon.model.value import Domain
+from gnomon.model.value import Domain, Scope
 
 NativeSpec = tuple[int, int, int, int, int, int, int]
 """What `_core.Group` wants for one native event."""
@@ -28,8 +30,15 @@ _GENERIC_TYPES = (0, 3)
 _KERNELS_TYPES = (1, 2)
 _RAW_TYPE = 4
 _X86 = ("x86_64", "i686", "i386")
+_NUMBERS = {
+    "cpu": _core.COMPONENT_CPU,
+    "kernel": _core.COMPONENT_KERNEL,
+    "tsc": _core.COMPONENT_TSC,
+}
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from gnomon.counters.presets.formula import Formula
 
 
@@ -77,6 +86,49 @@ class PerfSpec(NamedTuple):
     def is_native(self) -> bool:
         """Whether the count is one native event's, as it is."""
         return len(self.terms) == 1 and self.terms[0].factor == 1 and self.formula is None
+
+
+def resolve_by_core(
+    component: str,
+    name: str,
+    sysfs: Path | str | None = None,
+    tracefs: Path | str | None = None,
+) -> tuple[Event, ...]:
+    """Return the events that a name means to one of the components that are written in C.
+
+    Args:
+        component: "cpu", "kernel" or "tsc".
+        name: as typed.
+        sysfs: where a recorded machine's is, None for this machine's.
+        tracefs: the same.
+
+    Raises:
+        EventNameError: it is plainly the component's, but wrong.
+        EventUnavailableError: it exists, but not on this machine.
+    """
+    found = _core.resolve_event(_NUMBERS[component], name, sysfs, tracefs, None)
+    return tuple(_event(component, row) for row in found)
+
+
+def list_by_core(
+    component: str, sysfs: Path | str | None = None, tracefs: Path | str | None = None
+) -> Iterator[EventInfo]:
+    """Yield every event of one of the components that are written in C; see `resolve_by_core`."""
+    for name, unit, description in _core.list_events(_NUMBERS[component], sysfs, tracefs):
+        yield EventInfo(name, component, description, unit, Scope.THREAD)
+
+
+def _event(component: str, row: _core.EventRow) -> Event:
+    name, native, description, unit, flags, domain, factor, encoding = row
+    spec = PerfSpec.of(
+        Encoding(*encoding),
+        hardware=bool(flags & _core.EVENT_HARDWARE),
+        tracepoint=bool(flags & _core.EVENT_TRACEPOINT),
+        kernel_only=bool(flags & _core.EVENT_KERNEL_ONLY),
+        every_mode=bool(flags & _core.EVENT_EVERY_MODE),
+    )
+    info = EventInfo(native, component, description, unit, Scope.THREAD)
+    return Event(name, info, DOMAINS[domain], spec, factor)
 
 
 def combine(spec: PerfSpec, counts: Sequence[tuple[int, int, int]]) -> RawCount:

@@ -1,35 +1,28 @@
 """The kernel's own description of its PMUs: sysfs `event_source` devices.
 
-Source: Documentation/ABI/testing/sysfs-bus-event_source-devices-{format,events}.
+Source: native/counters/sysfs_pmu.c.
 """
 
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
-from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
-from gnomon.counters.names import PmuTerms, nearest
-from gnomon.counters.procfs import entries, read_text, whole
-from gnomon.errors import EventNameError
+from gnomon import _core
+from gnomon.counters.procfs import read_text, whole
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from gnomon.counters.names import PmuTerms
 
 SYSFS = "/sys"
 """Where this machine's kernel describes its PMUs; a recorded tree stands elsewhere."""
 
 _DEVICES = "bus/event_source/devices"
-_FORMAT = r"(config[123]?):((?:[0-9]+(?:-[0-9]+)?)(?:,[0-9]+(?:-[0-9]+)?)*)"
-_NUMBER = r"0[xX][0-9a-fA-F]+|[0-9]{1,30}"
-_CONFIGS = ("config", "config1", "config2", "config3")
-_IGNORED_TERMS = frozenset({"name", "period", "percore"})
 _MOST_CPUS = 1 << 16
-_CONFIG_BITS = 64
-_LAST_TYPE = (1 << 32) - 1
 
 
 class Encoding(NamedTuple):
@@ -74,23 +67,18 @@ class Pmu(NamedTuple):
 
     def event_names(self) -> tuple[str, ...]:
         """Return the names that the kernel gives events of this PMU."""
-        names = entries(f"{self.folder}/events")
-        return tuple(n for n in names if not n.endswith((".unit", ".scale", ".snapshot")))
+        return _core.pmu_events(self._sysfs, self.name)
 
     def unit(self, event: str) -> str:
         """Return the unit that the kernel declares for an event, "" for a plain count."""
-        return _text(f"{self.folder}/events/{event}.unit")
+        return _core.pmu_unit(self._sysfs, self.name, event)[0]
 
     def scale(self, event: str) -> float:
         """Return the factor that turns a raw count into `unit`, 1 for a plain count.
 
         What is no positive number ("nan", "inf", "0") is no factor either.
         """
-        try:
-            factor = float(_text(f"{self.folder}/events/{event}.scale") or 1)
-        except ValueError:
-            return 1.0
-        return factor if 0 < factor < inf else 1.0
+        return _core.pmu_unit(self._sysfs, self.name, event)[1]
 
     def encode(self, terms: PmuTerms, name: str) -> Encoding:
         """Return the encoding of terms such as `event=0x3c,umask=1` or an event's name.
@@ -98,64 +86,18 @@ class Pmu(NamedTuple):
         Raises:
             EventNameError: a term that this PMU does not have, or a value that does not fit.
         """
-        config = dict.fromkeys(_CONFIGS, 0)
-        for key, value in self._flatten(terms, name):
-            if key in _IGNORED_TERMS:
-                continue
-            if key in _CONFIGS:
-                config[key] |= _number(value, key, name)
-                continue
-            text = "" if "/" in key else _text(f"{self.folder}/format/{key}")
-            layout = _layout(text)
-            if layout is None and text:
-                raise EventNameError(
-                    name, f"{self.folder}/format/{key}: '{text[:40]}' names no bits of a config"
-                )
-            if layout is None:
-                raise EventNameError(
-                    name,
-                    f"PMU '{self.name}' has no event or parameter '{key}'",
-                    nearest(key, [*self.event_names(), *self._parameters()]),
-                )
-            place_in, bits = layout
-            number = 1 if value is None else _number(value, key, name)
-            if number >> len(bits):
-                raise EventNameError(
-                    name, f"{key}={value} does not fit its {len(bits)} bits on '{self.name}'"
-                )
-            # A parameter that is given replaces the one that an event's name brought along.
-            for place, bit in enumerate(bits):
-                config[place_in] &= ~(1 << bit)
-                config[place_in] |= (number >> place & 1) << bit
-        return Encoding(self.type, *(config[key] for key in _CONFIGS))
+        text = ",".join(key if value is None else f"{key}={value}" for key, value in terms.terms)
+        return Encoding(*_core.pmu_encode(self._sysfs, self.name, self.type, text, name))
 
-    def _flatten(self, terms: PmuTerms, name: str) -> Iterator[tuple[str, str | None]]:
-        for key, value in terms.terms:
-            alias = "" if value is not None or "/" in key else _text(f"{self.folder}/events/{key}")
-            if not alias:
-                yield key, value
-                continue
-            for term in alias.split(","):
-                inner, equals, number = term.partition("=")
-                if equals and number.strip() == "?":
-                    raise EventNameError(
-                        name, f"event '{key}' of PMU '{self.name}' needs {inner.strip()}=..."
-                    )
-                yield inner.strip(), number.strip() if equals else None
-
-    def _parameters(self) -> list[str]:
-        return list(entries(f"{self.folder}/format"))
+    @property
+    def _sysfs(self) -> str:
+        return str(self.folder).removesuffix(f"/{_DEVICES}/{self.name}")
 
 
 def find(sysfs: Path | str = SYSFS) -> tuple[Pmu, ...]:
     """Return every PMU that the kernel shows, by name."""
-    found = []
-    for name in entries(f"{sysfs}/{_DEVICES}"):
-        folder = f"{sysfs}/{_DEVICES}/{name}"
-        number = whole(_text(f"{folder}/type"))
-        if number is not None and number <= _LAST_TYPE:
-            found.append(Pmu(name, number, folder))
-    return tuple(found)
+    folder = f"{sysfs}/{_DEVICES}"
+    return tuple(Pmu(name, kind, f"{folder}/{name}") for name, kind, _ in _core.pmus(sysfs))
 
 
 def core_pmus(sysfs: Path | str = SYSFS) -> tuple[Pmu, ...]:
@@ -226,26 +168,3 @@ def _numbers(text: str, below: int) -> tuple[int, ...]:
             return ()
         found.extend(range(low, high + 1))
     return tuple(found)
-
-
-def _layout(text: str) -> tuple[str, tuple[int, ...]] | None:
-    """Return the config and the bits in it, lowest first, of "config1:0-7,32-35"."""
-    match = re.fullmatch(_FORMAT, text)
-    if match is None:
-        return None
-    bits = _numbers(match[2], _CONFIG_BITS)
-    return (match[1], bits) if 0 < len(bits) <= _CONFIG_BITS else None
-
-
-def _number(value: str | None, key: str, name: str) -> int:
-    text = (value or "").strip()
-    try:
-        # As in C: 0x10 is hexadecimal and 010 octal.
-        number = int(text, 8 if text.isdecimal() and text.startswith("0") else 0)
-    except ValueError:
-        number = -1
-    if number < 0 or not re.fullmatch(_NUMBER, text):
-        raise EventNameError(name, f"{key}={value or ''} is not a number") from None
-    if number >= 1 << 64:
-        raise EventNameError(name, f"{key}={value} does not fit 64 bits")
-    return number

@@ -1,6 +1,6 @@
 """The `tsc` component: the processor's time counter, and the kernel's `msr` PMU over it.
 
-Source: Intel SDM vol. 3, 18.17 (invariant TSC); arch/x86/events/msr.c.
+Source: Intel SDM vol. 3, 18.17 (invariant TSC); native/counters/tsc.c for the msr PMU.
 """
 
 from __future__ import annotations
@@ -22,10 +22,9 @@ from gnomon.counters.component import (
     Target,
 )
 from gnomon.counters.join import JoinedCounting
-from gnomon.counters.names import modifiers, nearest, pmu_terms
-from gnomon.counters.perf import PerfSpec
+from gnomon.counters.perf import PerfSpec, list_by_core, resolve_by_core
 from gnomon.counters.perf_open import open_events
-from gnomon.counters.pmu import SYSFS, Pmu, find
+from gnomon.counters.pmu import SYSFS
 from gnomon.counters.procfs import read_line
 from gnomon.errors import EventNameError
 from gnomon.model.value import Domain, Scope
@@ -76,10 +75,7 @@ class TscComponent:
         """Yield the time counter, then the events of the msr PMU."""
         for key in _OWN:
             yield _own_info(key)
-        pmu = self._msr()
-        if pmu is not None:
-            for event in pmu.event_names():
-                yield self._msr_info(pmu, event)
+        yield from list_by_core(self.name, self._sysfs)
 
     def resolve(self, name: str) -> tuple[Event, ...]:
         """Return the event of `tsc:::cycles` or of `msr/.../`.
@@ -90,20 +86,10 @@ class TscComponent:
         if name.startswith(_PREFIX):
             key = name.removeprefix(_PREFIX)
             if key not in _OWN:
-                known = [_PREFIX + k for k in _OWN]
-                raise EventNameError(name, "component tsc has no such event", nearest(name, known))
+                known = tuple(_PREFIX + k for k in _OWN)
+                raise EventNameError(name, "component tsc has no such event", known)
             return (Event(name, _own_info(key), Domain.ALL, key),)
-        base, mods = modifiers(name)
-        terms = pmu_terms(base)
-        pmu = self._msr() if terms is not None and terms.pmu == "msr" else None
-        if pmu is None or terms is None:
-            return ()
-        if mods.exclude:
-            raise EventNameError(name, "the msr PMU counts in every mode; leave the modifier out")
-        event = terms.terms[0][0]
-        # The name is the one that was typed: it need not be one of the kernel's own.
-        spec = PerfSpec.of(pmu.encode(terms, name), hardware=True)
-        return (Event(name, self._msr_info(pmu, event), Domain.ALL, spec, pmu.scale(event)),)
+        return resolve_by_core(self.name, name, self._sysfs)
 
     def open(self, events: Sequence[Event], target: Target) -> Opened:
         """Open events on a target."""
@@ -122,18 +108,6 @@ class TscComponent:
             return Opened(None, (), perf.refused, perf.notes)
         counting = parts[0] if len(parts) == 1 else JoinedCounting(parts, places)
         return Opened(counting, tuple(kept), perf.refused, perf.notes)
-
-    def _msr(self) -> Pmu | None:
-        return next((pmu for pmu in find(self._sysfs) if pmu.name == "msr"), None)
-
-    def _msr_info(self, pmu: Pmu, event: str) -> EventInfo:
-        return EventInfo(
-            f"msr/{event}/",
-            self.name,
-            "ticks of the register while the thread runs",
-            pmu.unit(event),
-            Scope.THREAD,
-        )
 
 
 COMPONENT = TscComponent()
