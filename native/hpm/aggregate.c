@@ -15,6 +15,7 @@
 #include "engine.h"
 #include "gnomon/hpm_agg.h"
 #include "numbers.h"
+#include "output_names.h"
 #include "script.h"
 
 /* For an aggregator; what waits for other tasks of the job has that much from then on. */

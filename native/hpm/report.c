@@ -9,6 +9,7 @@
 
 #include "file_signals.h"
 #include "numbers.h"
+#include "output_names.h"
 #include "writers.h"
 
 const char *const hpm_time_names[HPM_NTIM] = {"wall",  "cycle", "user",	    "system",

@@ -13,7 +13,7 @@ add_custom_command(
           ${HPM_METRIC_TABLE}
   DEPENDS ${HPM_METRIC_FILES}
   VERBATIM)
-set(HPM_REPORT_SOURCES counts.c groups.c machine.c metrics.c naming.c numbers.c printable.c report.c
+set(HPM_REPORT_SOURCES counts.c groups.c machine.c metrics.c numbers.c output_names.c printable.c report.c
                        report_csv.c report_sections.c report_table.c report_text.c
                        report_viz.c settings.c)
 list(TRANSFORM HPM_REPORT_SOURCES PREPEND ${HPM_REPORT}/)

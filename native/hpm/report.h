@@ -5,7 +5,6 @@
 #include <limits.h>
 #include <stddef.h>
 #include <sys/types.h>
-#include <time.h>
 
 #include "gnomon/hpm_data.h"
 
@@ -74,24 +73,6 @@ long hpm_number(const char *variable, long least, long most, long otherwise);
 
 /* One line on stderr: "HPM WARNING - ...", control characters of arguments made visible. */
 __attribute__((format(printf, 1, 2))) void hpm_warn(const char *format, ...);
-
-/* --- naming.c ----------------------------------------------------------------------------------*/
-
-/* What a unique file name is made of. */
-struct hpm_instance {
-	const char *host;
-	long task; /* MPI task if a launcher tells, else the process */
-	struct tm moment;
-};
-
-/* This process's; `host` has room for the name. */
-void hpm_instance_now(struct hpm_instance *instance, char host[256]);
-
-/* The MPI task that the launcher gave this process, -1 if there is none. */
-long hpm_mpi_task(void);
-
-/* A unique name by the guide's rules: 0, or -ENAMETOOLONG. */
-int hpm_unique_name(const char *name, const struct hpm_instance *instance, char *out, size_t size);
 
 /* --- metrics.c, groups.c -----------------------------------------------------------------------*/
 

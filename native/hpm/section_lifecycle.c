@@ -13,6 +13,7 @@
 #include "engine.h"
 #include "fast_path.h"
 #include "lifecycle.h"
+#include "output_names.h"
 
 #define SECTIONS_DEFAULT 1000
 #define OWN_SECTIONS 4096 /* of hpmNewID, at least; as many as programs can choose, if more */

@@ -1,9 +1,10 @@
-/* What libgnomon knows of this machine, for Python. */
+/* What libgnomon knows of this machine, and of this process's place in its job, for Python. */
 #include "core.h"
 
 #include <string.h>
 
 #include "host_facts.h"
+#include "launcher_env.h"
 #include "perf_errors.h"
 
 #include "gnomon/gnomon.h"
@@ -130,6 +131,42 @@ static PyObject *container(PyObject *module, PyObject *path)
 	return Py_BuildValue("(NN)", text_of(is.engine), text_of(is.evidence));
 }
 
+/* A mapping of names to texts, and the text that was asked for last. */
+struct variables {
+	PyObject *mapping;
+	PyObject *value;
+};
+
+static const char *variable_of(const char *name, void *context)
+{
+	struct variables *variables = context;
+	const char *text;
+
+	Py_CLEAR(variables->value);
+	variables->value = PyMapping_GetItemString(variables->mapping, name);
+	text = variables->value ? PyUnicode_AsUTF8AndSize(variables->value, NULL) : NULL;
+	/* It is not there, or no text: it says nothing. */
+	if (!text)
+		PyErr_Clear();
+	return text;
+}
+
+static PyObject *rank_place(PyObject *module, PyObject *mapping)
+{
+	struct variables variables = {mapping, NULL};
+	struct gn_rank_place place;
+	const int failed = gn_rank_place_find(variable_of, &variables, &place);
+
+	(void)module;
+	Py_XDECREF(variables.value);
+	if (failed)
+		Py_RETURN_NONE;
+	return Py_BuildValue("(lNNNN)", place.rank, number_of(place.ranks >= 0, place.ranks),
+			     number_of(place.local_rank >= 0, place.local_rank),
+			     number_of(place.local_ranks >= 0, place.local_ranks),
+			     number_of(place.nodes >= 0, place.nodes));
+}
+
 static PyMethodDef functions[] = {
 	{"refusal", refusal, METH_VARARGS,
 	 "refusal(errno, hardware, tracepoint, cpu, root, /) -> (reason, remedy)\n\n"
@@ -144,6 +181,9 @@ static PyMethodDef functions[] = {
 	{"hypervisor", hypervisor, METH_O,
 	 "hypervisor(root, /) -> (kind, cloud, evidence, name, pmu_remedy) | None"},
 	{"container", container, METH_O, "container(root, /) -> (kind, evidence) | None"},
+	{"rank_place", rank_place, METH_O,
+	 "rank_place(environment, /) -> (rank, ranks, local_rank, local_ranks, nodes) | None\n\n"
+	 "What launchers have set of a rank and its job; None for what they do not tell."},
 	{NULL, NULL, 0, NULL},
 };
 

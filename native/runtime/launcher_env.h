@@ -1,23 +1,24 @@
-/* The variables of launchers; gnomon/launch/job.py has the same. */
+/* The variables of launchers, and what they say of a rank. */
 #ifndef GNOMON_RUNTIME_LAUNCHER_ENV_H
 #define GNOMON_RUNTIME_LAUNCHER_ENV_H
 
-struct gn_launcher {
-	const char *rank, *ranks, *local_rank, *local_ranks, *nodes;
+/* The value of a variable until the next call, NULL where it is not set. */
+typedef const char *gn_variable(const char *name, void *context);
+
+/* Where a rank is in its job; -1: the launcher does not tell. */
+struct gn_rank_place {
+	long rank; /* in MPI_COMM_WORLD */
+	long ranks;
+	long local_rank;      /* among the ranks of its node */
+	long local_ranks;     /* on its node */
+	long nodes;	      /* that have ranks of the job */
+	const char *variable; /* that has the rank */
 };
 
-/*
- * The first whose rank is there is believed. Slurm comes last: within its jobs others start ranks,
- * too, and then its numbers are those of the launcher's daemons.
- */
-#define GN_LAUNCHERS 5
-#define GN_LAUNCHER_SLURM (GN_LAUNCHERS - 1)
-extern const struct gn_launcher gn_launchers[GN_LAUNCHERS];
+/* 0, or -ENODATA: no launcher has set a rank. */
+int gn_rank_place_find(gn_variable *variable, void *context, struct gn_rank_place *place);
 
-/* The one that started this rank, and its rank; NULL and -1 where none did. */
-const struct gn_launcher *gn_launcher_find(long *rank);
-
-/* The whole number that a variable has, -1 if it has none. */
-long gn_launcher_number(const char *name);
+/* Of this process. */
+int gn_rank_place_here(struct gn_rank_place *place);
 
 #endif

@@ -14,47 +14,6 @@
 #define ANCESTORS_MAX 64
 #define ENVIRONMENT_MAX (1 << 20)
 
-static const struct gn_launcher *const slurm = &gn_launchers[GN_LAUNCHER_SLURM];
-
-/* -1 is not known; what contradicts the rank is not. */
-static struct gn_launch place_by(const struct gn_launcher *launcher, long rank, long *nodes)
-{
-	long ranks = gn_launcher_number(launcher->ranks);
-	long local_rank = gn_launcher_number(launcher->local_rank);
-	long local_ranks = gn_launcher_number(launcher->local_ranks);
-
-	if (ranks <= rank)
-		ranks = -1;
-	if (local_ranks == 0 || (ranks > 0 && local_ranks > ranks))
-		local_ranks = -1;
-	if (local_rank > rank || (local_ranks > 0 && local_rank >= local_ranks))
-		local_rank = -1;
-	*nodes = gn_launcher_number(launcher->nodes);
-	return (struct gn_launch){.rank = (int)rank,
-				  .ranks = (int)ranks,
-				  .local_rank = (int)local_rank,
-				  .local_ranks = (int)local_ranks};
-}
-
-/* srun as the launcher of another's ranks (srun --mpi=pmix), told by its numbers being the same. */
-static void complete(struct gn_launch *launch, long *nodes)
-{
-	struct gn_launch step;
-	long step_nodes;
-	const long ranks = gn_launcher_number(slurm->ranks);
-
-	if (ranks < 0 || (launch->ranks >= 0 && launch->ranks != ranks) ||
-	    gn_launcher_number(slurm->rank) != launch->rank)
-		return;
-	step = place_by(slurm, launch->rank, &step_nodes);
-	if (launch->ranks < 0)
-		launch->ranks = step.ranks;
-	if (launch->local_rank < 0)
-		launch->local_rank = step.local_rank;
-	if (*nodes <= 0)
-		*nodes = step_nodes;
-}
-
 /* --- the launcher's process ------------------------------------------------------------------- */
 
 /* Reads a file of /proc, zero-terminated. Returns its bytes, or -1. */
@@ -199,25 +158,23 @@ static void name_job(struct gn_launch *launch, const char *variable, int is_one_
 
 int gn_launcher_rank(void)
 {
-	long rank;
+	struct gn_rank_place place;
 
-	gn_launcher_find(&rank);
-	return (int)rank;
+	return gn_rank_place_here(&place) ? -1 : (int)place.rank;
 }
 
 int gn_launch_find(struct gn_launch *launch)
 {
-	long rank, nodes;
-	const struct gn_launcher *launcher = gn_launcher_find(&rank);
+	struct gn_rank_place place;
 
-	if (!launcher)
+	if (gn_rank_place_here(&place) || place.ranks <= 1)
 		return -ENODATA;
-	*launch = place_by(launcher, rank, &nodes);
-	complete(launch, &nodes);
-	if (launch->ranks <= 1)
-		return -ENODATA;
-	if (launch->local_ranks < 0)
-		launch->local_ranks = nodes == 1 ? launch->ranks : 0;
-	name_job(launch, launcher->rank, launch->local_ranks == launch->ranks);
+	*launch = (struct gn_launch){
+		.rank = (int)place.rank,
+		.ranks = (int)place.ranks,
+		.local_rank = (int)place.local_rank,
+		.local_ranks = place.local_ranks < 0 ? 0 : (int)place.local_ranks,
+	};
+	name_job(launch, place.variable, launch->local_ranks == launch->ranks);
 	return 0;
 }

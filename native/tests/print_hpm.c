@@ -10,6 +10,7 @@
 #include "machine.h"
 #include "metric_table.h"
 #include "numbers.h"
+#include "output_names.h"
 #include "printable.h"
 #include "report.h"
 

@@ -1,6 +1,6 @@
 """Types of the C extension `gnomon._core`."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -126,6 +126,10 @@ def rights(
     root: Path | str, /
 ) -> tuple[int | None, int, bool, bool, int | None, int | None, int | None]: ...
 def hypervisor(root: Path | str, /) -> tuple[str, str, str, str, str] | None: ...
+def rank_place(
+    environment: Mapping[str, str], /
+) -> tuple[int, int | None, int | None, int | None, int | None] | None: ...
+def unique_name(name: str, host: str, task: int, moment: tuple[int, ...], clock: str, /) -> str: ...
 def container(root: Path | str, /) -> tuple[str, str] | None: ...
 
 ITEMS_MAGIC: str

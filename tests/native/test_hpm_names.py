@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -15,42 +14,14 @@ from hypothesis import strategies as st
 
 from gnomon.counters.hardware.constants import Constants
 from gnomon.errors import UsageError
-from gnomon.hpm import naming
 from gnomon.metrics.given import given as given_numbers
 from gnomon.units import quantity
-
-NAMES = st.text(st.characters(exclude_characters="\t\n\0", exclude_categories=["Cs"]), max_size=60)
 
 
 @pytest.fixture(scope="module")
 def print_hpm() -> Path:
     """Return the C program that shows what native/hpm makes of something."""
     return built("print_hpm")
-
-
-@given(
-    st.lists(
-        st.tuples(
-            NAMES.filter(bool) | st.from_regex(r"[./a]{1,8}", fullmatch=True),
-            st.from_regex(r"[a-z0-9.-]{1,20}", fullmatch=True),
-            st.integers(0, 2**22),
-            st.integers(0, 2**32),
-        ),
-        min_size=1,
-    )
-)
-@example(
-    [(".x", "host.domain", 3, 0), ("a.b.c", "h", 1, 1), ("./a", "h", 1, 1), ("a/.b", "h", 1, 1)]
-)
-def test_unique_names_are_those_of_python(
-    print_hpm: Path, cases: list[tuple[str, str, int, int]]
-) -> None:
-    lines, expected = [], []
-    for name, host, task, at in cases:
-        moment = time.gmtime(at)
-        lines.append("\t".join([name, host, str(task), *map(str, moment[:6])]))
-        expected.append(naming.unique(name, host=host, process=task, moment=moment))
-    assert ran(print_hpm, "names", lines) == expected
 
 
 def test_unique_names_by_the_guide(print_hpm: Path) -> None:
@@ -74,15 +45,8 @@ def test_unique_names_by_the_guide(print_hpm: Path) -> None:
         ({"PMIX_RANK": "\u0663"}, "-1"),
     ],
 )
-def test_the_mpi_task_is_found_as_in_python(
-    print_hpm: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], task: str
-) -> None:
-    lines = ran(print_hpm, "settings", argument="x", **variables)
-    assert f"task\t{task}" in lines
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr("os.getpid", lambda: -1)
-    assert str(naming.rank()) == task
+def test_the_mpi_task_is_found(print_hpm: Path, variables: dict[str, str], task: str) -> None:
+    assert f"task\t{task}" in ran(print_hpm, "settings", argument="x", **variables)
 
 
 def asked(print_hpm: Path, **variables: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon.launch.job import LAUNCHERS, Job, job, launcher_ends_job
+from gnomon.launch.job import Job, job, launcher_ends_job
 
 OPEN_MPI = {
     "OMPI_COMM_WORLD_RANK": "5",
@@ -86,7 +86,7 @@ def test_place_in_the_job(environment: Mapping[str, str], expected: Job | None) 
     assert job(environment) == expected
 
 
-VARIABLES = sorted({variable for launcher in LAUNCHERS for variable in launcher if variable})
+VARIABLES = sorted({*OPEN_MPI, *HYDRA, *STEP, *BATCH, *MVAPICH, "PMIX_SIZE", "PMIX_LOCAL_RANK"})
 VALUES = st.integers(-1, 9).map(str) | st.text("0189 -+ex\n\u0661", max_size=12)
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import time
 
-from gnomon.launch.job import launched
+from gnomon import _core
+from gnomon.launch.job import job
 
 
 def unique(name: str, *, host: str | None = None, process: int | None = None,
@@ -21,24 +22,8 @@ def unique(name: str, *, host: str | None = None, process: int | None = None,
     leading underscore.
     """
     when = moment or time.localtime()
-    text = "_".join(
-        (
-            "",
-            (host or os.uname().nodename).partition(".")[0],
-            str(rank() if process is None else process),
-            time.strftime("%d.%m.%Y", when),
-            time.strftime(clock, when),
-        )
-    )
-    folder, slash, base = name.rpartition("/")
-    stem, dot, suffix = base.rpartition(".")
-    if not dot:
-        base = base + text
-    elif not stem:
-        base = text.removeprefix("_") + base
-    else:
-        base = f"{stem}{text}.{suffix}"
-    return folder + slash + base
+    number = rank() if process is None else process
+    return _core.unique_name(name, host or os.uname().nodename, number, when[:6], clock)
 
 
 def rank() -> int:
@@ -49,5 +34,5 @@ def rank() -> int:
 
 def mpi_task() -> int | None:
     """Return this process's rank in MPI_COMM_WORLD, None where no launcher gave it one."""
-    started = launched()
-    return None if started is None else started[1]
+    own = job()
+    return None if own is None else own.task
