@@ -51,9 +51,9 @@ test: setup build ## every test that this machine can run (ARGS are pytest's)
 	@packaging/setup.sh tracefs
 	@$(BIN)/python -m pytest -q $(AT_ONCE) $(HANGS) $(ARGS)
 
-test-long: setup build ## the tests that `make test` leaves out: they take minutes, or fetch sources
+test-long: setup build ## what `make test` leaves out: what takes minutes or fetches sources, more examples
 	@packaging/setup.sh tracefs
-	@$(BIN)/python -m pytest -q -m long $(AT_ONCE) $(HANGS) $(ARGS)
+	@$(BIN)/python -m pytest -q -m 'long or hypothesis' --hypothesis-profile=fuzz $(AT_ONCE) $(HANGS) $(ARGS)
 
 fuzz: setup build ## the property tests alone, with new examples, ROUNDS times (10)
 	@for round in $$(seq $${ROUNDS:-10}); do echo "fuzz: round $$round"; \

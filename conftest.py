@@ -4,7 +4,7 @@ The package is installed into .venv as users install it, so an edit counts only 
 To test another installation on purpose (a released wheel, say), set GNOMON_TEST_INSTALLED=1.
 
 Property tests try the same examples in every run of the same files, so that a failure is about the
-change at hand; `make fuzz` tries others.
+change at hand; `make fuzz` tries others, and more (tests/property_tests.py).
 
 Where there are several workers (`make test` has three), a test marked `alone` has the machine to
 itself, and what takes long to build is built once (tests/turns.py).
@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 from building import built, run
 from hypothesis import HealthCheck, settings
+from property_tests import DEFAULT, SHARE
 from turns import made_once, shared, turn
 
 # A test may run on a machine that others keep busy, and many write a file for every example.
@@ -30,8 +31,12 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 _unhurried = settings.get_profile("unhurried")
-settings.register_profile("gate", _unhurried, derandomize=True, database=None)
-settings.register_profile("fuzz", _unhurried, derandomize=False, print_blob=True)
+settings.register_profile(
+    "gate", _unhurried, derandomize=True, database=None, max_examples=DEFAULT // SHARE
+)
+settings.register_profile(
+    "fuzz", _unhurried, derandomize=False, print_blob=True, max_examples=DEFAULT
+)
 settings.load_profile("gate")
 
 pytest_plugins = ["outcomes", "costs"]

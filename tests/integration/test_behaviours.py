@@ -16,8 +16,9 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from property_tests import examples
 from sets import PAGES, SLICE_MS, Memory, descriptors, in_child, run_turns, tasks, working_child
 
 from gnomon.counters import EventSet, Target
@@ -222,7 +223,7 @@ def test_7_remaining_values_keep_their_order(memory: Memory, removed: int) -> No
 @example(":::read_bytes")
 @example("kernel:::page-faults:::u")
 @example("\0")
-@settings(max_examples=40)
+@examples(40)
 def test_8_bogus_names_never_resolve(name: str) -> None:
     bogus = f"bogus-{name}"
     events = EventSet()

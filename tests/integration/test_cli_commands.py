@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 from commands import GNOMON, HPMCOUNT, gnomon, run
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from property_tests import examples
 
 from gnomon.cli.hardware_sections import SECTIONS
 from gnomon.cli.main import COMMAND_GROUPS, COMMANDS
@@ -357,7 +358,7 @@ OPTIONS = st.one_of(
 VECTORS = st.lists(OPTIONS, max_size=4).map(lambda options: [word for o in options for word in o])
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(VECTORS, st.sampled_from(["count", "hpmcount"]))
 @example(["-e", "iTLB-stores", "--per", "thread", "--name", "f"], "count")
 @example(["-e", "\udcff"], "count")
@@ -374,7 +375,7 @@ def test_no_arguments_end_in_a_traceback(tmp_path: Path, options: list[str], too
     shutil.rmtree(tmp_path / "f.gnomon", ignore_errors=True)
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(
     st.sampled_from(["events", "groups", "components", "doctor", "report", "completion", "presets",
                      "hardware", "x"]),

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 from c_names import GOLDEN, Machine, built, compare, in_c, modified
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from property_tests import examples
 
 from gnomon.counters import presets
 from gnomon.counters.components.cpu import CpuComponent
@@ -142,7 +143,7 @@ WORDS = "cycles sched: msr/ PAPI_ TOT_INS config= event= 0x icl:: page-faults"
 ALPHABET = st.sampled_from([*"ukhGHIpxr01_-.:/,=@*?[]", *WORDS.split()])
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(st.lists(st.lists(ALPHABET, min_size=1, max_size=8).map("".join), max_size=60))
 def test_whatever_is_typed(print_events: Path, names: list[str]) -> None:
     elsewhere = [name for name in names if ":::" in name]
@@ -165,7 +166,7 @@ TERMS = st.lists(
 ).map(",".join)  # fmt: skip
 
 
-@settings(max_examples=60)
+@examples(60)
 @example(formats=["config:0,255-0", "config:3,2-1"], aliases=[], typed=["a", "b"])
 @given(formats=st.lists(LAYOUTS, min_size=2, max_size=3), aliases=st.lists(TERMS, max_size=2),
        typed=st.lists(TERMS, min_size=1, max_size=4))  # fmt: skip

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 from c_names import GOLDEN, Machine, built, compare, in_c
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_tests import examples
 
 from gnomon.counters import presets
 from gnomon.errors import PresetFileError
@@ -203,7 +204,7 @@ ROWS = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=120)
+@examples(120)
 @given(rows=st.lists(ROWS, min_size=1, max_size=3), cpus=st.sampled_from(["", "CPU,icl\n"]))
 def test_whatever_a_file_says(
     print_events: Path, tmp_path_factory: pytest.TempPathFactory, rows: list[str], cpus: str

@@ -9,8 +9,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_tests import examples
 
 import gnomon
 
@@ -118,7 +119,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         assert said in done.stderr
 
 
-FUZZ = settings(max_examples=150)
+FUZZ = examples(150)
 
 
 @FUZZ

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 from c_hpm import event, hexed, item, number, ran, times
 from c_names import ROOT, built
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
+from property_tests import examples
 
 import gnomon
 
@@ -294,7 +295,7 @@ TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])
 FLOAT = st.floats()
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     TEXT, TEXT, TEXT, TEXT, st.lists(st.tuples(TEXT, FLOAT, TEXT, TEXT), max_size=5),
     st.dictionaries(st.sampled_from(("wall", "user", "start", "stop", "overhead")), FLOAT),

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from itertools import combinations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from invented_pmus import Invented, Kind, does_fit, drawn_events, event, invent, invented
+from property_tests import examples
 
 from gnomon.counters.allocation import CorePmu, addable, fits, groups, named
 from gnomon.counters.allocation.pmus import plain
@@ -16,7 +17,7 @@ from gnomon.counters.component import Event
 from gnomon.counters.resolve import resolve
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(invented, st.data())
 def test_fits_is_what_trying_everything_says(machine: Invented, data: st.DataObject) -> None:
     events = drawn_events(data, machine, 4)
@@ -116,7 +117,7 @@ def fewest_groups(machine: Invented, events: Sequence[Event], limit: int | None)
     return best + len(units) - len(possible)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(invented, st.data(), st.none() | st.integers(1, 3))
 def test_groups_are_valid_and_the_fewest(
     machine: Invented, data: st.DataObject, limit: int | None

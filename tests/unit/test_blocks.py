@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_tests import examples
 
 from gnomon._core import crc32c
 from gnomon.errors import FormatError
@@ -43,7 +44,7 @@ def read(file: Path) -> list[Table]:
     return [block.rows() for block in rest]
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(ROWS, NAMES, st.none() | st.booleans())
 def test_every_value_comes_back(
     tmp_path_factory: pytest.TempPathFactory, rows: Any, names: list[str], flag: bool | None

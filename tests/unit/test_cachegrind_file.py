@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_tests import examples
 
 from gnomon.counters.emulation.cachegrind import read
 from gnomon.counters.emulation.engine import Line
@@ -158,7 +159,7 @@ def test_place_of_a_bad_row_is_its_offset(tmp_path: Path) -> None:
     assert path.read_bytes()[caught.value.offset :].startswith(b"11 1?0")
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(data=st.data())
 def test_no_damage_gets_through_as_another_error(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

@@ -17,10 +17,11 @@ from typing import Any
 import duckdb
 import jsonschema  # type: ignore[import-untyped]
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from job_run import job_run
 from made_runs import made_run
+from property_tests import examples
 from repeated_runs import repeated_run, rewritten
 
 from gnomon.cli import main
@@ -139,7 +140,7 @@ def test_each_table_is_whole(run: Run, schema: Any) -> None:
 
 
 @given(values=st.lists(st.floats(allow_nan=False), min_size=1, max_size=20))
-@settings(max_examples=20)
+@examples(20)
 def test_every_double_comes_back(
     tmp_path_factory: pytest.TempPathFactory, values: list[float]
 ) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from property_tests import examples
 
 from gnomon.errors import FormulaError, UsageError
 from gnomon.metrics import document, groups
@@ -325,7 +326,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("fuzz")
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.sampled_from(SEEDS), st.data())
 def test_damaged_files_give_gnomon_errors(folder: Path, seed: str, data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(seed)))
@@ -333,7 +334,7 @@ def test_damaged_files_give_gnomon_errors(folder: Path, seed: str, data: st.Data
     load_both(folder, seed[:start] + data.draw(scraps) + seed[end:])
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.lists(scraps, max_size=12).map("".join))
 @example("[[group]]\n[[group]]\n[group.a]\n")
 @example("[metric]\n[[metric.a]]\n")
@@ -344,7 +345,7 @@ def test_random_files_give_gnomon_errors(folder: Path, text: str) -> None:
     load_both(folder, text)
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.lists(st.tuples(st.sampled_from(["group", "metric", "quantity"]), fields), max_size=3))
 def test_fields_of_any_type_give_gnomon_errors(
     folder: Path, entries: list[tuple[str, dict[str, Any]]]

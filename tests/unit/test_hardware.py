@@ -11,9 +11,10 @@ from pathlib import Path
 
 import machines
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from planted import plant
+from property_tests import examples
 
 from gnomon.cli.picture import picture
 from gnomon.cli.to_json import to_jsonable
@@ -247,7 +248,7 @@ def test_alike_sockets_and_cores_are_drawn_once(tmp_path: Path) -> None:
     assert max(map(len, text.split("\n"))) <= 80
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.integers(1, 9), st.integers(0, 3), st.integers(60, 120))
 def test_pictures_fit_and_name_every_kind_of_cache(
     tmp_path_factory: pytest.TempPathFactory, cores: int, share: int, columns: int
@@ -332,7 +333,7 @@ FILES = (
 )  # fmt: skip
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     st.dictionaries(st.sampled_from(FILES), st.text(LETTERS, max_size=60) | st.text(max_size=30))
 )

@@ -9,8 +9,9 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from property_tests import examples
 
 from gnomon.errors import FormatError
 from gnomon.model.tables import METRICS, PATHS, PROFILE, Table
@@ -31,7 +32,7 @@ def read(file: Path, what: str = "*") -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("plain_most", [PLAIN_ROWS_MOST, 0], ids=["plain", "compressed"])
-@settings(max_examples=50)
+@examples(50)
 @example([(0, 0, 0, 0, nan, nan, None, None, None, None)], [])
 @given(ROWS, ROWS)
 def test_every_value_comes_back(

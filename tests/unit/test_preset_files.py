@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from property_tests import examples
 
 from gnomon.counters import presets
 from gnomon.counters.presets import papi_csv, toml
@@ -292,7 +293,7 @@ def test_any_file_is_read_or_refused(tmp_path: Path, content: bytes) -> None:
         assert bool(preset.kind) == bool(preset.events)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.integers(0, len(WHOLE)), st.binary(max_size=4))
 def test_a_damaged_file_is_read_or_refused(tmp_path: Path, at: int, bytes_: bytes) -> None:
     whole = WHOLE.encode()

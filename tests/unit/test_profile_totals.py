@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from made_runs import made_run
+from property_tests import examples
 from view_runs import Place, Quantity, Region, Value, write
 
 from gnomon.cli import main
@@ -222,7 +223,7 @@ def by_hand(
     return found
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30, deadline=None)
 @given(runs(), st.sampled_from(profile_query.BY_REGIONS))
 def test_totals_are_those_of_a_walk(made: tuple[list[Region], list[Value]], by: str) -> None:
     regions, values = made

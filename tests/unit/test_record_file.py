@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_tests import examples
 from record_layout import (
     BEGIN,
     BLOCK_BYTES,
@@ -31,7 +32,7 @@ from gnomon.store.record_file import UNUSED_MAX_BYTES, RecordFile, open_records,
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "record_file_version_2.gnrec"
 
-files = settings(max_examples=300)
+files = examples(300)
 
 Read = Callable[[bytes], RecordFile]
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_tests import examples
 from view_runs import Place, Quantity, Region, Value, write
 
 from gnomon.cli import main
@@ -160,7 +161,7 @@ def by_hand(values: list[Value]) -> dict[tuple[Any, ...], float]:
     return found
 
 
-@settings(max_examples=3, deadline=None)
+@examples(3, deadline=None)
 @given(runs())
 def test_random_runs_have_what_a_loop_over_their_rows_has(values: list[Value]) -> None:
     with tempfile.TemporaryDirectory() as folder:

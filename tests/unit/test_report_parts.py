@@ -73,14 +73,14 @@ def test_every_part_meets_the_schema(
             if part.name not in there:
                 continue
             words = [name, part.name, *(["a.c"] if part.argument else [])]
-            for by in part.by or ("",):
+            for at, by in enumerate(part.by or ("",)):
                 asked = [*words, *(["--by", by] if by else []), "--json"]
                 assert main(["report", *asked]) in (0, 1)
                 document = json.loads(capsys.readouterr().out)
                 check.validate(document)
                 assert (document["version"], document["part"]) == (2, part.name)
                 assert document["by"] == (by or None)
-                if document["rows"]:
+                if document["rows"] and at == 0:
                     file = tmp_path / "x.csv"
                     assert main(["report", *asked[:-1], "-o", str(file)]) == 0
                     assert len(list(csv.reader(file.read_text().splitlines()))) == 1 + len(

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from made_runs import made_run
+from property_tests import examples
 
 from gnomon.cli.output import safe_lines
 from gnomon.errors import FormatError, GnomonError, RunDirectoryError, UsageError
@@ -36,7 +37,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     st.lists(st.text(alphabet='a\r\n\t",\x00\x85\u2028\ufffe', max_size=5), min_size=1, max_size=5)
 )
@@ -203,7 +204,7 @@ def test_errors_name_file_and_offset(
 
 
 @given(changes=st.dictionaries(st.sampled_from([*HEAD, "schema", "schema_version"]), JSON))
-@settings(max_examples=200)
+@examples(200)
 def test_no_head_is_believed_that_cannot_be_shown(
     tmp_path_factory: pytest.TempPathFactory, changes: dict[str, object]
 ) -> None:
@@ -219,7 +220,7 @@ def test_no_head_is_believed_that_cannot_be_shown(
 
 
 @given(content=st.binary(max_size=400))
-@settings(max_examples=200)
+@examples(200)
 def test_no_bytes_do_more_than_raise_one_error(
     tmp_path_factory: pytest.TempPathFactory, content: bytes
 ) -> None:

@@ -15,8 +15,9 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_tests import examples
 from repeated_runs import repeated_run
 
 from gnomon.cli import main
@@ -190,7 +191,7 @@ JSON = st.recursive(
         ).map(lambda runs: json.dumps({"runs": runs}).encode()),
     )
 )
-@settings(max_examples=60)
+@examples(60)
 def test_any_copy_is_read_without_a_traceback(folder: Path, document: bytes) -> None:
     (folder / index.FILE).unlink(missing_ok=True)
     (folder / index.EXPORT).write_bytes(document)

@@ -13,6 +13,9 @@ import pytest
 from outcomes import Failure, Outcomes
 from second_try import MOST, after, closing_line, judge, tries_again
 
+# They are of what judges the tests, not of Gnomon.
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 # Whatever `fails_once` is called for fails in the first run and in no other.
 CONFTEST = """

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_tests import examples
 
 from gnomon.model.functions import Part, homes
 from gnomon.model.symbols import is_template, namespace, short_name
@@ -41,7 +42,7 @@ def test_names_are_shortened_from_the_inside(name: str, width: int, short: str) 
 
 
 @given(st.text(alphabet="ab<>(){}[]:, *&~operator", max_size=80), st.integers(1, 60))
-@settings(max_examples=500)
+@examples(500)
 def test_no_name_is_too_long_or_breaks(name: str, width: int) -> None:
     assert len(short_name(name, width)) <= width
     assert isinstance(is_template(name), bool)

@@ -7,8 +7,9 @@ import struct
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from property_tests import examples
 
 from gnomon.counters.component import RawCount
 from gnomon.counters.perf import PerfSpec, Term
@@ -260,7 +261,7 @@ RECORDS = st.builds(
 )  # fmt: skip
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.lists(st.binary(max_size=100) | RECORDS, max_size=8))
 def test_no_bytes_raise(pieces: list[bytes]) -> None:
     records = TaskRecords(NATIVES)

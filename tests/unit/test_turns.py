@@ -58,6 +58,7 @@ def test_alone(number):
 }
 
 
+@pytest.mark.long
 def test_whoever_is_alone_is_alone_and_others_run_side_by_side(tmp_path: Path) -> None:
     for name, text in FILES.items():
         (tmp_path / f"test_{name}.py").write_text(SUITE + text)

@@ -8,8 +8,9 @@ from typing import Any
 
 import duckdb
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from property_tests import examples
 from random_sets import in_files
 from view_runs import Place, Quantity, Region, Value, write
 
@@ -74,7 +75,7 @@ def remains(whole: float, inside: float) -> float | None:
     return whole - inside if isfinite(inside) and whole >= inside else None
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60, deadline=None)
 @example([(nan, 1.0), (5.0, 1.0), (7.0, 1.0)], 1, 1)
 @example([(5.0, 1.0), (7.0, 1.0), (nan, 1.0)], 1, 1)
 @example([(5.0, 1.0), (7.0, nan), (6.0, 1.0)], 512, 512)
@@ -101,7 +102,7 @@ def test_a_job_has_what_is_known_in_every_order_and_batch(
 THREADS = st.lists(st.none() | VALUES, min_size=1, max_size=2)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25, deadline=None)
 @example([[nan], [5.0], [7.0]])
 @example([[5.0], [nan, nan], [None], [nan, 6.0]])
 @given(st.lists(THREADS, min_size=2, max_size=5))

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from made_runs import made_run
+from property_tests import examples
 from repeated_runs import rewritten
 from view_runs import Place, Quantity, Region, Value, ranks, write
 
@@ -202,7 +203,7 @@ def below(at: int) -> list[int]:
     return inner + [deep for each in inner for deep in below(each)]
 
 
-@settings(max_examples=40)  # fmt: skip
+@examples(40)  # fmt: skip
 @given(ROWS)
 def test_every_count_is_taken_once_whatever_places_have_it(
     tmp_path_factory: pytest.TempPathFactory, rows: dict[tuple[int, int], int]
@@ -246,7 +247,7 @@ def test_every_count_is_taken_once_whatever_places_have_it(
         } == expected  # fmt: skip
 
 
-@settings(max_examples=40)  # fmt: skip
+@examples(40)  # fmt: skip
 @given(ROWS, ROWS, st.integers(-1, len(PLACES) - 1))
 def test_shares_are_the_same_of_one_metric_and_of_all_at_once(
     tmp_path_factory: pytest.TempPathFactory, rows: dict[tuple[int, int], int],

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from lxml import etree
 from made_runs import made_run
+from property_tests import examples
 from repeated_runs import repeated_run
 
 import gnomon.hpm
@@ -100,7 +101,7 @@ JSON = st.recursive(
 )  # fmt: skip
 @example(tables=EMPTY, command=[], more=True, host={"cpus": True})
 @example(tables=EMPTY, command=[], more=10**30, host={"cpus": 10**30})
-@settings(max_examples=20)
+@examples(20)
 def test_any_run_is_read_back(
     tmp_path_factory: pytest.TempPathFactory, tables: Sequence[Table], command: list[str],
     more: Any, host: dict[str, Any],
