@@ -1,5 +1,7 @@
 /* Errors: their names, and the sentence about the last one. */
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "error_text.h"
@@ -40,16 +42,44 @@ static const struct {
 
 #define ERRORS ((int)(sizeof(errors) / sizeof(errors[0])))
 
-static _Thread_local struct gn_error_text last;
+/*
+ * Allocated at a thread's first use: libhpm's thread-local storage is static, which a process that
+ * loads the library later has little of.
+ */
+static _Thread_local struct gn_error_text *last;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t key;
+static int has_key;
+
+static void forget(void *text)
+{
+	last = NULL;
+	free(text);
+}
+
+static void make_key(void)
+{
+	has_key = !pthread_key_create(&key, forget);
+}
 
 struct gn_error_text *gn_last_error(void)
 {
-	return &last;
+	static struct gn_error_text of_all; /* where there is no memory */
+
+	if (!last) {
+		pthread_once(&once, make_key);
+		last = has_key ? calloc(1, sizeof(*last)) : NULL;
+		if (last && pthread_setspecific(key, last)) {
+			free(last);
+			last = NULL;
+		}
+	}
+	return last ? last : &of_all;
 }
 
 const char *gn_message(void)
 {
-	return last.text;
+	return last ? last->text : "";
 }
 
 /* Puts more at the end of the text, as far as there is room, and returns where it is. */
@@ -94,9 +124,9 @@ int gn_fail(int code, const char *format, ...)
 {
 	va_list arguments;
 
-	begin(&last, code);
+	begin(gn_last_error(), code);
 	va_start(arguments, format);
-	append(&last, format, arguments);
+	append(gn_last_error(), format, arguments);
 	va_end(arguments);
 	return code;
 }
