@@ -18,9 +18,9 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon clockres`."""
     p = Parser(
         prog="gnomon clockres",
-        description="Measure what each timer resolves, what a call of it costs from C and from "
-        "Python, whether it ever runs back, and how steadily the clock runs. The kernel's own "
-        "clocks and a system call stand beside Gnomon's timers.",
+        description="Measure the resolution of each timer, the cost of a call from C and from "
+        "Python, whether it ever runs backwards, and how steady the clock is. The kernel's clocks "
+        "and a system call are included for comparison.",
     )
     p.add_argument(
         "-i",
@@ -31,7 +31,9 @@ def parser() -> argparse.ArgumentParser:
         help="readings of each timer (default 100000)",
     )
     p.add_argument(
-        "--distribution", action="store_true", help="also how the steps of each timer are spread"
+        "--distribution",
+        action="store_true",
+        help="also print the distribution of the steps of each timer",
     )
     p.add_argument("--json", action="store_true", help="as JSON")
     return p

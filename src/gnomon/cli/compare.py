@@ -33,9 +33,9 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon compare`."""
     p = Parser(
         prog="gnomon compare",
-        description="Say what got slower, faster, more or less between runs, by how much, and how "
-        "sure that is. The first side is the baseline, each other one is compared with it. "
-        "Repetitions (gnomon count -r) are the samples; of several runs a side, the runs are.",
+        description="Find significant differences between runs, with size and confidence "
+        "interval. The first side is the baseline; each other side is compared with it. The "
+        "samples are the repetitions (-r) or, if each side has several runs, the runs.",
         epilog=_EPILOG,
     )
     p.add_argument(
@@ -48,7 +48,7 @@ def parser() -> argparse.ArgumentParser:
         "--per",
         choices=("function", "file", "line", "region", "thread", "process", "rank"),
         default="",
-        help="also compare each of these, those that differ most first",
+        help="also compare each of these, largest differences first",
     )
     p.add_argument(
         "-e",
@@ -56,27 +56,28 @@ def parser() -> argparse.ArgumentParser:
         metavar="LIST",
         action="append",
         default=[],
-        help="compare these metrics only, in any case and with or without PAPI_ (default: all; "
-        "with --per the first of each place)",
+        help="compare only these metrics; any case, with or without PAPI_ (default: all; with "
+        "--per the first)",
     )
     p.add_argument(
         "--at-least",
         metavar="PERCENT",
         default="",
-        help="differences up to this are none (default: 2 %% where a side is one run, 1 %% where "
-        "it is several, 0.1 %% for what was emulated)",
+        help="ignore differences up to this (default: 2 %% if a side is one run, 1 %% if both are "
+        "several, 0.1 %% for emulated counts)",
     )
     p.add_argument(
         "--fail-on",
         metavar="LIMIT",
         action="append",
         default=[],
-        help="return 3 if a metric is surely worse by more: 5%%, or METRIC=5%%,METRIC=10%%,...",
+        help="exit with status 3 if a metric is significantly worse by more than this: 5%%, or "
+        "METRIC=5%%,METRIC=10%%,...",
     )
     p.add_argument(
         "--any-machine",
         action="store_true",
-        help="judge runs of different machines too",
+        help="also judge runs of different machines",
     )
     p.add_argument(
         "--top",

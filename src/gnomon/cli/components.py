@@ -52,8 +52,8 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon components`."""
     p = Parser(
         prog="gnomon components",
-        description="List the sources of events: whether each works here (found by trying), "
-        "and if not, why and what to do. With names, all that is known of these.",
+        description="List the sources of events and test whether each works here; if not, print "
+        "the reason and a remedy. With names, print the details of these.",
     )
     p.add_argument("names", nargs="*", metavar="COMPONENT", help="only these, in detail")
     p.add_argument("--json", action="store_true", help="as JSON")

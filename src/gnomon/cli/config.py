@@ -23,18 +23,20 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon config`."""
     p = Parser(
         prog="gnomon config",
-        description="Print what a compiler needs to use libhpm (sections, as IBM's HPM has them), "
+        description="Print compiler and linker options for libhpm (sections, as in IBM's HPM), "
         "libgnomon (event sets), libhpm_plugin (aggregators) or the runtime (libraries that "
         "`gnomon run` preloads).",
         epilog=_EPILOG,
     )
     p.add_argument("library", choices=_LIBRARIES, help="which library")
-    p.add_argument("--cflags", action="store_true", help="options of the compiler")
-    p.add_argument("--libs", action="store_true", help="options of the linker")
-    p.add_argument("--static", action="store_true", help="with --libs: of the static library")
-    p.add_argument("--fortran", action="store_true", help="the path of the Fortran module's source")
-    p.add_argument("--libdir", action="store_true", help="the folder of the libraries")
-    p.add_argument("--includedir", action="store_true", help="the folder of its headers")
+    p.add_argument("--cflags", action="store_true", help="print compiler options")
+    p.add_argument("--libs", action="store_true", help="print linker options")
+    p.add_argument("--static", action="store_true", help="with --libs: for the static library")
+    p.add_argument(
+        "--fortran", action="store_true", help="print the path of the Fortran module's source"
+    )
+    p.add_argument("--libdir", action="store_true", help="print the directory of the libraries")
+    p.add_argument("--includedir", action="store_true", help="print the directory of the headers")
     return p
 
 

@@ -20,8 +20,9 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon cost`."""
     p = Parser(
         prog="gnomon cost",
-        description="Measure what the operations of an event set cost on this machine, by kind and "
-        "number of events, beside the bare system calls on a kernel group of the same events.",
+        description="Measure the cost of the operations of an event set on this machine, by kind "
+        "and number of events, compared with bare system calls on a kernel group of the same "
+        "events.",
         epilog="examples:\n  gnomon cost software -n 1,8\n"
         "  gnomon cost -e page-faults,task-clock --distribution\n\n"
         f"kinds: {', '.join(KINDS)}\nEach operation is measured one call at a time, from Python, "
@@ -42,14 +43,13 @@ def parser() -> argparse.ArgumentParser:
         type=int,
         default=10_000,
         metavar="N",
-        help="measure each operation so often, but no longer than a quarter of a second "
-        "(default 10000)",
+        help="measure each operation N times, for a quarter of a second at most (default 10000)",
     )
     p.add_argument(
         "-n", "--numbers", metavar="LIST", default="", help="how many events: 1,4 (default 1,2,4,8)"
     )
     p.add_argument(
-        "--distribution", action="store_true", help="also how the costs of each are spread"
+        "--distribution", action="store_true", help="also print the distribution of the costs"
     )
     p.add_argument("--json", action="store_true", help="as JSON")
     return p

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 _PER_TASK = ("thread", "process")
 
 _DESCRIPTION = """\
-Run a program and count, as `time` does and more: every counter that this machine has, the metrics
-that follow, and a reason and remedy for each that it has not. Threads and children are included.
-The program's output, exit status, signals and terminal stay as they are."""
+Run a program, like `time`, and print times, counters and metrics; for each counter that is not
+available, the reason and a remedy. Threads and child processes are included. The program's output,
+exit status, signals and terminal are unchanged."""
 
 _EPILOG = """\
 examples:
@@ -70,9 +70,9 @@ def parser() -> argparse.ArgumentParser:
         "--pmu",
         choices=("native", "emulated"),
         default="native",
-        help="emulated: run the program on a simulated CPU, for machines without counters: "
-        "exact instructions, loads, stores and conditional branches and simulated cache and "
-        "branch misses, per function and line, and slow (docs: Counters without a PMU)",
+        help="emulated: run the program on a simulated CPU, without hardware counters: exact "
+        "instructions, loads, stores and conditional branches, simulated cache and branch misses, "
+        "per function and line; slow (docs: Counters without a PMU)",
     )
     what.add_argument(
         "--cache",
@@ -80,15 +80,15 @@ def parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         help="with --pmu emulated: level=size,ways,line of a cache to simulate, such as "
-        "D1=32K,8,64 or LL=8M,16,64 (default: this machine's)",
+        "D1=32K,8,64 or LL=8M,16,64 (default: that of this machine)",
     )
     per = what.add_mutually_exclusive_group()
     per.add_argument(
         "--per",
         choices=("thread", "process", "core", "cpu"),
         default="",
-        help="also a table with a row for each thread or process, however short its life, or for "
-        "each core or CPU: of the program, or with -a of all",
+        help="also print a table with a row for each thread or process, including those that have "
+        "ended, or for each core or CPU",
     )
     per.add_argument(
         "-A", "--no-aggr", dest="per", action="store_const", const="cpu", help="as --per cpu"
@@ -98,12 +98,12 @@ def parser() -> argparse.ArgumentParser:
         "--repeat",
         metavar="N",
         type=int,
-        help="run N times: mean, deviation, 95 %% confidence; with several groups (-g) each "
-        "repetition runs once for each group",
+        help="run N times and print mean, deviation and 95 %% confidence; with several groups "
+        "(-g) each repetition runs the program once for each group",
     )
     what.add_argument("-p", "--pid", metavar="PID", type=int, help="count a running process")
     what.add_argument(
-        "-a", "--all-cpus", action="store_true", help="count all that runs on the machine"
+        "-a", "--all-cpus", action="store_true", help="count everything that runs on the machine"
     )
     what.add_argument("-G", "--cgroup", metavar="CGROUP", help="count the processes of a cgroup")
     what.add_argument(
@@ -126,7 +126,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="MS",
         type=int,
         default=0,
-        help="begin MS milliseconds after the program",
+        help="start counting MS milliseconds after the program",
     )
     when.add_argument(
         "-I",
@@ -134,8 +134,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="MS",
         type=int,
         default=0,
-        help="every MS milliseconds (10 at least) print what was counted in them; with --json one "
-        "object a line",
+        help="print counts every MS milliseconds (at least 10); with --json one object per line",
     )
     when.add_argument(
         "--interval-count",
@@ -143,7 +142,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="N",
         type=int,
         default=0,
-        help="with -I: print so many intervals, then only the end",
+        help="with -I: stop printing after N intervals; print the totals at the end",
     )
     add_output_options(p)
     p.add_argument("-l", "--list-groups", action="store_true", help="list event groups and exit")
@@ -156,7 +155,7 @@ def add_output_options(p: argparse.ArgumentParser) -> None:
     """Add the options that say how and where the report is written."""
     out = p.add_argument_group("the report")
     out.add_argument(
-        "--all", action="store_true", help="every counter and metric, and getrusage(2)"
+        "--all", action="store_true", help="print every counter and metric, and getrusage(2)"
     )
     out.add_argument("-x", "--formulas", action="store_true", help="print the metrics' formulas")
     out.add_argument("--json", action="store_true", help="as JSON (docs: Count a program)")
@@ -164,7 +163,7 @@ def add_output_options(p: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="NAME",
-        help="write it to a file too: as JSON if it ends in .json, as CSV if in .csv; "
+        help="also write the report to this file: as JSON if it ends in .json, as CSV if in .csv; "
         "'-' is stdout",
     )
     out.add_argument(
@@ -176,10 +175,10 @@ def add_output_options(p: argparse.ArgumentParser) -> None:
     out.add_argument(
         "-n", "--no-terminal", action="store_true", help="with -o: write only to the file"
     )
-    out.add_argument("--name", metavar="NAME", help="leave a run directory NAME.gnomon")
+    out.add_argument("--name", metavar="NAME", help="write the run directory NAME.gnomon")
     # What it was called before: scripts have it.
     out.add_argument("--run", dest="name", metavar="NAME", help=argparse.SUPPRESS)
-    out.add_argument("--force", action="store_true", help="with --name: replace a run of that name")
+    out.add_argument("--force", action="store_true", help="with --name: replace an existing run")
 
 
 def run(arguments: argparse.Namespace) -> int:

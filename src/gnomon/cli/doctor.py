@@ -13,9 +13,9 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon doctor`."""
     p = Parser(
         prog="gnomon doctor",
-        description="Look at everything that measuring depends on here: the kernel, rights, "
-        "counters, container, hypervisor, tools. Each finding that limits comes with its "
-        "consequence and remedy.",
+        description="Check everything that measuring depends on: the kernel, privileges, "
+        "counters, container, hypervisor, tools. Each limitation is shown with its consequence "
+        "and a remedy.",
     )
     p.add_argument("--json", action="store_true", help="as JSON")
     return p

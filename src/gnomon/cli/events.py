@@ -14,8 +14,9 @@ def parser() -> argparse.ArgumentParser:
     p = Parser(
         prog="gnomon events",
         description="List the events of this machine whose name or description contains all the "
-        "words. With --check, try whether events open here; with --fit, say on which counters they "
-        "count at once, or why they cannot and in which groups they would take turns.",
+        "words. With --check, test whether events can be opened here. With --fit, show on which "
+        "counters they count at the same time, or why they cannot and in which groups they would "
+        "take turns.",
         epilog="examples:\n  gnomon events cache miss\n  gnomon events --component kernel sched:\n"
         "  gnomon events --check cycles,page-faults\n"
         "  gnomon events --fit cycles,instructions,cache-misses\n"
@@ -30,9 +31,13 @@ def parser() -> argparse.ArgumentParser:
         help="only events of these components (see gnomon components)",
     )
     p.add_argument(
-        "--check", action="store_true", help="the words are event lists: does each open here?"
+        "--check",
+        action="store_true",
+        help="treat the words as event lists and test whether each opens here",
     )
-    p.add_argument("--fit", metavar="LIST", help="do these events fit on the counters together?")
+    p.add_argument(
+        "--fit", metavar="LIST", help="test whether these events fit on the counters together"
+    )
     p.add_argument(
         "--chooser",
         action="store_true",
@@ -46,7 +51,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument(
         "--one-thread",
         action="store_true",
-        help="with --pmu: one thread has the core to itself (hyperthreading is off)",
+        help="with --pmu: hyperthreading is off",
     )
     add_presets_option(p)
     p.add_argument("--json", action="store_true", help="as JSON")

@@ -32,8 +32,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon export`."""
     p = Parser(
         prog="gnomon export",
-        description="Write a run in the format of other tools: whole, every number exactly, "
-        "however large it is.",
+        description="Write a run in the format of other tools, completely and with exact numbers.",
         epilog=_EPILOG,
     )
     p.add_argument(

@@ -37,9 +37,8 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon groups`."""
     p = Parser(
         prog="gnomon groups",
-        description="List the event groups for `gnomon count -g`, their events, and the metrics "
-        "that follow from them: those for this machine's CPU. With GROUP or --file, also each "
-        "metric's formula.",
+        description="List the event groups for `gnomon count -g` on this machine's CPU, with "
+        "their events and metrics. With GROUP or --file, also print each metric's formula.",
         epilog="examples:\n"
         "  gnomon groups FLOPS 2\n"
         "  gnomon groups --file mine.toml\n"

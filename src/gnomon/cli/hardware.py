@@ -28,9 +28,9 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon hardware`."""
     p = Parser(
         prog="gnomon hardware",
-        description="Show what this machine is made of: processor, frequencies, topology, caches, "
-        "TLBs, NUMA nodes, pages, hypervisor, PMUs and devices, each with what tells it. What "
-        "nothing tells is said to be unknown.",
+        description="Show the hardware of this machine: processor, frequencies, topology, caches, "
+        "TLBs, NUMA nodes, pages, hypervisor, PMUs and devices, each with the source of the "
+        "information. Facts without a source are shown as unknown.",
         epilog="sections: "
         + ", ".join(SECTIONS)
         + "\n\nexamples:\n  gnomon hardware caches tlbs\n  gnomon hardware --json",

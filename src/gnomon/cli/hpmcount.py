@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     pass
 
 _DESCRIPTION = """\
-Run a program and print resource usage, counters and derived metrics on standard output after it.
+Run a program, then print resource usage, counters and derived metrics on standard output.
 Threads and child processes are included, also those that still run when the program ends."""
 
 _EPILOG = """\
-variables, which options take precedence over:
+environment variables (options take precedence):
   HPM_OUTPUT_NAME -o         HPM_UNIQUE_FILE_NAME -u  HPM_STDOUT=no -n
   HPM_PRINT_FORMULA -x       HPM_EVENT_SET -g         HPM_AGGREGATE -a
   GNOMON_EVENTS -e
@@ -83,8 +83,8 @@ def parser() -> argparse.ArgumentParser:
         dest="repeat",
         metavar="<n>",
         type=int,
-        help="run n times: mean and spread; several groups have executions of their own, n each, "
-        "and no turns",
+        help="run n times and print mean and deviation; several groups are counted in separate "
+        "executions, n each",
     )
     add_presets_option(ours)
     p.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)

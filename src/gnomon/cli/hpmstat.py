@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from gnomon.hpm.stat.rows import Sample
 
 _DESCRIPTION = """\
-Watch the whole machine in intervals and print resource usage, counters and derived metrics of each,
-on standard output. Alone it watches for one second. gnomon stat has a line for each interval,
-cgroups, processes and monitoring."""
+Monitor the whole machine and print resource usage, counters and derived metrics of each interval
+on standard output. Without arguments the interval is one second. See gnomon stat for one line per
+interval, cgroups, processes and Prometheus."""
 
 _EPILOG = """\
-variables, which options take precedence over:
+environment variables (options take precedence):
   HPM_OUTPUT_NAME -o         HPM_UNIQUE_FILE_NAME -u  HPM_STDOUT=no -n
   HPM_PRINT_FORMULA -x       HPM_EVENT_SET -g         HPM_AGGREGATE -a
   GNOMON_EVENTS -e

@@ -14,15 +14,15 @@ examples:
   gnomon import swim.viz                 makes swim.gnomon
   gnomon import results/7.viz --name before
 
-What can be imported can be looked at as it is, too: gnomon view swim.viz. A run directory is read
-faster, and can be tagged."""
+Commands also read such files directly: gnomon view swim.viz. A run
+directory is read faster and can be tagged."""
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon import`."""
     p = Parser(
         prog="gnomon import",
-        description="Make a run directory of a file. What it is, is found out from how it begins."
+        description="Convert a file to a run directory. The format is recognized by the content."
         "\n\n" + _formats(),
         epilog=_EPILOG,
     )

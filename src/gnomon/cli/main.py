@@ -31,33 +31,33 @@ if TYPE_CHECKING:
 # What one wants to do: the commands for it, each with what it does in one line.
 COMMAND_GROUPS = {
     "measure": {
-        "run": "run a program with all that is offered here; leave a run",
-        "count": "run a program (or watch one) and count events",
-        "stat": "watch a machine, its CPUs, cgroups or processes in intervals",
+        "run": "measure a program with all this machine offers; store a run",
+        "count": "run a program, or attach to one, and count events",
+        "stat": "monitor a machine, its CPUs, cgroups or processes",
         "import": "make a run directory of a file, such as a .viz file",
-        "repair": "finish what a killed program with libhpm, or gnomon run, left",
+        "repair": "complete the output of a killed program or gnomon run",
     },
     "look": {
         "view": "show runs and .viz files in the browser",
-        "report": "print what a run directory holds",
-        "runs": "list the run directories here; tag, annotate, delete them",
+        "report": "print the contents of a run",
+        "runs": "list, tag, annotate and delete the runs of a directory",
         "export": "write a run as CSV, JSON, .viz, for speedscope or as OpenMetrics",
     },
     "compare": {
-        "compare": "say what got slower or faster between runs, and how sure that is",
+        "compare": "find significant differences between runs",
     },
     "explore this machine": {
-        "doctor": "say what keeps this machine from measuring more, and what to do",
+        "doctor": "find what limits measuring on this machine, with remedies",
         "events": "list and search the events of this machine",
-        "presets": "list PAPI's presets, and whether they can be counted here",
-        "groups": "list the event groups and the metrics that follow from them",
-        "components": "list the sources of events: what works here, what does not, why",
-        "hardware": "show what the machine is made of: caches, TLBs, NUMA, PMUs",
-        "clockres": "measure what each timer resolves and costs",
-        "cost": "measure what starting, reading and stopping counters costs here",
+        "presets": "list PAPI's presets and whether they can be counted here",
+        "groups": "list the event groups and their metrics",
+        "components": "list the sources of events, and why one does not work here",
+        "hardware": "show the hardware: caches, TLBs, NUMA nodes, PMUs",
+        "clockres": "measure the resolution and cost of each timer",
+        "cost": "measure the cost of starting, reading and stopping counters",
     },
     "set up": {
-        "config": "print how to compile and link with libhpm and libgnomon",
+        "config": "print compiler and linker options for libhpm and libgnomon",
         "completion": "print shell completion for bash or zsh",
     },
 }
@@ -239,12 +239,12 @@ def _print_help(status: int) -> int:
         groups.setdefault(command.group, {})[name] = command.help
     width = max(len(name) for lines in groups.values() for name in lines)
     print("usage: gnomon COMMAND [options]\n")
-    print("Tells where a program's time, cache misses, messages and bytes go.\n")
+    print("Measures where a program's time, cache misses, messages and bytes go.\n")
     for title, lines in groups.items():
         print(f"{title}:")
         for name, line in lines.items():
             print(f"  {name:<{width}}  {line}")
         print()
-    print("gnomon COMMAND --help tells more of each; gnomon --version the version.")
+    print("See gnomon COMMAND --help for each command; gnomon --version.")
     print("A first try:  gnomon count -- ls -l")
     return status

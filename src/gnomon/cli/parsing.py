@@ -24,7 +24,7 @@ def add_presets_option(p: argparse.ArgumentParser | argparse._ArgumentGroup) -> 
         metavar="FILE",
         action="append",
         default=[],
-        help="presets of one's own, as TOML or in PAPI's format (docs: Presets)",
+        help="file with your own presets, as TOML or in PAPI's format (docs: Presets)",
     )
 
 
@@ -47,7 +47,7 @@ def add_report_options(p: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="FILE",
-        help="write it there: as JSON if it ends in .json, as CSV if in .csv; '-' is stdout",
+        help="write to this file: as JSON if it ends in .json, as CSV if in .csv; '-' is stdout",
     )
 
 

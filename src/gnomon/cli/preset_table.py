@@ -57,7 +57,7 @@ def table(rows: Sequence[PresetRow], *, width: int, styled: bool) -> Iterator[st
 
 
 def details(rows: Sequence[PresetRow], *, styled: bool) -> Iterator[str]:
-    """Yield everything that is known of each preset.
+    """Yield print all details of each preset.
 
     Args:
         rows: the presets.

@@ -23,7 +23,7 @@ examples:
   gnomon presets --available cache        what can be counted here of caches
   gnomon presets --detail PAPI_DP_OPS     its native events and its formula
   gnomon presets --pmu skx                what they are on Skylake-X
-  gnomon presets --presets my.toml        with presets of one's own
+  gnomon presets --presets my.toml        including your own presets
 
 GNOMON_PRESETS=FILE[:FILE...] names such files for every command."""
 
@@ -35,9 +35,9 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon presets`."""
     p = Parser(
         prog="gnomon presets",
-        description="List the presets of PAPI and your own whose name, description or definition "
-        "contains all the words (or those that the words name): what they are made of on this "
-        "machine, and whether they can be counted, found by opening them.",
+        description="List PAPI's presets and your own whose name, description or definition "
+        "contains all the words (or those that the words name): their native events on this "
+        "machine, and whether they can be counted, tested by opening them.",
         epilog=_EPILOG,
     )
     p.add_argument("words", nargs="*", metavar="WORD", help="what to look for, in any case")
@@ -49,7 +49,7 @@ def parser() -> argparse.ArgumentParser:
         help="the definitions for another PMU: a family, libpfm4's name of a PMU, or emulated",
     )
     add_presets_option(p)
-    p.add_argument("--detail", action="store_true", help="everything that is known of each")
+    p.add_argument("--detail", action="store_true", help="print all details of each")
     p.add_argument("--json", action="store_true", help="as JSON")
     return p
 

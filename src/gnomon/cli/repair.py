@@ -24,10 +24,10 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon repair`."""
     p = Parser(
         prog="gnomon repair",
-        description="Write what hpmTerminate would have written (.hpm, .viz, .csv), from the raw "
-        "file that a program with libhpm leaves when it is killed. Complete starts and stops are "
-        "there; what a section measured since its last start is not, and the output says so. The "
-        "raw file stays. Of a gnomon run that was killed: make the run directory of what it left.",
+        description="Write the output of hpmTerminate (.hpm, .viz, .csv) from the raw file that a "
+        "killed program with libhpm leaves. It contains all complete starts and stops; what a "
+        "section measured since its last start is missing, and the output says so. The raw file "
+        "is kept. After a killed gnomon run: assemble the run directory from its parts.",
     )
     p.add_argument(
         "files",
@@ -45,24 +45,21 @@ def parser() -> argparse.ArgumentParser:
         "-a",
         dest="plugin",
         metavar="PLUGIN",
-        help="aggregate the files of a job's tasks by a plug-in as hpmTerminate would have done, "
-        "and print one report for each group of tasks, or write it with -o; tasks without a file "
-        "are named",
+        help="aggregate the files of a job's tasks with a plug-in, like hpmTerminate, and print "
+        "one report for each group of tasks, or write it with -o; missing tasks are listed",
     )
     p.add_argument(
         "--name",
         metavar="NAME",
-        help="of a gnomon run: leave the run directory NAME.gnomon (default: the name that the run "
-        "was to have)",
+        help="for a gnomon run: write the run directory NAME.gnomon (default: the intended name "
+        "of the run)",
     )
-    p.add_argument(
-        "--force", action="store_true", help="of a gnomon run: replace a run of that name"
-    )
+    p.add_argument("--force", action="store_true", help="for a gnomon run: replace an existing run")
     p.add_argument(
         "--executor",
         metavar="WHO",
         default="",
-        help=f"of a gnomon run of many ranks: {executors.HELP}",
+        help=f"for a run of many ranks: {executors.HELP}",
     )
     return p
 

@@ -47,38 +47,38 @@ def parser() -> argparse.ArgumentParser:
     p = Parser(
         prog="gnomon report",
         usage="gnomon report [options] [RUN] [PART [ARGUMENT]]",
-        description="Print what a run holds: the values of the whole command, or one of its "
-        "parts.\n\n" + _help_of(report_parts()),
+        description="Print a run: the values of the whole command, or one of its parts.\n\n"
+        + _help_of(report_parts()),
         epilog=_EPILOG,
     )
     p.add_argument(
         "run", nargs="?", metavar="RUN",
-        help="name or path, a file such as NAME.viz, or a program, whose latest run without --name "
-        "it is (default: the latest run here)",
+        help="name or path of a run, a file such as NAME.viz, or a program, for its latest run "
+        "without --name (default: the latest run here)",
     )  # fmt: skip
     p.add_argument("part", nargs="?", metavar="PART", help="one of the parts above")
     p.add_argument(
-        "argument", nargs="?", metavar="ARGUMENT", help="what the part is of, where it takes one"
+        "argument", nargs="?", metavar="ARGUMENT", help="argument of the part, if it takes one"
     )
     p.add_argument("surplus", nargs="*", help=argparse.SUPPRESS)
     p.add_argument(
         "--by",
         metavar="WHAT",
         default=None,
-        help="what the part has a row for, as listed above (default: the first)",
+        help="what the rows of the part are, as listed above (default: the first)",
     )
     p.add_argument(
         "--per",
         choices=tuple(_PER),
         default=None,
-        help="values or hotspots by it: --per line is hotspots --by line",
+        help="older form of values --by or hotspots --by",
     )
     p.add_argument(
         "--sort",
         metavar="EVENT",
         default="",
-        help="functions, files and lines with most of it come first (default: the first "
-        "of -e, or of the run)",
+        help="sort functions, files and lines by this event (default: the first of -e, or of the "
+        "run)",
     )
     p.add_argument(
         "-e",
@@ -87,8 +87,8 @@ def parser() -> argparse.ArgumentParser:
         metavar="LIST",
         action="append",
         default=[],
-        help="events to show of functions, files and lines, or the one of a profile, in any case "
-        "and with or without PAPI_ (default: as many as fit, of a profile one; JSON has all)",
+        help="events to show for functions, files and lines, or the metric of a profile; any "
+        "case, with or without PAPI_ (default: as many as fit; JSON has all)",
     )
     p.add_argument(
         "--counts",
@@ -108,7 +108,7 @@ def parser() -> argparse.ArgumentParser:
         default="",
         help="only functions and lines of this source file (hotspots --by line: as source FILE)",
     )
-    p.add_argument("--executor", metavar="WHO", default="", help=f"of a profile: {executors.HELP}")
+    p.add_argument("--executor", metavar="WHO", default="", help=f"for a profile: {executors.HELP}")
     add_report_options(p)
     p.add_argument("--schema", action="store_true", help="print the JSON Schema of --json and exit")
     return p

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 # Between the names of a capability and its option; no option's own name has it.
 _MARK = ":"
 _DESCRIPTION = """\
-Run a program and measure with all that this machine offers: counters, times and memory of the
-program and each process and thread, and the sections that it marks with libhpm. What was measured
-is left in a run directory NAME.gnomon, and a summary of one screen goes to standard error.
-The program's output, exit status and signals stay as they are."""
+Measure a program with everything this machine offers: counters, times and memory of
+the program and of each process and thread, and sections marked with libhpm. The result
+is stored in the run directory NAME.gnomon, and a short summary is printed on standard error.
+The program's output, exit status and signals are unchanged."""
 
 _EPILOG = """\
 examples:
@@ -57,18 +57,19 @@ def parser() -> argparse.ArgumentParser:
         "--with",
         dest="capabilities",
         metavar="CAPABILITY",
-        help="measure with these, too, separated by commas: "
+        help="also use these capabilities, separated by commas: "
         + ", ".join(each.name for each in CAPABILITIES if not each.is_default),
     )
     p.add_argument(
         "--without",
         metavar="CAPABILITY",
-        help="leave these out: " + ", ".join(each.name for each in CAPABILITIES if each.is_default),
+        help="do not use these capabilities: "
+        + ", ".join(each.name for each in CAPABILITIES if each.is_default),
     )
     p.add_argument(
         "--name",
         metavar="NAME",
-        help="leave the run directory NAME.gnomon (default: the program's name, date and time)",
+        help="write the run directory NAME.gnomon (default: the program's name, date and time)",
     )
     p.add_argument(
         "-r",
@@ -76,9 +77,9 @@ def parser() -> argparse.ArgumentParser:
         metavar="N",
         type=int,
         default=1,
-        help="run N times, into one run: its executions are what gnomon compare compares",
+        help="run the program N times and store all executions in one run (see gnomon compare)",
     )
-    p.add_argument("--force", action="store_true", help="with --name: replace a run of that name")
+    p.add_argument("--force", action="store_true", help="with --name: replace an existing run")
     for each in CAPABILITIES:
         _add_options(p, each)
     p.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)

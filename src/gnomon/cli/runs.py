@@ -33,9 +33,9 @@ def parser() -> argparse.ArgumentParser:
     """Return the parser of `gnomon runs`."""
     p = Parser(
         prog="gnomon runs",
-        description="List the run directories of a folder, give them tags and notes, delete them. "
-        "Runs themselves never change: tags and notes are in an index beside them "
-        "(.gnomon-runs.sqlite, and once more in .gnomon-runs.json).",
+        description="List the runs of a directory, give them tags and notes, or delete them. Runs "
+        "themselves never change: tags and notes are kept in an index beside them "
+        "(.gnomon-runs.sqlite, with a copy in .gnomon-runs.json).",
         epilog=_EPILOG,
     )
     p.set_defaults(folder=".", tag="", json=False)
@@ -46,20 +46,20 @@ def parser() -> argparse.ArgumentParser:
         one.add_argument("--json", action="store_true", help="as JSON")
         return one
 
-    one = action("list", "list the runs of a folder, the latest first (the default)")
+    one = action("list", "list the runs of a directory, latest first (the default)")
     one.add_argument("folder", nargs="?", default=".", metavar="FOLDER", help="default: here")
     one.add_argument("--tag", metavar="TAG", default="", help="only runs that have this tag")
-    one = action("tag", "give a run tags, or take them away")
+    one = action("tag", "add tags to a run, or remove them")
     one.add_argument("run", metavar="RUN", help="name or path")
     one.add_argument("tags", nargs="+", metavar="TAG", help="letters, digits and . _ + -")
-    one.add_argument("--remove", action="store_true", help="take these tags away")
-    one = action("note", "give a run a note in place of an earlier one")
+    one.add_argument("--remove", action="store_true", help="remove these tags")
+    one = action("note", "set the note of a run")
     one.add_argument("run", metavar="RUN", help="name or path")
-    one.add_argument("text", metavar="TEXT", help="the note; '' takes it away")
+    one.add_argument("text", metavar="TEXT", help="the note; '' removes it")
     one = action("delete", "delete runs, with their tags and notes")
     one.add_argument("runs", nargs="+", metavar="RUN", help="name or path")
     one.add_argument("--yes", action="store_true", help="do not ask")
-    one = action("rebuild", "make the index anew from the runs; tags and notes are kept")
+    one = action("rebuild", "rebuild the index from the runs; tags and notes are kept")
     one.add_argument("folder", nargs="?", default=".", metavar="FOLDER", help="default: here")
     return p
 

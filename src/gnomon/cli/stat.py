@@ -1,4 +1,4 @@
-"""`gnomon stat`: watch a machine, its CPUs, cgroups or processes in intervals."""
+"""`gnomon stat`: monitor a machine, its CPUs, cgroups or processes."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ LONGEST_SECONDS = 1e6
 _MOST = 10**9
 
 _DESCRIPTION = """\
-Watch the whole machine in intervals, as vmstat does: a line for each with rates per second, from
-hardware counters where there are any, from the kernel's own counters and from /proc. The first line
-comes after the first interval and is of that interval; there is none since the start of the
-machine, which counters do not know of. Ctrl-C ends with a summary."""
+Monitor the whole machine, like vmstat: one line for each interval with rates per second, from
+hardware counters if available, from the kernel's counters and from /proc. The first line is printed
+after the first interval and covers that interval; unlike vmstat's it is no average since boot.
+Ctrl-C ends with a summary."""
 
 _EPILOG = """\
 examples:
@@ -72,18 +72,18 @@ def parser() -> argparse.ArgumentParser:
     of = p.add_argument_group("of whom")
     of.add_argument(
         "--per", choices=("cpu", "core", "node"), default="",
-        help="also a line for each CPU, core or NUMA node (socket where the kernel knows no nodes)",
+        help="also print a line for each CPU, core or NUMA node (or socket, without NUMA nodes)",
     )  # fmt: skip
     of.add_argument(
         "-A", "--no-aggr", dest="per", action="store_const", const="cpu", help="as --per cpu"
     )
     of.add_argument(
         "-G", "--cgroup", metavar="CGROUP", action="append", default=[],
-        help="a line for each of these cgroups in place of the machine",
+        help="print a line for each of these cgroups instead of the machine",
     )  # fmt: skip
     of.add_argument(
         "-p", "--pid", metavar="PID", action="append", default=[],
-        help="a line for each of these processes, with the processes that they create",
+        help="print a line for each of these processes, including processes they create",
     )  # fmt: skip
     out = p.add_argument_group("where to")
     out.add_argument("--json", action="store_true", help="one JSON object a line")
@@ -101,17 +101,18 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     out.add_argument(
         "--openmetrics", metavar="FILE",
-        help="keep the present state in a file, replaced as a whole: as node_exporter's textfile "
-        "collector reads it if it ends in .prom, else as OpenMetrics",
+        help="write the current state to a file, replaced atomically: for node_exporter's "
+        "textfile collector if it ends in .prom, else as OpenMetrics",
     )  # fmt: skip
     out.add_argument(
         "--listen", metavar="[HOST:]PORT",
-        help="serve it to Prometheus, on loopback unless a host is named; port 0: any that is free",
+        help="serve the values to Prometheus, on loopback unless a host is given; port 0: any "
+        "free port",
     )  # fmt: skip
     out.add_argument(
         "--token-file", metavar="FILE",
-        help="the token that --listen asks for; made if there is none (default: a new one each "
-        "time, printed)",
+        help="file with the token that clients of --listen must send; created if missing "
+        "(default: a new token each time, printed)",
     )  # fmt: skip
     p.add_argument("-l", "--list-groups", action="store_true", help="list event groups and exit")
     p.add_argument("-c", "--list-events", action="store_true", help="list events and exit")

@@ -21,11 +21,11 @@ examples:
   gnomon view                        the latest run here
   gnomon view before after           two runs: compare them in every view
   gnomon view relax.viz              what libhpm or hpmcount wrote
-  gnomon view app --sources ~/src    look for sources there, too
+  gnomon view app --sources ~/src    also search this directory for sources
 
-The server listens on 127.0.0.1 (on ::1 where there is none) and lets in who has the address that
-it prints. On another machine, forward its port: ssh -L PORT:127.0.0.1:PORT that-machine, and open
-the address here."""
+The server listens on 127.0.0.1 (or ::1) and accepts only the address that it prints. To use it
+from another machine, forward the port: ssh -L PORT:127.0.0.1:PORT that-machine, and open the
+address here."""
 _SOURCES_BEFORE_ASKING = 15
 _LARGEST_PORT = 65535
 
@@ -35,8 +35,8 @@ def parser() -> argparse.ArgumentParser:
     p = Parser(
         prog="gnomon view",
         description="Show runs and .viz files in the browser: a tree of sections, functions and "
-        "lines beside the source, tables, how values are spread over ranks and threads, and what "
-        "differs between runs.",
+        "lines beside the source, tables, distributions over ranks and threads, and differences "
+        "between runs.",
         epilog=_EPILOG,
     )
     p.add_argument(
@@ -55,13 +55,15 @@ def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument(
         "--port", type=int, default=0, metavar="N", help="port to listen on (default: a free one)"
     )
-    p.add_argument("--no-browser", action="store_true", help="print the address, open no browser")
+    p.add_argument(
+        "--no-browser", action="store_true", help="print the address without opening a browser"
+    )
     p.add_argument(
         "--sources",
         action="append",
         default=[],
         metavar="DIR",
-        help="directory in which to look for sources; may be given again",
+        help="directory to search for source files; may be repeated",
     )
 
 

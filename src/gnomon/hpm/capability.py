@@ -102,9 +102,9 @@ class EmulatedCounts(Capability):
         "counters": "counters would count the emulator, not the program",
     }
     options = (
-        Option("event", f"emulate these alone: {_LIST}", "LIST", many=True),
+        Option("event", f"emulate only these: {_LIST}", "LIST", many=True),
         Option("cache", "simulate this cache: level=size,ways,line, such as D1=32K,8,64 or "
-               "LL=8M,16,64 (default: this machine's)", "SPEC", many=True),
+        "LL=8M,16,64 (default: that of this machine)", "SPEC", many=True),
     )  # fmt: skip
 
     def availability(self) -> Availability:

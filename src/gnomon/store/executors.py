@@ -22,9 +22,8 @@ WORDS = "threads[:N], processes[:N], mpi or dask:ADDRESS"
 """What executors are called."""
 
 HELP = (
-    "who shares the work: threads (the default), processes, each also with a number, as "
-    "processes:4; mpi, the ranks of mpirun -n N gnomon ...; or dask:ADDRESS, the workers of the "
-    "cluster whose scheduler is there"
+    "run in parallel by threads (default) or processes, each also with a number (processes:4), by "
+    "mpi (the ranks of mpirun -n N gnomon ...), or by dask:ADDRESS (the workers of that scheduler)"
 )
 _WORKERS_MOST = 1024
 _DASK_SECONDS = 10
