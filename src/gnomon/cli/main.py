@@ -34,7 +34,7 @@ COMMAND_GROUPS = {
         "run": "measure a program with all this machine offers; store a run",
         "count": "run a program, or attach to one, and count events",
         "stat": "monitor a machine, its CPUs, cgroups or processes",
-        "import": "make a run directory of a file, such as a .viz file",
+        "import": "convert a file, such as a .viz file, to a run",
         "repair": "complete the output of a killed program or gnomon run",
     },
     "look": {
