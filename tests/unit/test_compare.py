@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 from repeated_runs import HOST, NOISE, QUIET, noisy, repeated_run, rewritten, times
+from view_runs import Place, Quantity, Region, Value, write
 
 from gnomon.cli import main
 from gnomon.metrics.directions import worse
 from gnomon.store.compare import compare
 from gnomon.store.comparison import Comparison, Options, Row
-from gnomon.store.sides import side
+from gnomon.store.sides import Side, measured, side
 
 
 def compared(*names: Path | str, **options: Any) -> Comparison:
@@ -316,3 +317,53 @@ def test_a_region_that_one_run_did_not_enter_had_nothing(tmp_path: Path) -> None
     )
     check = next(one for one in compared(a, b, per="region").places if one.place[1] == "check")
     assert (check.before, check.verdict) == (0, "worse")
+
+
+@pytest.mark.parametrize("per", ["process", "thread", "rank"])
+def test_places_without_a_value_of_the_program_have_what_their_sections_have(
+    tmp_path: Path, per: str
+) -> None:
+    """A capability may know its metric of sections alone; ratios and peaks of two are no value."""
+    kind = "process" if per == "rank" else per
+    metrics = [
+        Quantity("messages"), Quantity("wait", "ns", aggregation="elapsed"),
+        Quantity("share", "%", formula="a / b"), Quantity("peak", "bytes", aggregation="max"),
+        Quantity("level", "", aggregation="none"),
+    ]  # fmt: skip
+
+    def run(label: str, factor: float) -> Side:
+        places = [Place(-1, "command"), Place(0, kind, 0, 5), Place(0, kind, 0, 6)]
+        regions = [Region(-1, "hpm", "app"), Region(0, "mpi", "send"), Region(0, "mpi", "recv")]
+        values = [
+            Value(place, path, metric, factor * place * path, factor * place * path)
+            for place in (1, 2) for path in (1, 2) for metric in range(len(metrics))
+        ]  # fmt: skip
+        write(tmp_path / label, places, regions, metrics, values)
+        return side(str(tmp_path / label))
+
+    of_places, _ = measured([run("a", 1.0), run("b", 2.0)], per)
+    values = {(place[3], metric): runs for (place, metric), runs in of_places.samples.items()}
+    if per == "rank":
+        # Of two processes at once the longest; counts together.
+        assert values == {(0, "messages"): [[9.0]], (0, "wait"): [[6.0]]}
+    else:
+        assert values == {
+            (1, "messages"): [[3.0]], (2, "messages"): [[6.0]],
+            (1, "wait"): [[3.0]], (2, "wait"): [[6.0]],
+        }  # fmt: skip
+
+
+def test_levels_and_peaks_of_several_places_of_a_region_are_no_sum(tmp_path: Path) -> None:
+    metrics = [Quantity("level", aggregation="none"), Quantity("peak", aggregation="max"),
+               Quantity("count")]  # fmt: skip
+    places = [Place(-1, "command"), Place(0, "process", 0), Place(0, "process", 1)]
+    regions = [Region(-1, "hpm", "app"), Region(0, "hpm", "both"), Region(0, "hpm", "single")]
+    values = [Value(place, 1, metric, 5.0, 5.0) for place in (1, 2) for metric in range(3)]
+    values += [Value(1, 2, metric, 5.0, 5.0) for metric in range(3)]
+    write(tmp_path / "a", places, regions, metrics, values)
+    one = side(str(tmp_path / "a"))
+    of_places, _ = measured([one, one], "region")
+    values_of = {(place[1], metric): runs for (place, metric), runs in of_places.samples.items()}
+    assert values_of["both", "count"] == [[10.0]]
+    assert values_of["single", "level"] == values_of["single", "peak"] == [[5.0]]
+    assert not {("both", "level"), ("both", "peak")} & values_of.keys()

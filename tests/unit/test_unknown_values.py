@@ -129,7 +129,7 @@ def test_the_mean_time_of_ranks_is_of_those_that_know_theirs(
         [Region(-1, "hpm", "app"), Region(0, "hpm", "inner")],
         [Quantity("wall time", "ns", aggregation="elapsed")], values,
     )  # fmt: skip
-    found, _ = moments.of_run(rundir.find(str(path)), 0)
+    found = moments.of_run(rundir.find(str(path)), 0).values
     known = [value for value in of_ranks if not isnan(value)]
     assert found[0].inclusive == 100.0
     if any(known) or 1 in found:

@@ -40,6 +40,8 @@ _TIMES = (_WALL, "user time", "system time")
 # What is told of regions and programs, too.
 _OF_PARTS = (_INSTRUCTIONS, _WALL, _CPU)
 _COLUMNS = ("location", "path", "metric", "inclusive", "exclusive", "calls")
+_ROWS_IN_MEMORY = 200_000
+"""Of a profile that are looked at one by one; more of them a query adds up sooner."""
 
 
 def text(assembled: AssembledRun, width: int) -> str:
@@ -109,9 +111,9 @@ class _Values:
                 self.parts[names[metric]].append((location, path, *means))
 
     def _rows(self, tables: Sequence[Table]) -> Iterator[Sequence[Any]]:
-        """Yield what is needed of the profile, from memory or, if it is too large, from the run."""
+        """Yield what is needed of the profile: from memory or, of a large one, from the run."""
         for table in tables:
-            if table.schema is PROFILE:
+            if table.schema is PROFILE and len(table) <= _ROWS_IN_MEMORY:
                 yield from zip(*map(table.values, _COLUMNS), strict=True)
                 return
         wanted = ", ".join(str(self._numbers[name]) for name in _OF_PARTS if name in self._numbers)
@@ -126,13 +128,14 @@ class _Values:
         ):
             yield from (row for *row, _ in rows)
 
-    def together(self, metric: str) -> tuple[dict[int, OfPath], str]:
+    def together(self, metric: str) -> tuple[Mapping[int, OfPath], str]:
         """Return what each path took of several places' times, and which that is; none of a sum."""
         if metric not in self._elapsed:
             return {}, ""
         from gnomon.store import moments
 
-        return moments.of_run(self.run, self._numbers[metric])
+        values, told, _ = moments.of_run(self.run, self._numbers[metric])
+        return values, told
 
 
 def _times(values: _Values, width: int) -> Iterator[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from gnomon.errors import RunDirectoryError
 from gnomon.model.tables import (
+    ALL_SCHEMAS,
     FILES,
     LOCATIONS,
     METRICS,
@@ -19,7 +20,6 @@ from gnomon.model.tables import (
     PATHS,
     PROFILE,
     REGIONS,
-    SCHEMAS,
 )
 
 if TYPE_CHECKING:
@@ -83,21 +83,27 @@ class TableSource(Protocol):
         """Return the file of a table."""
 
 
-def check(run: TableSource, connection: DuckDBPyConnection) -> None:
+def row_counts(run: TableSource, connection: DuckDBPyConnection) -> dict[str, int]:
+    """Return how many rows each table of a run has, 0 for one that it does not have."""
+    schemas = run.schemas
+    counts = ", ".join(f"(SELECT COUNT(*) FROM {run.source(one)})" for one in schemas)
+    (numbers,) = connection.execute(f"SELECT {counts}").fetchall()
+    rows = dict.fromkeys((schema.name for schema in ALL_SCHEMAS), 0)
+    return rows | {schema.name: int(n) for schema, n in zip(schemas, numbers, strict=True)}
+
+
+def check(run: TableSource, connection: DuckDBPyConnection, rows: Mapping[str, int]) -> None:
     """Check that the tables of a run hold no more than a run does; they are not read for it.
 
     Args:
         run: the run.
         connection: asks its files.
+        rows: how many each table has.
 
     Raises:
         RunDirectoryError: one of them holds more; names its file.
     """
     schemas = run.schemas
-    counts = ", ".join(f"(SELECT COUNT(*) FROM {run.source(one)})" for one in schemas)
-    (numbers,) = connection.execute(f"SELECT {counts}").fetchall()
-    rows = dict.fromkeys((schema.name for schema in SCHEMAS), 0)
-    rows |= {schema.name: int(n) for schema, n in zip(schemas, numbers, strict=True)}
     for schema in schemas:
         most = ROWS_MOST.get(schema.name)
         if schema in OPTIONAL_SCHEMAS and schema.is_bulk:

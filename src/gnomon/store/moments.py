@@ -10,7 +10,8 @@ the whole, unless they are of several threads at once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from math import isfinite, nan
 from typing import NamedTuple
 
@@ -20,7 +21,7 @@ from gnomon.model.region_kinds import RegionKinds
 from gnomon.model.tables import Cell
 from gnomon.store import profile_query
 from gnomon.store.profile_sums import Key, Sum
-from gnomon.store.run import Run
+from gnomon.store.run import Run, RunIdentity, shared_run
 
 # Of the rows of a path those of the widest places count: of a rank, or of a command. Calls that are
 # recorded once are at all of theirs.
@@ -51,6 +52,7 @@ WITH RECURSIVE of_run(location, run) AS (
         SELECT t.path FROM paths t JOIN regions r USING (region) WHERE {once})
 )
 """
+_ROOTS = "SELECT path FROM paths WHERE parent = -1"
 _VALUES = """
 , longest AS (
     SELECT run, repetition, path, rank, MAX(inclusive) AS inclusive,
@@ -110,18 +112,17 @@ def values_query(metric: int, kinds: RegionKinds, only: str = "") -> str:
         kinds: those of the run's regions.
         only: what else locations `l` must be, as " AND ..."; "" for all.
     """
-    return f"{_there(metric, kinds, only)}{_VALUES} SELECT * FROM values_ ORDER BY path"
+    there = _there(metric, kinds.recorded_once(), only)
+    return f"{there}{_VALUES} SELECT * FROM values_ ORDER BY path"
 
 
 def places_query(metric: int, kinds: RegionKinds, only: str = "") -> str:
     """Return the query for what `told` gets."""
-    return f"{_there(metric, kinds, only)}{_PLACES} SELECT * FROM places_"
+    return f"{_there(metric, kinds.recorded_once(), only)}{_PLACES} SELECT * FROM places_"
 
 
-def _there(metric: int, kinds: RegionKinds, only: str) -> str:
-    return _THERE.format(
-        metric=metric, only=only, where=location_kinds.where(), once=kinds.recorded_once()
-    )
+def _there(metric: int, once: str, only: str) -> str:
+    return _THERE.format(metric=metric, only=only, where=location_kinds.where(), once=once)
 
 
 def told(ranks: int, processes: int, places: int) -> str:
@@ -139,20 +140,37 @@ def told(ranks: int, processes: int, places: int) -> str:
     return "max of threads" if places > 1 else ""
 
 
-def of_run(run: Run, metric: int) -> tuple[dict[int, OfPath], str]:
+class OfRun(NamedTuple):
+    """Values of each path, which of several places these are, and what the program came to."""
+
+    values: Mapping[int, OfPath]
+    told: str
+    whole: float | None
+
+
+def of_run(run: Run, metric: int) -> OfRun:
     """Return the value of each path, and which of several places it is.
 
     Raises:
         RunDirectoryError: the tables cannot be read.
     """
+    return _of_run(run.identity(), metric, run.region_kinds.recorded_once())
+
+
+# A report asks for them twice: for its rows, and for what their shares are of.
+@lru_cache(maxsize=2)
+def _of_run(identity: RunIdentity, metric: int, once: str) -> OfRun:
     # One thread: means of the same numbers in another order differ in their last digit.
-    rows = run.query(
-        f"{_there(metric, run.region_kinds, '')}{_VALUES}{_PLACES} "
-        "SELECT * FROM values_, places_ ORDER BY path",
+    rows = shared_run(identity).query(
+        f"{_there(metric, once, '')}{_VALUES}{_PLACES} "
+        f"SELECT v.*, path IN ({_ROOTS}), p.* FROM values_ v, places_ p ORDER BY path",
         threads=1,
     )
-    values = {int(path): OfPath(*rest) for path, *rest, _, _, _ in rows}
-    return values, told(*map(int, rows[0][-3:])) if rows else ""
+    values = {int(path): OfPath(*rest) for path, *rest, _, _, _, _ in rows}
+    roots = [inclusive for _, inclusive, _, is_root, *_ in rows if is_root]
+    return OfRun(
+        values, told(*map(int, rows[0][-3:])) if rows else "", sum(roots) if roots else None
+    )
 
 
 def told_of(run: Run, found: Sequence[Sum], by: str) -> tuple[list[Sum], str]:
@@ -172,14 +190,14 @@ def told_of(run: Run, found: Sequence[Sum], by: str) -> tuple[list[Sum], str]:
     if by in ("rank", "process", "thread") or not wanted:
         return list(found), ""
     keys = profile_query.keys_of_paths(run, "path" if by == "metric" else by)
-    roots = {int(path) for (path,) in run.query("SELECT path FROM paths WHERE parent = -1")}
+    roots = {int(path) for (path,) in run.query(_ROOTS)}
     told_of_all = ""
     together: dict[tuple[int, Key, bool], float] = {}
     inclusive: dict[tuple[int, Key], float] = {}
     programs: dict[tuple[int, Key], float] = {}
-    tops = _tops(run, by)
+    tops = _tops(run, by, keys)
     for metric in sorted(wanted):
-        values, told_of_one = of_run(run, metric)
+        values, told_of_one, _ = of_run(run, metric)
         told_of_all = told_of_all or told_of_one
         for path, value in values.items():
             if by == "metric":
@@ -210,12 +228,14 @@ def told_of(run: Run, found: Sequence[Sum], by: str) -> tuple[list[Sum], str]:
     ], told_of_all
 
 
-def _tops(run: Run, by: str) -> dict[int, int]:
+def _tops(run: Run, by: str, paths: Iterable[int]) -> dict[int, int]:
     """Return the outermost path of the same region, file or line; {} where it is by another."""
     if by not in profile_query.BY_REGIONS:
         return {}
-    paths = profile_query.outermost(run, by, run.region_kinds.code())
-    return dict(zip(paths.path.tolist(), paths.top.tolist(), strict=True))
+    outermost = profile_query.outermost(run, by, run.region_kinds.code())
+    if outermost is None:
+        return {path: path for path in paths}
+    return dict(zip(outermost.path.tolist(), outermost.top.tolist(), strict=True))
 
 
 def _of_key(together: dict[tuple[int, Key, bool], float], one: Sum) -> float | None:
@@ -233,15 +253,12 @@ def whole(run: Run, metric: Mapping[str, Cell]) -> float | None:
     if metric["formula"]:
         return None
     number = int(str(metric["metric"]))
-    roots = "path IN (SELECT path FROM paths WHERE parent = -1)"
     if metric["aggregation"] == Aggregation.ELAPSED:
-        values = run.query(
-            f"SELECT SUM(inclusive) FROM ({values_query(number, run.region_kinds)}) WHERE {roots}"
-        )
-        return None if values[0][0] is None else float(values[0][0])
+        return of_run(run, number).whole
     rows = run.query(
         "SELECT l.kind, SUM(p.inclusive) FROM profile p JOIN locations l USING (location) "
-        f"WHERE p.metric = {number} AND p.{roots} AND isfinite(p.inclusive) GROUP BY l.kind"
+        f"WHERE p.metric = {number} AND p.path IN ({_ROOTS}) AND isfinite(p.inclusive) "
+        "GROUP BY l.kind"
     )
     sums = {str(kind): float(value) for kind, value in rows}
     widest = next((kind for kind in ("command", "rank", "process", "thread") if kind in sums), "")

@@ -38,13 +38,25 @@ class OutermostPaths(NamedTuple):
         return bool((self.path != self.top).any())
 
 
+# Numbers of callers that are less than those of what they call make no circle.
+_IS_APART = f"""
+SELECT COUNT(*) <= {bounds.DEPTH_MOST} AND COUNT(*) = COUNT(DISTINCT (path))
+       AND COUNT(*) = COUNT(DISTINCT ({{columns}}))
+       AND NOT COALESCE(BOOL_OR(r.kind IN {{code}}), FALSE)
+       AND COALESCE(BOOL_AND(t.parent = -1 OR (t.parent < t.path AND t.parent IN (
+           SELECT path FROM paths JOIN regions USING (region)))), TRUE)
+FROM paths t JOIN regions r USING (region)
+"""
 # A profile's parts all ask the same of their run, several at a time.
 _lock = Lock()
 _KEPT = 4
 
 
-def of_keys(run: Run, columns: str, code: str) -> OutermostPaths:
+def of_keys(run: Run, columns: str, code: str) -> OutermostPaths | None:
     """Return which path is the outermost one of the key of each.
+
+    None means that each is by itself: no two have the same key, and none is code. It is known
+    without the arrays, whose library takes longer to import than a small report.
 
     Args:
         run: the run.
@@ -59,12 +71,18 @@ def of_keys(run: Run, columns: str, code: str) -> OutermostPaths:
 
 
 @lru_cache(maxsize=_KEPT)
-def _of_keys(of_run: RunIdentity, columns: str, code: str) -> OutermostPaths:
+def _of_keys(of_run: RunIdentity, columns: str, code: str) -> OutermostPaths | None:
+    run = shared_run(of_run)
+    ((is_apart,),) = run.query(_IS_APART.format(columns=columns, code=code), threads=1)
+    return None if is_apart else _of_forest(run, columns, code)
+
+
+def _of_forest(run: Run, columns: str, code: str) -> OutermostPaths:
     import numpy as np
 
     from gnomon.model import forest
 
-    rows = shared_run(of_run).query(
+    rows = run.query(
         f"SELECT t.path, t.parent, dense_rank() OVER (ORDER BY {columns}), "
         f"COALESCE(r.kind IN {code}, FALSE) FROM paths t JOIN regions r USING (region) "
         "ORDER BY t.path",

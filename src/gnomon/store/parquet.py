@@ -14,11 +14,15 @@ if TYPE_CHECKING:
     from gnomon.model.schemas import Column
 
 
-def connected() -> DuckDBPyConnection:
-    """Return a database of its own, in memory."""
+def connected(threads: int = 0) -> DuckDBPyConnection:
+    """Return a database of its own, in memory.
+
+    Args:
+        threads: so many work for it; 0 for one on each CPU.
+    """
     import duckdb
 
-    connection = duckdb.connect(":memory:")
+    connection = duckdb.connect(":memory:", config={"threads": threads} if threads else {})
     # A bar on stdout where Python is taken for interactive, as children of multiprocessing are.
     connection.execute("SET enable_progress_bar = false")
     return connection

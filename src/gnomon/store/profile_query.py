@@ -102,20 +102,21 @@ def _partial(analysis: Analysis[Result], part: Part) -> Result:
     return analysis.partial(part)
 
 
-_ROOT = "(k.parent = -1)"
+ROOT = "(k.parent = -1)"
+"""Whether a path `k` is a program's own."""
 # Of a program, the value without its sections or, where that is not known, with them: `finest`
 # finds out whether that is the same.
-_ALONE = f"CASE WHEN isfinite(p.exclusive) THEN p.exclusive WHEN {_ROOT} THEN p.inclusive END"
-_IS_OPEN = f"BOOL_OR({_ROOT} AND NOT COALESCE(isfinite(p.exclusive), FALSE))"
-# Of a place, the value of its program, which has all sections in it; else what its sections have.
-_OF_PLACE = f"""COALESCE(SUM(p.inclusive) FILTER (WHERE {_ROOT} AND isfinite(p.inclusive)),
+_ALONE = f"CASE WHEN isfinite(p.exclusive) THEN p.exclusive WHEN {ROOT} THEN p.inclusive END"
+_IS_OPEN = f"BOOL_OR({ROOT} AND NOT COALESCE(isfinite(p.exclusive), FALSE))"
+OF_PLACE = f"""COALESCE(SUM(p.inclusive) FILTER (WHERE {ROOT} AND isfinite(p.inclusive)),
              SUM(p.exclusive) FILTER (WHERE isfinite(p.exclusive)))"""
-_HAS_ROOT = f"COALESCE(BOOL_OR({_ROOT} AND isfinite(p.inclusive)), FALSE)"
-# Ratios and the like cannot be added up: neither of a place's sections nor of a section's calls.
-_NOT_ADDED = (
+"""Of a place, the value of its program, which has all sections in it; else what these have."""
+_HAS_ROOT = f"COALESCE(BOOL_OR({ROOT} AND isfinite(p.inclusive)), FALSE)"
+NOT_ADDED = (
     "(SELECT metric FROM metrics WHERE formula <> '' "
     f"OR aggregation IN ('{Aggregation.NONE}', '{Aggregation.MAX}'))"
 )
+"""Metrics whose values do not add up, neither of a place's sections nor of a section's calls."""
 _OF_REGIONS = {
     "region": (
         "COALESCE(r.kind, '')",
@@ -214,11 +215,11 @@ _ALL_OUTERMOST = "t.path AS top, FALSE AS is_code, FALSE AS has_calls"
 _NONE_UNKNOWN = "SELECT 0, '', 0 WHERE false"
 
 
-def _inclusive(paths: OutermostPaths) -> str:
+def _inclusive(paths: OutermostPaths | None) -> str:
     """Return the columns of values with all that is called; only what differs is looked at."""
-    where = "FILTER (WHERE k.top = p.path)" if paths.is_nested else ""
-    is_code = "BOOL_OR(k.is_code)" if paths.is_code.any() else "FALSE"
-    has_calls = "BOOL_OR(k.has_calls)" if paths.has_calls.any() else "FALSE"
+    where = "FILTER (WHERE k.top = p.path)" if paths is not None and paths.is_nested else ""
+    is_code = "BOOL_OR(k.is_code)" if paths is not None and paths.is_code.any() else "FALSE"
+    has_calls = "BOOL_OR(k.has_calls)" if paths is not None and paths.has_calls.any() else "FALSE"
     return (
         f"SUM(p.inclusive) {where} AS inclusive, COUNT(*) {where} AS tops, "
         f"{is_code} AS is_code, {has_calls} AS has_calls"
@@ -232,11 +233,11 @@ def _query(profile: Profile, part: Part, paths: OutermostPaths | None) -> str:
     columns = ", ".join(f"{column} AS k{at}" for at, column in enumerate(named, start=1))
     only = "" if profile.metric < 0 else f"AND p.metric = {profile.metric}"
     if not in_regions:
-        only += f" AND ({_ROOT} OR p.metric NOT IN {_NOT_ADDED})"
+        only += f" AND ({ROOT} OR p.metric NOT IN {NOT_ADDED})"
     nested = _UNKNOWN.format(first=part.first, end=part.end, only=only)
     may_mix = by in ("file", "line")
     return _QUERY.format(
-        inclusive=_NO_INCLUSIVE if paths is None else _inclusive(paths),
+        inclusive=_inclusive(paths) if by in BY_REGIONS else _NO_INCLUSIVE,
         once=part.once,
         of_mixed=_OF_MIXED if may_mix else "",
         and_mixed=_AND_MIXED if may_mix else "",
@@ -250,13 +251,13 @@ def _query(profile: Profile, part: Part, paths: OutermostPaths | None) -> str:
         more=_ONLY.get(by, ""),
         keyed="paths_" if in_regions else "locations_",
         key="k" if in_regions else "n",
-        root=_ROOT,
-        value=f"SUM({_ALONE})" if in_regions else _OF_PLACE,
+        root=ROOT,
+        value=f"SUM({_ALONE})" if in_regions else OF_PLACE,
         # Of a place those of its program: calls of different regions are no number of anything.
-        calls="SUM(p.calls)" if in_regions else f"SUM(p.calls) FILTER (WHERE {_ROOT})",
+        calls="SUM(p.calls)" if in_regions else f"SUM(p.calls) FILTER (WHERE {ROOT})",
         whole=_IS_OPEN if in_regions else _HAS_ROOT,
         alone=_ALONE,
-        not_added=_NOT_ADDED,
+        not_added=NOT_ADDED,
         only=only,
         joined=(
             "numbered k USING (path)"
@@ -292,7 +293,8 @@ class Profile:
         if self.by not in (*BY, "path"):
             raise UsageError(f"{self.by}: a profile is by {', '.join(BY)}")
         # One thread: sums of the same numbers in another order differ in their last digit.
-        run = shared_run(Run(part.run, {}, part.files).identity())
+        # Whoever made the parts has read the run.
+        run = shared_run(Run(part.run, {}, part.files, is_checked=True).identity())
         paths = outermost(run, self.by, part.code) if self.by in BY_REGIONS else None
         arrays = {} if paths is None else {"outermost_": paths._asdict()}
         rows = run.query(_query(self, part, paths), threads=1, arrays=arrays)
@@ -313,8 +315,10 @@ class Profile:
         return profile_sums.each_once(sums, self.by, of_regions=self.by in _OF_REGIONS)
 
 
-def outermost(run: Run, by: str, code: str) -> OutermostPaths:
+def outermost(run: Run, by: str, code: str) -> OutermostPaths | None:
     """Return which path is the outermost one of the key of each, in a profile by regions, ...
+
+    None means that each is, and none is code.
 
     Raises:
         RunDirectoryError: the tables cannot be read.

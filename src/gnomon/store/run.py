@@ -7,7 +7,9 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakValueDictionary
 
 from gnomon.errors import RunDirectoryError
 from gnomon.model import region_kinds
@@ -25,14 +27,34 @@ if TYPE_CHECKING:
 
 _REMEDY = "; restore it from a copy, or measure again"
 _ROWS_AT_ONCE = 10_000
+_BYTES_OF_ONE_THREAD = 1 << 26
+"""Tables of so many bytes at most are read by one thread: to start others takes longer."""
 
 
 class RunIdentity(NamedTuple):
-    """Where the tables of a run are, and which files these are."""
+    """Which files hold the tables of a run: path, inode, time of change and bytes of each."""
 
     path: Path
-    files: tuple[tuple[str, Path], ...] | None
-    states: tuple[tuple[int, int], ...]
+    files: tuple[tuple[str, Path], ...]
+    states: tuple[tuple[int, int, int], ...]
+
+
+_ROWS_HELD = 20_000
+"""Tables of so many rows at most are read once: to open a file again takes longer than to look."""
+
+
+@dataclass(eq=False, slots=True, weakref_slot=True)
+class _Database:
+    """A database with the tables of a run that queries have named so far."""
+
+    connection: DuckDBPyConnection
+    rows: Mapping[str, int]
+    names: set[str] = field(default_factory=set)
+
+
+_databases: WeakValueDictionary[tuple[RunIdentity, int], _Database] = WeakValueDictionary()
+"""Of the runs that are open, by their files and the number of threads."""
+_databases_lock = Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,24 +67,35 @@ class Run:
         files: where the tables are, by name: those of a .viz file are in no run directory. None
             for those that `head` names.
         held: what has to be there as long as the files are asked for.
+        is_checked: whether it is known that the tables hold no more than a run does.
     """
 
     path: Path
     head: Mapping[str, Any]
     files: Mapping[str, Path] | None = None
     held: object = None
-    _databases: dict[int, DuckDBPyConnection] = field(
+    is_checked: bool = False
+    _databases: dict[int, _Database] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
     def identity(self) -> RunIdentity:
-        """Return what is the same as long as the same files hold its tables."""
-        states: list[tuple[int, int]] = []
-        for schema in SCHEMAS:
+        """Return what is the same as long as the same files hold its tables, once it is checked.
+
+        Raises:
+            RunDirectoryError: a table holds more than a run does.
+        """
+        if not self.is_checked and not self._databases:
+            self.query("SELECT 1")
+        return self._files_identity()
+
+    def _files_identity(self) -> RunIdentity:
+        files = tuple((schema.name, self.file(schema)) for schema in self.schemas)
+        states: list[tuple[int, int, int]] = []
+        for _, file in files:
             with suppress(OSError):
-                state = self.file(schema).stat()
-                states.append((state.st_ino, state.st_mtime_ns))
-        files = None if self.files is None else tuple(self.files.items())
+                state = file.stat()
+                states.append((state.st_ino, state.st_mtime_ns, state.st_size))
         return RunIdentity(self.path, files, tuple(states))
 
     @property
@@ -103,36 +136,63 @@ class Run:
             if not self.file(schema).is_file():
                 raise RunDirectoryError(f"{self.file(schema)}: the table is missing{_REMEDY}")
         try:
-            with closing(self._cursor(threads)) as cursor:
+            with closing(self._cursor(threads, sql)) as cursor:
                 for name, columns in (arrays or {}).items():
                     cursor.register(name, dict(columns))
                 cursor.execute(sql)
                 while rows := cursor.fetchmany(_ROWS_AT_ONCE):
                     yield rows
         except (duckdb.OutOfMemoryException, MemoryError):
-            self._databases.clear()
+            self._discard_databases()
             raise RunDirectoryError(bounds.no_memory(str(self.path))) from None
         except (duckdb.Error, UnicodeDecodeError):  # its messages quote damaged names
             # Damage can bring down the whole database.
-            self._databases.clear()
+            self._discard_databases()
             raise RunDirectoryError(self._trouble()) from None
 
-    def _cursor(self, threads: int) -> DuckDBPyConnection:
-        """Return a new cursor of a database that has the tables as views.
+    def _cursor(self, threads: int, sql: str) -> DuckDBPyConnection:
+        """Return a new cursor of a database that has the tables that a query names.
 
-        Making one takes 20 ms, most of what a small query takes: it is kept. One of a number of
-        threads is another.
+        Making one takes 40 ms with the look at its bounds, most of what a small query takes: it is
+        kept, and is the same for all runs of the same files. One of a number of threads is another.
         """
-        known = self._databases.get(threads)
-        if known is None:
-            known = connected()
-            if threads:
-                known.execute(f"SET threads = {threads}")
-            bounds.check(self, known)
-            for schema in ALL_SCHEMAS:
-                known.execute(f"CREATE VIEW {schema.name} AS {self._whole(schema)}")
-            self._databases[threads] = known
-        return known.cursor()
+        database = self._databases.get(threads)
+        if database is None:
+            identity = self._files_identity()
+            is_small = sum(size for _, _, size in identity.states) <= _BYTES_OF_ONE_THREAD
+            key = (identity, 1 if is_small else threads)
+            with _databases_lock:
+                database = _databases.get(key)
+                if database is None:
+                    database = _databases[key] = self._database(key[1])
+            self._databases[threads] = database
+        named = [schema for schema in ALL_SCHEMAS if schema.name in sql]
+        if any(schema.name not in database.names for schema in named):
+            with _databases_lock:
+                for schema in named:
+                    self._add_table(database, schema)
+        return database.connection.cursor()
+
+    def _database(self, threads: int) -> _Database:
+        connection = connected(threads)
+        rows = bounds.row_counts(self, connection)
+        if not self.is_checked:
+            bounds.check(self, connection, rows)
+        return _Database(connection, rows)
+
+    def _add_table(self, database: _Database, schema: Schema) -> None:
+        if schema.name in database.names:
+            return
+        kind = "TABLE" if database.rows[schema.name] <= _ROWS_HELD else "VIEW"
+        database.connection.execute(f"CREATE {kind} {schema.name} AS {self._whole(schema)}")
+        database.names.add(schema.name)
+
+    def _discard_databases(self) -> None:
+        with _databases_lock:
+            for key, database in list(_databases.items()):
+                if database in self._databases.values():
+                    del _databases[key]
+        self._databases.clear()
 
     def _whole(self, schema: Schema) -> str:
         """Return the query for all of a table, whatever a foreign file has instead of its types."""
@@ -218,6 +278,7 @@ _SHARED = 2
 def shared_run(identity: RunIdentity) -> Run:
     """Return a run for its tables alone, the same one for all who ask for it in this process.
 
-    To open one and to look at its bounds takes 50 ms, which each part of an analysis took.
+    Args:
+        identity: that of a run whose bounds somebody has looked at.
     """
-    return Run(identity.path, {}, None if identity.files is None else dict(identity.files))
+    return Run(identity.path, {}, dict(identity.files), is_checked=True)

@@ -12,7 +12,9 @@ from gnomon.errors import UsageError
 from gnomon.layout import suffixes
 from gnomon.model import location_kinds
 from gnomon.model.functions import Part, homes
+from gnomon.model.metric import Aggregation
 from gnomon.store import rundir
+from gnomon.store.profile_query import NOT_ADDED, OF_PLACE, ROOT
 from gnomon.store.run import Run
 from gnomon.store.run_files import Reader
 
@@ -32,33 +34,40 @@ FROM profile p JOIN metrics m USING (metric) JOIN locations l USING (location)
 WHERE l.kind = 'command' AND p.path IN (SELECT path FROM paths WHERE parent = -1)
 GROUP BY ALL
 """
+# Of a metric that is known of sections alone, a place has what they have together.
+_OF_PLACES = f"""
+    SELECT p.repetition, p.location, p.metric, {OF_PLACE} AS value
+    FROM profile p JOIN paths k USING (path)
+    WHERE {ROOT} OR p.metric NOT IN {NOT_ADDED}
+    GROUP BY p.repetition, p.location, p.metric HAVING value IS NOT NULL
+"""
 # Processes and threads have other numbers in every run: the second of a name is the second.
-_TASKS = """
+_TASKS = f"""
 WITH v AS (
-    SELECT p.repetition, p.location, p.metric, p.inclusive, COALESCE(l.name, '') AS name
-    FROM profile p JOIN locations l USING (location)
-    WHERE l.kind = '{kind}' AND p.path IN (SELECT path FROM paths WHERE parent = -1)
+    SELECT o.*, COALESCE(l.name, '') AS name
+    FROM ({_OF_PLACES}) o JOIN locations l USING (location) WHERE l.kind = '{{kind}}'
 ), tasks AS (
     SELECT repetition, location, name,
            row_number() OVER (PARTITION BY repetition, name ORDER BY location) AS nth
     FROM (SELECT DISTINCT repetition, location, name FROM v)
 )
-SELECT '', t.name, '', t.nth, COALESCE(m.name, ''), v.repetition, v.inclusive
+SELECT '', t.name, '', t.nth, COALESCE(m.name, ''), v.repetition, v.value
 FROM v JOIN tasks t USING (repetition, location) JOIN metrics m USING (metric)
 """
-# What is known of a whole rank, else what its processes have together, if that is a sum.
-_RANKS = """
+# What is known of a whole rank, else what its processes have together, or their threads: the
+# longest of times, and of ratios and the like nothing but that of a single place.
+_RANKS = f"""
 WITH given AS (
-    SELECT l.rank, l.kind = 'rank' AS is_whole, COALESCE(m.name, '') AS metric, p.repetition,
-           SUM(p.inclusive) AS value, COUNT(*) = 1 OR MAX(COALESCE(m.formula, '')) = '' AS is_sum
-    FROM profile p JOIN metrics m USING (metric) JOIN locations l USING (location)
-    WHERE l.rank >= 0 AND l.kind IN ('rank', 'process')
-        AND p.path IN (SELECT path FROM paths WHERE parent = -1)
-    GROUP BY l.rank, is_whole, m.name, p.repetition
+    SELECT l.rank, l.kind, o.metric, o.repetition,
+           CASE WHEN ANY_VALUE(m.aggregation) = '{Aggregation.ELAPSED}' THEN MAX(o.value)
+                WHEN COUNT(*) = 1 OR o.metric NOT IN {NOT_ADDED} THEN SUM(o.value) END AS value
+    FROM ({_OF_PLACES}) o JOIN locations l USING (location) JOIN metrics m USING (metric)
+    WHERE l.rank >= 0 AND l.kind IN ('rank', 'process', 'thread')
+    GROUP BY l.rank, l.kind, o.metric, o.repetition
 )
-SELECT '', 'rank', '', rank, metric, repetition,
-       COALESCE(MAX(value) FILTER (is_whole), MAX(value) FILTER (is_sum))
-FROM given GROUP BY ALL
+SELECT '', 'rank', '', g.rank, COALESCE(m.name, ''), g.repetition,
+       arg_min(g.value, list_position(['rank', 'process', 'thread'], g.kind))
+FROM given g JOIN metrics m USING (metric) WHERE g.value IS NOT NULL GROUP BY ALL
 """
 _LINES = """
 SELECT COALESCE(r.module, ''), COALESCE(r.name, ''), COALESCE(r.file, ''), COALESCE(r.line, 0),
@@ -68,8 +77,8 @@ WHERE r.kind IN {code} AND p.exclusive IS NOT NULL
 GROUP BY ALL
 """
 # With all that is called from there: of a region in itself the outer one, of places in others the
-# outermost that has a value, or all where each call is recorded once. What a formula came to in
-# several of them is no sum.
+# outermost that has a value, or all where each call is recorded once. What does not add up is known
+# of a single one alone.
 _REGIONS = """
 WITH RECURSIVE here AS (
     SELECT t.path, t.parent, COALESCE(r.kind, '') AS kind, COALESCE(r.name, '') AS name,
@@ -99,7 +108,7 @@ WITH RECURSIVE here AS (
     SELECT o.kind, o.name, COALESCE(m.name, '') AS metric, o.repetition, SUM(o.inclusive) AS value,
            SUM(o.inclusive) FILTER (o.is_top) AS top
     FROM outermost o JOIN metrics m USING (metric) GROUP BY o.kind, o.name, m.name, o.repetition
-    HAVING MAX(COALESCE(m.formula, '')) = '' OR COUNT(*) = 1
+    HAVING COUNT(*) = 1 OR ANY_VALUE(m.metric) NOT IN {not_added}
 ), of_kind AS (
     SELECT metric, repetition, SUM(top) AS top FROM added WHERE top IS NOT NULL
     GROUP BY kind, metric, repetition
@@ -261,7 +270,11 @@ def _rows(run: Run, per: str) -> list[Row]:
         query = _TASKS
     kinds = run.region_kinds
     query = query.format(
-        kind=per, code=kinds.code(), where=location_kinds.where(), once=kinds.recorded_once()
+        kind=per,
+        code=kinds.code(),
+        where=location_kinds.where(),
+        once=kinds.recorded_once(),
+        not_added=NOT_ADDED,
     )
     return [row for row in run.query(query) if row[6] is not None and isfinite(row[6])]
 

@@ -73,7 +73,7 @@ class Tables:
         tables = cls(str(run.path))
         tables._run = run
         try:
-            bounds.check(run, tables._connection)
+            bounds.check(run, tables._connection, bounds.row_counts(run, tables._connection))
             for schema in ALL_SCHEMAS:
                 tables._connection.execute(f"CREATE VIEW {schema.name} AS {_read(run, schema)}")
         except _FAILURES as error:
@@ -93,7 +93,7 @@ class Tables:
         """
         tables = cls(str(run.path))
         try:
-            bounds.check(run, tables._connection)
+            bounds.check(run, tables._connection, bounds.row_counts(run, tables._connection))
             for schema in ALL_SCHEMAS:
                 tables.execute(f"CREATE TABLE {schema.name} AS {_read(run, schema)}")
         except RunDirectoryError:

@@ -144,7 +144,7 @@ def _widths_left(
     """
     if metric["aggregation"] != Aggregation.ELAPSED:
         return {}
-    values, _ = moments.of_run(run, int(metric["metric"]))
+    values = moments.of_run(run, int(metric["metric"])).values
     left = {path: value.inclusive for path, value in values.items() if path in paths}
     for path, value in values.items():
         above = paths[path].parent if path in paths else -1
