@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import duckdb
 import pytest
 from view_runs import Place, Quantity, Region, Value, write
 
 from gnomon.cli import main
 from gnomon.errors import RunDirectoryError
 from gnomon.store import bounds, profile_query, profiles, rundir
-from gnomon.store import run as store_run
 from gnomon.store.profile_query import Profile
 from gnomon.store.run import Run
 
@@ -20,8 +21,12 @@ WALL = [Quantity("wall time", "ns", aggregation="elapsed")]
 
 
 def sections(path: Path, inner: float = 40.0, regions: list[Region] = SECTIONS) -> Path:
-    values = [(0, 100.0, 100.0 - inner), (1, inner, inner - 10.0), (2, 10.0, 10.0)]
-    return write(path, PROCESS, regions, WALL, [Value(0, at, 0, *pair) for at, *pair in values])
+    values = [
+        Value(0, 0, 0, 100.0, 100.0 - inner),
+        Value(0, 1, 0, inner, inner - 10.0),
+        Value(0, 2, 0, 10.0, 10.0),
+    ]
+    return write(path, PROCESS, regions, WALL, values)
 
 
 def totals(run: Run) -> dict[str, tuple[object, object]]:
@@ -34,13 +39,13 @@ def test_a_report_opens_its_run_once(
 ) -> None:
     """The command, the parts of its analysis and what times come to read one database."""
     opened = []
+    connect = duckdb.connect
 
-    def connected(threads: int = 0) -> object:
-        opened.append(threads)
-        return original(threads)
+    def counted(*words: Any, **options: Any) -> duckdb.DuckDBPyConnection:
+        opened.append(words)
+        return connect(*words, **options)
 
-    original = store_run.connected
-    monkeypatch.setattr(store_run, "connected", connected)
+    monkeypatch.setattr(duckdb, "connect", counted)
     path = sections(tmp_path / "app")
     for by in ("region", "metric", "process"):
         opened.clear()
