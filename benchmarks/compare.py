@@ -15,8 +15,8 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.table import Row, Table, verdict
-from gnomon.metrics.differences import Difference, centre, difference, holm
-from gnomon.store.comparison import SURE
+from gnomon.metrics.significance import Difference, centre, difference, holm
+from gnomon.store.comparison.model import SURE
 
 NOISE: Mapping[str, list[list[float]]] = json.loads(
     (Path(__file__).parents[1] / "tests" / "measured" / "noise.json").read_text()

@@ -20,9 +20,9 @@ from pathlib import Path
 
 from benchmarks.build import program
 from benchmarks.table import Row, Table, verdict
-from gnomon.store.compare import compare
-from gnomon.store.comparison import SURE, Breach, Comparison, Limit, Options
-from gnomon.store.sides import side
+from gnomon.store.comparison.engine import compare
+from gnomon.store.comparison.model import SURE, Breach, Comparison, Limit, Options
+from gnomon.store.comparison.samples import side
 
 _GNOMON = str(Path(sys.executable).parent / "gnomon")
 _REPETITIONS = 10

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gnomon.model.collected import Collected
+from gnomon.model.capability_result import Collected
 from gnomon.model.tables import EVENTS, LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Table
 from gnomon.store import staging
 

@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Table
-from gnomon.store import rundir
+from gnomon.store import run_directory
 
 PHASES = 10
 FUNCTIONS = 100
@@ -102,4 +102,4 @@ def write(path: Path) -> None:
         "started": 1.7e9, "wall_seconds": 2.5, "exit_status": 0, "repetitions": 1,
         "unavailable": [], "warnings": [],
     }  # fmt: skip
-    rundir.write(str(path), head, (locations, regions, paths, metrics, profile), {})
+    run_directory.write(str(path), head, (locations, regions, paths, metrics, profile), {})

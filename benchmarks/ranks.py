@@ -153,8 +153,8 @@ def _replayed(folder: Path, rows: list[Row], limits: list[str]) -> None:
 
 
 def _write_rank_files(folder: Path) -> None:
-    from gnomon.hpm.ranks import codec
-    from gnomon.hpm.ranks.items import EventInfo, Item, RankFile
+    from gnomon.measurement import item_codec
+    from gnomon.measurement.items import EventInfo, Item, RankFile
 
     for task in range(_FILES):
         events = tuple(
@@ -168,4 +168,4 @@ def _write_rank_files(folder: Path) -> None:
             for place in range(11)
         )  # fmt: skip
         file = RankFile(items, "bench", "bench", "node", task=task, size=_FILES, exit_status=0)
-        (folder / f"{task}.hpmitems").write_bytes(codec.encoded(file))
+        (folder / f"{task}.hpmitems").write_bytes(item_codec.encoded(file))

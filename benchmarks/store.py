@@ -65,12 +65,12 @@ def _report(run: Path, *words: str, rounds: int) -> Cost:
 
 def _screen(path: Path, rounds: int) -> float:
     """Return the median of the seconds that the screen takes with which `gnomon run` ends."""
-    from gnomon.cli import summary
+    from gnomon.cli.reports import run_summary
     from gnomon.launch.run_assembly import AssembledRun
     from gnomon.model import tables
-    from gnomon.store import rundir
+    from gnomon.store import run_directory
 
-    opened = rundir.find(str(path))
+    opened = run_directory.find(str(path))
     columns = ((schema, ", ".join(one.name for one in schema.columns)) for schema in tables.SCHEMAS)
     made = AssembledRun(
         path, {**opened.head, "capabilities": []},
@@ -82,7 +82,7 @@ def _screen(path: Path, rounds: int) -> float:
     seconds = []
     for _ in range(rounds):
         begin = time.perf_counter()
-        summary.text(made, 100)
+        run_summary.text(made, 100)
         seconds.append(time.perf_counter() - begin)
     return median(seconds)
 

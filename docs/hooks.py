@@ -33,9 +33,9 @@ def command_help(command: str) -> str:
 
 def schema(name: str) -> str:
     """Return the JSON schema of a whole measurement (`count`) or of an `interval`."""
-    from gnomon.hpm import document, intervals
+    from gnomon.measurement import intervals, measurement_json
 
-    file = {"count": document.SCHEMA, "interval": intervals.SCHEMA}[name]
+    file = {"count": measurement_json.SCHEMA, "interval": intervals.SCHEMA}[name]
     return file.read_text(encoding="utf-8").rstrip()
 
 

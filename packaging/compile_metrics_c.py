@@ -31,7 +31,7 @@ from gnomon.metrics.groups import Group, load_groups  # noqa: E402
 
 if TYPE_CHECKING:
     from gnomon.metrics.formula import Formula
-    from gnomon.metrics.program import Step
+    from gnomon.metrics.postfix import Step
 
 STACK = 32
 """The deepest that a program may stack: HPM_STACK_MAX of native/hpm/metric_table.h."""

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from gnomon.metrics import definitions
 from gnomon.metrics.definitions import CONSTANTS, GIVEN, VARIABLES, DomainRule, Metric, Metrics
-from gnomon.metrics.document import SHIPPED
 from gnomon.metrics.groups import Group, load_groups
+from gnomon.metrics.toml_document import SHIPPED
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "hpm" / "metric-reference.md"

@@ -33,7 +33,7 @@ enum hpm_op_kind {
 	HPM_OP_SUM,
 };
 
-/* A step of a postfix program: gnomon.metrics.expression.Step. */
+/* A step of a postfix program: gnomon.metrics.formula_ast.Step. */
 struct hpm_op {
 	double number;
 	uint8_t kind;

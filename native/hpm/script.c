@@ -1,6 +1,6 @@
 /*
- * A plug-in in Python runs as `python -m gnomon.hpm.ranks.host`, which says what went wrong on
- * stderr. gnomon.hpm.ranks.plugin tells how one speaks with it.
+ * A plug-in in Python runs as `python -m gnomon.hpm.ranks.plugin_host`, which says what went wrong
+ * on stderr. gnomon.hpm.ranks.plugin tells how one speaks with it.
  */
 #include "script.h"
 
@@ -83,7 +83,7 @@ static int spawn(const struct hpm_script *script, const char *task, int in, int 
 	char *words[] = {(char *)script->python,
 			 (char *)"-P",
 			 (char *)"-m",
-			 (char *)"gnomon.hpm.ranks.host",
+			 (char *)"gnomon.hpm.ranks.plugin_host",
 			 (char *)task,
 			 (char *)script->name,
 			 NULL};

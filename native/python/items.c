@@ -1,4 +1,4 @@
-/* Items between the tuples of gnomon.hpm.ranks.items and bytes: native/hpm/item_codec.h for Python.
+/* Items between the tuples of gnomon.measurement.items and bytes: native/hpm/item_codec.h for Python.
  */
 #include "core.h"
 

@@ -1,5 +1,6 @@
 /*
- * gnomon.hpm._libhpm: libhpm for Python, with the libhpm.so.0 that C code of the same process uses.
+ * gnomon.sections._libhpm: libhpm for Python, with the libhpm.so.0 that C code of the same process
+ * uses.
  *
  * A start and a stop keep the GIL: they take less than to give it back would. libhpm never calls
  * Python, so whoever waits for one of its locks gets it without the GIL.
@@ -273,7 +274,7 @@ static PyType_Slot section_slots[] = {
 };
 
 static PyType_Spec section_spec = {
-	.name = "gnomon.hpm._libhpm.Section",
+	.name = "gnomon.sections._libhpm.Section",
 	.basicsize = sizeof(struct section),
 	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
 	.slots = section_slots,
@@ -646,7 +647,7 @@ static PyMethodDef methods[] = {
 
 static struct PyModuleDef definition = {
 	PyModuleDef_HEAD_INIT,
-	.m_name = "gnomon.hpm._libhpm",
+	.m_name = "gnomon.sections._libhpm",
 	.m_doc = "libhpm's functions, and sections by their labels.",
 	.m_size = -1,
 	.m_methods = methods,

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gnomon.hpm.capability import COUNTERS, EMULATED, SECTIONS, TIMES
+from gnomon.count.capability import COUNTERS, EMULATED, TIMES
 from gnomon.launch.capability import Capability
+from gnomon.sections.capability import SECTIONS
 
 if TYPE_CHECKING:
     from gnomon.store.report_part import ReportPart

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from benchmarks import large_run
 from browser.pages import GNOMON, Opened, Served, names, selected, text, values_of, visit
-from gnomon.store import rundir
+from gnomon.store import run_directory
 from gnomon.units import number, quantity
 
 NODES = number(large_run.NODES)
@@ -29,7 +29,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 def steps(folder: Path, what: str) -> list[tuple[str, float]]:
     """Return names and times of sections, by a query's end."""
-    rows = rundir.find(str(folder / "large")).query(
+    rows = run_directory.find(str(folder / "large")).query(
         "SELECT r.name, p.inclusive FROM profile p JOIN paths USING (path) "
         "JOIN regions r USING (region) JOIN metrics m USING (metric) "
         f"WHERE m.name = 'time' AND p.location = 0 {what}"
@@ -82,7 +82,7 @@ def test_the_heat_map_has_every_rank_and_thread(page: Page, large: Served) -> No
     expect(page.locator(".figure h3").first).to_contain_text("rank by thread")
     values = [
         float(row[0])
-        for row in rundir.find(str(large.folder / "large")).query(
+        for row in run_directory.find(str(large.folder / "large")).query(
             "SELECT inclusive FROM profile p JOIN locations l USING (location) "
             "JOIN metrics m USING (metric) WHERE l.kind = 'thread' AND m.name = 'time'"
         )
@@ -98,7 +98,9 @@ def test_the_table_scrolls_to_its_last_row(page: Page, large: Served) -> None:
     visit(page, large, "#/table?table=values")
     status = page.locator(".status [role=status]")
     expect(status).to_contain_text("rows")
-    rows = rundir.find(str(large.folder / "large")).query("SELECT count(*) FROM profile")[0][0]
+    rows = run_directory.find(str(large.folder / "large")).query("SELECT count(*) FROM profile")[0][
+        0
+    ]
     shown = int("".join(filter(str.isdigit, text(status))))
     assert 0 < shown <= rows
     page.keyboard.press("End")

@@ -19,7 +19,7 @@ from browser.pages import (
     values_of,
     visit,
 )
-from gnomon.store import rundir
+from gnomon.store import run_directory
 from gnomon.units import quantity
 
 LINES = """
@@ -31,14 +31,14 @@ WHERE m.name = '{metric}' AND r.kind = 'cpu' {where} GROUP BY ALL ORDER BY 4 DES
 
 def lines(folder: Path, metric: str, where: str = "") -> list[tuple[str, str, int, float]]:
     """Return function, file, line and value of a metric, most first."""
-    run = rundir.find(str(folder / "lines"))
+    run = run_directory.find(str(folder / "lines"))
     found = run.query(LINES.format(metric=metric, where=where))
     return [(str(name), str(file), int(line), float(value)) for name, file, line, value in found]
 
 
 def whole(folder: Path, metric: str) -> float:
     """Return a metric of the whole command."""
-    run = rundir.find(str(folder / "lines"))
+    run = run_directory.find(str(folder / "lines"))
     rows = run.query(
         "SELECT p.inclusive FROM profile p JOIN metrics m USING (metric) "
         "JOIN locations l USING (location) "
@@ -337,7 +337,7 @@ def test_against_another_run_every_column_says_how_much_it_changed(
     row = row_of(page, "product_of")
     change = row.locator(".change").first
     expect(change).to_be_visible()
-    run = rundir.find(str(served.folder / "slower"))
+    run = run_directory.find(str(served.folder / "slower"))
     after = float(
         run.query(LINES.format(metric="PAPI_TOT_INS", where="AND r.name = 'product_of'")
                   .replace("r.name, r.file, r.line", "r.name, '', 0"))[0][3]

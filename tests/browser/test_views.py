@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from browser.pages import GNOMON, Served, choose_run, comes_to, row_of, text, visit
-from gnomon.store import rundir
+from gnomon.store import run_directory
 from gnomon.units import quantity
 
 # Not the end of 41 rows, which the filter may not yet have left.
@@ -34,7 +34,7 @@ def titles(page: Page) -> list[str]:
 
 def functions(folder: Path, metric: str) -> dict[str, float]:
     """Return each function's count."""
-    rows = rundir.find(str(folder / "lines")).query(
+    rows = run_directory.find(str(folder / "lines")).query(
         "SELECT r.name, SUM(p.exclusive) FROM profile p JOIN paths USING (path) "
         "JOIN regions r USING (region) JOIN metrics m USING (metric) "
         f"WHERE m.name = '{metric}' AND r.kind = 'cpu' GROUP BY r.name, r.file"
@@ -117,7 +117,7 @@ def test_the_runs_own_tables_have_pages(page: Page, served: Served) -> None:
     page.locator(".row-tables").get_by_role("button", name="profile").click()
     expect(page.locator(".table-row").nth(1)).to_be_visible()
     assert titles(page)[:3] == ["repetition", "location", "location name"]
-    n = rundir.find(str(served.folder / "lines")).query("SELECT COUNT(*) FROM profile")[0][0]
+    n = run_directory.find(str(served.folder / "lines")).query("SELECT COUNT(*) FROM profile")[0][0]
     expect(page.get_by_role("status").first).to_contain_text(quantity(n, ""))
     page.keyboard.press("/")
     page.keyboard.type("product_of PAPI_TOT_INS")
@@ -137,7 +137,7 @@ def test_metrics_of_threads_are_those_of_the_tables(page: Page, served: Served) 
     page.locator(".metric-row", has_text="task-clock").click()
     expect(page.locator(".one h2")).to_contain_text("task-clock")
     expect(page.locator(".one .summary")).to_be_visible()
-    rows = rundir.find(str(served.folder / "threads")).query(
+    rows = run_directory.find(str(served.folder / "threads")).query(
         "SELECT p.inclusive FROM profile p JOIN metrics m USING (metric) "
         "JOIN locations l USING (location) WHERE m.name = 'task-clock' AND l.kind = 'thread'"
     )
@@ -259,7 +259,7 @@ def test_the_comparison_is_what_gnomon_compare_says(page: Page, served: Served) 
 
 def test_the_run_page_says_what_ran_and_what_was_not_available(page: Page, served: Served) -> None:
     visit(page, served, "#/run", run="threads")
-    head = rundir.find(str(served.folder / "threads")).head
+    head = run_directory.find(str(served.folder / "threads")).head
     shown = text(page.locator(".run-page"))
     assert "./uneven" in shown
     assert str(head["hosts"][0]["name"]) in shown

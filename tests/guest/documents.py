@@ -10,7 +10,7 @@ from pathlib import Path
 
 from guest.image import HERE
 
-_SCHEMA = HERE.parents[1] / "src" / "gnomon" / "hpm" / "count.schema.json"
+_SCHEMA = HERE.parents[1] / "src" / "gnomon" / "measurement" / "count.schema.json"
 
 
 def problems(folder: Path, schema: Path = _SCHEMA) -> list[str]:

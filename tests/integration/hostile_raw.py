@@ -19,12 +19,12 @@ from gnomon._core import crc32c
 from gnomon.errors import FormatError
 from gnomon.launch.capability import Capability
 from gnomon.launch.run_assembly import assemble_run
-from gnomon.model.collected import Collected
+from gnomon.model.capability_result import Collected
 from gnomon.model.schemas import ALL_SCHEMAS, EVENTS, LOCATIONS, PATHS, REGIONS, Column
 from gnomon.model.tables import Table
 from gnomon.store import staging
-from gnomon.store.blocks import KIND
 from gnomon.store.file_head import HEAD_BYTES
+from gnomon.store.record_blocks import KIND
 from gnomon.store.record_file import SUFFIX, open_records
 from gnomon.store.record_kinds import PAGE_BYTES
 

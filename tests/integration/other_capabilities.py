@@ -9,7 +9,7 @@ from pathlib import Path
 from gnomon.launch.capability import Capability, Execution
 from gnomon.launch.observer import Observer
 from gnomon.launch.process_result import ProcessResult
-from gnomon.model.collected import Collected
+from gnomon.model.capability_result import Collected
 from gnomon.model.schemas import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS
 from gnomon.model.tables import Table
 

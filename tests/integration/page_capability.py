@@ -16,7 +16,7 @@ import pytest
 import gnomon
 from gnomon import capabilities
 from gnomon.launch.capability import Capability
-from gnomon.store import rundir
+from gnomon.store import run_directory
 
 PAGE = Path(__file__).parents[2] / "docs" / "write-a-capability.md"
 FILE = re.compile(r"^`src/gnomon/(\S+)`:\n\n```\w+\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -79,7 +79,7 @@ def calls(run: Path, metric: str = "write calls") -> list[float]:
     """Return the values of a metric of the processes, largest first."""
     return [
         value
-        for (value,) in rundir.find(str(run)).query(
+        for (value,) in run_directory.find(str(run)).query(
             "SELECT p.inclusive FROM profile p JOIN metrics m USING (metric) JOIN locations l "
             "USING (location) JOIN paths USING (path) JOIN regions r USING (region) "
             f"WHERE m.name = '{metric}' AND l.kind = 'process' AND r.name = 'write' "

@@ -9,7 +9,7 @@ from typing import Any
 from commands import gnomon
 from hpm_programs import run as run_program
 
-from gnomon.store import rundir
+from gnomon.store import run_directory
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 GETPPID = "syscalls:sys_enter_getppid"
@@ -80,7 +80,7 @@ def compiled(folder: Path, source: str) -> Path:
 def section_values(path: Path, metric: str) -> dict[str, list[tuple[Any, ...]]]:
     """Return (rank, inclusive, exclusive, calls) of each section, for each location."""
     found: dict[str, list[tuple[Any, ...]]] = {}
-    for name, *values in rundir.find(str(path)).query(
+    for name, *values in run_directory.find(str(path)).query(
         "SELECT r.name, l.rank, p.inclusive, p.exclusive, p.calls FROM profile p "
         "JOIN locations l USING (location) JOIN paths USING (path) JOIN regions r USING (region) "
         f"JOIN metrics m USING (metric) WHERE m.name = '{metric}' AND paths.parent >= 0 "

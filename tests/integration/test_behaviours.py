@@ -2,7 +2,7 @@
 
 Work is pages touched for the first time: one page fault each, exactly. The same behaviours on
 hardware counters are in tests/guest/inside/test_behaviours.py, those of C in native/tests. What
-behaviours 10 and 12 forbid is provoked in tests/unit/test_conditions.py, too.
+behaviours 10 and 12 forbid is provoked in tests/unit/counters/test_conditions.py, too.
 """
 
 from __future__ import annotations

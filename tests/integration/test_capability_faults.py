@@ -14,7 +14,7 @@ from page_capability import calls, register, run
 
 from gnomon import capabilities
 from gnomon.cli.main import main
-from gnomon.store import rundir
+from gnomon.store import run_directory
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_what_it_cannot_read_costs_a_warning(
 
     monkeypatch.setattr(written.Writes, method, fail)
     assert main(["run", "--with", "writes", "--name", "r", "--", sys.executable, "-c", ""]) == 0
-    warnings = rundir.find(str(here / "r")).head["warnings"]
+    warnings = run_directory.find(str(here / "r")).head["warnings"]
     assert any(warning.startswith(said) for warning in warnings)
 
 
@@ -44,7 +44,7 @@ def test_names_and_files_that_are_none_are_not_kept(
     odd = {"../up": link, "link": link, "none": here / "none"}
     monkeypatch.setattr(written.Writes, "files_to_keep", lambda *_: odd)
     assert main(["run", "--with", "writes", "--name", "r", "--", "true"]) == 0
-    said = " ".join(rundir.find(str(here / "r")).head["warnings"])
+    said = " ".join(run_directory.find(str(here / "r")).head["warnings"])
     assert "writes/../up: not kept in the run: a name in its path is none that a file can" in said
     assert "writes/link: not kept in the run: it is no regular file" in said
     assert "writes/none: not kept in the run: it is no regular file" in said
@@ -67,7 +67,7 @@ def test_two_that_preload_and_the_users_own(
     assert capfd.readouterr().out == f"{own}:{mine}:{second}"
     assert len(list(left.glob("*.own"))) == 1
     assert calls(here / "r") == [1]
-    warnings = rundir.find("r").head["warnings"]
+    warnings = run_directory.find("r").head["warnings"]
     assert "second left 1 files" in warnings
 
 
@@ -79,10 +79,10 @@ def test_one_that_fails_costs_its_own_numbers_only(
     register(monkeypatch, *capabilities.CAPABILITIES, Second(here))
     script = "sleep 0.1; exit 4"
     assert main(["run", "--with", "writes", "--name", "r", "--", "sh", "-c", script]) == 4
-    head = rundir.find("r").head
+    head = run_directory.find("r").head
     said = f"second: not measured: no {where}" if where else "it took True"
     assert said in head["warnings"]
-    metrics = {name for (name,) in rundir.find("r").query("SELECT name FROM metrics")}
+    metrics = {name for (name,) in run_directory.find("r").query("SELECT name FROM metrics")}
     assert {"task-clock", "wall time", "write calls"} <= metrics
 
 
@@ -104,7 +104,7 @@ exec {sys.executable} -c "import os; os.write(1, b'z')"
 
 
 def warnings_of(run: str) -> list[str]:
-    said: list[str] = rundir.find(run).head["warnings"]
+    said: list[str] = run_directory.find(run).head["warnings"]
     return said
 
 
@@ -201,7 +201,7 @@ def test_values_given_twice_for_a_place_are_no_silence(
     assert "the first counts; a bug of twice, please report it" in said[0]
     assert [
         value
-        for (value,) in rundir.find("r").query(
+        for (value,) in run_directory.find("r").query(
             "SELECT inclusive FROM profile JOIN metrics m USING (metric) "
             "JOIN locations l USING (location) "
             "WHERE m.name = 'bytes sent' AND l.kind = 'process'"

@@ -15,7 +15,7 @@ import pytest
 from commands import GNOMON, HPMCOUNT, counted, gnomon, run, values
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from gnomon.hpm.document import SCHEMA
+from gnomon.measurement.measurement_json import SCHEMA
 
 EVENTS = ("-e", "task-clock,page-faults")
 # t(0.975) for N - 1 degrees of freedom, as printed in the tables of any textbook.

@@ -15,10 +15,10 @@ from commands import GNOMON, HPMCOUNT, counted, gnomon, perf_program, run, value
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from test_restricted_rights import WITHOUT_RIGHTS, paranoid  # noqa: F401
 
+from gnomon.counters.cgroups import hierarchy
 from gnomon.errors import GnomonError
-from gnomon.hpm.cgroups import hierarchy
-from gnomon.hpm.document import SCHEMA
-from gnomon.hpm.intervals import SCHEMA as INTERVAL_SCHEMA
+from gnomon.measurement.intervals import SCHEMA as INTERVAL_SCHEMA
+from gnomon.measurement.measurement_json import SCHEMA
 
 Programs = Callable[[str], Path]
 FAULTS = ("-e", "page-faults")

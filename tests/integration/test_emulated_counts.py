@@ -13,7 +13,7 @@ from test_count_cli import check_schema
 
 from gnomon.counters.emulation.cachegrind import read
 from gnomon.counters.emulation.events import DEFAULT
-from gnomon.store.rundir import find
+from gnomon.store.run_directory import find
 
 pytestmark = pytest.mark.usefixtures("valgrind")
 Programs = Callable[[str], Path]

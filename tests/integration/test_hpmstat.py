@@ -13,7 +13,7 @@ import pytest
 from commands import run
 from watching import HPMSTAT, ended, first_line, watching
 
-from gnomon.hpm.naming import unique
+from gnomon.hpm.output_names import unique
 
 pytestmark = pytest.mark.usefixtures("busy_cpu")
 Programs = Callable[[str], Path]

@@ -63,7 +63,7 @@ def test_every_native_event_of_every_family(library_path: str, tmp_path: Path) -
     outcomes = tmp_path / "outcomes.json"
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
-         f"--outcomes={outcomes}", "tests/unit/test_preset_data.py"],
+         f"--outcomes={outcomes}", "tests/unit/counters/test_preset_data.py"],
         cwd=ROOT, env=os.environ | {"LD_LIBRARY_PATH": library_path, ALL_TABLES: "1"},
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         check=False,

@@ -14,10 +14,10 @@ from gnomon import capabilities
 from gnomon.cli.main import main
 from gnomon.launch.capability import Capability, Execution
 from gnomon.launch.observer import Observer
-from gnomon.model.collected import Collected
+from gnomon.model.capability_result import Collected
 from gnomon.model.schemas import EVENTS
 from gnomon.model.tables import LOCATIONS, PATHS, REGIONS, Table
-from gnomon.store import rundir
+from gnomon.store import run_directory
 from gnomon.store.record_file import SUFFIX, open_records
 
 
@@ -93,7 +93,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built: Path) -> None:
 
 def naps_of(name: str) -> list[tuple[int, str, int, float]]:
     """Return process, function, how many and their seconds."""
-    return rundir.find(name).query(
+    return run_directory.find(name).query(
         "SELECT l.pid, r.name, count(*), sum(e.duration_ns) / 1e9 FROM events e "
         "JOIN locations l USING (location) JOIN regions r USING (region) "
         "GROUP BY ALL ORDER BY count(*)"
@@ -105,7 +105,7 @@ def test_calls_become_events() -> None:
     ((_, function, calls, seconds),) = naps_of("threads")
     assert (function, calls) == ("usleep", 40)
     assert seconds >= 0.039
-    ((first,),) = rundir.find("threads").query("SELECT min(start_ns) / 1e9 FROM events")
+    ((first,),) = run_directory.find("threads").query("SELECT min(start_ns) / 1e9 FROM events")
     assert abs(first - Path("threads.gnomon").stat().st_mtime) < 600
 
 

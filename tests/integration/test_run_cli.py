@@ -35,7 +35,7 @@ from gnomon.model.tables import (
     METRICS,
     REGIONS,
 )
-from gnomon.store import hotspots, rundir
+from gnomon.store import hotspots, run_directory
 from gnomon.view.session import Session
 
 PASSES_ON = r"""
@@ -88,7 +88,7 @@ def test_sections_count_right_where_threads_are_counted_too(tmp_path: Path) -> N
     done = gnomon("run", "--name", "r", "--", "taskset", "-c", "0", program,
                   cwd=tmp_path, env=environment)  # fmt: skip
     assert done.returncode == 0, done.stderr
-    found = rundir.find(str(tmp_path / "r.gnomon")).query(
+    found = run_directory.find(str(tmp_path / "r.gnomon")).query(
         "SELECT m.name, m.how, p.inclusive, p.enabled_ns, p.running_ns FROM profile p "
         "JOIN metrics m USING (metric) JOIN paths USING (path) JOIN regions r USING (region) "
         "WHERE r.name = 'in turns' AND m.formula = '' AND p.enabled_ns IS NOT NULL"
@@ -117,7 +117,7 @@ def test_a_c_program_with_openmp_leaves_counters_and_sections(tmp_path: Path) ->
     sweeps = section_values(tmp_path / "r.gnomon", "wall time")
     assert [row[3] for row in sweeps["a sweep, red and black"]] == [3]
     assert len(sweeps["one thread's share of a sweep"]) == 2
-    opened = rundir.find(str(tmp_path / "r.gnomon"))
+    opened = run_directory.find(str(tmp_path / "r.gnomon"))
     kinds = Counter(row["kind"] for row in opened.rows(LOCATIONS))
     assert kinds["command"] == 1
     assert kinds["process"] == 1
@@ -162,7 +162,7 @@ def test_the_programs_of_a_script_are_told_apart(tmp_path: Path) -> None:
         ("sort", ["3", "processes"]),
         ("wc", ["1", "process"]),
     ]
-    opened = rundir.find(str(tmp_path / "s.gnomon"))
+    opened = run_directory.find(str(tmp_path / "s.gnomon"))
     (sums,) = opened.query(
         "SELECT SUM(CASE WHEN kind = 'process' THEN inclusive END), "
         "SUM(CASE WHEN kind = 'command' THEN inclusive END) FROM profile "
@@ -181,7 +181,8 @@ def test_processes_of_one_program_are_counted(tmp_path: Path) -> None:
     done = gnomon("run", "--", sys.executable, "pool.py", "x" * 80, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     (path,) = tmp_path.glob("pool-20*.gnomon")
-    ((n,),) = rundir.find(str(path)).query("SELECT COUNT(*) FROM locations WHERE kind = 'process'")
+    query = "SELECT COUNT(*) FROM locations WHERE kind = 'process'"
+    ((n,),) = run_directory.find(str(path)).query(query)
     assert n >= 3
     first = done.stderr.splitlines()[1]
     assert first.endswith("x…  [exit 0]")
@@ -196,7 +197,7 @@ def test_peak_memory_has_one_name_and_unit_in_run_and_count(tmp_path: Path) -> N
     done = gnomon("count", "--name", "c", "--", *program, cwd=tmp_path)
     assert re.search(r"peak memory.* [\d.]+ [KM]iB\b", done.stderr)
     for name in ("r", "c"):
-        ((unit, peak),) = rundir.find(str(tmp_path / name)).query(
+        ((unit, peak),) = run_directory.find(str(tmp_path / name)).query(
             "SELECT m.unit, p.inclusive FROM metrics m JOIN profile p USING (metric) "
             "WHERE m.name = 'peak memory'"
         )
@@ -209,7 +210,7 @@ def test_a_peak_that_is_not_the_programs_is_told_as_unknown(tmp_path: Path) -> N
     preloaded = os.environ | {"LD_PRELOAD": "libm.so.6"}
     done = gnomon("run", "--name", "t", "--", "true", cwd=tmp_path, env=preloaded)
     assert "not available: peak memory: the peak was not above that of the process" in done.stderr
-    opened = rundir.find(str(tmp_path / "t.gnomon"))
+    opened = run_directory.find(str(tmp_path / "t.gnomon"))
     assert opened.query("SELECT 1 FROM metrics WHERE name = 'peak memory'") == []
 
 
@@ -221,7 +222,7 @@ def test_a_fortran_program_leaves_its_sections(tmp_path: Path) -> None:
                 str(EXAMPLES / "hpm-fortran" / "heat.F90"), *options, folder=tmp_path)  # fmt: skip
     done = gnomon("run", "--name", "f", "--", program, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    opened = rundir.find(str(tmp_path / "f.gnomon"))
+    opened = run_directory.find(str(tmp_path / "f.gnomon"))
     names = {str(row["name"]) for row in opened.rows(REGIONS) if row["region"]}
     assert names == set(LABEL.findall((EXAMPLES / "hpm-fortran" / "heat.F90").read_text()))
 
@@ -235,7 +236,7 @@ def test_a_python_program_leaves_its_sections_with_their_lines(tmp_path: Path) -
     done = gnomon("run", "--name", "p", "--", sys.executable, program, cwd=tmp_path,
                   env=os.environ | EVENTS | {"HPM_EXCLUSIVE_VALUES": "yes"})  # fmt: skip
     assert done.returncode == 0, done.stderr
-    places = rundir.find(str(tmp_path / "p.gnomon")).query(
+    places = run_directory.find(str(tmp_path / "p.gnomon")).query(
         "SELECT name, file, line FROM regions WHERE file <> '' ORDER BY line"
     )
     assert places == [("outer", str(program), 4), ("inner", str(program), 7)]
@@ -256,7 +257,7 @@ def test_names_that_a_user_has_given_to_libhpm_stay(tmp_path: Path) -> None:
     left = {path.name for path in tmp_path.iterdir()}
     assert left == {"mine.csv", "r.gnomon", "program", "program.c"}
     assert section_values(tmp_path / "r.gnomon", GETPPID)["done"] == [(-1, 1, 1, 1)]
-    places = rundir.find(str(tmp_path / "r.gnomon")).query(
+    places = run_directory.find(str(tmp_path / "r.gnomon")).query(
         "SELECT file, line FROM regions WHERE name = 'done'"
     )
     line = WAITS.splitlines().index("\tint done = hpmNewID(__FILE__, __LINE__);") + 1
@@ -269,13 +270,13 @@ def test_status_and_output_are_the_programs(tmp_path: Path, status: int) -> None
     done = gnomon("run", "--name", "s", "--", "sh", "-c", script, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (status, "out\n")
     assert done.stderr.startswith("err\n")
-    assert rundir.find(str(tmp_path / "s.gnomon")).head["exit_status"] == status
+    assert run_directory.find(str(tmp_path / "s.gnomon")).head["exit_status"] == status
 
 
 def test_a_signal_is_the_programs(tmp_path: Path) -> None:
     done = gnomon("run", "--name", "s", "--", "sh", "-c", "kill -SEGV $$", cwd=tmp_path)
     assert done.returncode == -signal.SIGSEGV
-    assert rundir.find(str(tmp_path / "s.gnomon")).head["signal"] == signal.SIGSEGV
+    assert run_directory.find(str(tmp_path / "s.gnomon")).head["signal"] == signal.SIGSEGV
 
 
 def test_runs_without_a_name_have_names_of_their_own(tmp_path: Path) -> None:
@@ -306,7 +307,7 @@ def test_emulated_counts_are_per_function_and_line(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     heading, first = done.stderr.partition("top functions by PAPI_TOT_INS")[2].splitlines()[:2]
     assert heading.split() == ["of", "total", "exclusive"]
-    opened = rundir.find(str(tmp_path / "e.gnomon"))
+    opened = run_directory.find(str(tmp_path / "e.gnomon"))
     most = hotspots.hotspots(opened, "function", top=1)
     (row,) = most.rows
     share, count = (
@@ -358,7 +359,7 @@ def killed_while_it_waits(folder: Path, who: str) -> int:
 def test_sections_of_a_killed_program_are_in_the_run(tmp_path: Path) -> None:
     assert killed_while_it_waits(tmp_path, "program") == -signal.SIGKILL
     assert section_values(tmp_path / "k.gnomon", GETPPID) == {"done": [(-1, 1, 1, 1)]}
-    warnings = rundir.find(str(tmp_path / "k.gnomon")).head["warnings"]
+    warnings = run_directory.find(str(tmp_path / "k.gnomon")).head["warnings"]
     assert any("without hpmTerminate" in warning for warning in warnings)
     assert (tmp_path / "waits.hpmraw").exists()
 
@@ -371,7 +372,7 @@ def test_a_killed_run_is_repaired(tmp_path: Path) -> None:
     done = gnomon("repair", "k", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "k.gnomon\n"), done.stderr
     assert not half.exists()
-    opened = rundir.find(str(tmp_path / "k.gnomon"))
+    opened = run_directory.find(str(tmp_path / "k.gnomon"))
     assert opened.head["exit_status"] is None
     assert "was killed" in opened.head["warnings"][0]
     assert section_values(opened.path, GETPPID) == {"done": [(-1, 1, 1, 1)]}
@@ -438,12 +439,12 @@ def test_a_raw_folder_of_another_run_is_left_alone(tmp_path: Path) -> None:
     done = gnomon("repair", "x", cwd=tmp_path)
     assert (done.returncode, "nothing that a run left" in done.stderr) == (1, True)
     with pytest.raises(GnomonError):
-        rundir.find(str(tmp_path / "x"))
+        run_directory.find(str(tmp_path / "x"))
 
 
 def test_times_of_a_run_are_those_of_the_program(tmp_path: Path) -> None:
     begun = time.time()
     assert gnomon("run", "--name", "t", "--", "sleep", "0.1", cwd=tmp_path).returncode == 0
-    head = rundir.find(str(tmp_path / "t.gnomon")).head
+    head = run_directory.find(str(tmp_path / "t.gnomon")).head
     assert begun <= head["started"] <= head["ended"] <= time.time()
     assert head["wall_seconds"] >= 0.1

@@ -13,7 +13,7 @@ import pytest
 from commands import GNOMON, gnomon
 
 from gnomon.cli.main import main
-from gnomon.store import rundir, staging
+from gnomon.store import run_directory, staging
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_what_a_program_does_to_itself_is_its_business(
 ) -> None:
     done = gnomon("run", "--name", "r", "--", "sh", "-c", script, cwd=tmp_path)
     assert done.returncode == status, done.stderr
-    assert rundir.find(str(tmp_path / "r")).head["exit_status"] == status
+    assert run_directory.find(str(tmp_path / "r")).head["exit_status"] == status
     assert [path.name for path in tmp_path.iterdir()] == ["r.gnomon"]
 
 
@@ -48,7 +48,7 @@ def test_a_run_that_cannot_be_written_is_kept_for_repair(tmp_path: Path) -> None
     assert done.stderr.endswith("then: gnomon repair r\n")
     (tmp_path / "r.gnomon").rmdir()
     assert gnomon("repair", "r", cwd=tmp_path).returncode == 0
-    assert rundir.find(str(tmp_path / "r")).head["exit_status"] == 5
+    assert run_directory.find(str(tmp_path / "r")).head["exit_status"] == 5
     again = gnomon("repair", "r", cwd=tmp_path)
     assert (again.returncode, again.stderr.count("\n")) == (1, 1)
     assert "this run is whole; there is nothing to repair" in again.stderr
@@ -95,7 +95,7 @@ def test_ctrl_c_is_the_programs(tmp_path: Path) -> None:
         os.killpg(process.pid, signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (4, "stopped\n"), err
-    assert rundir.find(str(tmp_path / "r")).head["exit_status"] == 4
+    assert run_directory.find(str(tmp_path / "r")).head["exit_status"] == 4
 
 
 def test_a_killed_rank_says_what_to_do(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_a_killed_rank_says_what_to_do(tmp_path: Path) -> None:
     assert "gnomon repair j" in done.err
     # What measures the ranks outlives the launcher, which has killed them.
     mpi.settled(tmp_path)
-    head = rundir.find(str(tmp_path / "j")).head
+    head = run_directory.find(str(tmp_path / "j")).head
     assert (head["signal"], head["ranks"]) == (signal.SIGKILL, 4)
 
 
@@ -132,7 +132,7 @@ def test_what_is_repaired_can_have_another_name(tmp_path: Path) -> None:
     done = gnomon("repair", "b", "--name", "taken", "--force", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "taken.gnomon\n"), done.stderr
     for name in ("other", "taken"):
-        assert rundir.find(str(tmp_path / name)).head["exit_status"] == 5
+        assert run_directory.find(str(tmp_path / name)).head["exit_status"] == 5
     assert not list(tmp_path.glob("*.raw"))
     (tmp_path / "c.hpmraw").touch()
     for words, said in (
@@ -154,6 +154,6 @@ def test_a_name_that_is_taken_can_be_taken_over(tmp_path: Path) -> None:
         assert refused.stderr.endswith("choose another --name NAME, or replace it by --force\n")
         done = gnomon(*command, "n", "--force", "--", "sh", "-c", "exit 3", cwd=tmp_path)
         assert done.returncode == 3
-        assert rundir.find(str(tmp_path / "n")).head["exit_status"] == 3
+        assert run_directory.find(str(tmp_path / "n")).head["exit_status"] == 3
         assert gnomon(*command[:1], "--force", "--", "true", cwd=tmp_path).returncode == 2
     assert [path.name for path in tmp_path.iterdir()] == ["n.gnomon"]

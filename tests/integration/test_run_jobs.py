@@ -18,7 +18,7 @@ from run_programs import (
     section_values,
 )
 
-from gnomon.store import rundir
+from gnomon.store import run_directory
 from gnomon.view.session import Session
 
 
@@ -48,13 +48,13 @@ def test_inside_and_over_a_launcher_the_sections_are_the_same(
     }
     assert section_values(made, GETPPID) == section_values(over, GETPPID) == expected
     for path in (made, over):
-        opened = rundir.find(str(path))
+        opened = run_directory.find(str(path))
         assert opened.head["ranks"] == RANKS
         processes = opened.query(
             "SELECT rank FROM locations WHERE kind = 'process' AND rank >= 0 ORDER BY rank"
         )
         assert [rank for (rank,) in processes] == list(range(RANKS))
-    sums = rundir.find(str(made)).query(
+    sums = run_directory.find(str(made)).query(
         "SELECT m.name, SUM(CASE WHEN kind = 'rank' THEN inclusive END), "
         "SUM(CASE WHEN kind = 'command' THEN inclusive END) FROM profile "
         "JOIN metrics m USING (metric) JOIN locations USING (location) "
@@ -93,7 +93,7 @@ def test_a_job_whose_rank_fails_leaves_what_there_was(tmp_path: Path, launcher: 
     # Whoever is the last makes the run, also after the launcher has ended.
     mpi.settled(tmp_path)
     assert (tmp_path / "j.gnomon").exists(), done.said
-    assert rundir.find(str(tmp_path / "j.gnomon")).head["exit_status"] == 3
+    assert run_directory.find(str(tmp_path / "j.gnomon")).head["exit_status"] == 3
     assert (1, 9, 1, 1) in section_values(tmp_path / "j.gnomon", GETPPID)["outer"]
 
 
@@ -114,7 +114,7 @@ def test_a_job_of_several_programs_is_one_run(tmp_path: Path, launcher: mpi.Mpi)
     (made,) = tmp_path.glob("*.gnomon")
     assert made.name.startswith(("job.", "other-"))
     assert done.err.count("gnomon view") == 1
-    head = rundir.find(str(made)).head
+    head = run_directory.find(str(made)).head
     assert (head["ranks"], head["command"]) == (RANKS, [str(program), ":", str(other), "x"])
     assert len(section_values(made, GETPPID)["outer"]) == RANKS
     assert not list(tmp_path.glob("*.raw"))

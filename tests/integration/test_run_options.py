@@ -9,7 +9,7 @@ import pytest
 from commands import gnomon
 from run_programs import compiled, section_values
 
-from gnomon.store import rundir
+from gnomon.store import run_directory
 
 SECTION = r"""
 #include "libhpm.h"
@@ -27,7 +27,7 @@ int main(void)
 def metrics(path: Path) -> dict[str, float]:
     """Return the values of the command by metric."""
     return dict(
-        rundir.find(str(path)).query(
+        run_directory.find(str(path)).query(
             "SELECT m.name, p.inclusive FROM profile p JOIN metrics m USING (metric) "
             "WHERE location = 0 AND path = 0"
         )
@@ -36,7 +36,7 @@ def metrics(path: Path) -> dict[str, float]:
 
 def used(path: Path) -> list[str]:
     """Return the names of the capabilities that observed a run."""
-    head = rundir.find(str(path)).head
+    head = run_directory.find(str(path)).head
     return [each["name"] for each in head["capabilities"] if each["used"]]
 
 
@@ -97,7 +97,7 @@ def test_an_option_asks_for_its_capability(tmp_path: Path) -> None:
                   cwd=tmp_path)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert used(tmp_path / "r") == ["sections", "emulated"]
-    assert "D1 16 KiB 4-way" in "".join(rundir.find(str(tmp_path / "r")).head["warnings"])
+    assert "D1 16 KiB 4-way" in "".join(run_directory.find(str(tmp_path / "r")).head["warnings"])
 
 
 def test_the_environment_is_the_users_but_for_what_is_added(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from commands import gnomon
 
-from gnomon.store import rundir
+from gnomon.store import run_directory
 
 # The second of its executions fails.
 PROGRAM = """
@@ -23,7 +23,7 @@ sys.exit(3 if text == "x" else 0)
 """
 
 
-def values(run: rundir.Run, metric: str) -> list[tuple[int, float]]:
+def values(run: run_directory.Run, metric: str) -> list[tuple[int, float]]:
     return run.query(
         "SELECT p.repetition, p.inclusive FROM profile p JOIN metrics m USING (metric) "
         "JOIN locations l USING (location) JOIN paths q USING (path) "
@@ -39,7 +39,7 @@ def test_executions_of_one_run_are_told_apart(tmp_path: Path) -> None:
     assert done.returncode == 3, done.stderr
     assert (tmp_path / "ran").read_text() == "xxx"
     assert "means of 3 executions" in done.stderr
-    run = rundir.find(str(tmp_path / "r"))
+    run = run_directory.find(str(tmp_path / "r"))
     assert (run.head["repetitions"], run.head["exit_status"]) == (3, 3)
     for metric in ("wall time", "task-clock", "peak memory"):
         assert [repetition for repetition, _ in values(run, metric)] == [0, 1, 2]

@@ -14,7 +14,7 @@ from commands import gnomon, run
 from hpm_programs import run as run_program
 from run_programs import EVENTS, EXAMPLES, GETPPID, WAITS, compiled, flags, section_values
 
-from gnomon.store import rundir
+from gnomon.store import run_directory
 
 # f is in itself, through g; two threads nest, too; a section of all threads is around them.
 NESTED = r"""
@@ -127,15 +127,15 @@ hpm.hpmTerminate(0)
 """
 
 
-def started(tmp_path: Path, *command: str | Path, **variables: str) -> rundir.Run:
+def started(tmp_path: Path, *command: str | Path, **variables: str) -> run_directory.Run:
     """Return the run of a program that counts calls of getppid."""
     done = gnomon("run", "--name", "r", "--", *command, cwd=tmp_path,
                   env=os.environ | EVENTS | variables)  # fmt: skip
     assert done.returncode == 0, done.stderr
-    return rundir.find(str(tmp_path / "r.gnomon"))
+    return run_directory.find(str(tmp_path / "r.gnomon"))
 
 
-def check_sums(opened: rundir.Run) -> int:
+def check_sums(opened: run_directory.Run) -> int:
     """Check that each section's values are its own and its parts'; return how many have parts.
 
     Parts of threads in a section of all threads have their times at once.
@@ -171,7 +171,7 @@ def check_sums(opened: rundir.Run) -> int:
     return with_parts
 
 
-def lines_of(opened: rundir.Run) -> dict[str, tuple[str, int]]:
+def lines_of(opened: run_directory.Run) -> dict[str, tuple[str, int]]:
     rows = opened.query("SELECT name, file, line FROM regions WHERE region > 0")
     return {name: (file, line) for name, file, line in rows}
 
@@ -377,7 +377,7 @@ def test_a_library_that_a_position_independent_or_static_program_loads(tmp_path:
         run_program("cc", "-g", "-O1", "-o", name, *words, folder=tmp_path)
         done = gnomon("run", "--name", f"r-{name}", "--", tmp_path / name, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-        assert lines_of(rundir.find(str(tmp_path / f"r-{name}.gnomon"))) == wanted, name
+        assert lines_of(run_directory.find(str(tmp_path / f"r-{name}.gnomon"))) == wanted, name
 
 
 def test_plain_uses_of_the_names_compile_as_before(tmp_path: Path) -> None:
@@ -400,7 +400,7 @@ def test_a_killed_program_has_both(tmp_path: Path) -> None:
     program = compiled(tmp_path, "#include <signal.h>\n" + ends)
     done = gnomon("run", "--name", "k", "--", program, cwd=tmp_path, env=os.environ | EVENTS)
     assert done.returncode == -9
-    opened = rundir.find(str(tmp_path / "k.gnomon"))
+    opened = run_directory.find(str(tmp_path / "k.gnomon"))
     assert check_sums(opened) == 2 * 6
     assert lines_of(opened)["calls"][0] == str(tmp_path / "program.c")
     # What repair writes for the user has what the user asked for.

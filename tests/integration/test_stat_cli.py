@@ -28,8 +28,8 @@ from watching import (
     watching,
 )
 
+from gnomon.counters.cgroups import hierarchy
 from gnomon.errors import GnomonError
-from gnomon.hpm.cgroups import hierarchy
 
 pytestmark = pytest.mark.usefixtures("busy_cpu")
 Programs = Callable[[str], Path]

@@ -12,7 +12,7 @@ from hpm_files import hpmcount, rows
 from hpm_programs import run
 from python_programs import GETPPID, python
 
-from gnomon.view.opened import Opened
+from gnomon.view.open_run import Opened
 from gnomon.view.session import Session
 
 VIZ = {"HPM_VIZ_OUTPUT": "yes"}

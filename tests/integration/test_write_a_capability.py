@@ -17,11 +17,11 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from page_capability import PAGE, ROOT, calls, run, write_files
 
 from gnomon.cli.main import main
-from gnomon.store import rundir
+from gnomon.store import run_directory
 from gnomon.store.record_file import open_records
 from gnomon.view import table_registry
+from gnomon.view.data_table import Wanted
 from gnomon.view.session import Session
-from gnomon.view.sheet import Wanted
 
 
 @pytest.mark.long
@@ -89,7 +89,7 @@ def test_it_counts(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr().out == "x" * 1101
     assert calls(here / "first") == [2]
     assert calls(here / "first", "bytes written") == [1100]
-    run = rundir.find(str(here / "first"))
+    run = run_directory.find(str(here / "first"))
     ((started, wall),) = [(run.head["started"], run.head["wall_seconds"])]
     events = run.query(
         "SELECT start_ns, duration_ns, bytes, r.name, l.kind FROM events JOIN regions r "
@@ -178,7 +178,7 @@ def kept(run: Path) -> dict[str, list[int]]:
     """Return the bytes of each call by the files that the capability keeps in a run, by folder."""
     return {
         file.parent.name: open_records(file).columns("call")["bytes"].tolist()
-        for file in rundir.find(str(run)).kept("writes")
+        for file in run_directory.find(str(run)).kept("writes")
     }
 
 
@@ -244,7 +244,7 @@ def test_it_records_messages_between_processes(
 ) -> None:
     program = (sys.executable, "-c", SENDING)
     assert main(["run", "--with", "writes", "--name", "r", "-r", "2", "--", *program]) == 0
-    run = rundir.find(str(here / "r"))
+    run = run_directory.find(str(here / "r"))
     rows = rows_of("messages", "r", capfd)
     assert [(row["repetition"], row["bytes"]) for row in rows] == [
         (n, size) for n in (0, 1) for size in (10, 100, 30)
@@ -281,7 +281,7 @@ def test_a_receiver_that_is_not_certain_is_not_told(
 def test_it_samples_what_the_program_does(here: Path, capfd: pytest.CaptureFixture[str]) -> None:
     program = (sys.executable, "-c", "import os, time; time.sleep(0.5); os.write(1, b'x')")
     assert main(["run", "--with", "writes", "--name", "r", "-r", "2", "--", *program]) == 0
-    run = rundir.find(str(here / "r"))
+    run = run_directory.find(str(here / "r"))
     rows = rows_of("samples", "r", capfd)
     assert {row["repetition"] for row in rows} == {0, 1}
     for row in rows:

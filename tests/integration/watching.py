@@ -15,7 +15,7 @@ import pytest
 from commands import GNOMON, TOOLS, gnomon
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from gnomon.hpm.intervals import SCHEMA
+from gnomon.measurement.intervals import SCHEMA
 
 HPMSTAT = str(TOOLS / "hpmstat")
 Line = dict[str, Any]

@@ -1,4 +1,4 @@
-"""Uses every function of gnomon.hpm._libhpm, and its errors; test_extension.py runs it."""
+"""Uses every function of gnomon.sections._libhpm, and its errors; test_extension.py runs it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from gnomon import hpm
 from gnomon.errors import SectionError
-from gnomon.hpm import _libhpm, sections
+from gnomon.sections import _libhpm, api
 
 
 def fails(kind: type[BaseException], call: Any, *arguments: object) -> None:
@@ -85,7 +85,7 @@ def labels() -> None:
         fails(ZeroDivisionError, section(lambda: 1 // 0))
     assert hpm.section("one") is one
     # Its parent is the one that is there, not a thread's of the same label.
-    assert ("all", False, hpm.HPM_AUTO_PARENT) not in sections._made
+    assert ("all", False, hpm.HPM_AUTO_PARENT) not in api._made
     assert hpm.error_count() == before
     threads = [threading.Thread(target=section(lambda: None)) for _ in range(100)]
     for thread in threads:

@@ -46,7 +46,7 @@ def run(
 
 def options(*wanted: str, library: str = "hpm") -> list[str]:
     """Return what `gnomon config` gives a compiler."""
-    from gnomon.cli.config import _words, parser
+    from gnomon.cli.commands.config import _words, parser
 
     return _words(PACKAGE, parser().parse_args([*wanted, library]))
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from gnomon.counters.hardware.constants import Constants
 from gnomon.errors import UsageError
-from gnomon.metrics.given import given as given_numbers
+from gnomon.metrics.user_constants import given as given_numbers
 from gnomon.units import quantity
 
 

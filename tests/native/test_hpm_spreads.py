@@ -15,12 +15,12 @@ from c_hpm import event, hexed, item, number, times
 from c_names import ROOT, built
 from lxml import etree
 
-from gnomon.hpm.ranks.conversion import metrics_of
-from gnomon.hpm.ranks.items import EventInfo, Item, RankFile, Spread
-from gnomon.hpm.ranks.report import text as report_of
-from gnomon.hpm.ranks.sheets import csv as csv_of
-from gnomon.hpm.report_style import Options
-from gnomon.launch.host import Host
+from gnomon.hpm.ranks.aggregate_report import text as report_of
+from gnomon.hpm.ranks.aggregate_viz_csv import csv as csv_of
+from gnomon.launch.run_environment import Host
+from gnomon.measurement.items import EventInfo, Item, RankFile, Spread
+from gnomon.measurement.measurement_items import metrics_of
+from gnomon.measurement.report_style import Options
 
 WALL = Spread(3, 9.5, 12.0, math.nan, 2, 0, (2, 0, 1))
 USER = Spread(2, 4.5, 6.5, math.nan, 0, 2)

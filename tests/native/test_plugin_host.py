@@ -15,8 +15,8 @@ from hpm_programs import CLEAN, PACKAGE, options
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon.hpm.ranks.codec import decoded, encoded
-from gnomon.hpm.ranks.items import N_TIMES, EventInfo, Item, RankFile, Spread
+from gnomon.measurement.item_codec import decoded, encoded
+from gnomon.measurement.items import N_TIMES, EventInfo, Item, RankFile, Spread
 
 HOST = PACKAGE / "lib" / "hpm-plugin-host"
 

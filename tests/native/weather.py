@@ -10,11 +10,12 @@ import pytest
 
 from gnomon import capabilities
 from gnomon.cli.main import main
-from gnomon.hpm.capability import COUNTERS, SECTIONS
+from gnomon.count.capability import COUNTERS
 from gnomon.launch.capability import Capability, Execution
 from gnomon.launch.observer import Observer
-from gnomon.model.collected import Collected
+from gnomon.model.capability_result import Collected
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Table
+from gnomon.sections.capability import SECTIONS
 
 METRICS_OF = (("temperature", "degC", "estimated"), ("humidity", "%", "modelled"))
 

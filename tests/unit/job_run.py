@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Table
-from gnomon.store import rundir
+from gnomon.store import run_directory
 
 # Of two ranks: (kind, rank, parent), then what each came to: (place, path, metric, with its parts,
 # without). Sections of whole processes ("solve") and of one thread ("sweep").
@@ -48,4 +48,4 @@ def job_run(folder: Path, called: str) -> Path:
         "command": ["./app"], "hosts": [{"name": "node1"}], "started": 1.7e9, "wall_seconds": 0.1,
         "exit_status": 0, "repetitions": 1, "unavailable": [], "warnings": [], "ranks": 2,
     }  # fmt: skip
-    return rundir.write(str(folder / called), head, list(tables.values()), {})
+    return run_directory.write(str(folder / called), head, list(tables.values()), {})

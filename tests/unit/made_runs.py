@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Table
-from gnomon.store import rundir
+from gnomon.store import run_directory
 from gnomon.store.run import Run
 
 EVENTS = ("PAPI_TOT_INS", "PAPI_LD_INS", "PAPI_L1_DCM", "PAPI_BR_MSP")
@@ -63,5 +63,5 @@ def made_run(
             if count != 0:
                 value(path, at + 1, count, count)
     tables = (locations, regions, paths, metrics, profile)
-    rundir.write(str(folder / name), {**whole, **(head or {})}, tables, {})
-    return rundir.find(str(folder / name))
+    run_directory.write(str(folder / name), {**whole, **(head or {})}, tables, {})
+    return run_directory.find(str(folder / name))

@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Table
-from gnomon.store.blocks import BlockWriter
+from gnomon.store.record_blocks import BlockWriter
 from gnomon.store.table_set import TableSet
 
 NAMES = (("wall time", ""), ("page-faults", ""), ("ratio", "a / b"), ("peak memory", ""),

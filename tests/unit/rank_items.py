@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from gnomon.hpm.ranks.items import N_TIMES, EventInfo, Item, RankFile, Spread
+from gnomon.measurement.items import N_TIMES, EventInfo, Item, RankFile, Spread
 
 INTS = st.integers(-(2**31), 2**31 - 1)
 COUNTS = st.integers(0, 2**31 - 1)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Table
-from gnomon.store import rundir
+from gnomon.store import run_directory
 
 NOISE: dict[str, list[list[float]]] = json.loads(
     (Path(__file__).parents[1] / "measured" / "noise.json").read_text()
@@ -139,7 +139,7 @@ def repeated_run(
         for metric, values in of_section.items():
             for repetition, value in enumerate(values):
                 add(repetition, of_places[place], of_names[names], metric, value)
-    return rundir.write(
+    return run_directory.write(
         str(folder / name),
         {**whole, **(head or {})},
         (locations, regions, paths, table, profile),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class StatedMachine:
-    """Meets `gnomon.metrics.machine.Machine`; `asked` tells what was looked up."""
+    """Meets `gnomon.metrics.machine_constants.Machine`; `asked` tells what was looked up."""
 
     def __init__(self, *cpus: str, **constants: float) -> None:
         self._cpus = cpus

@@ -21,20 +21,31 @@ CAPABILITIES = "capabilities' folders"
 
 # A part imports itself and the parts of the lines above its own; those of one line are strangers.
 LAYERS = (
-    ("errors",),
+    ("errors", "installation"),
     ("units",),
-    ("layout",),
+    ("terminal_text",),
+    ("layout",),  # the former name of terminal_text
     ("model",),
     ("_core", "metrics"),
     ("counters", "store"),
     ("launch",),
-    (CAPABILITIES,),
+    ("measurement",),
+    (CAPABILITIES, "stat"),
+    ("hpm",),
     ("capabilities",),
     ("view",),
     ("gnomon",),  # the package's own __init__: a face that re-exports
     ("cli",),
     ("__main__",),
 )
+
+# The same inside a part: its folders, "." for the modules that stand in none of them. Those of one
+# line may know each other.
+SUBLAYERS = {
+    "cli": (("terminal",), ("reports",), ("classical",), (".",), ("commands",)),
+    "hpm": ((".",), ("ranks",)),
+    "store": ((".", "viz"), ("comparison",), ("exports",)),
+}
 
 
 def level_of(package: Path, part: str) -> int | None:
@@ -106,6 +117,31 @@ def import_problems(package: Path) -> list[str]:
     return problems
 
 
+def folder_problems(package: Path) -> list[str]:
+    """The direction between the folders of a part, of those that SUBLAYERS has lines for."""
+    problems = []
+    for part, layers in SUBLAYERS.items():
+        level = {folder: at for at, folders in enumerate(layers) for folder in folders}
+        for path in sorted((package / part).rglob("*.py")):
+            module = module_name(package, path)
+            own = folder_of(package, module)
+            if own not in level:
+                problems.append(f"{module}: '{own}' has no place in SUBLAYERS yet")
+                continue
+            for line, dotted in imported_names(path, module):
+                if part_of(package, dotted) == part:
+                    folder = folder_of(package, dotted)
+                    if level.get(folder, len(layers)) > level[own]:
+                        problems.append(f"{module}:{line}: {part}/{own} may not import {dotted}")
+    return problems
+
+
+def folder_of(package: Path, dotted: str) -> str:
+    """Return the folder of a part that a dotted name belongs to, "." for none."""
+    names = dotted.split(".")
+    return names[2] if len(names) > 2 and (package / names[1] / names[2]).is_dir() else "."
+
+
 def model_problems(package: Path) -> list[str]:
     """The model is the vocabulary: the standard library and NumPy, nothing else."""
     allowed = {*sys.stdlib_module_names, "numpy", package.name}
@@ -145,6 +181,10 @@ def test_every_import_keeps_the_direction() -> None:
     assert import_problems(PACKAGE) == []
 
 
+def test_folders_of_a_part_keep_their_direction() -> None:
+    assert folder_problems(PACKAGE) == []
+
+
 def test_the_model_needs_only_numpy() -> None:
     assert model_problems(PACKAGE) == []
 
@@ -170,11 +210,11 @@ LEGAL_TREE = {
     "model/tables.py": "from gnomon.model.value import Value\n",
     "metrics/formula.py": "from ..model.value import Value\n",
     "counters/sets.py": "from gnomon import _core, __version__\nfrom gnomon._core import a\n",
-    "hpm/report.py": "from gnomon.counters.sets import EventSet\nfrom .capture import start\n",
-    "hpm/capture.py": "",
-    "hpm/capability.py": "",
-    "capabilities.py": "from gnomon import hpm\n",
-    "cli/count.py": "def run():\n    from gnomon.hpm import capture\n    import gnomon.view\n",
+    "count/report.py": "from gnomon.counters.sets import EventSet\nfrom .capture import start\n",
+    "count/capture.py": "",
+    "count/capability.py": "",
+    "capabilities.py": "from gnomon import count\n",
+    "cli/count.py": "def run():\n    from gnomon.count import capture\n    import gnomon.view\n",
     "view/server.py": "import gnomon.capabilities\n",
     "__main__.py": "from gnomon.cli import main\n",
 }
@@ -205,8 +245,8 @@ def test_a_legal_tree_is_accepted(tmp_path: Path) -> None:
         ("_core.pyi", "from gnomon.metrics import formula"),
         ("counters/sets.py", "import gnomon.store"),
         ("store/run.py", "from gnomon.counters import sets"),
-        ("hpm/report.py", "from gnomon.io import files"),
-        ("hpm/report.py", "from gnomon import capabilities"),
+        ("count/report.py", "from gnomon.io import files"),
+        ("count/report.py", "from gnomon import capabilities"),
         ("capabilities.py", "import gnomon.view.server"),
         ("view/server.py", "from gnomon.cli import main"),
         ("__init__.py", "from gnomon.cli import main"),
@@ -221,6 +261,24 @@ def test_a_forbidden_import_is_found(tmp_path: Path, module: str, source: str) -
     assert problem.startswith(module_name(package, package / module))
 
 
+def test_a_folder_that_imports_one_above_it_is_found(tmp_path: Path) -> None:
+    files = {
+        "__init__.py": "",
+        "cli/commands/run.py": "from gnomon.cli.terminal import streams\n",
+        "cli/terminal/streams.py": "",
+        "cli/pictures/bars.py": "",
+    }
+    package = plant(tmp_path / "gnomon", files)
+    assert folder_problems(package) == [
+        "gnomon.cli.pictures.bars: 'pictures' has no place in SUBLAYERS yet"
+    ]
+    text = "def late():\n    from gnomon.cli.commands.run import parser\n"
+    plant(package, {"cli/terminal/streams.py": text})
+    assert folder_problems(package)[1] == (
+        "gnomon.cli.terminal.streams:2: cli/terminal may not import gnomon.cli.commands.run.parser"
+    )
+
+
 def test_model_takes_only_numpy_from_outside(tmp_path: Path) -> None:
     package = plant(tmp_path / "gnomon", {"model/tables.py": "import json, numpy, duckdb\n"})
     assert model_problems(package) == ["gnomon.model.tables:1: the model may not import duckdb"]
@@ -229,12 +287,12 @@ def test_model_takes_only_numpy_from_outside(tmp_path: Path) -> None:
 def test_a_cycle_is_found_wherever_it_is_closed(tmp_path: Path) -> None:
     files = {
         "__init__.py": "",
-        "hpm/__init__.py": "from gnomon.hpm.report import render\n",
-        "hpm/report.py": "from gnomon.hpm import _libhpm\nfrom .capture import start\n",
-        "hpm/capture.py": "",
-        "hpm/_libhpm.pyi": "",
+        "count/__init__.py": "from gnomon.count.report import render\n",
+        "count/report.py": "from gnomon.count import _libhpm\nfrom .capture import start\n",
+        "count/capture.py": "",
+        "count/_libhpm.pyi": "",
     }
     package = plant(tmp_path / "gnomon", files)
     assert import_cycle(package) == []
-    plant(package, {"hpm/capture.py": "def f():\n    from gnomon.hpm.report import render\n"})
-    assert set(import_cycle(package)) == {"gnomon.hpm.report", "gnomon.hpm.capture"}
+    plant(package, {"count/capture.py": "def f():\n    from gnomon.count.report import render\n"})
+    assert set(import_cycle(package)) == {"gnomon.count.report", "gnomon.count.capture"}

@@ -44,6 +44,37 @@ def test_exported_names_are_the_golden_ones() -> None:
     )
 
 
+# Former names of modules that docs/ or examples/ have imported: (below gnomon, its present name).
+FORMER_MODULES = (
+    ("layout", "terminal_text"),
+    ("model.collected", "model.capability_result"),
+    ("store.analyse", "store.profile_query"),
+    ("store.rundir", "store.run_directory"),
+)
+
+
+@pytest.mark.parametrize(("former", "present"), FORMER_MODULES)
+def test_former_modules_are_the_present_ones(former: str, present: str) -> None:
+    old, new = (importlib.import_module(f"gnomon.{name}") for name in (former, present))
+    assert all(getattr(old, name) is getattr(new, name) for name in old.__all__)
+
+
+def test_sections_have_the_classical_names() -> None:
+    from gnomon import hpm
+    from gnomon.sections import _libhpm, api
+
+    for name in set(hpm.__all__) - {"hpm_error_count"}:
+        owner = api if hasattr(api, name) else _libhpm
+        assert getattr(hpm, name) is getattr(owner, name), name
+
+
+def test_schemas_of_documents_lie_where_they_were_documented() -> None:
+    package = Path(gnomon.__path__[0])
+    for name in ("count.schema.json", "interval.schema.json"):
+        former, present = (package / folder / name for folder in ("hpm", "measurement"))
+        assert former.read_bytes() == present.read_bytes()
+
+
 @pytest.mark.parametrize("package", PACKAGES)
 def test_all_lists_names_that_exist(package: str) -> None:
     module = importlib.import_module(package)

@@ -11,7 +11,7 @@ from view_runs import Place, Quantity, Region, Value, write
 
 from gnomon.cli import main
 from gnomon.errors import RunDirectoryError
-from gnomon.store import bounds, profile_query, profiles, rundir
+from gnomon.store import profile_query, profile_report, run_directory, table_limits
 from gnomon.store.profile_query import Profile
 from gnomon.store.run import Run
 
@@ -30,7 +30,7 @@ def sections(path: Path, inner: float = 40.0, regions: list[Region] = SECTIONS) 
 
 
 def totals(run: Run) -> dict[str, tuple[object, object]]:
-    rows = profiles.profile_data(run, profiles.profile(run, "region"), "region").rows
+    rows = profile_report.profile_data(run, profile_report.profile(run, "region"), "region").rows
     return {row["region"]: (row["self"], row["total"]) for row in rows}
 
 
@@ -56,11 +56,11 @@ def test_a_report_opens_its_run_once(
 
 def test_a_run_that_was_written_anew_is_read_anew(tmp_path: Path) -> None:
     path = sections(tmp_path / "app")
-    before = rundir.find(str(path))
+    before = run_directory.find(str(path))
     assert totals(before)["inner"] == (30, 40)
     again = sections(tmp_path / "again", inner=50.0)
     (again / "profile.parquet").replace(path / "profile.parquet")
-    assert totals(rundir.find(str(path)))["inner"] == (40, 50)
+    assert totals(run_directory.find(str(path)))["inner"] == (40, 50)
 
 
 def test_damage_that_is_mended_is_forgotten(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_damage_that_is_mended_is_forgotten(tmp_path: Path) -> None:
     file = path / "profile.parquet"
     whole = file.read_bytes()
     file.write_bytes(whole[:30] + bytes(len(whole) - 80) + whole[-50:])
-    first, second = (rundir.find(str(path)) for _ in range(2))
+    first, second = (run_directory.find(str(path)) for _ in range(2))
     for run in (first, second):
         with pytest.raises(RunDirectoryError, match=r"profile\.parquet: it is damaged"):
             run.query("SELECT SUM(inclusive) FROM profile")
@@ -79,7 +79,7 @@ def test_damage_that_is_mended_is_forgotten(tmp_path: Path) -> None:
 
 def test_paths_without_recursion_are_known_to_be_the_outermost(tmp_path: Path) -> None:
     """Only what is within a region of the same name, code, or in a circle is looked at closely."""
-    flat = rundir.find(str(sections(tmp_path / "flat")))
+    flat = run_directory.find(str(sections(tmp_path / "flat")))
     assert profile_query.outermost(flat, "region", "('function', 'line')") is None
     assert totals(flat) == {"app": (60, 100), "inner": (30, 40), "innermost": (10, 10)}
     recursion = [*SECTIONS[:2], Region(1, "hpm", "inner")]
@@ -88,7 +88,7 @@ def test_paths_without_recursion_are_known_to_be_the_outermost(tmp_path: Path) -
         ("code", SECTIONS, "('hpm')"),
         ("circle", [SECTIONS[0], Region(2, "hpm", "inner"), SECTIONS[2]], "('cpu')"),
     ):
-        run = rundir.find(str(sections(tmp_path / name, regions=regions)))
+        run = run_directory.find(str(sections(tmp_path / name, regions=regions)))
         paths = profile_query.outermost(run, "region", code)
         assert paths is not None
         expected = {"recursion": [0, 1, 1], "code": [0, 1, 2], "circle": [0, -1, -1]}
@@ -99,9 +99,9 @@ def test_repeated_runs_are_within_bounds_for_whoever_does_a_part(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Other processes get no run.json, which says how often the program was executed."""
-    monkeypatch.setattr(bounds, "ROWS_HARMLESS", 2)
+    monkeypatch.setattr(table_limits, "ROWS_HARMLESS", 2)
     values = [Value(0, 0, 0, 5.0, 5.0, repetition=at) for at in range(4)]
     path = write(tmp_path / "app", PROCESS, SECTIONS[:1], WALL, values, {"repetitions": 4})
-    (part,) = profile_query.parts(rundir.find(str(path)))
+    (part,) = profile_query.parts(run_directory.find(str(path)))
     (total,) = Profile("region").partial(part)
     assert (total.locations, total.total) == (4, 20.0)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Schema, Table
-from gnomon.store import rundir
+from gnomon.store import run_directory
 
 HEAD: dict[str, Any] = {
     "command": ["./app", "a b"], "hosts": [{"name": "node1", "cpus": 4}], "started": 1.7e9,
@@ -91,7 +91,7 @@ def write(
         ],
     }  # fmt: skip
     tables = [*(Table(schema, rows[schema]) for schema in rows), *more]
-    return rundir.write(str(path), {**HEAD, **(head or {})}, tables, {})
+    return run_directory.write(str(path), {**HEAD, **(head or {})}, tables, {})
 
 
 def ranks(path: Path, *, threads: int = 2, count: int = 3) -> Path:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from gnomon.view.app import Server
-from gnomon.view.packed import unpack
+from gnomon.view.array_codec import unpack
 from gnomon.view.session import Session
 
 TOKEN = "a-token-of-the-tests"

@@ -1,4 +1,4 @@
-"""The command line: one module per command, imported when the command is asked for."""
+"""The command line: `main` chooses among `commands`, one module each."""
 
 from __future__ import annotations
 

@@ -150,19 +150,19 @@ def parser(name: str) -> argparse.ArgumentParser:
 
 def all_commands() -> dict[str, str]:
     """Return every command, those of capabilities too, each with what it does in one line."""
-    from gnomon.cli.capability_commands import commands
+    from gnomon.cli.terminal.capability_commands import commands
 
     return COMMANDS | {name: command.help for name, command in commands().items()}
 
 
 def _execute(name: str, words: Sequence[str]) -> int:
     module = _module(name)
-    from gnomon.cli.parsing import CommandLineError, parse_arguments
+    from gnomon.cli.terminal.argument_help import CommandLineError, parse_arguments
 
     try:
         arguments = parse_arguments(module.parser(), words)
     except CommandLineError as error:
-        from gnomon.cli.usage_errors import explain
+        from gnomon.cli.terminal.usage_errors import explain
 
         raise UsageError(explain(error.parser, str(error), words, parser)) from None
     return module.run(arguments)
@@ -170,7 +170,7 @@ def _execute(name: str, words: Sequence[str]) -> int:
 
 def _module(name: str) -> Command:
     if name not in COMMANDS and name not in OTHER_NAMES:
-        from gnomon.cli.capability_commands import CapabilityCommand, commands
+        from gnomon.cli.terminal.capability_commands import CapabilityCommand, commands
 
         added = commands()
         if name in added:
@@ -182,7 +182,7 @@ def _module(name: str) -> Command:
         raise UsageError(f"there is no command '{name}'; {hint}")
     from importlib import import_module
 
-    return cast("Command", import_module(f"gnomon.cli.{_MODULES.get(name, name)}"))
+    return cast("Command", import_module(f"gnomon.cli.commands.{_MODULES.get(name, name)}"))
 
 
 def _guarded(tool: str, do: Callable[[], int]) -> int:
@@ -232,7 +232,7 @@ def _print(text: str) -> int:
 
 
 def _print_help(status: int) -> int:
-    from gnomon.cli.capability_commands import commands
+    from gnomon.cli.terminal.capability_commands import commands
 
     groups = {title: dict(lines) for title, lines in COMMAND_GROUPS.items()}
     for name, command in commands().items():

@@ -15,11 +15,11 @@ from gnomon.counters.perf import PerfSpec
 from gnomon.errors import DomainError, FeatureError, OptionError
 from gnomon.model.value import Domain, Scope
 
-SLICE_MS = 100.0
+SLICE_MS = 100
 """How long a turn of multiplexing is by default, in milliseconds."""
 
-SHORTEST_SLICE_MS = 10.0
-LONGEST_SLICE_MS = 30_000.0
+SHORTEST_SLICE_MS = 10
+LONGEST_SLICE_MS = 30_000
 
 _EXCLUDED = {
     Domain.USER: _core.EXCLUDE_KERNEL | _core.EXCLUDE_HYPERVISOR,

@@ -1,6 +1,6 @@
-"""Counting: `gnomon count`, `hpmcount`, and sections of programs (`from gnomon import hpm`).
+"""The names of the HPM Toolkit: sections (`from gnomon import hpm`), result files, aggregators.
 
-Sections are imported when they are asked for: who counts a command needs no libhpm.
+Sections are imported when they are asked for: result files and aggregators need no libhpm.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from gnomon.hpm._libhpm import (
+    from gnomon.sections._libhpm import (
         HPM_AUTO_PARENT,
         HPM_NO_PARENT,
         HPM_ONLY_EXCLUSIVE,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         hpmTstartx,
         hpmTstop,
     )
-    from gnomon.hpm.sections import (
+    from gnomon.sections.api import (
         Section,
         check,
         hpmInit,
@@ -65,10 +65,10 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    from gnomon.hpm import _libhpm, sections
+    from gnomon.sections import _libhpm, api
 
     if name == "hpm_error_count":
         return _libhpm.error_count()
     # hpmInit and hpmTerminate are those of sections, which do more.
-    globals()[name] = found = getattr(sections if hasattr(sections, name) else _libhpm, name)
+    globals()[name] = found = getattr(api if hasattr(api, name) else _libhpm, name)
     return found

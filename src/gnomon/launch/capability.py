@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gnomon.counters.component import Availability
     from gnomon.launch.observer import Observer
     from gnomon.launch.options import Option
-    from gnomon.model.collected import Collected
+    from gnomon.model.capability_result import Collected
     from gnomon.model.region_kinds import RegionKind
     from gnomon.model.view_pages import ViewPage
     from gnomon.store.report_part import ReportPart
@@ -110,7 +110,7 @@ class Capability:
 
         What cannot be read costs a warning in what is returned, no exception.
         """
-        from gnomon.model.collected import Collected
+        from gnomon.model.capability_result import Collected
 
         return Collected()
 

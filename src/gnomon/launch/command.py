@@ -14,14 +14,14 @@ from contextlib import closing
 from typing import TYPE_CHECKING, TypeVar
 
 from gnomon.errors import ObserverError
-from gnomon.launch import standin
+from gnomon.launch import launcher_standin
 from gnomon.launch.clock import raw_clock_ns
 from gnomon.launch.contention import Neighbours
 from gnomon.launch.orphans import OrphanWatch
 from gnomon.launch.process import exec_target, invocation, spawn
 from gnomon.launch.process_result import ProcessResult
+from gnomon.launch.resource_usage import own_usage, usage_rows
 from gnomon.launch.signals import SignalForwarder
-from gnomon.launch.usage import own_usage, usage_rows
 
 if TYPE_CHECKING:
     from gnomon.launch.observer import Observer
@@ -61,7 +61,7 @@ def execute(command: Sequence[str], observers: Sequence[Observer]) -> ProcessRes
         signals.await_child(pid, careful)
         end_ns = raw_clock_ns()
         neighbours.end()
-        stand_in = standin.current()
+        stand_in = launcher_standin.current()
         if stand_in is not None:
             stand_in.hear()
         # The process is a zombie: its own files in /proc can still be read.

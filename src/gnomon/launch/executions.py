@@ -8,12 +8,12 @@ from pathlib import Path
 
 from gnomon.launch import preloads
 from gnomon.launch.capability import Execution
+from gnomon.launch.capability_selection import Selection
 from gnomon.launch.command import execute
 from gnomon.launch.observer import Observer
 from gnomon.launch.process_result import Observed, ProcessResult
 from gnomon.launch.repetitions import complaint, joined_results
-from gnomon.launch.selection import Selection
-from gnomon.model.collected import Collected
+from gnomon.model.capability_result import Collected
 
 FOLDER_VARIABLE = "GNOMON_RUN_DIR"
 """Where what runs inside the program leaves its files; native/runtime/staging.c looks there."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gnomon.launch.process import Invocation
     from gnomon.launch.process_result import ProcessResult
-    from gnomon.model.collected import Collected
+    from gnomon.model.capability_result import Collected
 
 
 class Observer:
@@ -69,7 +69,7 @@ class Observer:
 
     def result(self, process: ProcessResult) -> Collected:
         """Return what was measured of an execution that `gnomon run` makes a run of."""
-        from gnomon.model.collected import Collected
+        from gnomon.model.capability_result import Collected
 
         return Collected()
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon import _core
 from gnomon.errors import ProgramError
-from gnomon.launch import standin
+from gnomon.launch import launcher_standin
 
 if TYPE_CHECKING:
     from gnomon.launch.signals import SignalForwarder
@@ -67,7 +67,7 @@ def spawn(target: Invocation, signals: SignalForwarder) -> tuple[int, int]:
         )
     except OSError as error:
         raise _not_started(target.command[0], error) from None
-    stand_in = standin.current()
+    stand_in = launcher_standin.current()
     if stand_in is not None:
         stand_in.take(pid)
     return pid, gate

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from gnomon.launch.usage import UsageRow
-    from gnomon.model.collected import Collected
+    from gnomon.launch.resource_usage import UsageRow
+    from gnomon.model.capability_result import Collected
     from gnomon.model.contention import Contention
 
 

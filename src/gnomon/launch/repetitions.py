@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gnomon.errors import GnomonError
 from gnomon.launch.program_names import program_name
-from gnomon.model.collected import Collected
+from gnomon.model.capability_result import Collected
 from gnomon.model.tables import Table
 from gnomon.store import table_merge
 from gnomon.store.table_merge import Root

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gnomon.launch import repetitions
-from gnomon.launch.host import component_states
 from gnomon.launch.program_names import program_name
-from gnomon.launch.usage import PEAK_MEMORY
+from gnomon.launch.resource_usage import PEAK_MEMORY
+from gnomon.launch.run_environment import component_states
 from gnomon.model import region_kinds
-from gnomon.model.collected import Collected, rows_of
-from gnomon.store import rundir, staging, table_merge
+from gnomon.model.capability_result import Collected, rows_of
+from gnomon.store import run_directory, staging, table_merge
 from gnomon.store.table_merge import Root
 from gnomon.store.table_set import TableSet
 
@@ -102,7 +102,7 @@ def assemble_run(
             files |= kept
             gathered.append(Collected(warnings=complaints))
     kinds = [kind for each in capabilities for kind in each.region_kinds]
-    with rundir.drafted(name, force=force or staging.replaces(folder)) as draft:
+    with run_directory.drafted(name, force=force or staging.replaces(folder)) as draft:
         merged = table_merge.merged(
             sets, root, draft.folder, tell=tell, kinds=region_kinds.RegionKinds(kinds)
         )

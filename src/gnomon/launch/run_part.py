@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gnomon.errors import UsageError
-from gnomon.launch.host import kept_environment, this_host
 from gnomon.launch.job import Job, job
 from gnomon.launch.program_names import program_name
-from gnomon.store import rundir, staging
+from gnomon.launch.run_environment import kept_environment, this_host
+from gnomon.store import run_directory, staging
 
 _STAMP = "%Y%m%d-%H%M%S"
 
@@ -85,7 +85,7 @@ def create_staging(
 
 
 def _create(part: RunPart, command: Sequence[str], used: Sequence[str]) -> Path:
-    rundir.check_free(part.name, force=part.force)
+    run_directory.check_free(part.name, force=part.force)
     return staging.begin(
         part.name,
         part.task,
@@ -118,7 +118,7 @@ def _named(command: Sequence[str], when: time.struct_time) -> str:
 def _free(name: str) -> str:
     """Return the name, or one with a number behind it where several runs begin in a second."""
     chosen, at = name, 1
-    while rundir.path_of(chosen).exists() or staging.raw_of(chosen).exists():
+    while run_directory.path_of(chosen).exists() or staging.raw_of(chosen).exists():
         at += 1
         chosen = f"{name}-{at}"
     return chosen

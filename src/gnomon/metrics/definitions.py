@@ -39,9 +39,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from gnomon.errors import FormulaError
-from gnomon.metrics.document import SHIPPED, Document, Entry
 from gnomon.metrics.formula import Formula, identifier, parse, plain_name, trusted
 from gnomon.metrics.groups import SECTIONS
+from gnomon.metrics.toml_document import SHIPPED, Document, Entry
 
 if TYPE_CHECKING:
     from pathlib import Path

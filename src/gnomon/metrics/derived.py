@@ -11,7 +11,7 @@ from gnomon.metrics.formula import identifier, plain_name
 from gnomon.model.value import Domain, How, Scope, Value
 
 if TYPE_CHECKING:
-    from gnomon.metrics.machine import Machine
+    from gnomon.metrics.machine_constants import Machine
 
 # From what is known best to what is known least: a metric is as good as its worst input.
 _HOWS = (How.COUNTED, How.SCALED, How.SAMPLED, How.EMULATED, How.MODELLED, How.ESTIMATED)

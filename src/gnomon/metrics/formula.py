@@ -30,7 +30,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, NoReturn
 
 from gnomon.errors import FormulaError
-from gnomon.metrics.expression import (
+from gnomon.metrics.formula_ast import (
     FUNCTIONS,
     Call,
     Chain,
@@ -42,7 +42,7 @@ from gnomon.metrics.expression import (
 )
 
 if TYPE_CHECKING:
-    from gnomon.metrics.program import Step
+    from gnomon.metrics.postfix import Step
 
 MAX_LENGTH = 16_384
 """Longest formula accepted, in characters."""
@@ -156,7 +156,7 @@ class Formula:
 
     def program(self) -> tuple[Step, ...]:
         """Return the formula as a postfix program, from which C code is made."""
-        from gnomon.metrics.program import steps
+        from gnomon.metrics.postfix import steps
 
         return tuple(steps(self._tree()))
 

@@ -20,13 +20,13 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.errors import UsageError
-from gnomon.metrics import document
-from gnomon.metrics.document import Document, Entry, nearest, shown
+from gnomon.metrics import toml_document
+from gnomon.metrics.toml_document import Document, Entry, nearest, shown
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-SHIPPED = f"{document.SHIPPED}/groups.toml"
+SHIPPED = f"{toml_document.SHIPPED}/groups.toml"
 SECTIONS = ("group", "metric", "quantity", "aliases", "variables")
 """What a file of definitions may hold: a user's file may have groups and metrics together."""
 

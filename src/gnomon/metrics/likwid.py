@@ -25,10 +25,10 @@ from typing import NamedTuple, NoReturn
 
 from gnomon.errors import FormulaError, UsageError
 from gnomon.metrics.definitions import Metric, Metrics
-from gnomon.metrics.document import read_text, shown
-from gnomon.metrics.expression import FUNCTIONS
 from gnomon.metrics.formula import identifier, parse
+from gnomon.metrics.formula_ast import FUNCTIONS
 from gnomon.metrics.groups import NAME, Group
+from gnomon.metrics.toml_document import read_text, shown
 
 SUFFIX = ".txt"
 """How LIKWID's group files end."""

@@ -9,7 +9,8 @@
         24      8  features: who does not know one of bits 0..31 must not read the file, who does
                    not know one of bits 32..63 may ignore it
 
-Record files (native/include/gnomon/record_file.h) and record blocks (store/blocks.py) have it.
+Record files (native/include/gnomon/record_file.h) and record blocks (store/record_blocks.py) have
+it.
 """
 
 from __future__ import annotations

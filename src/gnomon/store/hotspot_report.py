@@ -6,13 +6,13 @@ import shlex
 import time
 from collections.abc import Callable, Sequence
 
-from gnomon.layout import WIDTH, cut, filled, grid, short_path, shortened, widths
-from gnomon.model.shares import Shares, leading_shares
-from gnomon.model.symbols import short_name
+from gnomon.model.percent_columns import Shares, leading_shares
+from gnomon.model.symbol_names import short_name
 from gnomon.store.hotspots import Hotspot, Hotspots, named, programs
 from gnomon.store.run import Run
+from gnomon.store.source_digests import Sources, indentation
 from gnomon.store.source_listing import listing
-from gnomon.store.sources import Sources, indentation
+from gnomon.terminal_text import WIDTH, cut, filled, grid, short_path, shortened, widths
 from gnomon.units import number, printable
 
 _UNKNOWN = "(unknown)"

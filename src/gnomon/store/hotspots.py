@@ -8,9 +8,9 @@ from math import isfinite
 from typing import Any
 
 from gnomon.errors import UsageError
-from gnomon.layout import suffixes
-from gnomon.model.functions import Part, homes
+from gnomon.model.inlining import Part, homes
 from gnomon.store.run import Run
+from gnomon.terminal_text import suffixes
 
 KINDS = ("function", "file", "line")
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
-from gnomon.store import bounds
+from gnomon.store import table_limits
 from gnomon.store.run import Run, RunIdentity, shared_run
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class OutermostPaths(NamedTuple):
 
 # Numbers of callers that are less than those of what they call make no circle.
 _IS_APART = f"""
-SELECT COUNT(*) <= {bounds.DEPTH_MOST} AND COUNT(*) = COUNT(DISTINCT (path))
+SELECT COUNT(*) <= {table_limits.DEPTH_MOST} AND COUNT(*) = COUNT(DISTINCT (path))
        AND COUNT(*) = COUNT(DISTINCT ({{columns}}))
        AND NOT COALESCE(BOOL_OR(r.kind IN {{code}}), FALSE)
        AND COALESCE(BOOL_AND(t.parent = -1 OR (t.parent < t.path AND t.parent IN (
@@ -92,7 +92,7 @@ def _of_forest(run: Run, columns: str, code: str) -> OutermostPaths:
     at = np.minimum(np.searchsorted(path, above), max(len(path) - 1, 0))
     parent = np.where(path[at] == above, at, -1).astype(np.int32) if len(path) else above
     is_reached = np.zeros(len(path), dtype=bool)
-    for level in forest.levels(parent, bounds.DEPTH_MOST):
+    for level in forest.levels(parent, table_limits.DEPTH_MOST):
         is_reached[level] = True
     # Of a damaged run: in circles, or deeper than anything is.
     parent = np.where(is_reached, parent, -1).astype(np.int32)

@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from gnomon.model.tables import TYPECODES, Cell, Column, Schema, Table
 from gnomon.store import parquet_footer as thrift
-from gnomon.store.parquet import as_utf8, connected, of_array, target
+from gnomon.store.duckdb_parquet import as_utf8, connected, of_array, target
 from gnomon.store.parquet_footer import BINARY, I32, I64, LIST, STRUCT, List
 
 if TYPE_CHECKING:

@@ -7,7 +7,14 @@ from typing import NamedTuple
 
 from gnomon.errors import UsageError
 from gnomon.model.tables import METRICS, OPTIONAL_SCHEMAS, schema_of
-from gnomon.store import hotspot_report, hotspots, profiles, run_facts, table_query, table_report
+from gnomon.store import (
+    hotspot_report,
+    hotspots,
+    profile_report,
+    run_facts,
+    table_query,
+    table_report,
+)
 from gnomon.store.profile_query import BY, BY_REGIONS
 from gnomon.store.report_part import (
     CALLS,
@@ -230,9 +237,9 @@ class Profile(NamedTuple):
         """Return a table of one metric or, by metric, of all."""
         metric, names = -1, list[str]()
         if request.by != "metric":
-            metric, names = profiles.metric(run, request.by, _one_metric(request))
-        sums = profiles.profile(run, request.by, metric)
-        text = profiles.profile_text(
+            metric, names = profile_report.metric(run, request.by, _one_metric(request))
+        sums = profile_report.profile(run, request.by, metric)
+        text = profile_report.profile_text(
             run,
             sums,
             request.by,
@@ -247,9 +254,9 @@ class Profile(NamedTuple):
         """Return a row for each metric that was asked for, or all, of each key."""
         metric, name = -1, _one_metric(request)
         if name and request.by != "metric":
-            metric, _ = profiles.metric(run, request.by, name)
-        sums = profiles.profile(run, request.by, metric)
-        data = profiles.profile_data(run, sums, request.by)
+            metric, _ = profile_report.metric(run, request.by, name)
+        sums = profile_report.profile(run, request.by, metric)
+        data = profile_report.profile_data(run, sums, request.by)
         return data._replace(rows=list(data.rows)[: request.top or None])
 
 

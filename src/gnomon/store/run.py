@@ -15,8 +15,8 @@ from gnomon.errors import RunDirectoryError
 from gnomon.model import region_kinds
 from gnomon.model.region_kinds import RegionKinds
 from gnomon.model.tables import ALL_SCHEMAS, REQUIRED_SCHEMAS, SCHEMAS, Cell, Schema
-from gnomon.store import bounds, former, kept_files
-from gnomon.store.parquet import connected
+from gnomon.store import former_metrics, kept_files, table_limits
+from gnomon.store.duckdb_parquet import connected
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -144,7 +144,7 @@ class Run:
                     yield rows
         except (duckdb.OutOfMemoryException, MemoryError):
             self._discard_databases()
-            raise RunDirectoryError(bounds.no_memory(str(self.path))) from None
+            raise RunDirectoryError(table_limits.no_memory(str(self.path))) from None
         except (duckdb.Error, UnicodeDecodeError):  # its messages quote damaged names
             # Damage can bring down the whole database.
             self._discard_databases()
@@ -175,9 +175,9 @@ class Run:
 
     def _database(self, threads: int) -> _Database:
         connection = connected(threads)
-        rows = bounds.row_counts(self, connection)
+        rows = table_limits.row_counts(self, connection)
         if not self.is_checked:
-            bounds.check(self, connection, rows)
+            table_limits.check(self, connection, rows)
         return _Database(connection, rows)
 
     def _add_table(self, database: _Database, schema: Schema) -> None:
@@ -197,7 +197,7 @@ class Run:
     def _whole(self, schema: Schema) -> str:
         """Return the query for all of a table, whatever a foreign file has instead of its types."""
         columns = ", ".join(
-            f"{bounds.text(column.name)} AS {column.name}"
+            f"{table_limits.text(column.name)} AS {column.name}"
             if column.type == "VARCHAR"
             else f"CAST({column.name} AS {column.type}) AS {column.name}"
             for column in schema.columns
@@ -227,7 +227,7 @@ class Run:
             RunDirectoryError: DuckDB cannot open it, for its path is no UTF-8.
         """
         if schema in self.schemas:
-            return former.reading(self.file(schema), schema)
+            return former_metrics.reading(self.file(schema), schema)
         columns = ", ".join(f"CAST(NULL AS {one.type}) AS {one.name}" for one in schema.columns)
         return f"(SELECT {columns} WHERE false)"
 
@@ -248,7 +248,7 @@ class Run:
                 try:
                     connection.execute(f"SELECT {values} FROM ({self._whole(schema)})").fetchall()
                 except (duckdb.OutOfMemoryException, MemoryError):
-                    return bounds.no_memory(str(self.file(schema)))
+                    return table_limits.no_memory(str(self.file(schema)))
                 except (duckdb.Error, UnicodeDecodeError):
                     why = "it is damaged, or no table of a run: it cannot be read"
                     return f"{self.file(schema)}: {why}{_REMEDY}"

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from gnomon.errors import RunDirectoryError
-from gnomon.layout import WIDTH, fact_rows, filled
-from gnomon.store.bounds import ROWS_TOLD_MOST
 from gnomon.store.run import Run
+from gnomon.store.table_limits import ROWS_TOLD_MOST
+from gnomon.terminal_text import WIDTH, fact_rows, filled
 from gnomon.units import duration, printable, quantity, signal_name
 
 _PROFILE = """

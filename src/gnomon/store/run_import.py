@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gnomon.errors import RunDirectoryError
-from gnomon.store import run_files, rundir
+from gnomon.store import run_directory, run_files
 from gnomon.store.run import Run
 from gnomon.store.run_files import Reader
-from gnomon.store.sources import digests
+from gnomon.store.source_digests import digests
 
 
 def import_file(
@@ -34,19 +34,23 @@ def import_file(
     """
     reader = run_files.reader_of(path, readers)
     if reader is None:
-        what = "it is a run directory" if rundir.is_run(path) else run_files.why_not(path, readers)
+        what = (
+            "it is a run directory"
+            if run_directory.is_run(path)
+            else run_files.why_not(path, readers)
+        )
         raise RunDirectoryError(f"{path}: nothing to import: {what}")
     name = run_files.stem_of(path, readers) if name is None else name
-    rundir.check_free(name, force=force)  # before a large file is read
+    run_directory.check_free(name, force=force)  # before a large file is read
     run = reader.open(path)
     head = {
         "sources": _digests(run),
         **run.head,
-        "schema": rundir.MAGIC,
-        "schema_version": rundir.SCHEMA_VERSION,
+        "schema": run_directory.MAGIC,
+        "schema_version": run_directory.SCHEMA_VERSION,
         "imported": {"file": str(path.absolute()), "format": reader.name},
     }
-    with rundir.drafted(name, force=force) as draft:
+    with run_directory.drafted(name, force=force) as draft:
         for schema in run.schemas:
             shutil.copyfile(run.file(schema), draft.folder / f"{schema.name}.parquet")
         draft.finish(head, (), {})

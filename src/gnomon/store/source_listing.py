@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from gnomon.layout import cut, filled, grid, short_path
-from gnomon.model.shares import Shares
+from gnomon.model.percent_columns import Shares
 from gnomon.store.hotspots import Hotspots, Values
-from gnomon.store.sources import Sources, indentation
+from gnomon.store.source_digests import Sources, indentation
+from gnomon.terminal_text import cut, filled, grid, short_path
 from gnomon.units import printable
 
 _GAP = 2

@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gnomon.errors import FormatError, RunDirectoryError
-from gnomon.model.collected import Collected
+from gnomon.model.capability_result import Collected
 from gnomon.model.tables import Table
 from gnomon.model.value import Unavailable
-from gnomon.store.blocks import read_blocks, write_blocks
-from gnomon.store.rundir import SUFFIX, path_of
+from gnomon.store.record_blocks import read_blocks, write_blocks
+from gnomon.store.run_directory import SUFFIX, path_of
 from gnomon.store.table_set import TableSet
 
 _FORMAT = "gnomon/raw"

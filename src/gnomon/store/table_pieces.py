@@ -24,9 +24,9 @@ from gnomon.model.tables import (
     Schema,
     Table,
 )
-from gnomon.store.blocks import BlockWriter
 from gnomon.store.keyed_sums import NOTHING, Ints
 from gnomon.store.parquet_writer import write_file
+from gnomon.store.record_blocks import BlockWriter
 from gnomon.store.repeated_values import Repeated, repeated_values
 from gnomon.store.table_numbering import BULK, Numbered, Numbers
 from gnomon.store.table_rows import (

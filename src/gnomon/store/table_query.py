@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from gnomon.model.schemas import Column
 from gnomon.model.tables import Cell, Schema, schema_of
-from gnomon.store import bounds
+from gnomon.store import table_limits
 from gnomon.store.report_part import CALLS, HOW, METRIC, REPETITION, TOTAL, UNIT, Key
 from gnomon.store.run import Run
 
@@ -233,7 +233,7 @@ class PathTexts:
         while (known := self._paths.get(path)) is not None:
             path, name = known
             length += len(name) + 1
-            if length > bounds.TEXT_MOST:  # a path that comes back to itself ends here, too
+            if length > table_limits.TEXT_MOST:  # a path that comes back to itself ends here, too
                 names.append(_CUT)
                 break
             names.append(name)

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gnomon.errors import RunDirectoryError
-from gnomon.layout import cut, filled, grid, short_path, suffixes, widths
-from gnomon.model.symbols import short_name
+from gnomon.model.symbol_names import short_name
 from gnomon.model.tables import Cell, schema_of
-from gnomon.store import bounds, event_tables, table_query
+from gnomon.store import event_tables, table_limits, table_query
 from gnomon.store.run import Run
 from gnomon.store.run_facts import killed_by, not_counted, wall_text
+from gnomon.terminal_text import cut, filled, grid, short_path, suffixes, widths
 from gnomon.units import number, printable
 
 INDENT = 2
@@ -35,8 +35,8 @@ def rows(
     Raises:
         RunDirectoryError: the table cannot be read, or has too many rows.
     """
-    n = top if 0 < top <= bounds.ROWS_TOLD_MOST else count(run, part)
-    if min(n, top or n) > bounds.ROWS_TOLD_MOST:
+    n = top if 0 < top <= table_limits.ROWS_TOLD_MOST else count(run, part)
+    if min(n, top or n) > table_limits.ROWS_TOLD_MOST:
         raise RunDirectoryError(
             f"{run.path}: {n} {part} are too many to print; see --top N, or "
             f"gnomon export --to csv --table {part}"

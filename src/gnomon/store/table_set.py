@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from gnomon.errors import RunDirectoryError
 from gnomon.model.tables import LOCATIONS, Table
-from gnomon.store.blocks import Block, read_blocks
+from gnomon.store.record_blocks import Block, read_blocks
 
 
 class TableSet(NamedTuple):

@@ -42,22 +42,22 @@ from starlette.routing import Route
 
 from gnomon import __version__
 from gnomon.errors import GnomonError, UsageError
-from gnomon.metrics import directions
+from gnomon.metrics import metric_direction
 from gnomon.model.array_types import Ints
-from gnomon.store import bounds
+from gnomon.store import table_limits
 from gnomon.store.run_facts import killed_by
 from gnomon.view import (
-    asking,
-    details,
-    packed,
-    sheet,
-    sources,
-    spread,
+    array_codec,
+    data_table,
+    distribution,
+    node_details,
+    request_params,
+    source_files,
     table_registry,
 )
-from gnomon.view.asking import Asked
 from gnomon.view.node_kinds import node_kind
-from gnomon.view.opened import Opened
+from gnomon.view.open_run import Opened
+from gnomon.view.request_params import Asked
 from gnomon.view.security import refused
 from gnomon.view.session import Entry, Session, listing
 from gnomon.view.tree import GROUPINGS
@@ -91,7 +91,7 @@ def routes(session: Session) -> list[Route]:
 
 def as_json(content: object) -> Response:
     """Return an answer."""
-    return Response(packed.as_json(content), media_type="application/json")
+    return Response(array_codec.as_json(content), media_type="application/json")
 
 
 def _answered(work: Callable[[], Response]) -> Response:
@@ -102,7 +102,7 @@ def _answered(work: Callable[[], Response]) -> Response:
     except GnomonError as error:
         return refused(_CANNOT_READ, _sentence(error))
     except MemoryError:
-        return refused(_CANNOT_READ, bounds.no_memory("this part of the run"))
+        return refused(_CANNOT_READ, table_limits.no_memory("this part of the run"))
     except OSError as error:
         return refused(_CANNOT_READ, f"{error.filename or 'a file'}: {error.strerror}")
 
@@ -180,7 +180,7 @@ class _Api:
     def open(self, body: Mapping[str, Any], _: str) -> Response:
         opened = []
         problems = []
-        paths = asking.strings(body, "paths")
+        paths = request_params.strings(body, "paths")
         if body.get("combine") is True:
             opened = self._session.open(paths, combined=True)
         else:
@@ -192,10 +192,10 @@ class _Api:
         return as_json({"runs": [_title(one) for one in opened], "problems": problems})
 
     def combine(self, body: Mapping[str, Any], _: str) -> Response:
-        return as_json(_title(self._session.combine(asking.strings(body, "ids"))))
+        return as_json(_title(self._session.combine(request_params.strings(body, "ids"))))
 
     def close(self, body: Mapping[str, Any], _: str) -> Response:
-        self._session.close(asking.text(body, "id"))
+        self._session.close(request_params.text(body, "id"))
         return self.state({})
 
     # --- one run ----------------------------------------------------------------------------------
@@ -250,7 +250,7 @@ class _Api:
                     "additive": one.is_additive,
                     "atOnce": one.is_elapsed,
                     "recomputed": known[one.metric].recomputed,
-                    "worse": directions.worse(one.name, one.unit) or None,
+                    "worse": metric_direction.worse(one.name, one.unit) or None,
                     "hasRegions": known[one.metric].has_regions,
                     "hasLocations": known[one.metric].has_locations,
                 }
@@ -277,9 +277,9 @@ class _Api:
         return _packed(header, {**arrays, "calls": opened.calls(tree.by)})
 
     def values(self, opened: Opened, asked: Asked) -> Response:
-        metric = opened.metric(asking.integer(asked, "metric"))
+        metric = opened.metric(request_params.integer(asked, "metric"))
         by, which = asked.get("by", "region"), asked.get("statistic", "total")
-        location = opened.location(asking.integer(asked, "location", -1))
+        location = opened.location(request_params.integer(asked, "location", -1))
         found = opened.values(by, metric.metric, location, which)
         header = {
             "n": len(found.inclusive), "metric": metric.metric, "unit": metric.unit,
@@ -289,18 +289,18 @@ class _Api:
         return _packed(header, found._asdict())
 
     def spread(self, opened: Opened, asked: Asked) -> Response:
-        metric = opened.metric(asking.integer(asked, "metric"))
+        metric = opened.metric(request_params.integer(asked, "metric"))
         found = opened.spread(
-            asked.get("by", "region"), metric.metric, asking.integer(asked, "node", 0),
-            opened.location(asking.integer(asked, "location", -1)),
+            asked.get("by", "region"), metric.metric, request_params.integer(asked, "node", 0),
+            opened.location(request_params.integer(asked, "location", -1)),
         )  # fmt: skip
         header = {
             "n": len(found.location), "unit": metric.unit, "how": metric.how,
             "rows": found.rows, "columns": found.columns,
             "rowNames": found.row_names, "columnNames": found.column_names,
             "summary": {
-                name: spread.summary(opened.data, metric, found.location, getattr(found, name))
-                for name in ("inclusive", "exclusive")
+                name: distribution.summary(opened.data, metric, found.location, cells)
+                for name, cells in (("inclusive", found.inclusive), ("exclusive", found.exclusive))
             },
         }  # fmt: skip
         locations = np.array([one.location for one in opened.data.locations], dtype=np.int32)
@@ -310,14 +310,19 @@ class _Api:
         return _packed(header, {"location": _numbers(locations, found.location), **arrays})
 
     def node(self, opened: Opened, asked: Asked) -> Response:
-        location = opened.location(asking.integer(asked, "location", -1))
+        location = opened.location(request_params.integer(asked, "location", -1))
         by = asked.get("by", "region")
-        return as_json(details.node(opened, by, asking.integer(asked, "node"), location))
+        return as_json(
+            node_details.node(opened, by, request_params.integer(asked, "node"), location)
+        )
 
     # --- tables -----------------------------------------------------------------------------------
 
     def table(self, opened: Opened, asked: Asked) -> Response:
-        offset, limit = asking.integer(asked, "offset", 0), asking.integer(asked, "limit", _ROWS)
+        offset, limit = (
+            request_params.integer(asked, "offset", 0),
+            request_params.integer(asked, "limit", _ROWS),
+        )
         return as_json(table_registry.page(opened, _wanted(opened, asked), offset, limit))
 
     def export(self, opened: Opened, asked: Asked) -> Response:
@@ -333,7 +338,7 @@ class _Api:
     # --- sources ----------------------------------------------------------------------------------
 
     def source(self, opened: Opened, asked: Asked) -> Response:
-        found = sources.find(
+        found = source_files.find(
             asked.get("file", ""), opened.source_files(), opened.data.head, self._session.folders,
             asked.get("choice", ""),
         )  # fmt: skip
@@ -341,26 +346,26 @@ class _Api:
 
     def add_sources(self, body: Mapping[str, Any], number: str) -> Response:
         opened = self._session.run(number)
-        self._session.folders.add(asking.text(body, "directory"))
+        self._session.folders.add(request_params.text(body, "directory"))
         found = [file for file in opened.source_files() if self._session.folders.candidates(file)]
         return as_json({"sourceFolders": self._session.folders.names(), "found": found})
 
     def lines(self, opened: Opened, asked: Asked) -> Response:
-        metrics = asking.integers(asked, "metrics") or [opened.first_metric()]
-        location = opened.location(asking.integer(asked, "location", -1))
-        return as_json(details.lines(opened, asked.get("file", ""), metrics, location))
+        metrics = request_params.integers(asked, "metrics") or [opened.first_metric()]
+        location = opened.location(request_params.integer(asked, "location", -1))
+        return as_json(node_details.lines(opened, asked.get("file", ""), metrics, location))
 
     # --- several runs -----------------------------------------------------------------------------
 
     def compare(self, asked: Asked) -> Response:
-        from gnomon.view.comparing import compared
+        from gnomon.view.comparison import compared
 
         one, other = (self._session.run(asked.get(name, "")) for name in ("a", "b"))
         return as_json(_finite(compared(one, other, asked.get("per", ""), asked.get("metric", ""))))
 
 
 def _packed(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Response:
-    return Response(packed.pack(header, arrays), media_type="application/octet-stream")
+    return Response(array_codec.pack(header, arrays), media_type="application/octet-stream")
 
 
 def _numbers(known: Ints, positions: Ints) -> Ints:
@@ -370,14 +375,14 @@ def _numbers(known: Ints, positions: Ints) -> Ints:
     return np.where(positions >= 0, known[positions], -1).astype(np.int32)
 
 
-def _wanted(opened: Opened, asked: Asked) -> sheet.Wanted:
-    metrics = tuple(opened.metric(one).metric for one in asking.integers(asked, "metrics"))
+def _wanted(opened: Opened, asked: Asked) -> data_table.Wanted:
+    metrics = tuple(opened.metric(one).metric for one in request_params.integers(asked, "metrics"))
     order = asked.get("order", "descending")
     if order not in ("ascending", "descending"):
         raise UsageError(f"order {order[:40]!a}: there are ascending and descending")
-    return sheet.Wanted(
+    return data_table.Wanted(
         asked.get("name", "functions"), metrics if "metrics" in asked else None,
-        opened.location(asking.integer(asked, "location", -1)), asked.get("sort", ""),
+        opened.location(request_params.integer(asked, "location", -1)), asked.get("sort", ""),
         order == "descending", asked.get("filter", "")[:1000],
         tuple(one for one in asked.get("columns", "").split(",") if one),
     )  # fmt: skip

@@ -15,12 +15,12 @@ import numpy.typing as npt
 
 from gnomon.model.array_types import Floats, Ints
 from gnomon.model.region_kinds import RegionKind
-from gnomon.store import comparison_document
-from gnomon.view.dataset import Location
+from gnomon.store.comparison import comparison_json
+from gnomon.view.data_table import Column
 from gnomon.view.node_kinds import NodeKind
-from gnomon.view.opened import Part
+from gnomon.view.open_run import Part
+from gnomon.view.run_metadata import Location
 from gnomon.view.session import Entry
-from gnomon.view.sheet import Column
 
 How = Literal["counted", "scaled", "sampled", "emulated", "modelled", "estimated"]
 Grouping = Literal["region", "capability", "file", "rank"]
@@ -32,12 +32,12 @@ Cell = str | int | float | None
 Locations = list[Location]
 """What can be chosen to see the values of."""
 # What `gnomon compare --json` says.
-ComparedSide = comparison_document.ComparedSide
-ComparedMetric = comparison_document.ComparedMetric
-ComparedPlace = comparison_document.ComparedPlace
-ComparedMachine = comparison_document.ComparedMachine
-ComparedRuns = comparison_document.ComparedRuns
-ComparisonDocument = comparison_document.ComparisonDocument
+ComparedSide = comparison_json.ComparedSide
+ComparedMetric = comparison_json.ComparedMetric
+ComparedPlace = comparison_json.ComparedPlace
+ComparedMachine = comparison_json.ComparedMachine
+ComparedRuns = comparison_json.ComparedRuns
+ComparisonDocument = comparison_json.ComparisonDocument
 
 
 class RunTitle(TypedDict):

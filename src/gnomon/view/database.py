@@ -19,8 +19,8 @@ import numpy as np
 from gnomon.errors import RunDirectoryError
 from gnomon.model.array_types import Cells
 from gnomon.model.tables import ALL_SCHEMAS, Schema
-from gnomon.store import bounds
-from gnomon.store.parquet import of_array
+from gnomon.store import table_limits
+from gnomon.store.duckdb_parquet import of_array
 from gnomon.store.run import Run
 
 Arrays = dict[str, Cells]
@@ -73,7 +73,9 @@ class Tables:
         tables = cls(str(run.path))
         tables._run = run
         try:
-            bounds.check(run, tables._connection, bounds.row_counts(run, tables._connection))
+            table_limits.check(
+                run, tables._connection, table_limits.row_counts(run, tables._connection)
+            )
             for schema in ALL_SCHEMAS:
                 tables._connection.execute(f"CREATE VIEW {schema.name} AS {_read(run, schema)}")
         except _FAILURES as error:
@@ -93,7 +95,9 @@ class Tables:
         """
         tables = cls(str(run.path))
         try:
-            bounds.check(run, tables._connection, bounds.row_counts(run, tables._connection))
+            table_limits.check(
+                run, tables._connection, table_limits.row_counts(run, tables._connection)
+            )
             for schema in ALL_SCHEMAS:
                 tables.execute(f"CREATE TABLE {schema.name} AS {_read(run, schema)}")
         except RunDirectoryError:
@@ -192,7 +196,7 @@ class Tables:
     def _refusal(self, error: Exception) -> RunDirectoryError:
         """Return which table is at fault; what DuckDB says of it is for its own users."""
         if isinstance(error, _NO_MEMORY):
-            return RunDirectoryError(bounds.no_memory(self._name))
+            return RunDirectoryError(table_limits.no_memory(self._name))
         if self._run is None:
             return RunDirectoryError(
                 f"{self._name}: its tables cannot be read ({str(error).splitlines()[0]}); "

@@ -18,10 +18,10 @@ from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS
 from gnomon.model.value import How
 from gnomon.view import merged_tables
 from gnomon.view.database import Arrays, Tables
-from gnomon.view.dataset import Dataset
+from gnomon.view.run_metadata import Dataset
 
 if TYPE_CHECKING:
-    from gnomon.view.opened import Opened, Part
+    from gnomon.view.open_run import Opened, Part
 
 _HOWS = [how.value for how in How]
 
@@ -179,7 +179,7 @@ class _Union:
 
     def parts(self) -> tuple[Part, ...]:
         """Return which location is which run."""
-        from gnomon.view.opened import Part
+        from gnomon.view.open_run import Part
 
         return tuple(
             Part(part.id, part.title, top)

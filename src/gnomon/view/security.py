@@ -21,7 +21,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from gnomon.view.peer import user_of
+from gnomon.view.peer_credentials import user_of
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _BODY_LIMIT_BYTES = 1 << 20

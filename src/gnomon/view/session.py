@@ -12,10 +12,10 @@ from typing import Literal, NamedTuple
 
 from gnomon.capabilities import readers
 from gnomon.errors import GnomonError, RunDirectoryError, UsageError
-from gnomon.store import bounds, rundir
+from gnomon.store import run_directory, table_limits
 from gnomon.view.database import Tables, check_regular
-from gnomon.view.dataset import Dataset
-from gnomon.view.opened import Opened, Part
+from gnomon.view.open_run import Opened, Part
+from gnomon.view.run_metadata import Dataset
 
 _ENTRIES_LIMIT = 2000
 _OPEN_LIMIT = 256
@@ -52,7 +52,7 @@ class Session:
     """
 
     def __init__(self, *, sources: Sequence[Path] = (), sources_before_asking: int = 15) -> None:
-        from gnomon.view.sources import Folders
+        from gnomon.view.source_files import Folders
 
         self._opened: dict[str, Opened] = {}
         self._lock = threading.Lock()
@@ -100,17 +100,17 @@ class Session:
     def _open(self, path: str) -> Opened:
         absolute = absolute_of(path)
         for one in self.runs():
-            if one.path == absolute or one.path == absolute + rundir.SUFFIX:
+            if one.path == absolute or one.path == absolute + run_directory.SUFFIX:
                 return one
-        for folder in (Path(absolute), rundir.path_of(absolute)):
-            if rundir.is_run(folder):
+        for folder in (Path(absolute), run_directory.path_of(absolute)):
+            if run_directory.is_run(folder):
                 check_regular(folder / "run.json")
-        run = rundir.find(absolute, readers=readers())
+        run = run_directory.find(absolute, readers=readers())
         if run.files is not None:
             data = Dataset(absolute, run.head, Tables.of_file(run))
             return self._keep("file", absolute, Path(absolute).name, data)
         data = Dataset(str(run.path), run.head, Tables.of_run(run))
-        title = run.path.name.removesuffix(rundir.SUFFIX)
+        title = run.path.name.removesuffix(run_directory.SUFFIX)
         return self._keep("run", str(run.path), title, data)
 
     def combine(self, numbers: Sequence[str]) -> Opened:
@@ -142,7 +142,7 @@ class Session:
             raise
         except MemoryError:
             data.tables.close()
-            raise RunDirectoryError(bounds.no_memory(data.name)) from None
+            raise RunDirectoryError(table_limits.no_memory(data.name)) from None
         with self._lock:
             if len(self._opened) >= _OPEN_LIMIT:
                 raise UsageError(f"{_OPEN_LIMIT} runs are open already; close some")
@@ -226,7 +226,7 @@ def _shown(name: str) -> str:
 def _kind(entry: os.DirEntry[str], ends: tuple[str, ...]) -> Literal["run", "file", "folder", ""]:
     try:
         if entry.is_dir():
-            if entry.name.endswith(rundir.SUFFIX):
+            if entry.name.endswith(run_directory.SUFFIX):
                 return "run" if (Path(entry.path) / "run.json").is_file() else ""
             return "" if entry.name.startswith(".") else "folder"
         return "file" if entry.name.lower().endswith(ends) and entry.is_file() else ""

@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from gnomon.view.sheet import Column
+from gnomon.view.data_table import Column
 
 
 def as_csv(columns: Sequence[Column], parts: Iterable[Iterable[list[Any]]]) -> Iterator[str]:

@@ -11,10 +11,10 @@ from typing import Any
 
 from gnomon.errors import UsageError
 from gnomon.model.view_pages import ViewPage
-from gnomon.view import sheet, table_export, table_rows
+from gnomon.view import data_table, table_export, table_rows
 from gnomon.view.contract import TableName
-from gnomon.view.opened import Opened
-from gnomon.view.sheet import Wanted
+from gnomon.view.data_table import Wanted
+from gnomon.view.open_run import Opened
 
 _PAGE = "page:"
 _MEASURED = "What was measured"
@@ -27,7 +27,7 @@ def of_run(opened: Opened) -> list[TableName]:
     Raises:
         RunDirectoryError: its tables cannot be read.
     """
-    found = [_named(name, title, _MEASURED, "") for name, title in sheet.TABLES.items()]
+    found = [_named(name, title, _MEASURED, "") for name, title in data_table.TABLES.items()]
     schemas = table_rows.with_rows(opened)
     has = {schema.name for schema in schemas}
     for group, page in _pages():
@@ -52,7 +52,7 @@ def page(opened: Opened, wanted: Wanted, offset: int, limit: int) -> dict[str, A
     """
     rows = _rows_of(wanted)
     if rows is None:
-        return sheet.page(wanted.name, sheet.sheet(opened, wanted), offset, limit)
+        return data_table.page(wanted.name, data_table.sheet(opened, wanted), offset, limit)
     return {**table_rows.page(opened, rows, offset, limit), "name": wanted.name}
 
 
@@ -72,8 +72,8 @@ def export(opened: Opened, wanted: Wanted, kind: str) -> tuple[str, str, Iterato
     media, write = kinds[kind]
     rows = _rows_of(wanted)
     if rows is None:
-        found = sheet.sheet(opened, wanted)
-        parts = write(found.columns, sheet.chunks(found))
+        found = data_table.sheet(opened, wanted)
+        parts = write(found.columns, data_table.chunks(found))
     else:
         parts = write(*table_rows.chunks(opened, rows))
     return f"{wanted.name.rpartition(':')[2]}.{kind}", media, parts

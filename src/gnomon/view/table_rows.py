@@ -16,10 +16,10 @@ from gnomon.errors import UsageError
 from gnomon.model import schemas
 from gnomon.model.array_types import Cells, Ints
 from gnomon.model.tables import LOCATIONS, METRICS, Schema
-from gnomon.store import bounds
-from gnomon.view.dataset import positions
-from gnomon.view.opened import Opened
-from gnomon.view.sheet import ROWS_OF_PAGE, Column, Wanted, as_cell
+from gnomon.store import table_limits
+from gnomon.view.data_table import ROWS_OF_PAGE, Column, Wanted, as_cell
+from gnomon.view.open_run import Opened
+from gnomon.view.run_metadata import positions
 
 PREFIX = "rows:"
 """What the names of these tables begin with: `rows:events` are the rows of the table `events`."""
@@ -229,7 +229,7 @@ def _select(
     """Return the query for all rows in their order, and its values."""
     schema = query.schema
     cells = ", ".join(
-        bounds.text(one.name) if one.type in ("VARCHAR", "BOOLEAN") else one.name
+        table_limits.text(one.name) if one.type in ("VARCHAR", "BOOLEAN") else one.name
         for one in schema.columns
     )
     if not wanted.sort:
@@ -308,7 +308,9 @@ def _of_paths(opened: Opened) -> _Names:
 
 
 def _of_files(opened: Opened) -> _Names:
-    found = opened.data.tables.arrays(f"SELECT file, {bounds.text('name')} AS name FROM files")
+    found = opened.data.tables.arrays(
+        f"SELECT file, {table_limits.text('name')} AS name FROM files"
+    )
     return _Names(found["file"], found["name"])
 
 

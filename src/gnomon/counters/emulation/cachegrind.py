@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from gnomon.counters.emulation.engine import Line
 from gnomon.errors import FormatError
-from gnomon.model.symbols import FORTRAN, external_procedure, module_procedure
+from gnomon.model.symbol_names import FORTRAN, external_procedure, module_procedure
 
 _LIMIT_BYTES = 1 << 30
 _LARGEST_COUNT = 1 << 63

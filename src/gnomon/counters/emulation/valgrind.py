@@ -17,7 +17,7 @@ from gnomon.counters.emulation.caches import Cache, Caches
 from gnomon.counters.emulation.engine import Emulated, Prepared, Quantity
 from gnomon.counters.emulation.images import COUNTS, LOG, processes
 from gnomon.errors import EmulationError
-from gnomon.model.symbols import module_procedure
+from gnomon.model.symbol_names import module_procedure
 
 _Q = Quantity
 # cachegrind's names of its counts, and what they are.

@@ -24,7 +24,7 @@ _IN_NAME = re.compile(r"@ *([0-9]+(?:\.[0-9]+)?) *GHz")
 
 
 class Constants:
-    """What `gnomon.metrics.machine.Machine` asks of a machine.
+    """What `gnomon.metrics.machine_constants.Machine` asks of a machine.
 
     On CPUs with several kinds of cores a constant that differs between them has no value.
     """

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gnomon.hpm.ranks.items import EventInfo, Item, Spread
+from gnomon.measurement.items import EventInfo, Item, Spread
 
 if TYPE_CHECKING:
-    from gnomon.hpm.ranks.ranks import Gap, Ranks
+    from gnomon.hpm.ranks.communicator import Gap, Ranks
 
 __all__ = ["EventInfo", "Gap", "Item", "Ranks", "Spread"]
 
@@ -19,6 +19,6 @@ __all__ = ["EventInfo", "Gap", "Item", "Ranks", "Spread"]
 def __getattr__(name: str) -> object:
     if name not in ("Gap", "Ranks"):
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    from gnomon.hpm.ranks import ranks
+    from gnomon.hpm.ranks import communicator
 
-    return getattr(ranks, name)
+    return getattr(communicator, name)

@@ -1,7 +1,7 @@
 """Aggregation plug-ins: what their distributor sets, and what their aggregator makes of items.
 
 Plug-ins in C are loaded by the helper `hpm-plugin-host`, those in Python by
-`gnomon.hpm.ranks.host`; both are processes of their own that speak the same way:
+`gnomon.hpm.ranks.plugin_host`; both are processes of their own that speak the same way:
 
     distribute PLUGIN   changes of the environment go to descriptor 3: NAME=value, or NAME to
                         unset it, each with a zero byte after it
@@ -21,12 +21,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.errors import FormatError, GnomonError, GuideError, UsageError
-from gnomon.hpm.ranks import child
-from gnomon.hpm.ranks.codec import decoded, encoded
-from gnomon.hpm.ranks.items import RankFile
+from gnomon.hpm.ranks import plugin_process
+from gnomon.installation import LIBRARY_FOLDER
+from gnomon.measurement.item_codec import decoded, encoded
+from gnomon.measurement.items import RankFile
 
 if TYPE_CHECKING:
-    from gnomon.hpm.ranks.joining import Joined
+    from gnomon.hpm.ranks.job_membership import Joined
     from gnomon.launch.signals import SignalForwarder
 
 ENTRY_POINTS = "gnomon.aggregators"
@@ -91,11 +92,6 @@ class Aggregated(NamedTuple):
     said: str = ""
 
 
-def folder() -> Path:
-    """Return where the libraries and helpers are."""
-    return Path(__file__).parents[2] / "lib"
-
-
 def find(name: str, environment: Mapping[str, str], source: str) -> tuple[Plugin, Changes]:
     """Return a plug-in of that name, and what its distributor set.
 
@@ -156,14 +152,14 @@ def aggregated(
     seconds = _timeout_s(environment) + _GRACE_S
     if then or is_over:
         seconds = min(seconds, _ENDED_S)
-    clock = child.Clock(seconds, _HURRIED_S, beats, then, aside)
+    clock = plugin_process.Clock(seconds, _HURRIED_S, beats, then, aside)
     if hurried:
         clock.hurry()
         seen["HPM_JOB_HURRY"] = "1"
     kept = [joined.fd] if joined else []
     try:
         given = encoded(file)
-        ended = child.run(_words(plugin, "aggregate"), seen, given, clock, blocked=ENDING,
+        ended = plugin_process.run(_words(plugin, "aggregate"), seen, given, clock, blocked=ENDING,
                           kept=kept,
                           signals=signals)  # fmt: skip
     except (GnomonError, ValueError) as error:
@@ -189,7 +185,9 @@ def replayed(
         GnomonError: it failed, or one of the files is none.
     """
     words = [*_words(plugin, "replay"), *paths]
-    ended = child.run(words, environment, b"", child.Clock(_timeout_s(environment), _HURRIED_S))
+    ended = plugin_process.run(
+        words, environment, b"", plugin_process.Clock(_timeout_s(environment), _HURRIED_S)
+    )
     failure = _failure(ended, "aggregator")
     if failure:
         raise GnomonError(f"plug-in {plugin.name}: {failure}")
@@ -205,11 +203,13 @@ def replayed(
 
 
 def _distributed(plugin: Plugin, environment: Mapping[str, str], source: str) -> Changes:
-    clock = child.Clock(_timeout_s(environment), _HURRIED_S)
+    clock = plugin_process.Clock(_timeout_s(environment), _HURRIED_S)
     # A launcher ends whole process groups, and the plug-in is to be found there or not all the
     # same. Ctrl-C is not held back: the distributor may hang.
     held_back = (signal.SIGTERM, signal.SIGHUP)
-    ended = child.run(_words(plugin, "distribute"), environment, b"", clock, blocked=held_back)
+    ended = plugin_process.run(
+        _words(plugin, "distribute"), environment, b"", clock, blocked=held_back
+    )
     if ended.status == 1 and _NOT_FOUND in ended.said:
         raise _missing(plugin.name, source, ended.said)
     failure = _failure(ended, "distributor")
@@ -254,8 +254,8 @@ def _entry_point(name: str) -> str | None:
 def _words(plugin: Plugin, task: str) -> list[str]:
     if plugin.is_python:
         # Without the working directory, whose files may have the names of Python's own modules.
-        return [sys.executable, "-P", "-m", "gnomon.hpm.ranks.host", task, plugin.target]
-    host = folder() / "hpm-plugin-host"
+        return [sys.executable, "-P", "-m", "gnomon.hpm.ranks.plugin_host", task, plugin.target]
+    host = LIBRARY_FOLDER / "hpm-plugin-host"
     if not os.access(host, os.X_OK):
         raise GnomonError(f"{host}: not there or not executable; install Gnomon again")
     return [str(host), task, plugin.target]
@@ -279,7 +279,7 @@ def _timeout_s(environment: Mapping[str, str]) -> float:
     return seconds
 
 
-def _failure(ended: child.Ended, function: str, *, hurried: bool = False) -> str:
+def _failure(ended: plugin_process.Ended, function: str, *, hurried: bool = False) -> str:
     """Return what went wrong in a plug-in's process, "" if nothing did."""
     if ended.is_late and hurried:
         return f"the {function} was ended: the job was, and launchers kill a moment after that"

@@ -10,8 +10,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TypeVar, cast
 
-from gnomon.hpm.ranks.items import Item, RankFile
-from gnomon.hpm.ranks.ranks import Gap
+from gnomon.hpm.ranks.communicator import Gap
+from gnomon.measurement.items import Item, RankFile
 
 T = TypeVar("T")
 

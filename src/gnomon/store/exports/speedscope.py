@@ -20,7 +20,7 @@ from gnomon import __version__
 from gnomon.errors import RunDirectoryError
 from gnomon.model.metric import Aggregation
 from gnomon.model.tables import METRICS
-from gnomon.store import bounds, moments, profile_query
+from gnomon.store import moments, profile_query, table_limits
 from gnomon.store.run import Run
 
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
@@ -158,7 +158,7 @@ def _stack(path: int, paths: Mapping[int, _Path]) -> list[int]:
     stack: list[tuple[int, ...]] = []
     while path != -1:
         one = paths.get(path)
-        if one is None or len(stack) > bounds.DEPTH_MOST:
+        if one is None or len(stack) > table_limits.DEPTH_MOST:
             return []
         stack.append(one.frames)
         path = one.parent

@@ -14,7 +14,7 @@ from math import isfinite, isnan
 from gnomon import __version__
 from gnomon.model.tables import OPTIONAL_SCHEMAS, PROFILE, Cell, Schema
 from gnomon.store.run import Run
-from gnomon.store.viz import texts
+from gnomon.store.viz import encoding
 
 VERSION = 2
 
@@ -47,10 +47,10 @@ def viz(run: Run) -> Iterator[str]:
     yield f"<hpm{_attributes(whole)}>\n"
     yield from _run(run)
     # Letters that are not ASCII are escapes of JSON: what XML does not have is not in it.
-    yield f"<head>{texts.in_xml(json.dumps(run.head))}</head>\n<tables>\n"
-    for element, schema in texts.ELEMENTS.items():
+    yield f"<head>{encoding.in_xml(json.dumps(run.head))}</head>\n<tables>\n"
+    for element, schema in encoding.ELEMENTS.items():
         columns = [column.name for column in schema.columns]
-        names = [texts.attribute(schema, name) for name in columns]
+        names = [encoding.attribute(schema, name) for name in columns]
         for rows in run.stream(_ordered(schema, columns, "")):
             yield "".join(
                 f"<{element}{_attributes(dict(zip(names, row, strict=True)))}/>\n" for row in rows
@@ -81,7 +81,7 @@ def _run(run: Run) -> Iterator[str]:
     for fact in ("cpu", "system"):
         facts[fact] = facts[fact] or None
     yield f"<run{_attributes(facts)}>\n"
-    yield from (f"<argument>{texts.written(word)}</argument>\n" for word in head["command"])
+    yield from (f"<argument>{encoding.written(word)}</argument>\n" for word in head["command"])
     yield "</run>\n"
 
 
@@ -98,8 +98,8 @@ def _moment(seconds: float) -> str:
 
 def _profile(run: Run, metric: int) -> Iterator[str]:
     """Yield the rows of one metric, an element for each place of each repetition."""
-    query = _ordered(PROFILE, (*texts.SHARED, *texts.ALONE), f"WHERE metric = {int(metric)}")
-    n = len(texts.SHARED)
+    query = _ordered(PROFILE, (*encoding.SHARED, *encoding.ALONE), f"WHERE metric = {int(metric)}")
+    n = len(encoding.SHARED)
     before: Sequence[Cell] = ()
     for rows in run.stream(query):
         lines = []
@@ -108,9 +108,9 @@ def _profile(run: Run, metric: int) -> Iterator[str]:
                 if before:
                     lines.append("</profile>\n")
                 before = row[:n]
-                shared = dict(zip(texts.SHARED, before, strict=True))
+                shared = dict(zip(encoding.SHARED, before, strict=True))
                 lines.append(f"<profile{_attributes(shared)}>\n")
-            values = _attributes(dict(zip(texts.ALONE, row[n:], strict=True)))
+            values = _attributes(dict(zip(encoding.ALONE, row[n:], strict=True)))
             lines.append(f"<value{values}/>\n")
         yield "".join(lines)
     if before:
@@ -126,7 +126,7 @@ def _ordered(schema: Schema, columns: Sequence[str], where: str) -> str:
 def _attributes(cells: Mapping[str, Cell]) -> str:
     """Return attributes; those that are not known are left out."""
     return "".join(
-        f' {name}="{texts.written(cell) if isinstance(cell, str) else _number(cell)}"'
+        f' {name}="{encoding.written(cell) if isinstance(cell, str) else _number(cell)}"'
         for name, cell in cells.items()
         if cell is not None
     )

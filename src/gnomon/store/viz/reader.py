@@ -23,7 +23,7 @@ from gnomon.model.value import How
 from gnomon.store import run_head
 from gnomon.store.source_lines import Address
 from gnomon.store.unpacked_run import Sink
-from gnomon.store.viz import texts
+from gnomon.store.viz import encoding
 from gnomon.store.viz.sections import TIMES, Group, Program, Rows, Section, with_lines
 
 _VERSIONS = ("1", "2")
@@ -47,16 +47,16 @@ _WITHIN = {
 _WITHIN_2 = {"head": "hpm", "tables": "hpm"}
 _WITHIN_TABLES = {
     ("profile", "value"),
-    *(("tables", name) for name in (*texts.ELEMENTS, "profile")),
+    *(("tables", name) for name in (*encoding.ELEMENTS, "profile")),
 }
 # What an element has for each column of its row: the attribute, and the column.
 _COLUMNS = {
-    name: [(texts.attribute(schema, column.name), column) for column in schema.columns]
-    for name, schema in texts.ELEMENTS.items()
+    name: [(encoding.attribute(schema, column.name), column) for column in schema.columns]
+    for name, schema in encoding.ELEMENTS.items()
 }
 _PROFILE = {column.name: column for column in PROFILE.columns}
-_SHARED = [(name, _PROFILE[name]) for name in texts.SHARED]
-_ALONE = [(name, _PROFILE[name]) for name in texts.ALONE]
+_SHARED = [(name, _PROFILE[name]) for name in encoding.SHARED]
+_ALONE = [(name, _PROFILE[name]) for name in encoding.ALONE]
 _USED = {"ru_utime": "user time", "ru_stime": "system time"}
 # Points in time, no values of a place.
 _MOMENTS = ("start", "stop", "init")
@@ -248,7 +248,7 @@ class _Reader:
     def _meant(self, text: str) -> str:
         """Return a text of version 2 without its escapes."""
         try:
-            return texts.read(text)
+            return encoding.read(text)
         except ValueError as error:
             self._fail(f"{text[:40]!a}: {error}")
 
@@ -261,7 +261,7 @@ class _Reader:
         elif name == "profile":
             self._shared = self._cells(given, _SHARED)
         else:
-            self._sink(texts.ELEMENTS[name], self._cells(given, _COLUMNS[name]))
+            self._sink(encoding.ELEMENTS[name], self._cells(given, _COLUMNS[name]))
 
     def _cells(self, given: Mapping[str, str], columns: Sequence[tuple[str, Column]]) -> list[Cell]:
         found: list[Cell] = []

@@ -19,17 +19,21 @@ export interface RegionKind {
   is_section: boolean;
 }
 
-/** A row of the table of locations, and a name to show. */
-export interface Location {
-  location: number;
-  parent: number;
-  kind: string;
-  host: string;
-  rank: number;
-  pid: number;
-  tid: number;
+/** A column of a table. */
+export interface Column {
   name: string;
   title: string;
+  type: "text" | "number";
+  unit: string;
+  how: string;
+  description: string;
+  /** -1 where the column is no metric's. */
+  metric: number;
+  kind: "" | "inclusive" | "exclusive";
+  /** What its cells are: names of functions, paths of files, numbers that name something and
+   * whose digits are read one by one, nanoseconds since 1970 (as digits in a text, of which a
+   * number would lose some); "" for other texts and quantities. */
+  shows: "" | "symbol" | "path" | "number" | "moment";
 }
 
 /** A kind of nodes. */
@@ -56,6 +60,19 @@ export interface Part {
   location: number;
 }
 
+/** A row of the table of locations, and a name to show. */
+export interface Location {
+  location: number;
+  parent: number;
+  kind: string;
+  host: string;
+  rank: number;
+  pid: number;
+  tid: number;
+  name: string;
+  title: string;
+}
+
 /** Something that can be opened, or a folder to look into. */
 export interface Openable {
   path: string;
@@ -63,23 +80,6 @@ export interface Openable {
   kind: "run" | "file" | "folder";
   /** When it was written, in seconds since the epoch. */
   changed: number;
-}
-
-/** A column of a table. */
-export interface Column {
-  name: string;
-  title: string;
-  type: "text" | "number";
-  unit: string;
-  how: string;
-  description: string;
-  /** -1 where the column is no metric's. */
-  metric: number;
-  kind: "" | "inclusive" | "exclusive";
-  /** What its cells are: names of functions, paths of files, numbers that name something and
-   * whose digits are read one by one, nanoseconds since 1970 (as digits in a text, of which a
-   * number would lose some); "" for other texts and quantities. */
-  shows: "" | "symbol" | "path" | "number" | "moment";
 }
 
 /** One of the runs, or several that are taken as one. */

@@ -1,0 +1,1 @@
+"""What `hpmcount` and `hpmstat` share: IBM's options, groups, files and aggregators."""

@@ -1,0 +1,63 @@
+"""The groups that `hpmcount` counts, and how a command is measured with them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gnomon.cli.classical.hpm_options import groups_of, known
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+
+    from gnomon.counters.resolve import Resolved
+    from gnomon.hpm.environment import Settings
+    from gnomon.measurement.event_groups import WantedGroup
+    from gnomon.measurement.measurement import Measurement
+
+
+def wanted(
+    arguments: argparse.Namespace, chosen: Settings
+) -> tuple[tuple[WantedGroup, ...], Resolved]:
+    """Return the groups that were asked for, and the events of all of them.
+
+    Raises:
+        GuideError: there is no such group.
+        EventNameError: a name is wrong.
+    """
+    from gnomon.measurement import event_groups, measurement_metrics
+
+    extra = [chosen.events] if chosen.events and arguments.event is not None else []
+    if not chosen.groups and chosen.events:
+        return (), measurement_metrics.wanted([chosen.events])
+    words = groups_of(chosen) or [str(measurement_metrics.DEFAULT_GROUP)]
+    groups = known("hpmcount", lambda: event_groups.wanted_groups(words, extra))
+    return groups, groups[0].wanted
+
+
+def measurer(
+    command: Sequence[str],
+    groups: Sequence[WantedGroup],
+    events: Resolved,
+    repeat: int | None,
+    slice_ms: int,
+) -> Callable[[], list[Measurement]]:
+    """Return what measures a command: several groups in turns, or with `repeat` apart."""
+    from gnomon.count import command_counters, group_schedule
+
+    if len(groups) > 1 and repeat is not None:
+        return lambda: group_schedule.run_apart(
+            groups, repeat, lambda own: command_counters.run(command, own)
+        )
+    if len(groups) > 1:
+        return lambda: [group_schedule.run_in_turns(command, groups, slice_ms)]
+
+    def repeated() -> list[Measurement]:
+        measurements: list[Measurement] = []
+        while len(measurements) < (repeat or 1):
+            measurements.append(command_counters.run(command, events))
+            if measurements[-1].interrupted:
+                break
+        return measurements
+
+    return repeated

@@ -1,0 +1,87 @@
+"""`gnomon config`: how to compile and link with Gnomon's libraries, without pkg-config or CMake."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from gnomon.cli.terminal.argument_help import Parser
+from gnomon.errors import UsageError
+
+_LIBRARIES = ("hpm", "gnomon", "hpm_plugin", "runtime")
+_RUNTIME = ("libgnomon-runtime.a", "libgnomon-core.a")
+_FORTRAN = {"hpm": "f_hpm.F90", "gnomon": "gnomon.F90"}
+
+# Libraries behind the source: linkers that keep only what is needed read from left to right.
+_EPILOG = """\
+examples:
+  cc prog.c $(gnomon config --cflags --libs hpm) -o prog
+  cc prog.c $(gnomon config --cflags --libs gnomon) -o prog"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of `gnomon config`."""
+    p = Parser(
+        prog="gnomon config",
+        description="Print compiler and linker options for libhpm (sections, as in IBM's HPM), "
+        "libgnomon (event sets), libhpm_plugin (aggregators) or the runtime (libraries that "
+        "`gnomon run` preloads).",
+        epilog=_EPILOG,
+    )
+    p.add_argument("library", choices=_LIBRARIES, help="which library")
+    p.add_argument("--cflags", action="store_true", help="print compiler options")
+    p.add_argument("--libs", action="store_true", help="print linker options")
+    p.add_argument("--static", action="store_true", help="with --libs: for the static library")
+    p.add_argument(
+        "--fortran", action="store_true", help="print the path of the Fortran module's source"
+    )
+    p.add_argument("--libdir", action="store_true", help="print the directory of the libraries")
+    p.add_argument("--includedir", action="store_true", help="print the directory of the headers")
+    return p
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the options that were asked for on one line and return 0.
+
+    Raises:
+        UsageError: nothing was asked for, or what the library has not, or a path holds what a
+            shell would take apart.
+    """
+    import gnomon
+
+    package = Path(gnomon.__path__[0])
+    words = _words(package, arguments)
+    if not words:
+        raise UsageError("config: nothing is asked for; give --cflags, --libs or both")
+    if any(" " in word or "'" in word for word in words):
+        raise UsageError(
+            f"config: {package} has a blank in its path, which shells take apart; "
+            "install Gnomon elsewhere, or use pkg-config"
+        )
+    print(" ".join(words))
+    return 0
+
+
+def _words(package: Path, arguments: argparse.Namespace) -> list[str]:
+    name = arguments.library
+    lib, include = package / "lib", package / "include"
+    words: list[str] = []
+    if arguments.cflags:
+        words += [f"-I{include / 'gnomon'}"] if name not in ("gnomon", "runtime") else []
+        words.append(f"-I{include}")
+    if arguments.libs and name == "runtime":  # static: two preloaded libraries share nothing
+        archives = [f"{lib / archive}" for archive in _RUNTIME]
+        words += [*archives, "-Wl,--exclude-libs,ALL", "-Wl,-z,nodelete", "-lpthread", "-ldl"]
+    elif arguments.libs and arguments.static:
+        words += [str(lib / f"lib{name}.a"), "-lpthread", "-ldl", "-lm"]
+    elif arguments.libs:
+        words += [f"-L{lib}", f"-l{name}", f"-Wl,-rpath,{lib}"]
+    if arguments.fortran and name not in _FORTRAN:
+        raise UsageError(f"config: {name} has no Fortran module; hpm and gnomon have")
+    if arguments.fortran:
+        words.append(str(package / "fortran" / _FORTRAN[name]))
+    if arguments.libdir:
+        words.append(str(lib))
+    if arguments.includedir:
+        words.append(str(include if name in ("gnomon", "runtime") else include / "gnomon"))
+    return words

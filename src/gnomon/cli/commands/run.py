@@ -1,0 +1,247 @@
+"""`gnomon run`: run a program with all that this machine offers, and leave a run to look at."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gnomon.cli.terminal.argument_help import Parser
+from gnomon.cli.terminal.capability_commands import add_options
+from gnomon.cli.terminal.report_output import finish, guarded, outliving
+from gnomon.cli.terminal.streams import is_styled, width_of, write, write_lines
+from gnomon.errors import FormatError, RunDirectoryError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gnomon.launch.capability import Capability
+    from gnomon.launch.capability_selection import Selection
+    from gnomon.launch.process_result import Observed, ProcessResult
+    from gnomon.launch.run_assembly import AssembledRun
+    from gnomon.launch.run_part import RunPart
+
+# Between the names of a capability and its option; no option's own name has it.
+_MARK = ":"
+_DESCRIPTION = """\
+Measure a program with everything this machine offers: counters, times and memory of
+the program and of each process and thread, and sections marked with libhpm. The result
+is stored in the run directory NAME.gnomon, and a short summary is printed on standard error.
+The program's output, exit status and signals are unchanged."""
+
+_EPILOG = """\
+examples:
+  gnomon run -- ./app -n 100
+  gnomon run --name first -r 10 -- ./app
+  gnomon run --with emulated -- ./app -n 1
+  gnomon run -- mpirun -n 4 ./app
+  mpirun -n 4 gnomon run -- ./app
+
+Then: gnomon view NAME. After a kill: gnomon repair NAME.
+The status is the program's own; 127 if it is not found, 126 if it cannot be executed."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the parser of `gnomon run`."""
+    p = Parser(
+        prog="gnomon run",
+        usage="gnomon run [options] [--] program [arguments]",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+    )
+    from gnomon.capabilities import CAPABILITIES
+
+    p.add_argument(
+        "--with",
+        dest="capabilities",
+        metavar="CAPABILITY",
+        help="also use these capabilities, separated by commas: "
+        + ", ".join(each.name for each in CAPABILITIES if not each.is_default),
+    )
+    p.add_argument(
+        "--without",
+        metavar="CAPABILITY",
+        help="do not use these capabilities: "
+        + ", ".join(each.name for each in CAPABILITIES if each.is_default),
+    )
+    p.add_argument(
+        "--name",
+        metavar="NAME",
+        help="write the run directory NAME.gnomon (default: the program's name, date and time)",
+    )
+    p.add_argument(
+        "-r",
+        "--repeat",
+        metavar="N",
+        type=int,
+        default=1,
+        help="run the program N times and store all executions in one run (see gnomon compare)",
+    )
+    p.add_argument("--force", action="store_true", help="with --name: replace an existing run")
+    for each in CAPABILITIES:
+        _add_options(p, each)
+    p.add_argument("program", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    return p
+
+
+def _add_options(p: argparse.ArgumentParser, capability: Capability) -> None:
+    """Add what a capability offers to the help, and its options to the parser."""
+    used = "" if capability.is_default else f" (--with {capability.name}, or any of its options)"
+    group = p.add_argument_group(capability.name, f"{capability.title}{used}")
+    add_options(group, capability.options, f"{capability.name}-", f"{capability.name}{_MARK}")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the program, leave a run, print the summary; return the program's status.
+
+    Raises:
+        UsageError: there is no program, or an option is wrong.
+        RunDirectoryError: the run's name is taken, or its folder cannot be written.
+        ProgramError: the program cannot be executed.
+    """
+    command = arguments.program
+    if command[:1] == ["--"]:
+        command = command[1:]
+    if not command:
+        raise UsageError("no program to run: gnomon run [options] -- program [arguments]")
+    if arguments.name == "":
+        raise UsageError("--name '': a run has a name")
+    if arguments.repeat < 1:
+        raise UsageError(f"-r {arguments.repeat}: a program is run at least once")
+    if arguments.force and arguments.name is None:
+        raise UsageError("--force goes with --name NAME")
+    return outliving(lambda: _measure(arguments, command))
+
+
+def _measure(arguments: argparse.Namespace, command: Sequence[str]) -> int:
+    from gnomon.capabilities import CAPABILITIES, TIMES
+    from gnomon.launch.capability_selection import select
+    from gnomon.launch.run_part import create_staging, plan_part
+    from gnomon.launch.signals import SignalForwarder
+
+    selection = select(
+        CAPABILITIES, arguments.capabilities, arguments.without, _typed(arguments), TIMES
+    )
+    part = plan_part(command, arguments.name, force=arguments.force)
+    used = [capability.name for capability in selection.capabilities]
+    folder, part = create_staging(part, command, used)
+    try:
+        # From the program's end until what was counted is in our hands Ctrl-C is not for us.
+        with SignalForwarder():
+            observed = _repeated(arguments.repeat, folder, part, command, selection)
+        # A launcher that ends the job must not end us before what was measured is kept.
+        usual = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        try:
+            guarded(part.name, lambda: _leave(folder, part, observed))
+        finally:
+            signal.signal(signal.SIGTERM, usual)
+    except KeyboardInterrupt:
+        why = "interrupted before the run was made; what was measured is kept"
+        write(sys.stderr, f"\ngnomon: {why}: gnomon repair {part.name}\n")
+    return finish(observed.process.exit_status, observed.process.signal)
+
+
+def _typed(arguments: argparse.Namespace) -> dict[str, dict[str, Any]]:
+    """Return the options of capabilities that were typed, by the names of both."""
+    typed: dict[str, dict[str, Any]] = {}
+    for key, value in vars(arguments).items():
+        name, mark, option = key.partition(_MARK)
+        if mark and value is not None:
+            typed.setdefault(name, {})[option] = value
+    return typed
+
+
+def _repeated(
+    times: int, folder: Path, part: RunPart, command: Sequence[str], selection: Selection
+) -> Observed:
+    """Run the program so many times, up to one that Ctrl-C ended."""
+    from gnomon.launch import repetitions
+    from gnomon.launch.executions import observe
+    from gnomon.launch.run_part import discard_staging
+
+    executions: list[Observed] = []
+    try:
+        if times == 1:
+            return observe(command, selection, folder)
+        for number in range(times):
+            own = repetitions.folder_of(folder, number)
+            executions.append(observe(command, selection, own))
+            if executions[-1].process.interrupted:
+                break
+    except BaseException:
+        if not executions:
+            discard_staging(folder, part.task)
+        raise
+    return repetitions.joined(executions, times, command)
+
+
+def _leave(folder: Path, part: RunPart, observed: Observed) -> None:
+    """Write this task's part; whoever is the last of a job makes the run of all."""
+    from gnomon.store import staging
+
+    process = observed.process
+    facts = {
+        "pid": process.pid,
+        "exit_status": process.exit_status,
+        "signal": process.signal,
+        "started": process.started,
+        "wall_ns": process.wall_ns,
+    }
+    with staging.locked(folder):
+        staging.end(folder, part.task, facts, observed.collected)
+        if not staging.have_all_ended(folder, part.tasks, part.task):
+            _tell_of_others(part, process)
+            return
+        try:
+            assembled = close(folder, part.name)
+        except (FormatError, RunDirectoryError) as error:
+            kept = f"what was measured is kept: mend that, then: gnomon repair {part.name}"
+            raise RunDirectoryError(f"{error}; {kept}") from None
+    print_summary(assembled)
+
+
+def close(folder: Path, name: str, *, force: bool = False) -> AssembledRun:
+    """Make the run of a staging folder, on a terminal with a line that tells how far it is.
+
+    `force` replaces a run of that name.
+
+    Raises:
+        RunDirectoryError: what is there is damaged, or the run cannot be written.
+    """
+    from gnomon.capabilities import CAPABILITIES
+    from gnomon.launch.run_assembly import assemble_run
+
+    if not is_styled(sys.stderr):
+        return assemble_run(folder, name, CAPABILITIES, force=force)
+    try:
+        return assemble_run(
+            folder,
+            name,
+            CAPABILITIES,
+            lambda what: write(sys.stderr, f"\r\x1b[Kgnomon: {what} ..."),
+            force=force,
+        )
+    finally:
+        write(sys.stderr, "\r\x1b[K")
+
+
+def _tell_of_others(part: RunPart, process: ProcessResult) -> None:
+    """Say what to do where no other task may come to make the run."""
+    if not part.tasks and part.task == 0:
+        why = "the launcher does not tell how many tasks there are; when all have ended"
+    elif (
+        process.exit_status and process.signal != signal.SIGTERM
+    ):  # which launchers send the others
+        why = f"rank {part.rank} failed; the last to end makes the run; if all have and none did"
+    else:
+        return
+    write(sys.stderr, f"gnomon: {why}: gnomon repair {part.name}\n")
+
+
+def print_summary(assembled: AssembledRun) -> None:
+    """Print the summary of a run."""
+    from gnomon.cli.reports.run_summary import text
+
+    write_lines(sys.stderr, text(assembled, width_of(sys.stderr)))

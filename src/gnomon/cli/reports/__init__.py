@@ -1,0 +1,1 @@
+"""What single commands print: lists and reports, as text that fits the terminal."""

@@ -1,0 +1,320 @@
+"""The screen that `gnomon run` ends with: times, top regions and metrics, what was missing."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite, isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from gnomon.model.capability_result import rows_of
+from gnomon.model.metric import Aggregation
+from gnomon.model.symbol_names import short_name
+from gnomon.model.tables import PROFILE
+from gnomon.store.run import Run
+from gnomon.store.run_facts import exit_text, without_values
+from gnomon.terminal_text import cut, filled, shortened
+from gnomon.units import duration, number, printable, quantity
+
+if TYPE_CHECKING:
+    from gnomon.launch.run_assembly import AssembledRun
+    from gnomon.model.inlining import Part
+    from gnomon.model.tables import Cell, Table
+    from gnomon.store.moments import OfPath
+
+_REGIONS = 5
+_METRICS = 6
+_REASONS = 3
+_WARNINGS = 3
+_NAME = 40
+# Of the measured ones those that say most first; the rest in the order of the tables.
+_FIRST = ("instructions", "cycles", "task-clock", "page-faults", "context-switches", "peak memory")
+# Of functions and lines, on the emulated PMU; times are not the program's there.
+_INSTRUCTIONS = "PAPI_TOT_INS"
+_UNKNOWN = "(unknown)"
+_CPU = "task-clock"
+_FEWEST_PROGRAMS = 2
+_WALL = "wall time"
+_TIMES = (_WALL, "user time", "system time")
+# What is told of regions and programs, too.
+_OF_PARTS = (_INSTRUCTIONS, _WALL, _CPU)
+_COLUMNS = ("location", "path", "metric", "inclusive", "exclusive", "calls")
+_ROWS_IN_MEMORY = 200_000
+"""Of a profile that are looked at one by one; more of them a query adds up sooner."""
+
+
+def text(assembled: AssembledRun, width: int) -> str:
+    """Return the summary of a run, at most a screen of 24 lines where names are short."""
+    head = assembled.head
+    what = printable(shlex.join(head["command"]))
+    ranks = f", {head['ranks']} ranks" if head["ranks"] > 1 else ""
+    values = _Values(assembled.tables, Run(assembled.path, assembled.head))
+    means = f", means of {values.times} executions" if values.times > 1 else ""
+    ended = f"[{exit_text(head)}{ranks}{means}]"
+    lines = ["", f"{cut(what, width - len(ended) - 2)}  {ended}", *_times(values, width)]
+    lines += (
+        list(_functions(values, width))
+        or list(_regions(values, width, head["ranks"]))
+        or list(_programs(values))
+    )
+    lines += _metrics(values.of_command, width)
+    lines += _missing(head, width)
+    for note in head["warnings"][:_WARNINGS]:
+        lines += filled(f"note: {printable(note)}", width, "", "      ")
+    if len(head["warnings"]) > _WARNINGS:
+        more = len(head["warnings"]) - _WARNINGS
+        lines.append(f"note: {more} more: gnomon report {_word(assembled)} run")
+    lines.append(f"look at it: gnomon view {_word(assembled)}")
+    return "\n".join(lines) + "\n"
+
+
+def _word(assembled: AssembledRun) -> str:
+    return shlex.quote(str(assembled.path))
+
+
+class _Values:
+    """What the summary needs of a run's tables, by one pass over the profile.
+
+    Of several executions it is the mean of each value.
+    """
+
+    def __init__(self, tables: Sequence[Table], run: Run) -> None:
+        self.run = run
+        self.times = times = max(int(run.head["repetitions"]), 1)
+        self.paths = {row["path"]: row for row in rows_of(tables, "paths")}
+        self.regions = {row["region"]: row for row in rows_of(tables, "regions")}
+        self.processes = {
+            row["location"]: str(row["name"])
+            for row in rows_of(tables, "locations")
+            if row["kind"] == "process"
+        }
+        metrics = {row["metric"]: row for row in rows_of(tables, "metrics")}
+        self.units = {str(row["name"]): str(row["unit"]) for row in metrics.values()}
+        self.of_command: dict[str, tuple[float, Mapping[str, Any]]] = {}
+        # Of locations and paths below the command: (location, path, inclusive, exclusive, calls).
+        self.parts: dict[str, list[tuple[Cell, ...]]] = {name: [] for name in _OF_PARTS}
+        names = {number: str(row["name"]) for number, row in metrics.items()}
+        self._numbers = {name: int(str(number)) for number, name in names.items()}
+        self._elapsed = {
+            str(row["name"])
+            for row in metrics.values()
+            if row["aggregation"] == Aggregation.ELAPSED
+        }
+        for location, path, metric, *values in self._rows(tables):
+            if location == path == 0:
+                known, _ = self.of_command.get(names[metric], (0.0, None))
+                of = known + float(values[0] or 0) / times
+                self.of_command[names[metric]] = (of, metrics[metric])
+            elif names[metric] in self.parts:
+                means = (None if one is None else float(one) / times for one in values)
+                self.parts[names[metric]].append((location, path, *means))
+
+    def _rows(self, tables: Sequence[Table]) -> Iterator[Sequence[Any]]:
+        """Yield what is needed of the profile: from memory or, of a large one, from the run."""
+        for table in tables:
+            if table.schema is PROFILE and len(table) <= _ROWS_IN_MEMORY:
+                yield from zip(*map(table.values, _COLUMNS), strict=True)
+                return
+        wanted = ", ".join(str(self._numbers[name]) for name in _OF_PARTS if name in self._numbers)
+        # Below the root one row for each path. One thread: sums in another order differ.
+        for rows in self.run.stream(
+            "SELECT CASE path WHEN 0 THEN location ELSE -1 END AS place, path, metric, "
+            "SUM(inclusive), CASE WHEN COUNT(exclusive) = COUNT(*) THEN SUM(exclusive) END, "
+            "SUM(calls), CASE path WHEN 0 THEN repetition END AS execution FROM profile "
+            f"WHERE metric IN ({wanted or -1}) OR (path = 0 AND location = 0) "
+            "GROUP BY place, path, metric, execution ORDER BY place, path, metric, execution",
+            threads=1,
+        ):
+            yield from (row for *row, _ in rows)
+
+    def together(self, metric: str) -> tuple[Mapping[int, OfPath], str]:
+        """Return what each path took of several places' times, and which that is; none of a sum."""
+        if metric not in self._elapsed:
+            return {}, ""
+        from gnomon.store import moments
+
+        values, told, _ = moments.of_run(self.run, self._numbers[metric])
+        return values, told
+
+
+def _times(values: _Values, width: int) -> Iterator[str]:
+    found = {name: values.of_command[name][0] for name in _TIMES if name in values.of_command}
+    if not found:
+        yield "  time: not known"
+        return
+    wall = found.get(_WALL, 0.0)
+    parts = [f"{name.split()[0]} {duration(ns)}" for name, ns in found.items()]
+    used = sum(ns for name, ns in found.items() if name != _WALL)
+    if wall > 0:
+        parts.append(f"{used / wall:.2f} CPUs busy")
+    processes = len(values.processes) // values.times
+    if processes > 1:
+        parts.append(f"{processes} processes")
+    yield from filled("time: " + ", ".join(parts), width, "  ", "    ")
+
+
+class _Sums(NamedTuple):
+    """What a region came to over all processes and threads; None where one has no value."""
+
+    inclusive: float
+    exclusive: float | None
+    calls: float
+    place: str
+
+
+def _functions(values: _Values, width: int) -> Iterator[str]:
+    """Yield the functions with most instructions, without what they call, where they are known."""
+    weights: dict[Part, float] = {}
+    for _, path, _, exclusive, _ in values.parts[_INSTRUCTIONS]:
+        region = values.regions[values.paths[path]["region"]]
+        if values.run.region_kinds.of(str(region["kind"])).is_code:
+            from gnomon.model.inlining import Part
+
+            part = Part(str(region["module"]), str(region["name"]), str(region["file"]))
+            weights[part] = weights.get(part, 0.0) + float(exclusive or 0)
+    if not weights:
+        return
+    from gnomon.model.inlining import homes
+
+    sums: dict[Part, float] = {}
+    for part, home in homes(weights).items():
+        of = part._replace(file=home)
+        sums[of] = sums.get(of, 0.0) + weights[part]
+    total = sum(weights.values()) or 1.0
+    # The share, the count and what is between them and the file take the rest of the line.
+    wide = min(max(width - 53, 27), _NAME)
+    words = f"{'of total':>11}{'exclusive':>14}"
+    yield from _heading(f"top functions by {_INSTRUCTIONS}", words, wide + 2)
+    for of in sorted(sums, key=lambda one: (-sums[one], one))[:_REGIONS]:
+        name = short_name(printable(of.function) or _UNKNOWN, wide)
+        share = f"{100 * sums[of] / total:.1f} %"
+        line = f"    {name:<{wide}}{share:>11}{number(sums[of]):>14}"
+        file = printable(Path(of.file).name)
+        yield f"{line}  {file}" if file and len(line) + 2 + len(file) <= width else line
+
+
+def _heading(title: str, words: str, wide: int) -> Iterator[str]:
+    """Yield a table's title and its columns' heads: in one line where the first column holds it."""
+    if len(title) > wide:
+        yield f"  {title}"
+        title = ""
+    yield f"  {title:<{wide}}{words}"
+
+
+def _regions(values: _Values, width: int, ranks: int) -> Iterator[str]:
+    """Yield the regions with most of the metric that most regions have: time, or instructions."""
+    for wanted in (_INSTRUCTIONS, _WALL):
+        totals, told = _sums(values, wanted)
+        if not totals:
+            continue
+        is_exclusive = all(one.exclusive is not None for one in totals.values())
+        heads = ("exclusive", "inclusive") if is_exclusive else ("inclusive",)
+        shown = {
+            name: (one.exclusive or 0.0, one.inclusive) if is_exclusive else (one.inclusive,)
+            for name, one in totals.items()
+        }
+        has_calls = any(one.calls for one in totals.values())
+        # The values, the calls and what is between take the rest of the line.
+        wide = min(max(width - 50, 24), _NAME)
+        words = "".join(f"{head:>11}" for head in heads) + ("     calls" if has_calls else "")
+        of_all = f", of {ranks} ranks" if ranks > 1 else ""
+        of_all = f", {told}" if told else of_all
+        yield from _heading(f"top regions by {wanted}{of_all}", words, wide + 2)
+        # Those with a value that nobody knows come last.
+        ordered = sorted(shown, key=lambda one: (isnan(shown[one][0]), -shown[one][0]))
+        for name in ordered[:_REGIONS]:
+            one = totals[name]
+            cells = "".join(f"{quantity(value, values.units[wanted]):>11}" for value in shown[name])
+            calls = f"{one.calls:,.0f}".replace(",", " ") if one.calls else ""
+            line = f"    {short_name(printable(name), wide):<{wide}}{cells}{calls:>10}"
+            fits = len(line) + len(one.place) + 2 <= width
+            yield (f"{line}  {one.place}" if fits else line).rstrip()
+        return
+
+
+def _sums(values: _Values, wanted: str) -> tuple[dict[str, _Sums], str]:
+    # What a region calls itself is in its outermost call already.
+    inner = {path for path in values.paths if _is_within_itself(values.paths, path)}
+    totals: dict[str, _Sums] = {}
+    together, told = values.together(wanted) if values.parts[wanted] else ({}, "")
+    seen = set()
+    for _, path, inclusive, exclusive, calls in values.parts[wanted]:
+        if values.paths[path]["parent"] == -1:
+            continue
+        region = values.regions[values.paths[path]["region"]]
+        place = f"{Path(str(region['file'])).name}:{region['line']}" if region["line"] else ""
+        name = str(region["name"]) or _UNKNOWN
+        known = totals.get(name, _Sums(0.0, 0.0, 0.0, place))
+        if told and path in together:
+            # Once for all places.
+            inclusive, exclusive = together[int(str(path))] if path not in seen else (0.0, 0.0)
+            seen.add(path)
+        if exclusive is not None and not isfinite(float(exclusive)):
+            exclusive = None
+        has_own = exclusive is not None and known.exclusive is not None
+        totals[name] = _Sums(
+            known.inclusive + (0.0 if path in inner else float(inclusive or 0)),
+            (known.exclusive or 0.0) + float(exclusive or 0) if has_own else None,
+            known.calls + float(calls or 0),
+            place if place == known.place else "",
+        )
+    return totals, told
+
+
+def _is_within_itself(paths: Mapping[Cell, Mapping[str, Cell]], path: Cell) -> bool:
+    region, above = paths[path]["region"], paths[path]["parent"]
+    while above != -1:
+        if paths[above]["region"] == region:
+            return True
+        above = paths[above]["parent"]
+    return False
+
+
+def _programs(values: _Values) -> Iterator[str]:
+    """Yield the programs of a command that ran several, by the CPU time of their processes."""
+    totals: dict[str, list[float]] = {}
+    for location, path, inclusive, *_ in values.parts[_CPU]:
+        if path == 0 and location in values.processes:
+            sums = totals.setdefault(values.processes[location], [0.0, 0])
+            sums[0] += float(inclusive or 0)
+            sums[1] += 1
+    if len(totals) < _FEWEST_PROGRAMS:
+        return
+    yield f"  top programs by {_CPU}:"
+    for name, (value, n) in sorted(totals.items(), key=lambda one: -one[1][0])[:_REGIONS]:
+        ran = f"{n:,.0f} process{'' if n == 1 else 'es'}"
+        yield f"    {printable(name)[:_NAME]:<{_NAME}} {duration(value):>12}  {ran}"
+
+
+def _metrics(
+    of_command: Mapping[str, tuple[float, Mapping[str, Any]]], width: int
+) -> Iterator[str]:
+    values = {name: one for name, one in of_command.items() if name not in _TIMES}
+    ordered = [name for name in _FIRST if name in values]
+    ordered += [name for name in values if name not in ordered]
+    if not ordered:
+        return
+    yield "  top metrics:"
+    # The value and how it came to be take the rest of the line.
+    wide = min(_NAME, width - 28)
+    for name in ordered[:_METRICS]:
+        value, metric = values[name]
+        unit = str(metric["unit"])
+        label = shortened(printable(name), wide)
+        yield f"    {label:<{wide}} {quantity(value, unit):>12}  {metric['how']}"
+
+
+def _missing(head: Mapping[str, Any], width: int) -> Iterator[str]:
+    by_reason = without_values(head)
+    for reason, names in list(by_reason.items())[:_REASONS]:
+        some = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        yield from filled(printable(f"not available: {some}: {reason}"), width, "  ", "    ")
+    if len(by_reason) > _REASONS:
+        yield f"  not available: {len(by_reason) - _REASONS} more reasons: gnomon doctor"
+    for one in head["capabilities"]:
+        if not one["used"] and not one["available"]:
+            yield from filled(
+                printable(f"not available: {one['name']}: {one['reason']}; {one['remedy']}"),
+                width, "  ", "    ",
+            )  # fmt: skip

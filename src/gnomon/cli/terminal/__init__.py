@@ -1,0 +1,1 @@
+"""What the commands share: options, streams, files, text in columns, messages."""

@@ -1,0 +1,151 @@
+"""Where reports go: a terminal stream, a file, or both."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
+from typing import IO, Any
+
+from gnomon.errors import GnomonError
+from gnomon.terminal_text import NARROWEST, WIDTH
+from gnomon.units import printable
+
+_ROWS_AT_ONCE = 10_000
+
+
+def is_styled(stream: IO[str]) -> bool:
+    """Return whether bold and dim are welcome: a terminal, and NO_COLOR is not set.
+
+    What a launcher of Open MPI's kind gives its tasks is a terminal, too, but nobody looks at it.
+    """
+    if os.environ.get("NO_COLOR") or "PMIX_RANK" in os.environ:
+        return False
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def width_of(stream: IO[str]) -> int:
+    """Return the columns that text for a stream may take: COLUMNS, or the terminal's, or 80."""
+    wanted = os.environ.get("COLUMNS", "")
+    if wanted.isdecimal() and int(wanted[:9]) > 0:
+        return max(int(wanted[:9]), NARROWEST)
+    try:
+        columns = os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError):  # no terminal, or none that has a descriptor
+        return WIDTH
+    return max(columns, NARROWEST) if columns else WIDTH
+
+
+def format_of(output: str | None, *, as_json: bool = False) -> str:
+    """Return what a report is written as: "json", "csv" or "text".
+
+    Args:
+        output: the file that was asked for; the end of its name says what it is to be.
+        as_json: JSON was asked for.
+    """
+    ending = (output or "").lower().rpartition(".")[2] if "." in (output or "") else ""
+    return "json" if as_json or ending == "json" else "csv" if ending == "csv" else "text"
+
+
+def csv_of(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows as CSV (RFC 4180): a column for each field, empty where a row has none.
+
+    Fields of a field have columns of their own.
+    """
+    flat = [_flat(row) for row in rows]
+    names = list(dict.fromkeys(name for row in flat for name in row))
+    lines = [[row.get(name) for name in names] for row in flat]
+    return _csv([names, *lines] if names else [])
+
+
+def csv_pieces(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield CSV as `csv_of` makes it; rows that are not held have plain fields, all the same."""
+    if isinstance(rows, Sequence):
+        yield csv_of(rows)
+        return
+    rest, has_head = iter(rows), False
+    while some := list(islice(rest, _ROWS_AT_ONCE)):
+        lines: list[Iterable[Any]] = [] if has_head else [some[0]]
+        yield _csv([*lines, *(row.values() for row in some)])
+        has_head = True
+
+
+def _csv(lines: Iterable[Iterable[Any]]) -> str:
+    import csv
+    import io
+
+    text = io.StringIO()
+    csv.writer(text).writerows(lines)
+    return text.getvalue()
+
+
+def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            found |= {inner if inner not in row else f"{name} {inner}": cell
+                      for inner, cell in value.items()}  # fmt: skip
+        elif isinstance(value, list | tuple):
+            found[name] = " ".join(map(str, value))
+        else:
+            found[name] = value
+    return found
+
+
+def write_report(output: str | None, text: str) -> None:
+    """Write a report into a file, or to stdout where none or "-" is asked for.
+
+    Raises:
+        GnomonError: the file cannot be written.
+    """
+    if not output or output == "-":
+        write_lines(sys.stdout, text)
+    elif format_of(output) == "csv":
+        with open_for_writing(output, newline="") as file:
+            write(file, text)
+    else:
+        with open_for_writing(output) as file:
+            write_lines(file, text)
+
+
+def open_for_writing(path: str, newline: str | None = None) -> IO[str]:
+    """Return the file, opened before the program runs so that a wrong name costs no run.
+
+    Raises:
+        GnomonError: it cannot be written.
+    """
+    try:
+        # Arguments may hold bytes that are no UTF-8: they are shown as escapes.
+        return open(path, "w", encoding="utf-8", errors="backslashreplace", newline=newline)
+    except OSError as error:
+        raise GnomonError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def write(stream: IO[str], text: str) -> None:
+    """Write a whole report; a reader who went away is no reason to fail."""
+    with suppress(BrokenPipeError):
+        stream.write(text)
+        stream.flush()
+
+
+def write_lines(stream: IO[str], text: str) -> None:
+    """Write a whole report of what a file holds: whatever names are in it, a terminal obeys none.
+
+    Other control characters than ends of lines are shown as Python writes them.
+    """
+    write(stream, safe_lines(text))
+
+
+def safe_lines(text: str) -> str:
+    """Return lines without what would move the cursor, change colours or the window's title."""
+    if text.replace("\n", "").isprintable():
+        return text
+    return "\n".join(map(printable, text.split("\n")))
+
+
+def write_alone(text: str) -> None:
+    """Write to stdout, beginning on a line of its own whatever the program left there."""
+    sys.stdout.flush()
+    write(sys.stdout, "\n" + text)

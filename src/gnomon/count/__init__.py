@@ -1,0 +1,1 @@
+"""Counting a program for `gnomon count` and `gnomon run`: counters, times, emulated counts."""

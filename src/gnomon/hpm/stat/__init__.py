@@ -1,1 +1,0 @@
-"""Watching a machine: `gnomon stat` and `hpmstat`."""

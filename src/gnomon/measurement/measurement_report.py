@@ -1,0 +1,301 @@
+"""Measurements as text and as a JSON document; pure functions, nothing is printed here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from gnomon.launch.resource_usage import MEANINGLESS_USAGE
+from gnomon.launch.run_environment import Host
+from gnomon.measurement import measurement_metrics, overview
+from gnomon.measurement.measurement import WHOLE_MACHINE, GroupPart, Measurement
+from gnomon.measurement.overview import Hidden, usage_text
+from gnomon.measurement.report_style import Options, Style, joined
+from gnomon.metrics.derived import MetricValue
+from gnomon.model.value import Domain, How, Unavailable
+from gnomon.terminal_text import facts, filled
+from gnomon.units import duration, number, printable, quantity, signal_name
+
+_PREFIXED = ("ns", "s", "bytes", "bytes/s", "")
+# What no shell takes apart; shlex, which quotes the rest, takes longer to import.
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-")
+_NOTHING_HIDDEN = Hidden(frozenset(), frozenset(), frozenset())
+
+
+def text(measurements: Sequence[Measurement], host: Host, options: Options) -> str:
+    """Return the report of one execution, or of several with their spread."""
+    first = measurements[0]
+    style = Style(options.styled)
+    metrics = measurement_metrics.metrics(first)
+    hidden = _NOTHING_HIDDEN
+    if options.brief:
+        hidden = overview.hidden(first, default_events=options.default_events)
+    lines = [_headline(measurements, options, style)]
+    lines += [*filled(place(host), options.width, "  ", "    "), ""]
+    if len(measurements) > 1 and options.parts and first.parts:
+        for at, part in enumerate(first.parts):
+            own = [
+                measurement_metrics.of_part(one, one.parts[at])
+                for one in measurements
+                if at < len(one.parts)
+            ]
+            lines.append(style.bold(_group_title(part)))
+            lines += _spread_lines(own, measurement_metrics.metrics(own[0]), hidden, options, style)
+    elif len(measurements) > 1:
+        lines += _spread_lines(measurements, metrics, hidden, options, style)
+    else:
+        lines += _time_lines(first, metrics, options, style)
+        lines += _measured_lines(first, metrics, hidden, options, style)
+        if not options.brief:
+            lines += _usage_lines(first, options, style)
+    if first.emulation is not None or first.tasks is not None or first.places is not None:
+        from gnomon.measurement import breakdown
+
+        lines += breakdown.lines(measurements, options, style)
+    lines += unavailable_lines(first.unavailable, options.width, style)
+    notes = dict.fromkeys(note for one in measurements for note in one.notes)
+    lines += [
+        line for note in notes for line in filled(f"note: {note}", options.width, "", "      ")
+    ]
+    if options.brief and (rest := overview.remainder(first, metrics, hidden)):
+        lines += map(style.dim, filled(rest, options.width))
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _headline(measurements: Sequence[Measurement], options: Options, style: Style) -> str:
+    first, last = measurements[0], measurements[-1]
+    what = _quoted(first.command) if first.command else first.covers or f"process {first.pid}"
+    times = f" × {len(measurements)}" if len(measurements) > 1 else ""
+    ending = f"  [{_ending(last)}]" if first.command or first.pid else ""
+    return style.bold(f"{options.tool}: {what}{times}") + ending
+
+
+def _ending(measurement: Measurement) -> str:
+    if measurement.attached:
+        return "attached"
+    if measurement.signal:
+        return f"killed by {signal_name(measurement.signal)}"
+    return f"exit {measurement.exit_status}"
+
+
+def _quoted(command: Iterable[str]) -> str:
+    words = tuple(command)
+    if all(word and _PLAIN.issuperset(word) for word in words):
+        return " ".join(words)
+    import shlex
+
+    return printable(shlex.join(words))
+
+
+def place(host: Host) -> str:
+    """Return the machine in a line."""
+    return f"{host.name}: {host.cpu_model}, {host.cpus} CPUs, {host.kernel}"
+
+
+def _time_lines(
+    one: Measurement, metrics: Sequence[MetricValue], options: Options, style: Style
+) -> list[str]:
+    if one.emulation is not None:
+        words = f"of the emulation with {one.emulation.engine}, not of the program"
+        rows = [("wall time", duration(one.wall_ns), words)]
+    elif options.brief:
+        rows = overview.rows(
+            one, metrics, default_events=options.default_events, formulas=options.formulas
+        )
+    else:
+        rows = [("wall time", duration(one.wall_ns), "")]
+        for name, ns in (("user time", one.user_ns), ("system time", one.system_ns)):
+            if ns is not None and one.wall_ns:
+                share = f"{100 * ns / one.wall_ns:.1f} % of the wall time"
+                rows.append((name, duration(ns), "of the whole run" if one.delay_ns else share))
+    return [*facts(rows, options.width, style.dim), ""]
+
+
+def _measured_lines(
+    one: Measurement, metrics: Sequence[MetricValue], hidden: Hidden, options: Options, style: Style
+) -> list[str]:
+    if options.parts and one.parts:
+        lines = []
+        for part in one.parts:
+            lines += _part_lines(one, part, options, style)
+        rest = measurement_metrics.beside_parts(one)
+        lines += _counter_lines(rest, options, style, "counters of the whole run")
+        return lines + metric_lines(measurement_metrics.metrics_of_counts(rest), options, style)
+    values = tuple(value for value in one.values if value.event not in hidden.events)
+    shown = [metric for metric in metrics if metric.name not in hidden.metrics]
+    lines = _counter_lines(one._replace(values=values), options, style)
+    return lines + metric_lines(shown, options, style)
+
+
+def _group_title(part: GroupPart) -> str:
+    return f"group {part.number} {part.name}: {part.description}"
+
+
+def _part_lines(one: Measurement, part: GroupPart, options: Options, style: Style) -> list[str]:
+    title = _group_title(part)
+    own = measurement_metrics.of_part(one, part)
+    if not part.wall_ns:
+        return [style.bold(title), "  not measured: its turn did not come", ""]
+    how = ""
+    if part.turns:
+        turns = "1 turn" if part.turns == 1 else f"{number(part.turns)} turns"
+        share = 100 * part.wall_ns / one.wall_ns if one.wall_ns else 0
+        how = f"{turns}, {share:.1f} % of the wall time"
+    rows = [("wall time", duration(part.wall_ns), how)]
+    words = "its share, by the time that the program ran in its turns" if part.turns else ""
+    for name, ns in (("user time", part.user_ns), ("system time", part.system_ns)):
+        if ns is not None:
+            rows.append((name, duration(ns), words))
+    lines = [style.bold(title), *facts(rows, options.width, style.dim), ""]
+    lines += _counter_lines(own, options, style)
+    return lines + metric_lines(measurement_metrics.metrics(own), options, style)
+
+
+def _counter_lines(
+    one: Measurement, options: Options, style: Style, title: str = "counters"
+) -> list[str]:
+    if not one.values:
+        return []
+    doubt = one.emulation.doubt if one.emulation is not None else ""
+    of_machine = one.covers == WHOLE_MACHINE
+    rows = [
+        (
+            value.event,
+            measurement_metrics.shown(value),
+            joined(
+                value.how.value, measurement_metrics.remark(value, doubt, of_machine=of_machine)
+            ),
+        )
+        for value in one.values
+    ]
+    return [style.bold(title), *facts(rows, options.width, style.dim), ""]
+
+
+def metric_lines(
+    metrics: Sequence[MetricValue], options: Options, style: Style, n_tasks: int = 0
+) -> list[str]:
+    """Return the table of metrics and an empty line; nothing without metrics.
+
+    Args:
+        metrics: what to show.
+        options: how.
+        style: bold and dim words.
+        n_tasks: how many tasks of a job the values are of, if of several.
+    """
+    if not metrics:
+        return []
+    rows = []
+    for metric in metrics:
+        how = "" if metric.how is How.COUNTED else metric.how.value
+        domain = None if metric.how is How.EMULATED else metric.domain
+        modes = "" if domain in (None, Domain.ALL) else f"{domain.value} mode only"
+        some = f"{metric.tasks} of {n_tasks} tasks" if 0 < metric.tasks < n_tasks else ""
+        formula = f"= {metric.formula}" if options.formulas else ""
+        rows.append(
+            (
+                _name_of(metric, options),
+                quantity(metric.value, metric.unit),
+                joined(how, modes, some, formula, sep="  "),
+            )
+        )
+    return [style.bold("metrics"), *facts(rows, options.width, style.dim), ""]
+
+
+def _name_of(metric: MetricValue, options: Options) -> str:
+    return (options.guide_names and metric.guide_name) or metric.name
+
+
+def _usage_lines(one: Measurement, options: Options, style: Style) -> list[str]:
+    if not one.rusage:
+        return []
+    rows = []
+    for row in one.rusage:
+        if row.field in MEANINGLESS_USAGE and not options.every_usage_row:
+            continue
+        if row.field in ("ru_utime", "ru_stime") and not options.every_usage_row:
+            continue
+        rows.append((row.description, usage_text(row), joined(row.field, row.remark)))
+    lines = [style.bold("resource usage (getrusage)"), *facts(rows, options.width, style.dim)]
+    if not options.every_usage_row:
+        meaningless = f"n/a on Linux: {', '.join(MEANINGLESS_USAGE)}"
+        lines += map(style.dim, filled(meaningless, options.width, "  ", "    "))
+    return [*lines, ""]
+
+
+def _spread_lines(
+    measurements: Sequence[Measurement],
+    metrics: Sequence[MetricValue],
+    hidden: Hidden,
+    options: Options,
+    style: Style,
+) -> list[str]:
+    formulas: dict[str, str] = {}
+    shown: dict[str, str] = {}
+    for metric in metrics:
+        shown[metric.name] = _name_of(metric, options)
+        if options.formulas:
+            formulas[shown[metric.name]] = f"= {metric.formula}"
+    left_out = (hidden.events | hidden.metrics) - hidden.shown
+    rows: list[tuple[str, ...]] = []
+    remarks = []
+    for spread in measurement_metrics.spreads(measurements):
+        if spread.name in left_out:
+            continue
+        s = spread.summary
+        # One unit for the row, unless the numbers have prefixes of their own.
+        prefixed = spread.unit in _PREFIXED
+        numbers = (s.mean, s.telling_half_width, s.deviation, s.minimum, s.maximum)
+        rows.append(
+            (
+                *(quantity(one, spread.unit if prefixed else "") for one in numbers),
+                shown.get(spread.name, spread.name),
+            )
+        )
+        how = "" if spread.how is How.COUNTED else spread.how.value
+        remarks.append(joined("" if prefixed else spread.unit, how))
+    head = ("mean", "± 95 %", "std. dev.", "min", "max", "")
+    names = max((len(row[-1]) for row in rows), default=0)
+    # With room for the shortest remark; longer ones go below their line.
+    shortest = min((len(remark) for remark in remarks if remark), default=0)
+    columns = [0, 1, 2, 3, 4]
+    dropped = []
+    for at in (2, 4, 3):  # the order in which columns are given up
+        cells = sum(2 + max(len(row[at]) for row in (head, *rows)) for at in columns)
+        if 2 + names + cells + 2 + shortest <= options.width:
+            break
+        columns.remove(at)
+        dropped.append(head[at])
+    wide = [max(len(row[at]) for row in (head, *rows)) for at in columns]
+
+    def line_of(name: str, row: Sequence[str]) -> str:
+        cells = "  ".join(row[at].rjust(width) for at, width in zip(columns, wide, strict=True))
+        return f"  {name:<{names}}  {cells}"
+
+    lines = [style.bold(line_of("", head))]
+    for row, remark in zip(rows, remarks, strict=True):
+        line = line_of(row[-1], row)
+        beside = remark and len(line) + 2 + len(remark) <= options.width
+        lines.append(f"{line}  {remark}" if beside else line)
+        below = joined("" if beside else remark, formulas.get(row[-1], ""))
+        lines += map(style.dim, filled(below, options.width, "      ", "        "))
+    if dropped:
+        lines.append(style.dim(f"  no room for {', '.join(dropped)}; --json has them"))
+    endings = sorted({_ending(one) for one in measurements})
+    if len(endings) > 1:
+        lines.append(f"  repetitions ended differently: {', '.join(endings)}")
+    return [*lines, ""]
+
+
+def unavailable_lines(unavailable: Sequence[Unavailable], width: int, style: Style) -> list[str]:
+    """Return why events were not counted, each reason once; nothing if all were."""
+    by_cause: dict[tuple[str, str], list[str]] = {}
+    for one in unavailable:
+        by_cause.setdefault((one.reason, one.remedy), []).append(one.event)
+    if not by_cause:
+        return []
+    lines = [style.bold("not counted")]
+    for (reason, remedy), events in by_cause.items():
+        lines += filled(", ".join(events), width, "  ", "  ")
+        lines += filled(f"why     {reason}", width, "    ", "            ")
+        if remedy:
+            lines += filled(f"remedy  {remedy}", width, "    ", "            ")
+    return [*lines, ""]

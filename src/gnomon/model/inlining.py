@@ -1,0 +1,96 @@
+"""Which parts of a profile are one function: code from headers belongs to where it was inlined.
+
+Debug information gives each instruction a source file, and the symbol table gives it a function.
+A function with inlined code therefore appears in several files. It is one function again, by this
+rule:
+
+- Parts of one program with the same function name are one function, whatever headers they are in.
+- Two functions of C may have the same name in two source files if they are `static`. Parts in
+  several source files of C, C++ or assembler stay apart, therefore. What such functions have in
+  headers cannot be told apart and stays a part of its own.
+- `main` is one in a program, wherever its parts are (after optimisation over source files).
+- Where the name is not known, each file stays by itself.
+
+The file of a function is its source file; for one that has none, or is a template, that of the
+project's own files that holds most of it; for the C++ library's own templates a system header.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from gnomon.model.symbol_names import FORTRAN, is_template, namespace
+
+
+class Part(NamedTuple):
+    """What of a function is in one file; "" for what is not known."""
+
+    program: str
+    function: str
+    file: str
+
+
+# Source files whose functions may be hidden from others of the same name.
+_HIDING = frozenset(("c", "cc", "cp", "cpp", "cxx", "c++", "cu", "m", "mm", "s"))
+_OTHERS = FORTRAN | frozenset(("rs", "go", "d", "adb", "pas", "py"))
+_SOURCES = _HIDING | _OTHERS
+_SYSTEM = ("/include/c++/", "/lib/gcc/", "/rustc/")
+_UNIQUE = ("main", "MAIN__")
+_LIBRARY = ("std", "__gnu_cxx", "__cxxabiv1")
+
+
+def homes(weights: Mapping[Part, float]) -> dict[Part, str]:
+    """Return for each part the file of its function.
+
+    Args:
+        weights: how much is in each part; decides between files that could both be it.
+    """
+    together: dict[tuple[str, str], list[Part]] = {}
+    for part in weights:
+        together.setdefault((part.program, part.function), []).append(part)
+    found: dict[Part, str] = {}
+    for (_, function), parts in together.items():
+        if not function or len(parts) == 1:
+            found.update({part: part.file for part in parts})
+            continue
+        own = [part for part in parts if _is_source(part.file) and not _is_system(part.file)]
+        sources = own or [part for part in parts if _is_source(part.file)]
+        hiding = [part for part in sources if _suffix(part.file) in _HIDING]
+        if len(hiding) > 1 and function not in _UNIQUE:
+            found.update({part: part.file for part in hiding})
+            parts = [part for part in parts if part not in found]
+        file = _defining(function, {part.file: weights[part] for part in parts})
+        found.update(dict.fromkeys(parts, file))
+    return found
+
+
+def _defining(function: str, weights: Mapping[str, float]) -> str:
+    """Return which of the files of a function is the one it stands in."""
+    library = namespace(function) in _LIBRARY
+    template = is_template(function)
+
+    def order(file: str) -> tuple[int, float, str]:
+        if not file:
+            rank = 3
+        elif _is_system(file):
+            rank = 0 if library else 2
+        else:
+            rank = 0 if _is_source(file) and not library else 1
+            if template and not library:
+                rank = 0
+        return rank, -weights[file], file
+
+    return min(weights, key=order, default="")
+
+
+def _suffix(file: str) -> str:
+    return file.rpartition("/")[2].rpartition(".")[2].lower()
+
+
+def _is_source(file: str) -> bool:
+    return _suffix(file) in _SOURCES
+
+
+def _is_system(file: str) -> bool:
+    return file.startswith("/usr/") or any(folder in file for folder in _SYSTEM)

@@ -1,0 +1,1 @@
+"""Watching a machine in intervals: `gnomon stat` and `hpmstat`."""

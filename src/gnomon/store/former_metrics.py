@@ -1,0 +1,72 @@
+"""Metrics under the names that they have now, in runs and .viz files that have former ones.
+
+Four rates named `/s` used to be per second of CPU time, and the HPM guide's own files have its
+names still. Which a metric is its formula says: what has the name now is made of other things.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from gnomon.model.tables import METRICS, Schema
+from gnomon.store import duckdb_parquet, metric_columns
+
+
+class Renamed(NamedTuple):
+    """A metric that has another name now.
+
+    Attributes:
+        name: the former one.
+        is_it: what a row of that name must be, in SQL, to be the metric that is meant.
+        now: its name now.
+        unit: its unit now.
+    """
+
+    name: str
+    is_it: str
+    now: str
+    unit: str
+
+
+_PER_CPU = "unit = '/s' AND formula <> '' AND NOT contains(formula, 'wall_seconds')"
+_OF_USER_TIME = "contains(formula, 'user_seconds')"
+
+RENAMED = (
+    Renamed("utilisation", _OF_USER_TIME, "user_utilisation", "%"),
+    Renamed("context_switch_rate", _PER_CPU, "context_switches_per_cpu_second", "/CPU s"),
+    Renamed("migration_rate", _PER_CPU, "migrations_per_cpu_second", "/CPU s"),
+    Renamed("page_fault_rate", _PER_CPU, "page_faults_per_cpu_second", "/CPU s"),
+    Renamed("system_call_rate", _PER_CPU, "system_calls_per_cpu_second", "/CPU s"),
+    Renamed("user_flip_rate", _OF_USER_TIME, "flips_per_user_cpu_second", "Mflip/CPU s"),
+    Renamed("user_flop_rate", _OF_USER_TIME, "flops_per_user_cpu_second", "Mflop/CPU s"),
+    Renamed(
+        "user_algebraic_flop_rate", _OF_USER_TIME, "algebraic_flops_per_user_cpu_second",
+        "Mflop/CPU s",
+    ),
+    Renamed(
+        "user_weighted_flop_rate", _OF_USER_TIME, "weighted_flops_per_user_cpu_second",
+        "Mflop/CPU s",
+    ),
+)  # fmt: skip
+
+
+def reading(file: Path, schema: Schema) -> str:
+    """Return what a query reads a table of a run by, with what metrics have now.
+
+    Raises:
+        RunDirectoryError: DuckDB cannot open it, for its path is no UTF-8.
+    """
+    whole = duckdb_parquet.reading(file)
+    if schema is not METRICS:
+        return whole
+    named = f"(SELECT * REPLACE ({_case('name')}, {_case('unit')}) FROM {whole})"
+    return metric_columns.filled(named)
+
+
+def _case(column: str) -> str:
+    at = {"name": 2, "unit": 3}[column]
+    cases = " ".join(
+        f"WHEN name = '{one.name}' AND {one.is_it} THEN '{one[at]}'" for one in RENAMED
+    )
+    return f"CASE {cases} ELSE {column} END AS {column}"

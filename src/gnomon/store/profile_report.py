@@ -1,0 +1,386 @@
+"""A run's profile as text that fits the terminal and as rows for JSON: by region, by rank ..."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from math import isfinite
+
+from gnomon.model.metric import Aggregation, is_additive
+from gnomon.model.symbol_names import short_name
+from gnomon.model.tables import METRICS, Cell
+from gnomon.store import executors, moments, profile_query
+from gnomon.store.hotspots import named, whole
+from gnomon.store.profile_query import BY_REGIONS, Profile
+from gnomon.store.profile_sums import AND, Sum
+from gnomon.store.report_part import PartData
+from gnomon.store.run import Run
+from gnomon.store.table_report import GAP, INDENT, UNKNOWN, title
+from gnomon.terminal_text import filled, grid, short_path, shortened, suffixes
+from gnomon.units import number, printable, quantity
+
+_OF_TASKS = ("process", "thread")
+_OF_PLACES = ("rank", *_OF_TASKS)
+# More places are not named to the query one by one.
+_FEW = 1000
+_NAME_LEAST = 16
+# The program and its sections are counted by counters of their own.
+_MARGIN = 1e-6
+
+
+def profile(run: Run, by: str, metric: int = -1) -> list[Sum]:
+    """Return the sums of a run's profile, each value once.
+
+    Args:
+        run: the run.
+        by: one of `profile_query.BY`.
+        metric: number of the only metric wanted; -1 for all.
+
+    Raises:
+        RunDirectoryError: the tables cannot be read.
+    """
+    analysis = Profile(by, metric)
+    parts = profile_query.parts(run)
+    executor = executors.current()
+    if executor is None:
+        with ThreadPoolExecutor(os.cpu_count()) as threads:
+            found = profile_query.run(analysis, parts, threads)
+    else:
+        # Other processes may be in other folders.
+        parts = tuple(
+            part._replace(
+                run=part.run.absolute(),
+                files={name: file.absolute() for name, file in (part.files or {}).items()},
+            )
+            for part in parts
+        )
+        found = profile_query.run(analysis, parts, executor)
+    return analysis.finest(found)
+
+
+def metric(run: Run, by: str, name: str) -> tuple[int, list[str]]:
+    """Return the number of the metric that a profile is to show, and the names of all it has.
+
+    Args:
+        run: the run.
+        by: what the profile is of.
+        name: the metric, in any case and with or without PAPI_; "" for the first of those that
+            most places have.
+
+    Raises:
+        UsageError: the run has no such metric.
+        RunDirectoryError: the tables cannot be read.
+    """
+    counts = dict(run.query("SELECT metric, COUNT(*) FROM profile GROUP BY metric"))
+    there = [row for row in run.rows(METRICS) if row["metric"] in counts]
+    names = [str(row["name"]) for row in there]
+    if name:
+        wanted = named(name, names, by)
+        return next(int(str(row["metric"])) for row in there if row["name"] == wanted), names
+    best = max(there, key=lambda row: counts[row["metric"]], default=None)
+    return (-1 if best is None else int(str(best["metric"]))), names
+
+
+def profile_data(run: Run, found: Sequence[Sum], by: str) -> PartData:
+    """Return the sums for JSON, and why some have no total.
+
+    `self` and `total` are of one execution, the others of one location. What a region, file or line
+    has without what is called from there is `self`, and with it `total`. What a rank, a process, a
+    thread or the program has is all of it: `total` alone. `sum` is over all locations, None of what
+    cannot be added up: ratios, and times of several places at once.
+
+    Raises:
+        RunDirectoryError: the metrics cannot be read.
+    """
+    of = {row["metric"]: row for row in run.rows(METRICS)}
+    repetitions = max(int(run.head["repetitions"]), 1)
+    at = _numbers(run, found) if by in _OF_TASKS else {}
+    found, _ = moments.told_of(run, found, by)
+    of_regions = by in BY_REGIONS
+    rows = [
+        {
+            **_fields(one, by),
+            **(dict(zip(("rank", "pid", "tid"), at[one.key[3]], strict=True)) if at else {}),
+            "metric": of[one.metric]["name"] or "",
+            "unit": of[one.metric]["unit"] or "",
+            "how": of[one.metric]["how"] or "",
+            "locations": one.locations,
+            "of": one.kind,
+            **({"self": whole(value)} if of_regions else {}),
+            "total": whole(_inclusive(one, of[one.metric], repetitions) if of_regions else value),
+            "sum": None if several and one.together is not None else whole(value),
+            "min": whole(one.least),
+            "mean": whole(one.total / one.locations),
+            "max": whole(one.most),
+            "calls": whole(None if one.calls is None else one.calls / repetitions),
+        }
+        for one in sorted(found, key=lambda one: (one.metric, -one.total, one.key))
+        if one.metric in of
+        for value in [_total(one, of[one.metric], repetitions)]
+        for several in [one.locations > repetitions]
+    ]
+    added = [one for one in found if one.metric in of and _is_additive(of[one.metric])]
+    return PartData(rows, {"notes": _notes(added)} if of_regions else {})
+
+
+def _numbers(run: Run, found: Sequence[Sum]) -> dict[int, tuple[int, int, int]]:
+    """Return rank, process and thread of the locations that sums by thread are of, -1 for none."""
+    wanted = {one.key[3] for one in found}
+    only = f"WHERE location IN ({', '.join(map(str, wanted))})" if 0 < len(wanted) <= _FEW else ""
+    rows = run.query(
+        "SELECT location, COALESCE(rank, -1), COALESCE(pid, -1), COALESCE(tid, -1) "
+        f"FROM locations {only}"
+    )
+    return {location: (rank, pid, tid) for location, rank, pid, tid in rows}
+
+
+def _fields(one: Sum, by: str) -> dict[str, Cell]:
+    """Return the key of a sum by field name."""
+    first, second, file, at = one.key
+    fields: dict[str, dict[str, Cell]] = {
+        "region": {"region": second, "kind": first, "program": bool(at)},
+        "file": {"file": file},
+        "line": {"file": file, "line": at, "function": second},
+        "rank": {"rank": at},
+        "process": {"location": at, "host": first, "name": second},
+        "thread": {"location": at, "host": first, "name": second},
+    }
+    return fields.get(by, {})
+
+
+def profile_text(
+    run: Run,
+    found: Sequence[Sum],
+    by: str,
+    *,
+    width: int,
+    top: int = 0,
+    others: Sequence[str] = (),
+    metric: int = -1,
+) -> str:
+    """Return a profile as a table: of one metric or, by metric, of all.
+
+    Args:
+        run: the run.
+        found: its sums, of one metric unless by metric.
+        by: of what the sums are.
+        width: columns of the terminal.
+        top: only so many rows; 0 for all.
+        others: names of metrics that it could have been of.
+        metric: number of the one that it is of; -1 for all.
+
+    Raises:
+        RunDirectoryError: the metrics cannot be read.
+    """
+    of = {int(str(row["metric"])): row for row in run.rows(METRICS)}
+    found = [one for one in found if one.metric in of]
+    if not found:
+        return "\n".join([title(run), *filled(_none(run, by, metric), width)]) + "\n"
+    repetitions = max(int(run.head["repetitions"]), 1)
+    several = any(one.locations > repetitions for one in found)
+    # Ratios, peaks and what is of the whole machine are not added up over places.
+    is_sum = by == "metric" or _is_additive(of[found[0].metric])
+    found, told = moments.told_of(run, found, by)
+    found.sort(key=lambda one: (one.metric if by == "metric" else -_size(one, is_sum), one.key))
+    shown = found[:top] if top else found
+    of_regions = by in BY_REGIONS
+    own = "self" if of_regions else "total"
+    sums = [_total(one, of[one.metric], repetitions) or 0.0 for one in found]
+    whole_of = _whole(run, of[found[0].metric], by, sums)
+    at = _numbers(run, shown) if by in _OF_TASKS else {}
+    files = suffixes({one.key[2] for one in shown})
+    sections = {one.key[1] for one in shown if by == "region" and not one.key[3]}
+    heads = ["of total"] if is_sum and whole_of else []
+    heads += [own] if is_sum else []
+    heads += ["total"] if is_sum and of_regions else []
+    heads += ["min", "mean", "max"] if several else [] if is_sum else ["mean"]
+    table = []
+    for one in shown:
+        row = of[one.metric]
+        mean = one.total / one.locations
+        values = {
+            "total": _inclusive(one, row, repetitions), own: _total(one, row, repetitions),
+            "min": one.least, "mean": mean, "max": one.most,
+        }  # fmt: skip
+        cells = {name: quantity(one, str(row["unit"] or ""), "-") for name, one in values.items()}
+        cells["of total"] = _share(_total(one, row, repetitions), whole_of)
+        name = _name(one, by, files, of, at)
+        if by == "region" and one.key[3] and one.key[1] in sections:
+            name += " (program)"
+        table.append([*(cells[head] for head in heads), name])
+    if of_regions and "total" in heads:
+        at_total = heads.index("total")
+        is_known = any(row[at_total] != "-" for row in table)
+        if not is_known or _taken([*heads, by], table) > width - INDENT - _NAME_LEAST:
+            del heads[at_total]
+            table = [[*row[:at_total], *row[at_total + 1 :]] for row in table]
+    lines = [title(run)]
+    if by != "metric":
+        what = of[found[0].metric]
+        lines.append(printable(f"{what['name']} by {by}, {what['how']}"))
+    hows = [str(of[one.metric]["how"] or "") for one in shown] if by == "metric" else []
+    lines += _profile_table([*heads, by], table, by, width, hows)
+    if len(found) > len(shown):
+        lines.append(f"  and {number(len(found) - len(shown))} more (--top 0 for all)")
+    kinds = sorted({_plural(kind) for one in found for kind in one.kind.split(AND)})
+    if several:
+        lines += filled(f"min, mean and max of the {' or '.join(kinds)}", width)
+    if told and any(one.together is not None for one in shown):
+        first = next(one.metric for one in found if one.together is not None)
+        lines += filled(printable(f"{of[first]['name']}: {told}"), width)
+    for note in _notes(shown) if is_sum and of_regions else ():
+        lines += filled(note, width)
+    if is_sum and of_regions and not whole_of:
+        lines += filled("parts of these are at the same time: no shares of the whole", width)
+    if by in _OF_TASKS and any(one.once for one in found) and not any(one.whole for one in found):
+        lines += filled("of their sections only: all that ran there is not known", width)
+    rest = ", ".join(name for name in others if name != of[found[0].metric]["name"])
+    if rest and by != "metric":
+        lines += filled(printable(f"choose with -e: {rest}"), width, "", "  ")
+    return "\n".join(lines) + "\n"
+
+
+def _none(run: Run, by: str, metric: int) -> str:
+    """Return why there are no values by something, and by what there are."""
+    if by == "rank" and not run.query("SELECT 1 FROM locations WHERE rank >= 0 LIMIT 1"):
+        return "this run has no values by rank: it is no run of several MPI ranks"
+    about = next((row for row in run.rows(METRICS) if row["metric"] == metric), None)
+    if about is None:
+        return f"this run has no values by {by}"
+    told = f"{printable(str(about['name']))} has no values by {by}"
+    query = f"JOIN locations l USING (location) WHERE p.metric = {metric}"
+    kinds = {str(kind) for (kind,) in run.query(f"SELECT DISTINCT l.kind FROM profile p {query}")}
+    if by in BY_REGIONS or by in kinds or not kinds & {*_OF_TASKS, "command"}:
+        why = "what each has itself is not known"
+        return f"{told}: {why if _is_additive(about) else 'what does not add up has none there'}"
+    if not kinds & {*_OF_TASKS}:
+        return f"{told}: it is of the whole command alone; see --by metric"
+    at = "thread" if "thread" in kinds else "process"
+    return f"{told}: they are of each {at}; see --by {at}"
+
+
+def _whole(run: Run, metric: Mapping[str, Cell], by: str, sums: Sequence[float]) -> float:
+    """Return what shares are of, 0 where parts are at the same time and have none.
+
+    Of sections and lines that is the whole program, unless they come to more than it.
+    """
+    if by == "metric" or (by in _OF_PLACES and metric["aggregation"] == Aggregation.ELAPSED):
+        return 0.0
+    if by in _OF_PLACES:
+        return sum(sums)
+    whole = moments.whole(run, metric)
+    if whole is None:
+        return sum(sums)
+    return whole if sum(sums) <= whole * (1 + _MARGIN) else 0.0
+
+
+def _share(value: float | None, whole: float) -> str:
+    return f"{100 * value / whole:.1f} %" if value is not None and whole else "-"
+
+
+def _total(one: Sum, metric: Mapping[str, Cell], repetitions: int) -> float | None:
+    """Return the total of one execution; None for several places of what does not add up."""
+    # A ratio of one place is what it is.
+    several = one.locations > repetitions
+    if several and not _is_additive(metric):
+        return None
+    if several and metric["aggregation"] == Aggregation.ELAPSED:
+        return one.together
+    return one.total / repetitions if one.together is None else one.together
+
+
+def _is_additive(metric: Mapping[str, Cell]) -> bool:
+    return is_additive(str(metric["formula"] or ""), str(metric["aggregation"]))
+
+
+def _inclusive(one: Sum, metric: Mapping[str, Cell], repetitions: int) -> float | None:
+    """Return what one execution has with all that is called; None where nobody knows it."""
+    if not _is_additive(metric) and one.locations > repetitions:
+        return None
+    if one.together is not None or metric["aggregation"] == Aggregation.ELAPSED:
+        value = one.inclusive_together
+    else:
+        value = None if one.inclusive is None else one.inclusive / repetitions
+    return value if value is not None and isfinite(value) else None
+
+
+def _notes(found: Sequence[Sum]) -> list[str]:
+    """Return why some regions, files or lines have no `total`."""
+    unknown = [one for one in found if _is_unknown(one)]
+    told = []
+    if any(one.is_code for one in unknown):
+        told.append("no totals of functions and lines: which of them called which was not recorded")
+    if not all(one.is_code for one in unknown):
+        told.append("no total of what was measured within another call of it, but not around that")
+    return told
+
+
+def _is_unknown(one: Sum) -> bool:
+    value = one.inclusive if one.together is None else one.inclusive_together
+    return value is None or not isfinite(value)
+
+
+def _size(one: Sum, is_sum: bool) -> float:
+    return (
+        (one.total if one.together is None else one.together)
+        if is_sum
+        else one.total / one.locations
+    )
+
+
+def _plural(kind: str) -> str:
+    return {"process": "processes", "cpu": "CPUs"}.get(kind, f"{kind}s")
+
+
+def _profile_table(
+    heads: Sequence[str],
+    table: Sequence[Sequence[str]],
+    by: str,
+    width: int,
+    hows: Sequence[str],
+) -> tuple[str, ...]:
+    taken = _taken(heads, table) + max((len(how) + GAP for how in hows), default=0)
+    room = max(width - INDENT - taken, _NAME_LEAST)
+    short = {"region": short_name, "file": short_path, "line": short_path}.get(by, shortened)
+    cells = [[*row[:-1], short(row[-1], room)] for row in table]
+    more = [("how",)] if hows else []
+    rows = [[*row, printable(how)] for row, how in zip(cells, hows, strict=True)] if hows else cells
+    return grid([*((head,) for head in heads), *more], rows, len(heads) - 1).lines
+
+
+def _taken(heads: Sequence[str], table: Sequence[Sequence[str]]) -> int:
+    """Return how wide the columns of numbers are: all but the last one."""
+    return sum(
+        max(len(heads[at]), *(len(row[at]) for row in table)) + GAP for at in range(len(heads) - 1)
+    )
+
+
+def _name(
+    one: Sum,
+    by: str,
+    files: Mapping[str, str],
+    of: Mapping[int, Mapping[str, Cell]],
+    threads: Mapping[int, tuple[int, int, int]],
+) -> str:
+    first, second, file, at = one.key
+    if by == "metric":
+        return printable(str(of[one.metric]["name"]))
+    if by == "region":
+        return printable(second) or UNKNOWN
+    if by == "rank":
+        return f"rank {at}"
+    if by in _OF_TASKS:
+        rank, pid, tid = threads.get(at, (-1, -1, -1))
+        words = [f"rank {rank}"] if rank >= 0 else []
+        if one.kind in _OF_TASKS:
+            words.append(f"process {pid}")
+            words += [f"thread {tid}"] if one.kind == "thread" else []
+        elif one.kind != "rank":
+            words.append(one.kind)
+        where = f" on {first}" if first else ""
+        return printable(", ".join(words) + (f" {second}" if second else "") + where)
+    label = printable(files.get(file, file)) or UNKNOWN
+    if by == "file":
+        return label
+    return (f"{label}:{at}" if at else label) + (f" {printable(second)}" if second else "")

@@ -1,0 +1,42 @@
+"""Two open runs compared, with the statistics of `gnomon compare`."""
+
+from __future__ import annotations
+
+from gnomon.capabilities import readers
+from gnomon.errors import UsageError
+from gnomon.store import run_directory
+from gnomon.store.comparison.comparison_json import ComparisonDocument, document
+from gnomon.store.comparison.engine import compare
+from gnomon.store.comparison.model import Options
+from gnomon.store.comparison.samples import PLACES, Side
+from gnomon.view.open_run import Opened
+
+PER = ("", *PLACES)
+
+
+def compared(one: Opened, other: Opened, per: str, metric: str = "") -> ComparisonDocument:
+    """Return what `gnomon compare ONE OTHER --json` prints.
+
+    Args:
+        one: the baseline.
+        other: what is compared with it.
+        per: which places to compare too, "" for the whole command alone.
+        metric: the metric of places, "" for the first that they have.
+
+    Raises:
+        UsageError: one of them is a combination, or there are no such places.
+        GnomonError: a run cannot be read.
+    """
+    if per not in PER:
+        raise UsageError(f"per {per[:40]!a}: there are {', '.join(PER[1:])}")
+    if one.id == other.id:
+        raise UsageError(f"{one.title}: a run is not compared with itself")
+    for each in (one, other):
+        if each.kind == "combined":
+            raise UsageError(f"{each.title}: a combination has no repetitions to compare")
+    sides = [
+        Side(each.title, (run_directory.find(each.path, readers=readers()),))
+        for each in (one, other)
+    ]
+    found, _ = compare(sides, Options(per=per, metrics=(metric,) if metric else ()))
+    return document(found)

@@ -1,0 +1,192 @@
+"""All that is known of one node, and of the lines of one file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gnomon.errors import UsageError
+from gnomon.model.array_types import Flags, Floats, Longs
+from gnomon.model.metric import Metric
+from gnomon.view import node_values, profile_rows
+from gnomon.view.distribution import plain
+from gnomon.view.open_run import Opened
+from gnomon.view.tree import Tree, is_place
+
+_REGIONS_LIMIT = 200
+
+
+def node(opened: Opened, by: str, number: int, location: int) -> dict[str, Any]:
+    """Return what is known of a node: `NodeDetails` of the contract.
+
+    Raises:
+        UsageError: there is no such grouping or node.
+        RunDirectoryError: the tables cannot be read.
+    """
+    tree = opened.tree(by)
+    if not 0 <= number < tree.n:
+        raise UsageError(f"there is no node {number} in the tree by {by}")
+    ancestors = []
+    above = int(tree.parent[number])
+    while above >= 0:
+        ancestors.append(tree.text(tree.name, above))
+        above = int(tree.parent[above])
+    regions = opened.data.regions
+    members = np.unique(
+        opened.data.paths.region[tree.exclusive.path[tree.exclusive.node == number]]
+    )
+    if tree.region[number] >= 0:
+        members = np.union1d(members, [tree.region[number]])
+    return {
+        "name": tree.text(tree.name, number),
+        "kind": tree.kinds[int(tree.kind[number])],
+        "ancestors": ancestors[::-1],
+        "facts": _facts(opened, tree, number, len(members)),
+        "regions": [
+            {
+                "region": int(regions.number[at]),
+                "kind": str(regions.kind[at]),
+                "name": str(regions.name[at]),
+                "module": str(regions.module[at]),
+                "file": str(regions.file[at]),
+                "line": int(regions.line[at]),
+            }
+            for at in members[:_REGIONS_LIMIT].tolist()
+        ],
+        "values": _values(opened, tree, number, location),
+    }
+
+
+def _facts(opened: Opened, tree: Tree, number: int, regions: int) -> list[dict[str, str]]:
+    found = {
+        "kind": tree.kinds[tree.kind[number]],
+        "program": tree.text(tree.module, number),
+        "file": tree.text(tree.file, number),
+        "line": str(tree.line[number] or ""),
+        "parts": str(int(tree.end[number]) - number - 1 or ""),
+        "regions": str(regions or ""),
+    }
+    calls = opened.calls(tree.by)[number]
+    if np.isfinite(calls):
+        found["calls"] = f"{calls:.0f}"
+    if tree.location[number] >= 0:
+        place = opened.data.locations[int(tree.location[number])]
+        found["place"] = place.title
+        found["host"] = place.host
+        found["rank"] = str(place.rank) if place.rank >= 0 else ""
+        found["process"] = str(place.pid) if place.pid >= 0 else ""
+        found["thread"] = str(place.tid) if place.tid >= 0 else ""
+    return [{"title": title, "value": value} for title, value in found.items() if value]
+
+
+def _values(opened: Opened, tree: Tree, number: int, location: int) -> list[dict[str, Any]]:
+    """Return every metric's values of a node; only the rows of its own paths are read for it."""
+    data = opened.data
+    roots = np.flatnonzero(data.paths.parent < 0).astype(np.int32)
+    inclusive, exclusive = (
+        pairs.path[pairs.node == number] for pairs in (tree.inclusive, tree.exclusive)
+    )
+    only = location
+    if tree.by == "rank":
+        place = int(tree.location[number])
+        if place >= 0:
+            if location >= 0 and not profile_rows.within(data, location)[place]:
+                return []
+            only = place
+        if is_place(tree, number):
+            inclusive = roots
+    read = profile_rows.of_paths(data, np.unique(np.concatenate([inclusive, exclusive, roots])))
+    shared = opened.shared(tree.by, location)
+    sums: dict[int, tuple[float, float]] = {}
+    totals: dict[int, float] = {}
+    for metric in data.metrics:
+        rows = read.get(metric.metric)
+        if rows is None:
+            continue
+        found = node_values.of_paths(data, metric, rows, only)
+        sums[metric.metric] = (
+            _sum(metric, found.inclusive[inclusive], found.has[inclusive]),
+            _sum(metric, found.exclusive[exclusive], found.has[exclusive]),
+        )
+        whole = found if only == location else node_values.of_paths(data, metric, rows, location)
+        if shared[metric.metric]:
+            totals[metric.metric] = _sum(metric, whole.inclusive[roots], whole.has[roots])
+    for metric in data.metrics:
+        if opened.known()[metric.metric].recomputed:
+            _recompute(opened, metric, sums)
+    return [
+        {
+            "metric": at,
+            "told": node_values.told(data, data.metric_of[at], only),
+            "inclusive": plain(pair[0]),
+            "exclusive": plain(pair[1]),
+            "total": plain(totals.get(at, float("nan"))),
+        }
+        for at, pair in sorted(sums.items())
+        if not np.isnan(pair).all()
+    ]
+
+
+def _sum(metric: Metric, found: Floats, has: Flags) -> float:
+    if not has.any() or (not metric.is_additive and len(found) > 1):
+        return float("nan")
+    return float(found[has].sum())
+
+
+def _recompute(opened: Opened, metric: Metric, sums: dict[int, tuple[float, float]]) -> None:
+    formula = opened.inputs.formula(metric)
+    assert formula is not None
+    needed = opened.inputs.needed(formula)
+    none = (float("nan"), float("nan"))
+    again = [
+        opened.inputs.evaluate(
+            formula, {one.metric: np.array([sums.get(one.metric, none)[at]]) for one in needed}, 1
+        )[0]
+        for at in (0, 1)
+    ]
+    recorded = sums.get(metric.metric, none)[0]
+    sums[metric.metric] = (float(again[0]) if np.isnan(recorded) else recorded, float(again[1]))
+
+
+def lines(opened: Opened, file: str, metrics: list[int], location: int) -> dict[str, Any]:
+    """Return the values of each line of a source file: `LineValues` of the contract.
+
+    Raises:
+        UsageError: the run does not name the file, or has no such metric.
+        RunDirectoryError: the tables cannot be read.
+    """
+    if file not in opened.source_files():
+        raise UsageError(f"{file[:200]!a}: the run names no such source file")
+    tree = opened.tree("file")
+    number = tree.strings.index(file)
+    wanted = np.flatnonzero((tree.file == number) & (tree.line > 0))
+    at = tree.line[wanted]
+    found = np.unique(at)
+    where = np.searchsorted(found, at)
+    columns = []
+    for metric in metrics:
+        of_nodes = opened.values("file", metric, location)
+        is_additive = opened.metric(metric).is_additive
+        columns.append(
+            {
+                "metric": metric,
+                **{
+                    name: _by_line(of_nodes[column][wanted], where, len(found), is_additive)
+                    for column, name in enumerate(("inclusive", "exclusive"))
+                },
+                "total": plain(of_nodes.inclusive[0])
+                if opened.is_shared("file", metric, location, "total")
+                else None,
+            }
+        )
+    return {"file": file, "lines": found.tolist(), "metrics": columns}
+
+
+def _by_line(found: Floats, where: Longs, n: int, is_additive: bool) -> list[float | None]:
+    known = ~np.isnan(found)
+    count = np.bincount(where[known], minlength=n)
+    sums = np.bincount(where[known], weights=found[known], minlength=n)
+    # A line may be in several functions.
+    wanted = (count > 0) if is_additive else (count == 1)
+    return [float(one) if there else None for one, there in zip(sums, wanted, strict=True)]

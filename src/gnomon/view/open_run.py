@@ -1,0 +1,383 @@
+"""An open run, .viz file or combination: what is asked of it, each answer worked out once."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from gnomon.errors import UsageError
+from gnomon.metrics.formula import Formula
+from gnomon.model.array_types import Floats
+from gnomon.model.metric import Aggregation, Metric
+from gnomon.view import distribution, node_values, profile_rows, section_shares, tree_builders
+from gnomon.view.derived_metrics import Inputs
+from gnomon.view.distribution import Spread
+from gnomon.view.node_values import Values
+from gnomon.view.profile_rows import Readings
+from gnomon.view.run_metadata import Dataset
+from gnomon.view.tree import GROUPINGS, Tree
+
+T = TypeVar("T")
+# Rows of metrics, and values of nodes, that are kept; the least recently used go first.
+_KEPT_BYTES = 1 << 29
+_KEPT_ANSWERS = 64
+
+
+class Part(NamedTuple):
+    """A run that a combination is made of.
+
+    Attributes:
+        location: of the combination, that is all of this run: the `location` of its values.
+    """
+
+    id: str
+    title: str
+    location: int
+
+
+class Known(NamedTuple):
+    """What is known of a metric beside its row in the table.
+
+    Attributes:
+        has_regions: it has values below the whole program.
+        has_locations: it has values of single processes, threads, cores or CPUs.
+        recomputed: its formula can be worked out anew for any node.
+    """
+
+    has_regions: bool
+    has_locations: bool
+    recomputed: bool
+
+
+class Opened:
+    """One of the runs that are open; its methods may be called from any thread."""
+
+    def __init__(
+        self, number: str, kind: str, path: str, title: str, data: Dataset,
+        parts: tuple[Part, ...] = (),
+    ) -> None:  # fmt: skip
+        self.id = number
+        self.kind = kind
+        self.path = path
+        self.title = title
+        self.data = data
+        self.parts = parts
+        self.inputs = Inputs(data)
+        self._lock = threading.RLock()
+        self._rows: OrderedDict[int, Readings] = OrderedDict()
+        self._answers: OrderedDict[Hashable, Any] = OrderedDict()
+        self._trees: dict[str, Tree] = {}
+        self._known_names: tree_builders.Names | None = None
+
+    def metric(self, number: int) -> Metric:
+        """Return a metric by its number.
+
+        Raises:
+            UsageError: there is none.
+        """
+        found = self.data.metric_of.get(number)
+        if found is None:
+            raise UsageError(f"{self.title}: there is no metric {number}")
+        return found
+
+    def location(self, number: int | None) -> int:
+        """Return a location's position, -1 for all locations.
+
+        Raises:
+            UsageError: there is none of that number.
+        """
+        if number is None or number == -1:
+            return -1
+        found = self.data.location_at.get(number)
+        if found is None:
+            raise UsageError(f"{self.title}: there is no location {number}")
+        return found
+
+    def rows(self, metric: int) -> Readings:
+        """Return a metric's rows of the profile."""
+        with self._lock:
+            found = self._rows.pop(metric, None) or profile_rows.read(self.data, metric)
+            self._rows[metric] = found
+            while len(self._rows) > 1 and self._size() > _KEPT_BYTES:
+                self._rows.popitem(last=False)
+            return found
+
+    def _size(self) -> int:
+        return sum(column.nbytes for rows in self._rows.values() for column in rows)
+
+    def known(self) -> dict[int, Known]:
+        """Return what is known of each metric, by number."""
+        return self.once("known", self._known)
+
+    def _known(self) -> dict[int, Known]:
+        # Roots are few: what is on none of them is below the whole program.
+        found = self.data.tables.arrays(
+            "SELECT metric, BOOL_OR(path NOT IN (SELECT path FROM paths WHERE parent = -1)) "
+            "AS below, BOOL_OR(location NOT IN (SELECT location FROM locations "
+            "WHERE parent = -1 OR kind = 'run' OR kind = 'command')) AS inside "
+            "FROM profile WHERE isfinite(inclusive) AND metric IS NOT NULL "
+            "AND path IS NOT NULL AND location IS NOT NULL GROUP BY metric"
+        )
+        places = dict(
+            zip(
+                found["metric"].tolist(),
+                zip(found["below"].tolist(), found["inside"].tolist(), strict=True),
+                strict=True,
+            )
+        )
+        known = {}
+        for one in self.data.metrics:
+            below, inside = places.get(one.metric, (False, False))
+            known[one.metric] = Known(bool(below), bool(inside), False)
+        for one in self.data.metrics:
+            formula = self._recomputed(one)
+            if formula is not None:
+                inputs = [known[each.metric] for each in self.inputs.needed(formula)]
+                known[one.metric] = Known(
+                    known[one.metric].has_regions or all(each.has_regions for each in inputs),
+                    known[one.metric].has_locations or all(each.has_locations for each in inputs),
+                    True,
+                )
+        return known
+
+    def first_metric(self) -> int:
+        """Return the metric to show first: one that parts of the program have, if any; or -1."""
+        known = self.known()
+        with_regions = [number for number, one in known.items() if one.has_regions]
+        # Beside counts that are exact, as of an emulated PMU, others say less, and times nothing.
+        exact = [at for at in with_regions if self.metric(at).is_exact]
+        return next(iter(exact or with_regions or known), -1)
+
+    def _recomputed(self, metric: Metric) -> Formula | None:
+        """Return a formula that gives for the whole program what the run says it came to."""
+        formula = self.inputs.formula(metric) if metric.is_derived else None
+        if formula is None:
+            return None
+        recorded = self._whole(metric)
+        inputs = {one.metric: np.array([self._whole(one)]) for one in self.inputs.needed(formula)}
+        (again,) = self.inputs.evaluate(formula, inputs, 1).tolist()
+        # Over repetitions the mean of ratios is not the ratio of means, but near it.
+        tolerance = 1e-9 if self.data.repetitions == 1 and not self.parts else 0.5
+        is_right = np.isnan(recorded) or abs(again - recorded) <= tolerance * abs(recorded)
+        return formula if is_right else None
+
+    def _whole(self, metric: Metric) -> float:
+        rows = self.rows(metric.metric)
+        paths = node_values.of_paths(self.data, metric, rows)
+        roots = paths.inclusive[(self.data.paths.parent < 0) & paths.has]
+        return float(roots.sum()) if len(roots) else float("nan")
+
+    def tree(self, by: str) -> Tree:
+        """Return the tree of a grouping.
+
+        Raises:
+            UsageError: there is no such grouping.
+            RunDirectoryError: the tables cannot be read.
+        """
+        if by not in GROUPINGS and by != tree_builders.FUNCTION:
+            raise UsageError(f"by {by[:40]!a}: there are {', '.join(GROUPINGS)}")
+        with self._lock:
+            if by not in self._trees:
+                self._trees[by] = tree_builders.build(self.data, by, self._names())
+            return self._trees[by]
+
+    def _names(self) -> tree_builders.Names:
+        if self._known_names is None:
+            self._known_names = tree_builders.Names(self.data, self._weights())
+        return self._known_names
+
+    def _weights(self) -> Floats:
+        number = self.first_metric()
+        if number < 0:
+            return np.full(len(self.data.paths.number), np.nan)
+        metric = self.metric(number)
+        return node_values.of_paths(self.data, metric, self.rows(number)).exclusive
+
+    def calls(self, by: str) -> Floats:
+        """Return how often each node was entered, NaN where that is not known."""
+        tree = self.tree(by)
+        calls = np.full(tree.n, np.nan)
+        # Functions and sections may have no metric in common.
+        known = self.known()
+        others = [number for number, one in known.items() if one.has_regions]
+        for number in dict.fromkeys([self.first_metric(), *others[:1]]):
+            if number < 0:
+                continue
+            rows = self.rows(number)
+            counted = rows.chosen(~np.isnan(rows.calls))
+            counted = counted._replace(inclusive=counted.calls, exclusive=counted.calls)
+            plain = self.metric(number)._replace(
+                name="calls", formula="", aggregation=Aggregation.SUM.value, absent_is_zero=False
+            )
+            found = node_values.of_nodes(self.data, tree, plain, counted, -1).exclusive
+            calls = np.where(np.isnan(calls) & (found > 0), found, calls)
+        return calls
+
+    def values(self, by: str, metric: int, location: int = -1, which: str = "total") -> Values:
+        """Return a metric's values of each node of a tree.
+
+        Args:
+            by: the grouping.
+            metric: number of the metric.
+            location: position of the only location that is wanted, -1 for all.
+            which: one of `STATISTICS`.
+
+        Raises:
+            UsageError: there is no such grouping, metric or statistic.
+            RunDirectoryError: the tables cannot be read.
+        """
+        key = (by, metric, location, which)
+        return self.once(key, lambda: self._values(by, metric, location, which))
+
+    def told(self, metric: int, location: int, which: str) -> str:
+        """Return which value of several places those of nodes are, "" for their sum."""
+        if which != "total":
+            return f"{which} of places"
+        return node_values.told(self.data, self.metric(metric), location)
+
+    def is_shared(self, by: str, metric: int, location: int, which: str) -> bool:
+        """Return whether a node's value is a part of the root's.
+
+        Of times of ranks each has its own, and a tree of these has no whole.
+        """
+        if by == "rank" and self.told(metric, location, which):
+            return False
+        if by == "rank" or which != "total":
+            return True
+        return self._is_shared(metric, location)
+
+    def _is_shared(self, number: int, location: int) -> bool:
+        metric = self.metric(number)
+        if not metric.is_additive or not self.data.has_sections:
+            return metric.is_additive
+
+        def work() -> bool:
+            paths = node_values.of_paths(self.data, metric, self.rows(number), location)
+            return section_shares.is_shared(self.data, metric, paths)
+
+        return self.once(("shared", number, location), work)
+
+    def shared(self, by: str, location: int) -> dict[int, bool]:
+        """Return `is_shared` of the total of every metric, by number.
+
+        Raises:
+            RunDirectoryError: the tables cannot be read.
+        """
+        if by == "rank" or not self.data.has_sections:
+            return {at: self.is_shared(by, at, location, "total") for at in self.data.metric_of}
+        return self.once(("all shared", location), lambda: self._shared(location))
+
+    def _shared(self, location: int) -> dict[int, bool]:
+        sums = {
+            number: one
+            for number, one in self.data.metric_of.items()
+            if one.is_additive and not one.is_elapsed
+        }
+        others = self.data.metric_of.keys() - sums.keys()
+        found = {number: self._is_shared(number, location) for number in others}
+        return found | section_shares.of_sums(self.data, sums, location)
+
+    def _values(self, by: str, number: int, location: int, which: str) -> Values:
+        metric = self.metric(number)
+        tree = self.tree(by)
+        found = node_values.statistic(self.data, tree, metric, self.rows(number), location, which)
+        if not self.known()[number].recomputed:
+            return found
+        formula = self.inputs.formula(metric)
+        assert formula is not None
+        if which != "total" and by != "rank":
+            return self._of_places(tree, formula, location, which)
+        inputs = {
+            one.metric: self.values(by, one.metric, location) for one in self.inputs.needed(formula)
+        }
+        again = [
+            self.inputs.evaluate(formula, {at: one[column] for at, one in inputs.items()}, tree.n)
+            for column in (0, 1)
+        ]
+        # What the run itself has is what its own report prints.
+        return Values(np.where(np.isnan(found.inclusive), again[0], found.inclusive), again[1])
+
+    def _of_places(self, tree: Tree, formula: Formula, location: int, which: str) -> Values:
+        """Return a statistic over places at each of which a formula is worked out."""
+        inputs = {
+            one.metric: node_values.at_places(self.data, tree, self.rows(one.metric), location)
+            for one in self.inputs.needed(formula)
+        }
+        found = []
+        for column in (0, 1):
+            node, place, known = node_values.aligned(
+                {at: two[column] for at, two in inputs.items()}
+            )
+            again = self.inputs.evaluate(formula, known, len(node))
+            found.append(node_values.reduced(node_values.Cells(node, place, again), tree.n, which))
+        return Values(found[0], found[1])
+
+    def spread(self, by: str, metric: int, node: int, location: int = -1) -> Spread:
+        """Return a metric's values of a node at each of the innermost places that have any.
+
+        Args:
+            by: the grouping.
+            metric: number of the metric.
+            node: number of the node in the tree.
+            location: position of the only location that is wanted, with what is in it; -1 for all.
+
+        Raises:
+            UsageError: there is no such node, or there are too many places.
+            RunDirectoryError: the tables cannot be read.
+        """
+        tree, one = self.tree(by), self.metric(metric)
+        formula = self.inputs.formula(one) if self.known()[metric].recomputed else None
+        if formula is None:
+            found = distribution.at_places(self.data, tree, one, self.rows(metric), node, location)
+            return distribution.grid(self.data, *found)
+        needed = self.inputs.needed(formula)
+        inputs = {
+            each.metric: distribution.at_places(
+                self.data, tree, each, self.rows(each.metric), node, location
+            )
+            for each in needed
+        }
+        places = np.unique(np.concatenate([found.place for found in inputs.values()]))
+        again = [
+            self.inputs.evaluate(
+                formula,
+                {at: distribution.moved(found, column, places) for at, found in inputs.items()},
+                len(places),
+            )
+            for column in ("inclusive", "exclusive")
+        ]
+        there = ~np.isnan(again[0]) | ~np.isnan(again[1])
+        return distribution.grid(self.data, places[there], again[0][there], again[1][there])
+
+    def once(self, key: Hashable, work: Callable[[], T]) -> T:
+        """Return what some work gives; done once, unless it was not asked for since long."""
+        with self._lock:
+            if key in self._answers:
+                self._answers.move_to_end(key)
+                found: T = self._answers[key]
+                return found
+            made = self._answers[key] = work()
+            while len(self._answers) > 1 and (
+                len(self._answers) > _KEPT_ANSWERS
+                or sum(map(_bytes, self._answers.values())) > _KEPT_BYTES
+            ):
+                self._answers.popitem(last=False)
+            return made
+
+    def source_files(self) -> list[str]:
+        """Return the source files that the run names, in the order of their names."""
+        return self.once(
+            "files", lambda: sorted({str(file) for file in self.data.regions.file if file})
+        )
+
+    def close(self) -> None:
+        """Forget it."""
+        self.data.tables.close()
+
+
+def _bytes(answer: object) -> int:
+    return sum(array.nbytes for array in answer) if isinstance(answer, Values) else 0
