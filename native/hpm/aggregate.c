@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 #include "call_guard.h"
-#include "copies.h"
-#include "engine.h"
 #include "gnomon/hpm_agg.h"
-#include "numbers.h"
+#include "item_copy.h"
+#include "number_text.h"
 #include "output_names.h"
-#include "script.h"
+#include "python_plugin.h"
+#include "section_engine.h"
 
 /* For an aggregator; what waits for other tasks of the job has that much from then on. */
 #define TIMEOUT_USUAL_S 60
@@ -44,10 +44,10 @@ typedef void end(void);
 static struct {
 	void *library;
 	aggregate *aggregate;
-	struct hpm_script script; /* without a name where it is in C */
-	int has_job;		  /* it puts together what the tasks of a job measured */
-	int is_missing;		  /* it was asked for, and cannot be had */
-	int job;		  /* the descriptor by which this task is known; -1: none */
+	struct hpm_python_plugin script; /* without a name where it is in C */
+	int has_job;			 /* it puts together what the tasks of a job measured */
+	int is_missing;			 /* it was asked for, and cannot be had */
+	int job;			 /* the descriptor by which this task is known; -1: none */
 	char where[PATH_MAX];
 	end *end;
 } plugin = {.job = -1};
@@ -221,7 +221,7 @@ static int is_true(const char *name)
 	return found && !function(&flag) && flag;
 }
 
-void hpm_hasten(void)
+void hpm_shorten_wait(void)
 {
 	const char *asked = getenv("HPM_AGGREGATE_TIMEOUT");
 	double seconds;
@@ -300,7 +300,8 @@ void hpm_distribute(void)
 	plugin.script.job = -1;
 	if (function)
 		run_distributor(function);
-	else if (plugin.script.name && hpm_script_distribute(&plugin.script, why, sizeof(why)))
+	else if (plugin.script.name &&
+		 hpm_python_plugin_distribute(&plugin.script, why, sizeof(why)))
 		hpm_error(NULL, HPM_BAD_PLUGIN, "the distributor failed: %s; measuring goes on",
 			  why);
 	join_job();
@@ -314,7 +315,7 @@ struct aggregating {
 	int is_print_task;
 	int n_out;
 	hpm_event_vector out;
-	int copied; /* 0 or an errno of hpm_copy_items() */
+	int copied; /* 0 or an errno of hpm_items_copy() */
 	struct hpm_copy copy;
 };
 
@@ -326,7 +327,7 @@ static void call_aggregator(void *context)
 		call->function(call->n, call->in, &call->n_out, &call->out, &call->is_print_task);
 	/* Reading is where a wrong pointer does harm. */
 	if (!call->failed && call->is_print_task)
-		call->copied = hpm_copy_items(call->n_out, call->out, &call->copy);
+		call->copied = hpm_items_copy(call->n_out, call->out, &call->copy);
 }
 
 /* Nobody shall wait for this task in vain. */
@@ -342,8 +343,8 @@ static enum hpm_verdict run_script(const struct hpm_header *header, int n, hpm_e
 	char why[512];
 	int is_print_task;
 
-	if (!hpm_script_aggregate(&plugin.script, header, n, items, n_out, out, &is_print_task, why,
-				  sizeof(why)))
+	if (!hpm_python_plugin_aggregate(&plugin.script, header, n, items, n_out, out,
+					 &is_print_task, why, sizeof(why)))
 		return is_print_task ? HPM_OF_JOB : HPM_SILENT;
 	hpm_error(NULL, HPM_BAD_PLUGIN,
 		  "the aggregator failed: %s; what was measured is written as it is", why);
@@ -371,7 +372,7 @@ enum hpm_verdict hpm_aggregate(const struct hpm_header *header, int is_child, in
 		return plugin.is_missing ? HPM_NOT_AGGREGATED : HPM_AS_IT_IS;
 	if (!call.function)
 		return run_script(header, n, items, n_out, out);
-	if (hpm_copy_items(n, items, &given)) {
+	if (hpm_items_copy(n, items, &given)) {
 		hpm_error(NULL, HPM_NO_MEMORY,
 			  "hpmTerminate: no room for the aggregator; free some");
 		leave_job();

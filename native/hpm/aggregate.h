@@ -12,7 +12,7 @@ void hpm_distribute(void);
  * it in MPI, and the launcher does not end them before this task has ended: they are not awaited
  * long.
  */
-void hpm_hasten(void);
+void hpm_shorten_wait(void);
 
 enum hpm_verdict {
 	HPM_SILENT,	    /* this task writes nothing */

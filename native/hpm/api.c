@@ -1,7 +1,7 @@
 /* What programs call; C. Source: HPM Toolkit users guide 3.2.2, section 3.7. */
 #include "gnomon/libhpm.h"
 
-#include "engine.h"
+#include "section_engine.h"
 
 void hpmInit(int taskID, const char *progName)
 {
@@ -57,12 +57,12 @@ void hpmTerminateOnce(void)
 
 int hpmNewID(const char *file, int line)
 {
-	return hpm_new_id("hpmNewID", file, line);
+	return hpm_new_id(hpm_engine_last(), "hpmNewID", file, line);
 }
 
 int hpmPlace(int instID, const char *file, int line)
 {
-	return hpm_tell_place(instID, file, line);
+	return hpm_tell_place(hpm_engine_last(), instID, file, line);
 }
 
 void hpmGetTimeAndCounters(int numCounters, double *time, long long *values)

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine.h"
 #include "gnomon/libhpm.h"
+#include "section_engine.h"
 
 #define ROUNDS 12
 
@@ -50,11 +50,11 @@ static struct hpm_section *make_empty(struct hpm_engine *engine, struct hpm_thre
 				      enum hpm_kind kind, int id)
 {
 	const size_t words = (size_t)engine->layout.n_words;
-	struct hpm_section *section = hpm_take(engine, sizeof(*section));
-	uint64_t *snapshots = hpm_take(engine, 3 * words * sizeof(*snapshots));
+	struct hpm_section *section = hpm_arena_alloc(engine, sizeof(*section));
+	uint64_t *snapshots = hpm_arena_alloc(engine, 3 * words * sizeof(*snapshots));
 
 	if (section)
-		section->slot = hpm_take(engine, engine->file.raw.header->slot_bytes);
+		section->slot = hpm_arena_alloc(engine, engine->file.raw.header->slot_bytes);
 	if (!section || !snapshots || !section->slot)
 		return NULL;
 	section->id = id;
@@ -69,6 +69,7 @@ static struct hpm_section *make_empty(struct hpm_engine *engine, struct hpm_thre
 }
 
 static void run_rounds(struct hpm_engine *engine, struct hpm_thread *thread, enum hpm_kind kind,
+		       hpm_start_call *start_it, hpm_stop_call *stop_it,
 		       struct hpm_section *const section[HPM_EMPTY])
 {
 	const enum hpm_function start = kind == HPM_THREAD ? HPM_CALL_TSTART : HPM_CALL_START;
@@ -79,8 +80,8 @@ static void run_rounds(struct hpm_engine *engine, struct hpm_thread *thread, enu
 	hpm_leave(thread);
 	for (int round = 0; round < ROUNDS; round++) {
 		for (int i = 0; i < HPM_EMPTY; i++) {
-			hpm_start(start, section[i]->id, HPM_AUTO_PARENT, "", HPM_TO_ZERO, NULL);
-			hpm_stop(stop, section[i]->id);
+			start_it(start, section[i]->id, HPM_AUTO_PARENT, "", HPM_TO_ZERO, NULL);
+			stop_it(stop, section[i]->id);
 		}
 		look(&cost, section, !round);
 	}
@@ -107,7 +108,8 @@ static void describe(const struct hpm_raw *raw, enum hpm_kind kind)
 	}
 }
 
-void hpm_calibrate(struct hpm_engine *engine, struct hpm_thread *thread, enum hpm_kind kind)
+void hpm_calibrate(struct hpm_engine *engine, struct hpm_thread *thread, enum hpm_kind kind,
+		   hpm_start_call *start_it, hpm_stop_call *stop_it)
 {
 	struct hpm_section *section[HPM_EMPTY];
 	int is_made = 1, held;
@@ -122,68 +124,10 @@ void hpm_calibrate(struct hpm_engine *engine, struct hpm_thread *thread, enum hp
 	}
 	hpm_mutex_release(&engine->mutex, held);
 	if (is_made)
-		run_rounds(engine, thread, kind, section);
+		run_rounds(engine, thread, kind, start_it, stop_it, section);
 	for (int i = 0; i < HPM_EMPTY; i++)
 		engine->empty[kind][i] = NULL;
 	held = hpm_mutex_hold(&engine->mutex);
 	describe(&engine->file.raw, kind);
 	hpm_mutex_release(&engine->mutex, held);
-}
-
-/* --- taking it away --------------------------------------------------------------------------- */
-
-/* How many starts and stops of a kind were in the time of a section, beside its own. */
-static double calls_in(const struct hpm_raw *raw, const uint64_t *words, int kind,
-		       const struct hpm_raw_slot *slot, uint64_t count)
-{
-	const uint64_t calls = words[hpm_raw_calls_word(raw->header->n_words, kind)];
-	const uint64_t own = (int)slot->kind == kind ? count : 0;
-
-	return calls > own && !(calls >> 63) ? (double)(calls - own) : 0;
-}
-
-static double cost_of(const struct hpm_raw *raw, const struct hpm_raw_slot *slot,
-		      const uint64_t *words, uint64_t count, int is_exclusive, uint32_t w)
-{
-	double cost = (double)count * (double)hpm_raw_cost(raw, (int)slot->kind, 0)[w];
-
-	for (int kind = 0; kind < HPM_KINDS; kind++) {
-		const double own = (double)hpm_raw_cost(raw, kind, 0)[w];
-		const double pair = (double)hpm_raw_cost(raw, kind, 1)[w];
-		const double calls = calls_in(raw, words, kind, slot, count);
-
-		/* Of a part, what is between its own two reads is no part of exclusive values. */
-		cost += calls * (is_exclusive ? (pair > own ? pair - own : 0) : pair / 2);
-	}
-	return cost;
-}
-
-void hpm_net_words(const struct hpm_raw *raw, const struct hpm_raw_slot *slot,
-		   const struct hpm_raw_copy *copy, int is_exclusive, uint64_t *net,
-		   unsigned char *is_net)
-{
-	const uint32_t n = raw->header->n_words;
-	const uint64_t *words = copy->word + (is_exclusive ? n : 0);
-	const uint64_t count = is_exclusive ? copy->exclusive_count : copy->count;
-
-	memcpy(net, words, n * sizeof(*words));
-	memset(is_net, 0, n);
-	for (uint32_t p = 0; p < raw->header->n_packs; p++) {
-		const struct hpm_raw_pack *pack = &raw->pack[p];
-		const double enabled = (double)words[pack->word + 1];
-		const double running = (double)words[pack->word + 2];
-
-		/* Whether it had its turn when the cost was found is not known. */
-		if (pack->is_turning)
-			continue;
-		for (uint32_t w = pack->word + 3; w < pack->word + 3 + pack->n; w++) {
-			double cost = cost_of(raw, slot, words, count, is_exclusive, w);
-
-			if (running < enabled)
-				cost *= running / enabled;
-			is_net[w] = cost >= 1 && !(words[w] >> 63);
-			if (is_net[w])
-				net[w] = cost < (double)words[w] ? words[w] - (uint64_t)cost : 0;
-		}
-	}
 }

@@ -2,7 +2,7 @@
  * What goes wrong is counted and said once. The first words are those of the guide
  * (2.3, 3.6.2, 3.11), by which scripts may look for them.
  */
-#include "engine.h"
+#include "section_engine.h"
 
 #include <errno.h>
 #include <stdarg.h>

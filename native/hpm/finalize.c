@@ -6,7 +6,7 @@
 
 #include "aggregate.h"
 #include "call_guard.h"
-#include "engine.h"
+#include "section_engine.h"
 
 /* A report takes milliseconds, if nothing is locked that it needs. */
 #define REPORT_S 60
@@ -70,7 +70,7 @@ int hpm_finalize(const struct hpm_raw *raw, const struct hpm_settings *settings,
 	struct hpm_settings own = *settings;
 	struct report report = {.settings = &own, .header = &header};
 	hpm_event_vector items;
-	struct hpm_start *starts;
+	struct hpm_start_address *starts;
 	enum hpm_verdict verdict;
 	int n;
 

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine.h"
 #include "gnomon/libhpm.h"
+#include "section_engine.h"
 
 #define ALIASES(name, type, arguments)                                                             \
 	HPM_API type name arguments __attribute__((alias(#name "_")));                             \

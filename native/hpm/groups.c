@@ -64,7 +64,7 @@ static const struct hpm_group_row *first(answers *answers_to, const char *word,
 			continue;
 		if (!row->n_cpus)
 			return row;
-		hpm_machine_name(constants);
+		hpm_constants_name_cpu(constants);
 		if (is_here(row, constants))
 			return row;
 	}

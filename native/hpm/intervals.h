@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-#include "engine.h"
+#include "section_engine.h"
 
 /* --- covering --------------------------------------------------------------------------------- */
 

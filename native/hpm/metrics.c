@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "counts.h"
+#include "metric_inputs.h"
 #include "metric_table.h"
 #include "report.h"
 
@@ -17,13 +17,13 @@ struct input {
 	int how;
 	int modes;
 	int flags;
-	int tasks; /* hpm_count's */
+	int tasks; /* hpm_metric_input's */
 	const char *spelling;
 };
 
 struct inputs {
 	struct input *name; /* [hpm_name_count] */
-	struct hpm_counts counts;
+	struct hpm_metric_inputs counts;
 	const struct hpm_constants *constants;
 	char **kept; /* spellings that were made here */
 	int n_kept;
@@ -95,7 +95,7 @@ static const char *keep(struct inputs *inputs, char *made)
 static void know_counts(struct inputs *inputs, const hpm_data_item *item)
 {
 	for (int i = 0; i < inputs->counts.n; i++) {
-		const struct hpm_count *count = &inputs->counts.one[i];
+		const struct hpm_metric_input *count = &inputs->counts.one[i];
 		int number = name_number(count->name);
 
 		if (number < 0)
@@ -172,7 +172,7 @@ static void know_aliases(struct inputs *inputs, const char *was_known)
 static int fill(struct inputs *inputs, const hpm_data_item *item)
 {
 	char *was_known = calloc((size_t)hpm_name_count, 1);
-	int error = was_known ? hpm_counts_of(item, &inputs->counts) : -ENOMEM;
+	int error = was_known ? hpm_metric_inputs_of(item, &inputs->counts) : -ENOMEM;
 
 	if (!error) {
 		know_counts(inputs, item);
@@ -203,7 +203,7 @@ static int know_pattern(struct inputs *inputs, int number)
 	int n = 0;
 
 	for (int i = 0; i < inputs->counts.n; i++) {
-		const struct hpm_count *one = &inputs->counts.one[i];
+		const struct hpm_metric_input *one = &inputs->counts.one[i];
 
 		if (!one->is_event || strncmp(one->name, pattern, prefix) != 0)
 			continue;
@@ -225,7 +225,7 @@ static int know_pattern(struct inputs *inputs, int number)
 	if (!names)
 		return -ENOMEM;
 	for (int i = 0; i < inputs->counts.n; i++) {
-		const struct hpm_count *one = &inputs->counts.one[i];
+		const struct hpm_metric_input *one = &inputs->counts.one[i];
 
 		if (one->is_event && !strncmp(one->name, pattern, prefix))
 			end += sprintf(end, "%s%s", end > names ? ", " : "", one->name);
@@ -588,7 +588,7 @@ int hpm_metrics_of(const hpm_data_item *item, const struct hpm_constants *consta
 	inputs.name = calloc((size_t)hpm_name_count, sizeof(*inputs.name));
 	if (inputs.name && !fill(&inputs, item))
 		n = compute_all(&inputs, out, max);
-	hpm_counts_free(&inputs.counts);
+	hpm_metric_inputs_free(&inputs.counts);
 	for (int i = 0; i < inputs.n_kept; i++)
 		free(inputs.kept[i]);
 	free(inputs.kept);

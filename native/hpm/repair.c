@@ -15,8 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine.h"
 #include "item_codec.h"
+#include "section_engine.h"
 #include "write_all.h"
 
 static int fail(const char *path, const char *why)

@@ -8,95 +8,9 @@
 #include <unistd.h>
 
 #include "file_signals.h"
-#include "numbers.h"
+#include "number_text.h"
 #include "output_names.h"
 #include "writers.h"
-
-const char *const hpm_time_names[HPM_NTIM] = {"wall",  "cycle", "user",	    "system",
-					      "start", "stop",	"overhead", "init"};
-
-const char *hpm_text(const char *text)
-{
-	return text ? text : "";
-}
-
-double hpm_value(const hpm_event_info *event)
-{
-	return event->how == HPM_UNAVAILABLE || !isfinite(event->value) ? NAN : event->value;
-}
-
-const char *hpm_how_name(int how)
-{
-	static const char *const names[] = {"counted",	"scaled",   "sampled",
-					    "emulated", "modelled", "estimated"};
-
-	/* What an aggregator made up is known no better than an estimate. */
-	return how < 0 ? "" : names[how < HPM_ESTIMATED ? how : HPM_ESTIMATED];
-}
-
-const char *hpm_modes_name(int modes)
-{
-	switch (modes) {
-	case HPM_MODE_ALL:
-		return "all";
-	case HPM_MODE_USER:
-		return "user";
-	case HPM_MODE_KERNEL:
-		return "kernel";
-	case HPM_MODE_HYPERVISOR:
-		return "hypervisor";
-	case HPM_MODE_USER | HPM_MODE_KERNEL:
-		return "user+kernel";
-	}
-	return "";
-}
-
-void hpm_moment(double seconds, int is_xml, char text[HPM_MOMENT_SIZE])
-{
-	char offset[8] = "";
-	time_t whole;
-	struct tm when;
-	int milliseconds;
-
-	snprintf(text, HPM_MOMENT_SIZE, is_xml ? "1970-01-01T00:00:00Z" : "n/a");
-	if (!isfinite(seconds) || fabs(seconds) > 1e11)
-		return;
-	whole = (time_t)floor(seconds);
-	milliseconds = (int)((seconds - floor(seconds)) * 1000);
-	if (!localtime_r(&whole, &when))
-		return;
-	if (!is_xml) {
-		strftime(text, HPM_MOMENT_SIZE, "%d.%m.%Y %H:%M:%S", &when);
-		return;
-	}
-	strftime(offset, sizeof(offset), "%z", &when);
-	snprintf(text, HPM_MOMENT_SIZE, "%04d-%02d-%02dT%02d:%02d:%02d.%03d%.3s:%.2s",
-		 when.tm_year + 1900, when.tm_mon + 1, when.tm_mday, when.tm_hour, when.tm_min,
-		 when.tm_sec, milliseconds, offset, offset + 3);
-}
-
-int hpm_is_same_section(const hpm_data_item *one, const hpm_data_item *other)
-{
-	return !one->is_rusage && !other->is_rusage && one->instr_id == other->instr_id &&
-	       one->thread_id == other->thread_id && one->process_id == other->process_id &&
-	       one->mpi_task_id == other->mpi_task_id && one->parent_id == other->parent_id &&
-	       !strcmp(hpm_text(one->label), hpm_text(other->label));
-}
-
-int hpm_report_metrics(struct gn_atomic_file *output, const struct hpm_report *report,
-		       const hpm_data_item *item, struct hpm_metric **metrics)
-{
-	int n;
-
-	*metrics = calloc(HPM_METRICS_MAX, sizeof(**metrics));
-	n = *metrics ? hpm_metrics_of(item, &report->constants, *metrics, HPM_METRICS_MAX)
-		     : -ENOMEM;
-	if (n >= 0)
-		return n;
-	if (!output->error)
-		output->error = ENOMEM;
-	return 0;
-}
 
 typedef void writer(struct gn_atomic_file *output, const struct hpm_report *report);
 
@@ -217,7 +131,7 @@ int hpm_report_write(const struct hpm_settings *settings, const struct hpm_heade
 	}
 	for (int i = 0; i < n; i++)
 		report.is_over_tasks |= items[i].n_tasks > 0;
-	hpm_machine_name(&report.constants);
+	hpm_constants_name_cpu(&report.constants);
 	before = uselocale(hpm_locale());
 	gn_file_signals_hold(&signals);
 	failed = write_all(output, &report);

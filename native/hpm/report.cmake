@@ -13,9 +13,10 @@ add_custom_command(
           ${HPM_METRIC_TABLE}
   DEPENDS ${HPM_METRIC_FILES}
   VERBATIM)
-set(HPM_REPORT_SOURCES counts.c groups.c machine.c metrics.c numbers.c output_names.c printable.c report.c
-                       report_csv.c report_sections.c report_table.c report_text.c
-                       report_viz.c settings.c)
+set(HPM_REPORT_SOURCES groups.c item_values.c metric_constants.c metric_inputs.c metrics.c
+                       number_text.c output_names.c report.c report_csv.c report_metrics.c
+                       report_sections.c report_table.c report_text.c report_viz.c settings.c
+                       text_escape.c)
 list(TRANSFORM HPM_REPORT_SOURCES PREPEND ${HPM_REPORT}/)
 add_library(gnomon-hpm-report OBJECT ${HPM_REPORT_SOURCES} ${HPM_METRIC_TABLE})
 target_include_directories(gnomon-hpm-report PUBLIC ${HPM_REPORT}

@@ -8,7 +8,7 @@
 
 #include "gnomon/hpm_data.h"
 
-/* --- settings.c --------------------------------------------------------------------------------*/
+/* --- settings.c ------------------------------------------------------------------------------- */
 
 #define HPM_CONSTANTS_MAX 64
 #define HPM_CPUS_MAX 16
@@ -24,7 +24,7 @@ struct hpm_constant {
 struct hpm_constants {
 	int n;
 	struct hpm_constant one[HPM_CONSTANTS_MAX];
-	int is_named; /* hpm_machine_name() has been called */
+	int is_named; /* hpm_constants_name_cpu() has been called */
 	int n_cpus;   /* libpfm4's names of the core PMUs, which definitions may ask for */
 	char cpu[HPM_CPUS_MAX][32];
 };
@@ -54,27 +54,27 @@ int hpm_settings_read(struct hpm_settings *settings, const char *program);
  * Adds libpfm4's names of the core PMUs and what is known by them, unless that has been done: takes
  * milliseconds where nobody has asked libpfm4 yet. hpm_report_write() does it, on a copy.
  */
-void hpm_machine_name(struct hpm_constants *constants);
+void hpm_constants_name_cpu(struct hpm_constants *constants);
 
 /* Whether a variable is set to something. */
-int hpm_is_set(const char *variable);
+int hpm_env_is_set(const char *variable);
 
 /* Whether a variable begins with Y or y or is 1: HPM_{ASC,VIZ,CSV}_OUTPUT, HPM_EXCLUSIVE_VALUES. */
-int hpm_says_yes(const char *variable);
+int hpm_env_is_yes(const char *variable);
 
 /*
  * Whether a variable is 1, yes or YES (1), 0, no or NO (0), or not set or something else
  * (`otherwise`, said once): HPM_STDOUT, HPM_PRINT_FORMULA, HPM_USE_PTHREAD_MUTEX.
  */
-int hpm_says(const char *variable, int otherwise);
+int hpm_env_flag(const char *variable, int otherwise);
 
 /* A variable's whole number in [least, most]; `otherwise` if it is not set or none (said once). */
-long hpm_number(const char *variable, long least, long most, long otherwise);
+long hpm_env_number(const char *variable, long least, long most, long otherwise);
 
 /* One line on stderr: "HPM WARNING - ...", control characters of arguments made visible. */
 __attribute__((format(printf, 1, 2))) void hpm_warn(const char *format, ...);
 
-/* --- metrics.c, groups.c -----------------------------------------------------------------------*/
+/* --- metrics.c, groups.c ---------------------------------------------------------------------- */
 
 #define HPM_METRICS_MAX 512
 
@@ -119,10 +119,10 @@ struct hpm_group {
 int hpm_groups_find(const char *set, struct hpm_constants *constants, struct hpm_group *out,
 		    int max, char *why, size_t size);
 
-/* --- report.c ----------------------------------------------------------------------------------*/
+/* --- report.c --------------------------------------------------------------------------------- */
 
 /* Where a section was started first, as an address in a program or library. */
-struct hpm_start {
+struct hpm_start_address {
 	int id;
 	unsigned long long offset; /* as the module's file has it */
 	const char *label;	   /* of the section */
@@ -143,7 +143,8 @@ struct hpm_header {
 	double stopped;
 	double wall_s; /* from hpmInit to hpmTerminate */
 	int n_starts;
-	const struct hpm_start *start; /* by id: of sections that have no place in the source */
+	const struct hpm_start_address
+		*start; /* by id: of sections that have no place in the source */
 };
 
 /*

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "numbers.h"
-#include "printable.h"
+#include "number_text.h"
+#include "text_escape.h"
 #include "writers.h"
 
 /* `kind` is usage, time, event or metric; what has no value has a reason. */

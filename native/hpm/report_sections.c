@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "printable.h"
 #include "report_table.h"
+#include "text_escape.h"
 
 /* Longer labels are cut, so that the table fits 80 columns. */
 #define NAME_WIDTH 34

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "numbers.h"
-#include "printable.h"
+#include "number_text.h"
+#include "text_escape.h"
 
 #define BAR 40
 

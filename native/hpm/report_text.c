@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "numbers.h"
-#include "printable.h"
+#include "number_text.h"
 #include "report_sections.h"
 #include "report_table.h"
+#include "text_escape.h"
 #include "writers.h"
 
 /* Source: HPM Toolkit User's Guide 3.2.2, section 3.8. */
@@ -161,7 +161,7 @@ static void put_lines(struct gn_atomic_file *output, const char *before, const c
 
 static void put_header(struct gn_atomic_file *output, const struct hpm_header *header)
 {
-	char started[HPM_MOMENT_SIZE], stopped[HPM_MOMENT_SIZE], wall[HPM_QUANTITY_SIZE];
+	char started[HPM_TIMESTAMP_SIZE], stopped[HPM_TIMESTAMP_SIZE], wall[HPM_QUANTITY_SIZE];
 
 	gn_puts(output, "libhpm: ");
 	hpm_put_printable(output, header->program);
@@ -169,8 +169,8 @@ static void put_header(struct gn_atomic_file *output, const struct hpm_header *h
 		gn_print(output, "  [MPI task %ld, process %ld]\n", header->task, header->process);
 	else
 		gn_print(output, "  [process %ld]\n", header->process);
-	hpm_moment(header->started, 0, started);
-	hpm_moment(header->stopped, 0, stopped);
+	hpm_timestamp_text(header->started, 0, started);
+	hpm_timestamp_text(header->stopped, 0, stopped);
 	hpm_quantity(header->wall_s, "s", wall);
 	gn_puts(output, "  ");
 	hpm_put_printable(output, header->host);

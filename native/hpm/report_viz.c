@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "numbers.h"
-#include "printable.h"
+#include "number_text.h"
+#include "text_escape.h"
 #include "writers.h"
 
 /* Attributes that say nothing are left out. */
@@ -70,7 +70,7 @@ static void put_spread(struct gn_atomic_file *output, const hpm_spread *spread)
 
 static void put_run(struct gn_atomic_file *output, const struct hpm_header *header)
 {
-	char moment[HPM_MOMENT_SIZE];
+	char moment[HPM_TIMESTAMP_SIZE];
 
 	gn_puts(output, "  <run program=\"");
 	hpm_put_xml(output, header->program);
@@ -79,9 +79,9 @@ static void put_run(struct gn_atomic_file *output, const struct hpm_header *head
 	gn_puts(output, "\"");
 	put_positive(output, "process", header->process);
 	put_task(output, header->task);
-	hpm_moment(header->started, 1, moment);
+	hpm_timestamp_text(header->started, 1, moment);
 	put_attribute(output, "started", moment);
-	hpm_moment(header->stopped, 1, moment);
+	hpm_timestamp_text(header->stopped, 1, moment);
 	put_attribute(output, "stopped", moment);
 	put_number(output, "wall_seconds", header->wall_s >= 0 ? header->wall_s : NAN);
 	put_attribute(output, "events", header->events);
@@ -192,7 +192,7 @@ static void put_start(struct gn_atomic_file *output, const struct hpm_header *he
 
 	while (low <= high) {
 		const int middle = (low + high) / 2;
-		const struct hpm_start *start = &header->start[middle];
+		const struct hpm_start_address *start = &header->start[middle];
 
 		if (start->id < item->instr_id) {
 			low = middle + 1;

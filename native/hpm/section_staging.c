@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine.h"
 #include "item_codec.h"
+#include "section_engine.h"
 #include "staging.h"
 
 /* As `gnomon run` calls it. */

@@ -8,10 +8,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "engine.h"
 #include "fast_path.h"
 #include "gnomon/libhpm.h"
 #include "intervals.h"
+#include "section_engine.h"
 
 static inline uint64_t now(void)
 {
@@ -120,17 +120,18 @@ static inline int is_usable(struct hpm_section *section, const struct hpm_thread
 /* --- who is whose child ----------------------------------------------------------------------- */
 
 /* Room for another start. Before the context is locked: memory has a lock of its own. */
-__attribute__((cold)) static void make_room(struct hpm_engine *engine, struct hpm_frames *frames)
+__attribute__((cold)) static void make_room(struct hpm_engine *engine,
+					    struct hpm_section_stack *frames)
 {
 	const int room = frames->room ? 2 * frames->room : 256;
 	const int held = hpm_mutex_hold(&engine->mutex);
 
-	frames->next = hpm_take(engine, (size_t)room * sizeof(struct hpm_section *));
+	frames->next = hpm_arena_alloc(engine, (size_t)room * sizeof(struct hpm_section *));
 	frames->next_room = frames->next ? room : 0;
 	hpm_mutex_release(&engine->mutex, held);
 }
 
-static int push(struct hpm_frames *frames, struct hpm_section *section)
+static int push(struct hpm_section_stack *frames, struct hpm_section *section)
 {
 	if (frames->n == frames->room) {
 		if (frames->next_room <= frames->room)
@@ -146,7 +147,7 @@ static int push(struct hpm_frames *frames, struct hpm_section *section)
 }
 
 /* Takes out the last start of a section, which mostly is the last of all; 0 if there is none. */
-static int pop(struct hpm_frames *frames, const struct hpm_section *section)
+static int pop(struct hpm_section_stack *frames, const struct hpm_section *section)
 {
 	int at = frames->n - 1;
 
@@ -162,7 +163,7 @@ static int pop(struct hpm_frames *frames, const struct hpm_section *section)
 }
 
 /* The last start that was not stopped, of those before number n. */
-static struct hpm_section *last_of(const struct hpm_frames *frames, int n)
+static struct hpm_section *last_of(const struct hpm_section_stack *frames, int n)
 {
 	/* What another thread stopped is still here. */
 	while (n > 0 && !frames->section[n - 1]->depth)
@@ -178,7 +179,7 @@ static struct hpm_section *last_of(const struct hpm_frames *frames, int n)
 static struct hpm_section *around(const struct hpm_engine *engine, struct hpm_thread *thread,
 				  enum hpm_kind kind)
 {
-	const struct hpm_frames *frames = &thread->frames[kind];
+	const struct hpm_section_stack *frames = &thread->frames[kind];
 	struct hpm_section *own = last_of(frames, frames->n - 1), *all;
 
 	if (kind == HPM_PROCESS)
@@ -279,7 +280,7 @@ static void tell_process_ends(struct hpm_engine *engine, struct hpm_section *sec
 static struct hpm_section *lock_within(const struct hpm_engine *engine, struct hpm_thread *thread,
 				       uint64_t *ticks)
 {
-	const struct hpm_frames *frames = &thread->frames[HPM_THREAD];
+	const struct hpm_section_stack *frames = &thread->frames[HPM_THREAD];
 	struct hpm_section *within = last_of(frames, frames->n);
 	struct hpm_context *context = &thread->context;
 
@@ -305,7 +306,7 @@ static void leave_process(struct hpm_engine *engine, struct hpm_section *section
 {
 	struct hpm_section *above = atomic_load_explicit(&engine->around, memory_order_relaxed);
 	struct hpm_thread *starter = section->starter;
-	const struct hpm_frames *frames = &starter->frames[HPM_PROCESS];
+	const struct hpm_section_stack *frames = &starter->frames[HPM_PROCESS];
 
 	if (above == section)
 		atomic_store_explicit(&engine->around, section->below, memory_order_release);
@@ -327,7 +328,7 @@ static void leave_process(struct hpm_engine *engine, struct hpm_section *section
 static inline int start_quickly(struct hpm_thread *thread, struct hpm_section *section)
 {
 	struct hpm_context *context = &thread->context;
-	struct hpm_frames *frames = &thread->frames[HPM_THREAD];
+	struct hpm_section_stack *frames = &thread->frames[HPM_THREAD];
 	const int n = thread->engine->layout.n_words;
 	struct hpm_section *parent = NULL, *all;
 	unsigned int weight;
@@ -386,7 +387,7 @@ static inline int stop_quickly(struct hpm_thread *thread, struct hpm_section *se
 			       uint64_t entry)
 {
 	struct hpm_context *context = &thread->context;
-	struct hpm_frames *frames = &thread->frames[HPM_THREAD];
+	struct hpm_section_stack *frames = &thread->frames[HPM_THREAD];
 	const int n = thread->engine->layout.n_words;
 	struct hpm_section *parent = section->parent;
 	struct hpm_raw_slot *slot = section->slot;
@@ -500,10 +501,11 @@ __attribute__((cold, noinline)) static struct hpm_section *
 make(struct hpm_engine *engine, struct hpm_thread *thread, enum hpm_kind kind, int id,
      const char *label, size_t length, const void *from)
 {
-	struct hpm_section *section = hpm_make(engine, thread, kind, id, label, length, from);
+	struct hpm_section *section =
+		hpm_section_create(engine, thread, kind, id, label, length, from);
 
 	if (section && section->context->is_open && !engine->is_calibrated[kind])
-		hpm_calibrate(engine, thread, kind);
+		hpm_calibrate(engine, thread, kind, hpm_start, hpm_stop);
 	return section;
 }
 
@@ -515,7 +517,7 @@ void hpm_start(enum hpm_function function, int id, int parent, const char *label
 	struct hpm_section *section, *far = NULL, *within = NULL;
 	struct hpm_engine *engine;
 	struct hpm_context *context;
-	struct hpm_frames *frames;
+	struct hpm_section_stack *frames;
 	uint64_t entry = 0, ticks = 0;
 
 	if (!thread)

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "file_signals.h"
-#include "machine.h"
-#include "numbers.h"
+#include "metric_constants.h"
+#include "number_text.h"
 #include "report.h"
 #include "write_all.h"
 
@@ -46,12 +46,12 @@ void hpm_warn(const char *format, ...)
 	gn_file_signals_release(&signals);
 }
 
-int hpm_is_set(const char *variable)
+int hpm_env_is_set(const char *variable)
 {
 	return set(variable) != NULL;
 }
 
-int hpm_says_yes(const char *variable)
+int hpm_env_is_yes(const char *variable)
 {
 	const char *value = set(variable);
 
@@ -66,7 +66,7 @@ int hpm_says_yes(const char *variable)
 	return 0;
 }
 
-int hpm_says(const char *variable, int otherwise)
+int hpm_env_flag(const char *variable, int otherwise)
 {
 	const char *value = set(variable);
 
@@ -81,7 +81,7 @@ int hpm_says(const char *variable, int otherwise)
 	return otherwise;
 }
 
-long hpm_number(const char *variable, long least, long most, long otherwise)
+long hpm_env_number(const char *variable, long least, long most, long otherwise)
 {
 	const char *value = set(variable);
 	char *end;
@@ -195,12 +195,12 @@ int hpm_settings_read(struct hpm_settings *settings, const char *program)
 		name = NULL;
 	}
 	snprintf(settings->name, NAME_MAX_LENGTH + 1, "%s", name ? name : program);
-	settings->asc = any ? hpm_says_yes("HPM_ASC_OUTPUT") : 1;
-	settings->viz = any ? hpm_says_yes("HPM_VIZ_OUTPUT") : 1;
-	settings->csv = any ? hpm_says_yes("HPM_CSV_OUTPUT") : 0;
-	settings->to_stdout = hpm_says("HPM_STDOUT", 0);
-	settings->formulas = hpm_says("HPM_PRINT_FORMULA", 0);
-	settings->unique = hpm_says_yes("HPM_UNIQUE_FILE_NAME");
+	settings->asc = any ? hpm_env_is_yes("HPM_ASC_OUTPUT") : 1;
+	settings->viz = any ? hpm_env_is_yes("HPM_VIZ_OUTPUT") : 1;
+	settings->csv = any ? hpm_env_is_yes("HPM_CSV_OUTPUT") : 0;
+	settings->to_stdout = hpm_env_flag("HPM_STDOUT", 0);
+	settings->formulas = hpm_env_flag("HPM_PRINT_FORMULA", 0);
+	settings->unique = hpm_env_is_yes("HPM_UNIQUE_FILE_NAME");
 	read_constants(&settings->constants);
 	read_defined(&settings->constants);
 	if (set("GNOMON_GROUPS"))

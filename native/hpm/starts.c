@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine.h"
+#include "section_engine.h"
 
 struct lookup {
 	uintptr_t address;
@@ -116,15 +116,15 @@ void hpm_start_find(struct hpm_engine *engine, struct hpm_raw_slot *slot, const 
 
 static int by_id(const void *one, const void *other)
 {
-	const struct hpm_start *a = one, *b = other;
+	const struct hpm_start_address *a = one, *b = other;
 
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-struct hpm_start *hpm_starts_of(const struct hpm_raw *raw, int *n)
+struct hpm_start_address *hpm_starts_of(const struct hpm_raw *raw, int *n)
 {
 	const uint32_t n_slots = atomic_load(&raw->header->n_slots);
-	struct hpm_start *starts = calloc((size_t)n_slots + 1, sizeof(*starts));
+	struct hpm_start_address *starts = calloc((size_t)n_slots + 1, sizeof(*starts));
 
 	*n = 0;
 	for (uint32_t i = 0; starts && i < n_slots; i++) {
@@ -132,7 +132,7 @@ struct hpm_start *hpm_starts_of(const struct hpm_raw *raw, int *n)
 
 		if (!slot->module[0])
 			continue;
-		starts[(*n)++] = (struct hpm_start){
+		starts[(*n)++] = (struct hpm_start_address){
 			.id = slot->id,
 			.offset = slot->offset,
 			.label = slot->label,

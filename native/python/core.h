@@ -11,6 +11,7 @@ extern PyObject *core_open_error;
 extern PyTypeObject *core_reading_type;
 
 /* Each adds its types and functions to the module; 0, or -1 with an exception set. */
+int core_add_exceptions(PyObject *module);
 int core_add_reading(PyObject *module);
 int core_add_group(PyObject *module);
 int core_add_rotation(PyObject *module);

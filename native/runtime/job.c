@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "backoff.h"
 #include "job.h"
 #include "job_directory.h"
 
@@ -24,22 +24,6 @@
 static int has_left;
 static struct gn_job job = {.here = -1, .folder = -1};
 static _Atomic int64_t hurried;
-static __thread char failure[1024];
-
-int gn_tree_failed(int error, const char *format, ...)
-{
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(failure, sizeof(failure), format, arguments);
-	va_end(arguments);
-	return error;
-}
-
-const char *gn_tree_error(void)
-{
-	return failure;
-}
 
 void gn_job_shorten_deadline(void)
 {

@@ -77,8 +77,6 @@ void gn_job_leave(struct gn_job *job, int is_short);
 /* When the launcher told the job to end, in gn_monotonic_ns(), or 0. */
 int64_t gn_job_shortened_ns(void);
 
-int64_t gn_monotonic_ns(void);
-
 /* What the user's variable says, in nanoseconds. */
 int64_t gn_job_timeout_ns(const struct gn_job_terms *terms);
 

@@ -3,38 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "own_calls.h"
 #include "transport.h"
-
-/* --- waiting ---------------------------------------------------------------------------------- */
-
-#define NS_PER_S 1000000000
-#define PAUSE_LEAST 500000  /* ns */
-#define PAUSE_MOST 20000000 /* ns */
-#define PAUSE_SHARE 16	    /* of what has been waited already */
-
-int64_t gn_monotonic_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
-}
-
-void gn_backoff(int64_t since_ns)
-{
-	int64_t ns = (gn_monotonic_ns() - since_ns) / PAUSE_SHARE;
-
-	if (ns < PAUSE_LEAST)
-		ns = PAUSE_LEAST;
-	if (ns > PAUSE_MOST)
-		ns = PAUSE_MOST;
-	gn_pause(ns);
-}
-
-/* --- the tree --------------------------------------------------------------------------------- */
 
 /* What became of the program, which a child is told: "killed by SIGSEGV", "status 3". */
 static void find_outcome(struct gn_tree *tree)
@@ -50,12 +20,6 @@ static void find_outcome(struct gn_tree *tree)
 		snprintf(tree->own_why, sizeof(tree->own_why), "was %.60s", outcome);
 	else if (sscanf(outcome, "status %d", &status) == 1)
 		snprintf(tree->own_why, sizeof(tree->own_why), "ended with exit status %d", status);
-}
-
-int gn_tree_too_large(const struct gn_tree *tree, int failed)
-{
-	return gn_tree_failed(failed, "what task %d sends takes more memory than there is; %s",
-			      tree->rank, tree->terms->remedy);
 }
 
 int gn_tree_open(struct gn_tree **tree, const struct gn_job_terms *terms)

@@ -2,6 +2,7 @@
 #ifndef GNOMON_RUNTIME_TRANSPORT_H
 #define GNOMON_RUNTIME_TRANSPORT_H
 
+#include "backoff.h"
 #include "messages.h"
 #include "rank_tree.h"
 
@@ -35,8 +36,5 @@ int gn_tree_open_files(struct gn_tree *tree);
 
 /* Says that what this rank sends cannot be packed; returns `failed`. */
 int gn_tree_too_large(const struct gn_tree *tree, int failed);
-
-/* Waits a little, the longer the longer it has been waited. */
-void gn_backoff(int64_t since_ns);
 
 #endif

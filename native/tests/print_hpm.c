@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine.h"
+#include "metric_constants.h"
 #include "metric_table.h"
-#include "numbers.h"
+#include "number_text.h"
 #include "output_names.h"
-#include "printable.h"
 #include "report.h"
+#include "text_escape.h"
 
 #define FIELDS 24
 #define ITEMS 4096
@@ -125,7 +125,7 @@ static void machine(const char *root)
 
 	hpm_machine_read(&constants, root);
 	if (!root[0])
-		hpm_machine_name(&constants);
+		hpm_constants_name_cpu(&constants);
 	show_constants(&constants);
 	for (int i = 0; i < constants.n_cpus; i++)
 		printf("cpu\t%s\n", constants.cpu[i]);

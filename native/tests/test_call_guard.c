@@ -6,7 +6,7 @@
 
 #include "call_guard.h"
 #include "check.h"
-#include "copies.h"
+#include "item_copy.h"
 
 static int calls;
 
@@ -136,22 +136,22 @@ static void test_copies(void)
 	hpm_data_item item = good();
 	struct hpm_copy copy;
 
-	CHECK_EQ(hpm_copy_items(1, &item, &copy), 0);
+	CHECK_EQ(hpm_items_copy(1, &item, &copy), 0);
 	CHECK_EQ(copy.n, 1);
 	CHECK(copy.items[0].label != item.label && !strcmp(copy.items[0].label, "here"));
 	CHECK(copy.items[0].data != item.data && !strcmp(copy.items[0].data[0].name, "e"));
 	CHECK(!copy.items[0].description && !copy.items[0].data[0].spread);
 	CHECK_EQ(copy.items[0].times_spread[0].bins[2], 2);
-	hpm_copy_free(&copy);
-	CHECK_EQ(hpm_copy_items(0, NULL, &copy), 0);
-	hpm_copy_free(&copy);
+	hpm_items_copy_free(&copy);
+	CHECK_EQ(hpm_items_copy(0, NULL, &copy), 0);
+	hpm_items_copy_free(&copy);
 }
 
 static void lies(int n, const hpm_data_item *item, const char *what)
 {
 	struct hpm_copy copy;
 
-	CHECK_EQ(hpm_copy_items(n, item, &copy), EBADMSG);
+	CHECK_EQ(hpm_items_copy(n, item, &copy), EBADMSG);
 	if (strcmp(copy.lie, what) != 0)
 		fprintf(stderr, "%s\n", copy.lie);
 	CHECK(!strcmp(copy.lie, what));

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 
 #include "check.h"
-#include "numbers.h"
+#include "number_text.h"
 #include "report.h"
 
 /* Allocations to go until they fail once; negative: never. Linked with --wrap. */
@@ -434,18 +434,18 @@ static void what_is_said_of_odd_variables(void)
 	begin();
 	hear();
 	setenv("HPM_STDOUT", "per\033haps", 1);
-	CHECK_EQ(hpm_says("HPM_STDOUT", 0), 0);
+	CHECK_EQ(hpm_env_flag("HPM_STDOUT", 0), 0);
 	setenv("HPM_STDOUT", "no", 1);
-	CHECK_EQ(hpm_says("HPM_STDOUT", 1), 0);
+	CHECK_EQ(hpm_env_flag("HPM_STDOUT", 1), 0);
 	unsetenv("HPM_STDOUT");
-	CHECK_EQ(hpm_says("HPM_STDOUT", 1), 1);
+	CHECK_EQ(hpm_env_flag("HPM_STDOUT", 1), 1);
 	setenv("HPM_NUM_INST_PTS", "5000", 1);
-	CHECK_EQ(hpm_number("HPM_NUM_INST_PTS", 1, 100000, 1000), 5000);
+	CHECK_EQ(hpm_env_number("HPM_NUM_INST_PTS", 1, 100000, 1000), 5000);
 	for (const char *const *odd = (const char *const[]){"0", "-1", "+5", " 5", "5x", "1e3",
 							    "99999999999999999999", NULL};
 	     *odd; odd++) {
 		setenv("HPM_NUM_INST_PTS", *odd, 1);
-		CHECK_EQ(hpm_number("HPM_NUM_INST_PTS", 1, 100000, 1000), 1000);
+		CHECK_EQ(hpm_env_number("HPM_NUM_INST_PTS", 1, 100000, 1000), 1000);
 	}
 	ignore();
 	CHECK_EQ(times_said("HPM WARNING - HPM_STDOUT=per?haps means neither yes nor no"), 1);

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "check.h"
+#include "group_stats.h"
 #include "random.h"
-#include "ranks.h"
 
 #define TASKS 60
 #define EVENTS 3

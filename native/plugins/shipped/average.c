@@ -1,5 +1,5 @@
 /* The mean over the tasks that did about the same in about the same time. */
-#include "ranks.h"
+#include "group_stats.h"
 
 static const struct ranks_plan plan = {.word = "average", .value = RANKS_MEAN, .is_even = 1};
 

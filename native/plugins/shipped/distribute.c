@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ranks.h"
+#include "group_stats.h"
 
 /* The next group of the list, without blanks around it; empty ones are none. 0 at the end. */
 static int next_group(const char **list, const char **group, size_t *length)

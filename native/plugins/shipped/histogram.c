@@ -1,5 +1,5 @@
 /* How many of the tasks that counted the same had which values. */
-#include "ranks.h"
+#include "group_stats.h"
 
 static const struct ranks_plan plan = {.word = "histogram", .value = RANKS_MEAN, .has_bins = 1};
 

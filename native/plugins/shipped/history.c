@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ranks.h"
+#include "group_stats.h"
 
 #define MAGIC "HPMHISTO"
 #define BYTES_MAX ((size_t)1 << 28)

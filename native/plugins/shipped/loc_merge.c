@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "apart.h"
+#include "independent_ranks.h"
 
 static int is_same_text(const char *one, const char *other)
 {

@@ -1,5 +1,5 @@
 /* The smallest value of all tasks that counted the same, and which task has it. */
-#include "ranks.h"
+#include "group_stats.h"
 
 static const struct ranks_plan plan = {.word = "minimum", .value = RANKS_MINIMUM};
 

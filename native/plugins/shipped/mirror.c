@@ -1,5 +1,5 @@
 /* What is done without a plug-in: every task writes what it measured. */
-#include "apart.h"
+#include "independent_ranks.h"
 
 static int keep(int task, int n, hpm_event_vector items, int *n_out, hpm_event_vector *out,
 		int *is_print_task)

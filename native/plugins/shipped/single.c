@@ -1,6 +1,6 @@
 /* Only MPI task 0 writes what it measured; a program without tasks does, too. */
-#include "apart.h"
-#include "ranks.h"
+#include "group_stats.h"
+#include "independent_ranks.h"
 
 static int keep(int task, int n, hpm_event_vector items, int *n_out, hpm_event_vector *out,
 		int *is_print_task)

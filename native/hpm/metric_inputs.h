@@ -1,10 +1,10 @@
 /* What formulas may use of an item, by identifier: gnomon.metrics.derived.quantities in C. */
-#ifndef GNOMON_HPM_COUNTS_H
-#define GNOMON_HPM_COUNTS_H
+#ifndef GNOMON_HPM_METRIC_INPUTS_H
+#define GNOMON_HPM_METRIC_INPUTS_H
 
 #include "gnomon/hpm_data.h"
 
-struct hpm_count {
+struct hpm_metric_input {
 	char *name; /* the identifier */
 	double value;
 	int has_value;
@@ -15,16 +15,16 @@ struct hpm_count {
 	int tasks; /* hpm_spread_tasks() */
 };
 
-struct hpm_counts {
-	struct hpm_count *one;
+struct hpm_metric_inputs {
+	struct hpm_metric_input *one;
 	int n;
 	int room;
 };
 
 /* The item's events, in their order, then plain names that stand for them. 0, or -ENOMEM. */
-int hpm_counts_of(const hpm_data_item *item, struct hpm_counts *counts);
+int hpm_metric_inputs_of(const hpm_data_item *item, struct hpm_metric_inputs *counts);
 
-void hpm_counts_free(struct hpm_counts *counts);
+void hpm_metric_inputs_free(struct hpm_metric_inputs *counts);
 
 /* The name by which a formula refers to an event, to be freed; NULL: no memory. */
 char *hpm_identifier(const char *event);

@@ -1,5 +1,5 @@
 /* Numbers from and to text. The rules of hpm_quantity() are those of gnomon/units.py. */
-#include "numbers.h"
+#include "number_text.h"
 
 #include <ctype.h>
 #include <locale.h>

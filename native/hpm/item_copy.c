@@ -1,5 +1,5 @@
 /* Items that are the reader's own, of whatever an aggregator said that items are. */
-#include "copies.h"
+#include "item_copy.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -149,7 +149,7 @@ static void copy_item(struct copying *copying, int at, const hpm_data_item *from
 	to->times_spread = copy_spreads(copying, from->times_spread, HPM_NTIM);
 }
 
-int hpm_copy_items(int n, const hpm_data_item *items, struct hpm_copy *copy)
+int hpm_items_copy(int n, const hpm_data_item *items, struct hpm_copy *copy)
 {
 	struct copying copying = {.copy = copy};
 
@@ -163,14 +163,14 @@ int hpm_copy_items(int n, const hpm_data_item *items, struct hpm_copy *copy)
 	if (copying.error == E2BIG)
 		snprintf(copy->lie, sizeof(copy->lie), "its %d items are too large to be true", n);
 	if (copying.error) {
-		hpm_copy_free(copy);
+		hpm_items_copy_free(copy);
 		return copying.error == ENOMEM ? ENOMEM : EBADMSG;
 	}
 	copy->n = n;
 	return 0;
 }
 
-void hpm_copy_free(struct hpm_copy *copy)
+void hpm_items_copy_free(struct hpm_copy *copy)
 {
 	while (copy->chunk) {
 		struct hpm_chunk *next = copy->chunk->next;

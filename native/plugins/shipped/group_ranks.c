@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ranks.h"
+#include "group_stats.h"
 
 /* What libhpm has where HPM_NUM_INST_PTS is not set. */
 #define SECTIONS_USUAL 1000

@@ -1,6 +1,6 @@
 /* Items that are the reader's own. */
-#ifndef GNOMON_HPM_COPIES_H
-#define GNOMON_HPM_COPIES_H
+#ifndef GNOMON_HPM_ITEM_COPY_H
+#define GNOMON_HPM_ITEM_COPY_H
 
 #include "gnomon/hpm_data.h"
 
@@ -17,7 +17,7 @@ struct hpm_copy {
  * 0, ENOMEM, or EBADMSG: a length makes no sense, copy->lie says which. A pointer that points
  * nowhere is a fault of this thread: see gn_call_guarded().
  */
-int hpm_copy_items(int n, const hpm_data_item *items, struct hpm_copy *copy);
-void hpm_copy_free(struct hpm_copy *copy);
+int hpm_items_copy(int n, const hpm_data_item *items, struct hpm_copy *copy);
+void hpm_items_copy_free(struct hpm_copy *copy);
 
 #endif

@@ -1,6 +1,6 @@
 /* Numbers from and to text, whatever the program's locale. */
-#ifndef GNOMON_HPM_NUMBERS_H
-#define GNOMON_HPM_NUMBERS_H
+#ifndef GNOMON_HPM_NUMBER_TEXT_H
+#define GNOMON_HPM_NUMBER_TEXT_H
 
 #include <locale.h>
 #include <stddef.h>

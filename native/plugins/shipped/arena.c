@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ranks.h"
+#include "group_stats.h"
 
 #define CHUNK 65536
 #define ALIGNMENT sizeof(max_align_t)

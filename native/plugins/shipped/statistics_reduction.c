@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ranks.h"
+#include "group_stats.h"
 
 /* Source: IBM HPC Toolkit (SG24-7868), 6.11.3. */
 #define COMPARABLE_S 2.0

@@ -7,8 +7,8 @@
 #include <sys/resource.h>
 
 #include "cpu_time.h"
-#include "engine.h"
 #include "event_resolver.h"
+#include "section_engine.h"
 
 #define NS_PER_S 1e9
 

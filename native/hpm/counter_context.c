@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "descriptor.h"
-#include "engine.h"
 #include "fast_path.h"
 #include "own_calls.h"
+#include "section_engine.h"
 
 #define ARENA_BYTES (256 * 1024)
 #define TASKS_MAX 65536
@@ -31,7 +31,7 @@
 /* --- memory ----------------------------------------------------------------------------------- */
 
 /* Not malloc(3): a section may be started in a signal handler. */
-void *hpm_take(struct hpm_engine *engine, size_t bytes)
+void *hpm_arena_alloc(struct hpm_engine *engine, size_t bytes)
 {
 	void *taken;
 
@@ -285,8 +285,8 @@ static void close_groups(struct hpm_engine *engine, struct hpm_context *context)
  * adds up the groups of all children (Linux 6.18; older ones may refuse it, and are asked event by
  * event).
  */
-static int open_pack(struct gn_group *group, const struct hpm_pack *pack, uint32_t flags, int tid,
-		     int is_whole)
+static int open_pack(struct gn_group *group, const struct hpm_counter_group *pack, uint32_t flags,
+		     int tid, int is_whole)
 {
 	int error = 0;
 
@@ -310,7 +310,7 @@ static int open_on(const struct hpm_engine *engine, const struct hpm_context *co
 	int error = 0;
 
 	for (int p = 0; !error && p < layout->n_packs; p++) {
-		const struct hpm_pack *pack = &layout->pack[p];
+		const struct hpm_counter_group *pack = &layout->pack[p];
 		struct gn_group *group = context->group[target * layout->n_packs + p];
 
 		error = open_pack(group, pack, flags, tid, 1);
@@ -328,11 +328,11 @@ static int make_groups(struct hpm_engine *engine, struct hpm_context *context, i
 {
 	const int n = n_targets * engine->layout.n_packs;
 
-	context->group = hpm_take(engine, (size_t)n * sizeof(struct gn_group *));
+	context->group = hpm_arena_alloc(engine, (size_t)n * sizeof(struct gn_group *));
 	if (!context->group)
 		return -ENOMEM;
 	for (int g = 0; g < n; g++) {
-		context->group[g] = hpm_take(engine, sizeof(struct gn_group));
+		context->group[g] = hpm_arena_alloc(engine, sizeof(struct gn_group));
 		if (!context->group[g])
 			return -ENOMEM;
 	}
@@ -393,8 +393,8 @@ int hpm_context_make(struct hpm_engine *engine, struct hpm_context *context, enu
 			   : thread && engine->has_barrier ? HPM_BY_STORES
 							   : HPM_BY_MUTEX;
 	pthread_mutex_init(&context->claim, NULL);
-	context->zero = hpm_take(engine, words + 1);
-	context->scratch = hpm_take(engine, words + 1);
+	context->zero = hpm_arena_alloc(engine, words + 1);
+	context->scratch = hpm_arena_alloc(engine, words + 1);
 	return context->zero && context->scratch ? 0 : -ENOMEM;
 }
 

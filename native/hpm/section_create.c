@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "engine.h"
+#include "section_engine.h"
 
 struct hpm_section *hpm_bad_id(const struct hpm_engine *engine, enum hpm_function function, int id)
 {
@@ -45,9 +45,9 @@ static void set_place(struct hpm_raw_slot *slot, const struct hpm_place *place)
 	slot->line = place ? place->line : 0;
 }
 
-struct hpm_section *hpm_make(struct hpm_engine *engine, struct hpm_thread *thread,
-			     enum hpm_kind kind, int id, const char *label, size_t length,
-			     const void *from)
+struct hpm_section *hpm_section_create(struct hpm_engine *engine, struct hpm_thread *thread,
+				       enum hpm_kind kind, int id, const char *label, size_t length,
+				       const void *from)
 {
 	const size_t words = (size_t)engine->layout.n_words * sizeof(uint64_t);
 	const int before = errno;
@@ -59,8 +59,8 @@ struct hpm_section *hpm_make(struct hpm_engine *engine, struct hpm_thread *threa
 	section = engine->section[id];
 	if (section)
 		goto out;
-	section = hpm_take(engine, sizeof(*section));
-	snapshots = hpm_take(engine, 3 * words + 1);
+	section = hpm_arena_alloc(engine, sizeof(*section));
+	snapshots = hpm_arena_alloc(engine, 3 * words + 1);
 	if (section && snapshots)
 		section->slot = hpm_raw_add(&engine->file, id);
 	if (!section || !snapshots || !section->slot) {

@@ -2,7 +2,7 @@
  * A plug-in in Python runs as `python -m gnomon.hpm.ranks.plugin_host`, which says what went wrong
  * on stderr. gnomon.hpm.ranks.plugin tells how one speaks with it.
  */
-#include "script.h"
+#include "python_plugin.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -50,7 +50,7 @@ static int is_set_here(const char *entry)
 }
 
 /* The program's environment and the task's place in the job; for free(), with its last two. */
-static char **environment_of(const struct hpm_script *script, char *last[2])
+static char **environment_of(const struct hpm_python_plugin *script, char *last[2])
 {
 	char **made;
 	size_t n = 0;
@@ -77,8 +77,8 @@ static char **environment_of(const struct hpm_script *script, char *last[2])
 }
 
 /* in: it reads it; out: it writes it, as descriptor `out_as`. 0 or an errno. */
-static int spawn(const struct hpm_script *script, const char *task, int in, int out, int out_as,
-		 pid_t *pid)
+static int spawn(const struct hpm_python_plugin *script, const char *task, int in, int out,
+		 int out_as, pid_t *pid)
 {
 	char *words[] = {(char *)script->python,
 			 (char *)"-P",
@@ -179,7 +179,7 @@ static void give(struct talk *talk, int *fd)
 }
 
 /* While it waits for other tasks the time of the job's file goes on. */
-static int has_beaten(const struct hpm_script *script, struct timespec *last)
+static int has_beaten(const struct hpm_python_plugin *script, struct timespec *last)
 {
 	struct stat status;
 
@@ -191,7 +191,7 @@ static int has_beaten(const struct hpm_script *script, struct timespec *last)
 }
 
 /* Until it has answered: 0, ETIMEDOUT or another errno. Closes `to`. */
-static int exchange(const struct hpm_script *script, struct talk *talk, int to, int from)
+static int exchange(const struct hpm_python_plugin *script, struct talk *talk, int to, int from)
 {
 	struct timespec beat = {0, 0};
 	double until = now_s() + script->limit_s;
@@ -218,8 +218,8 @@ static int exchange(const struct hpm_script *script, struct talk *talk, int to, 
 	return error;
 }
 
-static int run(const struct hpm_script *script, const char *task, int answers_as, struct talk *talk,
-	       char *why, size_t size)
+static int run(const struct hpm_python_plugin *script, const char *task, int answers_as,
+	       struct talk *talk, char *why, size_t size)
 {
 	int to[2], from[2], error, status = 0;
 	struct gn_file_signals signals;
@@ -268,7 +268,7 @@ static int run(const struct hpm_script *script, const char *task, int answers_as
 
 /* --- what it is for --------------------------------------------------------------------------- */
 
-int hpm_script_distribute(const struct hpm_script *script, char *why, size_t size)
+int hpm_python_plugin_distribute(const struct hpm_python_plugin *script, char *why, size_t size)
 {
 	struct talk talk = {.given = (const unsigned char *)""};
 	const int failed = run(script, "distribute", CHANGES_FD, &talk, why, size);
@@ -289,9 +289,10 @@ int hpm_script_distribute(const struct hpm_script *script, char *why, size_t siz
 	return failed;
 }
 
-int hpm_script_aggregate(const struct hpm_script *script, const struct hpm_header *header, int n,
-			 hpm_event_vector in, int *n_out, hpm_event_vector *out, int *is_print_task,
-			 char *why, size_t size)
+int hpm_python_plugin_aggregate(const struct hpm_python_plugin *script,
+				const struct hpm_header *header, int n, hpm_event_vector in,
+				int *n_out, hpm_event_vector *out, int *is_print_task, char *why,
+				size_t size)
 {
 	struct hpm_items items = {
 		.task = (int)header->task,

@@ -1,5 +1,5 @@
 /* What formulas may use of an item, by identifier: gnomon.metrics.derived.quantities in C. */
-#include "counts.h"
+#include "metric_inputs.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -144,7 +144,7 @@ static int plain_name(struct variant *variant)
 	return variant->name ? 0 : -ENOMEM;
 }
 
-static struct hpm_count *find(const struct hpm_counts *counts, const char *name)
+static struct hpm_metric_input *find(const struct hpm_metric_inputs *counts, const char *name)
 {
 	for (int i = 0; i < counts->n; i++)
 		if (!strcmp(counts->one[i].name, name))
@@ -153,7 +153,7 @@ static struct hpm_count *find(const struct hpm_counts *counts, const char *name)
 }
 
 /* Adds a count under a name that is not taken, which becomes its own; frees one that is. */
-static int add(struct hpm_counts *counts, char *name, struct hpm_count count)
+static int add(struct hpm_metric_inputs *counts, char *name, struct hpm_metric_input count)
 {
 	if (!name)
 		return -ENOMEM;
@@ -163,7 +163,7 @@ static int add(struct hpm_counts *counts, char *name, struct hpm_count count)
 	}
 	if (counts->n == counts->room) {
 		int room = counts->room ? 2 * counts->room : 64;
-		struct hpm_count *one = realloc(counts->one, (size_t)room * sizeof(*one));
+		struct hpm_metric_input *one = realloc(counts->one, (size_t)room * sizeof(*one));
 
 		if (!one) {
 			free(name);
@@ -182,9 +182,9 @@ static int is_time(const char *unit)
 	return !strcmp(unit, "ns") || !strcmp(unit, "s");
 }
 
-static struct hpm_count single(const hpm_event_info *event)
+static struct hpm_metric_input single(const hpm_event_info *event)
 {
-	return (struct hpm_count){
+	return (struct hpm_metric_input){
 		.value = hpm_value(event),
 		.has_value = !isnan(hpm_value(event)),
 		.how = event->how < 0 ? HPM_COUNTED : event->how,
@@ -218,9 +218,10 @@ static double unscaled(const hpm_event_info *event)
  * time, so the parts' running times add up to the enabled time unless the counters were
  * multiplexed; the sum is scaled by what is missing, as for one counter.
  */
-static struct hpm_count joined(const struct variant *variants, int n, const struct variant *like)
+static struct hpm_metric_input joined(const struct variant *variants, int n,
+				      const struct variant *like)
 {
-	struct hpm_count count = single(like->event);
+	struct hpm_metric_input count = single(like->event);
 	double enabled = 0, running = 0, total = 0;
 	int parts = 0, is_broken = 0, how = HPM_COUNTED;
 
@@ -268,13 +269,14 @@ static int is_refused(const hpm_event_info *event)
 	return event->how == HPM_UNAVAILABLE && !(event->enabled_s > 0);
 }
 
-static int fill(const hpm_data_item *item, struct hpm_counts *counts, struct variant *variants)
+static int fill(const hpm_data_item *item, struct hpm_metric_inputs *counts,
+		struct variant *variants)
 {
 	int n = 0, error = 0;
 
 	for (int i = 0; i < item->num_data && !error; i++) {
 		struct variant *variant = &variants[n];
-		struct hpm_count count = single(&item->data[i]);
+		struct hpm_metric_input count = single(&item->data[i]);
 
 		if (is_refused(&item->data[i]))
 			continue;
@@ -287,7 +289,7 @@ static int fill(const hpm_data_item *item, struct hpm_counts *counts, struct var
 		error = add(counts, hpm_identifier(hpm_text(item->data[i].name)), count);
 	}
 	for (int i = 0; i < n && !error; i++) {
-		struct hpm_count count = {.how = HPM_COUNTED};
+		struct hpm_metric_input count = {.how = HPM_COUNTED};
 
 		if (variants[i].is_plain)
 			continue;
@@ -298,7 +300,7 @@ static int fill(const hpm_data_item *item, struct hpm_counts *counts, struct var
 	}
 	/* What a pattern matches must have been counted whole. */
 	for (int i = 0; i < item->num_data && !error; i++) {
-		const struct hpm_count none = {.is_event = 1};
+		const struct hpm_metric_input none = {.is_event = 1};
 
 		if (is_refused(&item->data[i]))
 			error = add(counts, hpm_identifier(hpm_text(item->data[i].name)), none);
@@ -308,7 +310,7 @@ static int fill(const hpm_data_item *item, struct hpm_counts *counts, struct var
 	return error;
 }
 
-int hpm_counts_of(const hpm_data_item *item, struct hpm_counts *counts)
+int hpm_metric_inputs_of(const hpm_data_item *item, struct hpm_metric_inputs *counts)
 {
 	size_t room = item->num_data > 0 ? (size_t)item->num_data : 1;
 	struct variant *variants = calloc(room, sizeof(*variants));
@@ -320,11 +322,11 @@ int hpm_counts_of(const hpm_data_item *item, struct hpm_counts *counts)
 	error = fill(item, counts, variants);
 	free(variants);
 	if (error)
-		hpm_counts_free(counts);
+		hpm_metric_inputs_free(counts);
 	return error;
 }
 
-void hpm_counts_free(struct hpm_counts *counts)
+void hpm_metric_inputs_free(struct hpm_metric_inputs *counts)
 {
 	for (int i = 0; i < counts->n; i++)
 		free(counts->one[i].name);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ranks.h"
+#include "group_stats.h"
 
 /* "HPMR" and the version of what follows. */
 #define MAGIC 0x524d5048u

@@ -1,5 +1,5 @@
 /* What metrics may ask of the machine: gnomon.counters.hardware.constants in C. */
-#include "machine.h"
+#include "metric_constants.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -16,7 +16,7 @@
 #endif
 
 #include "metric_table.h"
-#include "numbers.h"
+#include "number_text.h"
 #include "presets.h"
 
 #define MOST_HZ 1e12
@@ -247,7 +247,7 @@ double hpm_peak(const struct hpm_constants *constants)
 	return peak;
 }
 
-void hpm_machine_name(struct hpm_constants *constants)
+void hpm_constants_name_cpu(struct hpm_constants *constants)
 {
 	struct gn_core *cores;
 	double peak;

@@ -4,8 +4,8 @@
  * Counters count all the time. A start or stop reads those of the calling thread, or of all threads
  * and processes, by one system call for each kernel group or by none, and adds up differences.
  */
-#ifndef GNOMON_HPM_ENGINE_H
-#define GNOMON_HPM_ENGINE_H
+#ifndef GNOMON_HPM_SECTION_ENGINE_H
+#define GNOMON_HPM_SECTION_ENGINE_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -14,6 +14,7 @@
 #include <gnomon/perf.h>
 #include <gnomon/rotate.h>
 
+#include "counter_context.h"
 #include "fast_path.h"
 #include "report.h"
 #include "section_file.h"
@@ -22,62 +23,8 @@ struct hpm_engine;
 struct hpm_thread;
 struct hpm_section;
 
-/* The native events of one kernel group. */
-struct hpm_pack {
-	int n;
-	int word; /* where it begins in a snapshot, which is what read(2) gives of every pack */
-	int is_turning;
-	uint32_t pmu;
-	struct gn_event_spec *spec;
-};
-
-struct hpm_layout {
-	int n_packs;
-	int n_words;   /* of a snapshot: what is read of all packs, then HPM_USAGE_WORDS */
-	int has_clock; /* pack 0 */
-	int rotates;   /* our own thread lets packs take turns */
-	uint64_t slice_ns;
-	struct hpm_pack *pack;
-};
-
-/* How a context is locked by those who mostly do. */
-enum hpm_locking {
-	HPM_BY_STORES, /* a thread's own */
-	HPM_BY_MUTEX,
-	HPM_NOT_AT_ALL, /* HPM_USE_PTHREAD_MUTEX=no */
-};
-
-/* Counters that are open: a thread's own, or those of all threads and processes. */
-struct hpm_context {
-	/*
-	 * Of a thread's context: the thread has it, or another one wants it; see hpm_lock(). Of all
-	 * threads' context: locked. That is the lock of the context's sections, too.
-	 */
-	_Atomic int is_held;
-	_Atomic int is_claimed;
-	pthread_mutex_t claim; /* of those who claim it */
-	enum hpm_locking locking;
-	enum hpm_kind kind;
-	int quick_fd; /* one read(2) of so many bytes of it gives the snapshot; -1: more is needed
-		       */
-	int quick_bytes;
-	int is_open;
-	int error; /* the errno, where it could not be opened */
-	int n_targets;
-	struct gn_group **group; /* [n_targets * n_packs], target after target */
-	uint64_t usage[2];	 /* as getrusage(2) said last, */
-	uint64_t usage_ticks;	 /* and when */
-	uint64_t usage_for;	 /* so long it holds; on average */
-	uint64_t usage_every;	 /* that long */
-	uint32_t usage_asked;
-	uint64_t *zero; /* the snapshot when it was opened */
-	uint64_t *scratch;
-	struct hpm_engine *engine;
-	struct hpm_thread *thread; /* whose; NULL: everybody's */
-};
-
 /* Starts that were not stopped yet, the last one at the end. */
-struct hpm_frames {
+struct hpm_section_stack {
 	int n;
 	int room;
 	struct hpm_section **section;
@@ -96,7 +43,7 @@ struct hpm_thread {
 	struct hpm_section *_Atomic around;
 	_Atomic uint64_t calls[HPM_KINDS]; /* of starts and stops, by enum hpm_kind */
 	struct hpm_context context;
-	struct hpm_frames frames[2]; /* by enum hpm_kind */
+	struct hpm_section_stack frames[2]; /* by enum hpm_kind */
 };
 
 struct hpm_section {
@@ -209,7 +156,7 @@ static inline enum hpm_kind hpm_kind_of(enum hpm_function function)
 	return function & 1 ? HPM_THREAD : HPM_PROCESS;
 }
 
-/* --- errors.c ----------------------------------------------------------------------------------*/
+/* --- errors.c --------------------------------------------------------------------------------- */
 
 extern const char *const hpm_function_name[HPM_CALLS];
 
@@ -239,130 +186,16 @@ enum hpm_error {
 __attribute__((cold, format(printf, 3, 4))) void
 hpm_error(struct hpm_section *section, enum hpm_error error, const char *format, ...);
 
-/* --- setup.c -----------------------------------------------------------------------------------*/
+/* --- event_setup.c ---------------------------------------------------------------------------- */
 
 /*
  * Finds what HPM_EVENT_SET and GNOMON_EVENTS ask for and how it can be counted. plan->event and
  * plan->environment are for free(); the layout stays. Events that cannot be counted are in the plan
  * with their reason. 0, or -ENOMEM.
  */
-int hpm_setup(struct hpm_engine *engine, struct hpm_raw_plan *plan);
+int hpm_event_setup(struct hpm_engine *engine, struct hpm_raw_plan *plan);
 
-/* --- context.c ---------------------------------------------------------------------------------*/
-
-/* Memory that stays for as long as the process; zero. NULL: there is none. engine->mutex is held.
- */
-void *hpm_take(struct hpm_engine *engine, size_t bytes);
-
-/* Counters to be opened later; zero before. 0 or -ENOMEM. engine->mutex is held. */
-int hpm_context_make(struct hpm_engine *engine, struct hpm_context *context, enum hpm_kind kind,
-		     struct hpm_thread *thread);
-
-/* Opens the counters, which count from then on. A failure is reported. engine->mutex is held. */
-void hpm_context_open(struct hpm_engine *engine, struct hpm_context *context);
-void hpm_context_close(struct hpm_engine *engine, struct hpm_context *context);
-
-/* In a child: gives back what it got of its parent's descriptors, which go on counting there. */
-void hpm_context_forget(struct hpm_engine *engine, struct hpm_context *context);
-
-/* The words of starts and stops of all threads. */
-void hpm_context_put_calls(const struct hpm_context *context, uint64_t *words);
-
-/* Asks for the CPU times; those of a thread's context only by that thread. */
-__attribute__((cold)) void hpm_context_ask_usage(struct hpm_context *context, uint64_t ticks);
-
-/* The counts now. 0 or a negative errno. is_own: the calling thread's. errno stays. */
-int hpm_context_read_all(const struct hpm_engine *engine, const struct hpm_context *context,
-			 int is_own, uint64_t *words);
-
-static inline int hpm_context_read(const struct hpm_engine *engine,
-				   const struct hpm_context *context, int is_own, uint64_t *words)
-{
-	if (context->quick_fd >= 0 &&
-	    hpm_read(context->quick_fd, words, (size_t)context->quick_bytes) ==
-		    context->quick_bytes)
-		return 0;
-	return hpm_context_read_all(engine, context, is_own, words);
-}
-
-__attribute__((cold)) void hpm_lock_by_mutex(struct hpm_context *context);
-__attribute__((cold)) void hpm_unlock_by_mutex(struct hpm_context *context);
-__attribute__((cold)) void hpm_wait_for_claim(struct hpm_context *context);
-
-/*
- * A context is nearly always locked by the thread whose it is, which then costs two plain stores:
- * whoever else wants it says so and makes the kernel order the memory of all threads
- * (membarrier(2)) before it looks whether the thread has it.
- */
-/* Locks it if it is locked by stores and nobody claims it; 0 if not. */
-static inline int hpm_try_own(struct hpm_context *context)
-{
-	atomic_store_explicit(&context->is_held, 1, memory_order_relaxed);
-	atomic_signal_fence(memory_order_seq_cst);
-	if (__builtin_expect(!atomic_load_explicit(&context->is_claimed, memory_order_acquire), 1))
-		return 1;
-	atomic_store_explicit(&context->is_held, 0, memory_order_release);
-	return 0;
-}
-
-static inline void hpm_release_own(struct hpm_context *context)
-{
-	atomic_store_explicit(&context->is_held, 0, memory_order_release);
-}
-
-/*
- * Locks a mutex, which whoever is cancelled meanwhile gives back before the thread ends. Returns
- * what hpm_mutex_release() wants.
- */
-static inline int hpm_mutex_hold(pthread_mutex_t *mutex)
-{
-	int cancel_state;
-
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-	pthread_mutex_lock(mutex);
-	return cancel_state;
-}
-
-static inline void hpm_mutex_release(pthread_mutex_t *mutex, int cancel_state)
-{
-	pthread_mutex_unlock(mutex);
-	pthread_setcancelstate(cancel_state, NULL);
-}
-
-static inline void hpm_lock_own(struct hpm_context *context)
-{
-	if (__builtin_expect(context->locking != HPM_BY_STORES, 0)) {
-		hpm_lock_by_mutex(context);
-		return;
-	}
-	atomic_store_explicit(&context->is_held, 1, memory_order_relaxed);
-	atomic_signal_fence(memory_order_seq_cst);
-	if (__builtin_expect(atomic_load_explicit(&context->is_claimed, memory_order_acquire), 0))
-		hpm_wait_for_claim(context);
-}
-
-static inline void hpm_unlock_own(struct hpm_context *context)
-{
-	if (__builtin_expect(context->locking != HPM_BY_STORES, 0))
-		hpm_unlock_by_mutex(context);
-	else
-		atomic_store_explicit(&context->is_held, 0, memory_order_release);
-}
-
-/* The same by another thread than the context's. */
-void hpm_lock(struct hpm_context *context);
-void hpm_unlock(struct hpm_context *context);
-
-/* --- section_lifecycle.c
- * ------------------------------------------------------------------------------------*/
-
-/* For hpm_ticks(). */
-extern int hpm_uses_counter;
-
-void hpm_init(const char *program);
-void hpm_init_once(const char *program);
-void hpm_terminate(const char *caller);
-void hpm_terminate_once(void);
+/* --- section_ids.c ---------------------------------------------------------------------------- */
 
 /* Where the section of a number is in its program's source. */
 struct hpm_place {
@@ -370,17 +203,27 @@ struct hpm_place {
 	char file[];
 };
 
+/* Room for numbers below this one, at the first engine of a program. 0, or -ENOMEM. */
+int hpm_ids_prepare(int id_end);
+
 /* The number, or 0 after an error that was reported. */
-int hpm_new_id(const char *caller, const char *file, int line);
+int hpm_new_id(const struct hpm_engine *engine, const char *caller, const char *file, int line);
 
 /* 1, or 0: no section can have the number now. The first place that a number is given holds. */
-int hpm_tell_place(int id, const char *file, int line);
+int hpm_tell_place(const struct hpm_engine *engine, int id, const char *file, int line);
 
 /* NULL: nobody has said it. */
 const struct hpm_place *hpm_place_of(int id);
 
 /* Whether a section can have it: a program's own, or one that hpmNewID gave. */
 int hpm_is_number(const struct hpm_engine *engine, int id);
+
+/* --- section_engine.c ------------------------------------------------------------------------- */
+
+/* For hpm_ticks(). */
+extern int hpm_uses_counter;
+
+uint64_t hpm_epoch_ns(void);
 
 /* On a page that the kernel clears in a forked child, which so begins afresh. */
 struct hpm_process {
@@ -390,6 +233,18 @@ struct hpm_process {
 
 extern struct hpm_process *_Atomic hpm_process_page;
 extern __thread struct hpm_thread *hpm_self __attribute__((tls_model("initial-exec")));
+
+/* The page, made at the first call; NULL: no memory. */
+struct hpm_process *hpm_process_begin(void (*at_exit)(void));
+
+/* The engine of a program, by its name; "" or NULL: as the kernel has it. A failure is reported. */
+void hpm_engine_begin(struct hpm_process *here, const char *program);
+
+/* That of this process or, in a child that has none yet, of its parent; NULL before hpmInit. */
+const struct hpm_engine *hpm_engine_last(void);
+
+/* Says that a call came before hpmInit or after hpmTerminate. */
+void hpm_no_engine(const char *caller, int id);
 
 __attribute__((cold)) struct hpm_thread *hpm_enter_slowly(const char *caller, int id);
 
@@ -417,29 +272,43 @@ static inline void hpm_leave(struct hpm_thread *thread)
 	thread->is_busy = 0;
 }
 
-/* --- making.c ----------------------------------------------------------------------------------*/
+/* --- section_lifecycle.c ---------------------------------------------------------------------- */
+
+void hpm_init(const char *program);
+void hpm_init_once(const char *program);
+void hpm_terminate(const char *caller);
+void hpm_terminate_once(void);
+
+/* --- section_create.c ------------------------------------------------------------------------- */
 
 /* The length of a label that ends with a zero byte. */
 #define HPM_TO_ZERO ((size_t)-1)
 
 /* The section of a number, made unless another thread did. NULL after an error, which was said. */
-__attribute__((cold)) struct hpm_section *hpm_make(struct hpm_engine *engine,
-						   struct hpm_thread *thread, enum hpm_kind kind,
-						   int id, const char *label, size_t length,
-						   const void *from);
+__attribute__((cold)) struct hpm_section *
+hpm_section_create(struct hpm_engine *engine, struct hpm_thread *thread, enum hpm_kind kind, int id,
+		   const char *label, size_t length, const void *from);
 
 /* Says that no section can have the number; NULL. */
 __attribute__((cold)) struct hpm_section *hpm_bad_id(const struct hpm_engine *engine,
 						     enum hpm_function function, int id);
 
-/* --- calibrate.c -------------------------------------------------------------------------------*/
+/* --- calibrate.c ------------------------------------------------------------------------------ */
 
 /*
  * Finds what a start and a stop count by themselves, at the first section of a kind, whose counters
- * are open: some empty ones, which the calling thread starts and stops as the program would.
+ * are open: some empty ones, which the calling thread starts and stops as the program would, by
+ * hpm_start() and hpm_stop().
  */
+typedef void hpm_start_call(enum hpm_function function, int id, int parent, const char *label,
+			    size_t length, const void *from);
+typedef void hpm_stop_call(enum hpm_function function, int id);
+
 __attribute__((cold)) void hpm_calibrate(struct hpm_engine *engine, struct hpm_thread *thread,
-					 enum hpm_kind kind);
+					 enum hpm_kind kind, hpm_start_call *start_it,
+					 hpm_stop_call *stop_it);
+
+/* --- net_counts.c ----------------------------------------------------------------------------- */
 
 /*
  * A section's words without what starts and stops counted, as far as that was found: `net` and, for
@@ -449,7 +318,7 @@ void hpm_net_words(const struct hpm_raw *raw, const struct hpm_raw_slot *slot,
 		   const struct hpm_raw_copy *copy, int is_exclusive, uint64_t *net,
 		   unsigned char *is_net);
 
-/* --- starts.c ----------------------------------------------------------------------------------*/
+/* --- starts.c --------------------------------------------------------------------------------- */
 
 /*
  * Keeps with a section which address of which program or library starts it first: `from` is behind
@@ -459,9 +328,9 @@ void hpm_start_find(struct hpm_engine *engine, struct hpm_raw_slot *slot, const 
 
 /* The sections that have such an address, by their numbers, for free(3); NULL: none, or no memory.
  */
-struct hpm_start *hpm_starts_of(const struct hpm_raw *raw, int *n);
+struct hpm_start_address *hpm_starts_of(const struct hpm_raw *raw, int *n);
 
-/* --- sections.c --------------------------------------------------------------------------------*/
+/* --- sections.c ------------------------------------------------------------------------------- */
 
 /* In a function that the program calls: the address behind that call. */
 #define HPM_CALLED_FROM __builtin_extract_return_addr(__builtin_return_address(0))
@@ -477,7 +346,7 @@ void hpm_stop_all(struct hpm_engine *engine);
 /* Seconds and counts since the thread's counters were opened; n < 0: all events. */
 void hpm_get(enum hpm_function function, int n, double *seconds, long long *values);
 
-/* --- items.c -----------------------------------------------------------------------------------*/
+/* --- raw_to_items.c --------------------------------------------------------------------------- */
 
 /* getrusage(2) of this process as numbers in the order of its fields. */
 void hpm_rusage(double value[HPM_RAW_RUSAGE]);
@@ -495,7 +364,7 @@ void hpm_items_free(int n, hpm_event_vector items);
 void hpm_event_value(const struct hpm_raw *raw, uint32_t e, const uint64_t *words,
 		     hpm_event_info *info);
 
-/* --- finalize.c --------------------------------------------------------------------------------*/
+/* --- finalize.c ------------------------------------------------------------------------------- */
 
 /* For `gnomon run`, whose folder GNOMON_RUN_DIR names: section_staging.c. */
 int hpm_is_run(void);

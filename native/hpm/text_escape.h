@@ -1,6 +1,6 @@
 /* Text that came from a program or a name, made safe to print, and for XML and CSV. */
-#ifndef GNOMON_HPM_PRINTABLE_H
-#define GNOMON_HPM_PRINTABLE_H
+#ifndef GNOMON_HPM_TEXT_ESCAPE_H
+#define GNOMON_HPM_TEXT_ESCAPE_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* Lists of tasks that stay short however many there are. */
 #include <string.h>
 
-#include "ranks.h"
+#include "group_stats.h"
 
 /* Takes over the range, or counts it where there is no room. */
 static void append(struct ranks_tasks *tasks, int first, int last)

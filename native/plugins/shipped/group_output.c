@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ranks.h"
+#include "group_stats.h"
 
 /* In a heading; hpm_data_item.tasks has more. */
 #define RANGES_SHOWN 16

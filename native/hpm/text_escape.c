@@ -1,5 +1,5 @@
 /* Text that came from a program or a name, made safe to print, and for XML and CSV. */
-#include "printable.h"
+#include "text_escape.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* What metrics may ask of the machine: gnomon.counters.hardware.constants in C. */
-#ifndef GNOMON_HPM_MACHINE_H
-#define GNOMON_HPM_MACHINE_H
+#ifndef GNOMON_HPM_METRIC_CONSTANTS_H
+#define GNOMON_HPM_METRIC_CONSTANTS_H
 
 #include "report.h"
 

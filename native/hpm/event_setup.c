@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine.h"
 #include "fork_state.h"
 #include "group_plan.h"
+#include "section_engine.h"
 
 #define ASKED_MAX 64
 #define RESOLVED_MAX 16
@@ -210,7 +210,7 @@ static int find_names(struct setup *setup)
 
 static uint64_t slice_ns(void)
 {
-	return (uint64_t)hpm_number("HPM_SLICE_DURATION", 10, 30000, 100) * NS_PER_MS;
+	return (uint64_t)hpm_env_number("HPM_SLICE_DURATION", 10, 30000, 100) * NS_PER_MS;
 }
 
 static void refuse(struct setup *setup, int e, const char *sentence)
@@ -304,19 +304,20 @@ static int lay_out(struct setup *setup)
 	layout->n_packs = native->n_packs - skip;
 	layout->has_clock = has_turns;
 	layout->rotates = has_turns && gn_plan_rotates(native, layout->slice_ns);
-	layout->pack = hpm_take(setup->engine, (size_t)native->n_packs * sizeof(*layout->pack));
+	layout->pack =
+		hpm_arena_alloc(setup->engine, (size_t)native->n_packs * sizeof(*layout->pack));
 	if (!layout->pack || layout->n_packs > HPM_RAW_PACKS_MAX)
 		return -ENOMEM;
 	for (int p = 0; p < layout->n_packs; p++) {
 		const struct gn_pack *from = native->pack[p + skip];
-		struct hpm_pack *pack = &layout->pack[p];
+		struct hpm_counter_group *pack = &layout->pack[p];
 
 		pack->n = from->n;
 		pack->pmu = from->pmu;
 		pack->is_turning = has_turns && gn_pack_takes_turns(native, p + skip);
 		pack->word = layout->n_words;
 		layout->n_words += 3 + from->n;
-		pack->spec = hpm_take(setup->engine, (size_t)from->n * sizeof(*pack->spec));
+		pack->spec = hpm_arena_alloc(setup->engine, (size_t)from->n * sizeof(*pack->spec));
 		if (!pack->spec)
 			return -ENOMEM;
 		for (int i = 0; i < from->n; i++)
@@ -415,7 +416,7 @@ static int keep_environment(struct hpm_raw_plan *plan)
 	return 0;
 }
 
-int hpm_setup(struct hpm_engine *engine, struct hpm_raw_plan *plan)
+int hpm_event_setup(struct hpm_engine *engine, struct hpm_raw_plan *plan)
 {
 	struct setup setup = {.engine = engine, .plan = plan};
 	int error;
