@@ -130,10 +130,10 @@ def test_a_mean_over_some_tasks_is_not_divided_by_one_over_others(folder: Path) 
     assert "utilisation " not in text
     # The faults were counted by two of three, too.
     assert "page_fault_rate" not in text
-    metrics = {one.name: one for one in metrics_of(ITEMS[1], FILE)}
+    metrics = {one.name: one for one in metrics_of(ITEMS[1])}
     assert metrics.keys().isdisjoint({"user_utilisation", "page_fault_rate"})
     whole = ITEMS[1]._replace(times_spread=(WALL, NONE, USER._replace(n=3), *[NONE] * 5))
-    metrics = {one.name: one for one in metrics_of(whole, FILE)}
+    metrics = {one.name: one for one in metrics_of(whole)}
     assert metrics["user_utilisation"].value == pytest.approx(100 * 5.5 / 10.5)
     # Of how many CPUs the job's nodes have, this one does not know.
     assert "machine_utilisation" not in metrics
@@ -149,7 +149,7 @@ def test_what_some_tasks_have_together_says_of_how_many() -> None:
     text = report_of(file, Host("host", "cpu", 2, "6.1"), Options())
     assert re.search(r"^  ipc +1.5 instructions/cycle +2 of 3 tasks$", text, re.M)
     apart = (pair[0], pair[1]._replace(spread=Spread(1, 200, 200, math.nan, 0, 0)))
-    assert "ipc" not in {one.name for one in metrics_of(ITEMS[1]._replace(data=apart), FILE)}
+    assert "ipc" not in {one.name for one in metrics_of(ITEMS[1]._replace(data=apart))}
 
 
 def test_xml(folder: Path) -> None:

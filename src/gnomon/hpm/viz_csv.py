@@ -213,7 +213,7 @@ def _quantities(block: Block) -> Iterator[dict[str, str | int | float | None]]:
     for missing in one.unavailable:
         yield {"kind": "event", "name": missing.event, "reason": _reason(missing)}
     for metric in block.metrics:
-        yield {"kind": "metric", **_of_metric(metric)}
+        yield {"kind": "metric", **metric_fields(metric)}
 
 
 def _values(block: Block, repetition: int | None) -> list[str]:
@@ -233,7 +233,7 @@ def _values(block: Block, repetition: int | None) -> list[str]:
         fields = {"name": missing.event, "reason": _reason(missing)}
         lines.append("      " + empty("event", fields))
     for metric in block.metrics:
-        fields = _of_metric(metric)
+        fields = metric_fields(metric)
         fields["scope"] = metric.scope.value if metric.scope else None
         lines.append("      " + empty("metric", fields))
     return [*lines, "    </values>"]
@@ -267,7 +267,8 @@ def _of_value(value: Value) -> dict[str, str | int | float | None]:
     }
 
 
-def _of_metric(metric: MetricValue) -> dict[str, str | int | float | None]:
+def metric_fields(metric: MetricValue) -> dict[str, str | int | float | None]:
+    """Return what is written of a metric."""
     return {
         "name": metric.guide_name or metric.name,
         "value": metric.value,

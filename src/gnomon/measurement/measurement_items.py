@@ -1,12 +1,12 @@
-"""From a measurement to items, and from items to what metrics and reports are made of."""
+"""From a measurement to items, and from items to values and metrics."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from math import isfinite, nan
 from typing import TYPE_CHECKING
 
-from gnomon.launch.resource_usage import UsageRow
 from gnomon.measurement import measurement_metrics
 from gnomon.measurement.items import (
     HOWS,
@@ -144,29 +144,6 @@ def _reason(missing: Unavailable) -> str:
 # --- and back -----------------------------------------------------------------------------------
 
 
-def measurement_of(item: Item, file: RankFile) -> Measurement:
-    """Return an item as a measurement, for metrics and for reports of one task's own values."""
-    wall_ns, user_ns, system_ns = (_ns(item.times[at]) for at in (WALLCLOCK, USER, SYSTEM))
-    started = item.times[4]
-    return Measurement(
-        command=tuple(file.command.split()) or (file.program,),
-        pid=item.process_id,
-        attached=False,
-        exit_status=file.exit_status if file.exit_status >= 0 else None,
-        signal=file.signal,
-        started=started if isfinite(started) else 0.0,
-        wall_ns=wall_ns or 0,
-        user_ns=user_ns,
-        system_ns=system_ns,
-        values=() if item.is_rusage else tuple(map(_value, filter(has_value, item.data))),
-        unavailable=()
-        if item.is_rusage
-        else tuple(Unavailable(e.name, e.reason, "") for e in item.data if not has_value(e)),
-        notes=(),
-        rusage=tuple(map(_row, item.data)) if item.is_rusage else (),
-    )
-
-
 def has_value(event: EventInfo) -> bool:
     """Return whether an event has a value that is one."""
     return event.how != UNAVAILABLE and isfinite(event.value)
@@ -184,11 +161,6 @@ def domain_of(event: EventInfo) -> Domain:
 
 def _ns(seconds: float) -> int | None:
     return round(seconds * _NS) if 0 <= seconds < _LONGEST_S else None
-
-
-def _row(event: EventInfo) -> UsageRow:
-    value = event.value if has_value(event) else None
-    return UsageRow(event.name, event.description, value, event.unit, event.reason)
 
 
 def _value(event: EventInfo) -> Value:
@@ -210,15 +182,38 @@ def _value(event: EventInfo) -> Value:
 
 
 def metrics_of(
-    item: Item, file: RankFile, definitions: measurement_metrics.Definitions | None = None
+    item: Item, definitions: measurement_metrics.Definitions | None = None
 ) -> Sequence[MetricValue]:
-    """Return the metrics that follow from an item's values; `definitions` as `analyse.metrics`."""
+    """Return the metrics that follow from an item's values.
+
+    Args:
+        item: what came out on one task, or over several.
+        definitions: as `measurement_metrics.metrics_of_values` has them.
+    """
     if item.is_rusage:
         return ()
-    one, tasks = measurement_of(item, file), _tasks(item)
+    found = measurement_metrics.metrics_of_values(
+        values_of(item),
+        {name: _rounded_s(item.times[at]) for name, at in _VARIABLES}
+        | {"wall_seconds": _rounded_s(item.times[WALLCLOCK]) or 0.0, "cpus": os.cpu_count() or 1},
+        [event.name for event in item.data if not has_value(event)],
+        _tasks(item),
+        definitions,
+    )
     if item.group == WHOLE_RUN:
-        return measurement_metrics.metrics_of_counts(one, tasks)
-    return measurement_metrics.metrics(one, tasks, definitions)
+        return measurement_metrics.not_of_times_alone(found)
+    return found
+
+
+def values_of(item: Item) -> tuple[Value, ...]:
+    """Return the values of an item's events, of those that have one."""
+    return tuple(map(_value, filter(has_value, item.data)))
+
+
+def _rounded_s(seconds: float) -> float | None:
+    """Return a time as measurements have it, in whole nanoseconds; None where it is none."""
+    ns = _ns(seconds)
+    return None if ns is None else ns / _NS
 
 
 def _tasks(item: Item) -> dict[str, int]:

@@ -181,24 +181,32 @@ Definitions = dict[Hashable, Metrics]
 """Those that measurements can have values of, by what is the same in these but the values."""
 
 
-def metrics(
-    measurement: Measurement,
+def metrics(measurement: Measurement) -> tuple[MetricValue, ...]:
+    """Return the derived metrics that follow from what was counted."""
+    refused = [one.event for one in measurement.unavailable]
+    return metrics_of_values(measurement.values, variables(measurement), refused)
+
+
+def metrics_of_values(
+    values: Iterable[Value],
+    numbers: Mapping[str, float | None],
+    refused: Iterable[str],
     tasks: Mapping[str, int] = MappingProxyType({}),
     definitions: Definitions | None = None,
 ) -> tuple[MetricValue, ...]:
-    """Return the derived metrics that follow from what was counted.
+    """Return the derived metrics that follow from values.
 
     Args:
-        measurement: one execution, or what came out of several tasks of a job.
+        values: of events; of one execution, or what came out of several tasks of a job.
+        numbers: the variables that formulas may use beside them.
+        refused: events that have no value.
         tasks: `Quantity.tasks` of each value, by event or variable of formulas.
         definitions: who asks for many measurements of the same events gives the same each time,
             empty at first.
     """
-    refused = [one.event for one in measurement.unavailable]
-    numbers = variables(measurement)
     if tasks:  # on whatever nodes
-        numbers["cpus"] = None
-    known = quantities(measurement.values, numbers, given(os.environ), refused, tasks)
+        numbers = {**numbers, "cpus": None}
+    known = quantities(values, numbers, given(os.environ), refused, tasks)
     if definitions is None:
         return computable(user_definitions.metrics(), known, MACHINE)
     alike = tuple((name, one.domain, one.is_event, one.tasks) for name, one in known.items())
@@ -229,11 +237,14 @@ def beside_parts(measurement: Measurement) -> Measurement:
     return measurement._replace(values=values, unavailable=rest, parts=())
 
 
-def metrics_of_counts(
-    measurement: Measurement, tasks: Mapping[str, int] = MappingProxyType({})
-) -> tuple[MetricValue, ...]:
-    """Return the metrics that follow from counts, and not from times alone; see `metrics`."""
-    return tuple(metric for metric in metrics(measurement, tasks) if metric.scope is not None)
+def metrics_of_counts(measurement: Measurement) -> tuple[MetricValue, ...]:
+    """Return the metrics that follow from counts, and not from times alone."""
+    return not_of_times_alone(metrics(measurement))
+
+
+def not_of_times_alone(metrics: Iterable[MetricValue]) -> tuple[MetricValue, ...]:
+    """Return those of metrics that follow from a count, too."""
+    return tuple(metric for metric in metrics if metric.scope is not None)
 
 
 def spreads(measurements: Sequence[Measurement]) -> tuple[Spread, ...]:

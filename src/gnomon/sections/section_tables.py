@@ -278,11 +278,9 @@ class _Rows:
             # A section that asked for exclusive values later than at its first start.
             if own is not None and own.count != item.count:
                 own = None
-            self._add_values(file, item, own, place, path)
+            self._add_values(item, own, place, path)
 
-    def _add_values(
-        self, file: RankFile, item: Item, own: Item | None, place: int, path: int
-    ) -> None:
+    def _add_values(self, item: Item, own: Item | None, place: int, path: int) -> None:
         for name, at in _TIMES:
             seconds = item.times[at]
             if isfinite(seconds) and not item.is_mplex_cont:
@@ -304,9 +302,9 @@ class _Rows:
                 part_of.value if part_of and has_value(part_of) else None, item.count,
                 event.enabled_s * _NS, event.running_s * _NS,
             )  # fmt: skip
-        of_own = metrics_of(own, file, self._definitions) if own else ()
+        of_own = metrics_of(own, self._definitions) if own else ()
         own_metrics = {one.name: one.value for one in of_own}
-        for derived in metrics_of(item, file, self._definitions):
+        for derived in metrics_of(item, self._definitions):
             metric = self._measured(
                 derived.name, derived.unit, derived.how.value, formula=derived.formula,
                 scope=derived.scope.value if derived.scope else "process",

@@ -18,7 +18,7 @@ from gnomon.launch.resource_usage import usage_rows
 from gnomon.measurement import measurement_metrics
 from gnomon.measurement.items import IS_NODE_WIDE, N_TIMES, RankFile, Spread
 from gnomon.measurement.measurement import GroupPart
-from gnomon.measurement.measurement_items import WHOLE_RUN, measurement_of, rank_file
+from gnomon.measurement.measurement_items import WHOLE_RUN, metrics_of, rank_file, values_of
 from gnomon.measurement.report_style import Options
 from gnomon.model.value import Domain, How, Scope, Unavailable
 
@@ -63,11 +63,11 @@ def test_values_come_back(raw: int, one: int, other: int, domain: Domain, scope:
     file = items_of(values=(value,), rusage=())
     (item,) = file.items
     assert bool(item.data[0].flags & IS_NODE_WIDE) == (scope is Scope.NODE)
-    back = measurement_of(item, file)
     if value.value is None:
-        assert back.unavailable[0].reason
+        assert item.data[0].reason
+        assert values_of(item) == ()
         return
-    (found,) = back.values
+    (found,) = values_of(item)
     assert found.value == pytest.approx(value.value, rel=1e-12)
     assert (found.event, found.domain, found.scope) == ("e", domain, scope)
     # Of times beyond what a double has to the nanosecond the last digits are lost.
@@ -78,7 +78,7 @@ def test_values_come_back(raw: int, one: int, other: int, domain: Domain, scope:
 @given(st.floats(allow_nan=False, allow_infinity=False), st.booleans())
 def test_any_number_of_an_aggregator_is_kept(number: float, is_derived: bool) -> None:
     item = an_item(an_event(value=number, flags=1 if is_derived else 0))
-    (value,) = measurement_of(item, a_file(item)).values
+    (value,) = values_of(item)
     assert value.value == number
 
 
@@ -88,8 +88,7 @@ def test_metrics_are_those_of_the_measurement() -> None:
     one = a_measurement(values=values, user_ns=800_000_000, system_ns=100_000_000)
     (item,) = rank_file(one._replace(rusage=()), "", task=None, size=None, host="h").items
     wanted = {metric.name: metric.value for metric in measurement_metrics.metrics(one)}
-    found = measurement_of(item, a_file(item))
-    assert {m.name: m.value for m in measurement_metrics.metrics(found)} == pytest.approx(wanted)
+    assert {m.name: m.value for m in metrics_of(item)} == pytest.approx(wanted)
     assert "user_utilisation" in wanted
 
 

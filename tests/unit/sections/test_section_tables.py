@@ -67,6 +67,6 @@ def test_metrics_of_many_items_are_those_of_each() -> None:
             an_event("cache-misses", misses), an_event("instructions", instructions),
             an_event("cycles", 20.0), an_event("branches", 4.0, modes=1),
         )  # fmt: skip
-        item, file = an_item(*events), a_file()
-        assert metrics_of(item, file, definitions) == metrics_of(item, file)
+        item = an_item(*events)
+        assert metrics_of(item, definitions) == metrics_of(item)
     assert 1 < len(definitions) < 4

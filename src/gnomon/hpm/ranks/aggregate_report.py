@@ -60,7 +60,7 @@ def text(file: RankFile, host: Host, options: Options) -> str:
         first_last = items[1:] + items[:1] if items[0].is_rusage else items
         for item in first_last:
             lines += _description_lines(item, said, options, style)
-            lines += _item_lines(item, file, options, style)
+            lines += _item_lines(item, options, style)
     lines += unavailable_lines(tuple(_missing(file.items)), options.width, style)
     for note in dict.fromkeys(file.notes.splitlines()):
         lines += filled(f"note: {printable(note)}", options.width, "", "      ")
@@ -110,7 +110,7 @@ def _description_lines(item: Item, said: set[str], options: Options, style: Styl
     return [*lines, ""] if lines else []
 
 
-def _item_lines(item: Item, file: RankFile, options: Options, style: Style) -> list[str]:
+def _item_lines(item: Item, options: Options, style: Style) -> list[str]:
     if item.is_rusage:
         rows = [_usage_row(field, item) for field in item.data]
         known = any(has_value(field) for field in item.data)
@@ -121,7 +121,7 @@ def _item_lines(item: Item, file: RankFile, options: Options, style: Style) -> l
     lines += [*_table("times", times, options, style), ""] if times else []
     rows = [_event_row(event, item) for event in item.data if has_value(event)]
     lines += [*_table("counters", rows, options, style), ""] if rows else []
-    return lines + metric_lines(metrics_of(item, file), options, style, item.n_tasks)
+    return lines + metric_lines(metrics_of(item), options, style, item.n_tasks)
 
 
 def _title(item: Item) -> str:

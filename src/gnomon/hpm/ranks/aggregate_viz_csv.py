@@ -17,6 +17,7 @@ from gnomon.hpm.viz_csv import (
     csv_row,
     empty,
     escaped,
+    metric_fields,
     moment,
     opened,
 )
@@ -68,7 +69,7 @@ def viz(tool: str, host: Host, file: RankFile) -> str:
     for element, items in enumerate(sections, 1):
         lines.append("  " + opened("section", {**_section(items[0]), "element": element}))
         for item in items:
-            lines += _values(item, file)
+            lines += _values(item)
         lines.append("  </section>")
     notes = dict.fromkeys(file.notes.splitlines())
     lines += (f"  <note>{escaped(note)}</note>" for note in notes)
@@ -91,13 +92,13 @@ def csv(host: Host, file: RankFile) -> str:
                 "group": item.group, "exclusive": "yes" if item.is_exclusive else "no",
                 "calls": item.count,
             }  # fmt: skip
-        for fields in _quantities(item, file):
+        for fields in _quantities(item):
             whole = {**known, **fields}
             rows.append(csv_row(whole.get(column) for column in columns))
     return "".join(rows)
 
 
-def _quantities(item: Item, file: RankFile) -> Iterator[_Fields]:
+def _quantities(item: Item) -> Iterator[_Fields]:
     if item.is_rusage:
         for field in item.data:
             yield {"kind": "usage", **_of_field(field)}
@@ -106,16 +107,11 @@ def _quantities(item: Item, file: RankFile) -> Iterator[_Fields]:
         yield {"kind": "time", "name": name, "value": seconds, "unit": "s", **_spread(spread)}
     for event in item.data:
         yield {"kind": "event", **_of_event(event)}
-    for metric in metrics_of(item, file):
-        yield {
-            "kind": "metric", "name": metric.guide_name or metric.name, "value": metric.value,
-            "unit": metric.unit,
-            "how": metric.how.value, "modes": metric.domain.value if metric.domain else None,
-            "formula": metric.formula, "description": metric.description,
-        }  # fmt: skip
+    for metric in metrics_of(item):
+        yield {"kind": "metric", **metric_fields(metric)}
 
 
-def _values(item: Item, file: RankFile) -> list[str]:
+def _values(item: Item) -> list[str]:
     lines = ["    " + opened("values", {
         "exclusive": "true" if item.is_exclusive else "false",
         "continues": "true" if item.is_mplex_cont else "false",
@@ -130,7 +126,7 @@ def _values(item: Item, file: RankFile) -> list[str]:
         if has_value(event) and event.flags & IS_NODE_WIDE:
             fields["scope"] = "node"
         lines.append("      " + empty("event", fields))
-    for metric in metrics_of(item, file):
+    for metric in metrics_of(item):
         fields = {
             "name": metric.guide_name or metric.name, "value": metric.value,
             "unit": metric.unit,
