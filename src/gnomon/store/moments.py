@@ -140,6 +140,16 @@ def told(ranks: int, processes: int, places: int) -> str:
     return "max of threads" if places > 1 else ""
 
 
+def together_query(metric: int, kinds: RegionKinds) -> str:
+    """Return the tables of a query of which `together` has run, repetition, path and its values.
+
+    Args:
+        metric: number of the metric.
+        kinds: those of the run's regions.
+    """
+    return f"{_there(metric, kinds.recorded_once(), '')}{_VALUES}"
+
+
 class OfRun(NamedTuple):
     """Values of each path, which of several places these are, and what the program came to."""
 

@@ -14,6 +14,7 @@ from view_runs import Place, Quantity, Region, Value, write
 
 from gnomon.cli import main
 from gnomon.metrics.metric_direction import worse
+from gnomon.store import profile_report
 from gnomon.store.comparison.engine import compare
 from gnomon.store.comparison.model import Comparison, Options, Row
 from gnomon.store.comparison.samples import Side, measured, side
@@ -263,9 +264,9 @@ def regions(folder: Path, label: str, slower: float) -> Path:
             ("hpm", "solve/sweep", "process", wall),
             ("hpm", "solve/sweep/sweep", "process", {"wall time": times(0.1)}),
             # A call of its own, of a thread alone.
-            ("hpm", "solve", "one", {"wall time": times(1.4)}),
-            ("hpm", "share", "one", {"wall time": times(0.2)}),
-            ("hpm", "share", "two", {"wall time": times(0.3)}),
+            ("hpm", "solve", "one", {"wall time": times(1.4), "task-clock": times(1.4)}),
+            ("hpm", "share", "one", {"wall time": times(0.2), "task-clock": times(0.2)}),
+            ("hpm", "share", "two", {"wall time": times(0.3), "task-clock": times(0.3)}),
             ("weather", "garden", "process", {"wall time": times(0.5 * slower)}),
             # What its threads had is in the process's.
             ("weather", "garden", "one", {"wall time": times(0.4 * slower)}),
@@ -282,13 +283,19 @@ def test_regions_of_any_kind_match_by_kind_and_name(tmp_path: Path) -> None:
         ("weather", "garden"): "worse",
     }  # fmt: skip
     once = sum(QUIET) / 10 * 1e6
-    assert rows["hpm", "solve"].before == pytest.approx(4.4 * once, rel=0.01)
+    # Times of the same moments: the longest. Sections of libhpm are of each process and thread.
+    assert rows["hpm", "solve"].before == pytest.approx(3 * once, rel=0.01)
     assert rows["hpm", "sweep"].before == pytest.approx(once, rel=0.01)
-    assert rows["hpm", "share"].before == pytest.approx(0.5 * once, rel=0.01)
+    assert rows["hpm", "share"].before == pytest.approx(0.3 * once, rel=0.01)
     assert rows["weather", "garden"].before == pytest.approx(0.5 * once, rel=0.01)
     # Outermost sections of the kind that has most of it, each once.
-    assert found.totals["wall time"] == pytest.approx(4.9 * once, rel=0.01)
+    assert found.totals["wall time"] == pytest.approx(3.3 * once, rel=0.01)
     assert found.with_places == ("wall time", "task-clock")
+    of_cpu = compared(tmp_path / "a", tmp_path / "b", per="region", metrics=("task-clock",))
+    cpu_times = {one.place[1]: one.before for one in of_cpu.places}
+    assert cpu_times["solve"] == pytest.approx(4.4 * once, rel=0.01)
+    assert cpu_times["share"] == pytest.approx(0.5 * once, rel=0.01)
+    assert of_cpu.totals["task-clock"] == pytest.approx(4.9 * once, rel=0.01)
 
 
 def test_regions_are_told_in_text_and_json(
@@ -304,7 +311,9 @@ def test_regions_are_told_in_text_and_json(
     assert "weather: garden" in text
     assert main(["compare", "a", "b", "--per", "region", "-e", "task-clock", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["comparisons"][0]
-    assert [one["place"] for one in told["places"]] == [{"kind": "hpm", "name": "solve"}]
+    assert [one["place"] for one in told["places"]] == [
+        {"kind": "hpm", "name": "share"}, {"kind": "hpm", "name": "solve"},
+    ]  # fmt: skip
     assert told["place_metrics"] == ["wall time", "task-clock"]
 
 
@@ -367,3 +376,29 @@ def test_levels_and_peaks_of_several_places_of_a_region_are_no_sum(tmp_path: Pat
     assert values_of["both", "count"] == [[10.0]]
     assert values_of["single", "level"] == values_of["single", "peak"] == [[5.0]]
     assert not {("both", "level"), ("both", "peak")} & values_of.keys()
+
+
+def test_times_of_regions_are_those_of_the_report(tmp_path: Path) -> None:
+    """Of the threads of a rank the longest, of ranks the mean; what is within is in it."""
+    wall = Quantity("wall time", "ns", aggregation="elapsed")
+    places = [Place(-1, "command")]
+    values: list[Value] = []
+    for rank in range(2):
+        places.append(Place(0, "process", rank))
+        process = len(places) - 1
+        values += [Value(process, 1, 0, 10.0 + rank, 10.0 + rank, at, 1) for at in range(2)]
+        for thread in range(2):
+            places.append(Place(process, "thread", rank, thread))
+            time = 2.0 + 4 * rank + thread
+            values += [Value(len(places) - 1, 2, 0, time, time, at, 1) for at in range(2)]
+    regions = [Region(-1, "hpm", "app"), Region(0, "hpm", "outer"), Region(1, "hpm", "inner")]
+    write(tmp_path / "a", places, regions, [wall], values, {"repetitions": 2})
+    one = side(str(tmp_path / "a"))
+    of_places, _ = measured([one, one], "region")
+    values_of = {place[1]: runs for (place, _), runs in of_places.samples.items()}
+    assert values_of == {"": [[10.5, 10.5]], "outer": [[10.5, 10.5]], "inner": [[5.0, 5.0]]}
+    rows = profile_report.profile_data(
+        one.runs[0], profile_report.profile(one.runs[0], "region"), "region"
+    ).rows
+    told = {row["region"]: row["total"] for row in rows}
+    assert (told["outer"], told["inner"]) == (10.5, 5.0)

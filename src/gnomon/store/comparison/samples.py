@@ -12,7 +12,7 @@ from gnomon.errors import UsageError
 from gnomon.model import location_kinds
 from gnomon.model.inlining import Part, homes
 from gnomon.model.metric import Aggregation
-from gnomon.store import run_directory
+from gnomon.store import moments, run_directory
 from gnomon.store.profile_query import NOT_ADDED, OF_PLACE, ROOT
 from gnomon.store.run import Run
 from gnomon.store.run_files import Reader
@@ -23,6 +23,7 @@ IN_SOURCE = ("function", "file", "line")
 WHERE_ELSE_0 = (*IN_SOURCE, "region")
 """Places that had none of a metric in an execution that says nothing of them."""
 
+_ELAPSED = f"(SELECT metric FROM metrics WHERE aggregation = '{Aggregation.ELAPSED}')"
 _METRICS = """
 SELECT COALESCE(name, ''), COALESCE(unit, ''), COALESCE(how, ''), COALESCE(domain, ''),
        COALESCE(scope, ''), COALESCE(formula, ''), reproducible, dilated
@@ -76,11 +77,8 @@ FROM profile p JOIN paths USING (path) JOIN regions r USING (region) JOIN metric
 WHERE r.kind IN {code} AND p.exclusive IS NOT NULL
 GROUP BY ALL
 """
-# With all that is called from there: of a region in itself the outer one, of places in others the
-# outermost that has a value, or all where each call is recorded once. What does not add up is known
-# of a single one alone.
-_REGIONS = """
-WITH RECURSIVE here AS (
+_WANTED = """
+here AS (
     SELECT t.path, t.parent, COALESCE(r.kind, '') AS kind, COALESCE(r.name, '') AS name,
            {once} AS once
     FROM paths t JOIN regions r USING (region)
@@ -92,30 +90,48 @@ WITH RECURSIVE here AS (
     FROM here WHERE parent <> -1 AND kind NOT IN {code} AND NOT EXISTS (
         SELECT 1 FROM above a JOIN here h ON h.path = a.at
         WHERE a.path = here.path AND h.parent <> -1 AND h.kind = here.kind AND h.name = here.name)
-), around AS (
+)
+"""
+_OF_REGIONS = """
+, of_kind AS (
+    SELECT metric, repetition, SUM(top) AS top FROM of_regions WHERE top IS NOT NULL
+    GROUP BY kind, metric, repetition
+)
+SELECT kind, name, '', 0, metric, repetition, value FROM of_regions
+UNION ALL SELECT '', '', '', 0, metric, repetition, MAX(top) FROM of_kind GROUP BY ALL
+"""
+# With all that is called from there: of a region in itself the outer one, of places in others the
+# outermost that has a value, or all where each call is recorded once. What does not add up is known
+# of a single one alone.
+_REGIONS = f"""
+WITH RECURSIVE {_WANTED}, around AS (
     SELECT location, parent AS at FROM locations
     UNION SELECT a.location, l.parent FROM around a JOIN locations l ON l.location = a.at
 ), given AS (
     SELECT w.kind, w.name, w.path, w.once, w.is_top, p.location, p.metric, p.repetition, p.inclusive
     FROM profile p JOIN wanted w USING (path) JOIN locations l USING (location)
-    WHERE p.inclusive IS NOT NULL AND l.kind NOT IN {where}
+    WHERE p.inclusive IS NOT NULL AND l.kind NOT IN {{where}} AND p.metric NOT IN {_ELAPSED}
 ), outermost AS (
     SELECT * FROM given g WHERE once OR NOT EXISTS (
         SELECT 1 FROM around a JOIN given o ON o.location = a.at
         WHERE a.location = g.location AND o.path = g.path AND o.metric = g.metric
             AND o.repetition = g.repetition)
-), added AS (
+), of_regions AS (
     SELECT o.kind, o.name, COALESCE(m.name, '') AS metric, o.repetition, SUM(o.inclusive) AS value,
            SUM(o.inclusive) FILTER (o.is_top) AS top
     FROM outermost o JOIN metrics m USING (metric) GROUP BY o.kind, o.name, m.name, o.repetition
-    HAVING COUNT(*) = 1 OR ANY_VALUE(m.metric) NOT IN {not_added}
-), of_kind AS (
-    SELECT metric, repetition, SUM(top) AS top FROM added WHERE top IS NOT NULL
-    GROUP BY kind, metric, repetition
+    HAVING COUNT(*) = 1 OR ANY_VALUE(m.metric) NOT IN {NOT_ADDED}
 )
-SELECT kind, name, '', 0, metric, repetition, value FROM added
-UNION ALL SELECT '', '', '', 0, metric, repetition, MAX(top) FROM of_kind GROUP BY ALL
-"""
+{_OF_REGIONS}"""
+# Times of several places at once are as in the report: of a rank the longest, of ranks the mean.
+_REGIONS_AT_ONCE = f"""
+{{together}}, {_WANTED}, of_regions AS (
+    SELECT w.kind, w.name, m.name AS metric, t.repetition, SUM(t.inclusive) AS value,
+           SUM(t.inclusive) FILTER (w.is_top) AS top
+    FROM together t JOIN wanted w USING (path), metrics m WHERE m.metric = {{metric}}
+    GROUP BY w.kind, w.name, m.name, t.repetition
+)
+{_OF_REGIONS}"""
 
 Place = tuple[str, str, str, int]
 """Program or kind of region, name (of a function, region, process or thread), source file, and line
@@ -269,14 +285,14 @@ def _rows(run: Run, per: str) -> list[Row]:
     else:
         query = _TASKS
     kinds = run.region_kinds
-    query = query.format(
-        kind=per,
-        code=kinds.code(),
-        where=location_kinds.where(),
-        once=kinds.recorded_once(),
-        not_added=NOT_ADDED,
-    )
-    return [row for row in run.query(query) if row[6] is not None and isfinite(row[6])]
+    words = {"kind": per, "code": kinds.code(), "where": location_kinds.where(),
+             "once": kinds.recorded_once()}  # fmt: skip
+    rows = run.query(query.format(**words))
+    if per == "region":
+        for (metric,) in run.query(_ELAPSED):
+            together = moments.together_query(metric, kinds)
+            rows += run.query(_REGIONS_AT_ONCE.format(**words, together=together, metric=metric))
+    return [row for row in rows if row[6] is not None and isfinite(row[6])]
 
 
 def _gather(
