@@ -11,11 +11,6 @@
 
 const struct gn_places gn_this_machine = {.sysfs = GN_SYSFS};
 
-/* Components of Gnomon that count in Python and on the command line only. */
-static const char *const elsewhere[] = {
-	"io", "network", "memory", "power", "gpu", "uncore", "emulated",
-};
-
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* In the order in which they are asked. */
@@ -130,41 +125,6 @@ int gn_component_each(const struct gn_places *places, enum gn_component componen
 	}
 }
 
-static int try_nearest(void *nearest, const char *name, const char *unit, const char *description)
-{
-	(void)unit;
-	(void)description;
-	gn_nearest_try(nearest, name);
-	return 0;
-}
-
-/* A PMU of this machine whose events another component counts: `power/energy-pkg/`. */
-static int is_counted_elsewhere(const struct gn_places *places, const char *base)
-{
-	char pattern[2 * GN_NAME_MAX], prefixed[3 * GN_NAME_MAX];
-	const size_t length = strcspn(base, "/");
-	struct gn_pmu *pmus;
-	int n, found = 0;
-
-	if (!length || !base[length])
-		return 0;
-	/* uncore_imc means all of uncore_imc_0, uncore_imc_1 ...; so does imc. */
-	snprintf(pattern, sizeof(pattern), "%.*s", (int)length, base);
-	n = gn_pmus(places->sysfs, &pmus);
-	for (int i = 0; i < n && !found; i++) {
-		const char *name = pmus[i].name;
-
-		if (pmus[i].is_core || !strcmp(name, "msr"))
-			continue;
-		snprintf(prefixed, sizeof(prefixed), "uncore_%s", pattern);
-		found = gn_matches(name, pattern) || gn_matches(name, prefixed);
-		snprintf(prefixed, sizeof(prefixed), "uncore_%s_*", pattern);
-		found = found || gn_matches(name, prefixed) || gn_matches(name, prefixed + 7);
-	}
-	free(pmus);
-	return found;
-}
-
 static int in_other_component(struct gn_query *query, const char *component)
 {
 	gn_error_unavailable(query->why, GN_ENOCMP, 0, query->name,
@@ -179,9 +139,6 @@ static int unknown_prefix(struct gn_query *query, size_t length)
 	struct gn_nearest nearest;
 
 	snprintf(prefix, sizeof(prefix), "%.*s", (int)length, query->name);
-	for (size_t i = 0; i < COUNT(elsewhere); i++)
-		if (!strcmp(prefix, elsewhere[i]))
-			return in_other_component(query, prefix);
 	for (size_t i = 0; i < COUNT(sources); i++) {
 		if (strcmp(prefix, sources[i].name))
 			continue;
@@ -193,8 +150,7 @@ static int unknown_prefix(struct gn_query *query, size_t length)
 	gn_nearest_begin(&nearest, prefix);
 	for (size_t i = 0; i < COUNT(sources); i++)
 		gn_nearest_try(&nearest, sources[i].name);
-	for (size_t i = 0; i < COUNT(elsewhere); i++)
-		gn_nearest_try(&nearest, elsewhere[i]);
+	gn_other_components_near(&nearest);
 	gn_error_event(query->why, GN_ENOCMP, query->name, "there is no component '%s'", prefix);
 	return gn_nearest_suggest(&nearest, query->why, "`gnomon components` lists them");
 }
@@ -216,12 +172,11 @@ static int unknown_pmu(struct gn_query *query, const char *pmu)
 static int unknown(struct gn_query *query)
 {
 	const char *colons = strstr(query->name, ":::"), *problem;
+	const char *other = gn_other_component(query);
 	struct gn_nearest nearest;
 	struct gn_terms terms;
 	int has_libpfm;
 
-	if (colons)
-		return unknown_prefix(query, (size_t)(colons - query->name));
 	if (*query->elsewhere) {
 		gn_error_unavailable(query->why, GN_ENOCMP, 0, query->name,
 				     "libgnomon counts cores and the kernel, not %s",
@@ -229,11 +184,10 @@ static int unknown(struct gn_query *query)
 		return gn_error_remedy(query->why,
 				       "use `gnomon count` or Python's gnomon.counters");
 	}
-	if (is_counted_elsewhere(query->places, query->base)) {
-		const char *component = strncmp(query->base, "power", 5) ? "uncore" : "power";
-
-		return in_other_component(query, component);
-	}
+	if (other)
+		return in_other_component(query, other);
+	if (colons)
+		return unknown_prefix(query, (size_t)(colons - query->name));
 	if (gn_terms(query->name, &terms, query->why) > 0)
 		return unknown_pmu(query, terms.pmu);
 	if (strchr(query->name, ',')) {
@@ -243,9 +197,9 @@ static int unknown(struct gn_query *query)
 				       "braces to be counted at the same time");
 	}
 	gn_nearest_begin(&nearest, query->name);
-	gn_preset_each(try_nearest, &nearest);
+	gn_preset_each(gn_nearest_see, &nearest);
 	for (size_t i = 0; i < COUNT(sources); i++)
-		gn_listed_each(query->places, sources[i].component, try_nearest, &nearest);
+		gn_listed_each(query->places, sources[i].component, gn_nearest_see, &nearest);
 	/* Most events of a CPU only libpfm4 knows. */
 	has_libpfm = gn_pfm(&problem) != NULL;
 	gn_error_event(query->why, GN_ENOEVNT, query->name,

@@ -49,7 +49,9 @@ struct gn_op {
 struct gn_event {
 	char name[GN_NAME_MAX]; /* as typed; with the PMU where a hybrid CPU makes it several */
 	char unit[16];
-	const char *description; /* of a native event; never to be freed */
+	const char *description; /* that of the source, or of the preset; not to be freed */
+	const char *preset; /* its name as defined, and its unit, which may be longer; NULL: none */
+	const char *preset_unit;
 	uint32_t code;	    /* gn_event_code() and gn_code_event() round-trip; presets: bit 31 */
 	unsigned int flags; /* enum gn_event_flags */
 	int component;	    /* 0 .. 63 */

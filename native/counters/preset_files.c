@@ -59,30 +59,6 @@ static int no_memory(const struct reader *reader)
 			    reader->file->path);
 }
 
-/* Memory that lives as long as the file's presets. */
-static void *keep(struct gn_preset_file *file, size_t size)
-{
-	struct gn_kept *kept = calloc(1, sizeof(*kept) + size);
-
-	if (!kept)
-		return NULL;
-	kept->next = file->kept;
-	file->kept = kept;
-	return kept + 1;
-}
-
-void gn_preset_file_free(struct gn_preset_file *file)
-{
-	while (file->kept) {
-		struct gn_kept *next = file->kept->next;
-
-		free(file->kept);
-		file->kept = next;
-	}
-	free(file->preset);
-	free(file);
-}
-
 static int read_all(const struct reader *reader, char **text, size_t *length)
 {
 	const int fd = open(reader->file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -90,7 +66,7 @@ static int read_all(const struct reader *reader, char **text, size_t *length)
 	ssize_t got = 1;
 
 	*length = 0;
-	*text = keep(reader->file, BYTES_MAX + 2);
+	*text = gn_preset_keep(reader->file, BYTES_MAX + 2);
 	if (!*text)
 		error = ENOMEM;
 	while (!error && got > 0 && *length <= BYTES_MAX) {
@@ -270,7 +246,7 @@ static int read_cpu(struct reader *reader, const struct row *row)
 		return failed;
 	if (!reader->heads)
 		reader->n_pmus = 0;
-	pmus = keep(reader->file, ((size_t)reader->n_pmus + 1) * sizeof(*pmus));
+	pmus = gn_preset_keep(reader->file, ((size_t)reader->n_pmus + 1) * sizeof(*pmus));
 	if (!pmus)
 		return no_memory(reader);
 	if (reader->n_pmus)
@@ -351,7 +327,7 @@ static const char *implied(struct gn_preset_file *file, enum derivation derivati
 
 	if (!is_timed && derivation != DERIVED_SUB)
 		return "";
-	text = keep(file, 8 * (size_t)n + 16);
+	text = gn_preset_keep(file, 8 * (size_t)n + 16);
 	if (!text)
 		return NULL;
 	at = text + sprintf(text, is_timed && n > 1 ? "(N0" : "N0");
@@ -403,7 +379,7 @@ static int set_program(struct reader *reader, struct gn_preset *preset)
 		failed =
 			refuse(reader, "preset %s: its formula measures nothing: it names no event",
 			       preset->name);
-	op = failed ? NULL : keep(reader->file, (size_t)program.n * sizeof(*op));
+	op = failed ? NULL : gn_preset_keep(reader->file, (size_t)program.n * sizeof(*op));
 	if (op)
 		memcpy(op, program.op, (size_t)program.n * sizeof(*op));
 	else if (!failed)
@@ -434,7 +410,7 @@ static int set_events(struct reader *reader, struct gn_preset *preset, const str
 	if (row->n > GN_NATIVES_MAX)
 		return refuse(reader, "preset %s: %d native events; at most %d can be",
 			      preset->name, row->n, GN_NATIVES_MAX);
-	preset->events = at = keep(reader->file, length);
+	preset->events = at = gn_preset_keep(reader->file, length);
 	if (!at)
 		return no_memory(reader);
 	for (int i = 0; i < row->n; i++)
@@ -464,23 +440,12 @@ static int add_preset(struct reader *reader, const struct gn_preset *preset)
 {
 	struct gn_preset_file *file = reader->file;
 	const int before = defined_before(reader, preset);
-	struct gn_preset *grown;
 
 	if (before)
 		return refuse(reader, "preset %s is defined on line %d too", preset->name, before);
 	if (file->n == PRESETS_MAX)
 		return refuse(reader, "more than %d presets; no more are read", PRESETS_MAX);
-	if (file->n == file->room) {
-		const int room = file->room ? 2 * file->room : 16;
-
-		grown = realloc(file->preset, (size_t)room * sizeof(*grown));
-		if (!grown)
-			return no_memory(reader);
-		file->preset = grown;
-		file->room = room;
-	}
-	file->preset[file->n++] = *preset;
-	return GN_OK;
+	return gn_preset_file_append(file, preset) ? no_memory(reader) : GN_OK;
 }
 
 static int read_derivation(const struct reader *reader, const char *name, const char *text)
@@ -663,21 +628,13 @@ static int read_file(struct reader *reader)
 int gn_preset_file_read(const char *path, struct gn_preset_file **file, struct gn_error_text *why)
 {
 	struct reader reader = {.why = why};
-	char *copy;
 	int failed;
 
-	*file = calloc(1, sizeof(**file));
+	*file = gn_preset_file_new(path);
 	if (!*file)
 		return gn_error_set(why, GN_ENOMEM, "%s: out of memory; free some", path);
 	reader.file = *file;
-	(*file)->path = path;
-	copy = keep(*file, strlen(path) + 1);
-	if (copy) {
-		(*file)->path = strcpy(copy, path);
-		failed = read_file(&reader);
-	} else {
-		failed = no_memory(&reader);
-	}
+	failed = read_file(&reader);
 	if (failed) {
 		gn_preset_file_free(*file);
 		*file = NULL;

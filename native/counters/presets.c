@@ -13,6 +13,8 @@
 #define NESTED_MAX 8
 #define STEPS_MAX 65536
 
+#define CHOOSE_NATIVES "choose native events of this PMU (gnomon events --component cpu)"
+
 static const char *text_at(uint32_t offset)
 {
 	return gn_preset_texts + offset;
@@ -78,6 +80,14 @@ void gn_preset_shipped(int number, const struct gn_core *core, struct gn_preset 
 	preset->program.op = (struct gn_op *)(uintptr_t)&gn_preset_ops[row->first_op];
 }
 
+static void in_capitals(const char *name, char upper[GN_NAME_MAX])
+{
+	snprintf(upper, GN_NAME_MAX, "%s", name);
+	for (char *at = upper; *at; at++)
+		if (*at >= 'a' && *at <= 'z')
+			*at = (char)(*at - 'a' + 'A');
+}
+
 static int find_ready(const char *base, const struct gn_core *core, struct gn_preset *preset)
 {
 	char upper[GN_NAME_MAX];
@@ -87,10 +97,7 @@ static int find_ready(const char *base, const struct gn_core *core, struct gn_pr
 		return 1;
 	if (!is_standard_name(base))
 		return 0;
-	snprintf(upper, sizeof(upper), "%s", base);
-	for (char *at = upper; *at; at++)
-		if (*at >= 'a' && *at <= 'z')
-			*at = (char)(*at - 'a' + 'A');
+	in_capitals(base, upper);
 	if (gn_user_preset_find(upper, core, preset))
 		return 1;
 	number = gn_preset_number(upper);
@@ -129,12 +136,11 @@ static int native_number(struct flat *flat, const char *name)
 
 	while (at < flat->n && strcmp(flat->native[at], name))
 		at++;
-	if (at == GN_NATIVES_MAX)
-		return gn_error_set(
-			flat->query->why, GN_ENOEVNT,
-			"event '%s': it comes to more than %d native events; split it into "
-			"several presets",
-			flat->query->name, GN_NATIVES_MAX);
+	if (at == GN_NATIVES_MAX) {
+		gn_error_unavailable(flat->query->why, GN_ENOEVNT, 0, flat->query->name,
+				     "it comes to more than %d native events", GN_NATIVES_MAX);
+		return gn_error_remedy(flat->query->why, "split it into several presets");
+	}
 	flat->native[at] = name;
 	flat->n += at == flat->n;
 	return at;
@@ -178,10 +184,11 @@ static int join(const struct flat *flat, const struct gn_preset *preset,
 	for (int i = 0; i < outer->n; i++)
 		steps += outer->op[i].kind == GN_OP_NATIVE ? (size_t)parts[outer->op[i].native].n
 							   : 1;
-	if (steps > STEPS_MAX)
-		return gn_error_set(flat->query->why, GN_ENOEVNT,
-				    "event '%s': its formula comes to more than %d steps; mend %s",
-				    flat->query->name, STEPS_MAX, preset->source);
+	if (steps > STEPS_MAX) {
+		gn_error_unavailable(flat->query->why, GN_ENOEVNT, 0, flat->query->name,
+				     "its formula comes to more than %d steps", STEPS_MAX);
+		return gn_error_remedy(flat->query->why, "mend %s", preset->source);
+	}
 	program->op = calloc(steps ? steps : 1, sizeof(*program->op));
 	if (!program->op)
 		return out_of_memory(flat->query);
@@ -198,22 +205,34 @@ static int join(const struct flat *flat, const struct gn_preset *preset,
 	return GN_OK;
 }
 
+/* A of B of A: the presets that lead to it. */
+static int made_of_itself(const struct flat *flat, const struct gn_preset *preset)
+{
+	char chain[(NESTED_MAX + 2) * 32];
+	size_t length = 0;
+
+	for (int i = 0; i < flat->depth && length < sizeof(chain); i++)
+		length += (size_t)snprintf(chain + length, sizeof(chain) - length, "%s of ",
+					   flat->within[i]);
+	gn_error_unavailable(flat->query->why, GN_ENOEVNT, 0, flat->query->name,
+			     "preset %s is made of itself (%s%s)", preset->name, chain,
+			     preset->name);
+	return gn_error_remedy(flat->query->why, "mend %s", preset->source);
+}
+
 static int flatten(struct flat *flat, const struct gn_preset *preset, struct gn_program *program)
 {
 	struct gn_program *parts;
 	int failed = GN_OK;
 
 	if (flat->depth > NESTED_MAX || is_within(flat, preset->name))
-		return gn_error_set(flat->query->why, GN_ENOEVNT,
-				    "event '%s': preset %s is made of itself; mend %s",
-				    flat->query->name, preset->name, preset->source);
-	if (!preset->n)
-		return gn_error_set(
-			flat->query->why, GN_ENOEVNT,
-			"event '%s': %s%s%s; choose native events of this PMU (gnomon events "
-			"--component cpu)",
-			flat->query->name, flat->depth ? preset->name : "", flat->depth ? ": " : "",
-			preset->reason);
+		return made_of_itself(flat, preset);
+	if (!preset->n) {
+		gn_error_unavailable(flat->query->why, GN_ENOEVNT, 0, flat->query->name, "%s%s%s",
+				     flat->depth ? preset->name : "", flat->depth ? ": " : "",
+				     preset->reason);
+		return gn_error_remedy(flat->query->why, CHOOSE_NATIVES);
+	}
 	parts = calloc((size_t)preset->n, sizeof(*parts));
 	if (!parts)
 		return out_of_memory(flat->query);
@@ -259,25 +278,62 @@ struct native {
 	char unit[16];
 };
 
-static int not_found(const struct flat *flat, const char *event, const char *reason)
+/* Whether libpfm4 has a table of one of a core's models. */
+static int is_in_libpfm(const struct gn_pfm *pfm, const struct gn_core *core)
 {
-	const char *problem;
+	for (int id = 0; id < GN_PFM_PMUS; id++) {
+		pfm_pmu_info_t pmu;
 
-	return gn_error_set(flat->query->why, GN_ENOEVNT, "event '%s': its native event '%s'%s; %s",
-			    flat->query->name, event, reason,
-			    gn_pfm(&problem)
-				    ? "check its name (gnomon events lists those here), or "
-				      "install a newer libpfm4 that knows it"
-				    : "install libpfm4 (Debian: apt-get install libpfm4), or "
-				      "see gnomon doctor");
+		for (int i = 0; i < core->n_models && gn_pfm_pmu(pfm, id, &pmu); i++)
+			if (!strcmp(pmu.name, core->model[i]))
+				return 1;
+	}
+	return 0;
 }
 
-/* What a sentence says after "event 'NAME'". */
-static const char *reason_of(const struct gn_error_text *said)
+/* Says why a native event was not found: the cause of a sentence about it, if there is one. */
+static int not_found(const struct flat *flat, const char *event, const struct gn_error_text *said)
 {
-	const char *end = strstr(said->text, "': ");
+	struct gn_error_text *why = flat->query->why;
+	const struct gn_pfm *pfm;
+	const char *problem;
 
-	return end ? end + 1 : said->text;
+	if (said)
+		gn_error_unavailable(why, GN_ENOEVNT, 0, flat->query->name,
+				     "its native event '%s': %s", event,
+				     said->text + said->cause.begin);
+	else
+		gn_error_unavailable(why, GN_ENOEVNT, 0, flat->query->name,
+				     "its native event '%s' is not known here", event);
+	pfm = gn_pfm(&problem);
+	if (!pfm)
+		return gn_error_remedy(why, "install libpfm4 (Debian: apt-get install libpfm4), or "
+					    "see gnomon doctor");
+	if (flat->core->n_models && !is_in_libpfm(pfm, flat->core))
+		return gn_error_remedy(why,
+				       "install a libpfm4 with the tables of %s: this one has none "
+				       "of it",
+				       flat->core->model[0]);
+	return gn_error_remedy(why, "check its name (gnomon events lists those here), or install a "
+				    "newer libpfm4 that knows it");
+}
+
+/* A native event that cannot be part of a preset. */
+static int not_countable(const struct flat *flat, const struct gn_query *query, int is_several)
+{
+	struct gn_error_text *why = flat->query->why;
+
+	if (is_several)
+		gn_error_unavailable(why, GN_ENOEVNT, 0, flat->query->name,
+				     "its native event '%s' is several events (%s, %s ...)",
+				     query->name, query->out[0]->name, query->out[1]->name);
+	else
+		gn_error_unavailable(why, GN_ENOEVNT, 0, flat->query->name,
+				     "its native event '%s' belongs to component %s, which is not "
+				     "counted through perf",
+				     query->name, gn_other_component(query));
+	return gn_error_remedy(why,
+			       "make the preset of single events of components cpu and kernel");
 }
 
 /* Any component's event of the name. */
@@ -291,16 +347,12 @@ static int find_anywhere(const struct flat *flat, const char *event, struct nati
 
 	if (!failed)
 		failed = gn_native_resolve(&query);
-	if (failed == GN_ECOUNT || query.n > 1)
-		failed = gn_error_set(
-			flat->query->why, GN_ENOEVNT,
-			"event '%s': its native event '%s' is several events; make the "
-			"preset of single events of components cpu and kernel",
-			flat->query->name, event);
-	else if (failed)
-		failed = not_found(flat, event, reason_of(&said));
-	else if (!query.n)
-		failed = not_found(flat, event, " is not known here");
+	if (query.n > 1)
+		failed = not_countable(flat, &query, 1);
+	else if (gn_other_component(&query))
+		failed = not_countable(flat, &query, 0);
+	else if (failed || !query.n)
+		failed = not_found(flat, event, failed ? &said : NULL);
 	if (!failed) {
 		native->spec = found[0]->spec[0];
 		native->flags = found[0]->flags;
@@ -314,6 +366,7 @@ static int find_anywhere(const struct flat *flat, const char *event, struct nati
 
 static int find_native(const struct flat *flat, const char *event, struct native *native)
 {
+	struct gn_error_text said;
 	struct gn_modifiers modifiers = {.exclude = 0};
 	char base[GN_NAME_MAX];
 	int is_found;
@@ -323,13 +376,11 @@ static int find_native(const struct flat *flat, const char *event, struct native
 	native->component = GN_COMPONENT_CPU;
 	native->scale = 1;
 	if (strlen(event) >= GN_NAME_MAX)
-		return not_found(flat, event, " is not known here");
+		return not_found(flat, event, NULL);
 	is_found = gn_core_encode(flat->core, event, &native->spec);
 	if (!is_found) {
-		const int failed = gn_modifiers(event, base, &modifiers, flat->query->why);
-
-		if (failed)
-			return failed;
+		if (gn_modifiers(event, base, &modifiers, &said))
+			return not_found(flat, event, &said);
 		is_found = gn_core_generic(flat->core, base, &native->spec) ||
 			   gn_core_encode(flat->core, base, &native->spec);
 	}
@@ -415,17 +466,20 @@ static int make(const struct flat *flat, const struct gn_preset *preset, struct 
 		is_scaled |= natives[i].scale != 1;
 	if (is_scaled && put_scales(program, natives))
 		return out_of_memory(flat->query);
-	if (!gn_program_is_sound(program, flat->n))
-		return gn_error_set(
-			flat->query->why, GN_ENOEVNT,
-			"event '%s': its formula holds more than %d numbers at a time; mend "
-			"%s",
-			flat->query->name, GN_STACK_MAX, preset->source);
+	if (!gn_program_is_sound(program, flat->n)) {
+		gn_error_unavailable(flat->query->why, GN_ENOEVNT, 0, flat->query->name,
+				     "its formula holds more than %d numbers at a time",
+				     GN_STACK_MAX);
+		return gn_error_remedy(flat->query->why, "mend %s", preset->source);
+	}
 	is_sum = gn_program_factors(program, flat->n, factor);
 	*made = gn_event_new(flat->n, is_sum ? 0 : program->n);
 	if (!*made)
 		return out_of_memory(flat->query);
 	fill(*made, flat, natives, is_sum ? factor : NULL, modifiers);
+	(*made)->preset = preset->name;
+	(*made)->description = preset->description;
+	(*made)->preset_unit = preset->unit;
 	snprintf((*made)->unit, sizeof((*made)->unit), "%s", unit_of(preset, natives, flat->n));
 	for (int i = 0; i < (*made)->ops; i++)
 		(*made)->op[i] = program->op[i];
@@ -487,15 +541,36 @@ static void add_word(struct words *words, const char *between, const char *word)
 
 static int no_such_preset(const struct gn_query *query, const char *base)
 {
-	char suggested[3 * GN_NAME_MAX];
 	struct gn_nearest nearest;
 
 	gn_nearest_begin(&nearest, base);
-	for (int i = 0; i < gn_preset_meaning_count; i++)
-		gn_nearest_try(&nearest, text_at(gn_preset_meanings[i].name));
-	gn_nearest_text(&nearest, suggested, sizeof(suggested));
-	return gn_error_set(query->why, GN_ENOEVNT, "event '%s': no such preset%s", query->name,
-			    *suggested ? suggested : "; `gnomon presets` lists them");
+	gn_preset_each(gn_nearest_see, &nearest);
+	gn_error_event(query->why, GN_ENOEVNT, query->name, "no such preset");
+	return gn_nearest_suggest(&nearest, query->why, "`gnomon presets` lists them");
+}
+
+/* Whether a user's file has the name, but for other cores than these. */
+static int is_elsewhere(const char *name, const struct gn_core *cores, int n,
+			struct gn_preset *preset)
+{
+	struct gn_preset here;
+
+	if (!gn_user_preset_named(name, preset) || !preset->n_pmus)
+		return 0;
+	for (int i = 0; i < n; i++)
+		if (gn_user_preset_find(name, &cores[i], &here))
+			return 0;
+	return 1;
+}
+
+/* The same of a name as it was typed or, as standard names are, in capitals. */
+static int is_users_elsewhere(const char *base, const struct gn_core *cores, int n,
+			      struct gn_preset *preset)
+{
+	char upper[GN_NAME_MAX];
+
+	in_capitals(base, upper);
+	return is_elsewhere(base, cores, n, preset) || is_elsewhere(upper, cores, n, preset);
 }
 
 /* The name of a preset that no core here has: its user's file may have it for others. */
@@ -505,19 +580,19 @@ static int no_definition(const struct gn_query *query, const char *base,
 	struct words pmus = {.n = 0}, here = {.n = 0};
 	struct gn_preset preset;
 
-	if (!gn_user_preset_named(base, &preset))
+	if (!is_users_elsewhere(base, cores, n, &preset))
 		return is_standard_name(base) ? no_such_preset(query, base) : GN_OK;
 	for (int i = 0; i < preset.n_pmus; i++)
 		add_word(&pmus, " and ", preset.pmus[i]);
 	for (int i = 0; i < n; i++)
 		for (int j = 0; j < cores[i].n_models; j++)
 			add_word(&here, " or ", cores[i].model[j]);
-	return gn_error_set(
-		query->why, GN_ENOEVNT,
-		"event '%s': %s has it for PMU %s only, %s%s; let the file hold for this PMU "
-		"too, if its events mean the same",
-		query->name, preset.source, pmus.text, here.n ? "not for " : "",
-		here.n ? here.text : "and libpfm4 names no PMU of this CPU");
+	gn_error_unavailable(query->why, GN_ENOEVNT, 0, query->name,
+			     "%s has it for PMU %s only, %s%s", preset.source, pmus.text,
+			     here.n ? "not for " : "",
+			     here.n ? here.text : "and libpfm4 names no PMU of this CPU");
+	return gn_error_remedy(query->why,
+			       "let the file hold for this PMU too, if its events mean the same");
 }
 
 static const char *core_name(const struct gn_core *core)
@@ -528,13 +603,21 @@ static const char *core_name(const struct gn_core *core)
 static int no_such_core(const struct gn_query *query, const char *pmu, const struct gn_core *cores,
 			int n)
 {
-	char names[GN_CORES_MAX * (GN_PMU_NAME_MAX + 4)], *at = names;
+	char names[GN_CORES_MAX][GN_NAME_MAX];
 
 	for (int i = 0; i < n; i++)
-		at += sprintf(at, "%s%s", i ? " or " : "", core_name(&cores[i]));
-	return gn_error_set(query->why, GN_ENOEVNT,
-			    "event '%s': this machine has no core PMU '%s'; did you mean %s?",
-			    query->name, pmu, names);
+		snprintf(names[i], sizeof(names[i]), "%s", core_name(&cores[i]));
+	gn_error_event(query->why, GN_ENOEVNT, query->name, "this machine has no core PMU '%s'",
+		       pmu);
+	return gn_error_suggest(query->why, n, names);
+}
+
+/* What an event is called on one kind of core. */
+static void label_on(const struct gn_query *query, const struct gn_core *core, int is_only,
+		     char *label, size_t size)
+{
+	snprintf(label, size, "%s%s%s", query->name, is_only ? "" : "@",
+		 is_only ? "" : core_name(core));
 }
 
 /* Adds what a preset is on one kind of core; 1: it is the same on every kind. */
@@ -543,25 +626,31 @@ static int add_on(struct gn_query *query, const struct gn_preset *preset,
 {
 	struct gn_event *event;
 	int failed = preset_event(query, preset, core, &asked->modifiers, &event);
-	int is_same, length;
+	char label[GN_NAME_MAX + GN_PMU_NAME_MAX];
+	int is_same;
 
 	if (failed)
 		return failed;
 	is_same = !(event->flags & GN_EVENT_HARDWARE);
-	length = snprintf(event->name, sizeof(event->name), "%s%s%s", query->name,
-			  is_only || is_same ? "" : "@", is_only || is_same ? "" : core_name(core));
-	if (length >= (int)sizeof(event->name)) {
+	label_on(query, core, is_only || is_same, label, sizeof(label));
+	if (strlen(label) >= sizeof(event->name)) {
 		gn_event_free(event);
-		return gn_error_set(
-			query->why, GN_EINVAL,
-			"event '%s': its name is too long for this hybrid CPU; take a shorter "
-			"one",
-			query->name);
+		gn_error_event(query->why, GN_EINVAL, query->name,
+			       "its name is too long for this hybrid CPU");
+		return gn_error_remedy(query->why, "take a shorter one");
 	}
+	memcpy(event->name, label, strlen(label) + 1);
 	if (is_same)
 		gn_query_drop(query);
 	failed = gn_query_add(query, event);
 	return failed ? failed : is_same;
+}
+
+static int lacks_on(const struct gn_query *query, const struct gn_core *core)
+{
+	gn_error_unavailable(query->why, GN_ENOEVNT, 0, query->name,
+			     "no such preset for the cores of %s", core_name(core));
+	return gn_error_remedy(query->why, CHOOSE_NATIVES);
 }
 
 /*
@@ -572,6 +661,7 @@ static int add_on_cores(struct gn_query *query, const struct asked *asked,
 			const struct gn_core *cores, int n)
 {
 	struct gn_error_text first = {.text = ""};
+	char label[GN_NAME_MAX + GN_PMU_NAME_MAX];
 	int first_error = GN_OK, is_any = 0, is_core = 0;
 	const int is_only = n == 1 || asked->pmu;
 
@@ -587,16 +677,15 @@ static int add_on_cores(struct gn_query *query, const struct asked *asked,
 		if (found)
 			failed = add_on(query, &preset, &cores[i], asked, is_only);
 		else
-			failed = gn_error_set(
-				query->why, GN_ENOEVNT,
-				"event '%s': no such preset for the cores of %s; choose "
-				"native events of this PMU (gnomon events "
-				"--component cpu)",
-				query->name, core_name(&cores[i]));
+			failed = lacks_on(query, &cores[i]);
 		if (failed == 1)
 			return GN_OK;
 		if (failed == GN_ENOMEM || failed == GN_ECOUNT || failed == GN_EINVAL)
 			return failed;
+		if (failed && query->lacks) {
+			label_on(query, &cores[i], is_only, label, sizeof(label));
+			query->lacks(query->context, label, query->why);
+		}
 		if (failed && !first_error) {
 			first = *query->why;
 			first_error = failed;

@@ -32,6 +32,9 @@ struct gn_query {
 	int max;
 	int n;
 	struct gn_error_text *why;
+	/* Called with each kind of core that has no such preset, and why; NULL: nobody asks. */
+	void (*lacks)(void *context, const char *label, const struct gn_error_text *why);
+	void *context;
 };
 
 /*
@@ -58,6 +61,15 @@ int gn_query_add(struct gn_query *query, struct gn_event *event);
 int gn_query_native(struct gn_query *query, const char *label, const char *native,
 		    const char *description, enum gn_component component,
 		    const struct gn_event_spec *spec, unsigned int flags);
+
+/* The component that counts a name, if it is one that Python alone counts; else NULL. */
+const char *gn_other_component(const struct gn_query *query);
+
+/* Adds the names of those components. */
+void gn_other_components_near(struct gn_nearest *nearest);
+
+/* gn_nearest_try() as one that sees events. */
+int gn_nearest_see(void *nearest, const char *name, const char *unit, const char *description);
 
 /* Forgets what was found. */
 void gn_query_drop(struct gn_query *query);

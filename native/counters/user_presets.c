@@ -110,6 +110,17 @@ int gn_user_presets_ready(struct gn_error_text *why)
 	return failed;
 }
 
+void gn_user_presets_replace(struct gn_preset_file *files)
+{
+	gn_lock(GN_LOCK_PRESETS);
+	drop(&loaded);
+	drop(&of_variable);
+	of_variable = files;
+	is_variable_read = 1;
+	variable_error = GN_OK;
+	gn_unlock(GN_LOCK_PRESETS);
+}
+
 int gn_user_presets_load(const char *path, struct gn_error_text *why)
 {
 	struct gn_preset_file *file;

@@ -26,6 +26,7 @@ int core_add_host(PyObject *module);
 int core_add_items(PyObject *module);
 int core_add_event_names(PyObject *module);
 int core_add_output_names(PyObject *module);
+int core_add_preset_names(PyObject *module);
 
 /* How the words of a reading are laid out. */
 enum core_layout {

@@ -1,5 +1,5 @@
 /* Names of events for Python: taken apart, resolved, listed. */
-#include "core.h"
+#include "event_names.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,17 +8,12 @@
 
 #include "libpfm.h"
 #include "presets.h"
-#include "query.h"
 #include "sysfs_pmu.h"
 
 #define EVENTS_FIRST 64
 #define EVENTS_MAX (1 << 20)
 
-/*
- * What people type may have any bytes: those that are no UTF-8 are Python's surrogates. NULL, with
- * no exception set, for a text that no name can be: one with a NUL or with half a character.
- */
-static PyObject *bytes_of_name(PyObject *name)
+PyObject *core_name_bytes(PyObject *name)
 {
 	PyObject *bytes;
 
@@ -42,13 +37,12 @@ static PyObject *text_of(const char *text, size_t length)
 	return PyUnicode_DecodeUTF8(text, (Py_ssize_t)length, "surrogateescape");
 }
 
-static PyObject *whole_text_of(const char *text)
+PyObject *core_text(const char *text)
 {
 	return text_of(text, strlen(text));
 }
 
-/* Files of the kernel and the firmware have any bytes. */
-static PyObject *readable(const char *text)
+PyObject *core_readable(const char *text)
 {
 	return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
 }
@@ -64,7 +58,7 @@ static PyObject *reason_of(const struct gn_error_text *why)
 	struct gn_error_part reason = why->cause;
 
 	if (!reason.length)
-		return whole_text_of(why->text);
+		return core_text(why->text);
 	if (why->remedy.length)
 		reason.length = (uint16_t)(why->remedy.begin + why->remedy.length - reason.begin);
 	return part_of(why, reason);
@@ -83,8 +77,7 @@ static PyObject *suggestions_of(const struct gn_error_text *why)
 	return names;
 }
 
-/* Raises the exception of gnomon.errors that the sentence about a name is; always NULL. */
-static PyObject *raise_event_error(PyObject *name, const struct gn_error_text *why)
+PyObject *core_raise_event_error(PyObject *name, const struct gn_error_text *why)
 {
 	const char *kind = why->is_unavailable ? "EventUnavailableError" : "EventNameError";
 	PyObject *errors, *type, *arguments, *error = NULL;
@@ -111,7 +104,7 @@ static PyObject *raise_event_error(PyObject *name, const struct gn_error_text *w
 
 static PyObject *modifiers(PyObject *module, PyObject *name)
 {
-	PyObject *bytes = bytes_of_name(name), *result = NULL;
+	PyObject *bytes = core_name_bytes(name), *result = NULL;
 	struct gn_modifiers meaning;
 	struct gn_error_text why;
 	char base[GN_NAME_MAX];
@@ -126,12 +119,11 @@ static PyObject *modifiers(PyObject *module, PyObject *name)
 	}
 	text = PyBytes_AsString(bytes);
 	if (gn_modifiers(text, base, &meaning, &why))
-		raise_event_error(name, &why);
+		core_raise_event_error(name, &why);
 	else if (!meaning.letters)
 		result = Py_BuildValue("(Oii)", name, 0, 0);
 	else
-		result = Py_BuildValue("(NIi)", whole_text_of(base), meaning.exclude,
-				       meaning.domain);
+		result = Py_BuildValue("(NIi)", core_text(base), meaning.exclude, meaning.domain);
 	Py_DECREF(bytes);
 	return result;
 }
@@ -143,9 +135,9 @@ static PyObject *pairs_of(const struct gn_terms *terms)
 	for (int i = 0; pairs && i < terms->n; i++) {
 		const char *value = terms->term[i].value;
 		PyObject *pair =
-			value ? Py_BuildValue("(NN)", whole_text_of(terms->term[i].key),
-					      whole_text_of(value))
-			      : Py_BuildValue("(NO)", whole_text_of(terms->term[i].key), Py_None);
+			value ? Py_BuildValue("(NN)", core_text(terms->term[i].key),
+					      core_text(value))
+			      : Py_BuildValue("(NO)", core_text(terms->term[i].key), Py_None);
 
 		if (!pair || PyTuple_SetItem(pairs, i, pair) < 0)
 			Py_CLEAR(pairs);
@@ -155,7 +147,7 @@ static PyObject *pairs_of(const struct gn_terms *terms)
 
 static PyObject *terms(PyObject *module, PyObject *base)
 {
-	PyObject *bytes = bytes_of_name(base), *result = NULL;
+	PyObject *bytes = core_name_bytes(base), *result = NULL;
 	struct gn_error_text why;
 	struct gn_terms parts;
 	int is_terms;
@@ -168,9 +160,9 @@ static PyObject *terms(PyObject *module, PyObject *base)
 	}
 	is_terms = gn_terms(PyBytes_AsString(bytes), &parts, &why);
 	if (is_terms < 0)
-		raise_event_error(base, &why);
+		core_raise_event_error(base, &why);
 	else if (is_terms)
-		result = Py_BuildValue("(NN)", whole_text_of(parts.pmu), pairs_of(&parts));
+		result = Py_BuildValue("(NN)", core_text(parts.pmu), pairs_of(&parts));
 	else
 		result = Py_NewRef(Py_None);
 	Py_DECREF(bytes);
@@ -184,7 +176,7 @@ static PyObject *nearest_names(struct gn_nearest *nearest, PyObject *known)
 	if (!iterator)
 		return NULL;
 	while ((name = PyIter_Next(iterator))) {
-		PyObject *bytes = bytes_of_name(name);
+		PyObject *bytes = core_name_bytes(name);
 
 		if (bytes)
 			gn_nearest_try(nearest, PyBytes_AsString(bytes));
@@ -198,7 +190,7 @@ static PyObject *nearest_names(struct gn_nearest *nearest, PyObject *known)
 		return NULL;
 	names = PyTuple_New(nearest->n);
 	for (int i = 0; names && i < nearest->n; i++) {
-		name = whole_text_of(nearest->name[i]);
+		name = core_text(nearest->name[i]);
 		if (!name || PyTuple_SetItem(names, i, name) < 0)
 			Py_CLEAR(names);
 	}
@@ -213,7 +205,7 @@ static PyObject *nearest(PyObject *module, PyObject *args)
 	(void)module;
 	if (!PyArg_ParseTuple(args, "OO:nearest", &typed, &known))
 		return NULL;
-	bytes = bytes_of_name(typed);
+	bytes = core_name_bytes(typed);
 	if (!bytes && PyErr_Occurred())
 		return NULL;
 	if (!bytes || PyBytes_Size(bytes) >= GN_NAME_MAX) {
@@ -242,7 +234,7 @@ static PyObject *pmus(PyObject *module, PyObject *path)
 		return PyErr_NoMemory();
 	all = PyTuple_New(n);
 	for (int i = 0; all && i < n; i++) {
-		PyObject *pmu = Py_BuildValue("(NIO)", whole_text_of(list[i].name), list[i].type,
+		PyObject *pmu = Py_BuildValue("(NIO)", core_text(list[i].name), list[i].type,
 					      list[i].is_core ? Py_True : Py_False);
 
 		if (!pmu || PyTuple_SetItem(all, i, pmu) < 0)
@@ -299,10 +291,10 @@ static PyObject *pmu_unit(PyObject *module, PyObject *args)
 	Py_DECREF(sysfs);
 	Py_DECREF(pmu);
 	Py_DECREF(event);
-	return Py_BuildValue("(Nd)", readable(unit), scale);
+	return Py_BuildValue("(Nd)", core_readable(unit), scale);
 }
 
-static PyObject *encoding_of(const struct gn_event_spec *spec)
+PyObject *core_encoding(const struct gn_event_spec *spec)
 {
 	return Py_BuildValue("(IKKKKI)", spec->type, (unsigned long long)spec->config,
 			     (unsigned long long)spec->config1, (unsigned long long)spec->config2,
@@ -332,8 +324,8 @@ static PyObject *pmu_encode(PyObject *module, PyObject *args)
 	if (!PyArg_ParseTuple(args, "O&O&IUU:pmu_encode", PyUnicode_FSConverter, &sysfs,
 			      PyUnicode_FSConverter, &pmu_name, &pmu.type, &text, &name))
 		return NULL;
-	text_bytes = bytes_of_name(text);
-	name_bytes = bytes_of_name(name);
+	text_bytes = core_name_bytes(text);
+	name_bytes = core_name_bytes(name);
 	snprintf(pmu.name, sizeof(pmu.name), "%s", PyBytes_AsString(pmu_name));
 	if (text_bytes && name_bytes)
 		code = split_terms(PyBytes_AsString(text_bytes), &parts, &why);
@@ -346,7 +338,7 @@ static PyObject *pmu_encode(PyObject *module, PyObject *args)
 			       ? -1
 			       : 1;
 	if (!PyErr_Occurred())
-		result = code > 0 ? encoding_of(&spec) : raise_event_error(name, &why);
+		result = code > 0 ? core_encoding(&spec) : core_raise_event_error(name, &why);
 	Py_XDECREF(text_bytes);
 	Py_XDECREF(name_bytes);
 	Py_DECREF(sysfs);
@@ -356,15 +348,7 @@ static PyObject *pmu_encode(PyObject *module, PyObject *args)
 
 /* --- resolution ------------------------------------------------------------------------------- */
 
-/* The places of a machine: sysfs, tracefs and CPU models, each None for this machine's. */
-struct machine {
-	PyObject *sysfs;
-	PyObject *tracefs;
-	PyObject *models;
-	struct gn_places places;
-};
-
-static int to_path(PyObject *object, void *result)
+int core_to_path(PyObject *object, void *result)
 {
 	PyObject **bytes = result;
 
@@ -384,14 +368,14 @@ static const char *path_of(PyObject *bytes, const char *otherwise)
 	return bytes ? PyBytes_AsString(bytes) : otherwise;
 }
 
-static void set_places(struct machine *machine)
+void core_set_places(struct core_machine *machine)
 {
 	machine->places.sysfs = path_of(machine->sysfs, gn_this_machine.sysfs);
 	machine->places.tracefs = path_of(machine->tracefs, NULL);
 	machine->places.models = path_of(machine->models, NULL);
 }
 
-static void drop_places(struct machine *machine)
+void core_drop_places(struct core_machine *machine)
 {
 	Py_XDECREF(machine->sysfs);
 	Py_XDECREF(machine->tracefs);
@@ -400,7 +384,7 @@ static void drop_places(struct machine *machine)
 
 static PyObject *generic_encoding(PyObject *module, PyObject *base)
 {
-	PyObject *bytes = bytes_of_name(base);
+	PyObject *bytes = core_name_bytes(base);
 	struct gn_core core = {.is_alone = 1};
 	struct gn_event_spec spec;
 	int is_generic;
@@ -412,15 +396,14 @@ static PyObject *generic_encoding(PyObject *module, PyObject *base)
 	Py_XDECREF(bytes);
 	if (!is_generic)
 		Py_RETURN_NONE;
-	return encoding_of(&spec);
+	return core_encoding(&spec);
 }
 
 static PyObject *row_of_event(const struct gn_event *event)
 {
-	return Py_BuildValue("(NNNNIidN)", whole_text_of(event->name),
-			     whole_text_of(event->native[0]), readable(event->description),
-			     readable(event->unit), event->flags, event->domain, event->scale,
-			     encoding_of(event->spec));
+	return Py_BuildValue("(NNNNIidN)", core_text(event->name), core_text(event->native[0]),
+			     core_readable(event->description), core_readable(event->unit),
+			     event->flags, event->domain, event->scale, core_encoding(event->spec));
 }
 
 static PyObject *take_events(struct gn_event **events, int n)
@@ -452,36 +435,37 @@ static PyObject *resolve_bytes(const struct gn_places *places, int component, Py
 					      room, &n, &why)
 			      : gn_error_set(&why, GN_ENOMEM, "out of memory");
 	}
-	rows = code ? raise_event_error(name, &why) : take_events(events, n);
+	rows = code ? core_raise_event_error(name, &why) : take_events(events, n);
 	free(events);
 	return rows;
 }
 
 static PyObject *resolve_event(PyObject *module, PyObject *args)
 {
-	struct machine machine = {.sysfs = NULL};
+	struct core_machine machine = {.sysfs = NULL};
 	PyObject *name, *bytes, *rows = NULL;
 	int component;
 
 	(void)module;
-	if (!PyArg_ParseTuple(args, "iUO&O&O&:resolve_event", &component, &name, to_path,
-			      &machine.sysfs, to_path, &machine.tracefs, to_path, &machine.models))
+	if (!PyArg_ParseTuple(args, "iUO&O&O&:resolve_event", &component, &name, core_to_path,
+			      &machine.sysfs, core_to_path, &machine.tracefs, core_to_path,
+			      &machine.models))
 		return NULL;
-	set_places(&machine);
-	bytes = bytes_of_name(name);
+	core_set_places(&machine);
+	bytes = core_name_bytes(name);
 	if (bytes)
 		rows = resolve_bytes(&machine.places, component, name, PyBytes_AsString(bytes));
 	else if (!PyErr_Occurred())
 		rows = PyTuple_New(0);
 	Py_XDECREF(bytes);
-	drop_places(&machine);
+	core_drop_places(&machine);
 	return rows;
 }
 
 static int list_event(void *context, const char *name, const char *unit, const char *description)
 {
-	PyObject *row =
-		Py_BuildValue("(NNN)", whole_text_of(name), readable(unit), readable(description));
+	PyObject *row = Py_BuildValue("(NNN)", core_text(name), core_readable(unit),
+				      core_readable(description));
 	const int failed = !row || PyList_Append(context, row) < 0;
 
 	Py_XDECREF(row);
@@ -490,20 +474,20 @@ static int list_event(void *context, const char *name, const char *unit, const c
 
 static PyObject *list_events(PyObject *module, PyObject *args)
 {
-	struct machine machine = {.sysfs = NULL};
+	struct core_machine machine = {.sysfs = NULL};
 	PyObject *rows;
 	int component;
 
 	(void)module;
-	if (!PyArg_ParseTuple(args, "iO&O&:list_events", &component, to_path, &machine.sysfs,
-			      to_path, &machine.tracefs))
+	if (!PyArg_ParseTuple(args, "iO&O&:list_events", &component, core_to_path, &machine.sysfs,
+			      core_to_path, &machine.tracefs))
 		return NULL;
-	set_places(&machine);
+	core_set_places(&machine);
 	rows = PyList_New(0);
 	if (rows &&
 	    gn_component_each(&machine.places, (enum gn_component)component, list_event, rows))
 		Py_CLEAR(rows);
-	drop_places(&machine);
+	core_drop_places(&machine);
 	if (!rows && !PyErr_Occurred())
 		PyErr_NoMemory();
 	return rows;

@@ -171,5 +171,39 @@ def resolve_event(
 def list_events(
     component: int, sysfs: Path | str | None, tracefs: Path | str | None, /
 ) -> list[tuple[str, str, str]]: ...
+PresetRow = tuple[
+    str,
+    str,
+    str,
+    str,
+    int,
+    int,
+    int,
+    tuple[tuple[int, EncodingRow], ...],
+    tuple[tuple[str, float], ...],
+]
+UserPresetRow = tuple[
+    str,
+    str,
+    str,
+    tuple[str, ...],
+    str,
+    tuple[tuple[str, float], ...],
+    str,
+    str,
+    tuple[str, ...],
+    int,
+]
+
+def use_presets(files: tuple[tuple[str, tuple[UserPresetRow, ...]], ...], /) -> None: ...
+def resolve_preset(
+    name: str, sysfs: Path | str | None, models: str | None, /
+) -> tuple[tuple[PresetRow, ...], list[tuple[str, str, str, int]]]: ...
+def core_encoding(event: str, models: tuple[str, ...], /) -> EncodingRow | None: ...
+def cores(
+    sysfs: Path | str | None, models: str | None, /
+) -> tuple[tuple[str, int, tuple[str, ...], bool], ...]: ...
+def preset_families() -> tuple[tuple[str, tuple[str, ...]], ...]: ...
+def preset_meanings() -> tuple[tuple[str, str, str], ...]: ...
 def crc32c(data: bytes | bytearray | memoryview, crc: int = 0, /) -> int: ...
 def clock_info() -> tuple[str, float]: ...

@@ -96,6 +96,9 @@ def plain(event: Event) -> Resolved:
         | KERNEL_ONLY * spec.kernel_only
         | EVERY_MODE * spec.every_mode
     )
+    # The msr PMU refuses to leave anything out, so that in C no set's domain is put on it.
+    if event.info.component == "tsc":
+        flags |= EVERY_MODE
     every_mode = bool(flags & EVERY_MODE)
     return {
         "name": event.name,

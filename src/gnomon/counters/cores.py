@@ -1,23 +1,17 @@
 """The kinds of CPU cores of this machine: what the kernel and libpfm4 call their PMUs.
 
 Most machines have one kind; hybrid CPUs have two or three, each with a PMU of its own.
+Source: native/counters/core_types.c.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from gnomon import _core
-from gnomon.counters.pmu import SYSFS, Encoding, Pmu, core_pmus
-
-if TYPE_CHECKING:
-    from gnomon.counters.libpfm import LibpfmPmu
-
-_RAW = 4
-# What libpfm4 knows of every CPU of a vendor, beside the model's own table.
-_ARCHITECTURAL = ("ix86arch",)
+from gnomon.counters.pmu import DEVICES, SYSFS, Encoding, Pmu
 
 
 class Core(NamedTuple):
@@ -48,48 +42,24 @@ def cores(sysfs: Path | str = SYSFS, models: Mapping[str, str] | None = None) ->
         models: libpfm4's name for each of the kernel's PMUs; by default libpfm4 is asked what
             it finds on this machine.
     """
-    pmus = core_pmus(sysfs)
-    if models is not None:
-        given = tuple(Core(p, _known(models.get(p.name)), len(pmus) == 1) for p in pmus)
-        return given or (Core(None, tuple(models.values())),)
-    from gnomon.counters.libpfm import libpfm_pmus
+    words = None if models is None else models_text(models)
+    return tuple(
+        Core(Pmu(name, kind, f"{sysfs}/{DEVICES}/{name}") if name else None, found, is_alone)
+        for name, kind, found, is_alone in _core.cores(sysfs, words)
+    )
 
-    found = [pmu for pmu in libpfm_pmus() if pmu.is_present and pmu.is_core]
-    found.sort(key=lambda pmu: pmu.name in _ARCHITECTURAL)
-    if len(pmus) < 2:
-        return (Core(pmus[0] if pmus else None, tuple(pmu.name for pmu in found)),)
-    return tuple(Core(pmu, _models_of(pmu, found), is_alone=False) for pmu in pmus)
+
+def models_text(models: Mapping[str, str]) -> str:
+    """Return libpfm4's names for the kernel's PMUs as C takes them."""
+    return ",".join(f"{pmu}={model}" for pmu, model in models.items())
 
 
 def encode(event: str, core: Core) -> Encoding | None:
-    """Return what libpfm4 makes of an event on one kind of core, None if it knows no such event.
+    """Return what libpfm4 makes of an event on a kind of core, None if it knows no such event.
 
     Args:
         event: libpfm4's name, without the PMU or with it.
-        core: the kind of core.
+        core: the only kind of core of a machine.
     """
-    names = [event] if "::" in event else [f"{model}::{event}" for model in core.models]
-    for name in names:
-        try:
-            kind, config, config1, config2, exclude, _ = _core.pfm_encode(name)
-        except (_core.PfmError, ImportError):
-            continue
-        if kind == _RAW and core.pmu is not None and not core.is_alone:
-            kind = core.pmu.type
-        return Encoding(kind, config, config1, config2, exclude=exclude)
-    return None
-
-
-def _known(model: str | None) -> tuple[str, ...]:
-    return () if model is None else (model,)
-
-
-def _models_of(pmu: Pmu, found: Iterable[LibpfmPmu]) -> tuple[str, ...]:
-    """Return which of libpfm4's PMUs is one of the kernel's: it encodes for the kernel's number."""
-    models = []
-    for candidate in found:
-        event = next(candidate.events(), None)
-        encoding = None if event is None else encode(event.name, Core(pmu, ()))
-        if encoding is not None and encoding.type == pmu.type:
-            models.append(candidate.name)
-    return tuple(models)
+    found = _core.core_encoding(event, core.models)
+    return None if found is None else Encoding(*found)

@@ -183,8 +183,6 @@ def adapted(event: Event, target: Target, domain: Domain) -> Event:
         return event
     scope = _SCOPES.get(target.granularity, Scope.CPU if target.pid == -1 else event.info.scope)
     event = event._replace(info=event.info._replace(scope=scope))
-    if event.spec.every_mode and event.spec.hardware:
-        return event  # its PMU refuses to leave anything out
     own = any(term.encoding.exclude for term in event.spec.terms)
     if domain is Domain.ALL or own or modifiers(event.name)[0] != event.name:
         return event

@@ -30,16 +30,19 @@ _GENERIC_TYPES = (0, 3)
 _KERNELS_TYPES = (1, 2)
 _RAW_TYPE = 4
 _X86 = ("x86_64", "i686", "i386")
-_NUMBERS = {
-    "cpu": _core.COMPONENT_CPU,
-    "kernel": _core.COMPONENT_KERNEL,
-    "tsc": _core.COMPONENT_TSC,
+COMPONENTS = {
+    _core.COMPONENT_CPU: "cpu",
+    _core.COMPONENT_KERNEL: "kernel",
+    _core.COMPONENT_TSC: "tsc",
 }
+"""The components that are written in C, by their numbers there."""
+
+_NUMBERS = {name: number for number, name in COMPONENTS.items()}
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gnomon.counters.presets.formula import Formula
+    from gnomon.counters.preset_formula import Formula
 
 
 class Term(NamedTuple):
@@ -118,15 +121,24 @@ def list_by_core(
         yield EventInfo(name, component, description, unit, Scope.THREAD)
 
 
+def flags_of(flags: int) -> tuple[bool, bool, bool, bool]:
+    """Return what flags of an event say: the fields of `PerfSpec` from `hardware` on.
+
+    A PMU that counts in every mode, and refuses to leave one out, is no clock of the kernel: a set
+    with a domain cannot have its events.
+    """
+    hardware = bool(flags & _core.EVENT_HARDWARE)
+    return (
+        hardware,
+        bool(flags & _core.EVENT_TRACEPOINT),
+        bool(flags & _core.EVENT_KERNEL_ONLY),
+        bool(flags & _core.EVENT_EVERY_MODE) and not hardware,
+    )
+
+
 def _event(component: str, row: _core.EventRow) -> Event:
     name, native, description, unit, flags, domain, factor, encoding = row
-    spec = PerfSpec.of(
-        Encoding(*encoding),
-        hardware=bool(flags & _core.EVENT_HARDWARE),
-        tracepoint=bool(flags & _core.EVENT_TRACEPOINT),
-        kernel_only=bool(flags & _core.EVENT_KERNEL_ONLY),
-        every_mode=bool(flags & _core.EVENT_EVERY_MODE),
-    )
+    spec = PerfSpec((Term(1, Encoding(*encoding)),), *flags_of(flags))
     info = EventInfo(native, component, description, unit, Scope.THREAD)
     return Event(name, info, DOMAINS[domain], spec, factor)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SYSFS = "/sys"
 """Where this machine's kernel describes its PMUs; a recorded tree stands elsewhere."""
 
-_DEVICES = "bus/event_source/devices"
+DEVICES = "bus/event_source/devices"
 _MOST_CPUS = 1 << 16
 
 
@@ -91,12 +91,12 @@ class Pmu(NamedTuple):
 
     @property
     def _sysfs(self) -> str:
-        return str(self.folder).removesuffix(f"/{_DEVICES}/{self.name}")
+        return str(self.folder).removesuffix(f"/{DEVICES}/{self.name}")
 
 
 def find(sysfs: Path | str = SYSFS) -> tuple[Pmu, ...]:
     """Return every PMU that the kernel shows, by name."""
-    folder = f"{sysfs}/{_DEVICES}"
+    folder = f"{sysfs}/{DEVICES}"
     return tuple(Pmu(name, kind, f"{folder}/{name}") for name, kind, _ in _core.pmus(sysfs))
 
 

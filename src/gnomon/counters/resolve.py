@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.counters.component import Component, Event
 from gnomon.counters.names import modifiers, nearest, pmu_terms, split
@@ -19,9 +19,11 @@ from gnomon.errors import (
 )
 from gnomon.model.value import Unavailable
 
-_COUNTER_OF_LIKWID = r"[A-Z]+[0-9]*[A-Z0-9]*(?::\S+)?"  # what `gnomon.metrics.likwid` leaves
+if TYPE_CHECKING:
+    from gnomon.counters.preset_resolver import Found
+
 _PRESET = "PAPI_"
-_USERS = "GNOMON_PRESETS"
+_COUNTER_OF_LIKWID = r"[A-Z]+[0-9]*[A-Z0-9]*(?::\S+)?"  # what `gnomon.metrics.likwid` leaves
 
 
 class Resolved(NamedTuple):
@@ -121,10 +123,8 @@ def one(name: str) -> tuple[Event, ...]:
 
 
 def _one(name: str) -> Resolved:
-    if _may_be_preset(name):
-        from gnomon.counters import presets
-
-        found = presets.find(name)
+    if _has_users_presets() or name[: len(_PRESET)].upper() == _PRESET:
+        found = _preset(name)
         disabled = [e.info.component for e in found.events if is_disabled(e.info.component)]
         if disabled:
             raise ComponentNameError(name, f"component '{disabled[0]}' was disabled")
@@ -142,13 +142,19 @@ def _one(name: str) -> Resolved:
     return Resolved(events, ())
 
 
-def _may_be_preset(name: str) -> bool:
-    """Return whether the presets have to be asked: reading their files costs the start."""
-    return (
-        name[: len(_PRESET)].upper() == _PRESET
-        or bool(os.environ.get(_USERS))
-        or "gnomon.counters.presets" in sys.modules
-    )
+def _has_users_presets() -> bool:
+    return bool(os.environ.get("GNOMON_PRESETS")) or "gnomon.counters.presets.users" in sys.modules
+
+
+def _preset(name: str) -> Found:
+    """Return what a preset is; the users' files are read only where there may be some."""
+    if _has_users_presets():
+        from gnomon.counters import presets
+
+        return presets.find(name)
+    from gnomon.counters import preset_resolver
+
+    return preset_resolver.find(name)
 
 
 def owner(event: Event) -> Component:
@@ -175,9 +181,9 @@ def _unknown(name: str) -> EventNameError:
         )
     terms = pmu_terms(name) if "/" in name else None
     if terms is not None:
-        from gnomon.counters.pmu import find
+        from gnomon.counters import pmu
 
-        pmus = [pmu.name for pmu in find()]
+        pmus = [one.name for one in pmu.find()]
         if terms.pmu in pmus:
             return EventNameError(name, f"no component of this version counts PMU '{terms.pmu}'")
         return EventNameError(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gnomon.counters.presets.formula import (
+from gnomon.counters.preset_formula import (
     LENGTH_MAX,
     NATIVES_MAX,
     Formula,

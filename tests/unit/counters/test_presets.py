@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from libpfm_tables import needs_tables
 
 from gnomon import _core
 from gnomon.counters import cores, presets
@@ -24,9 +23,8 @@ from gnomon.counters.component import Event, EventInfo, RawCount, make_reading, 
 from gnomon.counters.components.cpu import CpuComponent
 from gnomon.counters.libpfm import libpfm_pmus
 from gnomon.counters.perf import PerfSpec, Term, combine
-from gnomon.counters.pmu import Encoding, Pmu
-from gnomon.counters.presets import shipped
-from gnomon.counters.presets.formula import parse
+from gnomon.counters.pmu import Encoding
+from gnomon.counters.preset_formula import parse
 from gnomon.counters.resolve import one
 from gnomon.errors import EventNameError, EventUnavailableError, NotPresetError
 from gnomon.model.value import Domain, How, Scope
@@ -116,30 +114,28 @@ def test_generic_events_have_kernel_names() -> None:
         assert all(is_generic(event) for event in preset.events), preset.name
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_what_the_build_made_is_what_the_files_say(family: str) -> None:
-    whole = FAMILIES[family]
-    models = whole.pmus or ("none",)
-    assert shipped._compiled(family) is not None, "not made by the build: run `make build`"
-    assert {preset.name: shipped.preset(preset.name, models) for preset in whole.presets} == {
-        preset.name: preset for preset in whole.presets
-    }
-    assert shipped.preset("PAPI_NONE_SUCH", models) is None
-
-
-def test_index_without_a_build(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tree that was never built is read as TOML: of the families only the heads."""
-    built = (presets.meanings(), presets.names(), presets.by_pmu())
-    monkeypatch.setattr(shipped, "_compiled", lambda _: None)
-    for cached in (shipped.meanings, shipped.names, shipped.by_pmu):
-        cached.cache_clear()
-    try:
-        assert (presets.meanings(), presets.names(), presets.by_pmu()) == built
-        assert shipped.preset("PAPI_TOT_INS", ("skx",)) == FAMILIES[
-            presets.by_pmu()["skx"]].preset("PAPI_TOT_INS")  # fmt: skip
-    finally:
-        for cached in (shipped.meanings, shipped.names, shipped.by_pmu):
-            cached.cache_clear()
+@pytest.mark.parametrize(("family", "pmu"), PAIRS)
+def test_what_is_counted_is_what_the_files_say(family: str, pmu: str) -> None:
+    """The build makes a table of the files, by which names are resolved."""
+    cpu = CpuComponent(Path("/nothing"), {"cpu": pmu})
+    is_known = pmu in {one.name for one in libpfm_pmus()}
+    for preset in FAMILIES[family].presets:
+        if not preset.events:
+            with pytest.raises(EventUnavailableError) as caught:
+                presets.resolve(preset.name, cpu)
+            assert caught.value.reason == preset.reason
+            continue
+        if not is_known:  # only the kernel's generic names mean anything then
+            continue
+        (event,) = presets.resolve(preset.name, cpu)
+        assert event.info[:1] == (preset.name,)
+        assert event.info[2:4] == (preset.description, preset.unit)
+        factors = preset.program.factors(len(preset.events))
+        if factors is not None:
+            # Names that libpfm4 has for one event are one term each, as they stand in the file.
+            assert [term.factor for term in event.spec.terms] == [f for f in factors if f]
+        else:
+            assert event.spec.formula.infix() == preset.program.infix()
 
 
 # --- libpfm4 --------------------------------------------------------------------------------------
@@ -255,15 +251,11 @@ def test_each_kind_of_core_takes_its_own_family() -> None:
         assert (encoding.type, encoding.config) == (number, code[1])
 
 
-@needs_tables("skl", "glm")
 def test_models_of_a_core_are_those_that_encode_for_its_number() -> None:
-    known = [pmu for pmu in libpfm_pmus() if pmu.name in ("skl", "glm")]
-    assert len(known) == 2
-    # Models that are not here encode for the raw PMU, whose number is 4.
-    assert cores._models_of(Pmu("cpu_core", 4, HYBRID), known[:1]) == (known[0].name,)
-    assert cores._models_of(Pmu("cpu_atom", ATOM, HYBRID), known) == ()
+    """What libpfm4 finds here encodes for the raw PMU, whose number is the other kind's."""
     (atom, core) = cores.cores(HYBRID)
     assert (atom.name, core.name, atom.is_alone) == ("cpu_atom", "cpu_core", False)
+    assert atom.models == ()
     (only,) = cores.cores(Path("/nothing"))
     assert (only.name, only.pmu, only.is_alone) == ("cpu", None, True)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gnomon import _core
 from gnomon.counters import presets
 from gnomon.counters.allocation.pmus import CorePmu
 from gnomon.counters.component import Event, EventInfo
@@ -13,6 +14,7 @@ from gnomon.counters.cores import encode
 from gnomon.counters.libpfm import libpfm_pmus
 from gnomon.counters.names import modifiers, pmu_terms
 from gnomon.counters.perf import PerfSpec
+from gnomon.counters.pmu import Encoding
 from gnomon.errors import EventNameError, EventUnavailableError
 from gnomon.model.value import Scope
 
@@ -33,7 +35,6 @@ def resolve_on(pmu: CorePmu, name: str) -> tuple[Event, ...]:
     base, mods = modifiers(name)
     if pmu_terms(base) is not None:
         raise EventNameError(name, f"only the kernel of a machine with {pmu.name} knows its terms")
-    # Asked first, libpfm4 is told to encode events of CPUs that are not here.
     known = {one.name for one in libpfm_pmus()}
     cpu = CpuComponent(_NOWHERE, {"": pmu.name})
     found = presets.find(name, cpu).events
@@ -43,7 +44,8 @@ def resolve_on(pmu: CorePmu, name: str) -> tuple[Event, ...]:
     owner, _, _ = base.rpartition("::")
     if owner and owner != pmu.name:
         raise EventNameError(name, f"is no event of {pmu.name}")
-    encoding = cpu.generic_on(base, core)
+    generic = _core.generic_encoding(base)
+    encoding = None if generic is None else Encoding(*generic)
     if encoding is None:
         in_software = component("kernel").resolve(name)
         if in_software:

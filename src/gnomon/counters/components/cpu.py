@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from gnomon import _core
 from gnomon.counters.component import (
     Availability,
     Event,
@@ -20,15 +19,13 @@ from gnomon.counters.component import (
 )
 from gnomon.counters.perf import list_by_core, resolve_by_core
 from gnomon.counters.perf_open import availability, open_events
-from gnomon.counters.pmu import SYSFS, Encoding, Pmu, core_pmus
+from gnomon.counters.pmu import SYSFS, core_pmus
 from gnomon.model.value import Scope
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from gnomon.counters.cores import Core
-
-_RAW = 4
 
 
 class CpuComponent:
@@ -50,18 +47,23 @@ class CpuComponent:
         self._sysfs = sysfs
         self._models = models
 
+    @property
+    def sysfs(self) -> Path | str:
+        """Where sysfs is."""
+        return self._sysfs
+
+    @property
+    def models(self) -> str | None:
+        """libpfm4's names for the PMUs as C takes them, None for those that it finds."""
+        from gnomon.counters.cores import models_text
+
+        return None if self._models is None else models_text(self._models)
+
     def cores(self) -> tuple[Core, ...]:
         """Return the kinds of cores, one but on hybrid CPUs."""
         from gnomon.counters.cores import cores  # only presets ask
 
         return cores(self._sysfs, self._models)
-
-    def generic_on(self, base: str, core: Core) -> Encoding | None:
-        """Return what a generic or raw name means on one kind of core, None for other names."""
-        encoding = _core.generic_encoding(base)
-        if encoding is None or core.is_alone or core.pmu is None:
-            return None if encoding is None else Encoding(*encoding)
-        return _on(core.pmu, Encoding(*encoding))
 
     def availability(self) -> Availability:
         """Return whether an instruction counter opens here."""
@@ -106,9 +108,3 @@ class CpuComponent:
 
 
 COMPONENT = CpuComponent()
-
-
-def _on(pmu: Pmu, encoding: Encoding) -> Encoding:
-    if encoding.type == _RAW:
-        return encoding._replace(type=pmu.type)
-    return encoding._replace(config=encoding.config | pmu.type << 32)

@@ -1,15 +1,16 @@
 """PAPI's preset events: one name for one meaning on every CPU.
 
-The definitions are data: `data/meanings.toml` says what each preset means, and a file for each
-family of PMUs which native events that is there. Users add their own (`load`, GNOMON_PRESETS).
+Names are resolved in C (`gnomon.counters.preset_resolver`). Here stand the definitions, for lists
+and for what users add (`load`, GNOMON_PRESETS). They are data: `data/meanings.toml` says what each
+preset means, and a file for each family of PMUs which native events that is there.
 """
 
 from __future__ import annotations
 
+from gnomon.counters.preset_formula import Formula
+from gnomon.counters.preset_resolver import Found
 from gnomon.counters.presets.definition import Family, Meaning, Preset
-from gnomon.counters.presets.formula import Formula
-from gnomon.counters.presets.resolve import (
-    Found,
+from gnomon.counters.presets.machine_presets import (
     availability,
     find,
     known_names,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gnomon.counters.presets.formula import Formula, parse, sum_of
+from gnomon.counters.preset_formula import Formula, parse, sum_of
 
 
 class Meaning(NamedTuple):

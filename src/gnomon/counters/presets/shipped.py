@@ -1,7 +1,7 @@
 """The presets that come with Gnomon: a file for each family of PMUs, read when it is asked for.
 
-The build makes modules of the files (`packaging/compile_presets.py`), so that counting a preset
-costs no reading of TOML; lists of presets are made from the files themselves.
+The build makes a table of the files for C (`packaging/compile_presets_c.py`), by which names are
+resolved; lists of presets are made from the files themselves.
 """
 
 from __future__ import annotations
@@ -9,41 +9,28 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-from gnomon.counters.presets.definition import Family, Meaning, Preset, made
-from gnomon.counters.presets.formula import parse, sum_of
+from gnomon import _core
+from gnomon.counters.presets.definition import Family, Meaning, Preset
 from gnomon.errors import PresetFileError
 
 DATA = Path(__file__).parent / "data"
 GENERIC = "generic"
 """The family of PMUs that no other names: the kernel's generic events."""
 
-_COMPILED = "gnomon.counters.presets._compiled"
-_MEANINGS = "meanings"
 _UNKNOWN = "no event of this PMU is known to have this meaning"
 
 
 @cache
 def meanings() -> dict[str, Meaning]:
     """Return what each of the standard presets means, by name, in alphabetic order."""
-    compiled = _compiled("index")
-    if compiled is not None:
-        return {name: Meaning(*meaning) for name, meaning in compiled.MEANINGS.items()}
-    from gnomon.counters.presets import toml
-
-    return dict(sorted(toml.read_meanings(DATA / f"{_MEANINGS}.toml").items()))
+    return {name: Meaning(*meaning) for name, *meaning in sorted(_core.preset_meanings())}
 
 
 @cache
 def names() -> tuple[str, ...]:
     """Return the names of the families, `generic` last."""
-    compiled = _compiled("index")
-    if compiled is not None:
-        found: tuple[str, ...] = compiled.NAMES
-        return found
-    stems = sorted(file.stem for file in DATA.glob("*.toml"))
-    return (*(stem for stem in stems if stem not in (_MEANINGS, GENERIC)), GENERIC)
+    return tuple(name for name, _ in _core.preset_families())
 
 
 @cache
@@ -105,18 +92,8 @@ def inherited(name: str, path: Path) -> Family:
 
 @cache
 def by_pmu() -> dict[str, str]:
-    """Return the family of each of libpfm4's PMUs that has one, from the files' heads."""
-    compiled = _compiled("index")
-    if compiled is not None:
-        return dict(compiled.BY_PMU)
-    from gnomon.counters.presets import toml
-
-    found: dict[str, str] = {}
-    for name in names():
-        path = DATA / f"{name}.toml"
-        head = toml.parse(toml.head_of(path.read_text("utf-8")), path, {})
-        found.update(dict.fromkeys(head.pmus, name))
-    return found
+    """Return the family of each of libpfm4's PMUs that has one."""
+    return {pmu: name for name, pmus in _core.preset_families() for pmu in pmus}
 
 
 def name_of(models: Iterable[str]) -> str:
@@ -132,34 +109,4 @@ def preset(name: str, models: Iterable[str]) -> Preset | None:
         name: PAPI's name.
         models: libpfm4's names of the core.
     """
-    family_name = name_of(models)
-    compiled = _compiled(family_name)
-    if compiled is None:
-        return family(family_name).preset(name)
-    meaning = meanings().get(name)
-    if meaning is None:
-        return None
-    fields = compiled.PRESETS.get(name, {"reason": _UNKNOWN, "source": ""})
-    if "reason" in fields:
-        found = Preset(name, *meaning, reason=fields["reason"])
-    else:
-        events = tuple(fields["events"])
-        formula = fields.get("formula", "")
-        program = parse(formula, len(events)) if formula else sum_of(len(events))
-        given = Meaning(
-            fields.get("description", meaning.description), fields.get("unit", meaning.unit)
-        )
-        found = made(name, events, formula, program, given)._replace(
-            meanings=tuple(fields.get("meaning", ())), differs=fields.get("differs", "")
-        )
-    return found._replace(family=family_name, source=fields["source"], pmus=compiled.PMUS)
-
-
-def _compiled(name: str) -> Any:  # noqa: ANN401
-    """Return what the build made of a family, or the index of all; None before a build."""
-    from importlib import import_module
-
-    try:
-        return import_module(f"{_COMPILED}.{name}")
-    except ModuleNotFoundError:
-        return None
+    return family(name_of(models)).preset(name)

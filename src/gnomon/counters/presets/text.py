@@ -6,8 +6,7 @@ import re
 from pathlib import Path
 from typing import NoReturn
 
-from gnomon.counters.presets.definition import Meaning, Preset, made
-from gnomon.counters.presets.formula import (
+from gnomon.counters.preset_formula import (
     NATIVES_MAX,
     Formula,
     difference_of,
@@ -15,6 +14,7 @@ from gnomon.counters.presets.formula import (
     per_second,
     sum_of,
 )
+from gnomon.counters.presets.definition import Meaning, Preset, made
 from gnomon.errors import FormulaError, PresetFileError
 
 BYTES_MAX = 1 << 20

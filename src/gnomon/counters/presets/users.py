@@ -11,6 +11,7 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+from gnomon import _core
 from gnomon.counters.presets import shipped
 from gnomon.counters.presets.definition import Family, Preset
 from gnomon.errors import PresetFileError
@@ -19,6 +20,7 @@ VARIABLE = "GNOMON_PRESETS"
 _IN_PLACE = "defined by the user, in place of Gnomon's own"
 
 _loaded: list[Family] = []
+_known: tuple[Family, ...] = ()
 
 
 def load(path: Path | str) -> Family:
@@ -112,18 +114,25 @@ def of_pmus(models: tuple[str, ...]) -> tuple[Preset, ...]:
     return tuple(found.values())
 
 
-def elsewhere(name: str, models: tuple[str, ...]) -> Preset | None:
-    """Return a user's preset of a name that does not hold for a kind of core, None without one.
+def make_known() -> None:
+    """Let names be resolved with the presets of the users' files as they are now.
 
-    Args:
-        name: its name; case matters, unless it begins with PAPI_.
-        models: libpfm4's names of the core.
+    Raises:
+        PresetFileError: a file of GNOMON_PRESETS cannot be read or is broken.
     """
-    for family in families():
-        for one in family.presets:
-            if one.name == name and one.pmus and not set(one.pmus) & set(models):
-                return one
-    return None
+    global _known
+    files = families()
+    if len(files) != len(_known) or any(a is not b for a, b in zip(files, _known, strict=True)):
+        _core.use_presets(tuple((one.path, tuple(map(_row, one.presets))) for one in files))
+        _known = files
+
+
+def _row(preset: Preset) -> _core.UserPresetRow:
+    steps = preset.program.program if preset.events else ()
+    return (
+        preset.name, preset.description or preset.definition, preset.unit, preset.events,
+        preset.formula, tuple(steps), preset.reason, preset.source, preset.pmus, preset.line,
+    )  # fmt: skip
 
 
 def forget() -> None:

@@ -13,7 +13,7 @@ Source of the postfix notation: PAPI's derived events (DERIVED_POSTFIX).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from math import isfinite
 from typing import NamedTuple, NoReturn
@@ -57,6 +57,11 @@ class Formula(NamedTuple):
     """
 
     program: tuple[Step, ...]
+
+    @classmethod
+    def of(cls, steps: Iterable[tuple[str, float]]) -> Formula:
+        """Return the formula of steps as C has them, whose numbers are all of one type."""
+        return cls(tuple(Step(symbol, _whole(value)) for symbol, value in steps))
 
     @property
     def natives(self) -> tuple[int, ...]:
@@ -373,3 +378,7 @@ def _shown(token: str) -> str:
     """Return a token as an error message names it: one short printable word."""
     text = ascii(token)
     return text if len(text) <= 40 else f"{text[:40]}..."
+
+
+def _whole(value: float) -> int | float:
+    return int(value) if value == int(value) else value
