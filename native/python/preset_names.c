@@ -207,9 +207,14 @@ static struct gn_preset_file *file_of(PyObject *item)
 static PyObject *use_presets(PyObject *module, PyObject *files)
 {
 	struct gn_preset_file *first = NULL, **last = &first;
-	const Py_ssize_t n = PyTuple_Size(files);
+	Py_ssize_t n;
 
 	(void)module;
+	if (!PyTuple_Check(files)) {
+		PyErr_SetString(PyExc_TypeError, "files of presets must be a tuple");
+		return NULL;
+	}
+	n = PyTuple_Size(files);
 	for (Py_ssize_t i = 0; i < n; i++) {
 		*last = file_of(PyTuple_GetItem(files, i));
 		if (!*last)

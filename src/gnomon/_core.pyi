@@ -171,6 +171,7 @@ def resolve_event(
 def list_events(
     component: int, sysfs: Path | str | None, tracefs: Path | str | None, /
 ) -> list[tuple[str, str, str]]: ...
+
 PresetRow = tuple[
     str,
     str,

@@ -7,9 +7,12 @@ import os
 import struct
 import sys
 import tracemalloc
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from gnomon import _core
+from gnomon.errors import GnomonError
 
 SOFTWARE = 1
 TASK_CLOCK, PAGE_FAULTS, DUMMY = 1, 2, 9
@@ -17,6 +20,12 @@ TASK_CLOCK, PAGE_FAULTS, DUMMY = 1, 2, 9
 
 def spec(config: int, leader: int = 0) -> tuple[int, int, int, int, int, int, int]:
     return (SOFTWARE, config, 0, 0, 0, 0, leader)
+
+
+def attempt(call: Callable[..., object], *arguments: object) -> None:
+    """Call, whether it refuses or not."""
+    with suppress(GnomonError):
+        call(*arguments)
 
 
 def fails(kind: type[BaseException], call: object, *arguments: object) -> None:
@@ -260,6 +269,47 @@ def names() -> None:
     fails(TypeError, _core.pfm_events, "x")
 
 
+def event_names() -> None:
+    """Resolve names, right and wrong ones, over and over: nothing may stay behind."""
+    rounds, growth = 20, []
+    for _ in range(6):
+        gc.collect()
+        blocks = sys.getallocatedblocks()
+        for _ in range(rounds):
+            resolve_names()
+        gc.collect()
+        growth.append(sys.getallocatedblocks() - blocks)
+    assert min(growth) < rounds, growth  # a leak is one a round, each time
+
+
+def resolve_names() -> None:
+    for name in ("page-faults:u", "cycles", "msr/tsc/", "\udcff", "a\0b", "cpu/x=1/", "x" * 300):
+        for component in range(4):
+            attempt(_core.resolve_event, component, name, None, None, None)
+        attempt(_core.resolve_preset, name, None, "cpu=icl")
+        attempt(_core.modifiers, name)
+        attempt(_core.terms, name)
+        attempt(_core.pmu_encode, "/sys", "cpu", 4, name, name)
+        assert len(_core.nearest(name, ["cycles", name, "\udcfe"])) <= 3
+    for component in range(4):
+        assert isinstance(_core.list_events(component, None, None), list)
+    for pmu, _, _ in _core.pmus("/sys"):
+        for event in _core.pmu_events("/sys", pmu):
+            assert _core.pmu_unit("/sys", pmu, event)[1] > 0
+    assert _core.cores(None, None)
+    assert _core.core_encoding("no_such_event", ("icl",)) is None
+    assert _core.generic_encoding("cycles")
+    assert len(_core.preset_meanings()) > 100 > len(_core.preset_families()) > 10
+    row = ("MINE", "", "", ("page-faults",), "", (("N", 0.0), ("number", 2.5), ("*", 0.0)), "",
+           "file", ("icl",), 1)  # fmt: skip
+    _core.use_presets((("file", (row,)), ("other", ())))
+    (found,), _ = _core.resolve_preset("MINE", None, "cpu=icl")
+    assert found[-1] == row[5]
+    fails(TypeError, _core.use_presets, (("file", (row[:4],)),))
+    fails(ValueError, _core.use_presets, (("file", ((*row[:5], (("N", 1.0),), *row[6:]),)),))
+    _core.use_presets(())
+
+
 def clocks() -> None:
     before = _core.clock_ns()
     source, hertz = _core.clock_info()
@@ -337,6 +387,7 @@ def main() -> int:
         rings,
         processes,
         names,
+        event_names,
         clocks,
         costs,
         cpu_identity,

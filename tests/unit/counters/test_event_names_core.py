@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from planted import plant
 
 from gnomon import _core
+from gnomon.counters import presets
 from gnomon.counters.components.cpu import CpuComponent
 from gnomon.counters.components.kernel import KernelComponent
 from gnomon.counters.names import modifiers, nearest, pmu_terms
@@ -19,7 +20,7 @@ from gnomon.counters.resolve import resolve
 from gnomon.errors import EventNameError, EventUnavailableError, UsageError
 
 DEVICES = "bus/event_source/devices"
-HYBRID = Path(__file__).parents[1] / "golden" / "sysfs-hybrid"
+HYBRID = Path(__file__).parents[2] / "golden" / "sysfs-hybrid"
 COMPONENTS = (_core.COMPONENT_CPU, _core.COMPONENT_KERNEL, _core.COMPONENT_TSC)
 
 WORDS = ("cycles", "sched:", "msr/", "cpu_core/", "event=", "0x", "::", "PAPI_", "page-faults")
@@ -112,6 +113,69 @@ def test_wrong_arguments() -> None:
         _core.resolve_event(0, "cycles", "/sys\0", None, None)
     assert _core.resolve_event(99, "cycles", None, None, None) == ()
     assert _core.list_events(99, None, None) == []
+
+
+@given(ANYTHING)
+@example("PAPI_TOT_INS\0")
+@example("PAPI_TOT_INS@\udcff")
+@example("PAPI_\ud800")
+@example("PAPI_" + "X" * 100_000)
+def test_whatever_is_typed_is_a_preset_or_none(name: str) -> None:
+    refusal = None
+    try:
+        rows, _ = _core.resolve_preset(name, HYBRID, "cpu_core=skx,=,,x,cpu_atom")
+    except (EventNameError, EventUnavailableError) as error:
+        rows, refusal = (), error
+    assert all(row[0].startswith(name) for row in rows)
+    if refusal:
+        assert refusal.name == name
+
+
+ROW = ("MINE", "text", "", ("page-faults",), "", (("N", 0.0),), "", "mine.toml", (), 1)
+
+
+def row(at: int, value: object) -> tuple[object, ...]:
+    """Return files with one preset that has another value at a place of its row."""
+    return (("x", ((*ROW[:at], value, *ROW[at + 1 :]),)),)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [None, (1,), (("x",),), (("x", None),), (("x", (1,)),), (("x\0", ()),), (("x", (ROW[:-1],)),),
+     row(3, None), row(3, ("a\0b",)), row(3, ("a",) * 65), row(3, (7,)), row(5, ((1, 2, 3),)),
+     row(5, (("N", 7.0),)), row(5, (("N", -1.0),)), row(5, (("%", 0.0),)), row(5, (7,)),
+     row(0, "M\ud800"), row(8, ("a\0",)), row(9, "x")],
+)  # fmt: skip
+def test_presets_that_are_none_leave_those_there_are(files: object) -> None:
+    _core.use_presets((("mine.toml", (ROW,)),))
+    try:
+        with pytest.raises((TypeError, ValueError)):
+            _core.use_presets(files)  # type: ignore[arg-type]
+        ((name, preset, *_),), _ = _core.resolve_preset("MINE:u", None, None)
+        assert (name, preset) == ("MINE:u", "MINE")
+    finally:
+        _core.use_presets(())
+    assert _core.resolve_preset("MINE", None, None) == ((), [])
+
+
+def test_presets_whose_formula_is_none() -> None:
+    for steps in ((), (("+", 0.0),), (("N", 0.0), ("N", 0.0)), (("N", 0.0),) * 70):
+        _core.use_presets((("mine.toml", ((*ROW[:5], steps, *ROW[6:]),)),))
+        with pytest.raises(EventUnavailableError, match="formula"):
+            _core.resolve_preset("MINE", None, None)
+    _core.use_presets(())
+
+
+def test_a_file_of_presets_whose_name_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"\xff.toml")
+    path.write_text('title = "odd"\npmus = ["knl"]\n[preset.MINE_TOO]\nevents = ["page-faults"]\n')
+    presets.load(path)
+    try:
+        with pytest.raises(EventUnavailableError) as caught:
+            presets.resolve("MINE_TOO", CpuComponent(HYBRID, {}))
+        assert str(path) in caught.value.reason
+    finally:
+        presets.forget()
 
 
 def test_an_exception_has_its_parts(tmp_path: Path) -> None:
