@@ -7,7 +7,6 @@
 #endif
 
 #include "libpfm.h"
-#include "locks.h"
 #include "presets.h"
 #include "query.h"
 
@@ -19,9 +18,6 @@ static const struct {
 	[GN_COMPONENT_KERNEL] = {"kernel", "software events and tracepoints of the Linux kernel"},
 	[GN_COMPONENT_TSC] = {"tsc", "the kernel's msr PMU; gn_real_cycles() is the time counter"},
 };
-
-static int is_disabled[GN_COMPONENTS];
-static int is_used;
 
 int gn_component_count(void)
 {
@@ -51,27 +47,10 @@ int gn_component_disable(const char *name)
 	failed = gn_component_index(name, &component);
 	if (failed)
 		return failed;
-	gn_lock(GN_LOCK_COMPONENTS);
-	if (is_used)
-		failed = gn_fail(GN_ENOINIT,
-				 "component %s: events have been looked up already; disable it "
-				 "before",
-				 name);
-	else
-		is_disabled[component] = 1;
-	gn_unlock(GN_LOCK_COMPONENTS);
-	return failed;
-}
-
-int gn_component_is_used(int component)
-{
-	int is_enabled;
-
-	gn_lock(GN_LOCK_COMPONENTS);
-	is_used = 1;
-	is_enabled = !is_disabled[component];
-	gn_unlock(GN_LOCK_COMPONENTS);
-	return is_enabled;
+	if (gn_component_leave_out(component))
+		return GN_OK;
+	return gn_fail(GN_ENOINIT,
+		       "component %s: events have been looked up already; disable it before", name);
 }
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -145,9 +124,7 @@ int gn_component_describe(int component, struct gn_component_info *info)
 	snprintf(info->description, sizeof(info->description), "%s",
 		 components[component].description);
 	info->counters = component == GN_COMPONENT_CPU ? core_counters() : -1;
-	gn_lock(GN_LOCK_COMPONENTS);
-	info->is_disabled = is_disabled[component];
-	gn_unlock(GN_LOCK_COMPONENTS);
+	info->is_disabled = gn_component_is_left_out(component);
 	if (info->is_disabled)
 		snprintf(info->reason, sizeof(info->reason),
 			 "the program has disabled it; leave gn_component_disable() out");

@@ -4,97 +4,9 @@
 #include <string.h>
 
 #include "event_codes.h"
-#include "libpfm.h"
-#include "locks.h"
+#include "listed_events.h"
 #include "presets.h"
 #include "resolve_cache.h"
-
-/* An event of a list. */
-struct listed {
-	char *name;
-	char *description;
-	char unit[16];
-};
-
-struct list {
-	int is_made;
-	int n;
-	int room;
-	struct listed *event;
-};
-
-static struct list lists[GN_COMPONENTS];
-
-/* Names that are longer than what gn_set_add() takes are left out. */
-static int add(void *context, const char *name, const char *unit, const char *description)
-{
-	struct list *list = context;
-	struct listed *event;
-
-	if (strlen(name) >= GN_NAME_MAX)
-		return 0;
-	if (list->n == list->room) {
-		const int room = list->room ? 2 * list->room : 256;
-		struct listed *grown = realloc(list->event, (size_t)room * sizeof(*grown));
-
-		if (!grown)
-			return -1;
-		list->event = grown;
-		list->room = room;
-	}
-	event = &list->event[list->n];
-	event->name = strdup(name);
-	event->description = strdup(description);
-	snprintf(event->unit, sizeof(event->unit), "%s", unit);
-	if (!event->name || !event->description) {
-		free(event->name);
-		free(event->description);
-		return -1;
-	}
-	list->n++;
-	return 0;
-}
-
-static void drop(struct list *list)
-{
-	for (int i = 0; i < list->n; i++) {
-		free(list->event[i].name);
-		free(list->event[i].description);
-	}
-	free(list->event);
-	memset(list, 0, sizeof(*list));
-}
-
-/* The events of a component, listed at the first call; NULL: out of memory. Locks. */
-static const struct list *list_of(int component)
-{
-	struct list *list = &lists[component];
-
-	gn_lock(GN_LOCK_LISTS);
-	if (!list->is_made &&
-	    gn_component_each(&gn_this_machine, (enum gn_component)component, add, list)) {
-		drop(list);
-		gn_unlock(GN_LOCK_LISTS);
-		return NULL;
-	}
-	list->is_made = 1;
-	gn_unlock(GN_LOCK_LISTS);
-	return list;
-}
-
-int gn_listed_each(const struct gn_places *places, enum gn_component component, gn_event_seen *seen,
-		   void *context)
-{
-	const struct list *list = places == &gn_this_machine ? list_of((int)component) : NULL;
-	int stop = 0;
-
-	if (!list)
-		return gn_component_each(places, component, seen, context);
-	for (int i = 0; !stop && i < list->n; i++)
-		stop = seen(context, list->event[i].name, list->event[i].unit,
-			    list->event[i].description);
-	return stop;
-}
 
 static int bad_component(int component)
 {
@@ -124,11 +36,11 @@ static int check_size(size_t size, size_t expected, const char *what)
 
 int gn_event_count(int component)
 {
-	const struct list *list;
+	const struct gn_list *list;
 
 	if (component < 0 || component >= GN_COMPONENTS)
 		return bad_component(component);
-	list = list_of(component);
+	list = gn_list_of(component);
 	return list ? list->n : no_memory("the list of events");
 }
 
@@ -148,8 +60,8 @@ static void append(char *text, size_t size, const char *name)
 
 int gn_event_at(int component, int index, struct gn_event_info *info)
 {
-	const struct listed *event;
-	const struct list *list;
+	const struct gn_listed *event;
+	const struct gn_list *list;
 	int failed;
 
 	if (component < 0 || component >= GN_COMPONENTS)
@@ -158,7 +70,7 @@ int gn_event_at(int component, int index, struct gn_event_info *info)
 		      : gn_fail(GN_EINVAL, "info: NULL; give a struct gn_event_info");
 	if (failed)
 		return failed;
-	list = list_of(component);
+	list = gn_list_of(component);
 	if (!list)
 		return no_memory("the list of events");
 	if (index < 0 || index >= list->n)
@@ -338,20 +250,6 @@ int gn_code_event(uint32_t code, char *name, size_t size)
 			       found, size);
 	strcpy(name, found);
 	return GN_OK;
-}
-
-int gn_resolve_code(uint32_t code, struct gn_event **out, int max, int *n,
-		    struct gn_error_text *why)
-{
-	char name[GN_NAME_MAX];
-
-	*n = 0;
-	if (!gn_code_name(code, name))
-		return gn_error_set(why, GN_ENOEVNT,
-				    "code %#x: no event has it; gn_event_code() gives "
-				    "codes",
-				    (unsigned int)code);
-	return gn_resolve(name, out, max, n, why);
 }
 
 /* What to look for in a list, and what was found. */

@@ -49,6 +49,16 @@ int gn_preset_resolve(struct gn_query *query);
 /* The same of all sources but the presets; GN_OK with n still 0: nobody's. */
 int gn_native_resolve(struct gn_query *query);
 
+/* Refuses an event of a component that the program has left out; GN_OK: it is none. */
+int gn_disabled_resolve(struct gn_query *query);
+
+/* The component that is asked first, second ...: its name and number. */
+const char *gn_source_name(int index);
+enum gn_component gn_source_component(int index);
+
+/* Refuses a name that is too long; GN_EINVAL. */
+int gn_name_too_long(struct gn_error_text *why, const char *name);
+
 /* A new event of `natives` native ones and a program of `ops` steps; NULL: out of memory. */
 struct gn_event *gn_event_new(int natives, int ops);
 
@@ -104,6 +114,10 @@ int gn_listed_each(const struct gn_places *places, enum gn_component component, 
  * up would change its meaning.
  */
 int gn_component_is_used(int component);
+
+/* Leaves a component out: 1, or 0 if it is too late. */
+int gn_component_leave_out(int component);
+int gn_component_is_left_out(int component);
 
 /* enum gn_event_flags of a software event or, for any other name, of a tracepoint. */
 unsigned int gn_kernel_flags(const char *name);

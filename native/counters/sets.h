@@ -60,8 +60,9 @@ void gn_set_withdraw(struct gn_event_set *set);
 /* A set that may be changed, else NULL and the error, explained. */
 struct gn_event_set *gn_set_use_stopped(gn_set handle, int *error);
 
-/* GN_ENOMEM, explained. */
+/* GN_ENOMEM and GN_EISRUN, explained. */
 int gn_set_no_memory(void);
+int gn_set_refuse_running(const struct gn_event_set *set);
 
 /* Where a set of such options counts. NULL: out of memory. */
 struct gn_place *gn_set_take_place(const struct gn_options *options, int tid);

@@ -15,10 +15,11 @@ import pytest
 
 NATIVE = Path(__file__).parents[2] / "native"
 
-FOLDERS = ("core", "runtime", "hpm", "plugins", "plugins/shipped", "python")
+FOLDERS = ("core", "runtime", "counters", "hpm", "plugins", "plugins/shipped", "python")
 
 _NO_CODE = re.compile(
-    r'/\*.*?\*/|//[^\n]*|^[ \t]*#(?:[^\n\\]|\\.|\\\n)*|"(?:\\.|[^"\\])*"', re.S | re.M
+    r'/\*.*?\*/|//[^\n]*|^[ \t]*#(?:[^\n\\]|\\.|\\\n)*|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])+\'',
+    re.S | re.M,
 )
 _TOKEN = re.compile(r"[A-Za-z_]\w*|[{}();=\[\],]")
 _NO_NAMES = {"__attribute__", "format", "printf", "cold", "weak", "constructor", "destructor"}
