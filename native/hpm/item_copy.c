@@ -8,12 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What no measurement has more of. */
-#define ITEMS_MAX (1 << 20)
-#define DATA_MAX (1 << 16)
-#define BINS_MAX (1 << 16)
-#define STRING_MAX (1 << 20)
-#define BYTES_MAX ((size_t)1 << 28)
+#include "item_codec.h"
 
 #define CHUNK 65536
 
@@ -38,7 +33,7 @@ static void *take(struct copying *copying, size_t n, size_t bytes)
 	void *taken;
 
 	copying->bytes += total;
-	if (copying->bytes > BYTES_MAX && !copying->error)
+	if (copying->bytes > HPM_ITEMS_BYTES_MAX && !copying->error)
 		copying->error = E2BIG;
 	if (copying->error)
 		return NULL;
@@ -79,8 +74,8 @@ static char *copy_text(struct copying *copying, const char *text)
 
 	if (!text || copying->error)
 		return NULL;
-	length = strnlen(text, STRING_MAX);
-	if (length == STRING_MAX) {
+	length = strnlen(text, HPM_ITEMS_STRING_MAX);
+	if (length == HPM_ITEMS_STRING_MAX) {
 		lie(copying, "a text of it does not end");
 		return NULL;
 	}
@@ -101,7 +96,7 @@ static hpm_spread *copy_spreads(struct copying *copying, const hpm_spread *sprea
 		long long *bins = NULL;
 
 		copied[i] = spread[i];
-		if (spread[i].n_bins < 0 || spread[i].n_bins > BINS_MAX ||
+		if (spread[i].n_bins < 0 || spread[i].n_bins > HPM_ITEMS_BINS_MAX ||
 		    (spread[i].n_bins && !spread[i].bins))
 			lie(copying, "a histogram of it has %d bins", spread[i].n_bins);
 		else if (spread[i].n_bins)
@@ -130,7 +125,8 @@ static void copy_item(struct copying *copying, int at, const hpm_data_item *from
 {
 	*to = *from;
 	to->data = NULL;
-	if (from->num_data < 0 || from->num_data > DATA_MAX || (from->num_data && !from->data)) {
+	if (from->num_data < 0 || from->num_data > HPM_ITEMS_DATA_MAX ||
+	    (from->num_data && !from->data)) {
 		lie(copying, "item %d has num_data %d%s", at, from->num_data,
 		    from->data ? "" : " and no data");
 		to->num_data = 0;
@@ -154,7 +150,7 @@ int hpm_items_copy(int n, const hpm_data_item *items, struct hpm_copy *copy)
 	struct copying copying = {.copy = copy};
 
 	memset(copy, 0, sizeof(*copy));
-	if (n < 0 || n > ITEMS_MAX || (n && !items))
+	if (n < 0 || n > HPM_ITEMS_MAX || (n && !items))
 		lie(&copying, "num_out is %d%s", n, items || !n ? "" : " and out is NULL");
 	else
 		copy->items = take(&copying, (size_t)n, sizeof(*copy->items));

@@ -5,6 +5,7 @@
 
 #include "host_facts.h"
 #include "launcher_env.h"
+#include "launcher_rank.h"
 #include "perf_errors.h"
 
 #include "gnomon/gnomon.h"
@@ -167,6 +168,18 @@ static PyObject *rank_place(PyObject *module, PyObject *mapping)
 			     number_of(place.nodes >= 0, place.nodes));
 }
 
+static PyObject *launcher_process(PyObject *module, PyObject *none)
+{
+	unsigned long long start;
+	long process;
+
+	(void)module;
+	(void)none;
+	if (gn_launcher_process(&process, &start))
+		Py_RETURN_NONE;
+	return Py_BuildValue("(lK)", process, start);
+}
+
 static PyMethodDef functions[] = {
 	{"refusal", refusal, METH_VARARGS,
 	 "refusal(errno, hardware, tracepoint, cpu, root, /) -> (reason, remedy)\n\n"
@@ -184,6 +197,9 @@ static PyMethodDef functions[] = {
 	{"rank_place", rank_place, METH_O,
 	 "rank_place(environment, /) -> (rank, ranks, local_rank, local_ranks, nodes) | None\n\n"
 	 "What launchers have set of a rank and its job; None for what they do not tell."},
+	{"launcher_process", launcher_process, METH_NOARGS,
+	 "launcher_process() -> (pid, ticks) | None\n\n"
+	 "What has started the ranks of this node, and when, in clock ticks since boot."},
 	{NULL, NULL, 0, NULL},
 };
 

@@ -1,5 +1,4 @@
-/* Items between the tuples of gnomon.measurement.items and bytes: native/hpm/item_codec.h for Python.
- */
+/* Items between the tuples of gnomon.measurement.items and bytes: item_codec.h for Python. */
 #include "core.h"
 
 #include <errno.h>

@@ -156,6 +156,16 @@ static void name_job(struct gn_launch *launch, const char *variable, int is_one_
 	hash_name(text, launch->name);
 }
 
+int gn_launcher_process(long *process, unsigned long long *start)
+{
+	struct gn_rank_place place;
+
+	if (gn_rank_place_here(&place))
+		return -ENODATA;
+	*process = find_launcher(place.variable, start);
+	return *process > 0 && *start ? 0 : -ESRCH;
+}
+
 int gn_launcher_rank(void)
 {
 	struct gn_rank_place place;

@@ -17,4 +17,11 @@ int gn_launch_find(struct gn_launch *launch);
 /* The rank alone; -1: no launcher started this process. */
 int gn_launcher_rank(void);
 
+/*
+ * The process that started the ranks of this node, or its daemon here: the nearest ancestor that
+ * has no rank itself, and when it was started, in clock ticks since boot. 0, -ENODATA without a
+ * launcher, or -ESRCH where it cannot be found.
+ */
+int gn_launcher_process(long *process, unsigned long long *start);
+
 #endif

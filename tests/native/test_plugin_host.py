@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+import rank_items
 from building import run
 from hpm_programs import CLEAN, PACKAGE, options
 from hypothesis import given
-from hypothesis import strategies as st
 
 from gnomon.measurement.item_codec import decoded, encoded
-from gnomon.measurement.items import N_TIMES, EventInfo, Item, RankFile, Spread
+from gnomon.measurement.items import N_TIMES, EventInfo, Item, RankFile
 
 HOST = PACKAGE / "lib" / "hpm-plugin-host"
 
@@ -170,29 +170,12 @@ def test_a_library_that_is_no_plug_in(tmp_path: Path) -> None:
 
 # --- aggregate ------------------------------------------------------------------------------------
 
-INTS = st.integers(0, 2**31 - 1)
-TASKS = st.integers(-1, 2**31 - 1)
-ANY = st.integers(-(2**31), 2**31 - 1)
-FLOATS = st.floats(allow_nan=True, allow_infinity=True)
-TEXTS = st.text(alphabet="a1 <\n\t\U0001f600é\udcff", max_size=6)
-SPREADS = st.builds(Spread, INTS, FLOATS, FLOATS, FLOATS, TASKS, TASKS,
-                    st.lists(st.integers(-(2**63), 2**63 - 1), max_size=3).map(tuple))  # fmt: skip
-EVENTS = st.builds(EventInfo, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, FLOATS, FLOATS, FLOATS,
-                   st.integers(-1, 5), st.integers(0, 7), INTS, st.none() | SPREADS)  # fmt: skip
-ITEMS = st.builds(
-    Item, st.lists(EVENTS, max_size=3).map(tuple), st.tuples(*[FLOATS] * N_TIMES), st.booleans(),
-    st.booleans(), TASKS, ANY, INTS, st.booleans(), ANY, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS, TEXTS,
-    ANY, ANY, ANY, ANY, INTS, TEXTS, st.just(()) | st.tuples(*[SPREADS] * N_TIMES),
-)  # fmt: skip
-FILES = st.builds(
-    RankFile, st.lists(ITEMS, max_size=3).map(tuple), TEXTS, TEXTS, TEXTS, TEXTS, TEXTS,
-    st.just(-1), st.just(0), st.integers(-(2**63), 2**63 - 1), INTS, st.integers(0, 64), FLOATS,
-    FLOATS, FLOATS,
-)  # fmt: skip
+# Without a job: nobody is waited for.
+FILES = rank_items.FILES.map(lambda file: file._replace(task=-1, size=0))
 
 
 @given(FILES)
-def test_c_writes_what_python_wrote(file: RankFile) -> None:
+def test_a_mirror_gives_back_what_it_gets(file: RankFile) -> None:
     given = encoded(file)
     done = subprocess.run([HOST, "aggregate", "mirror"], env=CLEAN, input=given,
                           capture_output=True, check=False)  # fmt: skip

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from gnomon import _core
 from gnomon.errors import UsageError
 from gnomon.launch.job import Job, job
 from gnomon.launch.program_names import program_name
@@ -125,27 +126,19 @@ def _free(name: str) -> str:
 
 
 def _launcher(own: Job) -> tuple[float, str]:
-    """Return when what started the job began, since the epoch, and its identity; "" if not known.
-
-    It is the nearest ancestor that has no rank itself: mpirun, or its helper on this node.
-    """
+    """Return when the job's launcher began, since the epoch, and its identity; "" if not known."""
     if own.nodes != 1 and own.tasks != own.local_tasks:
         return 0.0, ""
-    pid = os.getppid()
+    launcher = _core.launcher_process()
+    if launcher is None:
+        return 0.0, ""
+    pid, ticks = launcher
     try:
-        while pid > 1:
-            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-            entries = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-            pairs = (os.fsdecode(entry).partition("=") for entry in entries)
-            if job({key: value for key, _, value in pairs}) is None:
-                ticks = int(fields[19])
-                boot = next(
-                    int(line.split()[1])
-                    for line in Path("/proc/stat").read_text().splitlines()
-                    if line.startswith("btime")
-                )
-                return boot + ticks / os.sysconf("SC_CLK_TCK"), f"{pid} {ticks}"
-            pid = int(fields[1])
-    except (OSError, ValueError, IndexError, StopIteration):
-        pass
-    return 0.0, ""
+        boot = next(
+            int(line.split()[1])
+            for line in Path("/proc/stat").read_text().splitlines()
+            if line.startswith("btime")
+        )
+    except (OSError, ValueError, StopIteration):
+        return 0.0, ""
+    return boot + ticks / os.sysconf("SC_CLK_TCK"), f"{pid} {ticks}"
