@@ -65,7 +65,7 @@ def _report(run: Path, *words: str, rounds: int) -> Cost:
 
 def _screen(path: Path, rounds: int) -> float:
     """Return the median of the seconds that the screen takes with which `gnomon run` ends."""
-    from gnomon.cli.reports import run_summary
+    from gnomon.launch import run_summary
     from gnomon.launch.run_assembly import AssembledRun
     from gnomon.model import tables
     from gnomon.store import run_directory

@@ -19,7 +19,7 @@ from statistics import median
 import duckdb
 
 from benchmarks.table import Row, Table, verdict
-from gnomon.view.app import Server
+from gnomon.view.server import Server
 from gnomon.view.session import Session
 
 _ROUNDS_MOST = 5

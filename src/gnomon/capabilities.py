@@ -13,7 +13,7 @@ from gnomon.launch.capability import Capability
 from gnomon.sections.capability import SECTIONS
 
 if TYPE_CHECKING:
-    from gnomon.store.report_part import ReportPart
+    from gnomon.store.reports.report_part import ReportPart
     from gnomon.store.run_files import Reader
 
 CAPABILITIES: tuple[Capability, ...] = (COUNTERS, SECTIONS, EMULATED)
@@ -21,7 +21,7 @@ CAPABILITIES: tuple[Capability, ...] = (COUNTERS, SECTIONS, EMULATED)
 
 def report_parts() -> tuple[ReportPart, ...]:
     """Return the parts of `gnomon report`: those of any run, then those of capabilities."""
-    from gnomon.store.report_parts import PARTS
+    from gnomon.store.reports.report_parts import PARTS
 
     return (*PARTS, *(part for one in CAPABILITIES for part in one.report_parts))
 

@@ -25,7 +25,7 @@ import duckdb
 import hostile_runs
 
 from gnomon.errors import GnomonError
-from gnomon.view.app import application
+from gnomon.view.server import application
 from gnomon.view.session import Session
 
 MEMORY_BYTES = 1_500_000_000

@@ -37,7 +37,7 @@ from gnomon import capabilities
 from gnomon.cli import main
 from gnomon.errors import GnomonError
 from gnomon.model.schemas import ALL_SCHEMAS, OPTIONAL_SCHEMAS
-from gnomon.view.app import application
+from gnomon.view.server import application
 from gnomon.view.session import Session
 
 TABLES = tuple(schema.name for schema in ALL_SCHEMAS)

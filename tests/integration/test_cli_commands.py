@@ -15,8 +15,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from property_tests import examples
 
+from gnomon.cli.lists.hardware_report import SECTIONS
 from gnomon.cli.main import COMMAND_GROUPS, COMMANDS
-from gnomon.cli.reports.hardware_report import SECTIONS
 from gnomon.counters.host_facts import core_pmu_names
 
 

@@ -20,6 +20,8 @@ FETCHED = re.compile(
     r"<(?:script|link|img|iframe|source|video|audio)\b[^>]*?(?:src|href)=[\"']?(?:https?:)?//[^>]*>"
 )
 
+SOURCE_NAME = re.compile(r"`(\w[\w/.-]*\.(?:py|pyi|c|h|ts|tsx|cmake|sh))`")
+
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -34,6 +36,27 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     assert built.returncode == 0, built.stdout + built.stderr
     return folder
+
+
+def test_files_that_are_named_exist() -> None:
+    """What the developers' pages call `folder/file.py` is there, in some folder."""
+    there = {
+        "/".join(path.relative_to(ROOT).parts[depth:])
+        for folder in ("src", "native", "tests", "packaging", "docs", "benchmarks", "examples")
+        for path in (ROOT / folder).rglob("*.*")
+        if "node_modules" not in path.parts
+        for depth in range(len(path.relative_to(ROOT).parts))
+    }
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+    pages += [ROOT / "docs" / name for name in ("architecture.md", "style.md", "testing.md")]
+    pages += [*(ROOT / "docs/design").glob("*.md"), *(ROOT / "docs/decisions").glob("*.md")]
+    missing = [
+        f"{page.relative_to(ROOT)}: {name}"
+        for page in pages
+        for name in SOURCE_NAME.findall(page.read_text())
+        if name not in there
+    ]
+    assert missing == []
 
 
 def test_every_page_is_built(site: Path) -> None:

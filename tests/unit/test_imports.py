@@ -42,9 +42,9 @@ LAYERS = (
 # The same inside a part: its folders, "." for the modules that stand in none of them. Those of one
 # line may know each other.
 SUBLAYERS = {
-    "cli": (("terminal",), ("reports",), ("classical",), (".",), ("commands",)),
+    "cli": (("terminal",), ("lists",), ("classical",), (".",), ("commands",)),
     "hpm": ((".",), ("ranks",)),
-    "store": ((".", "viz"), ("comparison",), ("exports",)),
+    "store": ((".", "viz"), ("reports",), ("comparison",), ("exports",)),
 }
 
 

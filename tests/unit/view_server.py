@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from gnomon.view.app import Server
 from gnomon.view.array_codec import unpack
+from gnomon.view.server import Server
 from gnomon.view.session import Session
 
 TOKEN = "a-token-of-the-tests"

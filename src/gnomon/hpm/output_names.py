@@ -1,4 +1,4 @@
-"""Names of result files.
+"""Names of result files; the rule is in native/hpm/output_names.c.
 
 Source: HPM Toolkit User's Guide 3.2.2, section 2.2, options -o and -u.
 """

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gnomon.model.capability_result import Collected
     from gnomon.model.region_kinds import RegionKind
     from gnomon.model.view_pages import ViewPage
-    from gnomon.store.report_part import ReportPart
+    from gnomon.store.reports.report_part import ReportPart
     from gnomon.store.run_files import Reader
 
 

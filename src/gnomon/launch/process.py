@@ -1,5 +1,7 @@
 """Start the target with unmodified environment, signals, limits and descriptors; wait for it.
 
+The calls of fork and execve are in native/python/process.c.
+
 Source: execve(2), signal(7), getrlimit(2), PEP 538 (what Python adds to an environment).
 """
 

@@ -1,4 +1,4 @@
-"""Measurements as text and as a JSON document; pure functions, nothing is printed here."""
+"""Measurements as text; pure functions, nothing is printed here."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from gnomon.launch.resource_usage import MEANINGLESS_USAGE
 from gnomon.launch.run_environment import Host
-from gnomon.measurement import measurement_metrics, overview
+from gnomon.measurement import brief_report, measurement_metrics
+from gnomon.measurement.brief_report import Hidden, usage_text
 from gnomon.measurement.measurement import WHOLE_MACHINE, GroupPart, Measurement
-from gnomon.measurement.overview import Hidden, usage_text
 from gnomon.measurement.report_style import Options, Style, joined
 from gnomon.metrics.derived import MetricValue
 from gnomon.model.value import Domain, How, Unavailable
@@ -28,7 +28,7 @@ def text(measurements: Sequence[Measurement], host: Host, options: Options) -> s
     metrics = measurement_metrics.metrics(first)
     hidden = _NOTHING_HIDDEN
     if options.brief:
-        hidden = overview.hidden(first, default_events=options.default_events)
+        hidden = brief_report.hidden(first, default_events=options.default_events)
     lines = [_headline(measurements, options, style)]
     lines += [*filled(place(host), options.width, "  ", "    "), ""]
     if len(measurements) > 1 and options.parts and first.parts:
@@ -56,7 +56,7 @@ def text(measurements: Sequence[Measurement], host: Host, options: Options) -> s
     lines += [
         line for note in notes for line in filled(f"note: {note}", options.width, "", "      ")
     ]
-    if options.brief and (rest := overview.remainder(first, metrics, hidden)):
+    if options.brief and (rest := brief_report.remainder(first, metrics, hidden)):
         lines += map(style.dim, filled(rest, options.width))
     return "\n".join(lines).rstrip("\n") + "\n"
 
@@ -98,7 +98,7 @@ def _time_lines(
         words = f"of the emulation with {one.emulation.engine}, not of the program"
         rows = [("wall time", duration(one.wall_ns), words)]
     elif options.brief:
-        rows = overview.rows(
+        rows = brief_report.rows(
             one, metrics, default_events=options.default_events, formulas=options.formulas
         )
     else:

@@ -45,7 +45,7 @@ from gnomon.errors import GnomonError, UsageError
 from gnomon.metrics import metric_direction
 from gnomon.model.array_types import Ints
 from gnomon.store import table_limits
-from gnomon.store.run_facts import killed_by
+from gnomon.store.reports.run_facts import killed_by
 from gnomon.view import (
     array_codec,
     data_table,

@@ -3,7 +3,8 @@
 `packaging/api_types.py` writes them to `web/src/contract.ts`; tests hold that file against this
 one, and answers of the server against these types. What each address gives stands in `api.py`.
 
-A text below a field says what it is. Fields are those of the JSON; arrays are packed (`packed.py`).
+A text below a field says what it is. Fields are those of the JSON; arrays are
+packed (`array_codec.py`).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The tables that the page can show of a run, and what answers for each of them.
 
-What was measured (`sheet.py`), the pages of capabilities, and the run's tables as they are
+What was measured (`data_table.py`), the pages of capabilities, and the run's tables as they are
 (`table_rows.py`).
 """
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from view_runs import Place, Quantity, Region, Value, write
 
-from gnomon.cli.reports import run_summary
+from gnomon.launch import run_summary
 from gnomon.launch.run_assembly import AssembledRun
 from gnomon.model.tables import PROFILE, SCHEMAS, Table
 from gnomon.store import run_directory

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from planted import plant
 from property_tests import examples
 
-from gnomon.cli.reports.topology_diagram import picture
+from gnomon.cli.lists.topology_diagram import picture
 from gnomon.cli.terminal.to_json import to_jsonable
 from gnomon.counters.hardware import hardware
 from gnomon.counters.hardware.cpuid import answers, vendor

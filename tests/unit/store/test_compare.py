@@ -14,10 +14,10 @@ from view_runs import Place, Quantity, Region, Value, write
 
 from gnomon.cli import main
 from gnomon.metrics.metric_direction import worse
-from gnomon.store import profile_report
 from gnomon.store.comparison.engine import compare
 from gnomon.store.comparison.model import Comparison, Options, Row
 from gnomon.store.comparison.samples import Side, measured, side
+from gnomon.store.reports import profile_report
 
 
 def compared(*names: Path | str, **options: Any) -> Comparison:

@@ -28,7 +28,7 @@ from gnomon.model.tables import (
     Table,
 )
 from gnomon.store import run_directory, table_limits
-from gnomon.store.report_parts import PARTS
+from gnomon.store.reports.report_parts import PARTS
 
 T0 = 1_700_000_000_000_000_000
 MS = 1_000_000

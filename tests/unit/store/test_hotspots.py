@@ -10,9 +10,9 @@ import pytest
 from made_runs import EVENTS, STARTED, Row, made_run
 
 from gnomon.errors import UsageError
-from gnomon.store import run_facts
-from gnomon.store.hotspot_report import text
 from gnomon.store.hotspots import Hotspots, hotspots, whole
+from gnomon.store.reports import run_facts
+from gnomon.store.reports.hotspot_report import text
 from gnomon.store.run import Run
 
 LONG = "void std::sort<" + "std::vector<long, std::allocator<long> >, " * 9 + "long>(long*, int)"

@@ -14,7 +14,7 @@ from repeated_runs import repeated_run
 
 from gnomon.cli import main
 from gnomon.store import run_directory
-from gnomon.store.report_parts import PARTS, TableRows
+from gnomon.store.reports.report_parts import PARTS, TableRows
 
 TASKS = [
     ("process", "app", 0, {"task-clock": [10.0, 12.0]}),

@@ -18,7 +18,8 @@ from property_tests import examples
 from gnomon.cli.terminal.streams import safe_lines
 from gnomon.errors import FormatError, GnomonError, RunDirectoryError, UsageError
 from gnomon.model.tables import METRICS, REGIONS, SCHEMAS, Table
-from gnomon.store import run_directory, run_facts
+from gnomon.store import run_directory
+from gnomon.store.reports import run_facts
 
 HEAD = {
     "command": ["./app", "two words"],

@@ -16,7 +16,8 @@ from view_runs import Place, Quantity, Region, Value, write
 
 from gnomon.model.metric import Aggregation
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Table
-from gnomon.store import moments, profile_report, run_directory, table_merge, table_pieces
+from gnomon.store import moments, run_directory, table_merge, table_pieces
+from gnomon.store.reports import profile_report
 from gnomon.store.table_merge import Root, merged
 from gnomon.store.table_set import TableSet
 

@@ -22,8 +22,8 @@ from uvicorn.server import ServerState
 from view_runs import ranks
 from view_server import TOKEN, Client, serving
 
-from gnomon.view.app import Server
 from gnomon.view.connections import CONNECTIONS_MOST, patient
+from gnomon.view.server import Server
 from gnomon.view.session import Session
 
 PATIENCE_S = 0.5

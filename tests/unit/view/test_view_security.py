@@ -90,7 +90,7 @@ def test_other_users_of_the_machine_are_refused_with_the_right_token(client: Cli
 
 ONLY_IPV6 = """
 import os, socket, subprocess, sys, threading
-from gnomon.view.app import Server
+from gnomon.view.server import Server
 from gnomon.view.session import Session
 
 def ask(user):

@@ -52,11 +52,11 @@ def guided(command: Callable[[argparse.Namespace], int], arguments: argparse.Nam
 def print_list(arguments: argparse.Namespace) -> int | None:
     """Print the list that `-l` or `-c` asks for; None: neither was given."""
     if arguments.list_groups:
-        from gnomon.cli.reports.group_list import print_groups
+        from gnomon.cli.lists.group_list import print_groups
 
         return print_groups()
     if arguments.list_events:
-        from gnomon.cli.reports import event_lists
+        from gnomon.cli.lists import event_lists
 
         return event_lists.print_counters() or event_lists.print_events([], as_json=False)
     return None

@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print_clock(steady: Steadiness) -> None:
-    from gnomon.cli.reports.hardware_report import hertz
+    from gnomon.cli.lists.hardware_report import hertz
     from gnomon.cli.terminal.two_column_text import columns, section
 
     counter = "no time counter of constant rate: times come from the kernel (no cycles)"

@@ -41,7 +41,7 @@ def _complete(whole: argparse.ArgumentParser, words: Mapping[str, Sequence[str]]
 def _words() -> dict[str, Sequence[str]]:
     """Return what may stand where the help has a word, by that word."""
     from gnomon.capabilities import CAPABILITIES, report_parts
-    from gnomon.cli.reports.hardware_report import SECTIONS
+    from gnomon.cli.lists.hardware_report import SECTIONS
     from gnomon.counters import presets
     from gnomon.counters.allocation import known_names
     from gnomon.counters.components import COMPONENTS

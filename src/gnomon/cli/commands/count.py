@@ -185,11 +185,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Count and report; return the program's status, or end as it did."""
     load_presets(arguments.presets)
     if arguments.list_groups:
-        from gnomon.cli.reports.group_list import print_groups
+        from gnomon.cli.lists.group_list import print_groups
 
         return print_groups()
     if arguments.list_events:
-        from gnomon.cli.reports.event_lists import print_events
+        from gnomon.cli.lists.event_lists import print_events
 
         return print_events([], as_json=arguments.json)
     command = arguments.program
@@ -237,7 +237,7 @@ def _check(arguments: argparse.Namespace, command: Sequence[str]) -> None:
     if arguments.cache and arguments.pmu != "emulated":
         raise UsageError("--cache goes with --pmu emulated")
     if _is_live(arguments):
-        from gnomon.cli.terminal.count_modes import check
+        from gnomon.cli.terminal.count_mode_options import check
 
         check(arguments)
     if arguments.pmu == "emulated":
@@ -349,7 +349,7 @@ def _measure(
 ) -> Callable[[Resolved], Measurement]:
     """Return what makes one measurement of some events."""
     if _is_live(arguments):
-        from gnomon.cli.terminal.count_modes import measurer
+        from gnomon.cli.terminal.count_mode_options import measurer
 
         return measurer(arguments, command, delivery)
     from gnomon.count import command_counters

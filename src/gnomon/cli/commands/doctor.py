@@ -1,4 +1,7 @@
-"""`gnomon doctor`: what keeps this machine from measuring more, and exactly what to do."""
+"""`gnomon doctor`: what keeps this machine from measuring more, and exactly what to do.
+
+The checks are in `gnomon.counters.doctor`, those of capabilities in their `checks()`.
+"""
 
 from __future__ import annotations
 

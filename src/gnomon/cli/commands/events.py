@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from gnomon.cli.reports import event_lists
+from gnomon.cli.lists import event_lists
 from gnomon.cli.terminal.argument_help import Parser, add_presets_option, load_presets
 from gnomon.errors import UsageError
 
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the events; return 0, or 1 if none matched or one does not open."""
     load_presets(arguments.presets)
     if arguments.fit is not None:
-        from gnomon.cli.reports import events_fit
+        from gnomon.cli.lists import events_fit
 
         return events_fit.run(arguments)
     for option in ("chooser", "pmu", "one_thread"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from gnomon.cli.reports.group_list import print_groups
+from gnomon.cli.lists.group_list import print_groups
 from gnomon.cli.terminal.argument_help import Parser
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from gnomon.cli.reports.hardware_report import SECTIONS
+from gnomon.cli.lists.hardware_report import SECTIONS
 from gnomon.cli.terminal.argument_help import Parser
 from gnomon.errors import UsageError
 

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from gnomon.cli.reports import preset_report
-from gnomon.cli.reports.preset_report import PresetRow
+from gnomon.cli.lists import preset_report
+from gnomon.cli.lists.preset_report import PresetRow
 from gnomon.cli.terminal.argument_help import Parser, add_presets_option, load_presets
 from gnomon.errors import UsageError
 

@@ -14,12 +14,13 @@ from gnomon.cli.terminal.argument_help import Parser, add_report_options
 from gnomon.cli.terminal.piecewise_output import write_pieces
 from gnomon.cli.terminal.streams import csv_pieces, format_of, width_of, write_report
 from gnomon.errors import GnomonError, UsageError
-from gnomon.store import executors, report_part
-from gnomon.store.report_part import Request
+from gnomon.store import executors
+from gnomon.store.reports import report_part
+from gnomon.store.reports.report_part import Request
 from gnomon.terminal_text import WIDTH, filled
 
 if TYPE_CHECKING:
-    from gnomon.store.report_part import ReportPart
+    from gnomon.store.reports.report_part import ReportPart
 
 _EPILOG = """\
 examples:
@@ -150,7 +151,7 @@ def _report(arguments: argparse.Namespace) -> int:
     from gnomon.store.run_directory import find
 
     if arguments.schema:
-        from gnomon.store.report_schema import schema
+        from gnomon.store.reports.report_schema import schema
 
         write_report(arguments.output, json.dumps(schema(report_parts()), indent=2) + "\n")
         return 0

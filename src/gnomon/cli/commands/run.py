@@ -242,6 +242,6 @@ def _tell_of_others(part: RunPart, process: ProcessResult) -> None:
 
 def print_summary(assembled: AssembledRun) -> None:
     """Print the summary of a run."""
-    from gnomon.cli.reports.run_summary import text
+    from gnomon.launch.run_summary import text
 
     write_lines(sys.stderr, text(assembled, width_of(sys.stderr)))

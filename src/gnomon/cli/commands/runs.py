@@ -134,7 +134,7 @@ def _list(listing: Listing, folder: Path, tag: str, *, as_json: bool) -> int:
 
 
 def _table(found: Sequence[Entry], width: int) -> list[str]:
-    from gnomon.store.run_facts import wall_text
+    from gnomon.store.reports.run_facts import wall_text
     from gnomon.terminal_text import cut, filled, grid, shortened, widths
     from gnomon.units import printable
 

@@ -123,11 +123,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Watch until the end and return 0."""
     load_presets(arguments.presets)
     if arguments.list_groups:
-        from gnomon.cli.reports.group_list import print_groups
+        from gnomon.cli.lists.group_list import print_groups
 
         return print_groups()
     if arguments.list_events:
-        from gnomon.cli.reports.event_lists import print_events
+        from gnomon.cli.lists.event_lists import print_events
 
         return print_events([], as_json=arguments.json)
     period_ns, count = timing(arguments.interval, arguments.count, bool(arguments.listen))

@@ -14,7 +14,7 @@ from gnomon.errors import GnomonError, UsageError
 from gnomon.units import printable
 
 if TYPE_CHECKING:
-    from gnomon.view.app import Address
+    from gnomon.view.server import Address
 
 _EPILOG = """\
 examples:
@@ -82,7 +82,7 @@ def serve(
     """
     if not 0 <= arguments.port <= _LARGEST_PORT:
         raise UsageError(f"--port {arguments.port}: ports are 1 to {_LARGEST_PORT}, 0 for any")
-    from gnomon.view.app import Server
+    from gnomon.view.server import Server
     from gnomon.view.session import Session
 
     session = Session(sources=list(map(Path, arguments.sources)), sources_before_asking=asking)

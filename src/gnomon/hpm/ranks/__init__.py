@@ -1,5 +1,7 @@
 """Counting on the tasks of a job: what plug-ins get, make of it, and what is printed.
 
+Ranks become one run elsewhere: `gnomon.launch.run_assembly`.
+
 Plug-ins in Python import what their aggregator gets from here. `Ranks`, which only their process
 needs, is imported when it is asked for.
 """

@@ -11,8 +11,9 @@ from view_runs import Place, Quantity, Region, Value, write
 
 from gnomon.cli import main
 from gnomon.errors import RunDirectoryError
-from gnomon.store import profile_query, profile_report, run_directory, table_limits
+from gnomon.store import profile_query, run_directory, table_limits
 from gnomon.store.profile_query import Profile
+from gnomon.store.reports import profile_report
 from gnomon.store.run import Run
 
 PROCESS = [Place(-1, "process")]

@@ -1,4 +1,4 @@
-"""What `gnomon count` does beside counting one program whole: CPUs, cgroups, delay, intervals."""
+"""Options of `gnomon count` for CPUs, cgroups, a delay and intervals."""
 
 from __future__ import annotations
 

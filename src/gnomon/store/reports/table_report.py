@@ -10,9 +10,10 @@ from typing import Any
 from gnomon.errors import RunDirectoryError
 from gnomon.model.symbol_names import short_name
 from gnomon.model.tables import Cell, schema_of
-from gnomon.store import event_tables, table_limits, table_query
+from gnomon.store import table_limits
+from gnomon.store.reports import event_tables, table_query
+from gnomon.store.reports.run_facts import killed_by, not_counted, wall_text
 from gnomon.store.run import Run
-from gnomon.store.run_facts import killed_by, not_counted, wall_text
 from gnomon.terminal_text import cut, filled, grid, short_path, suffixes, widths
 from gnomon.units import number, printable
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from gnomon.model.schemas import Column
 from gnomon.model.tables import Cell, Schema, schema_of
 from gnomon.store import table_limits
-from gnomon.store.report_part import CALLS, HOW, METRIC, REPETITION, TOTAL, UNIT, Key
+from gnomon.store.reports.report_part import CALLS, HOW, METRIC, REPETITION, TOTAL, UNIT, Key
 from gnomon.store.run import Run
 
 _NS = 1e9

@@ -164,7 +164,7 @@ def _caches(found: Hardware, width: int, everything: bool) -> Iterable[str]:
 
 
 def _picture(found: Hardware, width: int, everything: bool) -> Iterable[str]:  # noqa: ARG001
-    from gnomon.cli.reports.topology_diagram import picture
+    from gnomon.cli.lists.topology_diagram import picture
 
     text = picture(found, width - 12)
     if not text:

@@ -14,9 +14,9 @@ from gnomon.store import executors, moments, profile_query
 from gnomon.store.hotspots import named, whole
 from gnomon.store.profile_query import BY_REGIONS, Profile
 from gnomon.store.profile_sums import AND, Sum
-from gnomon.store.report_part import PartData
+from gnomon.store.reports.report_part import PartData
+from gnomon.store.reports.table_report import GAP, INDENT, UNKNOWN, title
 from gnomon.store.run import Run
-from gnomon.store.table_report import GAP, INDENT, UNKNOWN, title
 from gnomon.terminal_text import filled, grid, short_path, shortened, suffixes
 from gnomon.units import number, printable, quantity
 

@@ -7,16 +7,16 @@ from typing import NamedTuple
 
 from gnomon.errors import UsageError
 from gnomon.model.tables import METRICS, OPTIONAL_SCHEMAS, schema_of
-from gnomon.store import (
+from gnomon.store import hotspots
+from gnomon.store.profile_query import BY, BY_REGIONS
+from gnomon.store.reports import (
     hotspot_report,
-    hotspots,
     profile_report,
     run_facts,
     table_query,
     table_report,
 )
-from gnomon.store.profile_query import BY, BY_REGIONS
-from gnomon.store.report_part import (
+from gnomon.store.reports.report_part import (
     CALLS,
     DILATED,
     HOW,

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from gnomon.model.schemas import Schema
 from gnomon.model.tables import Cell
-from gnomon.store.report_part import REPETITION
+from gnomon.store.reports.report_part import REPETITION
+from gnomon.store.reports.table_query import Field, fields, is_of_metric
 from gnomon.store.run import Run
-from gnomon.store.table_query import Field, fields, is_of_metric
 from gnomon.units import printable, quantity
 
 _TEXT_LEAST = 8

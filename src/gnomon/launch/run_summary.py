@@ -12,8 +12,8 @@ from gnomon.model.capability_result import rows_of
 from gnomon.model.metric import Aggregation
 from gnomon.model.symbol_names import short_name
 from gnomon.model.tables import PROFILE
+from gnomon.store.reports.run_facts import exit_text, without_values
 from gnomon.store.run import Run
-from gnomon.store.run_facts import exit_text, without_values
 from gnomon.terminal_text import cut, filled, shortened
 from gnomon.units import duration, number, printable, quantity
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from gnomon.store.report_part import HOW, METRIC, TOTAL, UNIT, VERSION, Key, ReportPart
+from gnomon.store.reports.report_part import HOW, METRIC, TOTAL, UNIT, VERSION, Key, ReportPart
 
 _NUMBER: dict[str, Any] = {"type": ["number", "null"]}
 

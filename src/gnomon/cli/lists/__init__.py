@@ -1,0 +1,1 @@
+"""Lists of events, groups, presets and hardware, as text that fits the terminal."""

@@ -1,1 +1,0 @@
-"""What single commands print: lists and reports, as text that fits the terminal."""

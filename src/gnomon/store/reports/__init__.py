@@ -1,0 +1,1 @@
+"""The parts of `gnomon report`: text for the terminal, and rows for JSON and CSV."""
