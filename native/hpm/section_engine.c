@@ -48,7 +48,8 @@ struct hpm_process *hpm_process_begin(void (*at_exit)(void))
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	life.at_exit = at_exit;
+	/* Threads may all come first: each brings the same. */
+	__atomic_store_n(&life.at_exit, at_exit, __ATOMIC_RELAXED);
 	pthread_once(&once, make_page);
 	return hpm_process_page;
 }
