@@ -1,4 +1,4 @@
-/* How names of events are written: the grammar of src/gnomon/counters/names.py. */
+/* How names of events are written: the grammar of src/gnomon/counters/event_grammar.py. */
 #ifndef GNOMON_COUNTERS_EVENT_GRAMMAR_H
 #define GNOMON_COUNTERS_EVENT_GRAMMAR_H
 

@@ -66,7 +66,12 @@ void gn_nearest_begin(struct gn_nearest *nearest, const char *typed)
 	snprintf(nearest->typed, sizeof(nearest->typed), "%s", typed);
 }
 
-/* Two letters of five may be wrong. */
+/* Two letters of five may be wrong, and of two one be missing or too many. */
+static int is_far(unsigned int wrong, size_t shorter, size_t longer)
+{
+	return 5 * wrong > 2 * longer && !(wrong == 1 && shorter == 1 && longer == 2);
+}
+
 void gn_nearest_try(struct gn_nearest *nearest, const char *known)
 {
 	const size_t typed = strlen(nearest->typed), length = strnlen(known, GN_NAME_MAX);
@@ -75,13 +80,13 @@ void gn_nearest_try(struct gn_nearest *nearest, const char *known)
 	unsigned int found;
 	int at;
 
-	if (length == GN_NAME_MAX || 5 * (longer - shorter) > 2 * longer)
+	if (length == GN_NAME_MAX || is_far((unsigned int)(longer - shorter), shorter, longer))
 		return;
 	for (at = 0; at < nearest->n; at++)
 		if (!gn_compare_folded(nearest->name[at], known))
 			return;
 	found = distance(nearest->typed, known);
-	if (5 * found > 2 * longer)
+	if (is_far(found, shorter, longer))
 		return;
 	for (at = nearest->n; at > 0 && nearest->distance[at - 1] > found; at--) {
 		if (at == GN_NEAREST)

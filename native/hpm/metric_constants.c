@@ -1,4 +1,4 @@
-/* What metrics may ask of the machine: gnomon.counters.hardware.constants in C. */
+/* What metrics may ask of the machine: gnomon.counters.hardware.metric_constants in C. */
 #include "metric_constants.h"
 
 #include <ctype.h>

@@ -23,7 +23,7 @@ from sets import PAGES, SLICE_MS, Memory, descriptors, in_child, run_turns, task
 
 from gnomon.counters import EventSet, Target
 from gnomon.counters.components import COMPONENTS
-from gnomon.counters.resolve import one
+from gnomon.counters.event_resolver import one
 from gnomon.errors import (
     ClosedError,
     ConflictError,

@@ -10,9 +10,9 @@ import pytest
 from commands import gnomon, run
 from libpfm_tables import needs_tables
 
-from gnomon.counters.allocation.verdict import verdict
+from gnomon.counters.allocation.kernel_probe import verdict
 from gnomon.counters.components import component
-from gnomon.counters.resolve import resolve
+from gnomon.counters.event_resolver import resolve
 
 HAS_PMU = component("cpu").availability().available
 FIVE = "branches,branch-misses,cache-references,cache-misses,bus-cycles"

@@ -21,8 +21,9 @@ HEAVY = {
 }  # fmt: skip
 # The default set has events of these components besides.
 COMPONENTS = {
-    "gnomon.counters.components.cpu", "gnomon.counters.components.io", "gnomon.counters.gauges",
-    "gnomon.counters.snapshot", "gnomon.counters.snapshot_component",
+    "gnomon.counters.components.cpu", "gnomon.counters.components.io",
+    "gnomon.counters.gauge_sampler",
+    "gnomon.counters.snapshot_counters", "gnomon.counters.snapshot_component",
 }  # fmt: skip
 
 

@@ -19,8 +19,8 @@ from gnomon.counters.components.cpu import CpuComponent
 from gnomon.counters.components.kernel import KernelComponent
 from gnomon.counters.components.tsc import TscComponent
 from gnomon.counters.libpfm import libpfm_pmus
-from gnomon.counters.perf import PerfSpec
-from gnomon.counters.pmu import SYSFS
+from gnomon.counters.perf_spec import PerfSpec
+from gnomon.counters.sysfs_pmu import SYSFS
 from gnomon.errors import EventError, UsageError
 from gnomon.model.value import Domain
 

@@ -12,7 +12,7 @@ from c_names import GOLDEN, built
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gnomon.counters.hardware.constants import Constants
+from gnomon.counters.hardware.metric_constants import Constants
 from gnomon.errors import UsageError
 from gnomon.metrics.user_constants import given as given_numbers
 from gnomon.units import quantity

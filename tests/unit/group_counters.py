@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from preset_encoding import TABLES
 
 from gnomon.counters import presets
-from gnomon.counters.allocation import fit, pmus, target_events
+from gnomon.counters.allocation import fit, target_events, target_pmus
 from gnomon.counters.component import Event
 from gnomon.errors import GnomonError
 from gnomon.metrics.groups import Group, find_group, load_groups
@@ -47,12 +47,12 @@ def misfit(group: Group, cpu: str) -> str:
     events, missing = resolved(cpu, hardware(group))
     if missing:
         return f"{cpu} has no {', '.join(missing)}"
-    return fit.fits(events, [pmus.named(cpu)]).why
+    return fit.fits(events, [target_pmus.named(cpu)]).why
 
 
 def flops_of_default(cpu: str) -> tuple[frozenset[str], frozenset[str]]:
     """Return the presets of operations in a CPU's default group, and those that could be there."""
-    core = pmus.named(cpu)
+    core = target_pmus.named(cpu)
     possible = set()
     for name in FLOPS:
         events, missing = resolved(cpu, ["cycles", "instructions", name])
@@ -69,7 +69,7 @@ def hardware(group: Group) -> list[str]:
 
 def resolved(cpu: str, names: list[str]) -> tuple[list[Event], list[str]]:
     """Return the events of names on a CPU, and the names that it has no event for."""
-    core = pmus.named(cpu)
+    core = target_pmus.named(cpu)
     events: list[Event] = []
     missing = []
     for name in names:

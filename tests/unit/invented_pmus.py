@@ -9,10 +9,10 @@ from typing import NamedTuple
 from hypothesis import strategies as st
 
 from gnomon.counters.allocation import CorePmu, named
-from gnomon.counters.allocation.tables import Bits, Condition, Family, Rule, Shared
+from gnomon.counters.allocation.constraint_tables import Bits, Condition, Family, Rule, Shared
 from gnomon.counters.component import Event, EventInfo
-from gnomon.counters.perf import PerfSpec, Term
-from gnomon.counters.pmu import Encoding
+from gnomon.counters.perf_spec import PerfSpec, Term
+from gnomon.counters.sysfs_pmu import Encoding
 from gnomon.model.value import Domain, Scope
 
 RAW = 4

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from planted import plant
 
-from gnomon.counters.pmu import cpu_ranges
+from gnomon.counters.sysfs_pmu import cpu_ranges
 
 CPU = "sys/devices/system/cpu"
 NODE = "sys/devices/system/node"

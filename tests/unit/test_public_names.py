@@ -46,6 +46,7 @@ def test_exported_names_are_the_golden_ones() -> None:
 
 # Former names of modules that docs/ or examples/ have imported: (below gnomon, its present name).
 FORMER_MODULES = (
+    ("counters.resolve", "counters.event_resolver"),
     ("layout", "terminal_text"),
     ("model.collected", "model.capability_result"),
     ("store.analyse", "store.profile_query"),

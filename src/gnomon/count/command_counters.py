@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from gnomon import _core
 from gnomon.counters.component import Event, Sharing, Target, make_value
-from gnomon.counters.parts import Parts
-from gnomon.counters.perf import PerfSpec
-from gnomon.counters.resolve import Resolved
+from gnomon.counters.event_resolver import Resolved
+from gnomon.counters.open_components import Parts
+from gnomon.counters.perf_spec import PerfSpec
 from gnomon.errors import EventSetError, GnomonError
 from gnomon.launch.command import execute
 from gnomon.launch.observer import Observer
@@ -34,7 +34,7 @@ _FAULT_NS = 50
 _EXECVE_NS = 500_000_000
 
 if TYPE_CHECKING:
-    from gnomon.counters.tasks import TaskCounting, TaskRow
+    from gnomon.counters.thread_counters import TaskCounting, TaskRow
     from gnomon.model.capability_result import Collected
 
 
@@ -310,7 +310,7 @@ class CommandCounters(CountingObserver):
         if not events:
             return
         from gnomon.counters.perf_errors import explain
-        from gnomon.counters.tasks import TaskCounting, open_tasks
+        from gnomon.counters.thread_counters import TaskCounting, open_tasks
 
         raise_nofile((len(events) * 4 + 1) * (os.cpu_count() or 1) + 64)
         try:

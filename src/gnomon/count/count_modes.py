@@ -14,12 +14,12 @@ from gnomon.count.command_counters import CountingObserver, measure
 from gnomon.counters import cgroups
 from gnomon.counters.component import Event, Granularity, RawCount, Sharing, Target, make_value
 from gnomon.counters.component import Resettable as Counting
+from gnomon.counters.event_resolver import Resolved
 from gnomon.counters.multiplex import ALWAYS_ENABLED
-from gnomon.counters.parts import Parts
+from gnomon.counters.open_components import Parts
 from gnomon.counters.per_cpu import core_of, total, why_forbidden
-from gnomon.counters.perf import PerfSpec
-from gnomon.counters.pmu import online_cpus
-from gnomon.counters.resolve import Resolved
+from gnomon.counters.perf_spec import PerfSpec
+from gnomon.counters.sysfs_pmu import online_cpus
 from gnomon.errors import GnomonError
 from gnomon.launch.clock import raw_clock_ns
 from gnomon.launch.process import raise_nofile

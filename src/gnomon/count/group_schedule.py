@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from gnomon import _core
 from gnomon.count.command_counters import CountingObserver, measure
 from gnomon.counters.component import Event, Sharing, Target, make_value
+from gnomon.counters.event_resolver import Resolved
+from gnomon.counters.event_set_options import LONGEST_SLICE_MS, SHORTEST_SLICE_MS, SLICE_MS
 from gnomon.counters.multiplex import ALWAYS_ENABLED, FEW_TURNS
-from gnomon.counters.options import LONGEST_SLICE_MS, SHORTEST_SLICE_MS, SLICE_MS
-from gnomon.counters.parts import Parts
-from gnomon.counters.perf import NativeCounts, PerfSpec, join
+from gnomon.counters.open_components import Parts
 from gnomon.counters.perf_counting import PerfCounting
-from gnomon.counters.resolve import Resolved
+from gnomon.counters.perf_spec import NativeCounts, PerfSpec, join
 from gnomon.errors import UsageError
 from gnomon.launch.clock import raw_clock_ns
 from gnomon.launch.timer_queue import TimerQueue

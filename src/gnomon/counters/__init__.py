@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gnomon.counters.component import Target
+    from gnomon.counters.component_registry import add_component, disable_component
     from gnomon.counters.eventset import EventSet
-    from gnomon.counters.sources import add_component, disable_component
     from gnomon.model.value import Value
 
 __all__ = ["EventSet", "Target", "Value", "add_component", "disable_component"]
@@ -24,9 +24,9 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401
 
         return Target
     if name in ("add_component", "disable_component"):
-        from gnomon.counters import sources
+        from gnomon.counters import component_registry
 
-        return getattr(sources, name)
+        return getattr(component_registry, name)
     if name == "Value":
         from gnomon.model.value import Value
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from gnomon import _core
 from gnomon.counters import timers
 from gnomon.counters.host_facts import Clock, clock
-from gnomon.counters.spread import Spread, spread
+from gnomon.counters.sample_statistics import Spread, spread
 from gnomon.counters.virtualization import first_cpu
 from gnomon.errors import UsageError
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from types import TracebackType
 
 from gnomon import _core
-from gnomon.counters import running
+from gnomon.counters import active_sets
 from gnomon.counters.component import NO_COUNT, Event, RawCount
-from gnomon.counters.composition import Composition, Reading
+from gnomon.counters.event_set_state import Composition, Reading
 from gnomon.errors import EventSetError, NotRunningError, RunningError, WriteError
 from gnomon.model.value import How, Value
 
@@ -68,12 +68,12 @@ class EventSet(Composition):
         self.open()
         if self._place is not None:
             components = {event.info.component for event in self._events}
-            self._claimed = running.claim(self, components, self._place)
+            self._claimed = active_sets.claim(self, components, self._place)
         try:
             if self._counting is not None:
                 self._counting.start(pid)
         except BaseException:
-            running.release(self._claimed)
+            active_sets.release(self._claimed)
             raise
         self._running = True
         self._final = None
@@ -171,7 +171,7 @@ class EventSet(Composition):
         self._refuse_child()
         self._running = False
         self.__dict__.pop("read", None)
-        running.release(self._claimed)
+        active_sets.release(self._claimed)
         if self._group is not None:
             final = self._group.stop()
         else:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gnomon import _core
-from gnomon.counters.pmu import core_pmus, online_cpus
 from gnomon.counters.procfs import entries, keyed, kilobytes, read_line, read_text, whole
+from gnomon.counters.sysfs_pmu import core_pmus, online_cpus
 from gnomon.counters.virtualization import (
     Container,
     Hypervisor,

@@ -26,11 +26,11 @@ from gnomon.counters.component import (
     Sharing,
     Target,
 )
-from gnomon.counters.perf import NativeCounts, PerfSpec, pmu_of
 from gnomon.counters.perf_counting import PerfCounting, are_braced, ended_error, fit, refused_error
-from gnomon.counters.pmu import SYSFS, Encoding
+from gnomon.counters.perf_spec import NativeCounts, PerfSpec, pmu_of
+from gnomon.counters.perf_targets import Spot, has_ended
 from gnomon.counters.procfs import read_number
-from gnomon.counters.spots import Spot, has_ended
+from gnomon.counters.sysfs_pmu import SYSFS, Encoding
 from gnomon.errors import KernelError
 from gnomon.model.value import Domain, Scope, Value
 
@@ -331,7 +331,7 @@ def _first_fit(events: Sequence[Event], limit: int) -> tuple[tuple[int, ...], ..
 
 
 def _mux_interval_ns(kind: int, sysfs: Path | str) -> int:
-    from gnomon.counters.pmu import core_pmus, find
+    from gnomon.counters.sysfs_pmu import core_pmus, find
 
     of = core_pmus(sysfs)[:1] if kind in (0, 3, 4) else [p for p in find(sysfs) if p.type == kind]
     found = [read_number(pmu.path / "perf_event_mux_interval_ms") for pmu in of]

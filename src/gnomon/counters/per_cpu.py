@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gnomon.counters.component import RawCount
-from gnomon.counters.pmu import SYSFS
 from gnomon.counters.procfs import read_number
+from gnomon.counters.sysfs_pmu import SYSFS
 from gnomon.model.value import Unavailable
 
 

@@ -22,7 +22,7 @@ from gnomon.counters.component import (
     Target,
     make_value,
 )
-from gnomon.counters.perf import (
+from gnomon.counters.perf_spec import (
     NativeCounts,
     NativeSpec,
     PerfSpec,
@@ -31,8 +31,8 @@ from gnomon.counters.perf import (
     native_specs,
     pmu_of,
 )
-from gnomon.counters.pmu import core_pmus, pmu_name
-from gnomon.counters.spots import Spot, has_ended, inheritance, spots, threads_only_is_known
+from gnomon.counters.perf_targets import Spot, has_ended, inheritance, spots, threads_only_is_known
+from gnomon.counters.sysfs_pmu import core_pmus, pmu_name
 from gnomon.errors import EventUnavailableError, KernelError, refused
 from gnomon.model.value import Domain, Value
 

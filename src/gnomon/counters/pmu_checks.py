@@ -9,8 +9,8 @@ from pathlib import Path
 from gnomon.counters.check import Check
 from gnomon.counters.host_facts import ROOT, Machine
 from gnomon.counters.perf_errors import no_pmu
-from gnomon.counters.pmu import core_pmus
 from gnomon.counters.procfs import read_number
+from gnomon.counters.sysfs_pmu import core_pmus
 
 _SLOW = "reading a counter costs a system call"
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon import _core
 from gnomon.counters.component import Event, EventInfo
-from gnomon.counters.names import DOMAINS
-from gnomon.counters.perf import COMPONENTS, PerfSpec, Term, flags_of
-from gnomon.counters.pmu import Encoding
+from gnomon.counters.event_grammar import DOMAINS
+from gnomon.counters.perf_spec import COMPONENTS, PerfSpec, Term, flags_of
+from gnomon.counters.sysfs_pmu import Encoding
 from gnomon.model.value import Scope, Unavailable
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from gnomon.counters.component import (
     Refusal,
     Target,
 )
-from gnomon.counters.sensing import SensorCounting
+from gnomon.counters.sensor_counters import SensorCounting
 from gnomon.counters.sensors import Sensor, fields_of
 from gnomon.counters.snapshot_component import PROC, SYSFS, Problem
 from gnomon.model.value import Domain, How, Scope

@@ -20,10 +20,10 @@ from gnomon.counters.component import (
     Refusal,
     Target,
 )
-from gnomon.counters.gauges import PERIOD_NS
-from gnomon.counters.names import nearest
+from gnomon.counters.event_grammar import nearest
+from gnomon.counters.gauge_sampler import PERIOD_NS
 from gnomon.counters.procfs import ProcessFiles
-from gnomon.counters.snapshot import Snapshot, SnapshotCounting, Sources, Tally, current
+from gnomon.counters.snapshot_counters import Snapshot, SnapshotCounting, Sources, Tally, current
 from gnomon.errors import EventNameError
 from gnomon.model.value import Domain, How, Scope
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from gnomon.counters.options import LONGEST_SLICE_MS, SHORTEST_SLICE_MS, SLICE_MS
+from gnomon.counters.event_set_options import LONGEST_SLICE_MS, SHORTEST_SLICE_MS, SLICE_MS
 from gnomon.errors import UsageError
 from gnomon.metrics.toml_document import shown
 from gnomon.metrics.user_constants import given

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from gnomon.counters.resolve import Resolved
+from gnomon.counters.event_resolver import Resolved
 from gnomon.measurement import measurement_metrics
 
 

@@ -11,7 +11,7 @@ from gnomon.model.value import Unavailable, Value
 if TYPE_CHECKING:
     from gnomon.counters.emulation.caches import Cache
     from gnomon.counters.emulation.engine import ProcessCounts
-    from gnomon.counters.tasks import TaskRow
+    from gnomon.counters.thread_counters import TaskRow
     from gnomon.launch.resource_usage import UsageRow
     from gnomon.model.contention import Contention
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.counters.component import RawCount
-from gnomon.counters.pmu import core_pmus
+from gnomon.counters.sysfs_pmu import core_pmus
 from gnomon.errors import GnomonError
 from gnomon.launch.resource_usage import PEAK_MEMORY
 from gnomon.measurement.measurement import Emulation, GroupPart, Measurement
@@ -22,8 +22,8 @@ from gnomon.model.value import Domain, How, Scope, Value
 from gnomon.units import quantity
 
 if TYPE_CHECKING:
-    from gnomon.counters.hardware.constants import Constants
-    from gnomon.counters.resolve import Resolved
+    from gnomon.counters.event_resolver import Resolved
+    from gnomon.counters.hardware.metric_constants import Constants
     from gnomon.metrics.groups import Group
     from gnomon.metrics.statistics import Summary
 
@@ -95,7 +95,7 @@ def wanted(names: str | Iterable[str]) -> Resolved:
         EventNameError: a name that nothing here answers to; carries the nearest right ones.
         UsageError: the list itself is malformed.
     """
-    from gnomon.counters.resolve import resolve
+    from gnomon.counters.event_resolver import resolve
 
     found = resolve(names)
     if all(event.info.scope is not Scope.NODE for event in found.events):
@@ -141,14 +141,14 @@ MACHINE = _Machine()
 
 @cache
 def _constants() -> Constants:
-    from gnomon.counters.hardware.constants import Constants
+    from gnomon.counters.hardware.metric_constants import Constants
 
     return Constants()
 
 
 def is_known(event: str) -> bool:
     """Return whether there is an event of such a name on this machine."""
-    from gnomon.counters.resolve import one
+    from gnomon.counters.event_resolver import one
 
     try:
         return bool(one(event))
@@ -371,7 +371,7 @@ def remark(value: Value, doubt: str = "", *, of_machine: bool = False) -> str:
     parts = []
     if value.how is How.EMULATED:
         from gnomon.counters.emulation.events import emulated_event
-        from gnomon.counters.names import modifiers
+        from gnomon.counters.event_grammar import modifiers
 
         event = emulated_event(modifiers(value.event)[0])
         if doubt:

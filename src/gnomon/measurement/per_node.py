@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from gnomon.counters.resolve import Resolved
+from gnomon.counters.event_resolver import Resolved
 from gnomon.launch.job import Job, job
 from gnomon.model.value import Scope, Unavailable
 

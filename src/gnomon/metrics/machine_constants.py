@@ -1,4 +1,4 @@
-"""What metrics ask of the machine; `gnomon.counters.hardware.constants` answers for this one."""
+"""What metrics ask of a machine; `counters.hardware.metric_constants` answers for this one."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 
 from gnomon.counters.component import Event, RawCount, Sharing, Target
 from gnomon.counters.multiplex import ALWAYS_ENABLED
-from gnomon.counters.perf import join
 from gnomon.counters.perf_counting import PerfCounting
+from gnomon.counters.perf_spec import join
 from gnomon.model.value import Unavailable
 
 

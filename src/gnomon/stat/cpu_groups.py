@@ -6,8 +6,8 @@ Source: Documentation/ABI/stable/sysfs-devices-node; Documentation/admin-guide/c
 from __future__ import annotations
 
 from gnomon.counters.per_cpu import core_of
-from gnomon.counters.pmu import SYSFS, cpu_list
 from gnomon.counters.procfs import entries, read_text, whole
+from gnomon.counters.sysfs_pmu import SYSFS, cpu_list
 from gnomon.stat.interval_rows import CORE, CPU, NODE, SOCKET
 
 Places = dict[tuple[str, str], tuple[int, ...]]

@@ -6,9 +6,9 @@ import time
 from typing import NamedTuple
 
 from gnomon.counters.component import Event, EventInfo
-from gnomon.counters.perf import PerfSpec
-from gnomon.counters.pmu import online_cpus
-from gnomon.counters.spots import threads
+from gnomon.counters.perf_spec import PerfSpec
+from gnomon.counters.perf_targets import threads
+from gnomon.counters.sysfs_pmu import online_cpus
 from gnomon.launch.clock import raw_clock_ns
 from gnomon.launch.process import raise_nofile
 from gnomon.launch.timer_queue import TimerQueue

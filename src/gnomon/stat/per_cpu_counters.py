@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gnomon.counters.component import Event, RawCount
-from gnomon.counters.pmu import SYSFS, cpu_list
 from gnomon.counters.procfs import read_text
+from gnomon.counters.sysfs_pmu import SYSFS, cpu_list
 from gnomon.errors import CountersLostError
 from gnomon.model.value import Unavailable
 from gnomon.stat.counter_target import Place

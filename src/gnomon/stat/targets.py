@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 from gnomon.counters import cgroups
 from gnomon.counters.component import Event, Granularity, RawCount, Target
-from gnomon.counters.parts import Parts
+from gnomon.counters.open_components import Parts
 from gnomon.counters.per_cpu import why_forbidden
 from gnomon.counters.procfs import read_text
 from gnomon.errors import GnomonError

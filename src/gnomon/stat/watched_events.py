@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gnomon.counters.component import Event
-from gnomon.counters.perf import PerfSpec
-from gnomon.counters.pmu import core_pmus
-from gnomon.counters.resolve import Resolved, resolve
+from gnomon.counters.event_resolver import Resolved, resolve
+from gnomon.counters.perf_spec import PerfSpec
+from gnomon.counters.sysfs_pmu import core_pmus
 from gnomon.errors import EventNameError
 from gnomon.measurement.event_groups import WantedGroup, wanted_groups
 from gnomon.model.value import Unavailable

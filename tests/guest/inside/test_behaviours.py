@@ -15,7 +15,7 @@ import pytest
 
 from gnomon.counters import EventSet, Target
 from gnomon.counters.component import Granularity
-from gnomon.counters.pmu import core_pmus
+from gnomon.counters.sysfs_pmu import core_pmus
 from gnomon.errors import (
     ConflictError,
     CountersLostError,

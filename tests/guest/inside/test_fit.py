@@ -10,10 +10,10 @@ from collections.abc import Sequence
 import pytest
 
 from gnomon.counters.allocation import CorePmu, at_hand, fits, groups, opening_order
-from gnomon.counters.allocation.verdict import alone, free_counters, verdict
+from gnomon.counters.allocation.kernel_probe import alone, free_counters, verdict
 from gnomon.counters.component import Event
-from gnomon.counters.pmu import core_pmus
-from gnomon.counters.resolve import resolve
+from gnomon.counters.event_resolver import resolve
+from gnomon.counters.sysfs_pmu import core_pmus
 from guest.inside.conftest import FigureOf
 
 SETS = 200

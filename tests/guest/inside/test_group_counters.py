@@ -7,7 +7,7 @@ import platform
 from group_counters import bound, cpus, flops_of_default, misfit
 
 from gnomon.count import command_counters
-from gnomon.counters.resolve import resolve
+from gnomon.counters.event_resolver import resolve
 from gnomon.measurement import measurement_metrics
 from guest.inside.conftest import FigureOf
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gnomon.counters import EventSet
+from gnomon.counters.event_resolver import resolve
 from gnomon.counters.libpfm import libpfm_pmus
-from gnomon.counters.resolve import resolve
 from gnomon.errors import EventUnavailableError
 from guest.inside.conftest import FigureOf
 from guest.inside.work import (

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gnomon.counters import EventSet
-from gnomon.counters.pmu import core_pmus
+from gnomon.counters.sysfs_pmu import core_pmus
 from gnomon.model.value import How
 from guest.inside.conftest import FigureOf
 from guest.inside.work import PER_ROUND, spin

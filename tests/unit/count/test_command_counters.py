@@ -16,7 +16,7 @@ import pytest
 
 from gnomon import _core
 from gnomon.count import attach, command_counters
-from gnomon.counters.resolve import Resolved, resolve
+from gnomon.counters.event_resolver import Resolved, resolve
 from gnomon.errors import GnomonError, ProgramError
 from gnomon.hpm.output_names import unique
 from gnomon.launch.resource_usage import usage_rows

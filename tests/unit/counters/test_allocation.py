@@ -12,9 +12,9 @@ from invented_pmus import Invented, Kind, does_fit, drawn_events, event, invent,
 from property_tests import examples
 
 from gnomon.counters.allocation import CorePmu, addable, fits, groups, named
-from gnomon.counters.allocation.pmus import plain
+from gnomon.counters.allocation.target_pmus import plain
 from gnomon.counters.component import Event
-from gnomon.counters.resolve import resolve
+from gnomon.counters.event_resolver import resolve
 
 
 @examples(300)

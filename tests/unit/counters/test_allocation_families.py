@@ -8,8 +8,8 @@ from invented_pmus import event
 from gnomon.counters.allocation import CorePmu, fits, groups, named, opening_order
 from gnomon.counters.allocation.target_events import resolve_on
 from gnomon.counters.component import Event, EventInfo
-from gnomon.counters.perf import PerfSpec
-from gnomon.counters.pmu import Encoding
+from gnomon.counters.perf_spec import PerfSpec
+from gnomon.counters.sysfs_pmu import Encoding
 from gnomon.model.value import Domain, Scope
 
 GENERAL = ("branches", "branch-misses", "cache-references", "cache-misses", "bus-cycles")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gnomon.counters.allocation.fixed_groups import Mode, choose, turns
 from gnomon.counters.allocation.matching import Matching, competitors, heaviest, largest
-from gnomon.counters.allocation.modes import Mode, choose, turns
 
 Edges = list[tuple[int, ...]]
 

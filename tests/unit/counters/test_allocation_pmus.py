@@ -10,10 +10,10 @@ from invented_pmus import event
 from libpfm_tables import FORCED, needs_tables
 
 from gnomon.counters.allocation import addable, at_hand, fits, groups, named
-from gnomon.counters.allocation.constraints import generic_name
-from gnomon.counters.allocation.pmus import enumerated
-from gnomon.counters.allocation.tables import shipped
+from gnomon.counters.allocation.constraint_graph import generic_name
+from gnomon.counters.allocation.constraint_tables import shipped
 from gnomon.counters.allocation.target_events import resolve_on
+from gnomon.counters.allocation.target_pmus import enumerated
 from gnomon.counters.components.cpu import CpuComponent
 from gnomon.errors import EventNameError, EventUnavailableError, UsageError
 from gnomon.model.value import Domain

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from libpfm_tables import needs_tables
 
-from gnomon.counters.allocation.tables import read, shipped
+from gnomon.counters.allocation.constraint_tables import read, shipped
 from gnomon.counters.libpfm import libpfm_pmus
 from gnomon.errors import ConstraintFileError
 

@@ -11,7 +11,7 @@ from property_tests import examples
 
 from gnomon.counters.emulation.cachegrind import read
 from gnomon.counters.emulation.engine import Line
-from gnomon.counters.emulation.images import processes
+from gnomon.counters.emulation.process_images import processes
 from gnomon.counters.emulation.valgrind import Valgrind
 from gnomon.errors import FormatError, GnomonError
 

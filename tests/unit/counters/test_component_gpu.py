@@ -135,7 +135,7 @@ def test_names() -> None:
 
 def test_naming_another_event_loads_nothing(told: Run) -> None:
     script = """
-from gnomon.counters.resolve import resolve
+from gnomon.counters.event_resolver import resolve
 resolve("task-clock,io:::rchar")
 show([m for m in ("ctypes", "pynvml", "gnomon.counters.nvml") if m in sys.modules])
 """

@@ -18,7 +18,7 @@ import pytest
 
 from gnomon import _core
 from gnomon.counters import EventSet, Target
-from gnomon.counters.pmu import find
+from gnomon.counters.sysfs_pmu import find
 from gnomon.errors import (
     AttachedError,
     ClosedError,

@@ -12,7 +12,7 @@ import pytest
 from planted import plant
 
 from gnomon.counters.hardware import hardware
-from gnomon.counters.hardware.constants import Constants
+from gnomon.counters.hardware.metric_constants import Constants
 from gnomon.metrics.definitions import CONSTANTS, peaks
 
 Tree = Callable[[Path], Path]

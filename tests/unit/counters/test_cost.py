@@ -6,7 +6,7 @@ import gc
 
 import pytest
 
-from gnomon.counters.cost import COUNTS, KINDS, Cost, Kind, costs, kinds, timer_ns
+from gnomon.counters.overhead import COUNTS, KINDS, Cost, Kind, costs, kinds, timer_ns
 from gnomon.errors import EventNameError, UsageError
 
 RUNNING = ["read", "read, values", "read with time", "accumulate", "reset", "start", "stop"]

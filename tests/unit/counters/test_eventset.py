@@ -16,8 +16,8 @@ import pytest
 from gnomon import _core
 from gnomon.counters.component import Target
 from gnomon.counters.components import COMPONENTS
+from gnomon.counters.event_resolver import resolve
 from gnomon.counters.eventset import EventSet, Reading
-from gnomon.counters.resolve import resolve
 from gnomon.errors import (
     ClosedError,
     ConflictError,

@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 from gnomon import _core
 from gnomon.counters import EventSet, presets
 from gnomon.counters.component import Event, Sharing, Target
+from gnomon.counters.event_resolver import one, resolve
 from gnomon.counters.multiplex import FEW_TURNS, MultiplexCounting, form_groups
-from gnomon.counters.resolve import one, resolve
 from gnomon.errors import EventUnavailableError
 from gnomon.model.value import How
 

@@ -16,11 +16,11 @@ from gnomon.counters.component import (
     Granularity,
     Sharing,
 )
-from gnomon.counters.options import Options, State, adapted, checked
-from gnomon.counters.perf import PerfSpec, native_specs
-from gnomon.counters.pmu import Encoding
-from gnomon.counters.resolve import one
-from gnomon.counters.spots import Spot, group_of, inheritance, spots, threads
+from gnomon.counters.event_resolver import one
+from gnomon.counters.event_set_options import Options, State, adapted, checked
+from gnomon.counters.perf_spec import PerfSpec, native_specs
+from gnomon.counters.perf_targets import Spot, group_of, inheritance, spots, threads
+from gnomon.counters.sysfs_pmu import Encoding
 from gnomon.errors import EventSystemError, EventUnavailableError, NotRunningError, RunningError
 from gnomon.model.value import Domain, How, Scope
 

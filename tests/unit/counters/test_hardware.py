@@ -24,7 +24,7 @@ from gnomon.counters.hardware.devices import core_counters
 from gnomon.counters.hardware.hwloc import hwloc, parse
 from gnomon.counters.hardware.memory import limits
 from gnomon.counters.hardware.topology import cache_size
-from gnomon.counters.pmu import cpu_list, cpu_ranges
+from gnomon.counters.sysfs_pmu import cpu_list, cpu_ranges
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 GIB = 1 << 30

@@ -7,8 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gnomon import _core
-from gnomon.counters.names import TypedName, modifiers, nearest, pmu_terms, split
-from gnomon.counters.resolve import resolve
+from gnomon.counters.event_grammar import TypedName, modifiers, nearest, pmu_terms, split
+from gnomon.counters.event_resolver import resolve
 from gnomon.errors import EventNameError, UsageError
 from gnomon.model.value import Domain
 

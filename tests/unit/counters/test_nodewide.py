@@ -22,8 +22,8 @@ from planted import plant
 
 from gnomon.counters.component import RawCount, Target, make_value
 from gnomon.counters.components.uncore import UncoreComponent
-from gnomon.counters.nodewide import NodeSpec, Place, explain, total
-from gnomon.counters.pmu import Encoding, online_cpus
+from gnomon.counters.sysfs_pmu import Encoding, online_cpus
+from gnomon.counters.system_wide import NodeSpec, Place, explain, total
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 

@@ -73,7 +73,7 @@ class _Reads:
 
 
 def test_component_of_ones_own() -> None:
-    from gnomon.counters import sources
+    from gnomon.counters import component_registry
 
     add_component(Ticks())  # type: ignore[arg-type]
     try:
@@ -88,7 +88,7 @@ def test_component_of_ones_own() -> None:
         with pytest.raises(ComponentError, match="already"):
             add_component(Ticks())  # type: ignore[arg-type]
     finally:
-        sources._added.clear()
+        component_registry._added.clear()
     for name in ("kernel", "two words", ""):
         other = Ticks()
         other.name = name

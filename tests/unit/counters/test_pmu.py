@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from planted import plant
 
-from gnomon.counters import pmu
+from gnomon.counters import sysfs_pmu
 from gnomon.counters.components.cpu import CpuComponent
 from gnomon.counters.components.tsc import TscComponent
-from gnomon.counters.names import PmuTerms, pmu_terms
-from gnomon.counters.pmu import Encoding, Pmu
+from gnomon.counters.event_grammar import PmuTerms, pmu_terms
+from gnomon.counters.sysfs_pmu import Encoding, Pmu
 from gnomon.errors import EventNameError
 from gnomon.model.value import Domain
 
@@ -29,7 +29,7 @@ DEVICES = "bus/event_source/devices"
 
 
 def of(tree: Path, name: str) -> Pmu:
-    return next(one for one in pmu.find(tree) if one.name == name)
+    return next(one for one in sysfs_pmu.find(tree) if one.name == name)
 
 
 def encode(tree: Path, text: str) -> Encoding:
@@ -42,15 +42,17 @@ def encode(tree: Path, text: str) -> Encoding:
 
 
 def test_core_pmus() -> None:
-    assert [(one.name, one.type, one.cpus()) for one in pmu.core_pmus(HYBRID)] == [
+    assert [(one.name, one.type, one.cpus()) for one in sysfs_pmu.core_pmus(HYBRID)] == [
         ("cpu_atom", 10, "16-23"),
         ("cpu_core", 4, "0-15"),
     ]
-    assert [(one.name, one.cpus()) for one in pmu.core_pmus(ARM64)] == [("armv8_pmuv3_0", "0-79")]
+    assert [(one.name, one.cpus()) for one in sysfs_pmu.core_pmus(ARM64)] == [
+        ("armv8_pmuv3_0", "0-79")
+    ]
 
 
 def test_other_pmus_are_no_core_pmus() -> None:
-    names = {one.name for one in pmu.find(HYBRID)}
+    names = {one.name for one in sysfs_pmu.find(HYBRID)}
     assert {"power", "msr", "intel_pt", "uncore_imc_free_running_0", "software"} < names
     assert of(HYBRID, "power").cpus() == "0"
     assert of(HYBRID, "intel_pt").cpus() == ""
@@ -71,16 +73,16 @@ def test_events_units_and_scales() -> None:
 
 
 def test_machines_that_have_none(tmp_path: Path) -> None:
-    assert pmu.find(tmp_path) == ()
+    assert sysfs_pmu.find(tmp_path) == ()
     plant(tmp_path, {f"{DEVICES}/broken/type": "many\n", f"{DEVICES}/empty/x": ""})
-    assert pmu.find(tmp_path) == ()
-    assert pmu.online_cpus(tmp_path) == (0,)
+    assert sysfs_pmu.find(tmp_path) == ()
+    assert sysfs_pmu.online_cpus(tmp_path) == (0,)
 
 
 @pytest.mark.parametrize("number", ["9" * 5000, "4294967296", "-1", "4.0", "", "\u0664", "x"])
 def test_a_type_that_is_none_makes_no_pmu(tmp_path: Path, number: str) -> None:
     root = plant(tmp_path, {f"{DEVICES}/odd/type": number, f"{DEVICES}/last/type": "4294967295\n"})
-    assert [(one.name, one.type) for one in pmu.find(root)] == [("last", 2**32 - 1)]
+    assert [(one.name, one.type) for one in sysfs_pmu.find(root)] == [("last", 2**32 - 1)]
 
 
 @pytest.mark.parametrize("factor", ["nan", "inf", "-inf", "0", "-1", "1e999", "x", ""])
@@ -94,12 +96,12 @@ def test_a_scale_that_is_no_factor_is_none(tmp_path: Path, factor: str) -> None:
     ["0-99999999999", "0-65536", "65536", ",".join(["0-65535"] * 5000), "0-" + "9" * 5000, "3-x"],
 )
 def test_lists_of_more_cpus_than_there_are_name_none(text: str) -> None:
-    assert pmu.cpu_list(text) == ()
+    assert sysfs_pmu.cpu_list(text) == ()
 
 
 def test_the_last_cpu_that_there_can_be() -> None:
-    assert pmu.cpu_list("0,65535") == (0, 65535)
-    assert len(pmu.cpu_list("0-65535")) == 65536
+    assert sysfs_pmu.cpu_list("0,65535") == (0, 65535)
+    assert len(sysfs_pmu.cpu_list("0-65535")) == 65536
 
 
 @pytest.mark.parametrize("layout", ["config:0-99999999999", "config:64", "config:0-64"])
@@ -113,8 +115,8 @@ def test_bits_that_a_config_has_not(tmp_path: Path, layout: str) -> None:
 
 
 def test_online_cpus() -> None:
-    assert pmu.online_cpus(HYBRID) == tuple(range(24))
-    assert pmu.online_cpus(ARM64) == tuple(range(80))
+    assert sysfs_pmu.online_cpus(HYBRID) == tuple(range(24))
+    assert sysfs_pmu.online_cpus(ARM64) == tuple(range(80))
 
 
 @pytest.mark.parametrize(
@@ -123,7 +125,7 @@ def test_online_cpus() -> None:
      ("1-x", ()), ("-1", ())],
 )  # fmt: skip
 def test_cpu_lists(text: str, cpus: tuple[int, ...]) -> None:
-    assert pmu.cpu_list(text) == cpus
+    assert sysfs_pmu.cpu_list(text) == cpus
 
 
 # --- encodings ------------------------------------------------------------------------------------

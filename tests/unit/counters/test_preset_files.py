@@ -12,7 +12,7 @@ from property_tests import examples
 from gnomon.counters import presets
 from gnomon.counters.presets import papi_csv, toml
 from gnomon.counters.presets.definition import Meaning
-from gnomon.counters.presets.text import BYTES_MAX, LINE_MAX
+from gnomon.counters.presets.preset_reader import BYTES_MAX, LINE_MAX
 from gnomon.errors import GnomonError, PresetFileError
 
 MEANINGS = {"PAPI_TOT_INS": Meaning("instructions retired"), "PAPI_BR_UCN": Meaning("u", "x")}

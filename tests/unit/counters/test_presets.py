@@ -18,14 +18,14 @@ from typing import Any
 import pytest
 
 from gnomon import _core
-from gnomon.counters import cores, presets
+from gnomon.counters import core_types, presets
 from gnomon.counters.component import Event, EventInfo, RawCount, make_reading, make_value
 from gnomon.counters.components.cpu import CpuComponent
+from gnomon.counters.event_resolver import one
 from gnomon.counters.libpfm import libpfm_pmus
-from gnomon.counters.perf import PerfSpec, Term, combine
-from gnomon.counters.pmu import Encoding
+from gnomon.counters.perf_spec import PerfSpec, Term, combine
 from gnomon.counters.preset_formula import parse
-from gnomon.counters.resolve import one
+from gnomon.counters.sysfs_pmu import Encoding
 from gnomon.errors import EventNameError, EventUnavailableError, NotPresetError
 from gnomon.model.value import Domain, How, Scope
 
@@ -253,10 +253,10 @@ def test_each_kind_of_core_takes_its_own_family() -> None:
 
 def test_models_of_a_core_are_those_that_encode_for_its_number() -> None:
     """What libpfm4 finds here encodes for the raw PMU, whose number is the other kind's."""
-    (atom, core) = cores.cores(HYBRID)
+    (atom, core) = core_types.cores(HYBRID)
     assert (atom.name, core.name, atom.is_alone) == ("cpu_atom", "cpu_core", False)
     assert atom.models == ()
-    (only,) = cores.cores(Path("/nothing"))
+    (only,) = core_types.cores(Path("/nothing"))
     assert (only.name, only.pmu, only.is_alone) == ("cpu", None, True)
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnomon.counters.component import EventInfo, RawCount
-from gnomon.counters.sensing import (
+from gnomon.counters.sensor_counters import (
     FOLLOW_NS,
     MOST_PER_NS,
     Mean,

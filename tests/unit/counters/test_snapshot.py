@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnomon.counters.component import RawCount, Target
-from gnomon.counters.gauges import GaugeSampler
+from gnomon.counters.gauge_sampler import GaugeSampler
 from gnomon.counters.procfs import (
     ProcessFiles,
     keyed,
@@ -24,7 +24,7 @@ from gnomon.counters.procfs import (
     stat_fields,
     whole,
 )
-from gnomon.counters.snapshot import (
+from gnomon.counters.snapshot_counters import (
     PROCESS,
     Snapshot,
     SnapshotCounting,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnomon.cli.terminal.histogram_text import bars
-from gnomon.counters.spread import histogram, percentile, spread
+from gnomon.counters.sample_statistics import histogram, percentile, spread
 from gnomon.errors import UsageError
 
 VALUES = st.lists(

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from property_tests import examples
 
 from gnomon.counters.component import RawCount
-from gnomon.counters.perf import PerfSpec, Term
-from gnomon.counters.pmu import Encoding
-from gnomon.counters.tasks import TaskRecords, TaskRow
+from gnomon.counters.perf_spec import PerfSpec, Term
+from gnomon.counters.sysfs_pmu import Encoding
+from gnomon.counters.thread_counters import TaskRecords, TaskRow
 
 LOST, COMM, EXIT, FORK, READ = 2, 3, 4, 7, 8
 # The kernel's numbers of three events on two CPUs, and which native event each is of.

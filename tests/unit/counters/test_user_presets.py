@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from gnomon.counters import presets
+from gnomon.counters.event_resolver import one, resolve
 from gnomon.counters.eventset import EventSet
-from gnomon.counters.presets import shipped, users
-from gnomon.counters.resolve import one, resolve
+from gnomon.counters.presets import builtin, user_presets
 from gnomon.errors import EventNameError, EventUnavailableError, PresetFileError
 
 
 @pytest.fixture(autouse=True)
 def _nothing_loaded(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.delenv(users.VARIABLE, raising=False)
+    monkeypatch.delenv(user_presets.VARIABLE, raising=False)
     yield
     presets.forget()
 
@@ -78,20 +78,20 @@ def test_variable_names_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         tmp_path, "PRESET,MINE,DERIVED_ADD,page-faults,task-clock\nPRESET,ELSE,NOT_DERIVED,"
         "task-clock\n", "b.csv",
     )  # fmt: skip
-    monkeypatch.setenv(users.VARIABLE, f"{first}:{second}")
+    monkeypatch.setenv(user_presets.VARIABLE, f"{first}:{second}")
     assert len(one("MINE")[0].spec.terms) == 1
     (other,) = one("ELSE")
     assert (other.info.unit, other.name) == ("ns", "ELSE")
-    monkeypatch.setenv(users.VARIABLE, f"{second}::{first}")
+    monkeypatch.setenv(user_presets.VARIABLE, f"{second}::{first}")
     assert len(one("MINE")[0].spec.terms) == 2
     # What a program loads comes first.
     presets.load(write(tmp_path, '[preset.MINE]\nevents = ["major-faults"]\n', "c.toml"))
     presets.load(write(tmp_path, '[preset.MINE]\nevents = ["minor-faults"]\n', "d.toml"))
     assert one("MINE")[0].spec == one("minor-faults")[0].spec
-    assert [family.name for family in users.families()] == ["d", "c", "b", "a"]
+    assert [family.name for family in user_presets.families()] == ["d", "c", "b", "a"]
     assert presets.of_this_machine()[0].source.endswith("d.toml")
     presets.forget()
-    monkeypatch.setenv(users.VARIABLE, str(tmp_path / "not there.toml"))
+    monkeypatch.setenv(user_presets.VARIABLE, str(tmp_path / "not there.toml"))
     with pytest.raises(PresetFileError, match="cannot be read"):
         one("MINE")
 
@@ -105,7 +105,7 @@ def test_users_presets_come_before_ours(tmp_path: Path) -> None:
     rows = [p for p in presets.of_this_machine() if p.name == "PAPI_TOT_INS"]
     assert [(row.source, row.is_users) for row in rows] == [(str(path), True)]
     # Its meaning is still the standard one.
-    assert rows[0].description == shipped.meanings()["PAPI_TOT_INS"].description
+    assert rows[0].description == builtin.meanings()["PAPI_TOT_INS"].description
     with pytest.raises(EventUnavailableError, match="broken"):
         one("PAPI_TOT_CYC")
 

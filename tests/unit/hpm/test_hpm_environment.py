@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon.counters.options import SLICE_MS
+from gnomon.counters.event_set_options import SLICE_MS
 from gnomon.errors import UsageError
 from gnomon.hpm.environment import settings
 

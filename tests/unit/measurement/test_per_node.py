@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gnomon.counters.resolve import resolve
+from gnomon.counters.event_resolver import resolve
 from gnomon.measurement.per_node import once
 
 NETWORK, OWN, CLOCK = "network:::lo:rx_bytes", "page-faults", "tsc:::cycles"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gnomon.counters.component import Event, RawCount, Target
-from gnomon.counters.resolve import resolve
+from gnomon.counters.event_resolver import resolve
 from gnomon.stat import monitor
 from gnomon.stat.counter_target import Place
 from gnomon.stat.interval_rows import CPU, MACHINE, Derivation

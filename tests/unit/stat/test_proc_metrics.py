@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnomon.counters.component import Target
-from gnomon.counters.join import ResettableCounting
-from gnomon.counters.resolve import resolve
-from gnomon.counters.snapshot import SnapshotCounting, Sources, Tally, Unit
+from gnomon.counters.composite_counters import ResettableCounting
+from gnomon.counters.event_resolver import resolve
+from gnomon.counters.snapshot_counters import SnapshotCounting, Sources, Tally, Unit
 from gnomon.model.value import Domain, How, Scope, Value
 from gnomon.stat.cpu_groups import places
 from gnomon.stat.interval_rows import (

@@ -17,7 +17,7 @@ from repeated_runs import repeated_run, times
 
 from gnomon.cli import main
 from gnomon.count import command_counters, measurement_tables
-from gnomon.counters.resolve import resolve
+from gnomon.counters.event_resolver import resolve
 from gnomon.launch.run_environment import this_host
 from gnomon.model.contention import IDLE, OTHERS, STOLEN, WAITED
 from gnomon.store.comparison.engine import compare

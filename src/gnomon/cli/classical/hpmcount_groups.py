@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
 
-    from gnomon.counters.resolve import Resolved
+    from gnomon.counters.event_resolver import Resolved
     from gnomon.hpm.environment import Settings
     from gnomon.measurement.event_groups import WantedGroup
     from gnomon.measurement.measurement import Measurement

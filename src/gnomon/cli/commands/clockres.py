@@ -143,7 +143,7 @@ def _print_distributions(found: tuple[Resolution, ...], iterations: int) -> None
 
     from gnomon.cli.terminal.histogram_text import bars
     from gnomon.counters.clockres import readings
-    from gnomon.counters.spread import histogram
+    from gnomon.counters.sample_statistics import histogram
 
     for one in found:
         if one.steps is None:

@@ -45,7 +45,7 @@ def _words() -> dict[str, Sequence[str]]:
     from gnomon.counters import presets
     from gnomon.counters.allocation import known_names
     from gnomon.counters.components import COMPONENTS
-    from gnomon.counters.cost import KINDS
+    from gnomon.counters.overhead import KINDS
     from gnomon.metrics.groups import load_groups
 
     return {

@@ -89,7 +89,7 @@ def _chosen(names: Sequence[str], known: Sequence[Component]) -> list[Component]
     by_name = {source.name: source for source in known}
     for name in names:
         if name not in by_name:
-            from gnomon.counters.names import nearest
+            from gnomon.counters.event_grammar import nearest
 
             close = nearest(name, list(by_name))
             hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(by_name)}"

@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from gnomon.cli.terminal.argument_help import Parser
-from gnomon.counters.cost import KINDS
+from gnomon.counters.overhead import KINDS
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
-    from gnomon.counters.cost import Cost, Kind
+    from gnomon.counters.overhead import Cost, Kind
 
 
 def parser() -> argparse.ArgumentParser:
@@ -57,7 +57,7 @@ def parser() -> argparse.ArgumentParser:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure, print and return 0; 1 if no kind of events can be counted here."""
-    from gnomon.counters.cost import costs, kinds, timer_ns
+    from gnomon.counters.overhead import costs, kinds, timer_ns
 
     if arguments.events and arguments.kinds:
         raise UsageError("choose either kinds of events or events (-e), not both")

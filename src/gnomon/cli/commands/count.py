@@ -13,7 +13,7 @@ from gnomon.cli.terminal.streams import is_styled, write
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
-    from gnomon.counters.resolve import Resolved
+    from gnomon.counters.event_resolver import Resolved
     from gnomon.measurement.event_groups import WantedGroup
     from gnomon.measurement.measurement import Measurement
 
@@ -319,7 +319,7 @@ def _with_typed_remedy(one: Measurement, arguments: argparse.Namespace) -> Measu
     if not one.unavailable:
         return one
     from gnomon.counters.emulation.events import emulated_event
-    from gnomon.counters.names import modifiers
+    from gnomon.counters.event_grammar import modifiers
     from gnomon.counters.perf_errors import ON_EMULATED
 
     refused = [lost for lost in one.unavailable if lost.remedy.endswith(ON_EMULATED)]

@@ -174,7 +174,7 @@ def _check(arguments: argparse.Namespace) -> None:
     if arguments.token_file is not None and not arguments.listen:
         raise UsageError("--token-file goes with --listen [HOST:]PORT")
     if arguments.turns is not None:
-        from gnomon.counters.options import LONGEST_SLICE_MS, SHORTEST_SLICE_MS
+        from gnomon.counters.event_set_options import LONGEST_SLICE_MS, SHORTEST_SLICE_MS
 
         if not SHORTEST_SLICE_MS <= arguments.turns <= LONGEST_SLICE_MS:
             raise UsageError(

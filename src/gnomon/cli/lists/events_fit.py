@@ -10,7 +10,7 @@ from gnomon.errors import EventError, UsageError
 
 if TYPE_CHECKING:
     from gnomon.counters.allocation import CorePmu, Fit
-    from gnomon.counters.allocation.verdict import Verdict
+    from gnomon.counters.allocation.kernel_probe import Verdict
     from gnomon.counters.component import Event, EventInfo
 
 _SOFTWARE = "takes no counter of a core"
@@ -54,7 +54,7 @@ def _asked_for(arguments: argparse.Namespace) -> tuple[CorePmu, ...]:
 def _resolve(text: str, pmu: CorePmu | None) -> tuple[Event, ...]:
     """Return the events of a list, on this machine or as another one's PMU has them."""
     if pmu is None:
-        from gnomon.counters.resolve import resolve
+        from gnomon.counters.event_resolver import resolve
         from gnomon.errors import EventUnavailableError
 
         found = resolve(text)
@@ -63,7 +63,7 @@ def _resolve(text: str, pmu: CorePmu | None) -> tuple[Event, ...]:
             raise EventUnavailableError(first.event, first.reason, first.remedy, first.errno)
         return found.events
     from gnomon.counters.allocation.target_events import resolve_on
-    from gnomon.counters.names import split
+    from gnomon.counters.event_grammar import split
 
     events: dict[str, Event] = {}
     for typed in split(text):
@@ -75,8 +75,8 @@ def _resolve(text: str, pmu: CorePmu | None) -> tuple[Event, ...]:
 def _kernel(events: Sequence[Event], pmus: int) -> Verdict | None:
     """Return what the kernel makes of the events, None where it cannot be asked at once."""
     from gnomon.counters.allocation import opening_order
-    from gnomon.counters.allocation.verdict import Verdict, verdict
-    from gnomon.counters.perf import PerfSpec
+    from gnomon.counters.allocation.kernel_probe import Verdict, verdict
+    from gnomon.counters.perf_spec import PerfSpec
 
     counted = [event for event in events if isinstance(event.spec, PerfSpec)]
     if not counted:

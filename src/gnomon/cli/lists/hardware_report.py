@@ -85,7 +85,7 @@ def _vectors(found: Hardware, width: int, everything: bool) -> Iterable[str]:  #
 
 def _topology(found: Hardware, width: int, everything: bool) -> Iterable[str]:  # noqa: ARG001
     from gnomon.cli.terminal.two_column_text import table
-    from gnomon.counters.pmu import cpu_ranges
+    from gnomon.counters.sysfs_pmu import cpu_ranges
 
     one = found.topology
     if one.unknown:
@@ -135,7 +135,7 @@ def _threads(per_core: tuple[int, int] | None, smt: str) -> str:
 
 def _caches(found: Hardware, width: int, everything: bool) -> Iterable[str]:
     from gnomon.cli.terminal.two_column_text import shortened, table
-    from gnomon.counters.pmu import cpu_ranges
+    from gnomon.counters.sysfs_pmu import cpu_ranges
 
     if not found.caches:
         yield f"{_UNKNOWN}: {found.caches_unknown}"
@@ -195,7 +195,7 @@ def _tlbs(found: Hardware, width: int, everything: bool) -> Iterable[str]:  # no
 
 def _numa(found: Hardware, width: int, everything: bool) -> Iterable[str]:  # noqa: ARG001
     from gnomon.cli.terminal.two_column_text import table
-    from gnomon.counters.pmu import cpu_ranges
+    from gnomon.counters.sysfs_pmu import cpu_ranges
 
     if not found.nodes:
         yield f"{_UNKNOWN}: the kernel shows no nodes (/sys/devices/system/node)"
@@ -268,7 +268,7 @@ def _virtual(found: Hardware, width: int, everything: bool) -> Iterable[str]:  #
 
 def _pmus(found: Hardware, width: int, everything: bool) -> Iterable[str]:
     from gnomon.cli.terminal.two_column_text import shortened, table
-    from gnomon.counters.pmu import cpu_ranges
+    from gnomon.counters.sysfs_pmu import cpu_ranges
 
     if not any(pmu.is_core for pmu in found.pmus):
         yield "no PMU of the cores: gnomon doctor says why"

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from gnomon.counters.hardware import Hardware
-from gnomon.counters.pmu import cpu_ranges
+from gnomon.counters.sysfs_pmu import cpu_ranges
 from gnomon.units import size
 
 _NODE_RANK = 100

@@ -10,7 +10,7 @@ from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
     from gnomon.cli.terminal.report_output import Delivery
-    from gnomon.counters.resolve import Resolved
+    from gnomon.counters.event_resolver import Resolved
     from gnomon.measurement.intervals import Interval
     from gnomon.measurement.measurement import Measurement
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gnomon.counters.spread import Bin
+from gnomon.counters.sample_statistics import Bin
 
 _LONGEST = 40
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gnomon.counters.allocation.fit import Fit, Place, addable, fits, is_hardware, opening_order
 from gnomon.counters.allocation.grouping import groups
-from gnomon.counters.allocation.pmus import CorePmu, at_hand, known_names, named
+from gnomon.counters.allocation.target_pmus import CorePmu, at_hand, known_names, named
 
 __all__ = [
     "CorePmu",

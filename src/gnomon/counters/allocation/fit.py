@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gnomon.counters.allocation import constraints
-from gnomon.counters.allocation.constraints import Demand
-from gnomon.counters.allocation.pmus import CorePmu, at_hand
+from gnomon.counters.allocation import constraint_graph
+from gnomon.counters.allocation.constraint_graph import Demand
+from gnomon.counters.allocation.target_pmus import CorePmu, at_hand
 from gnomon.counters.component import Event
-from gnomon.counters.perf import PerfSpec
-from gnomon.counters.pmu import Encoding
+from gnomon.counters.perf_spec import PerfSpec
+from gnomon.counters.sysfs_pmu import Encoding
 from gnomon.errors import EventUnavailableError
 
 
@@ -86,8 +86,8 @@ class Asked(NamedTuple):
     def is_placed(self) -> bool:
         """Whether they count at once."""
         return (
-            constraints.place(self.pmu.family, self.all) is not None
-            and constraints.unmet(self.pmu.family, self.demands) is None
+            constraint_graph.place(self.pmu.family, self.all) is not None
+            and constraint_graph.unmet(self.pmu.family, self.demands) is None
         )
 
 
@@ -114,12 +114,12 @@ def fits(events: Sequence[Event], pmus: Sequence[CorePmu] | None = None) -> Fit:
     unlimited = tuple(at for at, event in enumerate(events) if not is_hardware(event))
     for one in asked:
         family = one.pmu.family
-        lacking = constraints.unmet(family, one.demands)
+        lacking = constraint_graph.unmet(family, one.demands)
         if lacking is not None:
             at = one.owners[lacking[0]][0]
             why = f"{events[at].name}: {lacking[1]}"
             return Fit(False, (), unlimited, (at,), why, "count the other one with it", notes)
-        places = constraints.place(family, one.all)
+        places = constraint_graph.place(family, one.all)
         if places is None:
             conflict = blame(one)
             why, remedy = _explain(one.of(conflict), events)
@@ -179,7 +179,7 @@ def opening_order(
     rank = [3] * len(events)
     for one in ask(events, on):
         family = one.pmu.family
-        placed = constraints.place(family, one.all) or ((0,),) * len(one.all)
+        placed = constraint_graph.place(family, one.all) or ((0,),) * len(one.all)
         own = placed[len(one.all) - len(one.demands) :]
         for (at, _), demand, place in zip(one.owners, one.demands, own, strict=True):
             if any(need.beside.holds(*demand.code) for need in family.needs):
@@ -212,7 +212,7 @@ def ask(events: Sequence[Event], pmus: Sequence[CorePmu]) -> tuple[Asked, ...]:
                     continue
                 encoding = term.encoding
                 if encoding not in known:
-                    known[encoding] = constraints.demand(pmu.family, pmu.available, encoding)
+                    known[encoding] = constraint_graph.demand(pmu.family, pmu.available, encoding)
                 demands.append(known[encoding])
                 owners.append((at, native))
         if demands:
@@ -226,7 +226,7 @@ def blame(asked: Asked) -> tuple[int, ...]:
     # A maximal set that fits plus one that does not: what is left of it cannot be made smaller.
     for event in asked.events:
         rest = [one for one in kept if one != event]
-        if rest and constraints.place(asked.pmu.family, asked.of(rest).all) is None:
+        if rest and constraint_graph.place(asked.pmu.family, asked.of(rest).all) is None:
             kept = rest
     return tuple(kept)
 
@@ -247,7 +247,7 @@ def _watchdog(pmu: CorePmu) -> tuple[Demand, ...]:
     if not pmu.watchdog or pmu.family.watchdog is None:
         return ()
     encoding = Encoding(4, pmu.family.watchdog)
-    return (constraints.demand(pmu.family, pmu.available, encoding),)
+    return (constraint_graph.demand(pmu.family, pmu.available, encoding),)
 
 
 def _explain(asked: Asked, events: Sequence[Event]) -> tuple[str, str]:
@@ -257,7 +257,7 @@ def _explain(asked: Asked, events: Sequence[Event]) -> tuple[str, str]:
     turns = "count them in turns (multiplexing), or in separate runs"
     if len(names) == 1:
         return _explain_alone(asked, names[0])
-    clash = constraints.disagreement(family, asked.all)
+    clash = constraint_graph.disagreement(family, asked.all)
     if clash is not None:
         return f"{_join(names)} want {_want(clash)}", turns
     counters = sorted({counter for one in asked.demands for counter in one.counters})
@@ -267,7 +267,7 @@ def _explain(asked: Asked, events: Sequence[Event]) -> tuple[str, str]:
     if taken > natives:
         what += f", which take {taken},"
     # Only where it makes the difference.
-    dog = pmu.watchdog and constraints.place(family, asked.demands) is not None
+    dog = pmu.watchdog and constraint_graph.place(family, asked.demands) is not None
     holds = ", one of which the kernel's NMI watchdog holds" if dog else ""
     why = (
         f"{_join(names)} can only use {_span(family.counters, counters)}: {what} for "
@@ -285,7 +285,7 @@ def _explain_alone(asked: Asked, name: str) -> tuple[str, str]:
                 f"{name}: no counter of {asked.pmu.title} that is to be had counts it",
                 "choose another event: `gnomon events` lists them",
             )
-    clash = constraints.disagreement(asked.pmu.family, asked.all)
+    clash = constraint_graph.disagreement(asked.pmu.family, asked.all)
     if clash is not None:
         return f"{name} is made of events that want {_want(clash)}", "choose another event"
     return (
@@ -294,7 +294,7 @@ def _explain_alone(asked: Asked, name: str) -> tuple[str, str]:
     )
 
 
-def _want(clash: constraints.Disagreement) -> str:
+def _want(clash: constraint_graph.Disagreement) -> str:
     if clash.wanted > 1:
         room = f"has room for {clash.registers}" if clash.registers > 1 else "can have only one"
         return f"{clash.wanted} different settings of {clash.name}, of which the PMU {room}"

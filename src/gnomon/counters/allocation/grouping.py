@@ -17,10 +17,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from gnomon.counters.allocation import constraints, matching
-from gnomon.counters.allocation.constraints import Demand
+from gnomon.counters.allocation import constraint_graph, matching
+from gnomon.counters.allocation.constraint_graph import Demand
 from gnomon.counters.allocation.fit import Asked, ask, is_hardware
-from gnomon.counters.allocation.pmus import CorePmu, at_hand
+from gnomon.counters.allocation.target_pmus import CorePmu, at_hand
 from gnomon.counters.component import Event
 
 _SEARCH_MAX = 20_000  # steps, of some 10 microseconds each
@@ -107,7 +107,7 @@ def _units(events: Sequence[Event], asked: Asked, taken: set[int]) -> list[_Unit
 def _beside(asked: Asked, unit: tuple[int, ...], together: dict[int, set[int]]) -> tuple[int, ...]:
     """Return the unit that has to be beside another one so that it counts, if there is one."""
     own = asked.of(unit)
-    if constraints.unmet(asked.pmu.family, own.demands) is None:
+    if constraint_graph.unmet(asked.pmu.family, own.demands) is None:
         return ()
     for other in asked.events:
         if other in together and other not in unit:

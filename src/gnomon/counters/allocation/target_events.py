@@ -6,15 +6,15 @@ from pathlib import Path
 
 from gnomon import _core
 from gnomon.counters import presets
-from gnomon.counters.allocation.pmus import CorePmu
+from gnomon.counters.allocation.target_pmus import CorePmu
 from gnomon.counters.component import Event, EventInfo
 from gnomon.counters.components import component
 from gnomon.counters.components.cpu import CpuComponent
-from gnomon.counters.cores import encode
+from gnomon.counters.core_types import encode
+from gnomon.counters.event_grammar import modifiers, pmu_terms
 from gnomon.counters.libpfm import libpfm_pmus
-from gnomon.counters.names import modifiers, pmu_terms
-from gnomon.counters.perf import PerfSpec
-from gnomon.counters.pmu import Encoding
+from gnomon.counters.perf_spec import PerfSpec
+from gnomon.counters.sysfs_pmu import Encoding
 from gnomon.errors import EventNameError, EventUnavailableError
 from gnomon.model.value import Scope
 

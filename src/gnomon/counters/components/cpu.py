@@ -17,15 +17,15 @@ from gnomon.counters.component import (
     Overflow,
     Target,
 )
-from gnomon.counters.perf import list_by_core, resolve_by_core
 from gnomon.counters.perf_open import availability, open_events
-from gnomon.counters.pmu import SYSFS, core_pmus
+from gnomon.counters.perf_spec import list_by_core, resolve_by_core
+from gnomon.counters.sysfs_pmu import SYSFS, core_pmus
 from gnomon.model.value import Scope
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gnomon.counters.cores import Core
+    from gnomon.counters.core_types import Core
 
 
 class CpuComponent:
@@ -55,13 +55,13 @@ class CpuComponent:
     @property
     def models(self) -> str | None:
         """libpfm4's names for the PMUs as C takes them, None for those that it finds."""
-        from gnomon.counters.cores import models_text
+        from gnomon.counters.core_types import models_text
 
         return None if self._models is None else models_text(self._models)
 
     def cores(self) -> tuple[Core, ...]:
         """Return the kinds of cores, one but on hybrid CPUs."""
-        from gnomon.counters.cores import cores  # only presets ask
+        from gnomon.counters.core_types import cores  # only presets ask
 
         return cores(self._sysfs, self._models)
 

@@ -32,8 +32,8 @@ from gnomon.counters.procfs import (
     read_text,
     whole,
 )
-from gnomon.counters.snapshot import PROCESS, Snapshot, Tally, Unit
 from gnomon.counters.snapshot_component import Offer, Problem, SnapshotComponent
+from gnomon.counters.snapshot_counters import PROCESS, Snapshot, Tally, Unit
 from gnomon.model.value import Scope
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from gnomon.counters.component import (
     Overflow,
     Target,
 )
-from gnomon.counters.perf import list_by_core, resolve_by_core
 from gnomon.counters.perf_open import availability, open_events
+from gnomon.counters.perf_spec import list_by_core, resolve_by_core
 from gnomon.model.value import Scope
 
 if TYPE_CHECKING:

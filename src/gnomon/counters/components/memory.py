@@ -26,8 +26,8 @@ from gnomon.counters.procfs import (
     stat_fields,
     whole,
 )
-from gnomon.counters.snapshot import PROCESS, Snapshot, Tally, Unit
 from gnomon.counters.snapshot_component import Offer, Problem, SnapshotComponent
+from gnomon.counters.snapshot_counters import PROCESS, Snapshot, Tally, Unit
 from gnomon.model.value import Scope
 
 _COVERS = "the process, its threads and the children it has waited for"

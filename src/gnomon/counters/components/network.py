@@ -26,8 +26,8 @@ from gnomon.counters.procfs import (
     read_number,
     read_text,
 )
-from gnomon.counters.snapshot import Snapshot, Tally, Unit
 from gnomon.counters.snapshot_component import Offer, Problem, SnapshotComponent
+from gnomon.counters.snapshot_counters import Snapshot, Tally, Unit
 from gnomon.model.value import Scope
 
 _LOOPBACK = "772"

@@ -33,8 +33,8 @@ from gnomon.counters.component import (
     Opened,
     Target,
 )
-from gnomon.counters.join import JoinedCounting
-from gnomon.counters.names import modifiers, nearest, pmu_terms
+from gnomon.counters.composite_counters import JoinedCounting
+from gnomon.counters.event_grammar import modifiers, nearest, pmu_terms
 from gnomon.counters.procfs import entries, read_errno, read_line, read_number
 from gnomon.counters.sensor_component import SensorComponent, event_of
 from gnomon.counters.sensors import Sensor
@@ -43,7 +43,7 @@ from gnomon.errors import EventNameError, EventUnavailableError
 from gnomon.model.value import Domain, Scope
 
 if TYPE_CHECKING:
-    from gnomon.counters.pmu import Pmu
+    from gnomon.counters.sysfs_pmu import Pmu
 
 _PREFIX = "power:::"
 _PMUS = ("power", "power_core")
@@ -90,7 +90,7 @@ class PowerComponent(SensorComponent):
 
     def availability(self) -> Availability:
         """Return whether any energy counter or sensor can be read."""
-        from gnomon.counters.nodewide import availability
+        from gnomon.counters.system_wide import availability
 
         works = False
         problems: list[Problem] = []
@@ -149,7 +149,7 @@ class PowerComponent(SensorComponent):
 
     def open(self, events: Sequence[Event], target: Target) -> Opened:
         """Open events for the whole machine, whatever the target is."""
-        from gnomon.counters.nodewide import open_node_wide
+        from gnomon.counters.system_wide import open_node_wide
 
         sensors = [event for event in events if isinstance(event.spec, Sensor)]
         rest = [event for event in events if not isinstance(event.spec, Sensor)]
@@ -225,7 +225,7 @@ class PowerComponent(SensorComponent):
     # --- the power PMU ---
 
     def _pmu(self, name: str) -> Pmu | None:
-        from gnomon.counters.nodewide import node_pmu
+        from gnomon.counters.system_wide import node_pmu
 
         return node_pmu(self.sys, name)
 
@@ -234,7 +234,7 @@ class PowerComponent(SensorComponent):
 
         An event without its scale would be a number without a unit, so that it is left out.
         """
-        from gnomon.counters.nodewide import cpus_of, scaling, socket_of
+        from gnomon.counters.system_wide import cpus_of, scaling, socket_of
 
         for pmu in (self._pmu(name) for name in _PMUS):
             if pmu is None:
@@ -252,8 +252,8 @@ class PowerComponent(SensorComponent):
 
     def _perf_event(self, name: str, base: str) -> Event:
         """Return the event of `power:::event[:socket]` or `power/terms/`, which is known."""
-        from gnomon.counters.names import PmuTerms
-        from gnomon.counters.nodewide import NodeSpec, places, scaling, socket_of
+        from gnomon.counters.event_grammar import PmuTerms
+        from gnomon.counters.system_wide import NodeSpec, places, scaling, socket_of
 
         event, _, socket = base.removeprefix(_PREFIX).partition(":")
         terms = pmu_terms(base) if "/" in base else None

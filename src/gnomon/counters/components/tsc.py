@@ -21,11 +21,11 @@ from gnomon.counters.component import (
     RawCount,
     Target,
 )
-from gnomon.counters.join import JoinedCounting
-from gnomon.counters.perf import PerfSpec, list_by_core, resolve_by_core
+from gnomon.counters.composite_counters import JoinedCounting
 from gnomon.counters.perf_open import open_events
-from gnomon.counters.pmu import SYSFS
+from gnomon.counters.perf_spec import PerfSpec, list_by_core, resolve_by_core
 from gnomon.counters.procfs import read_line
+from gnomon.counters.sysfs_pmu import SYSFS
 from gnomon.errors import EventNameError
 from gnomon.model.value import Domain, Scope
 

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 
 from gnomon import _core
 from gnomon.counters.component import Availability, Event, EventInfo, Opened, Overflow, Target
-from gnomon.counters.names import PmuTerms, modifiers, nearest, pmu_terms
-from gnomon.counters.pmu import SYSFS, Encoding, Pmu
+from gnomon.counters.event_grammar import PmuTerms, modifiers, nearest, pmu_terms
+from gnomon.counters.sysfs_pmu import SYSFS, Encoding, Pmu
 from gnomon.errors import EventNameError, EventUnavailableError
 from gnomon.model.value import Domain, Scope
 
 if TYPE_CHECKING:
-    from gnomon.counters.nodewide import Place
+    from gnomon.counters.system_wide import Place
 
 _PREFIX = "uncore:::"
 _UNCORE = "uncore_"
@@ -51,7 +51,7 @@ class UncoreComponent:
 
     def availability(self) -> Availability:
         """Return whether an event of some unit opens here."""
-        from gnomon.counters.nodewide import NodeSpec, availability, places
+        from gnomon.counters.system_wide import NodeSpec, availability, places
 
         families = self._families()
         if not families:
@@ -98,13 +98,13 @@ class UncoreComponent:
 
     def open(self, events: Sequence[Event], target: Target) -> Opened:  # noqa: ARG002
         """Open events for the whole machine, whatever the target is."""
-        from gnomon.counters.nodewide import open_node_wide
+        from gnomon.counters.system_wide import open_node_wide
 
         return open_node_wide(events, self._sysfs)
 
     def _families(self) -> dict[str, list[Pmu]]:
         """Return the units by what their names begin with, in the order of their numbers."""
-        from gnomon.counters.nodewide import pmu_names
+        from gnomon.counters.system_wide import pmu_names
 
         families: dict[str, list[Pmu]] = {}
         for name in sorted(pmu_names(self._sysfs), key=_natural):
@@ -114,13 +114,13 @@ class UncoreComponent:
         return families
 
     def _unit(self, name: str) -> Pmu | None:
-        from gnomon.counters.nodewide import node_pmu
+        from gnomon.counters.system_wide import node_pmu
 
         return None if re.fullmatch(_OTHERS, name) else node_pmu(self._sysfs, name)
 
     def _units(self, pattern: str) -> tuple[Pmu, ...]:
         """Return the units that a typed PMU means: that one, those of a pattern, or of a kind."""
-        from gnomon.counters.nodewide import pmu_names
+        from gnomon.counters.system_wide import pmu_names
 
         names = sorted(pmu_names(self._sysfs), key=_natural)
         if pattern in names:
@@ -188,7 +188,7 @@ class UncoreComponent:
         return tuple(found)
 
     def _places(self, name: str, units: Sequence[Pmu], terms: PmuTerms) -> list[Place]:
-        from gnomon.counters.nodewide import places
+        from gnomon.counters.system_wide import places
 
         found: list[Place] = []
         for unit in units:
@@ -205,7 +205,7 @@ class UncoreComponent:
     def _on_sockets(
         self, name: str, spots: Sequence[Place], wanted: str | None
     ) -> dict[int, list[Place]]:
-        from gnomon.counters.nodewide import socket_of
+        from gnomon.counters.system_wide import socket_of
 
         sockets: dict[int, list[Place]] = {}
         for place in spots:
@@ -221,7 +221,7 @@ class UncoreComponent:
     def _event(
         self, typed: str, units: Sequence[Pmu], terms: PmuTerms, spots: Sequence[Place]
     ) -> Event:
-        from gnomon.counters.nodewide import NodeSpec, scaling
+        from gnomon.counters.system_wide import NodeSpec, scaling
 
         names = [key for key, value in terms.terms if value is None and _has_event(units[0], key)]
         named = names[0] if names else ""
@@ -235,7 +235,7 @@ class UncoreComponent:
         return Event(typed, info, Domain.ALL, NodeSpec(tuple(spots)), factor)
 
     def _info(self, name: str, units: Sequence[Pmu], event: str) -> EventInfo:
-        from gnomon.counters.nodewide import scaling
+        from gnomon.counters.system_wide import scaling
 
         unit = scaling(units[0], event)[1] if event else ""
         first, last = units[0].name, units[-1].name
@@ -245,7 +245,7 @@ class UncoreComponent:
     def _from_libpfm(self, name: str, base: str) -> tuple[Event, ...]:
         """Return the event of a name such as `skx_unc_imc0::UNC_M_CAS_COUNT:RD`."""
         from gnomon.counters.libpfm import libpfm_pmus
-        from gnomon.counters.nodewide import NodeSpec, places
+        from gnomon.counters.system_wide import NodeSpec, places
 
         if ":::" in base or not self._families():
             return ()

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gnomon.counters.component import Event, EventInfo
 from gnomon.counters.emulation.engine import EXACT, Quantity
-from gnomon.counters.names import modifiers, nearest
+from gnomon.counters.event_grammar import modifiers, nearest
 from gnomon.errors import EventNameError, EventUnavailableError
 from gnomon.model.value import Domain, How, Scope
 
@@ -153,7 +153,7 @@ def _missing(name: str, base: str) -> EventUnavailableError | EventNameError:
     if not _is_no_preset(bare):
         reason = next((why for names, why in _LACKING if names.fullmatch(bare.lower())), None)
     if reason is None and bare == base:
-        from gnomon.counters.resolve import one
+        from gnomon.counters.event_resolver import one
 
         try:
             counted = one(name)

@@ -15,7 +15,7 @@ from pathlib import Path
 from gnomon.counters.component import Availability
 from gnomon.counters.emulation.caches import Cache, Caches
 from gnomon.counters.emulation.engine import Emulated, Prepared, Quantity
-from gnomon.counters.emulation.images import COUNTS, LOG, processes
+from gnomon.counters.emulation.process_images import COUNTS, LOG, processes
 from gnomon.errors import EmulationError
 from gnomon.model.symbol_names import module_procedure
 

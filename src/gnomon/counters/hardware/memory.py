@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from gnomon.counters.pmu import cpu_list
 from gnomon.counters.procfs import (
     entries,
     keyed,
@@ -21,6 +20,7 @@ from gnomon.counters.procfs import (
     read_text,
     whole,
 )
+from gnomon.counters.sysfs_pmu import cpu_list
 
 _NODES = "sys/devices/system/node"
 _POOL = re.compile(r"hugepages-(\d{1,12})kB")

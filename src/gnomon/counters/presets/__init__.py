@@ -9,6 +9,14 @@ from __future__ import annotations
 
 from gnomon.counters.preset_formula import Formula
 from gnomon.counters.preset_resolver import Found
+from gnomon.counters.presets.builtin import (
+    by_pmu,
+    families,
+    family,
+    meanings,
+    names,
+    own_of,
+)
 from gnomon.counters.presets.definition import Family, Meaning, Preset
 from gnomon.counters.presets.machine_presets import (
     availability,
@@ -19,16 +27,8 @@ from gnomon.counters.presets.machine_presets import (
     preset_of,
     resolve,
 )
-from gnomon.counters.presets.shipped import (
-    by_pmu,
-    families,
-    family,
-    meanings,
-    names,
-    own_of,
-)
-from gnomon.counters.presets.users import forget, load, read
-from gnomon.counters.presets.users import of_pmus as users_of
+from gnomon.counters.presets.user_presets import forget, load, read
+from gnomon.counters.presets.user_presets import of_pmus as users_of
 
 __all__ = [
     "Family",

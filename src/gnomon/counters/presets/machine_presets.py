@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from gnomon.counters import preset_resolver
 from gnomon.counters.component import Availability, Event
-from gnomon.counters.names import modifiers, nearest
+from gnomon.counters.event_grammar import modifiers, nearest
 from gnomon.counters.preset_resolver import PREFIX, Found
-from gnomon.counters.presets import shipped, users
+from gnomon.counters.presets import builtin, user_presets
 from gnomon.errors import EventNameError, EventUnavailableError, NotPresetError
 
 if TYPE_CHECKING:
     from gnomon.counters.components.cpu import CpuComponent
-    from gnomon.counters.cores import Core
+    from gnomon.counters.core_types import Core
     from gnomon.counters.presets.definition import Preset
 
 _NO_EVENT = "choose native events of this PMU (gnomon events --component cpu)"
@@ -37,7 +37,7 @@ def find(name: str, cpu: CpuComponent | None = None) -> Found:
     Raises:
         EventNameError, EventUnavailableError, PresetFileError: as `resolve`.
     """
-    users.make_known()
+    user_presets.make_known()
     return preset_resolver.find(name, cpu)
 
 
@@ -56,7 +56,7 @@ def preset_of(name: str, cpu: CpuComponent | None = None) -> Preset:
         if preset is not None:
             return preset
     find(name, cpu)  # raises, if it begins as a preset or is a user's for other PMUs
-    from gnomon.counters.sources import native_events
+    from gnomon.counters.component_registry import native_events
 
     found = native_events(name)
     if found:
@@ -78,13 +78,13 @@ def of_this_machine(cpu: CpuComponent | None = None) -> tuple[Preset, ...]:
     """
     cores = (cpu or _cpu()).cores()
     found: dict[tuple[str, str], Preset] = {}
-    for family in users.families():
+    for family in user_presets.families():
         for preset in family.presets:
             holds = any(_holds(preset, core) for core in cores)
             if holds and not any(name == preset.name for name, _ in found):
                 found[preset.name, ""] = preset
     for core in cores:
-        family = shipped.family(shipped.name_of(core.models))
+        family = builtin.family(builtin.name_of(core.models))
         for preset in family.presets:
             if (preset.name, "") not in found:
                 found.setdefault((preset.name, family.name), preset)
@@ -100,7 +100,7 @@ def of_other_pmus(cpu: CpuComponent | None = None) -> tuple[Preset, ...]:
     cores = (cpu or _cpu()).cores()
     return tuple(
         preset
-        for family in users.families()
+        for family in user_presets.families()
         for preset in family.presets
         if not any(_holds(preset, core) for core in cores)
     )
@@ -133,8 +133,8 @@ def availability(preset: Preset, cpu: CpuComponent | None = None) -> Availabilit
 
 def known_names() -> tuple[str, ...]:
     """Return the name of every preset, users' own first."""
-    own = [preset.name for family in users.families() for preset in family.presets]
-    return tuple(dict.fromkeys((*own, *shipped.meanings())))
+    own = [preset.name for family in user_presets.families() for preset in family.presets]
+    return tuple(dict.fromkeys((*own, *builtin.meanings())))
 
 
 def _cpu() -> CpuComponent:
@@ -147,17 +147,17 @@ def _cpu() -> CpuComponent:
 
 
 def _preset(base: str, core: Core) -> Preset | None:
-    own = users.preset(base, core.models)
+    own = user_presets.preset(base, core.models)
     if own is not None:
         return own
     upper = base.upper()
     if not upper.startswith(PREFIX):
         return None
-    own = users.preset(upper, core.models)
-    return own or shipped.preset(upper, core.models)
+    own = user_presets.preset(upper, core.models)
+    return own or builtin.preset(upper, core.models)
 
 
 def _holds(preset: Preset, core: Core) -> bool:
     if preset.is_users:
         return not preset.pmus or bool(set(preset.pmus) & set(core.models))
-    return shipped.name_of(core.models) == preset.family
+    return builtin.name_of(core.models) == preset.family

@@ -17,7 +17,7 @@ import re
 from pathlib import Path
 
 from gnomon.counters.presets.definition import Family, Meaning, Preset
-from gnomon.counters.presets.text import PRESETS_MAX, Checker, read_text, shown
+from gnomon.counters.presets.preset_reader import PRESETS_MAX, Checker, read_text, shown
 
 _FIELD = re.compile(r"(?:[ \t]*\"([^\"]*)\"[ \t]*|[ \t]*'([^']*)'[ \t]*|([^,\"']*))(,|$)")
 _WITH_FORMULA = ("DERIVED_POSTFIX", "DERIVED_INFIX")

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from gnomon.counters.presets.definition import Family, Meaning, Preset
-from gnomon.counters.presets.text import PRESETS_MAX, Checker, read_text, shown
+from gnomon.counters.presets.preset_reader import PRESETS_MAX, Checker, read_text, shown
 from gnomon.errors import PresetFileError
 
 _SECTIONS = ("title", "pmus", "source", "extends", "preset", "absent")

@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from gnomon.counters.component import RawCount, Target
-from gnomon.counters.gauges import GaugeSampler
+from gnomon.counters.gauge_sampler import GaugeSampler
 from gnomon.counters.procfs import ProcessFiles
 from gnomon.errors import EventSetError, NotRunningError
 from gnomon.model.value import Scope

@@ -26,9 +26,9 @@ from gnomon.counters.component import (
     Target,
     make_value,
 )
-from gnomon.counters.perf import PerfSpec, combine, native_specs
 from gnomon.counters.perf_open import open_events
-from gnomon.counters.pmu import Encoding, online_cpus
+from gnomon.counters.perf_spec import PerfSpec, combine, native_specs
+from gnomon.counters.sysfs_pmu import Encoding, online_cpus
 from gnomon.errors import EventSetError
 from gnomon.model.value import Domain, Scope, Value
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from gnomon import _core
 from gnomon.counters.component import Event, Granularity, Sharing, Target
-from gnomon.counters.names import modifiers
-from gnomon.counters.perf import PerfSpec
+from gnomon.counters.event_grammar import modifiers
+from gnomon.counters.perf_spec import PerfSpec
 from gnomon.errors import DomainError, FeatureError, OptionError
 from gnomon.model.value import Domain, Scope
 

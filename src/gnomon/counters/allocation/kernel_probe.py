@@ -15,7 +15,7 @@ from typing import NamedTuple
 from gnomon import _core
 from gnomon.counters import perf_errors
 from gnomon.counters.component import Event
-from gnomon.counters.perf import narrowed, native_specs
+from gnomon.counters.perf_spec import narrowed, native_specs
 
 _HARDWARE = 0
 _INSTRUCTIONS = 1

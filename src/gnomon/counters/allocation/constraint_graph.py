@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gnomon.counters.allocation import matching
-from gnomon.counters.allocation.tables import Family
-from gnomon.counters.pmu import Encoding
+from gnomon.counters.allocation.constraint_tables import Family
+from gnomon.counters.sysfs_pmu import Encoding
 
 _HARDWARE = 0
 _HW_CACHE = 3

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable
 from weakref import WeakValueDictionary
 
 from gnomon.counters.component import Granularity, Target
-from gnomon.counters.spots import threads
+from gnomon.counters.perf_targets import threads
 from gnomon.errors import RunningError
 
 Place = tuple[str, int]

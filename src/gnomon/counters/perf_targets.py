@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon import _core
 from gnomon.counters.component import Granularity, Target
-from gnomon.counters.pmu import online_cpus
 from gnomon.counters.procfs import entries, read_text, stat_fields, whole
+from gnomon.counters.sysfs_pmu import online_cpus
 
 if TYPE_CHECKING:
     from pathlib import Path

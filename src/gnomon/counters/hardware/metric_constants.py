@@ -14,7 +14,7 @@ from gnomon.counters.hardware.cpuid import answers
 from gnomon.counters.hardware.memory import nodes
 from gnomon.counters.hardware.processor import frequencies, processor
 from gnomon.counters.hardware.topology import Cpu, Topology, caches, topology
-from gnomon.counters.pmu import core_pmus, online_cpus
+from gnomon.counters.sysfs_pmu import core_pmus, online_cpus
 from gnomon.metrics.definitions import peaks
 
 ROOT = Path("/")
@@ -65,7 +65,7 @@ class Constants:
 
     @cached_property
     def _cpus(self) -> tuple[str, ...]:
-        from gnomon.counters.cores import cores
+        from gnomon.counters.core_types import cores
 
         found = cores(self._root / "sys", self._models)
         return tuple(dict.fromkeys(model for core in found for model in core.models))

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon import _core
-from gnomon.counters.allocation import tables
-from gnomon.counters.allocation.tables import Family
-from gnomon.counters.cores import Core, cores
-from gnomon.counters.names import nearest
-from gnomon.counters.pmu import Encoding, Pmu, core_pmus
+from gnomon.counters.allocation import constraint_tables
+from gnomon.counters.allocation.constraint_tables import Family
+from gnomon.counters.core_types import Core, cores
+from gnomon.counters.event_grammar import nearest
 from gnomon.counters.procfs import read_line, read_number
+from gnomon.counters.sysfs_pmu import Encoding, Pmu, core_pmus
 from gnomon.counters.virtualization import first_cpu
 from gnomon.errors import UsageError
 
@@ -110,7 +110,7 @@ def named(name: str, *, is_smt: bool = True) -> CorePmu:
     Raises:
         UsageError: neither the tables nor libpfm4 know such a PMU.
     """
-    tabled = tables.find("pmus", (name,))
+    tabled = constraint_tables.find("pmus", (name,))
     if tabled is not None:
         return CorePmu(name, tabled.title, tabled, _available(tabled, is_smt=is_smt))
     for pmu in _counted_by_libpfm():
@@ -126,7 +126,9 @@ def named(name: str, *, is_smt: bool = True) -> CorePmu:
 
 def known_names() -> tuple[str, ...]:
     """Return every name that `named` takes, in alphabetic order."""
-    return tuple(sorted({*tables.listed("pmus"), *(pmu.name for pmu in _counted_by_libpfm())}))
+    return tuple(
+        sorted({*constraint_tables.listed("pmus"), *(pmu.name for pmu in _counted_by_libpfm())})
+    )
 
 
 def plain(name: str, title: str, counters: int, source: str) -> Family:
@@ -198,14 +200,14 @@ def _family_of(core: Core, pmu: Pmu, root: Path) -> Family | None:
     words = [known, pmu.name, *cpuinfo.get("cpu", "").replace(",", " ").split()]
     words.append(f"{cpuinfo.get('CPU implementer', '')}:{cpuinfo.get('CPU part', '')}")
     return (
-        tables.find("pmus", core.models)
-        or tables.find("kernel", (f"{known}:{pmu.name}",))
-        or tables.find("kernel", words)
+        constraint_tables.find("pmus", core.models)
+        or constraint_tables.find("kernel", (f"{known}:{pmu.name}",))
+        or constraint_tables.find("kernel", words)
     )
 
 
 def _unknown(pmu: Pmu, root: Path) -> tuple[Family, tuple[str, ...]]:
-    from gnomon.counters.allocation.verdict import free_counters
+    from gnomon.counters.allocation.kernel_probe import free_counters
 
     number = free_counters() if root == _ROOT else None
     note = f"no table of this PMU's constraints: {number} counters are free, found by trying"

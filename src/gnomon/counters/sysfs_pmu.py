@@ -16,7 +16,7 @@ from gnomon.counters.procfs import read_text, whole
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gnomon.counters.names import PmuTerms
+    from gnomon.counters.event_grammar import PmuTerms
 
 SYSFS = "/sys"
 """Where this machine's kernel describes its PMUs; a recorded tree stands elsewhere."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gnomon import _core
-from gnomon.counters.pmu import DEVICES, SYSFS, Encoding, Pmu
+from gnomon.counters.sysfs_pmu import DEVICES, SYSFS, Encoding, Pmu
 
 
 class Core(NamedTuple):

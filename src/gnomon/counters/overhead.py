@@ -15,8 +15,8 @@ from typing import NamedTuple
 from gnomon import _core
 from gnomon.counters.component import Event
 from gnomon.counters.eventset import EventSet
-from gnomon.counters.perf import PerfSpec, native_specs
-from gnomon.counters.spread import Bin, Spread, histogram, spread
+from gnomon.counters.perf_spec import PerfSpec, native_specs
+from gnomon.counters.sample_statistics import Bin, Spread, histogram, spread
 from gnomon.errors import EventError, EventSetError, UsageError
 from gnomon.model.value import Unavailable
 
@@ -336,7 +336,7 @@ def _refusal(error: EventError) -> Unavailable:
 def _derived() -> Kind:
     """Return the presets that are made of several native events and can be counted here."""
     from gnomon.counters import presets
-    from gnomon.counters.resolve import one
+    from gnomon.counters.event_resolver import one
 
     reason, remedy = "no preset of this machine is made of several native events", ""
     for preset in presets.of_this_machine():

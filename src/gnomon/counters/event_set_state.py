@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from itertools import count
 
 from gnomon import _core
-from gnomon.counters import running
+from gnomon.counters import active_sets
 from gnomon.counters.component import (
     NO_COUNT,
     Event,
@@ -19,7 +19,8 @@ from gnomon.counters.component import (
     Target,
     make_reading,
 )
-from gnomon.counters.options import (
+from gnomon.counters.event_resolver import by_another_name, resolve, twin
+from gnomon.counters.event_set_options import (
     SLICE_MS,
     Options,
     State,
@@ -28,8 +29,7 @@ from gnomon.counters.options import (
     chosen_target,
     domain_of,
 )
-from gnomon.counters.parts import Parts
-from gnomon.counters.resolve import by_another_name, resolve, twin
+from gnomon.counters.open_components import Parts
 from gnomon.errors import (
     AttachedError,
     ClosedError,
@@ -90,8 +90,8 @@ class Composition:
         self._running = False
         self._closed = False
         self._pid = os.getpid()
-        self._place = running.place(self._target)
-        self._claimed: tuple[running.Key, ...] = ()
+        self._place = active_sets.place(self._target)
+        self._claimed: tuple[active_sets.Key, ...] = ()
         if names:
             self.add(names)
 
@@ -185,7 +185,7 @@ class Composition:
         self._unavailable += found.unavailable
 
     def add_events(self, events: Iterable[Event]) -> None:
-        """Add events that are resolved already (`gnomon.counters.resolve`).
+        """Add events that are resolved already (`gnomon.counters.event_resolver`).
 
         Raises:
             EventUnavailableError, RunningError, ClosedError, ForkedError, DomainError,
@@ -411,7 +411,7 @@ class Composition:
             before.close()
             self._final = None
         self._target, self._slice_ms, self._limit = checked_target, slice_ms, limit
-        self._place = running.place(checked_target)
+        self._place = active_sets.place(checked_target)
 
     def _renew(self) -> None:
         if self._parts is not None:
@@ -435,7 +435,7 @@ class Composition:
 
     def _release(self) -> None:
         self.__dict__.pop("read", None)
-        running.release(self._claimed)
+        active_sets.release(self._claimed)
         self._claimed = ()
         if self._parts is not None:
             self._parts.close()

@@ -25,8 +25,8 @@ from gnomon.counters.component import (
     Refusal,
     make_value,
 )
-from gnomon.counters.pmu import Encoding, Pmu, cpu_list
 from gnomon.counters.procfs import entries, read_line, read_number
+from gnomon.counters.sysfs_pmu import Encoding, Pmu, cpu_list
 from gnomon.errors import UsageError
 from gnomon.model.value import Value
 

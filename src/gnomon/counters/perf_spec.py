@@ -15,8 +15,8 @@ from gnomon.counters.component import (
     EventInfo,
     RawCount,
 )
-from gnomon.counters.names import DOMAINS
-from gnomon.counters.pmu import Encoding
+from gnomon.counters.event_grammar import DOMAINS
+from gnomon.counters.sysfs_pmu import Encoding
 from gnomon.model.value import Domain, Scope
 
 NativeSpec = tuple[int, int, int, int, int, int, int]

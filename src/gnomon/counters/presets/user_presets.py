@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from gnomon import _core
-from gnomon.counters.presets import shipped
+from gnomon.counters.presets import builtin
 from gnomon.counters.presets.definition import Family, Preset
 from gnomon.errors import PresetFileError
 
@@ -46,10 +46,10 @@ def read(path: Path) -> Family:
         PresetFileError: the file cannot be read or is broken.
     """
     from gnomon.counters.presets import papi_csv, toml
-    from gnomon.counters.presets.text import read_text
+    from gnomon.counters.presets.preset_reader import read_text
 
     text = read_text(path)
-    meanings = shipped.meanings()
+    meanings = builtin.meanings()
     is_csv = path.suffix != ".toml" and papi_csv.is_csv(text)
     if path.suffix == ".csv" and not is_csv:
         raise PresetFileError(
@@ -62,7 +62,7 @@ def read(path: Path) -> Family:
         family = toml.parse(text, path, meanings)
         if family.extends:
             have = {preset.name for preset in family.presets}
-            inherited = shipped.inherited(family.extends, path).presets
+            inherited = builtin.inherited(family.extends, path).presets
             base = [one for one in inherited if one.name not in have]
             family = family._replace(presets=(*family.presets, *base))
     presets = tuple(

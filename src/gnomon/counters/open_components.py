@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from gnomon.counters.component import Event, Growing, Refusal, Resettable, Target
-from gnomon.counters.join import JoinedResettable, ResettableCounting
+from gnomon.counters.component_registry import note_use
+from gnomon.counters.composite_counters import JoinedResettable, ResettableCounting
+from gnomon.counters.event_resolver import owner
 from gnomon.counters.perf_counting import refused_error
-from gnomon.counters.resolve import owner
-from gnomon.counters.sources import note_use
 
 if TYPE_CHECKING:
     from gnomon import _core
