@@ -21,6 +21,10 @@ READ_BY += [("commands", name) for name in (*compressed_runs.REFUSED, "long name
 LONG = {
     ("view", "8,192 ranks with 16 million values"),
     ("commands", "nested"),
+    ("commands", "regions without end"),
+    ("commands", "numbered regions without end"),
+    ("commands", "places without end"),
+    ("commands", "metrics without end"),
     ("commands", "nested without end"),
     ("commands", "nested kinds"),
     ("commands", "long names"),

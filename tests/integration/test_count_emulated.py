@@ -260,7 +260,11 @@ def test_environment_is_the_programs_own(tmp_path: Path) -> None:
 _BUSY = "import time\nend = time.monotonic() + 4\nwhile time.monotonic() < end: pass"
 
 
-@pytest.mark.parametrize("command", [["sleep", "4"], [sys.executable, "-c", _BUSY]])
+@pytest.mark.parametrize(
+    "command",
+    [["sleep", "4"], pytest.param([sys.executable, "-c", _BUSY], marks=pytest.mark.long)],
+    ids=["waits", "works"],
+)
 def test_progress_is_shown_on_a_terminal_and_taken_away(command: list[str]) -> None:
     master, slave = pty.openpty()
     termios.tcsetwinsize(slave, (24, 80))

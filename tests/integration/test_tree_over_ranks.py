@@ -57,8 +57,15 @@ def told(mpi: Mpi, tasks: int, program: Path, *actions: str, folder: Path,
     return {int(task): said for task, said in found.items()}
 
 
-@pytest.mark.parametrize("tasks", [2, 4, 64])
-@pytest.mark.parametrize("way", ["files", "mpi", "finalized"])
+@pytest.mark.parametrize(
+    ("way", "tasks"),
+    [
+        *((way, tasks) for way in ("files", "mpi", "finalized") for tasks in (2, 4)),
+        ("files", 64),
+        ("mpi", 64),
+        pytest.param("finalized", 64, marks=pytest.mark.long),
+    ],
+)
 @BY_MPI
 def test_everybody_comes(
     mpi: Mpi, way: str, tasks: int, programs: Programs, tmp_path: Path
