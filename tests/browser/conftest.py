@@ -22,6 +22,7 @@ from playwright.sync_api import (
     expect,
     sync_playwright,
 )
+from turns import made_once
 
 from browser.pages import GNOMON, PATIENCE_MS, Opened, Served
 
@@ -42,7 +43,11 @@ def ran(command: list[str], folder: Path, **environment: str) -> None:
 @pytest.fixture(scope="package")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with runs: lines.gnomon, slower.gnomon, threads.gnomon, and .viz files."""
-    here = tmp_path_factory.mktemp("runs")
+    return made_once(tmp_path_factory.getbasetemp(), "browser", measure)
+
+
+def measure(here: Path) -> None:
+    """Build the programs in a folder and measure them."""
     for source in PROGRAMS.iterdir():
         shutil.copy(source, here)
     ran(["gfortran", "-g", "-O1", "-c", "product.f90"], here)
@@ -65,7 +70,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ran(["cc", "-g", "-O2", "-fopenmp", "-o", "relax", "relax.c", *linked, "-lm"], here)
     ran(["./relax", "100", "3"], here, HPM_OUTPUT_NAME="relax", HPM_UNIQUE_FILE_NAME="0",
         OMP_NUM_THREADS="2")  # fmt: skip
-    return here
 
 
 @pytest.fixture(scope="package")

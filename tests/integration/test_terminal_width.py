@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from commands import GNOMON, TOOLS, gnomon, run
 
+from gnomon.cli import main
 from gnomon.cli.main import COMMANDS, OTHER_NAMES
 
 
@@ -111,18 +112,31 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 @pytest.mark.usefixtures("valgrind")
-def test_reports_of_runs_keep_to_the_width(runs: Path, command: str, columns: int) -> None:
-    environment = {**os.environ, "COLUMNS": str(columns)}
-    done = run(GNOMON, *command.split(), env=environment, cwd=runs)
-    assert done.returncode == 0
-    assert overflowing(done.stdout, columns) == []
+def test_reports_of_runs_keep_to_the_width(
+    runs: Path,
+    command: str,
+    columns: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(runs)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert main(command.split()) == 0
+    assert overflowing(capsys.readouterr().out, columns) == []
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])
-def test_help_fits_80_columns(command: str) -> None:
-    done = gnomon(*command.split(), "--help")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert overflowing(done.stdout, 80) == []
+def test_help_fits_80_columns(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    try:
+        status: object = main([*command.split(), "--help"])
+    except SystemExit as ended:
+        status = ended.code
+    printed = capsys.readouterr()
+    assert (status, printed.err) == (0, "")
+    assert overflowing(printed.out, 80) == []
 
 
 @pytest.mark.parametrize("name", OTHER_NAMES)
