@@ -39,9 +39,19 @@ def own_values(folder: Path, label: str) -> dict[str, float]:
 ALL = {str(task): float(calls_of(task)) for task in range(TASKS)}
 
 
-@ways
+# Among sections test_plugins_that_fail.py has the others.
 @pytest.mark.parametrize(
-    "bad", ["fail", "negative", "lie", "wild", "hang", "spin", "segv", "abort"]
+    ("bad", "job_of"),
+    [
+        pytest.param(
+            bad,
+            job_of,
+            id=f"{bad}-{way}",
+            marks=[pytest.mark.long] if way == "sections" and bad not in ("lie", "segv") else [],
+        )
+        for bad in ("fail", "negative", "lie", "wild", "hang", "spin", "segv", "abort")
+        for way, job_of in (("hpmcount", counted), ("sections", marked))
+    ],
 )
 def test_a_plugin_that_goes_wrong_costs_no_data(
     bad: str, job_of: object, bad_plugin: Path, known: Known, tmp_path: Path
