@@ -21,7 +21,7 @@ from pathlib import Path
 from benchmarks.build import program
 from benchmarks.table import Row, Table, verdict
 from gnomon.store.comparison.engine import compare
-from gnomon.store.comparison.model import SURE, Breach, Comparison, Limit, Options
+from gnomon.store.comparison.model import SURE, Breach, Comparison, ComparisonOptions, Limit
 from gnomon.store.comparison.samples import side
 
 _GNOMON = str(Path(sys.executable).parent / "gnomon")
@@ -110,7 +110,7 @@ def run(rounds: int) -> Table:
                 names = [Path(folder) / f"{at}-{pair}{label}" for label in "ab"]
                 seed = 1000 * at + 2 * pair
                 sides = [side(_measured(one, words, seed + n)) for n, one in enumerate(names)]
-                found[name].add(*compare(sides, Options(limits=(Limit("", _FAIL_ON),))))
+                found[name].add(*compare(sides, ComparisonOptions(limits=(Limit("", _FAIL_ON),))))
     rows = [
         Row(f"{name}, {pairs} pairs: {what}", "", value)
         for name, one in found.items()

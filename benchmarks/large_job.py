@@ -39,7 +39,7 @@ def write(name: str, ranks: int, regions: int, metrics: int, events: int) -> Non
             "host": {"name": f"node{rank // 64}", "cpu_model": "", "cpus": 64, "kernel": ""},
             "started": 1.7e9, "environment": {}, "working_directory": "/", "capabilities": [],
         }  # fmt: skip
-        folder = staging.begin(name, rank, head)
+        folder = staging.create_staging(name, rank, head)
         end = {"pid": 1000 + rank, "exit_status": 0, "signal": 0, "started": 1.7e9,
                "wall_ns": 2_500_000_000}  # fmt: skip
         tables = (_locations(rank), *small, _profile(rank, regions, metrics))

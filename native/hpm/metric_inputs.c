@@ -1,4 +1,4 @@
-/* What formulas may use of an item, by identifier: gnomon.metrics.derived.quantities in C. */
+/* What formulas may use of an item, by identifier: gnomon.metrics.derived.formula_inputs in C. */
 #include "metric_inputs.h"
 
 #include <ctype.h>

@@ -1,4 +1,4 @@
-/* What formulas may use of an item, by identifier: gnomon.metrics.derived.quantities in C. */
+/* What formulas may use of an item, by identifier: gnomon.metrics.derived.formula_inputs in C. */
 #ifndef GNOMON_HPM_METRIC_INPUTS_H
 #define GNOMON_HPM_METRIC_INPUTS_H
 

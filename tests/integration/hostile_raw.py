@@ -72,7 +72,7 @@ class Recorded(Capability):
 def made(folder: Path) -> None:
     """Leave `full.gnomon.raw`, and the run `full.gnomon` of the same, in a folder."""
     for name in ("full", "whole"):
-        raw = staging.begin(str(folder / name), 0, HEAD)
+        raw = staging.create_staging(str(folder / name), 0, HEAD)
         staging.end(raw, 0, END, Collected(tuple(map(_filled, ALL_SCHEMAS))))
         (raw / f"7.recorded{SUFFIX}").write_bytes(record_layout.closed_file())
     assemble_run(raw, str(folder / "whole"), [Recorded()])

@@ -13,7 +13,7 @@ import pytest
 from commands import run
 from watching import HPMSTAT, ended, first_line, watching
 
-from gnomon.hpm.output_names import unique
+from gnomon.hpm.output_names import unique_name
 
 pytestmark = pytest.mark.usefixtures("busy_cpu")
 Programs = Callable[[str], Path]
@@ -109,7 +109,7 @@ def test_unique_names_have_colons(name: str, pattern: str, tmp_path: Path) -> No
 
 def test_names_of_hpmcount_stay_without_colons() -> None:
     moment = time.struct_time((2026, 1, 2, 3, 4, 5, 0, 1, 0))
-    assert unique("a.b", host="h", process=7, moment=moment) == "a_h_7_02.01.2026_03.04.05.b"
+    assert unique_name("a.b", host="h", process=7, moment=moment) == "a_h_7_02.01.2026_03.04.05.b"
 
 
 def test_variables_of_hpm_and_options_before_them(tmp_path: Path) -> None:

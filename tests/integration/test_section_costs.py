@@ -96,7 +96,7 @@ def test_reads_of_counters_are_not_the_programs(tmp_path: Path, words: tuple[str
     assert not any("less what" in row["description"] for row in faults)
     lines = (tmp_path / "costs.hpm").read_text().splitlines()
     assert all(line.endswith("counted; less measuring") for line in lines if f"  {READ}  " in line)
-    metrics = next(one for one in viz.read(tmp_path / "costs.viz").tables if "formula" in
+    metrics = next(one for one in viz.read_viz(tmp_path / "costs.viz").tables if "formula" in
                    [column.name for column in one.schema.columns])  # fmt: skip
     (about,) = (one["description"] for one in metrics.dicts() if one["name"] == READ)
     assert "less what starts and stops of sections count" in str(about)

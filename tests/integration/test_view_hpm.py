@@ -12,17 +12,17 @@ from hpm_files import hpmcount, rows
 from hpm_programs import run
 from python_programs import GETPPID, python
 
-from gnomon.view.open_run import Opened
+from gnomon.view.open_run import OpenRun
 from gnomon.view.session import Session
 
 VIZ = {"HPM_VIZ_OUTPUT": "yes"}
 
 
-def metric(opened: Opened, name: str) -> int:
+def metric(opened: OpenRun, name: str) -> int:
     return next(one.metric for one in opened.data.metrics if one.name == name)
 
 
-def shown(opened: Opened, name: str) -> dict[str, tuple[float, float]]:
+def shown(opened: OpenRun, name: str) -> dict[str, tuple[float, float]]:
     """Return inclusive and exclusive values of every section by its name."""
     tree = opened.tree("region")
     values = opened.values("region", metric(opened, name))

@@ -76,7 +76,7 @@ def measured(folder: Path, *options: str, killed: bool = False) -> Path:
 
 def lines_of(file: Path) -> dict[str, tuple[str, int]]:
     """Return the file and line of each section."""
-    regions = next(one for one in viz.read(file).tables if one.schema.name == "regions")
+    regions = next(one for one in viz.read_viz(file).tables if one.schema.name == "regions")
     return {
         str(one["name"]): (str(one["file"]), int(str(one["line"])))
         for one in list(regions.dicts())[1:]
@@ -119,10 +119,10 @@ def test_sections_of_fortran_have_their_lines(tmp_path: Path) -> None:
 def test_what_has_no_line_is_said(tmp_path: Path) -> None:
     file = measured(tmp_path, "-g0", "-s")
     assert set(lines_of(file).values()) == {("", 0), ("told.f90", 7)}
-    (why,) = (one for one in viz.read(file).head["unavailable"] if "lines" in one["event"])
+    (why,) = (one for one in viz.read_viz(file).head["unavailable"] if "lines" in one["event"])
     assert why["reason"] == "2 starts in swim: it has no line numbers of them"
     shutil.copy("/bin/true", tmp_path / "swim")
-    (why,) = (one for one in viz.read(file).head["unavailable"] if "lines" in one["event"])
+    (why,) = (one for one in viz.read_viz(file).head["unavailable"] if "lines" in one["event"])
     assert (why["reason"], why["remedy"]) == (
         f"{tmp_path / 'swim'} is not the file that ran", "measure again after a new build",
     )  # fmt: skip

@@ -20,7 +20,7 @@ from gnomon.cli.main import main
 from gnomon.store import run_directory
 from gnomon.store.record_file import open_records
 from gnomon.view import table_registry
-from gnomon.view.data_table import Wanted
+from gnomon.view.data_table import TableQuery
 from gnomon.view.session import Session
 
 
@@ -211,7 +211,7 @@ def test_its_page_is_in_the_view(here: Path) -> None:
     )
     (opened,) = Session().open([str(here / "r.gnomon")])
     assert "page:writes" in [table["name"] for table in table_registry.of_run(opened)]
-    page = table_registry.page(opened, Wanted("page:writes"), 0, 10)
+    page = table_registry.page(opened, TableQuery("page:writes"), 0, 10)
     shown = [column["name"] for column in page["columns"]]
     assert {"location:name", "start_ns", "duration_ns", "bytes"} <= set(shown)
     assert sorted(row[shown.index("bytes")] for row in page["rows"]) == [1, 100, 1000]
@@ -313,16 +313,16 @@ def test_messages_and_samples_are_in_the_view(here: Path) -> None:
     program = (sys.executable, "-c", SENDING)
     assert main(["run", "--with", "writes", "--name", "r", "--", *program]) == 0
     (opened,) = Session().open([str(here / "r.gnomon")])
-    page = table_registry.page(opened, Wanted("rows:messages"), 0, 10)
+    page = table_registry.page(opened, TableQuery("rows:messages"), 0, 10)
     names = [column["name"] for column in page["columns"]]
     (sender, receiver) = {
         (row[names.index("sender")], row[names.index("receiver")]) for row in page["rows"]
     }.pop()
     numbers = [one.location for one in opened.data.locations]
     for location in (sender, receiver):  # those of a process are what it sent and received
-        wanted = Wanted("rows:messages", location=numbers.index(location))
+        wanted = TableQuery("rows:messages", location=numbers.index(location))
         assert table_registry.page(opened, wanted, 0, 10)["total"] == 3
-    page = table_registry.page(opened, Wanted("rows:samples"), 0, 10)
+    page = table_registry.page(opened, TableQuery("rows:samples"), 0, 10)
     names = [column["name"] for column in page["columns"]]
     assert {row[names.index("metric:name")] for row in page["rows"]} == {"time by state"}
 

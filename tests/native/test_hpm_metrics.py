@@ -14,7 +14,7 @@ from c_names import built
 
 from gnomon.errors import UsageError
 from gnomon.metrics.definitions import CONSTANTS, GIVEN, VARIABLES, Metric, Metrics, load_metrics
-from gnomon.metrics.derived import Quantity, computable, quantities
+from gnomon.metrics.derived import FormulaInput, computable, formula_inputs
 from gnomon.metrics.groups import find_group, load_groups
 from gnomon.model.value import Domain, How, Scope, Value
 
@@ -62,7 +62,7 @@ def print_hpm() -> Path:
 def in_python(case: Case, metrics: Metrics = METRICS) -> list[tuple[str, ...]]:
     found = computable(
         metrics,
-        quantities(case.values, case.variables, case.given, case.refused),
+        formula_inputs(case.values, case.variables, case.given, case.refused),
         Known(case),
     )
     return [
@@ -326,7 +326,7 @@ def test_an_unknown_number_is_none(print_hpm: Path) -> None:
     cycles = Value("cycles", "cpu", 0, 5, 0, "", 1, Domain.ALL, Scope.PROCESS, How.SCALED)
     work = cycles._replace(event="instructions", raw=7, running_ns=5)
     assert in_python(Case((cycles, work))) == in_c(print_hpm, [Case((cycles, work))])[0] == []
-    assert Quantity(None).value is None
+    assert FormulaInput(None).value is None
     assert number(None) == "nan"
 
 

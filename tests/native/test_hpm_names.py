@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from gnomon.counters.hardware.metric_constants import Constants
 from gnomon.errors import UsageError
-from gnomon.metrics.user_constants import given as given_numbers
+from gnomon.metrics.user_constants import read_user_constants as given_numbers
 from gnomon.units import quantity
 
 

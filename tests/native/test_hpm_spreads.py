@@ -15,12 +15,12 @@ from c_hpm import event, hexed, item, number, times
 from c_names import ROOT, built
 from lxml import etree
 
-from gnomon.hpm.ranks.aggregate_report import text as report_of
+from gnomon.hpm.ranks.aggregate_report import render_aggregate_report as report_of
 from gnomon.hpm.ranks.aggregate_viz_csv import csv as csv_of
 from gnomon.launch.run_environment import Host
 from gnomon.measurement.items import EventInfo, Item, RankFile, Spread
 from gnomon.measurement.measurement_items import metrics_of
-from gnomon.measurement.report_style import Options
+from gnomon.measurement.report_style import ReportOptions
 
 WALL = Spread(3, 9.5, 12.0, math.nan, 2, 0, (2, 0, 1))
 USER = Spread(2, 4.5, 6.5, math.nan, 0, 2)
@@ -146,7 +146,7 @@ def test_what_some_tasks_have_together_says_of_how_many() -> None:
         for name, value in (("instructions", 300.0), ("cycles", 200.0))
     )
     file = FILE._replace(items=(ITEMS[1]._replace(data=pair),))
-    text = report_of(file, Host("host", "cpu", 2, "6.1"), Options())
+    text = report_of(file, Host("host", "cpu", 2, "6.1"), ReportOptions())
     assert re.search(r"^  ipc +1.5 instructions/cycle +2 of 3 tasks$", text, re.M)
     apart = (pair[0], pair[1]._replace(spread=Spread(1, 200, 200, math.nan, 0, 0)))
     assert "ipc" not in {one.name for one in metrics_of(ITEMS[1]._replace(data=apart))}

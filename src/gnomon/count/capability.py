@@ -38,15 +38,13 @@ class Counters(Capability):
             UsageError: there is no such event or group.
         """
         from gnomon.count.command_counters import CommandCounters
-        from gnomon.measurement import measurement_metrics
+        from gnomon.measurement import event_selection
 
         events: Sequence[str] = execution.options["event"]
         groups = [name for words in execution.options["group"] for name in words.split(",")]
         if not events and not groups:
-            groups = [str(measurement_metrics.DEFAULT_GROUP)]
-        wanted = measurement_metrics.wanted(
-            [*events, *measurement_metrics.events_of_groups(groups)]
-        )
+            groups = [str(event_selection.DEFAULT_GROUP)]
+        wanted = event_selection.select_events([*events, *event_selection.events_of_groups(groups)])
         try:
             return CommandCounters(wanted, by_task=True)
         except GnomonError as error:

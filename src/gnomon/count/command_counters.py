@@ -84,9 +84,9 @@ class CountingObserver(Observer):
 
     def result(self, process: ProcessResult) -> Collected:
         """Return the tables of an execution."""
-        from gnomon.count.measurement_result import collected
+        from gnomon.count.measurement_result import capability_result
 
-        return collected(self.measurement(process), self.remarks)
+        return capability_result(self.measurement(process), self.remarks)
 
 
 def measure(command: Sequence[str], counters: CountingObserver) -> Measurement:

@@ -21,7 +21,7 @@ from gnomon.counters.perf_spec import NativeCounts, PerfSpec, join
 from gnomon.errors import UsageError
 from gnomon.launch.clock import raw_clock_ns
 from gnomon.launch.timer_queue import TimerQueue
-from gnomon.measurement.event_groups import WantedGroup
+from gnomon.measurement.event_selection import SelectedGroup
 from gnomon.measurement.measurement import GroupPart, Measurement, PlaceRow
 from gnomon.model.contention import Contention
 from gnomon.model.value import How, Unavailable, Value
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def run_apart(
-    groups: Sequence[WantedGroup],
+    groups: Sequence[SelectedGroup],
     times: int,
     measure: Callable[[Resolved], Measurement],
 ) -> list[Measurement]:
@@ -65,7 +65,7 @@ def run_apart(
     return joined
 
 
-def _joined(groups: Sequence[WantedGroup], executions: Sequence[Measurement]) -> Measurement:
+def _joined(groups: Sequence[SelectedGroup], executions: Sequence[Measurement]) -> Measurement:
     values: dict[str, Value] = {}
     missing: dict[str, Unavailable] = {}
     for one in executions:
@@ -124,7 +124,7 @@ def _mean(numbers: Sequence[int | None]) -> int | None:
 
 
 def run_in_turns(
-    command: Sequence[str], groups: Sequence[WantedGroup], slice_ms: int = SLICE_MS
+    command: Sequence[str], groups: Sequence[SelectedGroup], slice_ms: int = SLICE_MS
 ) -> Measurement:
     """Return the measurement of one execution in which the groups take turns.
 
@@ -149,7 +149,7 @@ def run_in_turns(
 class _Turns:
     """The perf-backed events of one group, on and off."""
 
-    def __init__(self, group: WantedGroup) -> None:
+    def __init__(self, group: SelectedGroup) -> None:
         self.group = group
         self._counting: PerfCounting | None = None
         self.events: tuple[Event, ...] = ()
@@ -217,7 +217,7 @@ class _TurnCounts(CountingObserver):
     What is no perf event (bytes of files, of the network) is counted all the time.
     """
 
-    def __init__(self, groups: Sequence[WantedGroup], slice_ms: int) -> None:
+    def __init__(self, groups: Sequence[SelectedGroup], slice_ms: int) -> None:
         self._groups = tuple(groups)
         self._slice_ns = slice_ms * 1_000_000
         self._turns = [_Turns(group) for group in groups]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gnomon.count.measurement_tables import rows_of
+from gnomon.count.measurement_tables import measurement_tables
 from gnomon.launch.resource_usage import PEAK_MEMORY
 from gnomon.launch.run_environment import this_host
 from gnomon.measurement.measurement import Measurement
@@ -20,14 +20,14 @@ _LESS = "start it without LD_PRELOAD and LD_AUDIT"
 _RECORDED = ("ru_utime", "ru_stime", "ru_maxrss")
 
 
-def collected(measurement: Measurement, remarks: Sequence[str] = ()) -> Collected:
+def capability_result(measurement: Measurement, remarks: Sequence[str] = ()) -> Collected:
     """Return the tables of one execution, with all of getrusage(2), and what is to be said of them.
 
     Args:
         measurement: of the execution.
         remarks: sentences that come before those of the measurement.
     """
-    tables = rows_of([measurement], this_host())
+    tables = measurement_tables([measurement], this_host())
     missing = measurement.unavailable + tuple(
         Unavailable(PEAK_MEMORY, _NO_PEAK, _LESS) for row in measurement.rusage if row.remark
     )

@@ -11,7 +11,7 @@ from typing import Any
 from gnomon.counters.emulation.engine import Line
 from gnomon.launch.resource_usage import PEAK_MEMORY
 from gnomon.launch.run_environment import Host, component_states, kept_environment
-from gnomon.measurement import measurement_metrics
+from gnomon.measurement import measurement_metrics, process_counts
 from gnomon.measurement.measurement import Emulation, Measurement
 from gnomon.measurement.measurement_json import document
 from gnomon.model.contention import IDLE, OTHERS, STOLEN, WAITED
@@ -63,10 +63,12 @@ def save(
         "count.txt": report,
         "count.json": json.dumps(document(measurements, host), indent=2) + "\n",
     }
-    return run_directory.write(name, head, rows_of(measurements, host), texts, force=force)
+    return run_directory.write(
+        name, head, measurement_tables(measurements, host), texts, force=force
+    )
 
 
-def rows_of(measurements: Sequence[Measurement], host: Host) -> tuple[Table, ...]:
+def measurement_tables(measurements: Sequence[Measurement], host: Host) -> tuple[Table, ...]:
     """Return the rows of one command's measurements."""
     return _Rows(measurements, host).tables()
 
@@ -125,7 +127,7 @@ class _Rows:
                     enabled_ns=value.enabled_ns, running_ns=value.running_ns,
                     in_lines=one.emulation is not None,
                 )  # fmt: skip
-        for derived in measurement_metrics.metrics(one):
+        for derived in measurement_metrics.derive_metrics(one):
             metric = self._metric(
                 derived.name, derived.unit, derived.how.value, derived.description,
                 formula=derived.formula,
@@ -173,12 +175,10 @@ class _Rows:
     def _add_tasks(self, repetition: int, one: Measurement, whole: int) -> None:
         of_pid: dict[int, int] = {}
         ranks = {task.pid: task.rank for task in one.tasks or ()}
-        for row in measurement_metrics.processes(one):
+        for row in process_counts.process_rows(one):
             rank = ranks.get(row.pid, -1)
             of_pid[row.pid] = self._location(whole, "process", row.pid, -1, row.name, rank)
-            for event, value in zip(
-                measurement_metrics.process_values(one), row.values, strict=True
-            ):
+            for event, value in zip(process_counts.process_events(one), row.values, strict=True):
                 if value is not None:
                     self._value(
                         repetition, of_pid[row.pid], self._numbers[event], value,
@@ -189,7 +189,7 @@ class _Rows:
                 of_pid[task.pid], "thread", task.pid, task.tid, task.name, task.rank
             )
             for at, event in enumerate(one.task_values):
-                value = measurement_metrics.task_value(one, task.counts, at)
+                value = process_counts.task_value(one, task.counts, at)
                 if value is not None:
                     self._value(repetition, place, self._numbers[event], value)
         if one.emulation is not None:
@@ -201,7 +201,7 @@ class _Rows:
             return
         metrics = [self._numbers[event] for event in emulation.events]
         for process in emulation.processes:
-            program = measurement_metrics.program_of(process.command)
+            program = process_counts.program_name(process.command)
             paths, numbers, values = array("i"), array("i"), array("d")
             for line, counts in process.lines.items():
                 path = self._line(program, line)

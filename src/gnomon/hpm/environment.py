@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from gnomon.counters.event_set_options import LONGEST_SLICE_MS, SHORTEST_SLICE_MS, SLICE_MS
 from gnomon.errors import UsageError
-from gnomon.metrics.toml_document import shown
-from gnomon.metrics.user_constants import given
+from gnomon.metrics.toml_document import quote
+from gnomon.metrics.user_constants import read_user_constants
 
 _DIGITS = re.compile(r"[0-9]{1,9}")
 _FORMATS = ("ASC", "VIZ", "CSV")
@@ -46,13 +46,13 @@ class Settings(NamedTuple):
     slice_ms: int
 
 
-def settings(environment: Mapping[str, str] = os.environ) -> Settings:
+def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     """Return what the variables say.
 
     Raises:
         UsageError: one of them says what cannot be.
     """
-    given(environment)
+    read_user_constants(environment)
     return Settings(
         name=environment.get("HPM_OUTPUT_NAME", ""),
         formats=_formats(environment),
@@ -78,7 +78,7 @@ def slice_ms(environment: Mapping[str, str] = os.environ) -> int:
     number = int(text) if _DIGITS.fullmatch(text.strip()) else -1
     if not SHORTEST_SLICE_MS <= number <= LONGEST_SLICE_MS:
         raise UsageError(
-            f"HPM_SLICE_DURATION: {shown(text)}: a turn lasts {SHORTEST_SLICE_MS} to "
+            f"HPM_SLICE_DURATION: {quote(text)}: a turn lasts {SHORTEST_SLICE_MS} to "
             f"{LONGEST_SLICE_MS} ms (10 ms to 30 s); set it to a whole number of milliseconds"
         )
     return number
@@ -111,4 +111,4 @@ def _yes(name: str, otherwise: bool, environment: Mapping[str, str]) -> bool:
         return True
     if value == "0" or value.lower() == "no":
         return False
-    raise UsageError(f"{name}: {shown(value)}: it takes yes or no; set it to one, or unset it")
+    raise UsageError(f"{name}: {quote(value)}: it takes yes or no; set it to one, or unset it")

@@ -12,7 +12,7 @@ from gnomon import _core
 from gnomon.launch.job import job
 
 
-def unique(name: str, *, host: str | None = None, process: int | None = None,
+def unique_name(name: str, *, host: str | None = None, process: int | None = None,
            moment: time.struct_time | None = None, clock: str = "%H.%M.%S") -> str:  # fmt: skip
     """Return a file name with `_host_process_date_time` before its last dot.
 

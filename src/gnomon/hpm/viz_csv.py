@@ -15,7 +15,7 @@ from typing import NamedTuple
 from gnomon import __version__
 from gnomon.hpm.output_names import mpi_task
 from gnomon.launch.run_environment import Host
-from gnomon.measurement import measurement_metrics
+from gnomon.measurement import measurement_metrics, process_counts, report_style
 from gnomon.measurement.measurement import Measurement
 from gnomon.metrics.derived import MetricValue
 from gnomon.model.value import Unavailable, Value
@@ -72,18 +72,18 @@ def blocks(measurements: Sequence[Measurement], group: str, *, apart: bool) -> t
         whole = (one.started, one.started + one.wall_ns / 1e9)
         if not apart or not one.parts:
             found.append(
-                Block(group, repetition, False, one, whole, measurement_metrics.metrics(one))
+                Block(group, repetition, False, one, whole, measurement_metrics.derive_metrics(one))
             )
             continue
         for at, part in enumerate(one.parts):
-            own = measurement_metrics.of_part(one, part)
+            own = measurement_metrics.part_as_measurement(one, part)
             name = f"{part.number} {part.name}"
             continues = at > 0 and part.turns > 0
-            metrics = measurement_metrics.metrics(own) if own.wall_ns else ()
+            metrics = measurement_metrics.derive_metrics(own) if own.wall_ns else ()
             # Of executions of their own only the last one's beginning is known.
             when = whole if part.turns else None
             found.append(Block(name, repetition, continues, own, when, metrics))
-        rest = measurement_metrics.beside_parts(one)
+        rest = measurement_metrics.without_parts(one)
         if rest.values or rest.unavailable:
             found.append(
                 Block(
@@ -168,16 +168,14 @@ def csv(host: Host, measurements: Sequence[Measurement], of: Sequence[Block]) ->
 def _of_parts(one: Measurement) -> Iterator[tuple[int, dict[str, str | int | float | None]]]:
     """Yield process and fields of each count of a process, thread, CPU or core, where asked for."""
     of = {value.event: {"unit": value.unit, "how": value.how.value} for value in one.values}
-    for process in measurement_metrics.processes(one):
-        for event, number in zip(
-            measurement_metrics.process_values(one), process.values, strict=True
-        ):
+    for process in process_counts.process_rows(one):
+        for event, number in zip(process_counts.process_events(one), process.values, strict=True):
             whose = {"label": process.name, "kind": "process"}
             yield process.pid, {**whose, "name": event, "value": number, **of.get(event, {})}
     for task in one.tasks or ():
         for at, event in enumerate(one.task_values):
             whose = {"label": task.name, "kind": "thread"}
-            count = measurement_metrics.task_value(one, task.counts, at)
+            count = process_counts.task_value(one, task.counts, at)
             yield task.pid, {
                 **whose, "thread": task.tid, "name": event, "value": count, **of.get(event, {}),
             }  # fmt: skip
@@ -254,7 +252,7 @@ def _times(block: Block) -> Iterator[tuple[str, float]]:
 
 def _of_value(value: Value) -> dict[str, str | int | float | None]:
     if value.value is None:
-        reason = measurement_metrics.remark(value) or "not measured"
+        reason = report_style.remark(value) or "not measured"
         return {"name": value.event, "unit": value.unit, "reason": reason}
     return {
         "name": value.event,

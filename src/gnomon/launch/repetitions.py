@@ -41,7 +41,7 @@ def folders(folder: Path) -> list[Path]:
     return [folder / f"{_FOLDER}{number}" for number in range(several)] if several else [folder]
 
 
-def collected(capability: Capability, folder: Path) -> list[Collected]:
+def collect_results(capability: Capability, folder: Path) -> list[Collected]:
     """Return what a capability left in a staging folder, of each execution."""
     found = []
     for number, own in enumerate(folders(folder)):
@@ -90,7 +90,9 @@ def numbered(tables: Iterable[Table], number: int) -> Iterable[Table]:
     return tuple(own) if isinstance(tables, tuple) else own
 
 
-def joined(executions: Sequence[Observed], wanted: int, command: Sequence[str]) -> Observed:
+def join_executions(
+    executions: Sequence[Observed], wanted: int, command: Sequence[str]
+) -> Observed:
     """Return several executions as one; the first that failed says how it went.
 
     Args:

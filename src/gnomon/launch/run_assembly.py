@@ -77,7 +77,7 @@ def assemble_run(
         (capability.name, each)
         for capability in capabilities
         if capability.name in used
-        for each in repetitions.collected(capability, folder)
+        for each in repetitions.collect_results(capability, folder)
     ]
     sets = [
         TableSet(file=part.file, rank=part.task if of_job else -1)
@@ -133,7 +133,7 @@ def _state(capability: Capability, used: Container[str]) -> dict[str, Any]:
     }
 
 
-def _command(found: Sequence[staging.Part]) -> list[str]:
+def _command(found: Sequence[staging.RankPart]) -> list[str]:
     """Return the command that was measured, of several programs as mpirun is told them."""
     programs: dict[str, list[str]] = {}
     for part in found:
@@ -147,7 +147,7 @@ def _command(found: Sequence[staging.Part]) -> list[str]:
     return whole
 
 
-def _absent(found: Sequence[staging.Part], tasks: int) -> str:
+def _absent(found: Sequence[staging.RankPart], tasks: int) -> str:
     """Return the tasks of a job that are not among those that were found."""
     there = {part.task for part in found}
     gone = (task for task in range(tasks) if task not in there)
@@ -157,7 +157,7 @@ def _absent(found: Sequence[staging.Part], tasks: int) -> str:
 
 
 def _head(
-    found: Sequence[staging.Part],
+    found: Sequence[staging.RankPart],
     command: list[str],
     collected: Sequence[Collected],
     tables: Sequence[Table],

@@ -87,7 +87,7 @@ def create_staging(
 
 def _create(part: RunPart, command: Sequence[str], used: Sequence[str]) -> Path:
     run_directory.check_free(part.name, force=part.force)
-    return staging.begin(
+    return staging.create_staging(
         part.name,
         part.task,
         {

@@ -19,7 +19,7 @@ from gnomon.units import duration, number, printable, quantity
 
 if TYPE_CHECKING:
     from gnomon.launch.run_assembly import AssembledRun
-    from gnomon.model.inlining import Part
+    from gnomon.model.inlining import FunctionFragment
     from gnomon.model.tables import Cell, Table
     from gnomon.store.moments import OfPath
 
@@ -44,7 +44,7 @@ _ROWS_IN_MEMORY = 200_000
 """Of a profile that are looked at one by one; more of them a query adds up sooner."""
 
 
-def text(assembled: AssembledRun, width: int) -> str:
+def render_run_summary(assembled: AssembledRun, width: int) -> str:
     """Return the summary of a run, at most a screen of 24 lines where names are short."""
     head = assembled.head
     what = printable(shlex.join(head["command"]))
@@ -165,20 +165,20 @@ class _Sums(NamedTuple):
 
 def _functions(values: _Values, width: int) -> Iterator[str]:
     """Yield the functions with most instructions, without what they call, where they are known."""
-    weights: dict[Part, float] = {}
+    weights: dict[FunctionFragment, float] = {}
     for _, path, _, exclusive, _ in values.parts[_INSTRUCTIONS]:
         region = values.regions[values.paths[path]["region"]]
         if values.run.region_kinds.of(str(region["kind"])).is_code:
-            from gnomon.model.inlining import Part
+            from gnomon.model.inlining import FunctionFragment
 
-            part = Part(str(region["module"]), str(region["name"]), str(region["file"]))
+            part = FunctionFragment(str(region["module"]), str(region["name"]), str(region["file"]))
             weights[part] = weights.get(part, 0.0) + float(exclusive or 0)
     if not weights:
         return
-    from gnomon.model.inlining import homes
+    from gnomon.model.inlining import defining_files
 
-    sums: dict[Part, float] = {}
-    for part, home in homes(weights).items():
+    sums: dict[FunctionFragment, float] = {}
+    for part, home in defining_files(weights).items():
         of = part._replace(file=home)
         sums[of] = sums.get(of, 0.0) + weights[part]
     total = sum(weights.values()) or 1.0

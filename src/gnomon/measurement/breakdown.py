@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gnomon.measurement import measurement_metrics
+from gnomon.measurement import process_counts, report_style
 from gnomon.measurement.measurement import Emulation, Measurement
-from gnomon.measurement.report_style import Options, Style, joined
+from gnomon.measurement.report_style import ReportOptions, Style, joined
 from gnomon.terminal_text import cut, filled, grid, heading, short_path, suffixes, widths
 from gnomon.units import number, printable, quantity
 
@@ -18,7 +18,7 @@ _NAME_WIDTH = 15
 _FUNCTION_LEAST, _FILE_LEAST = 16, 12
 
 
-def lines(measurements: Sequence[Measurement], options: Options, style: Style) -> list[str]:
+def lines(measurements: Sequence[Measurement], options: ReportOptions, style: Style) -> list[str]:
     """Return the tables that a report ends with: functions, threads or processes, CPUs.
 
     Args:
@@ -51,7 +51,7 @@ def _place_lines(one: Measurement, of: str, style: Style, width: int) -> list[st
         ids = [str(n) if n >= 0 else "?" for n in (row.socket, row.core)]
         values = [row.values.get(event) for event in events]
         who.append((*ids, ",".join(map(str, row.cpus))))
-        cells.append([measurement_metrics.shown(v) if v is not None else "n/a" for v in values])
+        cells.append([report_style.format_value(v) if v is not None else "n/a" for v in values])
     head = ("socket", "core", "CPUs" if several else "CPU")
     whose = one.covers or "of the program"
     title = style.bold(f"cores and CPUs{of}") + style.dim(f"  {whose}")
@@ -61,20 +61,18 @@ def _place_lines(one: Measurement, of: str, style: Style, width: int) -> list[st
 def _task_lines(one: Measurement, per: str, of: str, style: Style, width: int) -> list[str]:
     """Return the table of threads or processes, those with most of the first event first."""
     units = {value.event: value.unit for value in one.values}
-    events = measurement_metrics.process_values(one) if per == "process" else one.task_values
+    events = process_counts.process_events(one) if per == "process" else one.task_values
     # The cells that say who, the name, the values, and what stands where there is none.
     tasks: list[tuple[tuple[str, ...], str, Sequence[float | None], str]] = []
     if per == "process":
         who: tuple[str, ...] = ("pid", "parent", "threads")
-        for row in measurement_metrics.processes(one):
+        for row in process_counts.process_rows(one):
             ids: tuple[str, ...] = (str(row.pid), str(row.ppid), number(row.threads))
             tasks.append((ids, row.name, row.values, _unknown(row.running)))
     else:
         who = ("pid", "tid")
         for task in one.tasks or ():
-            values = [
-                measurement_metrics.task_value(one, task.counts, at) for at in range(len(events))
-            ]
+            values = [process_counts.task_value(one, task.counts, at) for at in range(len(events))]
             ids = (str(task.pid), str(task.tid))
             tasks.append((ids, task.name, values, _unknown(task.running)))
     tasks.sort(key=lambda task: -((task[2] or (0,))[0] or 0))
@@ -152,7 +150,7 @@ def _function_lines(emulation: Emulation, width: int, style: Style) -> list[str]
     from gnomon.model.percent_columns import leading_shares
     from gnomon.model.symbol_names import short_name
 
-    functions = measurement_metrics.functions(emulation)
+    functions = process_counts.function_rows(emulation)
     events = emulation.events
     if not functions or not events:
         return []

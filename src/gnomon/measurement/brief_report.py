@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gnomon.launch.resource_usage import UsageRow
-from gnomon.measurement import measurement_metrics
+from gnomon.measurement import report_style
 from gnomon.measurement.measurement import WHOLE_MACHINE, Measurement
 from gnomon.measurement.report_style import joined
 from gnomon.metrics import user_definitions
@@ -88,8 +88,8 @@ def rows(
                 lines.append(
                     (
                         name,
-                        measurement_metrics.shown(value),
-                        more or measurement_metrics.remark(value, of_machine=of_machine),
+                        report_style.format_value(value),
+                        more or report_style.remark(value, of_machine=of_machine),
                     )
                 )
     return lines
@@ -112,7 +112,7 @@ def _cpu_rows(
     )
     lines = []
     if clock is not None and clock.value is not None and not clock.is_watch:
-        lines.append(("CPU time", measurement_metrics.shown(clock), split))
+        lines.append(("CPU time", report_style.format_value(clock), split))
     elif split and user is not None and system is not None:
         lines.append(("CPU time", duration(user + system), split))
     cpus = next((metric for metric in metrics if metric.name == _CPUS), None)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gnomon.measurement import measurement_metrics
+from gnomon.measurement import report_style
 from gnomon.model.value import Value
 from gnomon.terminal_text import WIDTH
 
@@ -54,7 +54,7 @@ def heading() -> str:
     return f"{'# seconds':>10}  {'value':>14}  event"
 
 
-def text(interval: Interval) -> str:
+def render_interval(interval: Interval) -> str:
     """Return an interval as lines: when it ended, a value, its event and what to know of it."""
     at = f"{interval.end_ns / 1e9:10.3f}"
     rows = [("", value) for value in interval.values]
@@ -64,10 +64,8 @@ def text(interval: Interval) -> str:
         ]
     lines = []
     for where, value in rows:
-        line = f"{at}  {measurement_metrics.shown(value):>14}  {value.event}{where}"
-        remarks = "; ".join(
-            part for part in (_how(value), measurement_metrics.remark(value)) if part
-        )
+        line = f"{at}  {report_style.format_value(value):>14}  {value.event}{where}"
+        remarks = "; ".join(part for part in (_how(value), report_style.remark(value)) if part)
         # What does not change from interval to interval is in the report at the end.
         for remark in (remarks, _how(value)):
             if remark and len(line) + 2 + len(remark) <= WIDTH:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from math import isfinite, nan
 from typing import TYPE_CHECKING
 
-from gnomon.measurement import measurement_metrics
+from gnomon.measurement import measurement_metrics, report_style
 from gnomon.measurement.items import (
     HOWS,
     IS_DERIVED,
@@ -62,9 +62,9 @@ def rank_file(
     items = [_usage(one, of_task)] if one.rusage else []
     if one.parts:
         for at, part in enumerate(one.parts):
-            own = measurement_metrics.of_part(one, part)
+            own = measurement_metrics.part_as_measurement(one, part)
             items.append(_item(own, f"{part.number} {part.name}", of_task, program, at > 0, places))
-        rest = measurement_metrics.beside_parts(one)
+        rest = measurement_metrics.without_parts(one)
         if rest.values or rest.unavailable:
             items.append(_item(rest, WHOLE_RUN, of_task, program, True, places))
     else:
@@ -127,7 +127,7 @@ def _event(value: Value) -> EventInfo:
         value.component,
         value.unit,
         "",
-        "" if number is not None else measurement_metrics.remark(value) or "not measured",
+        "" if number is not None else report_style.remark(value) or "not measured",
         nan if number is None else float(number),
         value.enabled_ns / _NS,
         value.running_ns / _NS,

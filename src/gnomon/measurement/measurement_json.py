@@ -8,7 +8,7 @@ from typing import Any
 
 from gnomon import __version__
 from gnomon.launch.run_environment import Host
-from gnomon.measurement import measurement_metrics
+from gnomon.measurement import measurement_metrics, process_counts
 from gnomon.measurement.measurement import GroupPart, Measurement
 from gnomon.model.value import Value
 from gnomon.units import signal_name
@@ -48,7 +48,7 @@ def document(measurements: Sequence[Measurement], host: Host) -> dict[str, Any]:
                 "maximum": spread.summary.maximum,
                 "median": spread.summary.median,
             }
-            for spread in measurement_metrics.spreads(measurements)
+            for spread in measurement_metrics.repeat_statistics(measurements)
         ]
     return result
 
@@ -111,14 +111,14 @@ def _execution(one: Measurement) -> dict[str, Any]:
                 "name": task.name,
                 "running": task.running,
                 "values": {
-                    event: measurement_metrics.task_value(one, task.counts, at)
+                    event: process_counts.task_value(one, task.counts, at)
                     for at, event in enumerate(one.task_values)
                 },
             }
             for task in one.tasks
         ]
     if one.tasks is not None or one.emulation is not None:
-        events = measurement_metrics.process_values(one)
+        events = process_counts.process_events(one)
         result["processes"] = [
             {
                 "pid": row.pid,
@@ -128,7 +128,7 @@ def _execution(one: Measurement) -> dict[str, Any]:
                 "running": row.running,
                 "values": dict(zip(events, row.values, strict=True)),
             }
-            for row in measurement_metrics.processes(one)
+            for row in process_counts.process_rows(one)
         ]
     if one.emulation is not None:
         result["emulation"] = {
@@ -144,7 +144,7 @@ def _execution(one: Measurement) -> dict[str, Any]:
                     "file": row.file,
                     "values": dict(zip(one.emulation.events, row.values, strict=True)),
                 }
-                for row in measurement_metrics.functions(one.emulation)
+                for row in process_counts.function_rows(one.emulation)
             ],
         }
     return result
@@ -159,7 +159,9 @@ def _part(one: Measurement, part: GroupPart) -> dict[str, Any]:
         "user_seconds": None if part.user_ns is None else part.user_ns / 1e9,
         "system_seconds": None if part.system_ns is None else part.system_ns / 1e9,
         "counters": [_counter(value) for value in part.values],
-        "metrics": _metrics(measurement_metrics.of_part(one, part)) if part.wall_ns else [],
+        "metrics": _metrics(measurement_metrics.part_as_measurement(one, part))
+        if part.wall_ns
+        else [],
         "unavailable": [missing.event for missing in part.unavailable],
     }
 
@@ -200,5 +202,5 @@ def _metrics(one: Measurement) -> list[dict[str, Any]]:
             "description": metric.description,
             **({"doubt": doubt} if doubt else {}),
         }
-        for metric in measurement_metrics.metrics(one)
+        for metric in measurement_metrics.derive_metrics(one)
     ]

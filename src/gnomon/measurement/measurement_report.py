@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from gnomon.launch.resource_usage import MEANINGLESS_USAGE
 from gnomon.launch.run_environment import Host
-from gnomon.measurement import brief_report, measurement_metrics
+from gnomon.measurement import brief_report, measurement_metrics, report_style
 from gnomon.measurement.brief_report import Hidden, usage_text
 from gnomon.measurement.measurement import WHOLE_MACHINE, GroupPart, Measurement
-from gnomon.measurement.report_style import Options, Style, joined
+from gnomon.measurement.report_style import ReportOptions, Style, joined
 from gnomon.metrics.derived import MetricValue
 from gnomon.model.value import Domain, How, Unavailable
 from gnomon.terminal_text import facts, filled
@@ -21,11 +21,13 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 _NOTHING_HIDDEN = Hidden(frozenset(), frozenset(), frozenset())
 
 
-def text(measurements: Sequence[Measurement], host: Host, options: Options) -> str:
+def render_measurements(
+    measurements: Sequence[Measurement], host: Host, options: ReportOptions
+) -> str:
     """Return the report of one execution, or of several with their spread."""
     first = measurements[0]
     style = Style(options.styled)
-    metrics = measurement_metrics.metrics(first)
+    metrics = measurement_metrics.derive_metrics(first)
     hidden = _NOTHING_HIDDEN
     if options.brief:
         hidden = brief_report.hidden(first, default_events=options.default_events)
@@ -34,12 +36,14 @@ def text(measurements: Sequence[Measurement], host: Host, options: Options) -> s
     if len(measurements) > 1 and options.parts and first.parts:
         for at, part in enumerate(first.parts):
             own = [
-                measurement_metrics.of_part(one, one.parts[at])
+                measurement_metrics.part_as_measurement(one, one.parts[at])
                 for one in measurements
                 if at < len(one.parts)
             ]
             lines.append(style.bold(_group_title(part)))
-            lines += _spread_lines(own, measurement_metrics.metrics(own[0]), hidden, options, style)
+            lines += _spread_lines(
+                own, measurement_metrics.derive_metrics(own[0]), hidden, options, style
+            )
     elif len(measurements) > 1:
         lines += _spread_lines(measurements, metrics, hidden, options, style)
     else:
@@ -61,7 +65,7 @@ def text(measurements: Sequence[Measurement], host: Host, options: Options) -> s
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _headline(measurements: Sequence[Measurement], options: Options, style: Style) -> str:
+def _headline(measurements: Sequence[Measurement], options: ReportOptions, style: Style) -> str:
     first, last = measurements[0], measurements[-1]
     what = _quoted(first.command) if first.command else first.covers or f"process {first.pid}"
     times = f" × {len(measurements)}" if len(measurements) > 1 else ""
@@ -92,7 +96,7 @@ def place(host: Host) -> str:
 
 
 def _time_lines(
-    one: Measurement, metrics: Sequence[MetricValue], options: Options, style: Style
+    one: Measurement, metrics: Sequence[MetricValue], options: ReportOptions, style: Style
 ) -> list[str]:
     if one.emulation is not None:
         words = f"of the emulation with {one.emulation.engine}, not of the program"
@@ -111,13 +115,17 @@ def _time_lines(
 
 
 def _measured_lines(
-    one: Measurement, metrics: Sequence[MetricValue], hidden: Hidden, options: Options, style: Style
+    one: Measurement,
+    metrics: Sequence[MetricValue],
+    hidden: Hidden,
+    options: ReportOptions,
+    style: Style,
 ) -> list[str]:
     if options.parts and one.parts:
         lines = []
         for part in one.parts:
             lines += _part_lines(one, part, options, style)
-        rest = measurement_metrics.beside_parts(one)
+        rest = measurement_metrics.without_parts(one)
         lines += _counter_lines(rest, options, style, "counters of the whole run")
         return lines + metric_lines(measurement_metrics.metrics_of_counts(rest), options, style)
     values = tuple(value for value in one.values if value.event not in hidden.events)
@@ -130,9 +138,11 @@ def _group_title(part: GroupPart) -> str:
     return f"group {part.number} {part.name}: {part.description}"
 
 
-def _part_lines(one: Measurement, part: GroupPart, options: Options, style: Style) -> list[str]:
+def _part_lines(
+    one: Measurement, part: GroupPart, options: ReportOptions, style: Style
+) -> list[str]:
     title = _group_title(part)
-    own = measurement_metrics.of_part(one, part)
+    own = measurement_metrics.part_as_measurement(one, part)
     if not part.wall_ns:
         return [style.bold(title), "  not measured: its turn did not come", ""]
     how = ""
@@ -147,11 +157,11 @@ def _part_lines(one: Measurement, part: GroupPart, options: Options, style: Styl
             rows.append((name, duration(ns), words))
     lines = [style.bold(title), *facts(rows, options.width, style.dim), ""]
     lines += _counter_lines(own, options, style)
-    return lines + metric_lines(measurement_metrics.metrics(own), options, style)
+    return lines + metric_lines(measurement_metrics.derive_metrics(own), options, style)
 
 
 def _counter_lines(
-    one: Measurement, options: Options, style: Style, title: str = "counters"
+    one: Measurement, options: ReportOptions, style: Style, title: str = "counters"
 ) -> list[str]:
     if not one.values:
         return []
@@ -160,10 +170,8 @@ def _counter_lines(
     rows = [
         (
             value.event,
-            measurement_metrics.shown(value),
-            joined(
-                value.how.value, measurement_metrics.remark(value, doubt, of_machine=of_machine)
-            ),
+            report_style.format_value(value),
+            joined(value.how.value, report_style.remark(value, doubt, of_machine=of_machine)),
         )
         for value in one.values
     ]
@@ -171,7 +179,7 @@ def _counter_lines(
 
 
 def metric_lines(
-    metrics: Sequence[MetricValue], options: Options, style: Style, n_tasks: int = 0
+    metrics: Sequence[MetricValue], options: ReportOptions, style: Style, n_tasks: int = 0
 ) -> list[str]:
     """Return the table of metrics and an empty line; nothing without metrics.
 
@@ -200,11 +208,11 @@ def metric_lines(
     return [style.bold("metrics"), *facts(rows, options.width, style.dim), ""]
 
 
-def _name_of(metric: MetricValue, options: Options) -> str:
+def _name_of(metric: MetricValue, options: ReportOptions) -> str:
     return (options.guide_names and metric.guide_name) or metric.name
 
 
-def _usage_lines(one: Measurement, options: Options, style: Style) -> list[str]:
+def _usage_lines(one: Measurement, options: ReportOptions, style: Style) -> list[str]:
     if not one.rusage:
         return []
     rows = []
@@ -225,7 +233,7 @@ def _spread_lines(
     measurements: Sequence[Measurement],
     metrics: Sequence[MetricValue],
     hidden: Hidden,
-    options: Options,
+    options: ReportOptions,
     style: Style,
 ) -> list[str]:
     formulas: dict[str, str] = {}
@@ -237,7 +245,7 @@ def _spread_lines(
     left_out = (hidden.events | hidden.metrics) - hidden.shown
     rows: list[tuple[str, ...]] = []
     remarks = []
-    for spread in measurement_metrics.spreads(measurements):
+    for spread in measurement_metrics.repeat_statistics(measurements):
         if spread.name in left_out:
             continue
         s = spread.summary

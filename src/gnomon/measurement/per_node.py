@@ -17,7 +17,9 @@ from gnomon.model.value import Scope, Unavailable
 _EVERYBODYS = ("tsc",)
 
 
-def once(wanted: Resolved, environment: Mapping[str, str] = os.environ) -> Resolved:
+def only_first_rank_of_node(
+    wanted: Resolved, environment: Mapping[str, str] = os.environ
+) -> Resolved:
     """Return what this task is to count of what was asked for.
 
     Of events that cover a node, all but the first task of each node say who counts them. Where the

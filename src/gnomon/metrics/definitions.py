@@ -41,7 +41,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 from gnomon.errors import FormulaError
 from gnomon.metrics.formula import Formula, identifier, parse, plain_name, trusted
 from gnomon.metrics.groups import SECTIONS
-from gnomon.metrics.toml_document import SHIPPED, Document, Entry
+from gnomon.metrics.toml_document import SHIPPED, Document, TomlEntry
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -283,7 +283,7 @@ def _compiled(document: Document) -> Metrics:
     )
 
 
-def _metric(entry: Entry) -> Metric:
+def _metric(entry: TomlEntry) -> Metric:
     entry.only(Metric._fields)
     return _definition(entry)._replace(
         unit=entry.text("unit", ""),
@@ -296,7 +296,7 @@ def _metric(entry: Entry) -> Metric:
     )
 
 
-def _limit(entry: Entry, key: str) -> float:
+def _limit(entry: TomlEntry, key: str) -> float:
     value = entry.fields.get(key, 0.0)
     if key in entry.fields and not (_is_number(value) and 0 < value < inf):
         entry.refuse(key, f"'{key}' must be a number above 0")
@@ -307,7 +307,7 @@ def _is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _quantity(entry: Entry) -> Metric:
+def _quantity(entry: TomlEntry) -> Metric:
     """Return a quantity; what it is made of must have been counted in the same modes."""
     entry.only(("name", "formula", "description", "condition", "cpus"))
     quantity = _definition(entry)
@@ -315,7 +315,7 @@ def _quantity(entry: Entry) -> Metric:
     return quantity._replace(domain=DomainRule.SAME)
 
 
-def _definition(entry: Entry) -> Metric:
+def _definition(entry: TomlEntry) -> Metric:
     rule = entry.text("domain", DomainRule.ANY.value)
     if rule not in _RULES:
         entry.refuse("domain", f"'domain' must be one of {', '.join(_RULES)}")
@@ -337,7 +337,7 @@ def _definition(entry: Entry) -> Metric:
     )
 
 
-def _variables(table: Entry) -> dict[str, float]:
+def _variables(table: TomlEntry) -> dict[str, float]:
     found = {}
     for name, value in table.fields.items():
         _own_name(table, name, name)
@@ -352,7 +352,7 @@ def _variables(table: Entry) -> dict[str, float]:
     return found
 
 
-def _own_name(entry: Entry, key: str, name: str) -> None:
+def _own_name(entry: TomlEntry, key: str, name: str) -> None:
     """Refuse a name that a formula cannot use or that already means something else."""
     if not name.isascii() or identifier(name) != name:
         entry.refuse(key, f"{name!a} must be letters, digits and _, as formulas write it")

@@ -25,7 +25,7 @@ PER_CPU_SECOND = "/CPU s"
 _SCOPES = (Scope.THREAD, Scope.PROCESS, Scope.CPU, Scope.NODE)
 
 
-class Quantity(NamedTuple):
+class FormulaInput(NamedTuple):
     """A number that formulas may use.
 
     Attributes:
@@ -78,13 +78,13 @@ class MetricValue(NamedTuple):
     tasks: int = 0
 
 
-def quantities(
+def formula_inputs(
     values: Iterable[Value],
     variables: Mapping[str, float | None] | None = None,
     given: Mapping[str, float | None] | None = None,
     refused: Iterable[str] = (),
     tasks: Mapping[str, int] = MappingProxyType({}),
-) -> dict[str, Quantity]:
+) -> dict[str, FormulaInput]:
     """Return what formulas may use, by identifier.
 
     An event that was typed with modifiers (`cycles:u`) or on its PMU (`cpu/cycles/`) also
@@ -101,7 +101,7 @@ def quantities(
             of them has no value.
         tasks: `Quantity.tasks` of each value, by event or variable.
     """
-    found: dict[str, Quantity] = {}
+    found: dict[str, FormulaInput] = {}
     variants: dict[str, dict[str, list[Value]]] = {}
     for value in values:
         plain, modifiers = plain_name(value.event, is_core=value.component == "cpu")
@@ -114,19 +114,19 @@ def quantities(
     for name, by_modifiers in variants.items():
         over = {tasks.get(part.event, 0) for parts in by_modifiers.values() for part in parts}
         is_clear = len(by_modifiers) == 1 and len(over) == 1
-        joined = _quantity(*by_modifiers.values()) if is_clear else Quantity(None)
+        joined = _quantity(*by_modifiers.values()) if is_clear else FormulaInput(None)
         found.setdefault(name, joined._replace(is_event=True, tasks=over.pop()))
     for event in refused:
-        found.setdefault(identifier(event), Quantity(None, is_event=True))
+        found.setdefault(identifier(event), FormulaInput(None, is_event=True))
     for name, number in (variables or {}).items():
-        found[name] = Quantity(number, tasks=tasks.get(name, 0))
+        found[name] = FormulaInput(number, tasks=tasks.get(name, 0))
     for name, number in (given or {}).items():
-        found[name] = Quantity(number, How.ESTIMATED)
+        found[name] = FormulaInput(number, How.ESTIMATED)
     return found
 
 
 def computable(
-    metrics: Metrics, values: Mapping[str, Quantity], machine: Machine | None = None
+    metrics: Metrics, values: Mapping[str, FormulaInput], machine: Machine | None = None
 ) -> tuple[MetricValue, ...]:
     """Return every metric that follows from what was counted, one value for each name.
 
@@ -156,7 +156,7 @@ def computable(
 
 
 def possible(
-    metrics: Metrics, values: Mapping[str, Quantity], machine: Machine | None = None
+    metrics: Metrics, values: Mapping[str, FormulaInput], machine: Machine | None = None
 ) -> Metrics:
     """Return the definitions that numbers of these names could make, whatever their values.
 
@@ -172,7 +172,7 @@ def possible(
     for quantity in metrics.quantities:
         if inputs.has(quantity):
             shared.append(quantity)
-            inputs.known[quantity.name] = Quantity(1.0)
+            inputs.known[quantity.name] = FormulaInput(1.0)
     definitions = tuple(metric for metric in metrics.definitions if inputs.has(metric))
     return metrics._replace(definitions=definitions, quantities=tuple(shared))
 
@@ -181,7 +181,7 @@ class _Inputs:
     """What is known, by the names that formulas use, and how each is spelled."""
 
     def __init__(
-        self, metrics: Metrics, values: Mapping[str, Quantity], machine: Machine | None
+        self, metrics: Metrics, values: Mapping[str, FormulaInput], machine: Machine | None
     ) -> None:
         self._values = values
         self._machine = machine
@@ -191,7 +191,7 @@ class _Inputs:
         self.numbers = {name: one.value for name, one in self.known.items()}
         self.spellings: dict[str, str] = {}
         for name, number in metrics.variables.items():
-            self._set(name, Quantity(number, How.ESTIMATED), name)
+            self._set(name, FormulaInput(number, How.ESTIMATED), name)
         counted = frozenset(self.known)
         for name, others in metrics.aliases.items():
             if name not in counted:
@@ -202,7 +202,7 @@ class _Inputs:
     def add(self, quantity: Metric, computed: MetricValue) -> None:
         text = computed.formula
         spelling = text if identifier(text) == text else f"({text})"
-        value = Quantity(
+        value = FormulaInput(
             computed.value, computed.how, computed.domain, computed.scope, tasks=computed.tasks
         )
         self._set(quantity.name, value, spelling)
@@ -231,7 +231,7 @@ class _Inputs:
     def _ask(self, name: str, constant: str) -> bool:
         value = self._machine.constant(constant) if self._machine else None
         if value is not None:
-            self._set(name, Quantity(value), constant)
+            self._set(name, FormulaInput(value), constant)
         return value is not None
 
     def _has_pattern(self, pattern: str) -> bool:
@@ -258,7 +258,7 @@ class _Inputs:
         self._set(pattern, joined, ", ".join(matching))
         return True
 
-    def _set(self, name: str, value: Quantity, spelling: str) -> None:
+    def _set(self, name: str, value: FormulaInput, spelling: str) -> None:
         self.known[name] = value
         self.numbers[name] = value.value
         self.spellings[name] = spelling
@@ -302,16 +302,16 @@ def _is_beyond(metric: Metric, number: float, cpus: float | None) -> bool:
     return (0 < least < number) or (cpus is not None and 0 < per_cpu * cpus < number)
 
 
-def _worst(used: Collection[Quantity]) -> How:
+def _worst(used: Collection[FormulaInput]) -> How:
     return max((one.how for one in used), key=_HOWS.index, default=How.ESTIMATED)
 
 
-def _widest(used: Collection[Quantity]) -> Scope | None:
+def _widest(used: Collection[FormulaInput]) -> Scope | None:
     scopes = (one.scope for one in used if one.scope is not None)
     return max(scopes, key=_SCOPES.index, default=None)
 
 
-def _quantity(parts: list[Value]) -> Quantity:
+def _quantity(parts: list[Value]) -> FormulaInput:
     """Return a count, or what the counts of one event on several kinds of core come to.
 
     A thread runs on one core at a time, so the parts' running times add up to the enabled time
@@ -320,22 +320,22 @@ def _quantity(parts: list[Value]) -> Quantity:
     first = parts[0]
     domain = None if first.unit in ("ns", "s") else first.domain
     if first.is_watch:
-        return Quantity(None, first.how, domain, first.scope)
+        return FormulaInput(None, first.how, domain, first.scope)
     if len(parts) == 1:
-        return Quantity(first.value, first.how, domain, first.scope)
+        return FormulaInput(first.value, first.how, domain, first.scope)
     if any(part.is_derived for part in parts):  # formulas of several kinds of cores do not add up
-        return Quantity(None, first.how, domain, first.scope)
+        return FormulaInput(None, first.how, domain, first.scope)
     enabled_ns = max(part.enabled_ns for part in parts)
     running_ns = sum(part.running_ns for part in parts)
     if not running_ns or any(part.domain != first.domain for part in parts):
-        return Quantity(None, first.how, domain, first.scope)
+        return FormulaInput(None, first.how, domain, first.scope)
     total = sum(part.raw * part.unit_factor for part in parts)
     worst = max((part.how for part in parts), key=_HOWS.index)
     if running_ns != enabled_ns:
         how = max(worst, How.SCALED, key=_HOWS.index)
-        return Quantity(total * (enabled_ns / running_ns), how, domain, first.scope)
+        return FormulaInput(total * (enabled_ns / running_ns), how, domain, first.scope)
     how = How.COUNTED if worst is How.SCALED else worst
-    return Quantity(total, how, domain, first.scope)
+    return FormulaInput(total, how, domain, first.scope)
 
 
 def _levels(domain: Domain | None) -> Domain | None:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gnomon.errors import UsageError
 from gnomon.metrics import toml_document
-from gnomon.metrics.toml_document import Document, Entry, nearest, shown
+from gnomon.metrics.toml_document import Document, TomlEntry, nearest, quote
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,14 +107,14 @@ def find_group(
         there = sorted({cpu for group in matching for cpu in group.cpus})
         here = ", ".join(cpus()) or "none that the kernel shows"
         raise UsageError(
-            f"group '{shown(text)[1:-1]}' is for core PMUs that have its events "
+            f"group '{quote(text)[1:-1]}' is for core PMUs that have its events "
             f"({', '.join(there)}); this machine's is {here}; gnomon groups lists the others"
         )
     hint = nearest(text, [group.name for group in known])
     names = dict.fromkeys(f"{one.number} {one.name}" for one in known if one.number >= 0)
     listed = ", ".join(list(names)[:_LISTED]) + (" and others" if len(names) > _LISTED else "")
     raise UsageError(
-        f"no group '{shown(text)[1:-1]}'{hint or f'; there are {listed}'}; gnomon groups lists them"
+        f"no group '{quote(text)[1:-1]}'{hint or f'; there are {listed}'}; gnomon groups lists them"
     )
 
 
@@ -130,7 +130,7 @@ def _first(groups: Sequence[Group], cpus: Callable[[], Collection[str]]) -> Grou
     return None
 
 
-def _group(entry: Entry) -> Group:
+def _group(entry: TomlEntry) -> Group:
     entry.only(Group._fields)
     name = entry.text("name")
     if not re.fullmatch(NAME, name):

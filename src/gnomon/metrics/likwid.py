@@ -28,7 +28,7 @@ from gnomon.metrics.definitions import Metric, Metrics
 from gnomon.metrics.formula import identifier, parse
 from gnomon.metrics.formula_ast import FUNCTIONS
 from gnomon.metrics.groups import NAME, Group
-from gnomon.metrics.toml_document import read_text, shown
+from gnomon.metrics.toml_document import quote, read_text
 
 SUFFIX = ".txt"
 """How LIKWID's group files end."""
@@ -113,7 +113,7 @@ def load(path: Path, is_known: Callable[[str], bool] | None = None) -> LikwidGro
     if not counted:
         _refuse(source, last, "has no EVENTSET with at least one counter and event")
     if not re.fullmatch(NAME, path.stem):
-        _refuse(source, 1, f"{shown(path.stem)} is no name of a group: letters, digits, _ or -")
+        _refuse(source, 1, f"{quote(path.stem)} is no name of a group: letters, digits, _ or -")
     names: dict[str, str] = {}
     events: dict[str, None] = {}
     for one in counted:
@@ -184,27 +184,29 @@ def _rows(text: str, source: str) -> Iterator[tuple[str, int, str]]:
             _refuse(source, line, "has characters that are not text")
         if not section:
             _refuse(
-                source, line, f"expected SHORT, the first word of a group file, not {shown(row)}"
+                source,
+                line,
+                f"expected SHORT, the first word of a group file, not {quote(row)}",
             )
         yield section, line, row if section == "SHORT" else whole.rstrip()
         if section == "SHORT":
             section = " "  # one line only
         elif section == " ":
-            _refuse(source, line, f"expected EVENTSET, METRICS or LONG, not {shown(row)}")
+            _refuse(source, line, f"expected EVENTSET, METRICS or LONG, not {quote(row)}")
 
 
 def _counted(source: str, line: int, row: str, before: list[Counted]) -> Counted:
     words = row.split()
     if len(words) != 2:
-        _refuse(source, line, f"expected a counter and an event, not {shown(row.strip())}")
+        _refuse(source, line, f"expected a counter and an event, not {quote(row.strip())}")
     counter, event = words
     if not _COUNTER.fullmatch(counter):
-        _refuse(source, line, f"{shown(counter)} is no counter, such as PMC0 or CBOX0C0:STATE=0x1")
+        _refuse(source, line, f"{quote(counter)} is no counter, such as PMC0 or CBOX0C0:STATE=0x1")
     if not _EVENT.fullmatch(event):
-        _refuse(source, line, f"{shown(event)} is no event: letters, digits and _")
+        _refuse(source, line, f"{quote(event)} is no event: letters, digits and _")
     for one in before:
         if one.counter == counter:
-            _refuse(source, line, f"{shown(counter)} counts already, see line {one.line}")
+            _refuse(source, line, f"{quote(counter)} counts already, see line {one.line}")
     return Counted(counter, event, line)
 
 
@@ -212,7 +214,11 @@ def _metric(source: str, line: int, row: str, names: Mapping[str, str]) -> Metri
     name, _, formula = row.replace("\t", " ").rpartition(" ")
     name = " ".join(name.split())
     if not name:
-        _refuse(source, line, f"expected a metric's name and its formula, not {shown(row.strip())}")
+        _refuse(
+            source,
+            line,
+            f"expected a metric's name and its formula, not {quote(row.strip())}",
+        )
     title, _, unit = name.rpartition("[")
     start = len(row) - len(formula)
     text, columns = _translated(source, line, start, formula, names)
@@ -247,7 +253,7 @@ def _translated(
         if word:
             new = _MEANINGS.get(old) or names.get(old, "")
             if not new and old not in FUNCTIONS:
-                problem = f"{shown(old)} is neither a counter of the event set nor a variable"
+                problem = f"{quote(old)} is neither a counter of the event set nor a variable"
                 raise FormulaError(source, line, start + at + 1, problem)
             new = new or old
         text.append(new)

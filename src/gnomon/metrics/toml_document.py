@@ -34,7 +34,7 @@ _KEY = r"[ \t]*[\"']?([A-Za-z0-9_-]+)[\"']?[ \t]*="
 _PLACE = r" \(at line ([0-9]+), column [0-9]+\)$"
 
 
-class Entry:
+class TomlEntry:
     """One table of a document, with accessors that check what they return.
 
     Attributes:
@@ -67,7 +67,7 @@ class Entry:
         for key in self.fields:
             if key not in known:
                 hint = nearest(key, known) or f"; known are {', '.join(known)}"
-                self.refuse(key, f"unknown key {shown(key)}{hint}")
+                self.refuse(key, f"unknown key {quote(key)}{hint}")
 
     def text(self, key: str, default: str | None = None) -> str:
         """Return a string of printable characters; required unless there is a default."""
@@ -112,10 +112,10 @@ class Entry:
             self.refuse(key, f"'{key}' must be a list of strings with at least one in it")
         for value in values:
             if not isinstance(value, str) or not value.isprintable() or not is_right(value):
-                self.refuse(key, f"'{key}' must hold {what}, not {shown(value)}")
+                self.refuse(key, f"'{key}' must hold {what}, not {quote(value)}")
         if len(set(values)) != len(values):
             twice = next(value for value in values if values.count(value) > 1)
-            self.refuse(key, f"'{key}' has {shown(twice)} twice")
+            self.refuse(key, f"'{key}' has {quote(twice)} twice")
         return tuple(values)
 
 
@@ -158,9 +158,9 @@ class Document:
 
     def only(self, known: Iterable[str]) -> None:
         """Refuse the document if it has sections other than the known ones."""
-        Entry(self.sections, self.source, 1, self._section_lines()).only(known)
+        TomlEntry(self.sections, self.source, 1, self._section_lines()).only(known)
 
-    def entries(self, section: str) -> tuple[Entry, ...]:
+    def entries(self, section: str) -> tuple[TomlEntry, ...]:
         """Return the tables of an array of tables (`[[section]]`), () if there is none.
 
         Raises:
@@ -174,11 +174,11 @@ class Document:
         if len(found) != len(tables):  # written in another of TOML's ways, such as inline
             found = [(first, {})] * len(tables)
         return tuple(
-            Entry(table, self.source, line, keys)
+            TomlEntry(table, self.source, line, keys)
             for table, (line, keys) in zip(tables, found, strict=True)
         )
 
-    def table(self, section: str) -> Entry:
+    def table(self, section: str) -> TomlEntry:
         """Return a table (`[section]`), an empty one if it is not there.
 
         Raises:
@@ -189,7 +189,7 @@ class Document:
         if not isinstance(fields, dict):
             self._refuse(line, f"'{section}' must be a table, headed [{section}]")
         keys = next((keys for name, _, keys in self._headers if name == section), {})
-        return Entry(fields, self.source, line, keys)
+        return TomlEntry(fields, self.source, line, keys)
 
     def _section_lines(self) -> dict[str, int]:
         lines: dict[str, int] = {}
@@ -272,7 +272,7 @@ def _headers(text: str) -> list[tuple[str, int, dict[str, int]]]:
     return headers
 
 
-def shown(value: object) -> str:
+def quote(value: object) -> str:
     """Return a value as an error message names it: one short printable line in quotes."""
     text = ascii(value)
     return text if len(text) <= 60 else f"{text[:60]}..."

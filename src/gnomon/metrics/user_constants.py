@@ -11,7 +11,7 @@ from math import isfinite
 from gnomon.errors import UsageError
 from gnomon.metrics.definitions import GIVEN, VARIABLES
 from gnomon.metrics.formula import identifier
-from gnomon.metrics.toml_document import shown
+from gnomon.metrics.toml_document import quote
 
 DEFINE = "GNOMON_DEFINE"
 """Variable of the environment with numbers of the user's own: NAME=NUMBER[,NAME=NUMBER...]."""
@@ -19,7 +19,7 @@ DEFINE = "GNOMON_DEFINE"
 WEIGHT = "HPM_DIV_WEIGHT"
 
 
-def given(environment: Mapping[str, str]) -> dict[str, float]:
+def read_user_constants(environment: Mapping[str, str]) -> dict[str, float]:
     """Return what the environment states, by the names that formulas use; {} if nothing.
 
     A latency is a number of cycles, 0 or more; the weight of a division a whole number from 1 on.
@@ -39,7 +39,7 @@ def given(environment: Mapping[str, str]) -> dict[str, float]:
 def _weight(text: str) -> float:
     if not (text.isascii() and text.isdigit() and len(text) <= 15 and int(text) > 0):
         raise UsageError(
-            f"{WEIGHT}: {shown(text)} is no whole number from 1 on; "
+            f"{WEIGHT}: {quote(text)} is no whole number from 1 on; "
             "give what a division counts as, such as 5"
         )
     return float(text)
@@ -49,7 +49,7 @@ def _latency(name: str, text: str) -> float:
     value = _number(text)
     if value is None or value < 0:
         raise UsageError(
-            f"{name}: {shown(text)} is no number of cycles; give a number from 0 on, such as 400"
+            f"{name}: {quote(text)} is no number of cycles; give a number from 0 on, such as 400"
         )
     return value
 
@@ -61,7 +61,7 @@ def _defined(text: str) -> dict[str, float]:
         value = _number(number)
         if not name or not name.isascii() or identifier(name) != name or value is None:
             raise UsageError(
-                f"{DEFINE}: {shown(part)} is not NAME=NUMBER; "
+                f"{DEFINE}: {quote(part)} is not NAME=NUMBER; "
                 "give a number to a name of letters, digits and _, such as L3_line_bytes=64"
             )
         if name in VARIABLES or name in GIVEN:

@@ -45,7 +45,7 @@ _of_files: dict[str, Library] = {}
 _all: list[Library] = []
 
 
-def read(path: Path | str, is_known: Known = None) -> Library:
+def read_library(path: Path | str, is_known: Known = None) -> Library:
     """Return what a file defines, without making it known.
 
     Args:
@@ -68,7 +68,7 @@ def read(path: Path | str, is_known: Known = None) -> Library:
 
 def load(path: Path | str, is_known: Known = None) -> Library:
     """Return what a file defines, which holds from now on in this process; errors as `read`."""
-    library = read(path, is_known)
+    library = read_library(path, is_known)
     _loaded[:] = [one for one in _loaded if one.path != library.path]
     _loaded.append(library)
     _all.clear()
@@ -87,7 +87,7 @@ def libraries(is_known: Known = None) -> tuple[Library, ...]:
     if not _all:
         for name in filter(None, os.environ.get(VARIABLE, "").split(":")):
             if name not in _of_files:
-                _of_files[name] = read(name, is_known)
+                _of_files[name] = read_library(name, is_known)
         _all.extend((*reversed(_loaded), *_of_files.values()))
         _all.append(Library(load_groups(), load_metrics()))
     return tuple(_all)
@@ -106,7 +106,7 @@ def metrics() -> Metrics:
     return found
 
 
-def chosen(
+def select_groups(
     wanted: Iterable[str],
     cpus: Callable[[], Collection[str]] = _NONE,
     is_known: Known = None,

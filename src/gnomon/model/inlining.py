@@ -23,7 +23,7 @@ from typing import NamedTuple
 from gnomon.model.symbol_names import FORTRAN, is_template, namespace
 
 
-class Part(NamedTuple):
+class FunctionFragment(NamedTuple):
     """What of a function is in one file; "" for what is not known."""
 
     program: str
@@ -40,16 +40,16 @@ _UNIQUE = ("main", "MAIN__")
 _LIBRARY = ("std", "__gnu_cxx", "__cxxabiv1")
 
 
-def homes(weights: Mapping[Part, float]) -> dict[Part, str]:
+def defining_files(weights: Mapping[FunctionFragment, float]) -> dict[FunctionFragment, str]:
     """Return for each part the file of its function.
 
     Args:
         weights: how much is in each part; decides between files that could both be it.
     """
-    together: dict[tuple[str, str], list[Part]] = {}
+    together: dict[tuple[str, str], list[FunctionFragment]] = {}
     for part in weights:
         together.setdefault((part.program, part.function), []).append(part)
-    found: dict[Part, str] = {}
+    found: dict[FunctionFragment, str] = {}
     for (_, function), parts in together.items():
         if not function or len(parts) == 1:
             found.update({part: part.file for part in parts})

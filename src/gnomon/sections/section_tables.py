@@ -89,7 +89,7 @@ def collect(folder: Path) -> Collected:
 
 def _lines(
     stems: Sequence[str], folder: Path, warnings: list[str]
-) -> tuple[dict[str, Mapping[int, source_lines.Place]], tuple[Unavailable, ...]]:
+) -> tuple[dict[str, Mapping[int, source_lines.SourceLine]], tuple[Unavailable, ...]]:
     """Return the lines of each process's sections by their numbers, and why some have none.
 
     All processes are asked about at once: the ranks of a job have the same few addresses.
@@ -100,7 +100,7 @@ def _lines(
         path = folder / f"{stem}.hpmplaces"
         try:
             if path.exists():
-                known = tuple(start_lines.read(path).items())
+                known = tuple(start_lines.read_start_lines(path).items())
                 addresses[stem] = distinct.setdefault(known, len(distinct))
         except OSError as error:
             warnings.append(f"lines of process {stem}: cannot be read: {error.strerror}")
@@ -114,7 +114,7 @@ def _lines(
     return {stem: found[at] for stem, at in addresses.items()}, missing
 
 
-def _with_lines(file: RankFile, lines: Mapping[int, source_lines.Place]) -> RankFile:
+def _with_lines(file: RankFile, lines: Mapping[int, source_lines.SourceLine]) -> RankFile:
     """Return a file with the lines of sections that had none."""
     items = tuple(
         item._replace(**lines[item.instr_id]._asdict())

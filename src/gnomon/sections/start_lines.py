@@ -18,7 +18,7 @@ _BYTES_MAX = 64 << 20
 _LINE = re.compile(r"([0-9]{1,9}) ([0-9a-f]{1,16}) (/.*)")
 
 
-def read(path: Path) -> dict[int, Address]:
+def read_start_lines(path: Path) -> dict[int, Address]:
     """Return the address of each section by its number.
 
     A line that is cut off or damaged is left out: its section has no place.

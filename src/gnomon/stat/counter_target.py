@@ -14,7 +14,7 @@ from gnomon.counters.perf_spec import join
 from gnomon.model.value import Unavailable
 
 
-class Place:
+class CounterTarget:
     """Perf-backed events that are open on one target, and what they counted since the last look.
 
     Attributes:

@@ -9,19 +9,19 @@ import resource
 
 from gnomon.launch.resource_usage import usage_rows
 from gnomon.measurement.measurement import WHOLE_MACHINE, GroupPart, Measurement
-from gnomon.stat.interval_rows import MACHINE, Row, Sample
+from gnomon.stat.interval_rows import MACHINE, IntervalRow, Sample
 from gnomon.stat.monitor import Monitor
 from gnomon.stat.proc_metrics import CPU_TIMES, SYSTEM_TIME, USER_TIME
-from gnomon.stat.watched_events import Choice
+from gnomon.stat.watched_events import WatchedEvents
 
 
-def measurement(sample: Sample, monitor: Monitor, choice: Choice) -> Measurement:
+def measurement(sample: Sample, monitor: Monitor, choice: WatchedEvents) -> Measurement:
     """Return an interval as a measurement of the machine.
 
     Resource usage is what getrusage(2) says of the process that calls it: of hpmstat, since its
     beginning.
     """
-    row = next((one for one in sample.rows if one.kind == MACHINE), Row(MACHINE, "", ()))
+    row = next((one for one in sample.rows if one.kind == MACHINE), IntervalRow(MACHINE, "", ()))
     user_ns, system_ns = (_time_ns(row, name) for name in (USER_TIME, SYSTEM_TIME))
     # User and system time stand above the counters.
     values = tuple(
@@ -50,7 +50,7 @@ def measurement(sample: Sample, monitor: Monitor, choice: Choice) -> Measurement
     return whole._replace(parts=_parts(whole, choice)) if len(choice.groups) > 1 else whole
 
 
-def _parts(whole: Measurement, choice: Choice) -> tuple[GroupPart, ...]:
+def _parts(whole: Measurement, choice: WatchedEvents) -> tuple[GroupPart, ...]:
     """Return what each group came to; what had turns is extrapolated to the interval."""
     values = {value.event: value for value in whole.values}
     parts = []
@@ -76,5 +76,5 @@ def _parts(whole: Measurement, choice: Choice) -> tuple[GroupPart, ...]:
     return tuple(parts)
 
 
-def _time_ns(row: Row, name: str) -> int | None:
+def _time_ns(row: IntervalRow, name: str) -> int | None:
     return next((value.raw for value in row.values if value.event == name), None)

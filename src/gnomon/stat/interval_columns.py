@@ -10,9 +10,9 @@ from typing import NamedTuple
 from gnomon.counters.component import EventInfo
 from gnomon.metrics.derived import MetricValue
 from gnomon.model.value import Value
-from gnomon.stat.interval_rows import CGROUP, MACHINE, PROCESS, Row
+from gnomon.stat.interval_rows import CGROUP, MACHINE, PROCESS, IntervalRow
 from gnomon.stat.proc_metrics import CPU_TIMES, SYSTEM_TIME, USER_TIME
-from gnomon.stat.watched_events import Choice
+from gnomon.stat.watched_events import WatchedEvents
 from gnomon.terminal_text import heading
 
 Cell = Callable[[Mapping[str, Value], Mapping[str, MetricValue], float], float | None]
@@ -25,7 +25,7 @@ _SI = ("", "k", "M", "G", "T", "P", "E")
 _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 
 
-class Column(NamedTuple):
+class StatColumn(NamedTuple):
     """One column.
 
     Attributes:
@@ -64,7 +64,7 @@ class Column(NamedTuple):
 _WIDTHS = {"%": 3, "n": 3, "bytes": 6}
 
 
-def shown(number: float | None, unit: str) -> str:
+def format_cell(number: float | None, unit: str) -> str:
     """Return a number in at most six characters: 7, 1234, 12.3k, 4.56M; "-" for none."""
     if number is None or not isfinite(number):
         return "-"
@@ -146,14 +146,14 @@ def _metric(name: str) -> Cell:
     return cell
 
 
-def _by_default(kind: str) -> list[Column]:
+def _by_default(kind: str) -> list[StatColumn]:
     """Return the columns of a row where nobody said what to count."""
 
-    def column(above: str, head: str, of: str, cell: Kind, unit: str, rank: int) -> Column:
+    def column(above: str, head: str, of: str, cell: Kind, unit: str, rank: int) -> StatColumn:
         name = f"{above} {head}".strip()
-        return Column((head,), cell(of), unit, rank, name, above, cell is _metric, of)
+        return StatColumn((head,), cell(of), unit, rank, name, above, cell is _metric, of)
 
-    found: list[Column] = []
+    found: list[StatColumn] = []
     if kind == MACHINE:
         found += [
             column("tasks", "r", "proc.runnable", _present, "n", 1),
@@ -196,8 +196,8 @@ def _by_default(kind: str) -> list[Column]:
 
 
 def columns(
-    choice: Choice, kind: str, rows: Sequence[Row], infos: Mapping[str, EventInfo]
-) -> list[Column]:
+    choice: WatchedEvents, kind: str, rows: Sequence[IntervalRow], infos: Mapping[str, EventInfo]
+) -> list[StatColumn]:
     """Return the columns for what was asked for.
 
     Args:
@@ -231,7 +231,7 @@ def _metrics_of(number: int, name: str) -> tuple[str, ...]:
     return ()
 
 
-def _of_event(name: str, infos: Mapping[str, EventInfo], rank: int) -> Column:
+def _of_event(name: str, infos: Mapping[str, EventInfo], rank: int) -> StatColumn:
     info = infos.get(name)
     gauge = info is not None and info.gauge
     unit = info.unit if info is not None else ""
@@ -241,26 +241,28 @@ def _of_event(name: str, infos: Mapping[str, EventInfo], rank: int) -> Column:
     elif unit:
         lines.append(unit)
     cell = _present(name) if gauge else _rate(name)
-    return Column(tuple(lines), cell, "bytes" if unit == "bytes" else "", rank, name, of=name)
+    return StatColumn(tuple(lines), cell, "bytes" if unit == "bytes" else "", rank, name, of=name)
 
 
-def _of_metric(metric: MetricValue, rank: int) -> Column:
+def _of_metric(metric: MetricValue, rank: int) -> StatColumn:
     lines = [line.rstrip("_") for line in heading(metric.name.replace("_", "-"))]
     lines = [line.rstrip("-") for line in lines]
     unit = metric.unit if len(metric.unit) <= 8 else ""
     lines += [unit] if unit else []
     kind = "bytes" if metric.unit in ("bytes", "bytes/s") else ""
     name = metric.name
-    return Column(tuple(lines), _metric(name), kind, rank, name, is_metric=True, of=name)
+    return StatColumn(tuple(lines), _metric(name), kind, rank, name, is_metric=True, of=name)
 
 
-def fitting(found: Sequence[Column], room: int) -> tuple[list[Column], list[Column]]:
+def columns_that_fit(
+    found: Sequence[StatColumn], room: int
+) -> tuple[list[StatColumn], list[StatColumn]]:
     """Return the columns that fit side by side into so many characters, and the others.
 
     At least one fits. Those of the highest rank go first, of equals the last.
     """
     kept = list(found)
-    left: list[Column] = []
+    left: list[StatColumn] = []
     while len(kept) > 1 and sum(column.width + 1 for column in _titled(kept)) > room:
         highest = max(column.rank for column in kept)
         at = max(i for i, column in enumerate(kept) if column.rank == highest)
@@ -268,9 +270,9 @@ def fitting(found: Sequence[Column], room: int) -> tuple[list[Column], list[Colu
     return _titled(kept), left
 
 
-def _titled(columns: Sequence[Column]) -> list[Column]:
+def _titled(columns: Sequence[StatColumn]) -> list[StatColumn]:
     """Return columns that are as wide together as what stands above them."""
-    wide: list[Column] = []
+    wide: list[StatColumn] = []
     for above, group in groupby(columns, key=lambda column: column.above):
         neighbours = list(group)
         own = sum(column.width + 1 for column in neighbours) - 1

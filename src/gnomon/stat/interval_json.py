@@ -16,7 +16,7 @@ from gnomon.counters.component import EventInfo
 from gnomon.measurement import intervals
 from gnomon.metrics.derived import MetricValue
 from gnomon.model.value import Unavailable, Value
-from gnomon.stat.interval_rows import MACHINE, PROCESS, Row, Sample
+from gnomon.stat.interval_rows import MACHINE, PROCESS, IntervalRow, Sample
 
 
 def document(
@@ -55,7 +55,7 @@ def document(
     return result
 
 
-def _row(row: Row, infos: Mapping[str, EventInfo]) -> dict[str, Any]:
+def _row(row: IntervalRow, infos: Mapping[str, EventInfo]) -> dict[str, Any]:
     found: dict[str, Any] = {"of": row.kind, "name": row.name}
     if row.kind == PROCESS:
         found["program"] = row.program
@@ -66,7 +66,7 @@ def _row(row: Row, infos: Mapping[str, EventInfo]) -> dict[str, Any]:
     return found
 
 
-def _counters(row: Row, infos: Mapping[str, EventInfo]) -> list[dict[str, Any]]:
+def _counters(row: IntervalRow, infos: Mapping[str, EventInfo]) -> list[dict[str, Any]]:
     return [_counter(value, infos) for value in row.values]
 
 

@@ -15,10 +15,10 @@ from gnomon.counters.per_cpu import total
 from gnomon.measurement import measurement_metrics
 from gnomon.metrics import user_definitions
 from gnomon.metrics.definitions import Metrics
-from gnomon.metrics.derived import MetricValue, Quantity, computable, possible, quantities
-from gnomon.metrics.user_constants import given
+from gnomon.metrics.derived import FormulaInput, MetricValue, computable, formula_inputs, possible
+from gnomon.metrics.user_constants import read_user_constants
 from gnomon.model.value import Domain, How, Scope, Unavailable, Value
-from gnomon.stat.proc_metrics import SYSTEM_TIME, USER_TIME, VITALS, Numbers
+from gnomon.stat.proc_metrics import PROC_METRICS, SYSTEM_TIME, USER_TIME, Numbers
 
 MACHINE = "machine"
 CPU = "cpu"
@@ -29,7 +29,7 @@ CGROUP = "cgroup"
 PROCESS = "process"
 
 
-class Lazy:
+class LazyRow:
     """Metrics that nobody has asked for yet: most rows of a large machine are never asked."""
 
     __slots__ = ("_cpus", "_derivation", "_found", "_span_ns", "_values")
@@ -49,12 +49,12 @@ class Lazy:
             self._found = self._derivation.compute(self._values, self._span_ns, self._cpus)
         return self._found
 
-    def over(self, values: Sequence[Value], span_ns: int) -> Lazy:
+    def over(self, values: Sequence[Value], span_ns: int) -> LazyRow:
         """Return the metrics of other values of the same place."""
-        return Lazy(self._derivation, values, span_ns, self._cpus)
+        return LazyRow(self._derivation, values, span_ns, self._cpus)
 
 
-class Row(NamedTuple):
+class IntervalRow(NamedTuple):
     """The values of one place in one interval.
 
     Attributes:
@@ -69,14 +69,14 @@ class Row(NamedTuple):
     kind: str
     name: str
     values: tuple[Value, ...]
-    derived: tuple[MetricValue, ...] | Lazy = ()
+    derived: tuple[MetricValue, ...] | LazyRow = ()
     program: str = ""
     gap: str = ""
 
     @property
     def metrics(self) -> tuple[MetricValue, ...]:
         """What follows from the values, computed when it is asked for first."""
-        return self.derived.metrics() if isinstance(self.derived, Lazy) else self.derived
+        return self.derived.metrics() if isinstance(self.derived, LazyRow) else self.derived
 
     @property
     def key(self) -> tuple[str, str]:
@@ -101,7 +101,7 @@ class Sample(NamedTuple):
     end_ns: int
     span_ns: int
     time: float
-    rows: tuple[Row, ...]
+    rows: tuple[IntervalRow, ...]
     notes: tuple[str, ...] = ()
 
 
@@ -129,7 +129,7 @@ def vital_values(
     """
     values = []
     for name, number in now.items():
-        info, factor = VITALS[name]
+        info, factor = PROC_METRICS[name]
         if not info.gauge:
             if name not in before:
                 continue
@@ -149,12 +149,12 @@ class Derivation:
     def __init__(self, refused: Iterable[Unavailable]) -> None:
         """Prepare; `refused` are the events that were asked for and cannot be counted."""
         self._refused = [one.event for one in refused]
-        self._given = given(os.environ)
+        self._given = read_user_constants(os.environ)
         self._possible: dict[tuple[str, ...], Metrics] = {}
 
-    def of(self, values: Sequence[Value], span_ns: int, cpus: int | None) -> Lazy:
+    def of(self, values: Sequence[Value], span_ns: int, cpus: int | None) -> LazyRow:
         """Return what computes the metrics of a row's values; the arguments are `compute`'s."""
-        return Lazy(self, values, span_ns, cpus)
+        return LazyRow(self, values, span_ns, cpus)
 
     def compute(
         self, values: Sequence[Value], span_ns: int, cpus: int | None
@@ -167,17 +167,17 @@ class Derivation:
             cpus: how many CPUs the row is of; None if it is of none.
         """
         by_name = {value.event: value for value in values}
-        events = [value for value in values if value.event not in VITALS]
+        events = [value for value in values if value.event not in PROC_METRICS]
         variables = {
             "wall_seconds": span_ns / 1e9,
             "user_seconds": None,
             "system_seconds": None,
             "cpus": cpus or os.cpu_count() or 1,
         }
-        known = quantities(events, variables, self._given, self._refused)
+        known = formula_inputs(events, variables, self._given, self._refused)
         for name, vital in (("user_seconds", USER_TIME), ("system_seconds", SYSTEM_TIME)):
             if vital in by_name:
-                known[name] = Quantity(by_name[vital].value, by_name[vital].how)
+                known[name] = FormulaInput(by_name[vital].value, by_name[vital].how)
         names = tuple(known)
         if names not in self._possible:
             self._possible[names] = possible(

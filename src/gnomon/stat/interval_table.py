@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from gnomon.counters.component import EventInfo
 from gnomon.model.value import How
-from gnomon.stat.interval_columns import Column, columns, fitting, shown
-from gnomon.stat.interval_rows import MACHINE, PROCESS, Row, Sample
-from gnomon.stat.watched_events import Choice
+from gnomon.stat.interval_columns import StatColumn, columns, columns_that_fit, format_cell
+from gnomon.stat.interval_rows import MACHINE, PROCESS, IntervalRow, Sample
+from gnomon.stat.watched_events import WatchedEvents
 from gnomon.terminal_text import filled, shortened
 from gnomon.units import duration, printable
 
@@ -23,7 +23,9 @@ _WHOLE = "all"
 class Table:
     """Renders samples one after the other."""
 
-    def __init__(self, choice: Choice, infos: Mapping[str, EventInfo], period_ns: int) -> None:
+    def __init__(
+        self, choice: WatchedEvents, infos: Mapping[str, EventInfo], period_ns: int
+    ) -> None:
         """Prepare.
 
         Args:
@@ -38,8 +40,8 @@ class Table:
         self._front = 12 if self._is_short else 8
         self._since_heading = -1
         self._shape: tuple[object, ...] = ()
-        self._columns: list[Column] = []
-        self._kept: list[Column] = []
+        self._columns: list[StatColumn] = []
+        self._kept: list[StatColumn] = []
         self._extremes: dict[tuple[tuple[str, str], str], tuple[float, float]] = {}
         self._said: set[tuple[How, str]] = set()
         self._names = 0
@@ -93,7 +95,7 @@ class Table:
             if len(sample.rows) == 1 and intervals > 1:
                 for at, word in enumerate(("min", "max")):
                     cells = [
-                        shown(self._extremes[row.key, self._id(column)][at], column.unit)
+                        format_cell(self._extremes[row.key, self._id(column)][at], column.unit)
                         if (row.key, self._id(column)) in self._extremes
                         else "-"
                         for column in self._kept
@@ -101,7 +103,7 @@ class Table:
                     lines.append(self._joined(word, row, cells))
         return "".join(f"{line}\n" for line in lines)
 
-    def _hows(self, rows: Sequence[Row]) -> list[str]:
+    def _hows(self, rows: Sequence[IntervalRow]) -> list[str]:
         """Return what is to be said of columns that are not counted exactly, once of each."""
         found: dict[How, list[str]] = {}
         for row in rows:
@@ -117,13 +119,13 @@ class Table:
 
     # --- the shape ---------------------------------------------------------------------------
 
-    def _choose(self, rows: Sequence[Row]) -> None:
+    def _choose(self, rows: Sequence[IntervalRow]) -> None:
         kinds = [row.kind for row in rows]
         self._columns = columns(self._choice, kinds[0] if kinds else MACHINE, rows, self._infos)
         others = [kind for kind in kinds if kind != MACHINE]
         self._whose = others[0] if others else ""
 
-    def _fit(self, rows: Sequence[Row], width: int) -> None:
+    def _fit(self, rows: Sequence[IntervalRow], width: int) -> None:
         names = max((len(_name(row)) for row in rows), default=0) if self._whose else 0
         names = max(self._names, min(max(names, len(_TITLES.get(self._whose, ""))), _NAME_WIDTH))
         shape = (width, names)
@@ -132,7 +134,7 @@ class Table:
         self._shape = shape
         self._names = names if self._whose else 0
         room = width - self._front - (self._names + 1 if self._whose else 0)
-        self._kept, left = fitting(self._columns, room)
+        self._kept, left = columns_that_fit(self._columns, room)
         self.left_out = tuple(column.label for column in left)
         self._since_heading = -1
 
@@ -156,7 +158,7 @@ class Table:
             lines.append(((front if at == deep - 1 else " " * len(front)) + cells).rstrip())
         return lines
 
-    def _line(self, moment: str, row: Row, span_ns: int, *, note: bool = False) -> str:
+    def _line(self, moment: str, row: IntervalRow, span_ns: int, *, note: bool = False) -> str:
         values = {value.event: value for value in row.values}
         asked = any(column.is_metric for column in self._kept)
         metrics = {metric.name: metric for metric in row.metrics} if asked else {}
@@ -164,7 +166,7 @@ class Table:
         cells = []
         for column in self._kept:
             number = column.cell(values, metrics, seconds)
-            cells.append(shown(number, column.unit))
+            cells.append(format_cell(number, column.unit))
             if note and number is not None:
                 key = (row.key, self._id(column))
                 least, most = self._extremes.get(key, (number, number))
@@ -172,7 +174,7 @@ class Table:
         line = self._joined(moment, row, cells)
         return f"{line}  ({row.gap})" if row.gap else line
 
-    def _joined(self, moment: str, row: Row, cells: Sequence[str]) -> str:
+    def _joined(self, moment: str, row: IntervalRow, cells: Sequence[str]) -> str:
         front = moment.ljust(self._front)
         whose = []
         if self._whose:
@@ -181,11 +183,11 @@ class Table:
         return " ".join([front, *whose, *wide]).rstrip()
 
     @staticmethod
-    def _id(column: Column) -> str:
+    def _id(column: StatColumn) -> str:
         return column.name or "/".join(column.head)
 
 
-def _name(row: Row) -> str:
+def _name(row: IntervalRow) -> str:
     if row.kind == MACHINE:
         return _WHOLE
     return f"{row.name} {row.program}" if row.kind == PROCESS else row.name

@@ -13,8 +13,8 @@ from gnomon.launch.clock import raw_clock_ns
 from gnomon.launch.process import raise_nofile
 from gnomon.launch.timer_queue import TimerQueue
 from gnomon.model.value import Unavailable
-from gnomon.stat.interval_rows import Derivation, Row, Sample
-from gnomon.stat.proc_metrics import VITALS
+from gnomon.stat.interval_rows import Derivation, IntervalRow, Sample
+from gnomon.stat.proc_metrics import PROC_METRICS
 from gnomon.stat.targets import (
     CgroupSubject,
     MachineSubject,
@@ -23,14 +23,14 @@ from gnomon.stat.targets import (
     check_rights,
 )
 from gnomon.stat.totals import Totals
-from gnomon.stat.watched_events import Choice
+from gnomon.stat.watched_events import WatchedEvents
 from gnomon.units import duration
 
 # Clocks that stand still in suspension and those that do not never agree to the nanosecond.
 _SLEPT_NS = 50_000_000
 
 
-class Watched(NamedTuple):
+class MonitorConfig(NamedTuple):
     """What is watched: the machine, unless cgroups or processes are named.
 
     Attributes:
@@ -56,7 +56,7 @@ class Monitor:
         totals: what all intervals came to.
     """
 
-    def __init__(self, choice: Choice, watched: Watched, turn_ns: int) -> None:
+    def __init__(self, choice: WatchedEvents, watched: MonitorConfig, turn_ns: int) -> None:
         """Open everything.
 
         Args:
@@ -94,7 +94,9 @@ class Monitor:
             self.close()
             raise
         self.events: dict[str, Event] = {}
-        self.infos: dict[str, EventInfo] = {name: vital.info for name, vital in VITALS.items()}
+        self.infos: dict[str, EventInfo] = {
+            name: vital.info for name, vital in PROC_METRICS.items()
+        }
         refused: dict[str, Unavailable] = {}
         for subject in self._subjects:
             self.events.update(subject.events)
@@ -152,7 +154,7 @@ class Monitor:
         now_ns = raw_clock_ns()
         span_ns = max(now_ns - self._last_ns, 1)
         notes: list[str] = []
-        rows: list[Row] = []
+        rows: list[IntervalRow] = []
         for subject in self._subjects:
             rows += subject.take(span_ns, self._derive, notes)
         slept_ns = _suspended_ns()

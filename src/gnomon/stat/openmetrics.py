@@ -14,7 +14,7 @@ from typing import NamedTuple
 from gnomon.counters.component import EventInfo
 from gnomon.metrics.derived import MetricValue
 from gnomon.model.value import Domain
-from gnomon.stat.interval_rows import CGROUP, CORE, CPU, MACHINE, NODE, PROCESS, SOCKET, Row
+from gnomon.stat.interval_rows import CGROUP, CORE, CPU, MACHINE, NODE, PROCESS, SOCKET, IntervalRow
 from gnomon.stat.totals import Totals
 
 OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -61,7 +61,7 @@ class Point(NamedTuple):
     number: float
 
 
-class Family:
+class MetricFamily:
     """The numbers of one name."""
 
     def __init__(self, name: str, kind: str, unit: str, text: str) -> None:
@@ -74,7 +74,7 @@ class Family:
 
 def families(
     totals: Totals, infos: Mapping[str, EventInfo], groups: Mapping[str, str]
-) -> list[Family]:
+) -> list[MetricFamily]:
     """Return what was counted since the beginning, by name.
 
     Counts are counters, which only grow. Gauges and metrics are gauges, of the last interval; those
@@ -92,8 +92,8 @@ def families(
 
 def _families(
     totals: Totals, infos: Mapping[str, EventInfo], groups: Mapping[str, str]
-) -> list[Family]:
-    found: dict[str, Family] = {}
+) -> list[MetricFamily]:
+    found: dict[str, MetricFamily] = {}
     sample = totals.sample
     if sample is None:
         return []
@@ -146,13 +146,13 @@ def _families(
     return list(found.values())
 
 
-def _add_metric(found: dict[str, Family], row: Row, metric: MetricValue) -> None:
+def _add_metric(found: dict[str, MetricFamily], row: IntervalRow, metric: MetricValue) -> None:
     labels = [*_labels(row), ("how", metric.how.value)]
     text = metric.description or metric.name
     _add(found, f"metric_{metric.name}", "gauge", metric.unit, text, labels, metric.value)
 
 
-def _labels(row: Row) -> list[tuple[str, str]]:
+def _labels(row: IntervalRow) -> list[tuple[str, str]]:
     if row.kind == MACHINE:
         return []
     labels = [(_LABEL[row.kind], row.name)]
@@ -162,7 +162,7 @@ def _labels(row: Row) -> list[tuple[str, str]]:
 
 
 def _add(
-    found: dict[str, Family],
+    found: dict[str, MetricFamily],
     event: str,
     kind: str,
     unit: str,
@@ -180,7 +180,7 @@ def _add(
     if family is None:
         has_unit = bool(base) and at.endswith(f"_{base}")
         shown = text if base or not unit else f"{text} [{unit}]"
-        family = found[at] = Family(at, kind, base if has_unit else "", shown)
+        family = found[at] = MetricFamily(at, kind, base if has_unit else "", shown)
     family.points[tuple(labels)] = number * factor
 
 
@@ -199,7 +199,7 @@ def _name(event: str, unit: str) -> str:
     return _PREFIX + plain
 
 
-def exposition(found: Iterable[Family], *, openmetrics: bool) -> str:
+def exposition(found: Iterable[MetricFamily], *, openmetrics: bool) -> str:
     """Return families as text, in OpenMetrics 1.0 or in Prometheus's older format."""
     lines = []
     for family in found:

@@ -12,12 +12,12 @@ from gnomon.counters.procfs import read_text
 from gnomon.counters.sysfs_pmu import SYSFS, cpu_list
 from gnomon.errors import CountersLostError
 from gnomon.model.value import Unavailable
-from gnomon.stat.counter_target import Place
+from gnomon.stat.counter_target import CounterTarget
 
 NOTHING: dict[str, RawCount] = {}
 
 
-class Online:
+class OnlineCpus:
     """Which CPUs are online, looked at anew for every interval."""
 
     def __init__(self, sysfs: str = SYSFS) -> None:
@@ -36,17 +36,17 @@ class Online:
         return before != self.cpus
 
 
-class CpuPlaces:
+class PerCpuCounters:
     """A `Place` on each CPU.
 
     The kernel takes the events off a CPU that goes offline and does not put them back: they are
     opened anew when it returns. What was counted up to its end is not lost.
     """
 
-    def __init__(self, open_on: Callable[[int], Place]) -> None:
+    def __init__(self, open_on: Callable[[int], CounterTarget]) -> None:
         """Prepare; `open_on` opens a place on a CPU."""
         self._open_on = open_on
-        self._places: dict[int, Place] = {}
+        self._places: dict[int, CounterTarget] = {}
         self._turn = 0
         self.events: dict[str, Event] = {}
         self.refused: dict[str, Unavailable] = {}

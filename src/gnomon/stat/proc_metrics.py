@@ -24,7 +24,7 @@ Numbers = dict[str, int]
 """What was read at one moment, by the name of the vital, in its unit divided by its factor."""
 
 
-class Vital(NamedTuple):
+class ProcMetric(NamedTuple):
     """One number that is read; `factor` multiplies it into the unit of `info`."""
 
     info: EventInfo
@@ -32,16 +32,16 @@ class Vital(NamedTuple):
 
 
 def _vital(name: str, unit: str, text: str, factor: float = 1, *, gauge: bool = False,
-           how: How = How.COUNTED) -> tuple[str, Vital]:  # fmt: skip
+           how: How = How.COUNTED) -> tuple[str, ProcMetric]:  # fmt: skip
     name = f"{COMPONENT}.{name}"
-    return name, Vital(EventInfo(name, COMPONENT, text, unit, Scope.NODE, how, gauge), factor)
+    return name, ProcMetric(EventInfo(name, COMPONENT, text, unit, Scope.NODE, how, gauge), factor)
 
 
-def _time(name: str, text: str) -> tuple[str, Vital]:
+def _time(name: str, text: str) -> tuple[str, ProcMetric]:
     return _vital(name, "s", text, 1e-9, how=How.SAMPLED)
 
 
-VITALS: Mapping[str, Vital] = dict(
+PROC_METRICS: Mapping[str, ProcMetric] = dict(
     (
         _time("user_time", "CPU time in user mode, guests included, by the kernel's tick"),
         _time("system_time", "CPU time in the kernel, interrupts included, by the kernel's tick"),
@@ -108,7 +108,7 @@ class _File:
             self._fd = -1
 
 
-class MachineVitals:
+class MachineMetrics:
     """/proc/stat and what else tells of the whole machine."""
 
     def __init__(self, proc: str = "/proc", *, times_only: bool = False) -> None:
@@ -154,7 +154,7 @@ class MachineVitals:
             file.close()
 
 
-class ProcessVitals:
+class ProcessMetrics:
     """CPU time, memory and threads of a process."""
 
     def __init__(self, pid: int, proc: str = "/proc", *, times_only: bool = False) -> None:
@@ -179,7 +179,7 @@ class ProcessVitals:
         self._file.close()
 
 
-class CgroupVitals:
+class CgroupMetrics:
     """CPU time and memory of a cgroup, as far as its controllers tell."""
 
     def __init__(self, directory: int, *, times_only: bool = False) -> None:

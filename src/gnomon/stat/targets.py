@@ -14,23 +14,23 @@ from gnomon.counters.per_cpu import why_forbidden
 from gnomon.counters.procfs import read_text
 from gnomon.errors import GnomonError
 from gnomon.model.value import Scope, Unavailable
-from gnomon.stat.counter_target import Place
+from gnomon.stat.counter_target import CounterTarget
 from gnomon.stat.cpu_groups import places
 from gnomon.stat.interval_rows import (
     CGROUP,
     MACHINE,
     PROCESS,
     Derivation,
-    Row,
+    IntervalRow,
     summed,
     vital_values,
 )
-from gnomon.stat.per_cpu_counters import CpuPlaces, Online
-from gnomon.stat.proc_metrics import CgroupVitals, MachineVitals, Numbers, ProcessVitals
+from gnomon.stat.per_cpu_counters import OnlineCpus, PerCpuCounters
+from gnomon.stat.proc_metrics import CgroupMetrics, MachineMetrics, Numbers, ProcessMetrics
 from gnomon.units import printable
 
 
-class Chosen(NamedTuple):
+class TargetSelection(NamedTuple):
     """The events that are to be counted.
 
     Attributes:
@@ -64,7 +64,7 @@ class Subject(Protocol):
     def turn(self, at: int) -> None:
         """Begin the turn of a set of events."""
 
-    def take(self, span_ns: int, derive: Derivation, notes: list[str]) -> list[Row]:
+    def take(self, span_ns: int, derive: Derivation, notes: list[str]) -> list[IntervalRow]:
         """Return the rows since the last call; append to `notes` what happened."""
 
     @property
@@ -87,7 +87,7 @@ class _Begins(ABC):
         _rest: events that belong to no CPU.
     """
 
-    _counters: CpuPlaces | Place
+    _counters: PerCpuCounters | CounterTarget
     _rest: Parts
 
     def start(self) -> None:
@@ -111,7 +111,9 @@ class MachineSubject(_Begins):
 
     is_gone = False
 
-    def __init__(self, chosen: Chosen, per: str, *, online: Online | None = None) -> None:
+    def __init__(
+        self, chosen: TargetSelection, per: str, *, online: OnlineCpus | None = None
+    ) -> None:
         """Open everything.
 
         Args:
@@ -122,9 +124,9 @@ class MachineSubject(_Begins):
         always = [_of_cpu(event, Scope.NODE) for event in chosen.perf]
         turns = [[_of_cpu(event, Scope.NODE) for event in turn] for turn in chosen.turns]
         self._per = per
-        self._online = online or Online()
-        self._counters = self._cpus = CpuPlaces(
-            lambda cpu: Place(Target(pid=-1, cpu=cpu), always, turns)
+        self._online = online or OnlineCpus()
+        self._counters = self._cpus = PerCpuCounters(
+            lambda cpu: CounterTarget(Target(pid=-1, cpu=cpu), always, turns)
         )
         if chosen.on_cpus:
             self._cpus.follow(self._online.cpus)
@@ -140,7 +142,7 @@ class MachineSubject(_Begins):
                 one.event.name, one.reason, one.remedy, one.errno
             )
         self.notes = [*self._cpus.notes, *self._rest.notes]
-        self._vitals = MachineVitals(times_only=not chosen.vitals)
+        self._vitals = MachineMetrics(times_only=not chosen.vitals)
         self._before: tuple[Numbers, dict[int, Numbers]] = ({}, {})
         self.events = {**self._cpus.events, **{event.name: event for event in self._rest.events}}
         self._order = [
@@ -152,7 +154,7 @@ class MachineSubject(_Begins):
     def _look(self) -> None:
         self._before = self._vitals.read()
 
-    def take(self, span_ns: int, derive: Derivation, notes: list[str]) -> list[Row]:
+    def take(self, span_ns: int, derive: Derivation, notes: list[str]) -> list[IntervalRow]:
         """Return a row of the machine and, where asked for, one of each of its parts."""
         counts = self._cpus.take()
         rest = self._take_rest()
@@ -161,14 +163,14 @@ class MachineSubject(_Begins):
         online = self._online.cpus
         values = summed(self._order, [*counts.values(), rest])
         values += vital_values(before[0], now[0], span_ns)
-        rows = [Row(MACHINE, "", tuple(values), derive.of(values, span_ns, len(online)))]
+        rows = [IntervalRow(MACHINE, "", tuple(values), derive.of(values, span_ns, len(online)))]
         for (kind, name), cpus in self._rows.items():
             own = [cpu for cpu in cpus if cpu in online]
             here = summed(self._order, [counts[cpu] for cpu in own if cpu in counts])
             here += vital_values(_sum(before[1], own), _sum(now[1], own), span_ns)
             gap = "" if own else "offline"
             metrics = derive.of(here, span_ns, len(own)) if own else ()
-            rows.append(Row(kind, name, tuple(here) if own else (), metrics, gap=gap))
+            rows.append(IntervalRow(kind, name, tuple(here) if own else (), metrics, gap=gap))
         self._follow(notes)
         return rows
 
@@ -232,7 +234,9 @@ def _sum(numbers: dict[int, Numbers], cpus: Sequence[int]) -> Numbers:
 class CgroupSubject(_Begins):
     """The processes of a cgroup, on every CPU."""
 
-    def __init__(self, chosen: Chosen, name: str, *, online: Online | None = None) -> None:
+    def __init__(
+        self, chosen: TargetSelection, name: str, *, online: OnlineCpus | None = None
+    ) -> None:
         """Open everything.
 
         Raises:
@@ -241,11 +245,11 @@ class CgroupSubject(_Begins):
         """
         self._name = name
         self._fd = cgroups.open_cgroup(name)
-        self._online = online or Online()
+        self._online = online or OnlineCpus()
         always = [_of_cpu(event, Scope.CPU) for event in chosen.perf]
         turns = [[_of_cpu(event, Scope.CPU) for event in turn] for turn in chosen.turns]
-        self._cpus = CpuPlaces(
-            lambda cpu: Place(Target(pid=-1, cpu=cpu, cgroup=self._fd), always, turns)
+        self._cpus = PerCpuCounters(
+            lambda cpu: CounterTarget(Target(pid=-1, cpu=cpu, cgroup=self._fd), always, turns)
         )
         self._counters = self._cpus
         self._rest = Parts(Target(pid=-1, granularity=Granularity.SYSTEM))
@@ -266,14 +270,14 @@ class CgroupSubject(_Begins):
                 "count it of the machine (without -G) or of a process (-p)",
             )
         self.notes = list(self._cpus.notes)
-        self._vitals = CgroupVitals(self._fd, times_only=not chosen.vitals)
+        self._vitals = CgroupMetrics(self._fd, times_only=not chosen.vitals)
         self._before: Numbers = {}
         self.is_gone = False
 
     def _look(self) -> None:
         self._before = self._vitals.read()
 
-    def take(self, span_ns: int, derive: Derivation, notes: list[str]) -> list[Row]:
+    def take(self, span_ns: int, derive: Derivation, notes: list[str]) -> list[IntervalRow]:
         """Return its row; after its end one that says so, once, and then none."""
         if self.is_gone:
             return []
@@ -291,7 +295,11 @@ class CgroupSubject(_Begins):
         elif self._online.look() and self._counts:
             self._cpus.follow(self._online.cpus, starts=True)
         cpus = len(self._online.cpus)
-        return [Row(CGROUP, self._name, tuple(values), derive.of(values, span_ns, cpus), gap=gap)]
+        return [
+            IntervalRow(
+                CGROUP, self._name, tuple(values), derive.of(values, span_ns, cpus), gap=gap
+            )
+        ]
 
     def close(self) -> None:
         """Give back every descriptor."""
@@ -314,7 +322,7 @@ class CgroupSubject(_Begins):
 class ProcessSubject(_Begins):
     """A process with its threads, and the processes that it creates."""
 
-    def __init__(self, chosen: Chosen, pid: int) -> None:
+    def __init__(self, chosen: TargetSelection, pid: int) -> None:
         """Open everything.
 
         Raises:
@@ -335,7 +343,7 @@ class ProcessSubject(_Begins):
             ) from None
         # A name may hold anything, also the end of a line.
         self._program = (read_text(f"/proc/{pid}/comm") or "").removesuffix("\n")
-        self._counters = self._place = Place(
+        self._counters = self._place = CounterTarget(
             Target(pid=pid, inherit=True), chosen.perf, chosen.turns
         )
         files = Parts(Target(pid=pid, inherit=True))
@@ -351,14 +359,14 @@ class ProcessSubject(_Begins):
                 one.event.name, one.reason, one.remedy, one.errno
             )
         self.notes = [*self._place.notes, *files.notes]
-        self._vitals = ProcessVitals(pid, times_only=not chosen.vitals)
+        self._vitals = ProcessMetrics(pid, times_only=not chosen.vitals)
         self._before: Numbers = {}
         self.is_gone = False
 
     def _look(self) -> None:
         self._before = self._vitals.read()
 
-    def take(self, span_ns: int, derive: Derivation, notes: list[str]) -> list[Row]:
+    def take(self, span_ns: int, derive: Derivation, notes: list[str]) -> list[IntervalRow]:
         """Return its row; after its end one that says so, once, and then none."""
         if self.is_gone:
             return []
@@ -379,7 +387,7 @@ class ProcessSubject(_Begins):
             self.is_gone = True
             self.close()
         metrics = derive.of(values, span_ns, None)
-        return [Row(PROCESS, self._name, tuple(values), metrics, self._program, gap)]
+        return [IntervalRow(PROCESS, self._name, tuple(values), metrics, self._program, gap)]
 
     def close(self) -> None:
         """Give back every descriptor."""
@@ -398,7 +406,7 @@ class ProcessSubject(_Begins):
         return bool(poll.poll(0))
 
 
-def check_rights(subjects: Sequence[Subject], chosen: Chosen, what: str) -> None:
+def check_rights(subjects: Sequence[Subject], chosen: TargetSelection, what: str) -> None:
     """Check that something may be counted.
 
     Args:

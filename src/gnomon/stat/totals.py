@@ -5,8 +5,8 @@ from __future__ import annotations
 from threading import Lock
 
 from gnomon.model.value import How, Value
-from gnomon.stat.interval_rows import Derivation, Lazy, Row, Sample, worst
-from gnomon.stat.proc_metrics import VITALS
+from gnomon.stat.interval_rows import Derivation, IntervalRow, LazyRow, Sample, worst
+from gnomon.stat.proc_metrics import PROC_METRICS
 
 
 class Total:
@@ -66,10 +66,10 @@ class Totals:
     def __init__(self, derive: Derivation) -> None:
         self._derive = derive
         self.rows: dict[tuple[str, str], dict[str, Total]] = {}
-        self.last: dict[tuple[str, str], Row] = {}
+        self.last: dict[tuple[str, str], IntervalRow] = {}
         # Of a row that went offline the last one knows no metrics: how many CPUs it is of.
-        self._metrics: dict[tuple[str, str], Lazy] = {}
-        self.gauges: set[str] = {name for name, vital in VITALS.items() if vital.info.gauge}
+        self._metrics: dict[tuple[str, str], LazyRow] = {}
+        self.gauges: set[str] = {name for name, vital in PROC_METRICS.items() if vital.info.gauge}
         self.span_ns = 0
         # A server reads on threads of its own.
         self.lock = Lock()
@@ -91,7 +91,7 @@ class Totals:
                     totals[value.event] = total
                 total.add(value, span_ns)
             self.last[row.key] = row
-            if isinstance(row.derived, Lazy):
+            if isinstance(row.derived, LazyRow):
                 self._metrics[row.key] = row.derived
         self.span_ns += span_ns
         self.sample = sample

@@ -10,9 +10,9 @@ from gnomon.counters.event_resolver import Resolved, resolve
 from gnomon.counters.perf_spec import PerfSpec
 from gnomon.counters.sysfs_pmu import core_pmus
 from gnomon.errors import EventNameError
-from gnomon.measurement.event_groups import WantedGroup, wanted_groups
+from gnomon.measurement.event_selection import SelectedGroup, groups_with_events
 from gnomon.model.value import Unavailable
-from gnomon.stat.targets import Chosen
+from gnomon.stat.targets import TargetSelection
 
 SOFTWARE = ("context-switches", "cpu-migrations", "page-faults", "major-faults")
 HARDWARE = ("cycles", "instructions", "cache-misses", "branch-misses")
@@ -25,7 +25,7 @@ NODE_WIDE = (
 """What is counted where nobody says what: eight events on each CPU, and what belongs to none."""
 
 
-class Choice(NamedTuple):
+class WatchedEvents(NamedTuple):
     """What will be counted, and what not.
 
     Attributes:
@@ -36,14 +36,14 @@ class Choice(NamedTuple):
         names: the events in the order asked for.
     """
 
-    chosen: Chosen
-    groups: tuple[WantedGroup, ...]
+    chosen: TargetSelection
+    groups: tuple[SelectedGroup, ...]
     unavailable: tuple[Unavailable, ...]
     is_default: bool
     names: tuple[str, ...]
 
 
-def choose(events: Sequence[str], groups: Sequence[str], *, machine: bool) -> Choice:
+def choose(events: Sequence[str], groups: Sequence[str], *, machine: bool) -> WatchedEvents:
     """Return what is to be counted.
 
     Args:
@@ -58,7 +58,7 @@ def choose(events: Sequence[str], groups: Sequence[str], *, machine: bool) -> Ch
     """
     if not events and not groups:
         return _default(machine=machine)
-    wanted = wanted_groups(groups) if groups else ()
+    wanted = groups_with_events(groups) if groups else ()
     extra = resolve(events) if events else Resolved((), ())
     found: dict[str, Event] = {event.name: event for event in extra.events}
     missing = {one.event: one for one in extra.unavailable}
@@ -82,8 +82,8 @@ def choose(events: Sequence[str], groups: Sequence[str], *, machine: bool) -> Ch
         found.update((event.name, event) for event in turns.pop())
     perf = tuple(event for event in found.values() if isinstance(event.spec, PerfSpec))
     rest = tuple(event for event in found.values() if event not in perf)
-    return Choice(
-        Chosen(perf, tuple(turns), rest, vitals=False),
+    return WatchedEvents(
+        TargetSelection(perf, tuple(turns), rest, vitals=False),
         wanted,
         tuple(missing.values()),
         is_default=False,
@@ -91,7 +91,7 @@ def choose(events: Sequence[str], groups: Sequence[str], *, machine: bool) -> Ch
     )
 
 
-def _default(*, machine: bool) -> Choice:
+def _default(*, machine: bool) -> WatchedEvents:
     found: list[Event] = []
     missing: list[Unavailable] = []
     hardware = HARDWARE if core_pmus() else HARDWARE[:1]
@@ -105,4 +105,6 @@ def _default(*, machine: bool) -> Choice:
     perf = tuple(event for event in found if isinstance(event.spec, PerfSpec))
     rest = tuple(event for event in found if event not in perf)
     names = tuple(event.name for event in found)
-    return Choice(Chosen(perf, (), rest), (), tuple(missing), is_default=True, names=names)
+    return WatchedEvents(
+        TargetSelection(perf, (), rest), (), tuple(missing), is_default=True, names=names
+    )

@@ -36,7 +36,7 @@ def current() -> Executor | None:
 
 
 @contextmanager
-def chosen(word: str) -> Iterator[bool]:
+def is_chosen(word: str) -> Iterator[bool]:
     """Let an executor do the work meanwhile.
 
     Args:

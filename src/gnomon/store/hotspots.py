@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any
 
 from gnomon.errors import UsageError
-from gnomon.model.inlining import Part, homes
+from gnomon.model.inlining import FunctionFragment, defining_files
 from gnomon.store.run import Run
 from gnomon.terminal_text import suffixes
 
@@ -169,17 +169,17 @@ def hotspots(run: Run, kind: str, *, sort: str = "", file: str = "", top: int = 
 def _rows(
     kind: str, lines: Mapping[tuple[str, str, str, int], Values], events: Sequence[str]
 ) -> list[Hotspot]:
-    weights: dict[Part, float] = {}
+    weights: dict[FunctionFragment, float] = {}
     if kind == "function":
         for (program, function, source, _), values in lines.items():
-            part = Part(program, function, source)
+            part = FunctionFragment(program, function, source)
             weights[part] = weights.get(part, 0.0) + (values[events[0]] if events else 0.0)
-    home = homes(weights)
+    home = defining_files(weights)
     sums: dict[tuple[str, str, str, int], Values] = {}
     for (program, function, source, line), values in lines.items():
         key = ("", "", source, 0) if kind == "file" else ("", function, source, line)
         if kind == "function":
-            key = (program, function, home[Part(program, function, source)], 0)
+            key = (program, function, home[FunctionFragment(program, function, source)], 0)
         _add(sums.setdefault(key, dict.fromkeys(events, 0.0)), values)
     return [Hotspot(*key, values) for key, values in sums.items()]
 

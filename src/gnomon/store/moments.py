@@ -242,7 +242,7 @@ def _tops(run: Run, by: str, paths: Iterable[int]) -> dict[int, int]:
     """Return the outermost path of the same region, file or line; {} where it is by another."""
     if by not in profile_query.BY_REGIONS:
         return {}
-    outermost = profile_query.outermost(run, by, run.region_kinds.code())
+    outermost = profile_query.outermost_paths_by(run, by, run.region_kinds.code())
     if outermost is None:
         return {path: path for path in paths}
     return dict(zip(outermost.path.tolist(), outermost.top.tolist(), strict=True))

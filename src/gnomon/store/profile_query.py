@@ -295,7 +295,7 @@ class Profile:
         # One thread: sums of the same numbers in another order differ in their last digit.
         # Whoever made the parts has read the run.
         run = shared_run(Run(part.run, {}, part.files, is_checked=True).identity())
-        paths = outermost(run, self.by, part.code) if self.by in BY_REGIONS else None
+        paths = outermost_paths_by(run, self.by, part.code) if self.by in BY_REGIONS else None
         arrays = {} if paths is None else {"outermost_": paths._asdict()}
         rows = run.query(_query(self, part, paths), threads=1, arrays=arrays)
         return [Sum((str(a), str(b), str(c), int(d)), *rest) for a, b, c, d, *rest in rows]
@@ -315,7 +315,7 @@ class Profile:
         return profile_sums.each_once(sums, self.by, of_regions=self.by in _OF_REGIONS)
 
 
-def outermost(run: Run, by: str, code: str) -> OutermostPaths | None:
+def outermost_paths_by(run: Run, by: str, code: str) -> OutermostPaths | None:
     """Return which path is the outermost one of the key of each, in a profile by regions, ...
 
     None means that each is, and none is code.

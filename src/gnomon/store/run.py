@@ -197,7 +197,7 @@ class Run:
     def _whole(self, schema: Schema) -> str:
         """Return the query for all of a table, whatever a foreign file has instead of its types."""
         columns = ", ".join(
-            f"{table_limits.text(column.name)} AS {column.name}"
+            f"{table_limits.bounded_text(column.name)} AS {column.name}"
             if column.type == "VARCHAR"
             else f"CAST({column.name} AS {column.type}) AS {column.name}"
             for column in schema.columns

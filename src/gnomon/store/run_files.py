@@ -81,7 +81,7 @@ class VizReader(NamedTuple):
         """Return the file as a run, its tables unpacked where nobody sees them."""
         from gnomon.store import viz
 
-        return viz.opened(path)
+        return viz.open_viz(path)
 
 
 READERS: tuple[Reader, ...] = (VizReader(),)

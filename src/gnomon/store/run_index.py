@@ -42,7 +42,7 @@ _TABLES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class IndexedRun:
     """One run of a folder, as a list shows it.
 
     Attributes:
@@ -77,7 +77,7 @@ class Listing:
     A folder that cannot be written is listed all the same, without an index.
     """
 
-    entries: tuple[Entry, ...]
+    entries: tuple[IndexedRun, ...]
     said: str = ""
 
 
@@ -379,13 +379,14 @@ def _text(text: str) -> str:
 # --- the runs -------------------------------------------------------------------------------------
 
 
-def _refreshed(where: Path, connection: sqlite3.Connection) -> tuple[Entry, ...]:
+def _refreshed(where: Path, connection: sqlite3.Connection) -> tuple[IndexedRun, ...]:
     """Return the runs that are there now, and bring the index up to date with them."""
-    known: dict[str, tuple[int, Entry]] = {}
+    known: dict[str, tuple[int, IndexedRun]] = {}
     for name, stamp, text in connection.execute("SELECT name, stamp, entry FROM runs"):
         with suppress(ValueError, TypeError, RecursionError):
             read = json.loads(text)
-            known[str(name)] = (int(stamp), Entry(**{**read, "command": tuple(read["command"])}))
+            run = IndexedRun(**{**read, "command": tuple(read["command"])})
+            known[str(name)] = (int(stamp), run)
     before = {name: stamp for name, (stamp, _) in known.items()}
     found = _listed(where, known, *_read(connection))
     gone = [(name,) for name in before.keys() - {one.name for one in found}]
@@ -401,13 +402,13 @@ def _refreshed(where: Path, connection: sqlite3.Connection) -> tuple[Entry, ...]
     return found
 
 
-def _plain(entry: Entry) -> dict[str, Any]:
+def _plain(entry: IndexedRun) -> dict[str, Any]:
     return {key: value for key, value in asdict(entry).items() if key not in ("tags", "note")}
 
 
 def _listed(
-    where: Path, known: dict[str, tuple[int, Entry]], tags: Tags, notes: Notes
-) -> tuple[Entry, ...]:
+    where: Path, known: dict[str, tuple[int, IndexedRun]], tags: Tags, notes: Notes
+) -> tuple[IndexedRun, ...]:
     """Return the runs in a folder; `known` gets those that are new or have changed."""
     found = []
     for path in run_directory.runs(where):
@@ -420,20 +421,18 @@ def _listed(
         if had is None or had[0] != stamp:
             had = known[name] = (stamp, _entry(path, name))
         key = (name, had[1].started)
-        plain = _plain(had[1])
-        found.append(
-            Entry(**{**plain, "tags": tuple(sorted(tags.get(key, ()))), "note": notes.get(key, "")})
-        )
+        given = {"tags": tuple(sorted(tags.get(key, ()))), "note": notes.get(key, "")}
+        found.append(IndexedRun(**{**_plain(had[1]), **given}))
     return tuple(sorted(found, key=lambda one: (-one.started, one.name)))
 
 
-def _entry(path: Path, name: str) -> Entry:
+def _entry(path: Path, name: str) -> IndexedRun:
     try:
         head = run_directory.find(str(path)).head
     except GnomonError as error:
-        return Entry(name, problem=str(error))
+        return IndexedRun(name, problem=str(error))
     ranks = head.get("ranks", 1)
-    return Entry(
+    return IndexedRun(
         name=name,
         started=float(head["started"]),
         command=tuple(_text(word) for word in head["command"]),

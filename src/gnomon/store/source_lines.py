@@ -39,7 +39,7 @@ class Address(NamedTuple):
     build_id: str = ""
 
 
-class Place(NamedTuple):
+class SourceLine(NamedTuple):
     """A line of the source."""
 
     file: str
@@ -48,7 +48,7 @@ class Place(NamedTuple):
 
 def resolve(
     addresses: Iterable[Address], ended: float = 0
-) -> tuple[dict[Address, Place], tuple[Unavailable, ...]]:
+) -> tuple[dict[Address, SourceLine], tuple[Unavailable, ...]]:
     """Return the lines of the addresses that have one, and why others have none.
 
     Args:
@@ -59,7 +59,7 @@ def resolve(
     by_module: dict[tuple[str, str], list[int]] = {}
     for module, offset, build in sorted(set(addresses)):
         by_module.setdefault((module, build), []).append(offset)
-    places: dict[Address, Place] = {}
+    places: dict[Address, SourceLine] = {}
     missing = []
     for (module, build), offsets in by_module.items():
         try:
@@ -100,7 +100,7 @@ def _check_same(module: Path, build: str, ended: float) -> None:
         raise GnomonError(f"{name} is not the file that ran; measure again after a new build")
 
 
-def _lines(module: str, offsets: list[int]) -> Mapping[int, Place]:
+def _lines(module: str, offsets: list[int]) -> Mapping[int, SourceLine]:
     tool = next((path for path in map(shutil.which, _TOOLS) if path), None)
     if tool is None:
         raise GnomonError(f"there is no {' or '.join(_TOOLS)} on PATH; install binutils")
@@ -121,5 +121,5 @@ def _lines(module: str, offsets: list[int]) -> Mapping[int, Place]:
     for offset, answer in zip(offsets, done.stdout.splitlines(), strict=False):
         match = _ANSWER.fullmatch(answer)
         if match and not match[1].startswith("?") and int(match[2]):
-            found[offset] = Place(match[1], int(match[2]))
+            found[offset] = SourceLine(match[1], int(match[2]))
     return found

@@ -38,7 +38,7 @@ _SECONDS_MOST = 1 << 40
 _FLOCK = "hhqqi4x"
 
 
-class Part(NamedTuple):
+class RankPart(NamedTuple):
     """A task of the run.
 
     Attributes:
@@ -62,7 +62,7 @@ def raw_of(name: str) -> Path:
     return path.with_name(path.name + ".raw")
 
 
-def begin(name: str, task: int, head: Mapping[str, Any]) -> Path:
+def create_staging(name: str, task: int, head: Mapping[str, Any]) -> Path:
     """Make the folder, or join the other tasks of the job in it; return its absolute path.
 
     Raises:
@@ -236,7 +236,7 @@ def have_all_ended(folder: Path, tasks: int, last: int) -> bool:
     return tasks > 0 and all((folder / f"part.{number}.blocks").exists() for number in numbers)
 
 
-def parts(folder: Path) -> tuple[Part, ...]:
+def parts(folder: Path) -> tuple[RankPart, ...]:
     """Return the tasks by their numbers.
 
     Raises:
@@ -251,7 +251,7 @@ def parts(folder: Path) -> tuple[Part, ...]:
         end, collected, file = None, Collected(), path.with_name(f"part.{number}.blocks")
         if file.exists():
             end, collected = _part(file)
-        found.append(Part(int(number), head, end, collected, None if end is None else file))
+        found.append(RankPart(int(number), head, end, collected, None if end is None else file))
     if not found:
         raise RunDirectoryError(f"{folder}: it has no task.*.json: it is nothing that a run left")
     return tuple(sorted(found, key=lambda part: part.task))

@@ -50,7 +50,7 @@ _REMEDY = "restore it from a copy, or measure less at once"
 _MARK = 9  # … and eight digits
 
 
-def text(column: str, most: int = TEXT_MOST) -> str:
+def bounded_text(column: str, most: int = TEXT_MOST) -> str:
     """Return the SQL of a text of at most so many characters, "" for none.
 
     Two that begin alike stay two: a number for the whole of each is at its end.

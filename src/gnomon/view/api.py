@@ -56,10 +56,10 @@ from gnomon.view import (
     table_registry,
 )
 from gnomon.view.node_kinds import node_kind
-from gnomon.view.open_run import Opened
-from gnomon.view.request_params import Asked
+from gnomon.view.open_run import OpenRun
+from gnomon.view.request_params import QueryParams
 from gnomon.view.security import refused
-from gnomon.view.session import Entry, Session, listing
+from gnomon.view.session import Session, SessionRun, listing
 from gnomon.view.tree import GROUPINGS
 
 _ROWS = 200
@@ -111,7 +111,7 @@ def _sentence(error: Exception) -> str:
     return str(error).encode(errors="backslashreplace").decode()
 
 
-def _plain(answer: Callable[[Asked], Response]) -> Callable[[Request], Any]:
+def _plain(answer: Callable[[QueryParams], Response]) -> Callable[[Request], Any]:
     async def handle(request: Request) -> Response:
         asked = dict(request.query_params)
         return await run_in_threadpool(_answered, lambda: answer(asked))
@@ -120,7 +120,7 @@ def _plain(answer: Callable[[Asked], Response]) -> Callable[[Request], Any]:
 
 
 def _of_run(
-    session: Session, answer: Callable[[Opened, Asked], Response]
+    session: Session, answer: Callable[[OpenRun, QueryParams], Response]
 ) -> Callable[[Request], Any]:
     async def handle(request: Request) -> Response:
         asked = dict(request.query_params)
@@ -152,7 +152,7 @@ class _Api:
 
     # --- what is open -----------------------------------------------------------------------------
 
-    def state(self, _: Asked) -> Response:
+    def state(self, _: QueryParams) -> Response:
         found = listing(".")
         return as_json(
             {
@@ -166,7 +166,7 @@ class _Api:
             }
         )
 
-    def folder(self, asked: Asked) -> Response:
+    def folder(self, asked: QueryParams) -> Response:
         found = listing(asked.get("path", "."))
         return as_json(
             {
@@ -200,7 +200,7 @@ class _Api:
 
     # --- one run ----------------------------------------------------------------------------------
 
-    def run(self, opened: Opened, _: Asked) -> Response:
+    def run(self, opened: OpenRun, _: QueryParams) -> Response:
         data, head = opened.data, opened.data.head
         kinds = data.regions.kind[data.regions.number >= 0]
         kinds_of = sorted(Counter(kinds.tolist()).items())
@@ -240,7 +240,7 @@ class _Api:
             }
         )
 
-    def metrics(self, opened: Opened, _: Asked) -> Response:
+    def metrics(self, opened: OpenRun, _: QueryParams) -> Response:
         known = opened.known()
         return as_json(
             [
@@ -258,13 +258,13 @@ class _Api:
             ]
         )
 
-    def locations(self, opened: Opened, _: Asked) -> Response:
+    def locations(self, opened: OpenRun, _: QueryParams) -> Response:
         return as_json([one._asdict() for one in opened.data.locations])
 
-    def tables(self, opened: Opened, _: Asked) -> Response:
+    def tables(self, opened: OpenRun, _: QueryParams) -> Response:
         return as_json(table_registry.of_run(opened))
 
-    def tree(self, opened: Opened, asked: Asked) -> Response:
+    def tree(self, opened: OpenRun, asked: QueryParams) -> Response:
         tree = opened.tree(asked.get("by", "region"))
         header = {
             "n": tree.n, "by": tree.by, "strings": tree.strings,
@@ -276,7 +276,7 @@ class _Api:
         arrays["location"] = _numbers(locations, arrays["location"])
         return _packed(header, {**arrays, "calls": opened.calls(tree.by)})
 
-    def values(self, opened: Opened, asked: Asked) -> Response:
+    def values(self, opened: OpenRun, asked: QueryParams) -> Response:
         metric = opened.metric(request_params.integer(asked, "metric"))
         by, which = asked.get("by", "region"), asked.get("statistic", "total")
         location = opened.location(request_params.integer(asked, "location", -1))
@@ -288,7 +288,7 @@ class _Api:
         }  # fmt: skip
         return _packed(header, found._asdict())
 
-    def spread(self, opened: Opened, asked: Asked) -> Response:
+    def spread(self, opened: OpenRun, asked: QueryParams) -> Response:
         metric = opened.metric(request_params.integer(asked, "metric"))
         found = opened.spread(
             asked.get("by", "region"), metric.metric, request_params.integer(asked, "node", 0),
@@ -309,7 +309,7 @@ class _Api:
         }
         return _packed(header, {"location": _numbers(locations, found.location), **arrays})
 
-    def node(self, opened: Opened, asked: Asked) -> Response:
+    def node(self, opened: OpenRun, asked: QueryParams) -> Response:
         location = opened.location(request_params.integer(asked, "location", -1))
         by = asked.get("by", "region")
         return as_json(
@@ -318,14 +318,14 @@ class _Api:
 
     # --- tables -----------------------------------------------------------------------------------
 
-    def table(self, opened: Opened, asked: Asked) -> Response:
+    def table(self, opened: OpenRun, asked: QueryParams) -> Response:
         offset, limit = (
             request_params.integer(asked, "offset", 0),
             request_params.integer(asked, "limit", _ROWS),
         )
         return as_json(table_registry.page(opened, _wanted(opened, asked), offset, limit))
 
-    def export(self, opened: Opened, asked: Asked) -> Response:
+    def export(self, opened: OpenRun, asked: QueryParams) -> Response:
         name, media, parts = table_registry.export(
             opened, _wanted(opened, asked), asked.get("format", "csv")
         )
@@ -337,7 +337,7 @@ class _Api:
 
     # --- sources ----------------------------------------------------------------------------------
 
-    def source(self, opened: Opened, asked: Asked) -> Response:
+    def source(self, opened: OpenRun, asked: QueryParams) -> Response:
         found = source_files.find(
             asked.get("file", ""), opened.source_files(), opened.data.head, self._session.folders,
             asked.get("choice", ""),
@@ -350,18 +350,20 @@ class _Api:
         found = [file for file in opened.source_files() if self._session.folders.candidates(file)]
         return as_json({"sourceFolders": self._session.folders.names(), "found": found})
 
-    def lines(self, opened: Opened, asked: Asked) -> Response:
+    def lines(self, opened: OpenRun, asked: QueryParams) -> Response:
         metrics = request_params.integers(asked, "metrics") or [opened.first_metric()]
         location = opened.location(request_params.integer(asked, "location", -1))
         return as_json(node_details.lines(opened, asked.get("file", ""), metrics, location))
 
     # --- several runs -----------------------------------------------------------------------------
 
-    def compare(self, asked: Asked) -> Response:
-        from gnomon.view.comparison import compared
+    def compare(self, asked: QueryParams) -> Response:
+        from gnomon.view.comparison import compare_runs
 
         one, other = (self._session.run(asked.get(name, "")) for name in ("a", "b"))
-        return as_json(_finite(compared(one, other, asked.get("per", ""), asked.get("metric", ""))))
+        return as_json(
+            _finite(compare_runs(one, other, asked.get("per", ""), asked.get("metric", "")))
+        )
 
 
 def _packed(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Response:
@@ -375,12 +377,12 @@ def _numbers(known: Ints, positions: Ints) -> Ints:
     return np.where(positions >= 0, known[positions], -1).astype(np.int32)
 
 
-def _wanted(opened: Opened, asked: Asked) -> data_table.Wanted:
+def _wanted(opened: OpenRun, asked: QueryParams) -> data_table.TableQuery:
     metrics = tuple(opened.metric(one).metric for one in request_params.integers(asked, "metrics"))
     order = asked.get("order", "descending")
     if order not in ("ascending", "descending"):
         raise UsageError(f"order {order[:40]!a}: there are ascending and descending")
-    return data_table.Wanted(
+    return data_table.TableQuery(
         asked.get("name", "functions"), metrics if "metrics" in asked else None,
         opened.location(request_params.integer(asked, "location", -1)), asked.get("sort", ""),
         order == "descending", asked.get("filter", "")[:1000],
@@ -388,7 +390,7 @@ def _wanted(opened: Opened, asked: Asked) -> data_table.Wanted:
     )  # fmt: skip
 
 
-def _title(opened: Opened) -> dict[str, Any]:
+def _title(opened: OpenRun) -> dict[str, Any]:
     head = opened.data.head
     return {
         "id": opened.id,
@@ -410,7 +412,7 @@ def _quoted(word: str) -> str:
     return shlex.quote(word)
 
 
-def _entry(one: Entry) -> dict[str, Any]:
+def _entry(one: SessionRun) -> dict[str, Any]:
     return one._asdict()
 
 

@@ -7,14 +7,14 @@ from gnomon.errors import UsageError
 from gnomon.store import run_directory
 from gnomon.store.comparison.comparison_json import ComparisonDocument, document
 from gnomon.store.comparison.engine import compare
-from gnomon.store.comparison.model import Options
+from gnomon.store.comparison.model import ComparisonOptions
 from gnomon.store.comparison.samples import PLACES, Side
-from gnomon.view.open_run import Opened
+from gnomon.view.open_run import OpenRun
 
 PER = ("", *PLACES)
 
 
-def compared(one: Opened, other: Opened, per: str, metric: str = "") -> ComparisonDocument:
+def compare_runs(one: OpenRun, other: OpenRun, per: str, metric: str = "") -> ComparisonDocument:
     """Return what `gnomon compare ONE OTHER --json` prints.
 
     Args:
@@ -38,5 +38,5 @@ def compared(one: Opened, other: Opened, per: str, metric: str = "") -> Comparis
         Side(each.title, (run_directory.find(each.path, readers=readers()),))
         for each in (one, other)
     ]
-    found, _ = compare(sides, Options(per=per, metrics=(metric,) if metric else ()))
+    found, _ = compare(sides, ComparisonOptions(per=per, metrics=(metric,) if metric else ()))
     return document(found)

@@ -17,11 +17,11 @@ import numpy.typing as npt
 from gnomon.model.array_types import Floats, Ints
 from gnomon.model.region_kinds import RegionKind
 from gnomon.store.comparison import comparison_json
-from gnomon.view.data_table import Column
+from gnomon.view.data_table import TableColumn
 from gnomon.view.node_kinds import NodeKind
-from gnomon.view.open_run import Part
+from gnomon.view.open_run import MergedPart
 from gnomon.view.run_metadata import Location
-from gnomon.view.session import Entry
+from gnomon.view.session import SessionRun
 
 How = Literal["counted", "scaled", "sampled", "emulated", "modelled", "estimated"]
 Grouping = Literal["region", "capability", "file", "rank"]
@@ -56,7 +56,7 @@ class RunTitle(TypedDict):
     exitStatus: int | None
     signal: str
     """That killed the program; "" for none."""
-    parts: list[Part]
+    parts: list[MergedPart]
 
 
 class State(TypedDict):
@@ -67,7 +67,7 @@ class State(TypedDict):
     problems: list[str]
     """What could not be opened at the start."""
     folder: str
-    openable: list[Entry]
+    openable: list[SessionRun]
     sourceFolders: list[str]
     sourcesBeforeAsking: int
     """Source files opened before the page asks (peekperf -num)."""
@@ -78,7 +78,7 @@ class Folder(TypedDict):
 
     path: str
     parent: str | None
-    entries: list[Entry]
+    entries: list[SessionRun]
     truncated: bool
     """There were more entries than are listed."""
 
@@ -318,7 +318,7 @@ class TablePage(TypedDict):
     """Some rows of a table."""
 
     name: str
-    columns: list[Column]
+    columns: list[TableColumn]
     rows: list[list[Cell]]
     total: int
     """Rows that the filter lets through, not only of this page."""

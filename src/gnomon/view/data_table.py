@@ -11,8 +11,8 @@ from gnomon.errors import UsageError
 from gnomon.model import location_kinds
 from gnomon.model.array_types import Cells, Flags, Longs, Texts
 from gnomon.view import profile_rows
-from gnomon.view.distribution import plain
-from gnomon.view.open_run import Opened
+from gnomon.view.distribution import to_jsonable
+from gnomon.view.open_run import OpenRun
 from gnomon.view.tree import Tree
 from gnomon.view.tree_builders import FUNCTION
 
@@ -32,7 +32,7 @@ _METRICS_SHOWN = 8
 _CHUNK = 1000
 
 
-class Column(NamedTuple):
+class TableColumn(NamedTuple):
     """A column of a table.
 
     Attributes:
@@ -53,7 +53,7 @@ class Column(NamedTuple):
     shows: Literal["", "symbol", "path", "number", "moment"] = ""
 
 
-class Wanted(NamedTuple):
+class TableQuery(NamedTuple):
     """What of a table is wanted.
 
     Attributes:
@@ -87,7 +87,7 @@ class Coded(NamedTuple):
         return found
 
 
-class Sheet(NamedTuple):
+class TableRows(NamedTuple):
     """A table's columns and cells, and where each row's source is ("" where there is none).
 
     Cells are those of the whole table; only the rows that are looked at are put together.
@@ -100,7 +100,7 @@ class Sheet(NamedTuple):
         rows: positions of those that are wanted, in their order.
     """
 
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     cells: tuple[Coded | Cells, ...]
     files: Coded | Cells
     lines: Coded | Cells
@@ -121,7 +121,7 @@ def _values_of(cells: Coded | Cells) -> Cells:
     return cells.values if isinstance(cells, Coded) else cells
 
 
-def sheet(opened: Opened, wanted: Wanted) -> Sheet:
+def query_table(opened: OpenRun, wanted: TableQuery) -> TableRows:
     """Return a table's rows: those that the filter lets through, in the order that is wanted.
 
     Raises:
@@ -141,13 +141,13 @@ def sheet(opened: Opened, wanted: Wanted) -> Sheet:
     if wanted.sort:
         rows = rows[_order(whole.cells[names.index(wanted.sort)], rows, wanted.descending)]
     order = [names.index(name) for name in wanted.columns] or list(range(len(names)))
-    return Sheet(
+    return TableRows(
         tuple(whole.columns[at] for at in order), tuple(whole.cells[at] for at in order),
         whole.files, whole.lines, rows,
     )  # fmt: skip
 
 
-def _has(whole: Sheet, word: str, rows: Longs) -> Flags:
+def _has(whole: TableRows, word: str, rows: Longs) -> Flags:
     """Return which rows have a word, in small letters, in any text."""
     found = np.zeros(len(rows), dtype=bool)
     for column, cells in zip(whole.columns, whole.cells, strict=True):
@@ -172,7 +172,7 @@ def _order(cells: Coded | Cells, rows: Longs, descending: bool) -> Longs:
     return order[::-1] if descending else order
 
 
-def _whole(opened: Opened, wanted: Wanted) -> Sheet:
+def _whole(opened: OpenRun, wanted: TableQuery) -> TableRows:
     if wanted.name == "values":
         return _values(opened, wanted)
     if wanted.name == "metrics":
@@ -194,7 +194,7 @@ def _whole(opened: Opened, wanted: Wanted) -> Sheet:
     return _of_nodes(opened, tree, np.flatnonzero(chosen), wanted)
 
 
-def _of_nodes(opened: Opened, tree: Tree, nodes: Longs, wanted: Wanted) -> Sheet:
+def _of_nodes(opened: OpenRun, tree: Tree, nodes: Longs, wanted: TableQuery) -> TableRows:
     strings = np.array(tree.strings, dtype=object)
     kinds = np.array(tree.kinds, dtype=object)
     files, lines = strings[tree.file[nodes]], tree.line[nodes]
@@ -202,38 +202,38 @@ def _of_nodes(opened: Opened, tree: Tree, nodes: Longs, wanted: Wanted) -> Sheet
         names = strings[tree.name[np.maximum(tree.parent[nodes], 0)]]
     else:
         names = strings[tree.name[nodes]]
-    columns: list[Column] = []
+    columns: list[TableColumn] = []
     cells: list[Any] = []
 
-    def add(column: Column, values: Cells) -> None:
+    def add(column: TableColumn, values: Cells) -> None:
         columns.append(column)
         cells.append(values)
 
     if wanted.name in ("functions", "lines"):
-        add(Column("name", "function", "text", shows="symbol"), names)
+        add(TableColumn("name", "function", "text", shows="symbol"), names)
         if wanted.name == "functions":
-            add(Column("kind", "kind", "text"), kinds[tree.kind[nodes]])
-        add(Column("program", "program", "text"), strings[tree.module[nodes]])
-        add(Column("file", "file", "text", shows="path"), files)
+            add(TableColumn("kind", "kind", "text"), kinds[tree.kind[nodes]])
+        add(TableColumn("program", "program", "text"), strings[tree.module[nodes]])
+        add(TableColumn("file", "file", "text", shows="path"), files)
         if lines.any():
-            add(Column("line", "line", "number", shows="number"), lines.astype(float))
+            add(TableColumn("line", "line", "number", shows="number"), lines.astype(float))
     elif wanted.name == "files":
-        add(Column("file", "file", "text", shows="path"), names)
+        add(TableColumn("file", "file", "text", shows="path"), names)
     else:
-        add(Column("name", "place", "text"), names)
-        add(Column("kind", "kind", "text"), kinds[tree.kind[nodes]])
+        add(TableColumn("name", "place", "text"), names)
+        add(TableColumn("kind", "kind", "text"), kinds[tree.kind[nodes]])
         places = [opened.data.locations[at] for at in tree.location[nodes].tolist()]
-        add(Column("host", "host", "text"), _texts([one.host for one in places]))
+        add(TableColumn("host", "host", "text"), _texts([one.host for one in places]))
         for name in ("rank", "pid", "tid"):
             numbers = np.array([float(getattr(one, name)) for one in places])
             if (numbers >= 0).any():
                 add(
-                    Column(name, name, "number", shows="number"),
+                    TableColumn(name, name, "number", shows="number"),
                     np.where(numbers < 0, np.nan, numbers),
                 )
     calls = opened.calls(tree.by)[nodes]
     if not np.isnan(calls).all():
-        add(Column("calls", "calls", "number"), calls)
+        add(TableColumn("calls", "calls", "number"), calls)
     for number in _chosen(opened, wanted, tree):
         metric = opened.metric(number)
         values = opened.values(tree.by, number, wanted.location)
@@ -243,7 +243,7 @@ def _of_nodes(opened: Opened, tree: Tree, nodes: Longs, wanted: Wanted) -> Sheet
             kinds_of, pair = ("inclusive",), (pair[1],)  # type: ignore[assignment]
         for kind, column in zip(kinds_of, pair, strict=True):
             add(
-                Column(
+                TableColumn(
                     f"{kind}:{number}", metric.name, "number", metric.unit, metric.how,
                     metric.description or metric.formula, number, kind,
                 ),
@@ -251,10 +251,10 @@ def _of_nodes(opened: Opened, tree: Tree, nodes: Longs, wanted: Wanted) -> Sheet
             )  # fmt: skip
     if wanted.name == "functions":
         lines = np.where(lines > 0, lines, _first_lines(opened, tree)[nodes])
-    return Sheet(tuple(columns), tuple(cells), files, lines, np.arange(len(lines)))
+    return TableRows(tuple(columns), tuple(cells), files, lines, np.arange(len(lines)))
 
 
-def _first_lines(opened: Opened, tree: Tree) -> Cells:
+def _first_lines(opened: OpenRun, tree: Tree) -> Cells:
     """Return the first line that each function has values of in its own file, 0 for none."""
     paths, regions = opened.data.paths, opened.data.regions
     strings = np.array(tree.strings, dtype=object)
@@ -266,7 +266,7 @@ def _first_lines(opened: Opened, tree: Tree) -> Cells:
     return np.where(first == np.iinfo(np.int32).max, 0, first)
 
 
-def _chosen(opened: Opened, wanted: Wanted, tree: Tree) -> Sequence[int]:
+def _chosen(opened: OpenRun, wanted: TableQuery, tree: Tree) -> Sequence[int]:
     if wanted.metrics is not None:
         return wanted.metrics
     found = [
@@ -288,28 +288,28 @@ def _texts(cells: Sequence[str]) -> Texts:
     return found
 
 
-def _metrics(opened: Opened, wanted: Wanted) -> Sheet:
+def _metrics(opened: OpenRun, wanted: TableQuery) -> TableRows:
     metrics = opened.data.metrics
     values = [opened.values("region", one.metric, wanted.location).inclusive[0] for one in metrics]
     texts = {
         "name": "metric", "unit": "unit", "how": "how", "component": "component",
         "domain": "domain", "scope": "scope", "formula": "formula", "description": "description",
     }  # fmt: skip
-    columns = [Column(name, title, "text") for name, title in texts.items()]
+    columns = [TableColumn(name, title, "text") for name, title in texts.items()]
     cells: list[Any] = [_texts([getattr(one, name) for one in metrics]) for name in texts]
-    columns.insert(1, Column("value", "value", "number"))
+    columns.insert(1, TableColumn("value", "value", "number"))
     cells.insert(1, np.array(values, dtype=float))
     none = _texts([""] * len(metrics))
     lines = np.zeros(len(metrics), dtype=np.int32)
-    return Sheet(tuple(columns), tuple(cells), none, lines, np.arange(len(metrics)))
+    return TableRows(tuple(columns), tuple(cells), none, lines, np.arange(len(metrics)))
 
 
-def _values(opened: Opened, wanted: Wanted) -> Sheet:
+def _values(opened: OpenRun, wanted: TableQuery) -> TableRows:
     """Return every recorded value of the metrics that are wanted: the first one, if not said."""
     metrics = wanted.metrics or ((opened.first_metric(),) if opened.data.metrics else ())
     if not metrics:
         none = np.zeros(0, dtype=np.int32)
-        return Sheet((), (), _texts([]), none, np.arange(0))
+        return TableRows((), (), _texts([]), none, np.arange(0))
     parts = [opened.rows(number) for number in metrics]
     data = opened.data
     location = _joined([part.location for part in parts])
@@ -332,16 +332,16 @@ def _values(opened: Opened, wanted: Wanted) -> Sheet:
         for name in ("inclusive", "exclusive", "calls", "repetition")
     ]
     columns = [
-        Column(name, name, "text", shows="path" if name == "file" else "") for name, _ in texts
+        TableColumn(name, name, "text", shows="path" if name == "file" else "") for name, _ in texts
     ]
     columns += [
-        Column(name, name, "number", shows="number" if name in ("line", "repetition") else "")
+        TableColumn(name, name, "number", shows="number" if name in ("line", "repetition") else "")
         for name, _ in numbers
     ]
     rows = np.arange(len(location))
     if wanted.location >= 0:
         rows = np.flatnonzero(profile_rows.within(data, wanted.location)[location])
-    return Sheet(
+    return TableRows(
         tuple(columns), tuple(cells for _, cells in (*texts, *numbers)), files, lines, rows
     )
 
@@ -350,7 +350,7 @@ def _joined(parts: Sequence[Cells]) -> Cells:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def page(name: str, found: Sheet, offset: int, limit: int) -> dict[str, Any]:
+def page(name: str, found: TableRows, offset: int, limit: int) -> dict[str, Any]:
     """Return some rows of a table: `TablePage` of the contract."""
     begin = max(offset, 0)
     end = begin + min(max(limit, 0), ROWS_OF_PAGE)
@@ -369,7 +369,7 @@ def page(name: str, found: Sheet, offset: int, limit: int) -> dict[str, Any]:
     }
 
 
-def _rows(found: Sheet, begin: int, end: int) -> Iterator[list[Any]]:
+def _rows(found: TableRows, begin: int, end: int) -> Iterator[list[Any]]:
     cells = [_at(column, found.rows[begin:end]) for column in found.cells]
     shown = [
         column.tolist() if column.dtype == object else [as_cell(one) for one in column.tolist()]
@@ -382,10 +382,10 @@ def as_cell(value: Any) -> str | float | int | None:  # noqa: ANN401
     """Return a cell as JSON has it: whole numbers as such, None for what is no number."""
     if value is None or isinstance(value, (str, int)):
         return value
-    known = plain(value)
+    known = to_jsonable(value)
     return int(known) if known is not None and known.is_integer() and abs(known) < 2**53 else known
 
 
-def chunks(found: Sheet) -> Iterator[Iterator[list[Any]]]:
+def chunks(found: TableRows) -> Iterator[Iterator[list[Any]]]:
     """Yield all rows of a table, some at a time."""
     return (_rows(found, begin, begin + _CHUNK) for begin in range(0, found.n, _CHUNK))

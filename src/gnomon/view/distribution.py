@@ -10,15 +10,15 @@ from gnomon.errors import UsageError
 from gnomon.model.array_types import Floats, Ints
 from gnomon.model.metric import Metric
 from gnomon.view import profile_rows
-from gnomon.view.node_values import Cells, cells
-from gnomon.view.profile_rows import Readings
+from gnomon.view.node_values import NodeCells, cells
+from gnomon.view.profile_rows import ProfileRows
 from gnomon.view.run_metadata import Dataset, Location
-from gnomon.view.tree import Pairs, Tree, is_place
+from gnomon.view.tree import PathNodePairs, Tree, is_place
 
 _ROWS_LIMIT = 2_000_000
 
 
-class Spread(NamedTuple):
+class Distribution(NamedTuple):
     """Values of one node at each place.
 
     Attributes:
@@ -48,8 +48,8 @@ class AtPlaces(NamedTuple):
     exclusive: Floats
 
 
-def at_places(
-    data: Dataset, tree: Tree, metric: Metric, rows: Readings, node: int, location: int
+def per_location(
+    data: Dataset, tree: Tree, metric: Metric, rows: ProfileRows, node: int, location: int
 ) -> AtPlaces:
     """Return a metric's values of a node at each of the innermost places that have any.
 
@@ -75,7 +75,7 @@ def at_places(
     exclusive = _pairs(data, tree, tree.exclusive, node)
     wanted = np.zeros(len(data.paths.number), dtype=bool)
     wanted[inclusive.path] = wanted[exclusive.path] = True
-    inner = profile_rows.innermost(data, rows.chosen(wanted[rows.path]))
+    inner = profile_rows.leaf_location_rows(data, rows.chosen(wanted[rows.path]))
     places = np.unique(inner.location)
     if len(places) > _ROWS_LIMIT:
         raise UsageError(f"{len(places)} places are too many to show; choose a location")
@@ -89,16 +89,16 @@ def at_places(
     return AtPlaces(places.astype(np.int32), found[0], found[1])
 
 
-def _pairs(data: Dataset, tree: Tree, pairs: Pairs, node: int) -> Pairs:
+def _pairs(data: Dataset, tree: Tree, pairs: PathNodePairs, node: int) -> PathNodePairs:
     """Return the paths of one node, as those of node 0."""
     if tree.by == "rank" and is_place(tree, node):
         path = np.flatnonzero(data.paths.parent < 0).astype(np.int32)
     else:
         path = np.unique(pairs.path[pairs.node == node])
-    return Pairs(path, np.zeros(len(path), dtype=np.int32))
+    return PathNodePairs(path, np.zeros(len(path), dtype=np.int32))
 
 
-def _at(places: Ints, found: Cells) -> Floats:
+def _at(places: Ints, found: NodeCells) -> Floats:
     values = np.full(len(places), np.nan)
     values[np.searchsorted(places, found.place)] = found.value
     return values
@@ -111,7 +111,7 @@ def moved(found: AtPlaces, column: str, places: Ints) -> Floats:
     return values
 
 
-def grid(data: Dataset, places: Ints, inclusive: Floats, exclusive: Floats) -> Spread:
+def grid(data: Dataset, places: Ints, inclusive: Floats, exclusive: Floats) -> Distribution:
     """Return places as rows (what they are in) and columns (which one in it)."""
     parents = data.location_parents.tolist()
     locations = data.locations
@@ -130,7 +130,7 @@ def grid(data: Dataset, places: Ints, inclusive: Floats, exclusive: Floats) -> S
         column_at.append(column)
     width = max(column_at, default=-1) + 1
     row_kinds = {_kind(locations[at]) for at in row_of}
-    return Spread(
+    return Distribution(
         rows=row_kinds.pop() if len(row_kinds) == 1 else "place",
         columns="" if is_flat else "thread",
         row_names=[locations[at].title for at in row_of],
@@ -164,18 +164,18 @@ def summary(data: Dataset, metric: Metric, places: Ints, values: Floats) -> dict
     return {
         "places": len(order),
         "min": float(ordered[0]),
-        "median": plain(np.median(ordered)),
-        "mean": plain(mean),
+        "median": to_jsonable(np.median(ordered)),
+        "mean": to_jsonable(mean),
         "max": float(ordered[-1]),
-        "total": plain(total),
-        "deviation": plain(deviation),
+        "total": to_jsonable(total),
+        "deviation": to_jsonable(deviation),
         "minLocation": numbers[0],
         "medianLocation": numbers[1],
         "maxLocation": numbers[2],
-        "imbalance": plain(imbalance),
+        "imbalance": to_jsonable(imbalance),
     }
 
 
-def plain(value: float) -> float | None:
+def to_jsonable(value: float) -> float | None:
     """Return a number for JSON, None for what is none."""
     return float(value) if np.isfinite(value) else None

@@ -21,12 +21,12 @@ from gnomon.view.database import Arrays, Tables
 from gnomon.view.run_metadata import Dataset
 
 if TYPE_CHECKING:
-    from gnomon.view.open_run import Opened, Part
+    from gnomon.view.open_run import MergedPart, OpenRun
 
 _HOWS = [how.value for how in How]
 
 
-def combine(parts: Sequence[Opened]) -> tuple[Dataset, tuple[Part, ...]]:
+def combine(parts: Sequence[OpenRun]) -> tuple[Dataset, tuple[MergedPart, ...]]:
     """Return the combination of runs, and which location is which run.
 
     Raises:
@@ -51,7 +51,7 @@ def combine(parts: Sequence[Opened]) -> tuple[Dataset, tuple[Part, ...]]:
 
 
 class _Union:
-    def __init__(self, parts: Sequence[Opened]) -> None:
+    def __init__(self, parts: Sequence[OpenRun]) -> None:
         self._parts = parts
         self._locations: list[tuple[Any, ...]] = []
         self._regions: dict[tuple[Any, ...], int] = {}
@@ -62,7 +62,7 @@ class _Union:
         for at, part in enumerate(parts):
             self._add(at, part)
 
-    def _add(self, at: int, part: Opened) -> None:
+    def _add(self, at: int, part: OpenRun) -> None:
         data = part.data
         top = len(self._locations)
         self._tops.append(top)
@@ -177,12 +177,12 @@ class _Union:
             found.insert(0, "these runs are of different machines: " + ", ".join(map(str, names)))
         return found
 
-    def parts(self) -> tuple[Part, ...]:
+    def parts(self) -> tuple[MergedPart, ...]:
         """Return which location is which run."""
-        from gnomon.view.open_run import Part
+        from gnomon.view.open_run import MergedPart
 
         return tuple(
-            Part(part.id, part.title, top)
+            MergedPart(part.id, part.title, top)
             for part, top in zip(self._parts, self._tops, strict=True)
         )
 

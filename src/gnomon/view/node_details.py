@@ -10,14 +10,14 @@ from gnomon.errors import UsageError
 from gnomon.model.array_types import Flags, Floats, Longs
 from gnomon.model.metric import Metric
 from gnomon.view import node_values, profile_rows
-from gnomon.view.distribution import plain
-from gnomon.view.open_run import Opened
+from gnomon.view.distribution import to_jsonable
+from gnomon.view.open_run import OpenRun
 from gnomon.view.tree import Tree, is_place
 
 _REGIONS_LIMIT = 200
 
 
-def node(opened: Opened, by: str, number: int, location: int) -> dict[str, Any]:
+def node(opened: OpenRun, by: str, number: int, location: int) -> dict[str, Any]:
     """Return what is known of a node: `NodeDetails` of the contract.
 
     Raises:
@@ -58,7 +58,7 @@ def node(opened: Opened, by: str, number: int, location: int) -> dict[str, Any]:
     }
 
 
-def _facts(opened: Opened, tree: Tree, number: int, regions: int) -> list[dict[str, str]]:
+def _facts(opened: OpenRun, tree: Tree, number: int, regions: int) -> list[dict[str, str]]:
     found = {
         "kind": tree.kinds[tree.kind[number]],
         "program": tree.text(tree.module, number),
@@ -80,7 +80,7 @@ def _facts(opened: Opened, tree: Tree, number: int, regions: int) -> list[dict[s
     return [{"title": title, "value": value} for title, value in found.items() if value]
 
 
-def _values(opened: Opened, tree: Tree, number: int, location: int) -> list[dict[str, Any]]:
+def _values(opened: OpenRun, tree: Tree, number: int, location: int) -> list[dict[str, Any]]:
     """Return every metric's values of a node; only the rows of its own paths are read for it."""
     data = opened.data
     roots = np.flatnonzero(data.paths.parent < 0).astype(np.int32)
@@ -96,7 +96,9 @@ def _values(opened: Opened, tree: Tree, number: int, location: int) -> list[dict
             only = place
         if is_place(tree, number):
             inclusive = roots
-    read = profile_rows.of_paths(data, np.unique(np.concatenate([inclusive, exclusive, roots])))
+    read = profile_rows.rows_of_paths(
+        data, np.unique(np.concatenate([inclusive, exclusive, roots]))
+    )
     shared = opened.shared(tree.by, location)
     sums: dict[int, tuple[float, float]] = {}
     totals: dict[int, float] = {}
@@ -104,12 +106,12 @@ def _values(opened: Opened, tree: Tree, number: int, location: int) -> list[dict
         rows = read.get(metric.metric)
         if rows is None:
             continue
-        found = node_values.of_paths(data, metric, rows, only)
+        found = node_values.path_values(data, metric, rows, only)
         sums[metric.metric] = (
             _sum(metric, found.inclusive[inclusive], found.has[inclusive]),
             _sum(metric, found.exclusive[exclusive], found.has[exclusive]),
         )
-        whole = found if only == location else node_values.of_paths(data, metric, rows, location)
+        whole = found if only == location else node_values.path_values(data, metric, rows, location)
         if shared[metric.metric]:
             totals[metric.metric] = _sum(metric, whole.inclusive[roots], whole.has[roots])
     for metric in data.metrics:
@@ -119,9 +121,9 @@ def _values(opened: Opened, tree: Tree, number: int, location: int) -> list[dict
         {
             "metric": at,
             "told": node_values.told(data, data.metric_of[at], only),
-            "inclusive": plain(pair[0]),
-            "exclusive": plain(pair[1]),
-            "total": plain(totals.get(at, float("nan"))),
+            "inclusive": to_jsonable(pair[0]),
+            "exclusive": to_jsonable(pair[1]),
+            "total": to_jsonable(totals.get(at, float("nan"))),
         }
         for at, pair in sorted(sums.items())
         if not np.isnan(pair).all()
@@ -134,7 +136,7 @@ def _sum(metric: Metric, found: Floats, has: Flags) -> float:
     return float(found[has].sum())
 
 
-def _recompute(opened: Opened, metric: Metric, sums: dict[int, tuple[float, float]]) -> None:
+def _recompute(opened: OpenRun, metric: Metric, sums: dict[int, tuple[float, float]]) -> None:
     formula = opened.inputs.formula(metric)
     assert formula is not None
     needed = opened.inputs.needed(formula)
@@ -149,7 +151,7 @@ def _recompute(opened: Opened, metric: Metric, sums: dict[int, tuple[float, floa
     sums[metric.metric] = (float(again[0]) if np.isnan(recorded) else recorded, float(again[1]))
 
 
-def lines(opened: Opened, file: str, metrics: list[int], location: int) -> dict[str, Any]:
+def lines(opened: OpenRun, file: str, metrics: list[int], location: int) -> dict[str, Any]:
     """Return the values of each line of a source file: `LineValues` of the contract.
 
     Raises:
@@ -175,7 +177,7 @@ def lines(opened: Opened, file: str, metrics: list[int], location: int) -> dict[
                     name: _by_line(of_nodes[column][wanted], where, len(found), is_additive)
                     for column, name in enumerate(("inclusive", "exclusive"))
                 },
-                "total": plain(of_nodes.inclusive[0])
+                "total": to_jsonable(of_nodes.inclusive[0])
                 if opened.is_shared("file", metric, location, "total")
                 else None,
             }

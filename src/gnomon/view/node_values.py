@@ -13,9 +13,9 @@ from gnomon.model.array_types import Flags, Floats, Longs
 from gnomon.model.metric import Metric
 from gnomon.model.value import How
 from gnomon.view import profile_rows
-from gnomon.view.profile_rows import Readings
+from gnomon.view.profile_rows import ProfileRows
 from gnomon.view.run_metadata import Dataset
-from gnomon.view.tree import Pairs, Tree, added
+from gnomon.view.tree import PathNodePairs, Tree, added
 
 STATISTICS = ("total", "mean", "min", "median", "max")
 # A value for each node and place at once; more takes too long and too much memory.
@@ -31,7 +31,7 @@ class Values(NamedTuple):
     exclusive: Floats
 
 
-class OfPaths(NamedTuple):
+class PathValues(NamedTuple):
     """Values of paths, and which paths have any.
 
     An exclusive value may be NaN although the path has one: nobody knows it.
@@ -42,7 +42,7 @@ class OfPaths(NamedTuple):
     has: Flags
 
 
-def of_paths(data: Dataset, metric: Metric, rows: Readings, location: int = -1) -> OfPaths:
+def path_values(data: Dataset, metric: Metric, rows: ProfileRows, location: int = -1) -> PathValues:
     """Return a metric's values of each path: averages over executions of the command.
 
     Args:
@@ -54,11 +54,11 @@ def of_paths(data: Dataset, metric: Metric, rows: Readings, location: int = -1) 
     if metric.is_elapsed:
         together = data.together(metric.metric, location)
         if together.has.any():
-            return OfPaths(together.inclusive, together.exclusive, together.has)
+            return PathValues(together.inclusive, together.exclusive, together.has)
     n = len(data.paths.number)
     if location >= 0:
         rows = rows.chosen(profile_rows.within(data, location)[rows.location])
-    found = profile_rows.outermost(data, rows)
+    found = profile_rows.top_level_rows(data, rows)
     count = np.bincount(found.path, minlength=n)
     has = count > 0
     executions = found.executions()
@@ -76,7 +76,7 @@ def of_paths(data: Dataset, metric: Metric, rows: Readings, location: int = -1) 
     leaf = np.ones(n, dtype=bool)
     leaf[data.paths.parent[data.paths.parent >= 0]] = False
     exclusive = np.where(leaf & np.isnan(exclusive), inclusive, exclusive)
-    return OfPaths(np.where(has, inclusive, np.nan), np.where(has, exclusive, np.nan), has)
+    return PathValues(np.where(has, inclusive, np.nan), np.where(has, exclusive, np.nan), has)
 
 
 def told(data: Dataset, metric: Metric, location: int) -> str:
@@ -84,11 +84,13 @@ def told(data: Dataset, metric: Metric, location: int) -> str:
     return data.together(metric.metric, location).told if metric.is_elapsed else ""
 
 
-def of_nodes(data: Dataset, tree: Tree, metric: Metric, rows: Readings, location: int) -> Values:
+def node_values(
+    data: Dataset, tree: Tree, metric: Metric, rows: ProfileRows, location: int
+) -> Values:
     """Return a metric's values of each node; see `of_paths` for the arguments."""
     if tree.by == "rank":
         return _by_rank(data, tree, metric, rows, location)
-    paths = of_paths(data, metric, rows, location)
+    paths = path_values(data, metric, rows, location)
     if not metric.is_additive:
         return Values(
             _single(paths.inclusive, paths.has, tree.inclusive, tree.n),
@@ -113,14 +115,14 @@ def _without_overlaps(values: Values, tree: Tree, metric: Metric) -> Values:
     return values._replace(exclusive=np.where(overlaps, np.nan, values.exclusive))
 
 
-def _single(values: Floats, has: Flags, pairs: Pairs, n: int) -> Floats:
+def _single(values: Floats, has: Flags, pairs: PathNodePairs, n: int) -> Floats:
     """Return the values of nodes that are one path, of a metric that does not add up."""
     counted = np.bincount(pairs.node, minlength=n)
     sums = added(values, has, pairs, n)
     return np.where(counted == 1, sums, np.nan)
 
 
-def _by_rank(data: Dataset, tree: Tree, metric: Metric, rows: Readings, location: int) -> Values:
+def _by_rank(data: Dataset, tree: Tree, metric: Metric, rows: ProfileRows, location: int) -> Values:
     if location >= 0:
         rows = rows.chosen(profile_rows.within(data, location)[rows.location])
     executions = np.ones(len(data.locations))
@@ -147,14 +149,14 @@ def _by_rank(data: Dataset, tree: Tree, metric: Metric, rows: Readings, location
     kinds = np.array([kind in location_kinds.KINDS for kind in tree.kinds])
     is_place &= kinds[tree.kind]
     inclusive = np.where(is_place, of_location[tree.location], inclusive)
-    paths = of_paths(data, metric, rows, -1)
+    paths = path_values(data, metric, rows, -1)
     roots = (data.paths.parent < 0) & paths.has
     if roots.any() and (metric.is_additive or roots.sum() == 1):
         inclusive[0] = paths.inclusive[roots].sum()
     return Values(inclusive, values.exclusive)
 
 
-def _functions(tree: Tree, rows: Readings, pairs: Pairs, column: int) -> Floats:
+def _functions(tree: Tree, rows: ProfileRows, pairs: PathNodePairs, column: int) -> Floats:
     """Return the sums of rows whose location and path are a node's."""
     if not len(pairs.path) or not rows.n:
         return np.full(tree.n, np.nan)
@@ -170,7 +172,7 @@ def _functions(tree: Tree, rows: Readings, pairs: Pairs, column: int) -> Floats:
     return np.where(count > 0, sums, np.nan)
 
 
-class Cells(NamedTuple):
+class NodeCells(NamedTuple):
     """Values of nodes at places: one at each position, in the order of nodes, then places."""
 
     node: Longs
@@ -178,7 +180,7 @@ class Cells(NamedTuple):
     value: Floats
 
 
-def cells(data: Dataset, rows: Readings, pairs: Pairs, values: Floats) -> Cells:
+def cells(data: Dataset, rows: ProfileRows, pairs: PathNodePairs, values: Floats) -> NodeCells:
     """Return the sums over each node's paths at each location; averages over executions.
 
     Args:
@@ -212,11 +214,11 @@ def cells(data: Dataset, rows: Readings, pairs: Pairs, values: Floats) -> Cells:
     sums = np.add.reduceat(weights[by_key], begins) if len(begins) else np.zeros(0)
     unique = ordered[begins]
     width = max(len(data.locations), 1)
-    return Cells(unique // width, unique % width, sums)
+    return NodeCells(unique // width, unique % width, sums)
 
 
 def statistic(
-    data: Dataset, tree: Tree, metric: Metric, rows: Readings, location: int, which: str
+    data: Dataset, tree: Tree, metric: Metric, rows: ProfileRows, location: int, which: str
 ) -> Values:
     """Return mean, min, median or max over the places that have a value of a node.
 
@@ -229,14 +231,16 @@ def statistic(
     if which not in STATISTICS:
         raise UsageError(f"statistic {which[:40]!a}: there are {', '.join(STATISTICS)}")
     if tree.by == "rank":
-        return of_nodes(data, tree, metric, rows, location)
+        return node_values(data, tree, metric, rows, location)
     if which == "total":
-        return _without_overlaps(of_nodes(data, tree, metric, rows, location), tree, metric)
-    inclusive, exclusive = at_places(data, tree, rows, location)
+        return _without_overlaps(node_values(data, tree, metric, rows, location), tree, metric)
+    inclusive, exclusive = per_location(data, tree, rows, location)
     return Values(reduced(inclusive, tree.n, which), reduced(exclusive, tree.n, which))
 
 
-def at_places(data: Dataset, tree: Tree, rows: Readings, location: int) -> tuple[Cells, Cells]:
+def per_location(
+    data: Dataset, tree: Tree, rows: ProfileRows, location: int
+) -> tuple[NodeCells, NodeCells]:
     """Return inclusive and exclusive values of nodes at the innermost places that have any.
 
     Raises:
@@ -244,14 +248,14 @@ def at_places(data: Dataset, tree: Tree, rows: Readings, location: int) -> tuple
     """
     if location >= 0:
         rows = rows.chosen(profile_rows.within(data, location)[rows.location])
-    inner = profile_rows.innermost(data, rows)
+    inner = profile_rows.leaf_location_rows(data, rows)
     return (
         cells(data, inner, tree.inclusive, inner.inclusive),
         cells(data, inner, tree.exclusive, inner.exclusive),
     )
 
 
-def aligned(found: Mapping[int, Cells]) -> tuple[Longs, Longs, dict[int, Floats]]:
+def aligned(found: Mapping[int, NodeCells]) -> tuple[Longs, Longs, dict[int, Floats]]:
     """Return the nodes and places of several metrics' values, and the values, NaN for none.
 
     Args:
@@ -267,10 +271,10 @@ def aligned(found: Mapping[int, Cells]) -> tuple[Longs, Longs, dict[int, Floats]
     return every // width, every % width, values
 
 
-def reduced(found: Cells, n: int, which: str) -> Floats:
+def reduced(found: NodeCells, n: int, which: str) -> Floats:
     """Return one of `STATISTICS` of each of n nodes over its places, NaN where it has none."""
     known = ~np.isnan(found.value)
-    found = Cells(found.node[known], found.place[known], found.value[known])
+    found = NodeCells(found.node[known], found.place[known], found.value[known])
     result_of = np.full(n, np.nan)
     if not len(found.node):
         return result_of

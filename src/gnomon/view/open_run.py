@@ -15,9 +15,9 @@ from gnomon.model.array_types import Floats
 from gnomon.model.metric import Aggregation, Metric
 from gnomon.view import distribution, node_values, profile_rows, section_shares, tree_builders
 from gnomon.view.derived_metrics import Inputs
-from gnomon.view.distribution import Spread
+from gnomon.view.distribution import Distribution
 from gnomon.view.node_values import Values
-from gnomon.view.profile_rows import Readings
+from gnomon.view.profile_rows import ProfileRows
 from gnomon.view.run_metadata import Dataset
 from gnomon.view.tree import GROUPINGS, Tree
 
@@ -27,7 +27,7 @@ _KEPT_BYTES = 1 << 29
 _KEPT_ANSWERS = 64
 
 
-class Part(NamedTuple):
+class MergedPart(NamedTuple):
     """A run that a combination is made of.
 
     Attributes:
@@ -39,7 +39,7 @@ class Part(NamedTuple):
     location: int
 
 
-class Known(NamedTuple):
+class MetricCoverage(NamedTuple):
     """What is known of a metric beside its row in the table.
 
     Attributes:
@@ -53,12 +53,12 @@ class Known(NamedTuple):
     recomputed: bool
 
 
-class Opened:
+class OpenRun:
     """One of the runs that are open; its methods may be called from any thread."""
 
     def __init__(
         self, number: str, kind: str, path: str, title: str, data: Dataset,
-        parts: tuple[Part, ...] = (),
+        parts: tuple[MergedPart, ...] = (),
     ) -> None:  # fmt: skip
         self.id = number
         self.kind = kind
@@ -68,7 +68,7 @@ class Opened:
         self.parts = parts
         self.inputs = Inputs(data)
         self._lock = threading.RLock()
-        self._rows: OrderedDict[int, Readings] = OrderedDict()
+        self._rows: OrderedDict[int, ProfileRows] = OrderedDict()
         self._answers: OrderedDict[Hashable, Any] = OrderedDict()
         self._trees: dict[str, Tree] = {}
         self._known_names: tree_builders.Names | None = None
@@ -97,10 +97,12 @@ class Opened:
             raise UsageError(f"{self.title}: there is no location {number}")
         return found
 
-    def rows(self, metric: int) -> Readings:
+    def rows(self, metric: int) -> ProfileRows:
         """Return a metric's rows of the profile."""
         with self._lock:
-            found = self._rows.pop(metric, None) or profile_rows.read(self.data, metric)
+            found = self._rows.pop(metric, None) or profile_rows.read_profile_rows(
+                self.data, metric
+            )
             self._rows[metric] = found
             while len(self._rows) > 1 and self._size() > _KEPT_BYTES:
                 self._rows.popitem(last=False)
@@ -109,11 +111,11 @@ class Opened:
     def _size(self) -> int:
         return sum(column.nbytes for rows in self._rows.values() for column in rows)
 
-    def known(self) -> dict[int, Known]:
+    def known(self) -> dict[int, MetricCoverage]:
         """Return what is known of each metric, by number."""
         return self.once("known", self._known)
 
-    def _known(self) -> dict[int, Known]:
+    def _known(self) -> dict[int, MetricCoverage]:
         # Roots are few: what is on none of them is below the whole program.
         found = self.data.tables.arrays(
             "SELECT metric, BOOL_OR(path NOT IN (SELECT path FROM paths WHERE parent = -1)) "
@@ -132,12 +134,12 @@ class Opened:
         known = {}
         for one in self.data.metrics:
             below, inside = places.get(one.metric, (False, False))
-            known[one.metric] = Known(bool(below), bool(inside), False)
+            known[one.metric] = MetricCoverage(bool(below), bool(inside), False)
         for one in self.data.metrics:
             formula = self._recomputed(one)
             if formula is not None:
                 inputs = [known[each.metric] for each in self.inputs.needed(formula)]
-                known[one.metric] = Known(
+                known[one.metric] = MetricCoverage(
                     known[one.metric].has_regions or all(each.has_regions for each in inputs),
                     known[one.metric].has_locations or all(each.has_locations for each in inputs),
                     True,
@@ -167,7 +169,7 @@ class Opened:
 
     def _whole(self, metric: Metric) -> float:
         rows = self.rows(metric.metric)
-        paths = node_values.of_paths(self.data, metric, rows)
+        paths = node_values.path_values(self.data, metric, rows)
         roots = paths.inclusive[(self.data.paths.parent < 0) & paths.has]
         return float(roots.sum()) if len(roots) else float("nan")
 
@@ -195,7 +197,7 @@ class Opened:
         if number < 0:
             return np.full(len(self.data.paths.number), np.nan)
         metric = self.metric(number)
-        return node_values.of_paths(self.data, metric, self.rows(number)).exclusive
+        return node_values.path_values(self.data, metric, self.rows(number)).exclusive
 
     def calls(self, by: str) -> Floats:
         """Return how often each node was entered, NaN where that is not known."""
@@ -213,7 +215,7 @@ class Opened:
             plain = self.metric(number)._replace(
                 name="calls", formula="", aggregation=Aggregation.SUM.value, absent_is_zero=False
             )
-            found = node_values.of_nodes(self.data, tree, plain, counted, -1).exclusive
+            found = node_values.node_values(self.data, tree, plain, counted, -1).exclusive
             calls = np.where(np.isnan(calls) & (found > 0), found, calls)
         return calls
 
@@ -256,7 +258,7 @@ class Opened:
             return metric.is_additive
 
         def work() -> bool:
-            paths = node_values.of_paths(self.data, metric, self.rows(number), location)
+            paths = node_values.path_values(self.data, metric, self.rows(number), location)
             return section_shares.is_shared(self.data, metric, paths)
 
         return self.once(("shared", number, location), work)
@@ -304,7 +306,7 @@ class Opened:
     def _of_places(self, tree: Tree, formula: Formula, location: int, which: str) -> Values:
         """Return a statistic over places at each of which a formula is worked out."""
         inputs = {
-            one.metric: node_values.at_places(self.data, tree, self.rows(one.metric), location)
+            one.metric: node_values.per_location(self.data, tree, self.rows(one.metric), location)
             for one in self.inputs.needed(formula)
         }
         found = []
@@ -313,10 +315,12 @@ class Opened:
                 {at: two[column] for at, two in inputs.items()}
             )
             again = self.inputs.evaluate(formula, known, len(node))
-            found.append(node_values.reduced(node_values.Cells(node, place, again), tree.n, which))
+            found.append(
+                node_values.reduced(node_values.NodeCells(node, place, again), tree.n, which)
+            )
         return Values(found[0], found[1])
 
-    def spread(self, by: str, metric: int, node: int, location: int = -1) -> Spread:
+    def spread(self, by: str, metric: int, node: int, location: int = -1) -> Distribution:
         """Return a metric's values of a node at each of the innermost places that have any.
 
         Args:
@@ -332,11 +336,13 @@ class Opened:
         tree, one = self.tree(by), self.metric(metric)
         formula = self.inputs.formula(one) if self.known()[metric].recomputed else None
         if formula is None:
-            found = distribution.at_places(self.data, tree, one, self.rows(metric), node, location)
+            found = distribution.per_location(
+                self.data, tree, one, self.rows(metric), node, location
+            )
             return distribution.grid(self.data, *found)
         needed = self.inputs.needed(formula)
         inputs = {
-            each.metric: distribution.at_places(
+            each.metric: distribution.per_location(
                 self.data, tree, each, self.rows(each.metric), node, location
             )
             for each in needed

@@ -21,7 +21,7 @@ from gnomon.view.run_metadata import Dataset, positions
 _ROWS_MOST = 20_000_000
 
 
-class Readings(NamedTuple):
+class ProfileRows(NamedTuple):
     """Rows of one metric, by position of their location and path; NaN for NULL."""
 
     repetition: Ints
@@ -36,9 +36,9 @@ class Readings(NamedTuple):
         """How many rows there are."""
         return len(self.path)
 
-    def chosen(self, wanted: Flags) -> Readings:
+    def chosen(self, wanted: Flags) -> ProfileRows:
         """Return some of the rows."""
-        return Readings(
+        return ProfileRows(
             self.repetition[wanted], self.location[wanted], self.path[wanted],
             self.inclusive[wanted], self.exclusive[wanted], self.calls[wanted],
         )  # fmt: skip
@@ -59,7 +59,7 @@ _COLUMNS = (
 _THERE = "location IS NOT NULL AND path IS NOT NULL"
 
 
-def read(data: Dataset, metric: int) -> Readings:
+def read_profile_rows(data: Dataset, metric: int) -> ProfileRows:
     """Return all rows of a metric.
 
     Raises:
@@ -76,7 +76,7 @@ def read(data: Dataset, metric: int) -> Readings:
     return _placed(data, data.tables.arrays(sql, [metric]))
 
 
-def of_paths(data: Dataset, paths: Ints) -> dict[int, Readings]:
+def rows_of_paths(data: Dataset, paths: Ints) -> dict[int, ProfileRows]:
     """Return the rows of some paths, by position, for each metric that has any.
 
     Raises:
@@ -99,11 +99,11 @@ def of_paths(data: Dataset, paths: Ints) -> dict[int, Readings]:
     }
 
 
-def _placed(data: Dataset, found: Arrays) -> Readings:
+def _placed(data: Dataset, found: Arrays) -> ProfileRows:
     known = np.array([one.location for one in data.locations], dtype=np.int32)
     location = positions(known, found["location"])
     path = positions(data.paths.number, found["path"])
-    rows = Readings(
+    rows = ProfileRows(
         found["repetition"], location, path, found["inclusive"], found["exclusive"], found["calls"]
     )
     # A row of no location or path, or without a finite value, says nothing.
@@ -117,7 +117,7 @@ def within(data: Dataset, location: int) -> Flags:
     return data.within(location)
 
 
-def outermost(data: Dataset, rows: Readings) -> Readings:
+def top_level_rows(data: Dataset, rows: ProfileRows) -> ProfileRows:
     """Return for each path the rows of the outermost places that have any."""
     rows = _who_not_where(data, rows)
     covered = np.zeros(rows.n, dtype=bool)
@@ -130,7 +130,7 @@ def outermost(data: Dataset, rows: Readings) -> Readings:
     return rows.chosen(~covered | data.is_recorded_once[rows.path])
 
 
-def innermost(data: Dataset, rows: Readings) -> Readings:
+def leaf_location_rows(data: Dataset, rows: ProfileRows) -> ProfileRows:
     """Return for each path the rows of the innermost places that have any."""
     covering = np.zeros(rows.n, dtype=bool)
     for at, above in _ancestors(data, rows):
@@ -142,7 +142,7 @@ def innermost(data: Dataset, rows: Readings) -> Readings:
     return rows.chosen(~covering | data.is_recorded_once[rows.path])
 
 
-def _who_not_where(data: Dataset, rows: Readings) -> Readings:
+def _who_not_where(data: Dataset, rows: ProfileRows) -> ProfileRows:
     """Leave out CPUs and cores where the same was counted for processes or the whole command."""
     if not rows.n or not data.is_where.any():
         return rows
@@ -162,7 +162,7 @@ def _is_in(keys: Longs, wanted: Longs) -> Flags:
     return found
 
 
-def _ancestors(data: Dataset, rows: Readings) -> Iterator[tuple[Longs, Ints]]:
+def _ancestors(data: Dataset, rows: ProfileRows) -> Iterator[tuple[Longs, Ints]]:
     """Yield for each step upwards which rows have an ancestor that has rows too, and which one."""
     parents = data.location_parents
     with_rows = np.zeros(len(data.locations) + 1, dtype=bool)

@@ -7,11 +7,11 @@ from typing import Any
 
 from gnomon.errors import UsageError
 
-Asked = Mapping[str, str]
+QueryParams = Mapping[str, str]
 _LARGEST = 2**31 - 1
 
 
-def integer(asked: Asked, name: str, default: int | None = None) -> int:
+def integer(asked: QueryParams, name: str, default: int | None = None) -> int:
     """Return a whole number, or the default where there is none.
 
     Raises:
@@ -29,7 +29,7 @@ def integer(asked: Asked, name: str, default: int | None = None) -> int:
     return int(text)
 
 
-def integers(asked: Asked, name: str) -> list[int]:
+def integers(asked: QueryParams, name: str) -> list[int]:
     """Return whole numbers that stand with commas between; [] where there are none.
 
     Raises:

@@ -196,7 +196,9 @@ class Dataset:
         Raises:
             RunDirectoryError: they do not form a forest.
         """
-        kind, host, name = (table_limits.text(column) for column in ("kind", "host", "name"))
+        kind, host, name = (
+            table_limits.bounded_text(column) for column in ("kind", "host", "name")
+        )
         rows = self.tables.rows(
             f"SELECT location, parent, {kind}, {host}, COALESCE(rank, -1), COALESCE(pid, -1), "
             f"COALESCE(tid, -1), {name} FROM locations WHERE location IS NOT NULL"
@@ -251,7 +253,7 @@ class Dataset:
             RunDirectoryError: two have one number.
         """
         columns = ", ".join(
-            table_limits.text(column.name) if column.type == "VARCHAR" else column.name
+            table_limits.bounded_text(column.name) if column.type == "VARCHAR" else column.name
             for column in METRICS.columns
         )
         rows = self.tables.rows(
@@ -290,7 +292,7 @@ class Dataset:
     def _texts(self, column: str, most: int) -> Texts:
         """Return a column of the regions, each text once in memory."""
         found = self.tables.arrays(
-            f"SELECT {table_limits.text(column, most)} AS text FROM regions "
+            f"SELECT {table_limits.bounded_text(column, most)} AS text FROM regions "
             "WHERE region IS NOT NULL"
         )
         known: dict[str, str] = {}

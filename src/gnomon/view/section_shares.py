@@ -14,7 +14,7 @@ from gnomon.model.array_types import Flags, Ints
 from gnomon.model.metric import Metric
 from gnomon.model.value import How
 from gnomon.view import node_values, profile_rows
-from gnomon.view.node_values import OfPaths
+from gnomon.view.node_values import PathValues
 from gnomon.view.run_metadata import Dataset, positions
 
 # The program and its sections are counted by counters of their own.
@@ -40,7 +40,7 @@ FROM added JOIN sections USING (path) GROUP BY metric
 """
 
 
-def is_shared(data: Dataset, metric: Metric, paths: OfPaths) -> bool:
+def is_shared(data: Dataset, metric: Metric, paths: PathValues) -> bool:
     """Return whether the values of a metric's sections are shares of the program's.
 
     Args:
@@ -68,9 +68,9 @@ def of_sums(data: Dataset, metrics: Mapping[int, Metric], location: int) -> dict
     """
     roots = np.flatnonzero(data.paths.parent < 0).astype(np.int32)
     whole, own, executions = {}, {}, {}
-    for number, rows in profile_rows.of_paths(data, roots).items():
+    for number, rows in profile_rows.rows_of_paths(data, roots).items():
         if number in metrics:
-            paths = node_values.of_paths(data, metrics[number], rows, location)
+            paths = node_values.path_values(data, metrics[number], rows, location)
             if paths.has[roots].any():
                 whole[number] = float(paths.inclusive[roots][paths.has[roots]].sum())
                 is_own = paths.has & data.is_section

@@ -14,14 +14,14 @@ from gnomon.capabilities import readers
 from gnomon.errors import GnomonError, RunDirectoryError, UsageError
 from gnomon.store import run_directory, table_limits
 from gnomon.view.database import Tables, check_regular
-from gnomon.view.open_run import Opened, Part
+from gnomon.view.open_run import MergedPart, OpenRun
 from gnomon.view.run_metadata import Dataset
 
 _ENTRIES_LIMIT = 2000
 _OPEN_LIMIT = 256
 
 
-class Entry(NamedTuple):
+class SessionRun(NamedTuple):
     """Something that can be opened, or a folder to look into.
 
     Attributes:
@@ -39,7 +39,7 @@ class Listing(NamedTuple):
 
     path: str
     parent: str | None
-    entries: tuple[Entry, ...]
+    entries: tuple[SessionRun, ...]
     truncated: bool
 
 
@@ -54,19 +54,19 @@ class Session:
     def __init__(self, *, sources: Sequence[Path] = (), sources_before_asking: int = 15) -> None:
         from gnomon.view.source_files import Folders
 
-        self._opened: dict[str, Opened] = {}
+        self._opened: dict[str, OpenRun] = {}
         self._lock = threading.Lock()
         self._numbers = 0
         self.folders = Folders(sources)
         self.sources_before_asking = sources_before_asking
         self.problems: list[str] = []
 
-    def runs(self) -> list[Opened]:
+    def runs(self) -> list[OpenRun]:
         """Return all that is open, in the order of opening."""
         with self._lock:
             return list(self._opened.values())
 
-    def run(self, number: str) -> Opened:
+    def run(self, number: str) -> OpenRun:
         """Return what is open under a number.
 
         Raises:
@@ -78,13 +78,13 @@ class Session:
             raise UsageError(f"there is no open run {number[:40]!a}; open it again")
         return found
 
-    def open(self, paths: Sequence[str], *, combined: bool = False) -> list[Opened]:
+    def open(self, paths: Sequence[str], *, combined: bool = False) -> list[OpenRun]:
         """Open run directories and .viz files, and return them, or what combines them.
 
         Raises:
             GnomonError: one of them cannot be read, or they are too many.
         """
-        made: list[Opened] = []
+        made: list[OpenRun] = []
         try:
             for path in paths:
                 made.append(self._open(path))
@@ -97,7 +97,7 @@ class Session:
             raise
         return made
 
-    def _open(self, path: str) -> Opened:
+    def _open(self, path: str) -> OpenRun:
         absolute = absolute_of(path)
         for one in self.runs():
             if one.path == absolute or one.path == absolute + run_directory.SUFFIX:
@@ -113,7 +113,7 @@ class Session:
         title = run.path.name.removesuffix(run_directory.SUFFIX)
         return self._keep("run", str(run.path), title, data)
 
-    def combine(self, numbers: Sequence[str]) -> Opened:
+    def combine(self, numbers: Sequence[str]) -> OpenRun:
         """Return what combines several that are open: their tree in one, a location for each.
 
         Raises:
@@ -132,8 +132,8 @@ class Session:
         return self._keep("combined", "", title, data, locations)
 
     def _keep(
-        self, kind: str, path: str, title: str, data: Dataset, parts: tuple[Part, ...] = ()
-    ) -> Opened:
+        self, kind: str, path: str, title: str, data: Dataset, parts: tuple[MergedPart, ...] = ()
+    ) -> OpenRun:
         try:
             # What is wrong with it is said now, and not in the middle of a view.
             data.locations, data.metrics, data.paths, data.regions  # noqa: B018
@@ -147,7 +147,7 @@ class Session:
             if len(self._opened) >= _OPEN_LIMIT:
                 raise UsageError(f"{_OPEN_LIMIT} runs are open already; close some")
             self._numbers += 1
-            opened = Opened(str(self._numbers), kind, path, title, data, parts)
+            opened = OpenRun(str(self._numbers), kind, path, title, data, parts)
             self._opened[opened.id] = opened
         return opened
 
@@ -188,7 +188,7 @@ def listing(folder: str) -> Listing:
         RunDirectoryError: it is no folder, or cannot be read.
     """
     path = absolute_of(folder or ".")
-    entries: list[Entry] = []
+    entries: list[SessionRun] = []
     truncated = False
     try:
         ends = tuple(end for reader in readers() for end in reader.suffixes)
@@ -200,7 +200,7 @@ def listing(folder: str) -> Listing:
                         truncated = True
                         break
                     entries.append(
-                        Entry(entry.path, _shown(entry.name), kind, entry.stat().st_mtime)
+                        SessionRun(entry.path, _shown(entry.name), kind, entry.stat().st_mtime)
                     )
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "no name of a folder"

@@ -8,10 +8,10 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from gnomon.view.data_table import Column
+from gnomon.view.data_table import TableColumn
 
 
-def as_csv(columns: Sequence[Column], parts: Iterable[Iterable[list[Any]]]) -> Iterator[str]:
+def as_csv(columns: Sequence[TableColumn], parts: Iterable[Iterable[list[Any]]]) -> Iterator[str]:
     """Yield a table as CSV (RFC 4180), a line of names first; "" where there is no value."""
     text = io.StringIO()
     writer = csv.writer(text)
@@ -24,12 +24,12 @@ def as_csv(columns: Sequence[Column], parts: Iterable[Iterable[list[Any]]]) -> I
     yield text.getvalue()
 
 
-def _heading(column: Column) -> str:
+def _heading(column: TableColumn) -> str:
     more = [one for one in (column.unit, column.how) if one]
     return f"{column.title} {column.kind}".rstrip() + (f" ({', '.join(more)})" if more else "")
 
 
-def as_json(columns: Sequence[Column], parts: Iterable[Iterable[list[Any]]]) -> Iterator[str]:
+def as_json(columns: Sequence[TableColumn], parts: Iterable[Iterable[list[Any]]]) -> Iterator[str]:
     """Yield a table as JSON: columns, and rows as lists in their order."""
     listed = [column._asdict() for column in columns]
     yield json.dumps({"columns": listed})[:-1] + ', "rows": ['

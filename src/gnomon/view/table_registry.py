@@ -13,15 +13,15 @@ from gnomon.errors import UsageError
 from gnomon.model.view_pages import ViewPage
 from gnomon.view import data_table, table_export, table_rows
 from gnomon.view.contract import TableName
-from gnomon.view.data_table import Wanted
-from gnomon.view.open_run import Opened
+from gnomon.view.data_table import TableQuery
+from gnomon.view.open_run import OpenRun
 
 _PAGE = "page:"
 _MEASURED = "What was measured"
 _ROWS = "Tables of the run"
 
 
-def of_run(opened: Opened) -> list[TableName]:
+def of_run(opened: OpenRun) -> list[TableName]:
     """Return the tables that a run has, and pages of capabilities that have rows there.
 
     Raises:
@@ -43,7 +43,7 @@ def of_run(opened: Opened) -> list[TableName]:
     return found
 
 
-def page(opened: Opened, wanted: Wanted, offset: int, limit: int) -> dict[str, Any]:
+def page(opened: OpenRun, wanted: TableQuery, offset: int, limit: int) -> dict[str, Any]:
     """Return some rows of a table: `TablePage` of the contract.
 
     Raises:
@@ -52,11 +52,11 @@ def page(opened: Opened, wanted: Wanted, offset: int, limit: int) -> dict[str, A
     """
     rows = _rows_of(wanted)
     if rows is None:
-        return data_table.page(wanted.name, data_table.sheet(opened, wanted), offset, limit)
+        return data_table.page(wanted.name, data_table.query_table(opened, wanted), offset, limit)
     return {**table_rows.page(opened, rows, offset, limit), "name": wanted.name}
 
 
-def export(opened: Opened, wanted: Wanted, kind: str) -> tuple[str, str, Iterator[str]]:
+def export(opened: OpenRun, wanted: TableQuery, kind: str) -> tuple[str, str, Iterator[str]]:
     """Return the name of a file with all rows of a table, its media type, and its parts.
 
     Raises:
@@ -72,14 +72,14 @@ def export(opened: Opened, wanted: Wanted, kind: str) -> tuple[str, str, Iterato
     media, write = kinds[kind]
     rows = _rows_of(wanted)
     if rows is None:
-        found = data_table.sheet(opened, wanted)
+        found = data_table.query_table(opened, wanted)
         parts = write(found.columns, data_table.chunks(found))
     else:
         parts = write(*table_rows.chunks(opened, rows))
     return f"{wanted.name.rpartition(':')[2]}.{kind}", media, parts
 
 
-def _rows_of(wanted: Wanted) -> Wanted | None:
+def _rows_of(wanted: TableQuery) -> TableQuery | None:
     """Return what is wanted of the rows of a table of the run, None for another table.
 
     Raises:

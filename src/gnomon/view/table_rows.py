@@ -17,8 +17,8 @@ from gnomon.model import schemas
 from gnomon.model.array_types import Cells, Ints
 from gnomon.model.tables import LOCATIONS, METRICS, Schema
 from gnomon.store import table_limits
-from gnomon.view.data_table import ROWS_OF_PAGE, Column, Wanted, as_cell
-from gnomon.view.open_run import Opened
+from gnomon.view.data_table import ROWS_OF_PAGE, TableColumn, TableQuery, as_cell
+from gnomon.view.open_run import OpenRun
 from gnomon.view.run_metadata import positions
 
 PREFIX = "rows:"
@@ -49,12 +49,12 @@ class _Query(NamedTuple):
     values: list[Any]
 
 
-def with_rows(opened: Opened) -> list[Schema]:
+def with_rows(opened: OpenRun) -> list[Schema]:
     """Return the tables that have rows, in the order of the model."""
     return opened.once("tables with rows", lambda: _with_rows(opened))
 
 
-def _with_rows(opened: Opened) -> list[Schema]:
+def _with_rows(opened: OpenRun) -> list[Schema]:
     tables = opened.data.tables
     known = {name for (name,) in tables.rows("SHOW TABLES")}
     return [
@@ -64,13 +64,13 @@ def _with_rows(opened: Opened) -> list[Schema]:
     ]
 
 
-def columns(schema: Schema) -> tuple[Column, ...]:
+def columns(schema: Schema) -> tuple[TableColumn, ...]:
     """Return the columns of a table, names beside the numbers that refer to other tables."""
     found = []
     for one in schema.columns:
         is_text = one.type in ("VARCHAR", "BOOLEAN")
         found.append(
-            Column(
+            TableColumn(
                 one.name, one.name.replace("_", " ").removesuffix(" ns"),
                 "text" if is_text else "number",
                 _unit(one),
@@ -79,7 +79,7 @@ def columns(schema: Schema) -> tuple[Column, ...]:
         )  # fmt: skip
         if one.refers in _NAMED:
             found.append(
-                Column(
+                TableColumn(
                     one.name + _NAME, f"{one.name} name", "text",
                     description=f"name of the {one.name}",
                     shows="symbol" if one.refers in ("paths", "regions") else "",
@@ -87,7 +87,7 @@ def columns(schema: Schema) -> tuple[Column, ...]:
             )  # fmt: skip
         if one.refers == METRICS.name:
             found += [
-                Column(name, name, "text", description=f"{name} of the row's {one.name}")
+                TableColumn(name, name, "text", description=f"{name} of the row's {one.name}")
                 for name in _OF_METRIC
             ]
     return tuple(found)
@@ -118,7 +118,7 @@ def _shows(schema: Schema, column: schemas.Column) -> Literal["", "path", "numbe
     return "path" if column.name in ("file", "path") else ""
 
 
-def page(opened: Opened, wanted: Wanted, offset: int, limit: int) -> dict[str, Any]:
+def page(opened: OpenRun, wanted: TableQuery, offset: int, limit: int) -> dict[str, Any]:
     """Return some rows of a table: `TablePage` of the contract.
 
     Raises:
@@ -156,8 +156,8 @@ def page(opened: Opened, wanted: Wanted, offset: int, limit: int) -> dict[str, A
 
 
 def chunks(
-    opened: Opened, wanted: Wanted
-) -> tuple[tuple[Column, ...], Iterator[Iterator[list[Any]]]]:
+    opened: OpenRun, wanted: TableQuery
+) -> tuple[tuple[TableColumn, ...], Iterator[Iterator[list[Any]]]]:
     """Return the columns of a table, and all of its rows that are wanted, some at a time.
 
     Raises:
@@ -178,7 +178,7 @@ def _schema(name: str) -> Schema:
     raise UsageError(f"table {name[:40]!a}: the run has no such table")
 
 
-def _chosen(schema: Schema, wanted: Wanted) -> tuple[Column, ...]:
+def _chosen(schema: Schema, wanted: TableQuery) -> tuple[TableColumn, ...]:
     every = columns(schema)
     known = {one.name: one for one in every}
     for name in (*wanted.columns, *([wanted.sort] if wanted.sort else [])):
@@ -187,7 +187,7 @@ def _chosen(schema: Schema, wanted: Wanted) -> tuple[Column, ...]:
     return tuple(known[name] for name in wanted.columns) or every
 
 
-def _query(opened: Opened, wanted: Wanted) -> _Query:
+def _query(opened: OpenRun, wanted: TableQuery) -> _Query:
     schema = _schema(wanted.name)
     if schema not in with_rows(opened):
         raise UsageError(f"table {wanted.name[:40]!a}: the run has no such table")
@@ -217,19 +217,19 @@ def _query(opened: Opened, wanted: Wanted) -> _Query:
     return _Query(schema, f"WHERE {' AND '.join(conditions)}" if conditions else "", values)
 
 
-def _count(opened: Opened, query: _Query) -> int:
+def _count(opened: OpenRun, query: _Query) -> int:
     sql = f"SELECT COUNT(*) FROM {query.schema.name} {query.where}"
     key = ("count", sql, *map(str, query.values))
     return opened.once(key, lambda: int(opened.data.tables.rows(sql, query.values)[0][0]))
 
 
 def _select(
-    opened: Opened, query: _Query, wanted: Wanted, *, is_reversed: bool
+    opened: OpenRun, query: _Query, wanted: TableQuery, *, is_reversed: bool
 ) -> tuple[str, list[Any]]:
     """Return the query for all rows in their order, and its values."""
     schema = query.schema
     cells = ", ".join(
-        table_limits.text(one.name) if one.type in ("VARCHAR", "BOOLEAN") else one.name
+        table_limits.bounded_text(one.name) if one.type in ("VARCHAR", "BOOLEAN") else one.name
         for one in schema.columns
     )
     if not wanted.sort:
@@ -262,7 +262,7 @@ def _select(
 
 
 def _named(
-    opened: Opened, schema: Schema, chosen: Sequence[Column], rows: Sequence[tuple[Any, ...]]
+    opened: OpenRun, schema: Schema, chosen: Sequence[TableColumn], rows: Sequence[tuple[Any, ...]]
 ) -> Iterator[list[Any]]:
     """Yield rows with the columns that are wanted, and names for numbers."""
     at = {one.name: number for number, one in enumerate(schema.columns)}
@@ -280,36 +280,36 @@ def _named(
     return map(list, zip(*cells, strict=True))
 
 
-def _names(opened: Opened, which: str) -> _Names:
+def _names(opened: OpenRun, which: str) -> _Names:
     return opened.once(("names", which), lambda: (_NAMED | _METRICS_TOLD)[which](opened))
 
 
-def _of_locations(opened: Opened) -> _Names:
+def _of_locations(opened: OpenRun) -> _Names:
     locations = opened.data.locations
     titles = np.empty(len(locations), dtype=object)
     titles[:] = [one.title for one in locations]
     return _Names(np.array([one.location for one in locations], dtype=np.int32), titles)
 
 
-def _of_metrics(opened: Opened, told: str = "name") -> _Names:
+def _of_metrics(opened: OpenRun, told: str = "name") -> _Names:
     metrics = opened.data.metrics
     names = np.empty(len(metrics), dtype=object)
     names[:] = [getattr(one, told) for one in metrics]
     return _Names(np.array([one.metric for one in metrics], dtype=np.int32), names)
 
 
-def _of_regions(opened: Opened) -> _Names:
+def _of_regions(opened: OpenRun) -> _Names:
     return _Names(opened.data.regions.number, opened.data.regions.name)
 
 
-def _of_paths(opened: Opened) -> _Names:
+def _of_paths(opened: OpenRun) -> _Names:
     data = opened.data
     return _Names(data.paths.number, data.regions.name[data.paths.region])
 
 
-def _of_files(opened: Opened) -> _Names:
+def _of_files(opened: OpenRun) -> _Names:
     found = opened.data.tables.arrays(
-        f"SELECT file, {table_limits.text('name')} AS name FROM files"
+        f"SELECT file, {table_limits.bounded_text('name')} AS name FROM files"
     )
     return _Names(found["file"], found["name"])
 

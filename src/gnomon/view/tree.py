@@ -29,22 +29,22 @@ _COLUMNS = ("kind", "name", "region", "location", "file", "module", "line")
 _KEYS_LIMIT = 1 << 62
 
 
-class Pairs(NamedTuple):
+class PathNodePairs(NamedTuple):
     """Which paths are in which nodes, one pair at each position."""
 
     path: Ints
     node: Ints
 
     @staticmethod
-    def of(path: Cells, node: Cells | int) -> Pairs:
+    def of(path: Cells, node: Cells | int) -> PathNodePairs:
         """Return pairs of paths and their nodes, or of paths that are all in one."""
         nodes = np.full(len(path), node) if isinstance(node, int) else node
-        return Pairs(path.astype(np.int32), nodes.astype(np.int32))
+        return PathNodePairs(path.astype(np.int32), nodes.astype(np.int32))
 
     @staticmethod
-    def joined(*parts: Pairs) -> Pairs:
+    def joined(*parts: PathNodePairs) -> PathNodePairs:
         """Return the pairs of all parts."""
-        return Pairs(
+        return PathNodePairs(
             np.concatenate([part.path for part in parts]),
             np.concatenate([part.node for part in parts]),
         )
@@ -82,8 +82,8 @@ class Tree(NamedTuple):
     strings: list[str]
     kinds: list[str]
     notes: tuple[str, ...]
-    inclusive: Pairs
-    exclusive: Pairs
+    inclusive: PathNodePairs
+    exclusive: PathNodePairs
 
     @property
     def n(self) -> int:
@@ -168,7 +168,7 @@ class Builder:
         self._n += n
         return numbers
 
-    def tree(self, inclusive: Pairs, exclusive: Pairs) -> Tree:
+    def tree(self, inclusive: PathNodePairs, exclusive: PathNodePairs) -> Tree:
         """Return the nodes in the order of a walk; pairs have the numbers that `add` gave."""
         parent = np.concatenate(self._parents).astype(np.int32)
         place, end = forest.preorder(parent)
@@ -190,8 +190,8 @@ class Builder:
             strings=self.strings.texts(),
             kinds=list(self._kinds),
             notes=tuple(self.notes),
-            inclusive=Pairs(inclusive.path, place[inclusive.node]),
-            exclusive=Pairs(exclusive.path, place[exclusive.node]),
+            inclusive=PathNodePairs(inclusive.path, place[inclusive.node]),
+            exclusive=PathNodePairs(exclusive.path, place[exclusive.node]),
         )
 
 
@@ -223,7 +223,7 @@ def grouped(*keys: Cells) -> tuple[Longs, Longs]:
     return number[inverse], first[order]
 
 
-def added(values: Floats, has: Flags, pairs: Pairs, n: int) -> Floats:
+def added(values: Floats, has: Flags, pairs: PathNodePairs, n: int) -> Floats:
     """Return each node's sum over its paths that have a value; NaN where none has.
 
     A path that has a value which is NaN (an exclusive one that nobody knows) makes the sum NaN.

@@ -6,10 +6,10 @@ import numpy as np
 
 from gnomon.model import forest
 from gnomon.model.array_types import Cells, Flags, Floats, Ints, Texts
-from gnomon.model.inlining import Part, homes
+from gnomon.model.inlining import FunctionFragment, defining_files
 from gnomon.view.node_kinds import OF_THREAD
 from gnomon.view.run_metadata import Dataset, positions
-from gnomon.view.tree import Builder, Pairs, Strings, Tree, grouped
+from gnomon.view.tree import Builder, PathNodePairs, Strings, Tree, grouped
 
 FUNCTION = "function"
 """A grouping for tables: each function once. Not among those of the page's trees."""
@@ -84,8 +84,8 @@ class Names:
         group, first = grouped(self.module[parts], self.name[parts], self.file[parts])
         of_group = np.bincount(group, weights=np.nan_to_num(weights[parts]))
         regions = self._region[parts[first]].tolist()
-        keys = [Part(modules[at], names[at], files[at]) for at in regions]
-        found = homes(dict(zip(keys, of_group.tolist(), strict=True)))
+        keys = [FunctionFragment(modules[at], names[at], files[at]) for at in regions]
+        found = defining_files(dict(zip(keys, of_group.tolist(), strict=True)))
         numbers = self.strings.numbers([found[key] for key in keys])
         home = self.file.copy()
         home[parts] = numbers[group]
@@ -156,7 +156,7 @@ def _numbered(texts: Texts) -> tuple[list[str], Ints]:
     return list(known), numbers
 
 
-def _parts_below(named: _Named, above: Ints) -> tuple[Pairs, Pairs]:
+def _parts_below(named: _Named, above: Ints) -> tuple[PathNodePairs, PathNodePairs]:
     """Add the nodes of programs, functions and lines; return sums that go over the lines' nodes.
 
     Args:
@@ -182,7 +182,7 @@ def _parts_below(named: _Named, above: Ints) -> tuple[Pairs, Pairs]:
             module=named.module[at],
         )  # fmt: skip
         over = np.where(is_shared, node[by_module], over)
-        pairs.append(Pairs.of(parts[is_shared], over[is_shared]))
+        pairs.append(PathNodePairs.of(parts[is_shared], over[is_shared]))
     function, first = grouped(over, named.module[parts], named.name[parts], named.home[parts])
     count = np.bincount(function, minlength=len(first))
     at = parts[first]
@@ -193,12 +193,13 @@ def _parts_below(named: _Named, above: Ints) -> tuple[Pairs, Pairs]:
         module=named.module[at], region=np.where(is_alone, named.region[at], -1),
     )  # fmt: skip
     has_line = ~is_alone[function]
-    pairs.append(Pairs.of(parts[has_line], node[function[has_line]]))
+    pairs.append(PathNodePairs.of(parts[has_line], node[function[has_line]]))
     lines = named.lines(node[function[has_line]], parts[has_line])
-    low = Pairs.joined(
-        Pairs.of(parts[has_line], lines), Pairs.of(parts[~has_line], node[function[~has_line]])
+    low = PathNodePairs.joined(
+        PathNodePairs.of(parts[has_line], lines),
+        PathNodePairs.of(parts[~has_line], node[function[~has_line]]),
     )
-    return Pairs.joined(*pairs), low
+    return PathNodePairs.joined(*pairs), low
 
 
 def _by_region(named: _Named) -> Tree:
@@ -211,13 +212,13 @@ def _by_region(named: _Named) -> Tree:
     above = np.where(named.parent >= 0, node_of[named.parent], 0).astype(np.int32)
     named.builder.add(above[mine], **named.about(mine))
     over, low = _parts_below(named, above)
-    own = Pairs.of(inner, node_of[inner])
-    exclusive = Pairs.joined(own, over, low)
+    own = PathNodePairs.of(inner, node_of[inner])
+    exclusive = PathNodePairs.joined(own, over, low)
     if named.is_single:
         return named.builder.tree(exclusive, exclusive)
     # A root above several has nothing of its own.
-    top = Pairs.of(named.roots, 0)
-    return named.builder.tree(Pairs.joined(exclusive, top), exclusive)
+    top = PathNodePairs.of(named.roots, 0)
+    return named.builder.tree(PathNodePairs.joined(exclusive, top), exclusive)
 
 
 def _by_capability(named: _Named) -> Tree:
@@ -240,11 +241,13 @@ def _by_capability(named: _Named) -> Tree:
     builder.add(above[inner], **named.about(inner))
     over, low = _parts_below(named, above)
     outermost = np.flatnonzero(up < 0)
-    own = Pairs.joined(Pairs.of(inner, node_of[inner]), over, low, Pairs.of(named.roots, 0))
+    own = PathNodePairs.joined(
+        PathNodePairs.of(inner, node_of[inner]), over, low, PathNodePairs.of(named.roots, 0)
+    )
     every = np.arange(len(group))
     return builder.tree(
-        Pairs.joined(own, Pairs.of(outermost, group[outermost])),
-        Pairs.joined(own, Pairs.of(every, group)),
+        PathNodePairs.joined(own, PathNodePairs.of(outermost, group[outermost])),
+        PathNodePairs.joined(own, PathNodePairs.of(every, group)),
     )
 
 
@@ -271,17 +274,17 @@ def _by_file(named: _Named) -> Tree:
     has_lines = np.flatnonzero(named.is_code[members])
     of_line, first = grouped(function_node[has_lines], named.line[members[has_lines]])
     line_node = named.lines(function_node[has_lines[first]], members[has_lines[first]])[of_line]
-    inclusive = [Pairs.of(named.roots, 0)]
-    exclusive = [Pairs.of(named.roots[~np.isin(named.roots, members)], 0)]
+    inclusive = [PathNodePairs.of(named.roots, 0)]
+    exclusive = [PathNodePairs.of(named.roots[~np.isin(named.roots, members)], 0)]
     for paths, nodes in (
         (members, file_node), (members, function_node), (members[has_lines], line_node),
     ):  # fmt: skip
         group = np.full(len(named.parent), -1, dtype=np.int32)
         group[paths] = nodes
         outermost = np.flatnonzero(forest.first_of_their_kind(group, named.parent))
-        inclusive.append(Pairs.of(outermost, group[outermost]))
-        exclusive.append(Pairs.of(paths, nodes))
-    return builder.tree(Pairs.joined(*inclusive), Pairs.joined(*exclusive))
+        inclusive.append(PathNodePairs.of(outermost, group[outermost]))
+        exclusive.append(PathNodePairs.of(paths, nodes))
+    return builder.tree(PathNodePairs.joined(*inclusive), PathNodePairs.joined(*exclusive))
 
 
 def _by_function(named: _Named) -> Tree:
@@ -299,9 +302,10 @@ def _by_function(named: _Named) -> Tree:
     of_path = np.full(len(named.parent), -1, dtype=np.int32)
     of_path[members] = node
     outermost = np.flatnonzero(forest.first_of_their_kind(of_path, named.parent))
-    top = Pairs.of(named.roots, 0)
+    top = PathNodePairs.of(named.roots, 0)
     return named.builder.tree(
-        Pairs.joined(top, Pairs.of(outermost, of_path[outermost])), Pairs.of(members, node)
+        PathNodePairs.joined(top, PathNodePairs.of(outermost, of_path[outermost])),
+        PathNodePairs.of(members, node),
     )
 
 
@@ -361,7 +365,9 @@ def _places(named: _Named, with_paths: Ints) -> Ints:
     return nodes
 
 
-def _below_places(named: _Named, nodes: Ints, where: Ints, which: Ints) -> tuple[Pairs, Pairs]:
+def _below_places(
+    named: _Named, nodes: Ints, where: Ints, which: Ints
+) -> tuple[PathNodePairs, PathNodePairs]:
     line = np.where(named.is_code, 0, named.line)
     same, _ = grouped(named.kind, named.module, named.name, named.home, line)
     outermost = forest.first_of_their_kind(same.astype(np.int32), named.parent)
@@ -373,4 +379,4 @@ def _below_places(named: _Named, nodes: Ints, where: Ints, which: Ints) -> tuple
     columns.update(file=named.home[at], line=line[at], region=-1, location=where[first])
     node = named.builder.add(nodes[where[first]], **columns)[group]
     wanted = outermost[which]
-    return Pairs.of(which[wanted], node[wanted]), Pairs.of(which, node)
+    return PathNodePairs.of(which[wanted], node[wanted]), PathNodePairs.of(which, node)

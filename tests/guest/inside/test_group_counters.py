@@ -8,7 +8,7 @@ from group_counters import bound, cpus, flops_of_default, misfit
 
 from gnomon.count import command_counters
 from gnomon.counters.event_resolver import resolve
-from gnomon.measurement import measurement_metrics
+from gnomon.measurement import event_selection, measurement_metrics
 from guest.inside.conftest import FigureOf
 
 HERE = platform.machine()
@@ -29,10 +29,10 @@ def test_default_groups_have_flops_wherever_they_fit() -> None:
 
 
 def test_the_default_group_gives_its_metrics_here() -> None:
-    wanted = resolve(measurement_metrics.events_of_groups(["0"]))
+    wanted = resolve(event_selection.events_of_groups(["0"]))
     assert not [one for one in wanted.unavailable if one.event in ("cycles", "instructions")]
     measurement = command_counters.run(["/bin/true"], wanted)
-    metrics = {metric.name: metric for metric in measurement_metrics.metrics(measurement)}
+    metrics = {metric.name: metric for metric in measurement_metrics.derive_metrics(measurement)}
     assert {"ipc", "mips"} <= metrics.keys()
     assert metrics["ipc"].value > 0
     assert metrics["ipc"].formula == "instructions / cycles"

@@ -18,10 +18,11 @@ from gnomon import _core
 from gnomon.count import attach, command_counters
 from gnomon.counters.event_resolver import Resolved, resolve
 from gnomon.errors import GnomonError, ProgramError
-from gnomon.hpm.output_names import unique
+from gnomon.hpm.output_names import unique_name
 from gnomon.launch.resource_usage import usage_rows
 from gnomon.measurement.measurement import Measurement, split_cpu_time
-from gnomon.measurement.measurement_metrics import processes, spreads
+from gnomon.measurement.measurement_metrics import repeat_statistics
+from gnomon.measurement.process_counts import process_rows
 from gnomon.model.value import Domain, How, Scope, Value
 
 EVENTS = "task-clock,page-faults,minor-faults,major-faults,page-faults:u,minor-faults:u"
@@ -193,7 +194,7 @@ def test_process_does_not_run_before_its_gate_is_opened(tmp_path: Path) -> None:
 def test_rows_add_up_to_processes() -> None:
     measurement = measured(["sh", "-c", "true; (true); exit 2"], resolve(EVENTS), by_task=True)
     assert measurement.tasks is not None
-    rows = processes(measurement)
+    rows = process_rows(measurement)
     assert [row.pid for row in rows].count(measurement.pid) == 1
     assert sum(row.threads or 0 for row in rows) == len(measurement.tasks)
     for at, event in enumerate(measurement.task_values):
@@ -211,13 +212,15 @@ def test_rows_add_up_to_processes() -> None:
 
 def test_spread_of_runs_is_of_what_all_have() -> None:
     runs = [measured(["true"], resolve("task-clock,page-faults")) for _ in range(3)]
-    names = [spread.name for spread in spreads(runs)]
+    names = [spread.name for spread in repeat_statistics(runs)]
     assert names[0] == "wall time"
     # What the kernel cannot tell apart of a moment is of no run.
     assert "user time" not in names
     assert {"task-clock", "page-faults"} <= set(names)
-    assert all(spread.summary.n == 3 for spread in spreads(runs))
-    assert "page-faults" not in {s.name for s in spreads([runs[0], runs[1]._replace(values=())])}
+    assert all(spread.summary.n == 3 for spread in repeat_statistics(runs))
+    assert "page-faults" not in {
+        s.name for s in repeat_statistics([runs[0], runs[1]._replace(values=())])
+    }
 
 
 def test_peak_memory_that_is_our_own_is_not_the_programs() -> None:
@@ -281,7 +284,7 @@ def test_unique_names() -> None:
         "a.b.c": "a.b_node7_42_09.03.2026_04.05.06.c",
         ".out": "node7_42_09.03.2026_04.05.06.out",
     }.items():
-        assert unique(name, host="node7.example.org", process=42, moment=moment) == made
+        assert unique_name(name, host="node7.example.org", process=42, moment=moment) == made
 
 
 # Sleeps of no length: the kernel's accounts of them have the switching, a counter has not.

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gnomon.counters.event_set_options import SLICE_MS
 from gnomon.errors import UsageError
-from gnomon.hpm.environment import settings
+from gnomon.hpm.environment import read_settings
 
 WORDS = st.text(alphabet="Yy10no-.e \t\x1bü", max_size=8) | st.sampled_from(
     ["Y", "yes", "1", "0", "no", "100", "30000", ""]
@@ -21,7 +21,7 @@ NAMES = ("HPM_OUTPUT_NAME", "HPM_ASC_OUTPUT", "HPM_VIZ_OUTPUT", "HPM_CSV_OUTPUT"
 
 
 def test_nothing_set() -> None:
-    found = settings({})
+    found = read_settings({})
     assert found.formats == ("hpm",)
     assert found.slice_ms == SLICE_MS
     assert SLICE_MS == 100
@@ -31,26 +31,26 @@ def test_nothing_set() -> None:
 
 @pytest.mark.parametrize("value", ["Y", "y", "Yes", "yellow", "1"])
 def test_words_that_begin_with_y_trigger_a_file(value: str) -> None:
-    assert settings({"HPM_VIZ_OUTPUT": value}).formats == ("viz",)
-    assert settings({"HPM_UNIQUE_FILE_NAME": value}).unique
+    assert read_settings({"HPM_VIZ_OUTPUT": value}).formats == ("viz",)
+    assert read_settings({"HPM_UNIQUE_FILE_NAME": value}).unique
 
 
 @pytest.mark.parametrize("value", ["no", "N", "0", "11", "true", " yes"])
 def test_other_words_do_not(value: str) -> None:
-    assert settings({"HPM_VIZ_OUTPUT": value}).formats == ()
-    assert not settings({"HPM_UNIQUE_FILE_NAME": value}).unique
+    assert read_settings({"HPM_VIZ_OUTPUT": value}).formats == ()
+    assert not read_settings({"HPM_UNIQUE_FILE_NAME": value}).unique
 
 
 @pytest.mark.parametrize(("value", "ms"), [("10", 10), ("30000", 30000), (" 100 ", 100)])
 def test_slices_in_range(value: str, ms: int) -> None:
-    assert settings({"HPM_SLICE_DURATION": value}).slice_ms == ms
+    assert read_settings({"HPM_SLICE_DURATION": value}).slice_ms == ms
 
 
 @given(st.dictionaries(st.sampled_from(NAMES), WORDS))
 def test_any_variables_are_taken_or_refused_by_name(environment: dict[str, str]) -> None:
     problem = ""
     try:
-        found = settings(environment)
+        found = read_settings(environment)
     except UsageError as error:
         problem = str(error)
     if problem:

@@ -19,11 +19,11 @@ from gnomon.measurement import measurement_metrics
 from gnomon.measurement.items import IS_NODE_WIDE, N_TIMES, RankFile, Spread
 from gnomon.measurement.measurement import GroupPart
 from gnomon.measurement.measurement_items import WHOLE_RUN, metrics_of, rank_file, values_of
-from gnomon.measurement.report_style import Options
+from gnomon.measurement.report_style import ReportOptions
 from gnomon.model.value import Domain, How, Scope, Unavailable
 
 TIMES = Spread(4, 1.9, 2.1, 0.01, 0, 3)
-OPTIONS = Options(tool="hpmcount", width=80)
+OPTIONS = ReportOptions(tool="hpmcount", width=80)
 SPREAD = Spread(4, 3_203_120_442.0, 4_203_120_442.0, 12_345_678.5, 12, 3)
 
 
@@ -33,7 +33,7 @@ def items_of(**fields: Any) -> RankFile:
 
 
 def text(file: RankFile, width: int = 80) -> str:
-    return aggregate_report.text(file, HOST, OPTIONS._replace(width=width))
+    return aggregate_report.render_aggregate_report(file, HOST, OPTIONS._replace(width=width))
 
 
 # --- from a measurement and back ------------------------------------------------------------------
@@ -87,7 +87,7 @@ def test_metrics_are_those_of_the_measurement() -> None:
     values = (clock, a_value("context-switches", 45))
     one = a_measurement(values=values, user_ns=800_000_000, system_ns=100_000_000)
     (item,) = rank_file(one._replace(rusage=()), "", task=None, size=None, host="h").items
-    wanted = {metric.name: metric.value for metric in measurement_metrics.metrics(one)}
+    wanted = {metric.name: metric.value for metric in measurement_metrics.derive_metrics(one)}
     assert {m.name: m.value for m in metrics_of(item)} == pytest.approx(wanted)
     assert "user_utilisation" in wanted
 

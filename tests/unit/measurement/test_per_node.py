@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gnomon.counters.event_resolver import resolve
-from gnomon.measurement.per_node import once
+from gnomon.measurement.per_node import only_first_rank_of_node
 
 NETWORK, OWN, CLOCK = "network:::lo:rx_bytes", "page-faults", "tsc:::cycles"
 ALL = resolve([NETWORK, OWN])
@@ -16,7 +16,7 @@ OPEN_MPI = {
 
 
 def names(environment: dict[str, str]) -> tuple[list[str], list[tuple[str, str]]]:
-    found = once(ALL, environment)
+    found = only_first_rank_of_node(ALL, environment)
     return [e.name for e in found.events], [(u.event, u.reason) for u in found.unavailable]
 
 
@@ -31,11 +31,11 @@ def names(environment: dict[str, str]) -> tuple[list[str], list[tuple[str, str]]
     ids=["no job", "alone", "first of the second node", "first"],
 )
 def test_the_first_counts_all(environment: dict[str, str]) -> None:
-    assert once(ALL, environment) == ALL
+    assert only_first_rank_of_node(ALL, environment) == ALL
 
 
 def test_the_order_is_the_same_everywhere() -> None:
-    assert once(ALL, OPEN_MPI).names == ALL.names == (NETWORK, OWN)
+    assert only_first_rank_of_node(ALL, OPEN_MPI).names == ALL.names == (NETWORK, OWN)
 
 
 def test_others_say_who_does() -> None:
@@ -46,11 +46,11 @@ def test_others_say_who_does() -> None:
 
 
 def test_where_nobody_knows_everyone_counts_and_a_note_says_so() -> None:
-    found = once(ALL, {"PMI_RANK": "1", "PMI_SIZE": "2"})
+    found = only_first_rank_of_node(ALL, {"PMI_RANK": "1", "PMI_SIZE": "2"})
     assert (found.events, found.unavailable) == (ALL.events, ())
     assert [NETWORK in note for note in found.notes] == [True]
 
 
 def test_the_time_counter_is_everybodys() -> None:
     clock = resolve(CLOCK)
-    assert once(clock, OPEN_MPI) == clock
+    assert only_first_rank_of_node(clock, OPEN_MPI) == clock

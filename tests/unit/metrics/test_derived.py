@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnomon.metrics.definitions import DomainRule, Metric, Metrics, load_metrics
-from gnomon.metrics.derived import MetricValue, Quantity, computable, quantities
+from gnomon.metrics.derived import FormulaInput, MetricValue, computable, formula_inputs
 from gnomon.metrics.formula import identifier, parse
 from gnomon.model.value import Domain, How, Scope, Value
 
@@ -48,7 +48,7 @@ def value(
 
 
 def shipped(*counted: Value, **variables: float) -> dict[str, MetricValue]:
-    results = computable(SHIPPED, quantities(counted, variables))
+    results = computable(SHIPPED, formula_inputs(counted, variables))
     assert len({result.name for result in results}) == len(results)
     return {result.name: result for result in results}
 
@@ -66,7 +66,7 @@ def test_the_time_that_whole_cpus_were_watched_is_no_cpu_time(clock: str) -> Non
                            metric("faults", "page_faults / wall_seconds")))  # fmt: skip
 
     def names(scope: Scope) -> list[str]:
-        known = quantities(counted(scope), {"wall_seconds": 1})
+        known = formula_inputs(counted(scope), {"wall_seconds": 1})
         return [one.name for one in computable(definitions, known)]
 
     assert names(Scope.NODE) == ["faults"]
@@ -79,7 +79,9 @@ def test_the_time_that_whole_cpus_were_watched_is_no_cpu_time(clock: str) -> Non
 def test_a_metric_value_carries_everything_about_it() -> None:
     results = computable(
         SHIPPED,
-        quantities([value("PAPI_TOT_INS", 300), value("PAPI_TOT_CYC", 200)], {"wall_seconds": 2}),
+        formula_inputs(
+            [value("PAPI_TOT_INS", 300), value("PAPI_TOT_CYC", 200)], {"wall_seconds": 2}
+        ),
     )
     assert [result.name for result in results] == ["ipc", "mips"]
     assert results[0] == MetricValue(
@@ -163,21 +165,21 @@ def test_the_first_computable_definition_wins() -> None:
     metrics = Metrics(
         (metric("m", "1 / a"), metric("n", "b"), metric("m", "2 * b"), metric("m", "3 * b"))
     )
-    both = computable(metrics, {"a": Quantity(2), "b": Quantity(5)})
+    both = computable(metrics, {"a": FormulaInput(2), "b": FormulaInput(5)})
     assert [(result.name, result.value) for result in both] == [("m", 0.5), ("n", 5)]
-    other = computable(metrics, {"a": Quantity(0), "b": Quantity(5)})
+    other = computable(metrics, {"a": FormulaInput(0), "b": FormulaInput(5)})
     assert [(result.name, result.value) for result in other] == [("n", 5), ("m", 10)]
     mine = metrics.preceded_by(Metrics((metric("m", "7 * b"),)))
-    assert computable(mine, {"a": Quantity(2), "b": Quantity(5)})[0].value == 35
+    assert computable(mine, {"a": FormulaInput(2), "b": FormulaInput(5)})[0].value == 35
 
 
 @pytest.mark.parametrize(("minimum", "names"), [(0, ["m"]), (9, ["m"]), (10, []), (11, [])])
 def test_a_condition_must_be_above_zero(minimum: float, names: list[str]) -> None:
     metrics = Metrics((metric("m", "a", condition="10 - minimum"),))
-    values = {"a": Quantity(1), "minimum": Quantity(minimum)}
+    values = {"a": FormulaInput(1), "minimum": FormulaInput(minimum)}
     assert [result.name for result in computable(metrics, values)] == names
-    assert computable(metrics, {"a": Quantity(1)}) == ()
-    assert computable(Metrics((metric("m", "a", condition="1 / a"),)), {"a": Quantity(0)}) == ()
+    assert computable(metrics, {"a": FormulaInput(1)}) == ()
+    assert computable(Metrics((metric("m", "a", condition="1 / a"),)), {"a": FormulaInput(0)}) == ()
 
 
 HOWS = [How.COUNTED, How.SCALED, How.SAMPLED, How.EMULATED, How.MODELLED, How.ESTIMATED]
@@ -185,7 +187,7 @@ HOWS = [How.COUNTED, How.SCALED, How.SAMPLED, How.EMULATED, How.MODELLED, How.ES
 
 @given(st.lists(st.sampled_from(HOWS), min_size=1, max_size=4))
 def test_a_metric_is_as_good_as_its_worst_input(hows: list[How]) -> None:
-    values = {f"e{i}": Quantity(1, how) for i, how in enumerate(hows)}
+    values = {f"e{i}": FormulaInput(1, how) for i, how in enumerate(hows)}
     (result,) = computable(Metrics((metric("m", "+".join(values)),)), values)
     assert result.how is HOWS[max(map(HOWS.index, hows))]
 
@@ -203,7 +205,7 @@ def test_inputs_that_are_not_used_do_not_matter() -> None:
 
 def test_numbers_that_somebody_stated_make_estimates() -> None:
     metrics = Metrics((metric("m", "latency * misses"),))
-    values = quantities([value("misses", 5)], {"latency": 1}, {"latency": 100})
+    values = formula_inputs([value("misses", 5)], {"latency": 1}, {"latency": 100})
     (result,) = computable(metrics, values)
     assert (result.value, result.how) == (500, How.ESTIMATED)
 
@@ -217,7 +219,7 @@ def test_the_widest_scope_is_the_metrics() -> None:
     received = value("network:::rx_bytes", 600, component="network", scope=Scope.NODE)
     assert shipped(received, wall_seconds=2)["receive_bandwidth"].scope is Scope.NODE
     metrics = Metrics((metric("m", "network___rx_bytes / cycles"),))
-    (result,) = computable(metrics, quantities([received, value("cycles", 3)]))
+    (result,) = computable(metrics, formula_inputs([received, value("cycles", 3)]))
     assert (result.value, result.scope) == (200, Scope.NODE)
 
 
@@ -230,13 +232,13 @@ def test_modified_events_answer_to_their_plain_name() -> None:
         value("instructions:u", 300, domain=user), value("cycles:u", 200, domain=user)
     )
     assert (results["ipc"].value, results["ipc"].domain) == (1.5, user)
-    values = quantities([value("cycles", 1), value("cycles:u", 2), value("cycles:k", 3)])
+    values = formula_inputs([value("cycles", 1), value("cycles:u", 2), value("cycles:k", 3)])
     assert {name: quantity.value for name, quantity in values.items()} == {
         "cycles": 1,
         "cycles_u": 2,
         "cycles_k": 3,
     }
-    unclear = quantities([value("cycles:u", 2), value("cycles:k", 3)])
+    unclear = formula_inputs([value("cycles:u", 2), value("cycles:k", 3)])
     assert {name for name, one in unclear.items() if one.value is not None} == {
         "cycles_u",
         "cycles_k",
@@ -259,14 +261,14 @@ def test_modified_events_answer_to_their_plain_name() -> None:
     ],
 )
 def test_plain_names(event: str, plain: str) -> None:
-    assert set(quantities([value(event, 1)])) == {identifier(event), plain}
+    assert set(formula_inputs([value(event, 1)])) == {identifier(event), plain}
 
 
 def test_other_pmus_do_not_count_for_the_cores() -> None:
-    assert set(quantities([value("arm_cmn_0/cycles/", 1, component="uncore")])) == {
+    assert set(formula_inputs([value("arm_cmn_0/cycles/", 1, component="uncore")])) == {
         "arm_cmn_0_cycles_"
     }
-    assert set(quantities([value("cpu/event=0x3c/", 1)])) == {"cpu_event_0x3c_"}
+    assert set(formula_inputs([value("cpu/event=0x3c/", 1)])) == {"cpu_event_0x3c_"}
 
 
 def test_like_is_compared_with_like() -> None:
@@ -276,7 +278,7 @@ def test_like_is_compared_with_like() -> None:
     assert shipped(*same)["ipc"].domain is Domain.ALL
     asked = Metrics((metric("share", "instructions_u / instructions"),))
     parts = [value("instructions:u", 3, domain=Domain.USER), value("instructions", 4)]
-    (share,) = computable(asked, quantities(parts))
+    (share,) = computable(asked, formula_inputs(parts))
     assert (share.value, share.domain) == (0.75, None)
 
 
@@ -296,7 +298,7 @@ def test_the_clock_rate_takes_the_time_that_the_cycles_were_counted_in() -> None
 @pytest.mark.parametrize("rule", DomainRule)
 def test_variables_have_no_privilege_level(rule: DomainRule) -> None:
     rated = Metric("m", "", parse("wall_seconds * 2"), domain=rule)
-    assert computable(Metrics((rated,)), quantities([], {"wall_seconds": 4}))[0].value == 8
+    assert computable(Metrics((rated,)), formula_inputs([], {"wall_seconds": 4}))[0].value == 8
 
 
 @pytest.mark.parametrize(
@@ -315,19 +317,19 @@ def test_kinds_of_cores_are_joined(
     big, little = names.replace("P@", "PAPI_TOT_CYC@").split()
     counted = [value(big, 300, running=running[0]), value(little, 100, running=running[1])]
     name = "cycles" if "cycles" in big else "PAPI_TOT_CYC"
-    joined = quantities(counted)[name]
+    joined = formula_inputs(counted)[name]
     assert (joined.value, joined.how) == (expected, how)
     assert joined.domain is Domain.ALL
 
 
 def test_kinds_of_cores_that_never_counted_give_nothing() -> None:
     idle = [value("cpu_core/cycles/", 0, running=0), value("cpu_atom/cycles/", 0, running=0)]
-    assert quantities(idle)["cycles"].value is None
+    assert formula_inputs(idle)["cycles"].value is None
     narrowed = [
         value("cpu_core/cycles/", 3, running=0.5, domain=Domain.USER),
         value("cpu_atom/cycles/", 3, running=0.5),
     ]
-    assert quantities(narrowed)["cycles"].value is None
+    assert formula_inputs(narrowed)["cycles"].value is None
 
 
 def test_units_are_applied_when_parts_are_joined() -> None:
@@ -335,6 +337,6 @@ def test_units_are_applied_when_parts_are_joined() -> None:
         value("cpu_core/energy/", 10, running=0.5, factor=0.5, how=How.EMULATED),
         value("cpu_atom/energy/", 30, running=0.5, factor=0.5),
     ]
-    assert quantities(parts)["energy"] == Quantity(
+    assert formula_inputs(parts)["energy"] == FormulaInput(
         20, How.EMULATED, Domain.ALL, Scope.THREAD, is_event=True
     )

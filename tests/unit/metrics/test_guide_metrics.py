@@ -13,7 +13,7 @@ from guide import LITERAL, MACHINE, POWER4, POWER5, STATED, TIMES, Mi, guides
 from stated import StatedMachine
 
 from gnomon.metrics.definitions import load_metrics
-from gnomon.metrics.derived import MetricValue, Quantity, computable
+from gnomon.metrics.derived import FormulaInput, MetricValue, computable
 from gnomon.model.value import Domain, How, Scope
 
 SHIPPED = load_metrics()
@@ -101,11 +101,11 @@ def ours(
     cpu: str, counts: Mapping[str, float], stated: Mapping[str, float] = STATED
 ) -> dict[str, MetricValue]:
     values = {
-        name: Quantity(count, How.COUNTED, Domain.ALL, Scope.THREAD, is_event=True)
+        name: FormulaInput(count, How.COUNTED, Domain.ALL, Scope.THREAD, is_event=True)
         for name, count in counts.items()
     }
-    values.update({name: Quantity(number) for name, number in TIMES.items()})
-    values.update({name: Quantity(number, How.ESTIMATED) for name, number in stated.items()})
+    values.update({name: FormulaInput(number) for name, number in TIMES.items()})
+    values.update({name: FormulaInput(number, How.ESTIMATED) for name, number in stated.items()})
     found = computable(SHIPPED, values, StatedMachine(cpu, **MACHINE))
     return {metric.guide_name or metric.name: metric for metric in found}
 

@@ -12,7 +12,7 @@ from stated import StatedMachine
 
 from gnomon.errors import UsageError
 from gnomon.metrics import likwid
-from gnomon.metrics.derived import Quantity, computable
+from gnomon.metrics.derived import FormulaInput, computable
 from gnomon.metrics.formula import identifier
 
 SHIPPED = sorted(Path("/usr/share/likwid/perfgroups").glob("*/*.txt"))
@@ -258,8 +258,8 @@ def test_every_group_of_likwid_loads_and_computes_as_python_does() -> None:
         for counter, event in zip(counters, spelled, strict=True):
             numbers.setdefault(counter.partition(":")[0], by_event[event])
             numbers[counter] = by_event[event]
-        values = {identifier(event): Quantity(count) for event, count in by_event.items()}
-        values["wall_seconds"] = Quantity(2.5)
+        values = {identifier(event): FormulaInput(count) for event, count in by_event.items()}
+        values["wall_seconds"] = FormulaInput(2.5)
         machine = StatedMachine(cycle_seconds=4e-10, sockets=1, numa_nodes=2)
         ours = {one.name: one.value for one in computable(found.metrics, values, machine)}
         wrong = {int(note.split(":")[1]) for note in found.notes}

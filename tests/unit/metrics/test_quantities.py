@@ -12,9 +12,9 @@ from stated import StatedMachine
 
 from gnomon.errors import FormulaError, UsageError
 from gnomon.metrics.definitions import GIVEN, Metric, Metrics, load_metrics
-from gnomon.metrics.derived import MetricValue, Quantity, computable, quantities
+from gnomon.metrics.derived import FormulaInput, MetricValue, computable, formula_inputs
 from gnomon.metrics.formula import parse
-from gnomon.metrics.user_constants import DEFINE, given
+from gnomon.metrics.user_constants import DEFINE, read_user_constants
 from gnomon.model.value import Domain, How, Scope, Value
 
 
@@ -47,24 +47,24 @@ def test_the_first_quantity_that_can_be_computed_is_taken_and_written_out() -> N
         shared("flops", "dp_ops"),
         shared("flops", "c"),
     )
-    found = one(computable(definitions, quantities([value("cycles", 50), value("dp-ops", 20)])))
+    found = one(computable(definitions, formula_inputs([value("cycles", 50), value("dp-ops", 20)])))
     assert (found.value, found.formula) == (40, "100 * dp_ops / cycles")
     both = [value("cycles", 50), value("dp-ops", 20), value("a", 2), value("b", 3)]
-    found = one(computable(definitions, quantities(both)))
+    found = one(computable(definitions, formula_inputs(both)))
     assert (found.value, found.formula) == (10, "100 * (a + b) / cycles")
 
 
 def test_quantities_may_use_those_in_front_of_them() -> None:
     definitions = metrics("twice", shared("once", "a"), shared("twice", "2 * once"))
-    assert one(computable(definitions, quantities([value("a", 4)]))).value == 8
+    assert one(computable(definitions, formula_inputs([value("a", 4)]))).value == 8
     reversed_order = metrics("twice", shared("twice", "2 * once"), shared("once", "a"))
-    assert computable(reversed_order, quantities([value("a", 4)])) == ()
+    assert computable(reversed_order, formula_inputs([value("a", 4)])) == ()
 
 
 def test_a_quantity_is_as_good_as_its_worst_input() -> None:
     definitions = metrics("q + c", shared("q", "a + b"))
     counts = [value("a", 4), value("b", 4, running=0.5), value("c", 1)]
-    found = one(computable(definitions, quantities(counts)))
+    found = one(computable(definitions, formula_inputs(counts)))
     assert (found.value, found.how, found.scope) == (13, How.SCALED, Scope.THREAD)
 
 
@@ -75,9 +75,10 @@ def test_quantities_do_not_add_up_different_modes(tmp_path: Path) -> None:
         '[[metric]]\nname = "m"\nformula = "q"\ndescription = "both"\n'
     )
     mixed = [value("a", 4), value("b", 4, domain=Domain.USER)]
-    assert computable(load_metrics(path), quantities(mixed)) == ()
+    assert computable(load_metrics(path), formula_inputs(mixed)) == ()
     assert (
-        one(computable(load_metrics(path), quantities([value("a", 4), value("b", 4)]))).value == 8
+        one(computable(load_metrics(path), formula_inputs([value("a", 4), value("b", 4)]))).value
+        == 8
     )
 
 
@@ -86,9 +87,9 @@ def test_quantities_do_not_add_up_different_modes(tmp_path: Path) -> None:
 
 def test_a_pattern_adds_up_what_was_counted() -> None:
     counts = [value("PM_L2", 1), value("PM_L25:u", 2, domain=Domain.ALL), value("PM_L3", 4)]
-    found = one(computable(metrics("sum(PM_L2*)"), quantities(counts)))
+    found = one(computable(metrics("sum(PM_L2*)"), formula_inputs(counts)))
     assert (found.value, found.formula) == (3, "sum(PM_L2, PM_L25)")
-    assert one(computable(metrics("sum(PM_L*)"), quantities(counts))).value == 7
+    assert one(computable(metrics("sum(PM_L*)"), formula_inputs(counts))).value == 7
 
 
 @pytest.mark.parametrize(
@@ -102,11 +103,11 @@ def test_a_pattern_adds_up_what_was_counted() -> None:
     ],
 )
 def test_a_pattern_is_never_half_computed(counts: list[Value], refused: list[str]) -> None:
-    assert computable(metrics("sum(PM_L2*)"), quantities(counts, refused=refused)) == ()
+    assert computable(metrics("sum(PM_L2*)"), formula_inputs(counts, refused=refused)) == ()
 
 
 def test_patterns_find_events_and_nothing_else() -> None:
-    counts = quantities([value("wall", 1)], {"wall_seconds": 5}, {"walls": 7})
+    counts = formula_inputs([value("wall", 1)], {"wall_seconds": 5}, {"walls": 7})
     definitions = metrics("sum(wall*)", shared("wallet", "wall * 10"))
     assert one(computable(definitions, counts)).value == 1
 
@@ -126,13 +127,13 @@ def test_the_machine_is_asked_only_if_everything_else_is_known() -> None:
     assert computable(metrics("loads", cpus=("skx",)), {}, machine) == ()
     assert machine.asked == []
     found = one(
-        computable(metrics("loads * L1_line_bytes"), quantities([value("loads", 2)]), machine)
+        computable(metrics("loads * L1_line_bytes"), formula_inputs([value("loads", 2)]), machine)
     )
     assert (found.value, found.how, machine.asked) == (128, How.COUNTED, ["L1_line_bytes"])
 
 
 def test_constants_that_the_machine_does_not_tell_have_no_value() -> None:
-    counts = quantities([value("loads", 2)])
+    counts = formula_inputs([value("loads", 2)])
     assert computable(metrics("loads * L3_line_bytes"), counts, StatedMachine()) == ()
     assert computable(metrics("loads * L3_line_bytes"), counts) == ()
 
@@ -142,7 +143,7 @@ def test_definitions_hold_for_their_cpus() -> None:
         Metric("m", "", parse("a"), cpus=("power5", "power5p")),
         Metric("m", "", parse("2 * a")),
     ))  # fmt: skip
-    counts = quantities([value("a", 1)])
+    counts = formula_inputs([value("a", 1)])
     assert one(computable(definitions, counts, StatedMachine("power5p"))).value == 1
     assert one(computable(definitions, counts, StatedMachine("power4"))).value == 2
     assert one(computable(definitions, counts)).value == 2
@@ -155,7 +156,7 @@ def test_the_guides_names_of_constants() -> None:
     machine = StatedMachine(L1_line_bytes=64, cycle_seconds=0.5)
     formula = "L1_cache_line_size * loads * cycle_time / (wall_clock_time * user_time)"
     definitions = metrics(formula)._replace(aliases=aliases)
-    counts = quantities([value("loads", 3)], {"wall_seconds": 4, "user_seconds": 2})
+    counts = formula_inputs([value("loads", 3)], {"wall_seconds": 4, "user_seconds": 2})
     found = one(computable(definitions, counts, machine))
     assert found.value == 12
     assert found.formula == "L1_line_bytes * loads * cycle_seconds / (wall_seconds * user_seconds)"
@@ -171,7 +172,7 @@ def test_variables_of_a_file(tmp_path: Path) -> None:
         '[[metric]]\nname = "m"\nformula = "watts * a / peak_flops_per_cycle"\ndescription = "d"\n'
     )
     machine = StatedMachine(peak_flops_per_cycle=16)
-    found = one(computable(load_metrics(path), quantities([value("a", 1)]), machine))
+    found = one(computable(load_metrics(path), formula_inputs([value("a", 1)]), machine))
     assert (found.value, found.how, machine.asked) == (26, How.ESTIMATED, [])
 
 
@@ -219,7 +220,7 @@ def test_numbers_of_the_environment() -> None:
         DEFINE: "watts=65, L3_line_bytes = 128,",
         "HOME": "/",
     }
-    assert given(environment) == {
+    assert read_user_constants(environment) == {
         "HPM_L2_LATENCY": 12.5,
         "HPM_MEM_LATENCY": 400,
         "HPM_TLB_LATENCY": 0,
@@ -227,7 +228,7 @@ def test_numbers_of_the_environment() -> None:
         "watts": 65,
         "L3_line_bytes": 128,
     }
-    assert given({}) == {}
+    assert read_user_constants({}) == {}
 
 
 @pytest.mark.parametrize(
@@ -254,7 +255,7 @@ def test_numbers_of_the_environment() -> None:
 )
 def test_wrong_numbers_of_the_environment(environment: dict[str, str], problem: str) -> None:
     with pytest.raises(UsageError) as caught:
-        given(environment)
+        read_user_constants(environment)
     assert problem in str(caught.value)
     assert str(caught.value).isprintable()
 
@@ -262,7 +263,7 @@ def test_wrong_numbers_of_the_environment(environment: dict[str, str], problem: 
 @examples(st.dictionaries(st.sampled_from([*GIVEN, DEFINE]), st.text(max_size=60)))
 def test_any_environment_is_numbers_or_one_error(environment: Mapping[str, str]) -> None:
     try:
-        found = given(environment)
+        found = read_user_constants(environment)
     except UsageError as error:
         found = {}
         problem = str(error)
@@ -279,7 +280,7 @@ def test_any_environment_is_numbers_or_one_error(environment: Mapping[str, str])
 
 def test_stated_constants_come_before_the_machines() -> None:
     machine = StatedMachine(L3_line_bytes=64)
-    counts = quantities([value("a", 1)], given={"L3_line_bytes": 256})
+    counts = formula_inputs([value("a", 1)], given={"L3_line_bytes": 256})
     found = one(computable(metrics("a * L3_line_bytes"), counts, machine))
     assert (found.value, found.how) == (256, How.ESTIMATED)
-    assert Quantity(256, How.ESTIMATED) == counts["L3_line_bytes"]
+    assert FormulaInput(256, How.ESTIMATED) == counts["L3_line_bytes"]

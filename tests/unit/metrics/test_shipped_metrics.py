@@ -16,7 +16,7 @@ import gnomon.metrics.definitions as shipped_definitions
 from gnomon.counters import presets
 from gnomon.metrics import toml_document
 from gnomon.metrics.definitions import CONSTANTS, GIVEN, VARIABLES, Metric, Metrics, load_metrics
-from gnomon.metrics.derived import Quantity, computable
+from gnomon.metrics.derived import FormulaInput, computable
 from gnomon.metrics.formula import identifier, parse
 from gnomon.metrics.groups import load_groups
 
@@ -226,7 +226,7 @@ EVERY = (*SHIPPED.definitions, *SHIPPED.quantities)
 def test_every_metric_of_ours_has_its_value_by_hand() -> None:
     computed: dict[str, list[float]] = {}
     for metric in OURS:
-        inputs = {name: Quantity(COUNTS[name]) for name in metric.names}
+        inputs = {name: FormulaInput(COUNTS[name]) for name in metric.names}
         (result,) = computable(Metrics((metric,)), inputs, StatedMachine(*metric.cpus))
         assert (result.name, result.unit) == (metric.name, metric.unit)
         computed.setdefault(metric.name, []).append(result.value)
@@ -248,9 +248,9 @@ def test_slots_by_the_width_of_the_cpu() -> None:
     asked = Metrics((Metric("slots", "", parse("issue_slots")),), SHIPPED.aliases,
                     SHIPPED.quantities)  # fmt: skip
     for cpu, width in widths.items():
-        (slots,) = computable(asked, {"cycles": Quantity(7)}, StatedMachine(cpu))
+        (slots,) = computable(asked, {"cycles": FormulaInput(7)}, StatedMachine(cpu))
         assert (slots.value, slots.formula) == (7 * width, f"({width} * cycles)")
-    assert computable(asked, {"cycles": Quantity(7)}, StatedMachine("power9")) == ()
+    assert computable(asked, {"cycles": FormulaInput(7)}, StatedMachine("power9")) == ()
 
 
 # --- the shipped data -----------------------------------------------------------------------------

@@ -53,46 +53,49 @@ def names(groups: tuple[Group, ...]) -> list[str]:
 
 
 def test_without_files_gnomons_own_hold() -> None:
-    assert names(user_definitions.chosen(["3", "flops", "10"])) == ["CACHE", "FLOPS", "MEM"]
+    assert names(user_definitions.select_groups(["3", "flops", "10"])) == ["CACHE", "FLOPS", "MEM"]
     (ipc,) = (one for one in user_definitions.metrics().definitions if one.name == "ipc")
     assert ipc.formula.text == "PAPI_TOT_INS / PAPI_TOT_CYC"
 
 
 def test_a_loaded_file_comes_first(tmp_path: Path) -> None:
     user_definitions.load(write(tmp_path, MINE))
-    assert names(user_definitions.chosen(["3", "CACHE"])) == ["MINE", "CACHE"]
-    assert names(user_definitions.chosen(["OTHER"], lambda: ("power5",))) == ["OTHER"]
+    assert names(user_definitions.select_groups(["3", "CACHE"])) == ["MINE", "CACHE"]
+    assert names(user_definitions.select_groups(["OTHER"], lambda: ("power5",))) == ["OTHER"]
     definitions = [one for one in user_definitions.metrics().definitions if one.name == "ipc"]
     assert definitions[0].formula.text == "2 * instructions / cycles"
     user_definitions.forget()
-    assert names(user_definitions.chosen(["3"])) == ["CACHE"]
+    assert names(user_definitions.select_groups(["3"])) == ["CACHE"]
 
 
 def test_what_was_loaded_last_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = write(tmp_path, MINE.replace("MINE", "FIRST"), "first.toml")
     second = write(tmp_path, MINE.replace("MINE", "SECOND"), "second.toml")
     monkeypatch.setenv(user_definitions.VARIABLE, f"{first}::{second}")
-    assert names(user_definitions.chosen(["3"])) == ["FIRST"]
+    assert names(user_definitions.select_groups(["3"])) == ["FIRST"]
     user_definitions.load(write(tmp_path, MINE))
     user_definitions.load(second)
-    assert names(user_definitions.chosen(["3"])) == ["SECOND"]
+    assert names(user_definitions.select_groups(["3"])) == ["SECOND"]
     user_definitions.load(tmp_path / "mine.toml")
-    assert names(user_definitions.chosen(["3"])) == ["MINE"]
+    assert names(user_definitions.select_groups(["3"])) == ["MINE"]
     assert len(user_definitions.libraries()) == 5
 
 
 def test_a_file_may_be_chosen_itself(tmp_path: Path) -> None:
     path = write(tmp_path, MINE)
-    assert names(user_definitions.chosen([str(path)])) == ["MINE"]
-    assert names(user_definitions.chosen([str(path)], lambda: ("power5",))) == ["MINE", "OTHER"]
+    assert names(user_definitions.select_groups([str(path)])) == ["MINE"]
+    assert names(user_definitions.select_groups([str(path)], lambda: ("power5",))) == [
+        "MINE",
+        "OTHER",
+    ]
     likwid = write(tmp_path, LIKWID, "LIKE.txt")
-    (group,) = user_definitions.chosen([str(likwid)], is_known={"A:B"}.__contains__)
+    (group,) = user_definitions.select_groups([str(likwid)], is_known={"A:B"}.__contains__)
     assert (group.name, group.events, group.metrics) == ("LIKE", ("A:B",), ("x [s]",))
     assert user_definitions.metrics().definitions[0].formula.text == "A_B*wall_seconds"
     (notes,) = (one.notes for one in user_definitions.libraries() if one.notes)
     assert notes == (f"{likwid}:6:7: expected a number, a name or '(', found ')'",)
     # A group of a file is then known by its name as well.
-    assert names(user_definitions.chosen(["like"])) == ["LIKE"]
+    assert names(user_definitions.select_groups(["like"])) == ["LIKE"]
 
 
 @pytest.mark.parametrize(
@@ -107,34 +110,36 @@ def test_a_file_may_be_chosen_itself(tmp_path: Path) -> None:
 def test_wrong_files(tmp_path: Path, text: str, name: str, problem: str) -> None:
     path = write(tmp_path, text, name)
     with pytest.raises((UsageError, FormulaError)) as caught:
-        user_definitions.chosen([str(path)])
+        user_definitions.select_groups([str(path)])
     assert str(caught.value).startswith(f"{path}:")
     assert problem in str(caught.value)
-    assert names(user_definitions.chosen(["3"])) == ["CACHE"]
+    assert names(user_definitions.select_groups(["3"])) == ["CACHE"]
 
 
 def test_files_of_the_variable_that_are_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(user_definitions.VARIABLE, "/nonexistent/groups.toml")
     with pytest.raises(UsageError, match=r"/nonexistent/groups\.toml: No such file"):
-        user_definitions.chosen(["3"])
+        user_definitions.select_groups(["3"])
 
 
 def test_groups_for_other_cpus_are_named_as_such() -> None:
     with pytest.raises(UsageError) as caught:
-        user_definitions.chosen(["topdown2"], lambda: ("skx",))
+        user_definitions.select_groups(["topdown2"], lambda: ("skx",))
     assert str(caught.value) == (
         "group 'topdown2' is for core PMUs that have its events "
         "(amd64_fam19h_zen4, amd64_fam1ah_zen5, emr, gnr, spr); "
         "this machine's is skx; gnomon groups lists the others"
     )
     with pytest.raises(UsageError, match="this machine's is none that the kernel shows"):
-        user_definitions.chosen(["22"])
-    assert names(user_definitions.chosen(["22"], lambda: ("spr", "ix86arch"))) == ["TOPDOWN2"]
+        user_definitions.select_groups(["22"])
+    assert names(user_definitions.select_groups(["22"], lambda: ("spr", "ix86arch"))) == [
+        "TOPDOWN2"
+    ]
 
 
 def test_the_default_group_is_the_cpus() -> None:
     def events(*cpus: str) -> tuple[str, ...]:
-        return user_definitions.chosen(["0"], lambda: cpus)[0].events
+        return user_definitions.select_groups(["0"], lambda: cpus)[0].events
 
     assert "PAPI_DP_OPS" in events("skx", "ix86arch")
     assert "branches" not in events("skx")
@@ -151,9 +156,9 @@ def test_the_cpu_is_asked_for_only_where_it_matters() -> None:
         asked.append("cpus")
         return ("skx",)
 
-    user_definitions.chosen(["BRANCH", "FLOPS_DP", "5"], cpus)
+    user_definitions.select_groups(["BRANCH", "FLOPS_DP", "5"], cpus)
     assert asked == []
-    user_definitions.chosen(["FLOPS"], cpus)
+    user_definitions.select_groups(["FLOPS"], cpus)
     assert asked == ["cpus"]
 
 

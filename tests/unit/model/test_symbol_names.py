@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from property_tests import examples
 
-from gnomon.model.inlining import Part, homes
+from gnomon.model.inlining import FunctionFragment, defining_files
 from gnomon.model.symbol_names import is_template, namespace, short_name
 
 SORT = (
@@ -55,7 +55,9 @@ def test_a_name_of_brackets_alone_does_no_harm() -> None:
 
 
 def home(*parts: tuple[str, str, float], program: str = "app") -> dict[tuple[str, str], str]:
-    found = homes({Part(program, function, file): much for function, file, much in parts})
+    found = defining_files(
+        {FunctionFragment(program, function, file): much for function, file, much in parts}
+    )
     return {(part.function, part.file): file for part, file in found.items()}
 
 
@@ -92,5 +94,8 @@ def test_templates_stand_where_most_of_them_is() -> None:
 
 def test_unknown_functions_and_programs_stay_apart() -> None:
     assert home(("", "a.c", 1), ("", "b.h", 2)) == {("", "a.c"): "a.c", ("", "b.h"): "b.h"}
-    parts = {Part("ls", "main", "ls.c"): 1.0, Part("cat", "main", "x.h"): 2.0}
-    assert homes(parts) == {part: part.file for part in parts}
+    parts = {
+        FunctionFragment("ls", "main", "ls.c"): 1.0,
+        FunctionFragment("cat", "main", "x.h"): 2.0,
+    }
+    assert defining_files(parts) == {part: part.file for part in parts}

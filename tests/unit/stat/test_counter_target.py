@@ -13,10 +13,10 @@ import pytest
 from gnomon.counters.component import Event, RawCount, Target
 from gnomon.counters.event_resolver import resolve
 from gnomon.stat import monitor
-from gnomon.stat.counter_target import Place
+from gnomon.stat.counter_target import CounterTarget
 from gnomon.stat.interval_rows import CPU, MACHINE, Derivation
-from gnomon.stat.per_cpu_counters import CpuPlaces, Online
-from gnomon.stat.targets import Chosen, MachineSubject
+from gnomon.stat.per_cpu_counters import OnlineCpus, PerCpuCounters
+from gnomon.stat.targets import MachineSubject, TargetSelection
 from gnomon.stat.watched_events import choose
 
 FAULTS, SWITCHES = resolve("page-faults").events[0], resolve("context-switches").events[0]
@@ -33,7 +33,7 @@ def touch(pages: int) -> None:
 
 @pytest.fixture(autouse=True)
 def _needs_the_right_to_count() -> None:
-    place = Place(ON_CPU, [FAULTS])
+    place = CounterTarget(ON_CPU, [FAULTS])
     refused = place.refused
     place.close()
     if refused:
@@ -41,7 +41,7 @@ def _needs_the_right_to_count() -> None:
 
 
 def test_a_look_takes_what_came_since_the_last_one() -> None:
-    place = Place(ON_CPU, [FAULTS, SWITCHES])
+    place = CounterTarget(ON_CPU, [FAULTS, SWITCHES])
     try:
         assert place.names == ("page-faults", "context-switches")
         place.start()
@@ -60,7 +60,9 @@ def test_a_look_takes_what_came_since_the_last_one() -> None:
 def test_turns_share_the_time_and_are_extrapolated() -> None:
     """One that never had a turn is not measured, and not zero."""
     clock = resolve("cpu-clock").events[0]
-    place = Place(ON_CPU, [SWITCHES], [[clock], [FAULTS], [resolve("minor-faults").events[0]]])
+    place = CounterTarget(
+        ON_CPU, [SWITCHES], [[clock], [FAULTS], [resolve("minor-faults").events[0]]]
+    )
     try:
         assert place.names == ("context-switches", "cpu-clock", "page-faults", "minor-faults")
         place.start()
@@ -86,7 +88,7 @@ def test_turns_share_the_time_and_are_extrapolated() -> None:
 
 
 def test_what_refuses_to_open_says_why() -> None:
-    place = Place(Target(pid=-1, cpu=4000), [FAULTS])
+    place = CounterTarget(Target(pid=-1, cpu=4000), [FAULTS])
     place.close()
     assert [one.event for one in place.refused] == ["page-faults"]
     assert place.errno
@@ -94,7 +96,7 @@ def test_what_refuses_to_open_says_why() -> None:
     assert place.events == ()
 
 
-class _Listed(Online):
+class _Listed(OnlineCpus):
     """CPUs as a file lists them, which a test writes."""
 
     def __init__(self, tree: Path, text: str) -> None:
@@ -109,7 +111,7 @@ class _Listed(Online):
 
 def test_a_cpu_that_goes_is_a_gap_and_counts_again_when_it_returns(tmp_path: Path) -> None:
     online = _Listed(tmp_path, f"{CPU_NUMBER}\n")
-    subject = MachineSubject(Chosen((FAULTS,)), "cpu", online=online)
+    subject = MachineSubject(TargetSelection((FAULTS,)), "cpu", online=online)
     derive = Derivation(())
     notes: list[str] = []
     try:
@@ -143,7 +145,7 @@ def test_a_cpu_that_goes_is_a_gap_and_counts_again_when_it_returns(tmp_path: Pat
 
 
 def test_places_whose_reading_fails_are_left_out() -> None:
-    places = CpuPlaces(lambda cpu: Place(Target(pid=-1, cpu=cpu), [FAULTS]))
+    places = PerCpuCounters(lambda cpu: CounterTarget(Target(pid=-1, cpu=cpu), [FAULTS]))
     try:
         places.follow([CPU_NUMBER])
         places.start()
@@ -179,7 +181,9 @@ def test_a_suspension_is_told_and_rates_are_of_the_time_that_it_ran(
 ) -> None:
     slept_ns = [0]
     monkeypatch.setattr(monitor, "_suspended_ns", lambda: slept_ns[0])
-    watched = monitor.Monitor(choose(["page-faults"], [], machine=True), monitor.Watched(), 10**8)
+    watched = monitor.Monitor(
+        choose(["page-faults"], [], machine=True), monitor.MonitorConfig(), 10**8
+    )
     try:
         watched.start()
         assert watched.take().notes == ()

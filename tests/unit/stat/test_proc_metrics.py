@@ -23,11 +23,11 @@ from gnomon.stat.interval_rows import (
     NODE,
     SOCKET,
     Derivation,
-    Row,
+    IntervalRow,
     Sample,
     vital_values,
 )
-from gnomon.stat.proc_metrics import CPU_TIMES, VITALS, MachineVitals, ProcessVitals
+from gnomon.stat.proc_metrics import CPU_TIMES, PROC_METRICS, MachineMetrics, ProcessMetrics
 from gnomon.stat.targets import grown
 from gnomon.stat.totals import Totals
 
@@ -56,7 +56,7 @@ def test_numbers_of_the_files(tmp_path: Path) -> None:
         meminfo=b"MemTotal: 9 kB\nMemFree: 1 kB\nMemAvailable:   2048 kB\n",
         vmstat=b"nr_free_pages 1\npswpin 3\npswpout 4\n",
     )
-    vitals = MachineVitals(root)
+    vitals = MachineMetrics(root)
     machine, cpus = vitals.read()
     vitals.close()
     tick_ns = 10**9 // os.sysconf("SC_CLK_TCK")
@@ -67,7 +67,7 @@ def test_numbers_of_the_files(tmp_path: Path) -> None:
     assert machine["proc.runnable"] == 2  # without ourselves
     assert machine["proc.available_memory"] == 2048
     assert (machine["proc.swap_in"], machine["proc.swap_out"]) == (3, 4)
-    assert set(machine) <= set(VITALS)
+    assert set(machine) <= set(PROC_METRICS)
     assert vitals.read() == ({}, {})
 
 
@@ -76,21 +76,21 @@ def test_rubbish_is_left_out(tmp_path: Path, rubbish: bytes, other: bytes, cut: 
     """Truncated, huge or nonsensical: never an exception, never a negative number."""
     text = STAT[:cut] + rubbish + b"\ncpu" + other + b"\nctxt " + other + b"\nintr \n"
     root = proc(tmp_path, stat=text, meminfo=b"\nMemAvailable:" + other, vmstat=rubbish)
-    vitals = MachineVitals(root)
+    vitals = MachineMetrics(root)
     machine, cpus = vitals.read()
     vitals.close()
-    assert set(machine) <= set(VITALS)
+    assert set(machine) <= set(PROC_METRICS)
     assert all(number >= 0 for number in machine.values())
     assert all(number >= 0 for cpu in cpus.values() for number in cpu.values())
     (tmp_path / "7").mkdir(exist_ok=True)
     (tmp_path / "7" / "stat").write_bytes(b"7 (" + rubbish + b") S " + other)
-    process = ProcessVitals(7, root)
+    process = ProcessMetrics(7, root)
     assert all(number >= 0 for number in process.read().values())
     process.close()
 
 
 def test_our_own_time_is_seen() -> None:
-    vitals = ProcessVitals(os.getpid())
+    vitals = ProcessMetrics(os.getpid())
     before = vitals.read()
     end = time.process_time() + 0.2
     while time.process_time() < end:
@@ -149,7 +149,7 @@ def test_totals_are_the_sums_of_what_was_told(intervals: list[tuple[int, int, fl
     for number, (raw, span_ns, share) in enumerate(intervals, 1):
         one = value(raw, span_ns, round(share * span_ns))
         told.append(one.value or 0)
-        row = Row(MACHINE, "", (one,))
+        row = IntervalRow(MACHINE, "", (one,))
         totals.add(Sample(number, 0, span_ns, 0.0, (row,)))
     total = totals.rows[MACHINE, ""]["x"]
     assert total.sum == pytest.approx(sum(told))
@@ -163,7 +163,7 @@ def test_totals_are_the_sums_of_what_was_told(intervals: list[tuple[int, int, fl
 def test_a_value_that_was_not_measured_adds_nothing() -> None:
     totals = Totals(Derivation(()))
     for number, one in enumerate((value(5, 10, 10), value(0, 10, 0), value(6, 10, 10)), 1):
-        totals.add(Sample(number, 0, 10, 0.0, (Row(MACHINE, "", (one,)),)))
+        totals.add(Sample(number, 0, 10, 0.0, (IntervalRow(MACHINE, "", (one,)),)))
     assert totals.rows[MACHINE, ""]["x"].sum == 11
 
 
@@ -171,7 +171,7 @@ def test_a_summary_has_the_mean_of_a_gauge_over_time() -> None:
     totals = Totals(Derivation(()))
     for number, span_ns in ((3, 10**9), (6, 3 * 10**9)):
         (gauge,) = vital_values({}, {"proc.runnable": number}, span_ns)
-        totals.add(Sample(1, 0, span_ns, 0.0, (Row(MACHINE, "", (gauge,)),)))
+        totals.add(Sample(1, 0, span_ns, 0.0, (IntervalRow(MACHINE, "", (gauge,)),)))
     summary = totals.summary()
     assert summary is not None
     assert summary.rows[0].values[0].value == pytest.approx(5.25)
@@ -185,8 +185,8 @@ def test_a_summary_is_of_as_many_cpus_as_its_intervals() -> None:
                   Scope.CPU, How.COUNTED)  # fmt: skip
     derive = Derivation(())
     totals = Totals(derive)
-    gone = Row(CGROUP, "c", (), gap="offline")
-    for row in (Row(CGROUP, "c", (clock,), derive.of((clock,), span_ns, cpus)), gone):
+    gone = IntervalRow(CGROUP, "c", (), gap="offline")
+    for row in (IntervalRow(CGROUP, "c", (clock,), derive.of((clock,), span_ns, cpus)), gone):
         totals.add(Sample(1, 0, span_ns, 0.0, (row,)))
     summary = totals.summary()
     assert summary is not None

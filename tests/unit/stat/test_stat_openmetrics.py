@@ -20,7 +20,7 @@ from gnomon.counters.component import EventInfo
 from gnomon.errors import GnomonError, UsageError
 from gnomon.metrics.derived import MetricValue
 from gnomon.model.value import Domain, How, Scope, Value
-from gnomon.stat.interval_rows import CGROUP, MACHINE, PROCESS, Derivation, Row, Sample
+from gnomon.stat.interval_rows import CGROUP, MACHINE, PROCESS, Derivation, IntervalRow, Sample
 from gnomon.stat.metrics_server import LOOPBACK, Server, address
 from gnomon.stat.openmetrics import exposition, families
 from gnomon.stat.totals import Totals
@@ -73,9 +73,9 @@ def test_whatever_is_counted_can_be_read(
     values = tuple(value(event, number, unit) for event, unit, _, number in events)
     metric = MetricValue("ipc", "instructions/cycle", 1.5, "", How.SCALED, program)
     rows = (
-        Row(MACHINE, "", values, (metric,)),
-        Row(CGROUP, name, values),
-        Row(PROCESS, "12", values, (metric,), program),
+        IntervalRow(MACHINE, "", values, (metric,)),
+        IntervalRow(CGROUP, name, values),
+        IntervalRow(PROCESS, "12", values, (metric,), program),
     )
     totals.add(Sample(1, 10, 10, 1.5e9, rows))
     found = families(totals, infos, {events[0][0]: group})
@@ -110,7 +110,7 @@ def test_what_has_gone_keeps_its_counts_and_loses_its_gauges() -> None:
     totals.gauges.add("g")
     both = (value("c", 7, ""), value("g", 3, ""))
     metric = MetricValue("ipc", "", 1.5, "", How.COUNTED)
-    row = Row(PROCESS, "12", both, (metric,), "x")
+    row = IntervalRow(PROCESS, "12", both, (metric,), "x")
     totals.add(Sample(1, 10, 10, 0.0, (row,)))
     names = {family.name for family in families(totals, infos, {})}
     assert {"gnomon_c", "gnomon_g", "gnomon_metric_ipc"} <= names
@@ -127,7 +127,7 @@ def test_a_gauge_without_a_value_is_not_told_its_last_one() -> None:
     totals.gauges.add("g")
     for raw, running_ns in ((42, 10), (0, 0)):
         one = value("g", raw, "")._replace(running_ns=running_ns)
-        totals.add(Sample(1, 10, 10, 0.0, (Row(MACHINE, "", (one,)),)))
+        totals.add(Sample(1, 10, 10, 0.0, (IntervalRow(MACHINE, "", (one,)),)))
         known = [family.name for family in families(totals, {}, {})]
         assert ("gnomon_g" in known) is (running_ns > 0)
 
@@ -138,7 +138,7 @@ def test_the_way_a_count_came_to_be_changes_once_at_most() -> None:
     scaled = Value("c", "cpu", 5, 10, 5, "", 1, Domain.ALL, Scope.NODE, How.SCALED)
     hows = []
     for one in (value("c", 1, ""), scaled, value("c", 1, "")):
-        totals.add(Sample(1, 10, 10, 0.0, (Row(MACHINE, "", (one,)),)))
+        totals.add(Sample(1, 10, 10, 0.0, (IntervalRow(MACHINE, "", (one,)),)))
         text = exposition(families(totals, {}, {}), openmetrics=True)
         hows.append(re.findall(r'^gnomon_c_total\{event="c",how="(\w+)"\} (\d+)', text, re.M))
     assert hows == [[("counted", "1")], [("scaled", "11")], [("scaled", "12")]]

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from gnomon.metrics.derived import MetricValue
 from gnomon.model.value import Domain, How, Scope, Value
-from gnomon.stat.interval_columns import Column, fitting, shown
-from gnomon.stat.interval_rows import CPU, MACHINE, Row, Sample
+from gnomon.stat.interval_columns import StatColumn, columns_that_fit, format_cell
+from gnomon.stat.interval_rows import CPU, MACHINE, IntervalRow, Sample
 from gnomon.stat.interval_table import Table
-from gnomon.stat.proc_metrics import CPU_TIMES, VITALS
-from gnomon.stat.targets import Chosen
-from gnomon.stat.watched_events import Choice
+from gnomon.stat.proc_metrics import CPU_TIMES, PROC_METRICS
+from gnomon.stat.targets import TargetSelection
+from gnomon.stat.watched_events import WatchedEvents
 
-DEFAULT = Choice(Chosen(()), (), (), is_default=True, names=())
+DEFAULT = WatchedEvents(TargetSelection(()), (), (), is_default=True, names=())
 SECOND = 10**9
 
 
@@ -25,7 +25,7 @@ def value(event: str, raw: int, running: float = 1.0, unit: str = "", factor: fl
                  Scope.NODE, how)  # fmt: skip
 
 
-def machine_with_a_pmu(name: str = "", kind: str = MACHINE) -> Row:
+def machine_with_a_pmu(name: str = "", kind: str = MACHINE) -> IntervalRow:
     times = [value(one, (5 - at) * SECOND // 10, 1, "s", 1e-9) for at, one in enumerate(CPU_TIMES)]
     counts = [
         value("context-switches", 1234),
@@ -37,11 +37,11 @@ def machine_with_a_pmu(name: str = "", kind: str = MACHINE) -> Row:
         MetricValue(metric, "", number, "", How.COUNTED)
         for metric, number in (("ipc", 1.234), ("mips", 2345.6))
     )
-    return Row(kind, name, (*counts, *times), metrics)
+    return IntervalRow(kind, name, (*counts, *times), metrics)
 
 
 def test_hardware_has_its_columns_and_what_is_scaled_is_named() -> None:
-    infos = {name: vital.info for name, vital in VITALS.items()}
+    infos = {name: vital.info for name, vital in PROC_METRICS.items()}
     table = Table(DEFAULT, infos, SECOND)
     sample = Sample(1, SECOND, SECOND, 0.0, (machine_with_a_pmu(),))
     above, head, line, note = table.text(sample, 100, 0).splitlines()
@@ -65,9 +65,9 @@ def test_hardware_has_its_columns_and_what_is_scaled_is_named() -> None:
 
 
 def test_a_gap_is_seen_and_a_summary_has_extremes() -> None:
-    infos = {name: vital.info for name, vital in VITALS.items()}
+    infos = {name: vital.info for name, vital in PROC_METRICS.items()}
     table = Table(DEFAULT, infos, SECOND)
-    gone = Row(CPU, "3", (), gap="offline")
+    gone = IntervalRow(CPU, "3", (), gap="offline")
     sample = Sample(1, SECOND, SECOND, 0.0, (machine_with_a_pmu(), gone))
     lines = table.text(sample, 100, 0).splitlines()
     assert lines[1].split()[:2] == ["time", "CPU"]
@@ -109,12 +109,12 @@ def test_a_gap_is_seen_and_a_summary_has_extremes() -> None:
     ],
 )
 def test_numbers_as_they_are_shown(number: float | None, unit: str, text: str) -> None:
-    assert shown(number, unit) == text
+    assert format_cell(number, unit) == text
 
 
 @given(st.floats(min_value=0, max_value=9e18), st.sampled_from(["", "bytes"]))
 def test_every_number_has_room_and_means_itself(number: float, unit: str) -> None:
-    text = shown(number, unit)
+    text = format_cell(number, unit)
     assert len(text) <= 6
     step = 1024 if unit == "bytes" else 1000
     digits = text.rstrip("kMGTPEi")
@@ -125,7 +125,7 @@ def test_every_number_has_room_and_means_itself(number: float, unit: str) -> Non
 
 COLUMNS = st.lists(
     st.builds(
-        lambda head, rank: Column((head,), lambda *_: None, "", rank),
+        lambda head, rank: StatColumn((head,), lambda *_: None, "", rank),
         st.text("abc", min_size=1, max_size=12),
         st.integers(0, 5),
     ),
@@ -135,8 +135,10 @@ COLUMNS = st.lists(
 
 
 @given(COLUMNS, st.integers(0, 200))
-def test_what_fits_keeps_its_order_and_the_rest_is_named(found: list[Column], room: int) -> None:
-    kept, left = fitting(found, room)
+def test_what_fits_keeps_its_order_and_the_rest_is_named(
+    found: list[StatColumn], room: int
+) -> None:
+    kept, left = columns_that_fit(found, room)
     assert kept
     assert sorted(map(id, [*kept, *left])) == sorted(map(id, found))
     assert [one for one in found if any(one is k for k in kept)] == kept
@@ -147,14 +149,14 @@ def test_what_fits_keeps_its_order_and_the_rest_is_named(found: list[Column], ro
 
 @pytest.mark.parametrize("room", range(8, 60))
 def test_what_stands_above_columns_is_whole(room: int) -> None:
-    def column(name: str, above: str, rank: int) -> Column:
-        return Column((name,), lambda *_: 1.0, "", rank, name, above)
+    def column(name: str, above: str, rank: int) -> StatColumn:
+        return StatColumn((name,), lambda *_: 1.0, "", rank, name, above)
 
     columns = [
         column("us", "CPU %", 0), column("cs", "per second", 1), column("in", "per second", 2),
         column("read", "disk B/s", 3), column("write", "disk B/s", 4), column("rx", "net B/s", 5),
     ]  # fmt: skip
-    kept, left = fitting(columns, room)
+    kept, left = columns_that_fit(columns, room)
     assert len(kept) + len(left) == len(columns)
     for above in {column.above for column in kept}:
         neighbours = [column for column in kept if column.above == above]

@@ -15,17 +15,17 @@ from view_runs import Place, Quantity, Region, Value, write
 from gnomon.cli import main
 from gnomon.metrics.metric_direction import worse
 from gnomon.store.comparison.engine import compare
-from gnomon.store.comparison.model import Comparison, Options, Row
+from gnomon.store.comparison.model import Comparison, ComparisonOptions, ComparisonRow
 from gnomon.store.comparison.samples import Side, measured, side
 from gnomon.store.reports import profile_report
 
 
 def compared(*names: Path | str, **options: Any) -> Comparison:
-    found, _ = compare([side(str(name)) for name in names], Options(**options))
+    found, _ = compare([side(str(name)) for name in names], ComparisonOptions(**options))
     return found[0]
 
 
-def row(of: Comparison, metric: str) -> Row:
+def row(of: Comparison, metric: str) -> ComparisonRow:
     return next(one for one in of.whole if one.metric == metric)
 
 
@@ -66,7 +66,7 @@ def test_twenty_equal_pairs_raise_no_alarm(tmp_path: Path) -> None:
     for at in range(20):
         program = list(NOISE)[at % len(NOISE)]
         names = [str(generated(tmp_path, rng, program, f"{at}{label}")) for label in "ab"]
-        found, breaches = compare([side(name) for name in names], Options())
+        found, breaches = compare([side(name) for name in names], ComparisonOptions())
         assert [one.metric for one in found[0].whole if one.verdict] == []
         assert breaches == ()
 
@@ -159,7 +159,7 @@ def test_runs_are_the_samples_where_there_are_several(tmp_path: Path) -> None:
 def test_several_sides_share_the_adjustment(tmp_path: Path) -> None:
     a, b, c = (repeated_run(tmp_path, name, {"wall time": times(f), "ipc": times(f)})
                for name, f in (("a", 1), ("b", 1.0), ("c", 1.08)))  # fmt: skip
-    (first, second), _ = compare([side(str(one)) for one in (a, b, c)], Options())
+    (first, second), _ = compare([side(str(one)) for one in (a, b, c)], ComparisonOptions())
     alone = compared(a, c)
     assert row(first, "wall time").verdict == ""
     assert row(second, "wall time").is_sure

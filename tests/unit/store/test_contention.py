@@ -21,7 +21,7 @@ from gnomon.counters.event_resolver import resolve
 from gnomon.launch.run_environment import this_host
 from gnomon.model.contention import IDLE, OTHERS, STOLEN, WAITED
 from gnomon.store.comparison.engine import compare
-from gnomon.store.comparison.model import Comparison, Options, Row
+from gnomon.store.comparison.model import Comparison, ComparisonOptions, ComparisonRow
 from gnomon.store.comparison.samples import side
 
 UNITS = {WAITED: "ns", STOLEN: "ns", OTHERS: "CPUs", IDLE: "CPUs"}
@@ -32,7 +32,7 @@ BUSY = [3.5, 3.45, 3.52, 3.4, 3.5, 3.55, 3.48, 3.5, 3.47, 3.51]
 NOTHING = [0.0] * 10
 
 
-def row(of: Comparison, metric: str) -> Row:
+def row(of: Comparison, metric: str) -> ComparisonRow:
     return next(one for one in of.whole if one.metric == metric)
 
 
@@ -56,7 +56,7 @@ def a_run(
 
 
 def compared(*names: Path, **options: Any) -> Comparison:
-    found, _ = compare([side(str(name)) for name in names], Options(**options))
+    found, _ = compare([side(str(name)) for name in names], ComparisonOptions(**options))
     return found[0]
 
 
@@ -207,7 +207,7 @@ def test_a_run_keeps_what_others_did() -> None:
     # Its own time and what it waited for fit into the time that there was.
     assert 0 <= waited <= alone.wall_ns
     assert waited + (alone.user_ns or 0) + (alone.system_ns or 0) <= 1.05 * alone.wall_ns + 5e6
-    rows = measurement_tables.rows_of([alone], this_host())
+    rows = measurement_tables.measurement_tables([alone], this_host())
     names = {
         one["name"] for table in rows if table.schema.name == "metrics" for one in table.dicts()
     }

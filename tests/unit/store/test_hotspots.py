@@ -12,7 +12,7 @@ from made_runs import EVENTS, STARTED, Row, made_run
 from gnomon.errors import UsageError
 from gnomon.store.hotspots import Hotspots, hotspots, whole
 from gnomon.store.reports import run_facts
-from gnomon.store.reports.hotspot_report import text
+from gnomon.store.reports.hotspot_report import render_hotspots
 from gnomon.store.run import Run
 
 LONG = "void std::sort<" + "std::vector<long, std::allocator<long> >, " * 9 + "long>(long*, int)"
@@ -34,7 +34,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def shown(run: Run, found: Hotspots, width: int = 100, **options: object) -> list[str]:
-    return text(run, found, width=width, **options).splitlines()  # type: ignore[arg-type]
+    return render_hotspots(run, found, width=width, **options).splitlines()  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 160])
@@ -91,7 +91,7 @@ def test_an_event_that_is_not_there_is_said_of_what_was_asked(kind: str, run: Ru
     with pytest.raises(UsageError, match=f"no {kind}s with that event; it has PAPI_TOT_INS, "):
         hotspots(run, kind, sort="cycles")
     with pytest.raises(UsageError, match=f"cycles: this run has no {kind}s with"):
-        text(run, hotspots(run, kind), width=100, events=["cycles"])
+        render_hotspots(run, hotspots(run, kind), width=100, events=["cycles"])
 
 
 def test_columns_are_those_chosen(run: Run) -> None:
@@ -214,7 +214,9 @@ def test_a_file_whose_code_is_all_inlined_has_no_functions(run: Run) -> None:
 
 def test_time_of_an_emulation_is_not_the_programs(run: Run, tmp_path: Path) -> None:
     rows = run_facts.profile(run, "command")
-    said = run_facts.text(run, rows, "command", width=80, emulated=run_facts.is_emulated(run))
+    said = run_facts.render_run_facts(
+        run, rows, "command", width=80, emulated=run_facts.is_emulated(run)
+    )
     assert "2.5 s of emulation, node1" in said
     (wall,) = [line for line in said.splitlines() if "wall time" in line]
     assert wall.endswith("of the emulation, not of the program")
@@ -223,13 +225,13 @@ def test_time_of_an_emulation_is_not_the_programs(run: Run, tmp_path: Path) -> N
     assert max(len(line) for line in said.splitlines() if "gnomon report" not in line) <= 80
     native = made_run(tmp_path, [], component="cpu")
     assert not run_facts.is_emulated(native)
-    said = run_facts.text(native, run_facts.profile(native, "command"), "command")
+    said = run_facts.render_run_facts(native, run_facts.profile(native, "command"), "command")
     assert "of the emulation" not in said
     assert "counted" in said
 
 
 def test_threads_of_an_emulated_run_have_no_wrong_remedy(run: Run) -> None:
-    said = run_facts.text(run, (), "thread", width=100, emulated=True)
+    said = run_facts.render_run_facts(run, (), "thread", width=100, emulated=True)
     assert "tells processes apart, not threads; see --per process" in " ".join(said.split())
     assert "measure with" not in said
 
@@ -243,7 +245,7 @@ def test_names_of_programs_send_nothing_to_the_terminal(tmp_path: Path) -> None:
     run = made_run(tmp_path, rows, head={"command": [evil], "warnings": [evil]})
     for kind in ("function", "file", "line"):
         for file in ("", f"{evil}.c"):
-            said = text(run, hotspots(run, kind, file=file), width=100)
+            said = render_hotspots(run, hotspots(run, kind, file=file), width=100)
             assert "\x1b" not in said
-    said = run_facts.text(run, run_facts.profile(run, "command"), "command")
+    said = run_facts.render_run_facts(run, run_facts.profile(run, "command"), "command")
     assert "\x1b" not in said

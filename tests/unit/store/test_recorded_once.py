@@ -55,8 +55,8 @@ def rows(path: Path, by: str, capsys: pytest.CaptureFixture[str]) -> dict[Any, d
 def seen(path: Path, location: int = -1) -> dict[str, tuple[Any, Any]]:
     """Return exclusive value and calls of each section, as the table of the view has them."""
     (opened,) = Session().open([str(path)])
-    found = data_table.sheet(
-        opened, data_table.Wanted("functions", metrics=(0,), location=location)
+    found = data_table.query_table(
+        opened, data_table.TableQuery("functions", metrics=(0,), location=location)
     )
     page = data_table.page("functions", found, 0, 100)
     names = [column["name"] for column in page["columns"]]

@@ -81,7 +81,7 @@ def test_damage_that_is_mended_is_forgotten(tmp_path: Path) -> None:
 def test_paths_without_recursion_are_known_to_be_the_outermost(tmp_path: Path) -> None:
     """Only what is within a region of the same name, code, or in a circle is looked at closely."""
     flat = run_directory.find(str(sections(tmp_path / "flat")))
-    assert profile_query.outermost(flat, "region", "('function', 'line')") is None
+    assert profile_query.outermost_paths_by(flat, "region", "('function', 'line')") is None
     assert totals(flat) == {"app": (60, 100), "inner": (30, 40), "innermost": (10, 10)}
     recursion = [*SECTIONS[:2], Region(1, "hpm", "inner")]
     for name, regions, code in (
@@ -90,7 +90,7 @@ def test_paths_without_recursion_are_known_to_be_the_outermost(tmp_path: Path) -
         ("circle", [SECTIONS[0], Region(2, "hpm", "inner"), SECTIONS[2]], "('cpu')"),
     ):
         run = run_directory.find(str(sections(tmp_path / name, regions=regions)))
-        paths = profile_query.outermost(run, "region", code)
+        paths = profile_query.outermost_paths_by(run, "region", code)
         assert paths is not None
         expected = {"recursion": [0, 1, 1], "code": [0, 1, 2], "circle": [0, -1, -1]}
         assert paths.top.tolist() == expected[name]

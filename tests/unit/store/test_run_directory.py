@@ -80,7 +80,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     run = run_directory.find(str(tmp_path / "run"))
     assert run.head["command"] == HEAD["command"]
     assert [row["name"] for row in run.rows(METRICS)] == [row["name"] for row in metrics().dicts()]
-    text = run_facts.text(run, run_facts.profile(run, "command"), "command")
+    text = run_facts.render_run_facts(run, run_facts.profile(run, "command"), "command")
     assert "./app 'two words'" in text
     assert "not counted: cycles: no PMU" in text
 
@@ -217,7 +217,7 @@ def test_no_head_is_believed_that_cannot_be_shown(
         run = run_directory.find(str(folder))
     except GnomonError:
         return
-    assert run_facts.text(run, (), "thread").endswith("\n")
+    assert run_facts.render_run_facts(run, (), "thread").endswith("\n")
 
 
 @given(content=st.binary(max_size=400))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from gnomon.store import source_lines
 from gnomon.store.build_ids import build_id
-from gnomon.store.source_lines import Address, Place
+from gnomon.store.source_lines import Address, SourceLine
 
 SOURCE = "int f(void)\n{\n\treturn 7;\n}\nint main(void)\n{\n\treturn f();\n}\n"
 BUILD_ID = "0123456789abcdef0123456789abcdef01234567"
@@ -37,7 +37,7 @@ def test_lines_of_a_program_and_why_there_are_none(tmp_path: Path) -> None:
         [one, Address(one.module, 1), Address(str(tmp_path / "without"), offset),
          Address("/no/such program", 1), Address(str(tmp_path / "f.c"), 1)]
     )  # fmt: skip
-    assert places == {one: Place(str(tmp_path / "f.c"), 2)}
+    assert places == {one: SourceLine(str(tmp_path / "f.c"), 2)}
     assert [why.reason for why in missing] == [
         "/no/such program is not there",
         "1 start in f.c: it has no line numbers of them",
@@ -73,7 +73,7 @@ def test_no_content_is_too_much_for_a_build_id(
 
 def test_another_file_at_its_place_has_no_lines_of_it(tmp_path: Path) -> None:
     one = compiled(tmp_path, "swim", "-g", f"-Wl,--build-id=0x{BUILD_ID}")
-    wanted = {one._replace(build_id=BUILD_ID): Place(str(tmp_path / "f.c"), 2)}
+    wanted = {one._replace(build_id=BUILD_ID): SourceLine(str(tmp_path / "f.c"), 2)}
     assert source_lines.resolve(wanted) == (wanted, ())
     other = one._replace(build_id=BUILD_ID.replace("0", "f"))
     assert source_lines.resolve([other])[0] == {}

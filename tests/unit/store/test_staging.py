@@ -39,9 +39,9 @@ def test_a_run_that_could_not_begin_leaves_its_name_free(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(RunDirectoryError, match="cannot be made"), no_room():
-        staging.begin("app", 0, HEAD)
+        staging.create_staging("app", 0, HEAD)
     assert list(tmp_path.iterdir()) == []
-    folder = staging.begin("app", 0, HEAD)
+    folder = staging.create_staging("app", 0, HEAD)
     with pytest.raises(RunDirectoryError, match="cannot be written"), no_room():
         staging.end(folder, 0, {}, Collected())
     assert [path.name for path in folder.iterdir()] == ["task.0.json"]
@@ -51,9 +51,9 @@ def test_a_task_that_could_not_begin_leaves_the_others_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    folder = staging.begin("app", 0, {**HEAD, "tasks": 2})
+    folder = staging.create_staging("app", 0, {**HEAD, "tasks": 2})
     with pytest.raises(RunDirectoryError, match="cannot be made"), no_room():
-        staging.begin("app", 1, {**HEAD, "tasks": 2})
+        staging.create_staging("app", 1, {**HEAD, "tasks": 2})
     assert [path.name for path in folder.iterdir()] == ["task.0.json"]
 
 
@@ -118,7 +118,7 @@ def test_what_another_gnomon_left_is_refused_with_the_remedy(
 ) -> None:
     """A run of version 1 that was killed has part.0.json, which nothing here reads."""
     monkeypatch.chdir(tmp_path)
-    folder = staging.begin("app", 0, HEAD)
+    folder = staging.create_staging("app", 0, HEAD)
     task = folder / "task.0.json"
     task.write_text(task.read_text().replace('"version": 2', '"version": 1'))
     (folder / "part.0.json").write_text('{"format": "gnomon/raw", "version": 1}')
@@ -152,7 +152,7 @@ def test_what_is_said_of_a_task_and_cannot_be_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, field: str, value: object
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    folder = staging.begin("app", 0, HEAD)
+    folder = staging.create_staging("app", 0, HEAD)
     assert len(staging.parts(folder)) == 1
     task = folder / "task.0.json"
     task.write_text(json.dumps(json.loads(task.read_text()) | {field: value}))
@@ -165,7 +165,9 @@ def test_ranks_that_left_nothing_are_named_as_far_as_it_helps(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for name, tasks in (("few", 4), ("many", 10_000_000)):
-        folder = staging.begin(name, 1, {**HEAD, "tasks": tasks, "rank": 1, "capabilities": []})
+        folder = staging.create_staging(
+            name, 1, {**HEAD, "tasks": tasks, "rank": 1, "capabilities": []}
+        )
         assemble_run(folder, name, [])
     few, many = (run_directory.find(name).head["warnings"][0] for name in ("few", "many"))
     assert few == "rank 0, 2, 3: left nothing"

@@ -58,7 +58,7 @@ def in_order(rows: Any) -> list[str]:
 
 
 def assert_same(run: Run, file: Path) -> None:
-    document = viz.read(file)
+    document = viz.read_viz(file)
     assert repr(document.head) == repr(dict(run.head))
     opened = run_directory.find(str(file))
     assert repr(opened.head) == repr(dict(run.head))
@@ -118,13 +118,13 @@ def test_any_run_is_read_back(
 @given(TEXTS)
 def test_any_text_comes_back(text: str) -> None:
     root = etree.fromstring(f'<a b="{encoding.written(text)}">{encoding.written(text)}</a>')
-    assert encoding.read(root.get("b")) == encoding.read(root.text or "") == text
+    assert encoding.decode_text(root.get("b")) == encoding.decode_text(root.text or "") == text
 
 
 @pytest.mark.parametrize("text", ["\\", "\\x", "\\x0", "\\u12", "\\n", "\\\\\\"])
 def test_a_backslash_alone_is_no_text(text: str) -> None:
     with pytest.raises(ValueError, match="backslash"):
-        encoding.read(text)
+        encoding.decode_text(text)
 
 
 def test_very_long_names_are_kept(tmp_path: Path) -> None:

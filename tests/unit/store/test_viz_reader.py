@@ -72,7 +72,7 @@ TABLES = """<?xml version="1.0" encoding="UTF-8"?>
 def read(folder: Path, text: str | bytes) -> viz.Document:
     path = folder / "swim.viz"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return viz.read(path)
+    return viz.read_viz(path)
 
 
 def test_sections_metrics_and_threads_are_read(tmp_path: Path) -> None:
@@ -271,14 +271,14 @@ def test_sections_without_end_are_refused(tmp_path: Path) -> None:
             file.write(line * 1000)
         file.write(found + end)
     with pytest.raises(RunDirectoryError, match=r"swim\.viz:\d+: too large: more than 256 MiB"):
-        viz.read(path)
+        viz.read_viz(path)
 
 
 def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.viz")
     (tmp_path / "device.viz").symlink_to("/dev/zero")
     for name in ("pipe.viz", "device.viz"):
-        for opening in (viz.read, viz.opened):
+        for opening in (viz.read_viz, viz.open_viz):
             with pytest.raises(RunDirectoryError, match=rf"{name}: it is no regular file"):
                 opening(tmp_path / name)
         with pytest.raises(RunDirectoryError, match=rf"{name}: it is no regular file"):

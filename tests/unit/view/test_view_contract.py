@@ -18,7 +18,7 @@ from view_server import Client, serving
 
 from gnomon.model.array_types import Ints
 from gnomon.view import contract
-from gnomon.view.open_run import Part
+from gnomon.view.open_run import MergedPart
 from gnomon.view.session import Session
 
 ROOT = Path(__file__).parents[3]
@@ -120,9 +120,9 @@ def test_answers_are_of_their_types(client: Client, address: str, hint: Any) -> 
 
 def test_a_fault_is_found() -> None:
     part = {"id": "1", "title": "x", "location": 0}
-    assert list(faults([part], list[Part])) == []
-    assert list(faults({**part, "location": "0"}, Part)) == ["answer.location: '0' is no int"]
-    assert list(faults({"id": "1", "title": "x", "more": 0}, Part)) == [
+    assert list(faults([part], list[MergedPart])) == []
+    assert list(faults({**part, "location": "0"}, MergedPart)) == ["answer.location: '0' is no int"]
+    assert list(faults({"id": "1", "title": "x", "more": 0}, MergedPart)) == [
         "answer.location: missing", "answer.more: not in the contract",
     ]  # fmt: skip
     assert list(faults("red", contract.How))

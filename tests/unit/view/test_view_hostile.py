@@ -19,14 +19,14 @@ from view_runs import ranks
 from gnomon.errors import GnomonError
 from gnomon.view import api, data_table, distribution, node_details, table_export, table_rows
 from gnomon.view.node_values import STATISTICS
-from gnomon.view.open_run import Opened
+from gnomon.view.open_run import OpenRun
 from gnomon.view.session import Session
 from gnomon.view.tree import GROUPINGS
 
 LINES = [("app", f"f{at}", f"/src/{at % 3}.c", at, (at, 1, 2, 3)) for at in range(12)]
 
 
-def look_at_everything(opened: Opened, sort: Sequence[str]) -> None:
+def look_at_everything(opened: OpenRun, sort: Sequence[str]) -> None:
     """Ask what the page can ask, tables sorted by some columns; what is wrong is a GnomonError."""
     answers = api._Api(Session())
     answers.run(opened, {})
@@ -46,7 +46,7 @@ def look_at_everything(opened: Opened, sort: Sequence[str]) -> None:
                 )
         node_details.node(opened, by, tree.n - 1, -1)
     for name in data_table.TABLES:
-        table = data_table.sheet(opened, data_table.Wanted(name))
+        table = data_table.query_table(opened, data_table.TableQuery(name))
         json.dumps(data_table.page(name, table, 0, 50), allow_nan=False)
         assert "".join(table_export.as_csv(table.columns, data_table.chunks(table)))
         whole = "".join(table_export.as_json(table.columns, data_table.chunks(table)))
@@ -54,7 +54,7 @@ def look_at_everything(opened: Opened, sort: Sequence[str]) -> None:
     for schema in table_rows.with_rows(opened):
         names = [one.name for one in table_rows.columns(schema)]
         for column in ("", *(name for name in names if name in sort)):
-            wanted = data_table.Wanted(table_rows.PREFIX + schema.name, sort=column, filter="a")
+            wanted = data_table.TableQuery(table_rows.PREFIX + schema.name, sort=column, filter="a")
             json.dumps(table_rows.page(opened, wanted, 0, 50), allow_nan=False)
         assert "".join(table_export.as_json(*table_rows.chunks(opened, wanted)))
     for file in opened.source_files()[:3]:

@@ -13,9 +13,9 @@ from gnomon.model.schemas import ARCS, COORDINATES, EVENTS, FILES, MESSAGES, MOD
 from gnomon.model.tables import Table
 from gnomon.store import run_directory
 from gnomon.view import merged_tables, table_registry, table_rows
-from gnomon.view.data_table import Wanted
+from gnomon.view.data_table import TableQuery
 from gnomon.view.database import Tables
-from gnomon.view.open_run import Opened
+from gnomon.view.open_run import OpenRun
 from gnomon.view.session import Session
 
 START = 1_700_000_000_123_456_789
@@ -48,8 +48,8 @@ def run(folder: Path, name: str, first: str, *, more: bool = True) -> Path:
     )  # fmt: skip
 
 
-def rows(opened: Opened, name: str, *columns: str, **wanted: Any) -> list[list[Any]]:
-    asked = Wanted(f"rows:{name}", columns=columns, **wanted)
+def rows(opened: OpenRun, name: str, *columns: str, **wanted: Any) -> list[list[Any]]:
+    asked = TableQuery(f"rows:{name}", columns=columns, **wanted)
     page = table_rows.page(opened, asked, 0, 100)
     exported = [row for part in table_rows.chunks(opened, asked)[1] for row in part]
     assert page["total"] == len(page["rows"]) == len(exported)
@@ -92,7 +92,7 @@ def test_tables_of_all_runs_are_in_the_pages(
     assert messages == [["command app", "rank 0 on node1", 3, None]] * 2
     samples = rows(both, "samples", "path:name", "metric:name", "weight")
     assert sorted(samples) == [["load", "steps", 2.5], ["save", "steps", 2.5]]
-    asked = Wanted("rows:samples", columns=("weight", "unit", "how"), sort="unit")
+    asked = TableQuery("rows:samples", columns=("weight", "unit", "how"), sort="unit")
     page = table_rows.page(both, asked, 0, 9)
     assert page["rows"] == [[2.5, "KiB", "counted"]] * 2
     assert [column["type"] for column in page["columns"]] == ["number", "text", "text"]

@@ -17,7 +17,7 @@ from gnomon.launch.capability import Capability
 from gnomon.model.tables import EVENTS, FILES, Table
 from gnomon.model.view_pages import ViewPage
 from gnomon.view import table_rows
-from gnomon.view.data_table import Wanted
+from gnomon.view.data_table import TableQuery
 from gnomon.view.session import Session
 
 
@@ -160,7 +160,7 @@ def test_optional_tables_have_pages_with_moments_and_names(tmp_path: Path) -> No
         "duration_ns": "ns", "bytes": "bytes",
     }  # fmt: skip
     shown = ("start_ns", "duration_ns", "file:name", "path:name")
-    page = table_rows.page(opened, Wanted("rows:events", columns=shown), 0, 9)
+    page = table_rows.page(opened, TableQuery("rows:events", columns=shown), 0, 9)
     assert page["rows"] == [
         ["1700000000123456789", 2500, "", "solve"],
         ["1700000000123456790", None, "/data/0.bin", "solve"],
@@ -169,9 +169,9 @@ def test_optional_tables_have_pages_with_moments_and_names(tmp_path: Path) -> No
     assert [(one["shows"], one["unit"]) for one in page["columns"][:2]] == [
         ("moment", ""), ("", "ns"),
     ]  # fmt: skip
-    _, parts = table_rows.chunks(opened, Wanted("rows:events", columns=("start_ns",)))
+    _, parts = table_rows.chunks(opened, TableQuery("rows:events", columns=("start_ns",)))
     assert next(row[0] for rows in parts for row in rows) == 1_700_000_000_123_456_789
-    found = table_rows.page(opened, Wanted("rows:events", filter="1.BIN"), 0, 9)
+    found = table_rows.page(opened, TableQuery("rows:events", filter="1.BIN"), 0, 9)
     assert found["total"] == 1
 
 
@@ -186,7 +186,7 @@ def test_the_middle_of_a_large_sorted_table_is_not_looked_for(
         tmp_path / "run", [Place(-1, "command")], [Region(-1, "hpm", "app")], metrics, values
     )
     (opened,) = Session().open([str(path)])
-    wanted = Wanted("rows:profile", sort="inclusive", columns=("inclusive",))
+    wanted = TableQuery("rows:profile", sort="inclusive", columns=("inclusive",))
     for offset, expected in ((0, [19, 18]), (4, [15, 14]), (16, [3, 2]), (14, [5, 4])):
         found = table_rows.page(opened, wanted, offset, 2)
         assert [row[0] for row in found["rows"]] == expected

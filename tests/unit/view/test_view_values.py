@@ -17,7 +17,7 @@ from view_runs import Place, Quantity, Region, Value, ranks, write
 from gnomon.errors import RunDirectoryError, UsageError
 from gnomon.store.hotspots import hotspots
 from gnomon.view import data_table, distribution, node_details, profile_rows
-from gnomon.view.open_run import Opened
+from gnomon.view.open_run import OpenRun
 from gnomon.view.session import Session
 from gnomon.view.tree import GROUPINGS
 
@@ -31,12 +31,12 @@ LINES = [
 ]
 
 
-def opened(path: Path) -> Opened:
+def opened(path: Path) -> OpenRun:
     (found,) = Session().open([str(path)])
     return found
 
 
-def named(run: Opened, by: str, kind: str, metric: int, location: int = -1) -> dict[str, float]:
+def named(run: OpenRun, by: str, kind: str, metric: int, location: int = -1) -> dict[str, float]:
     """Return the inclusive values of nodes of a kind by their name."""
     tree, values = run.tree(by), run.values(by, metric, location)
     found: dict[str, float] = {}
@@ -64,7 +64,7 @@ def test_lines_files_and_functions_are_those_of_the_report(tmp_path: Path) -> No
         for at in range(tree.n)
         if tree.kinds[tree.kind[at]] == "function"
     } == functions  # fmt: skip
-    table = data_table.sheet(view, data_table.Wanted("functions", metrics=(1,)))
+    table = data_table.query_table(view, data_table.TableQuery("functions", metrics=(1,)))
     names = [column.name for column in table.columns]
     columns = [
         np.asarray(table.cells[names.index(name)]).tolist() for name in ("program", "name", "file")
@@ -216,8 +216,8 @@ def test_every_count_is_taken_once_whatever_places_have_it(
     regions = [Region(-1, "hpm", "app"), Region(0, "mpi", "a"), Region(0, "hpm", "b")]
     values = [Value(at, path, 0, float(count), None) for (at, path), count in rows.items()]
     view = opened(write(folder / "run", PLACES, regions, [Quantity("t")], values))
-    found = profile_rows.outermost(view.data, view.rows(0))
-    inner = profile_rows.innermost(view.data, view.rows(0))
+    found = profile_rows.top_level_rows(view.data, view.rows(0))
+    inner = profile_rows.leaf_location_rows(view.data, view.rows(0))
     numbers = [one.location for one in view.data.locations]
     kept = {key: v for key, v in rows.items() if key[0] != 7}
     of_places = kept or rows

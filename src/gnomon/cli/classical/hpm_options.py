@@ -80,7 +80,7 @@ def groups_of(chosen: Settings) -> list[str]:
     return [word.strip() for word in chosen.groups.split(",")] if chosen.groups else []
 
 
-def known(tool: str, find: Callable[[], _Found]) -> _Found:
+def guide_errors(tool: str, find: Callable[[], _Found]) -> _Found:
     """Return what is found by the names of groups and events.
 
     Raises:

@@ -12,15 +12,15 @@ from gnomon.cli.terminal.report_output import guarded
 from gnomon.cli.terminal.streams import is_styled, width_of, write, write_alone
 from gnomon.errors import GnomonError
 from gnomon.hpm import viz_csv
-from gnomon.hpm.output_names import unique
+from gnomon.hpm.output_names import unique_name
 from gnomon.launch.run_environment import this_host
-from gnomon.measurement.measurement_report import text
+from gnomon.measurement.measurement_report import render_measurements
 from gnomon.units import printable
 
 if TYPE_CHECKING:
     from gnomon.hpm.environment import Settings
     from gnomon.measurement.measurement import Measurement
-    from gnomon.measurement.report_style import Options
+    from gnomon.measurement.report_style import ReportOptions
 
 
 class Output:
@@ -30,7 +30,7 @@ class Output:
     on stderr, and the others get their report.
     """
 
-    def __init__(self, settings: Settings, options: Options, group: str) -> None:
+    def __init__(self, settings: Settings, options: ReportOptions, group: str) -> None:
         """Open what is to be written.
 
         Args:
@@ -46,7 +46,7 @@ class Output:
         self._files: dict[str, WholeFile] = {}
         if settings.name:
             # One moment for all of them, so that they belong together.
-            name = unique(settings.name) if settings.unique else settings.name
+            name = unique_name(settings.name) if settings.unique else settings.name
             try:
                 for ending in settings.formats:
                     self._files[ending] = WholeFile(f"{name}.{ending}")
@@ -70,7 +70,7 @@ class Output:
             return viz_csv.blocks(measurements, self._group, apart=self._options.parts)
 
         self.write(
-            lambda options: text(measurements, host, options),
+            lambda options: render_measurements(measurements, host, options),
             {
                 "viz": lambda: viz_csv.viz("hpmcount", host, measurements, blocks()),
                 "csv": lambda: viz_csv.csv(host, measurements, blocks()),
@@ -78,7 +78,7 @@ class Output:
         )
 
     def write(
-        self, report: Callable[[Options], str], rendered: Mapping[str, Callable[[], str]]
+        self, report: Callable[[ReportOptions], str], rendered: Mapping[str, Callable[[], str]]
     ) -> None:
         """Write what is rendered to each destination.
 

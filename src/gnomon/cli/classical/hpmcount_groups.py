@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gnomon.cli.classical.hpm_options import groups_of, known
+from gnomon.cli.classical.hpm_options import groups_of, guide_errors
 
 if TYPE_CHECKING:
     import argparse
@@ -12,32 +12,32 @@ if TYPE_CHECKING:
 
     from gnomon.counters.event_resolver import Resolved
     from gnomon.hpm.environment import Settings
-    from gnomon.measurement.event_groups import WantedGroup
+    from gnomon.measurement.event_selection import SelectedGroup
     from gnomon.measurement.measurement import Measurement
 
 
-def wanted(
+def select_groups(
     arguments: argparse.Namespace, chosen: Settings
-) -> tuple[tuple[WantedGroup, ...], Resolved]:
+) -> tuple[tuple[SelectedGroup, ...], Resolved]:
     """Return the groups that were asked for, and the events of all of them.
 
     Raises:
         GuideError: there is no such group.
         EventNameError: a name is wrong.
     """
-    from gnomon.measurement import event_groups, measurement_metrics
+    from gnomon.measurement import event_selection
 
     extra = [chosen.events] if chosen.events and arguments.event is not None else []
     if not chosen.groups and chosen.events:
-        return (), measurement_metrics.wanted([chosen.events])
-    words = groups_of(chosen) or [str(measurement_metrics.DEFAULT_GROUP)]
-    groups = known("hpmcount", lambda: event_groups.wanted_groups(words, extra))
+        return (), event_selection.select_events([chosen.events])
+    words = groups_of(chosen) or [str(event_selection.DEFAULT_GROUP)]
+    groups = guide_errors("hpmcount", lambda: event_selection.groups_with_events(words, extra))
     return groups, groups[0].wanted
 
 
-def measurer(
+def measuring_function(
     command: Sequence[str],
-    groups: Sequence[WantedGroup],
+    groups: Sequence[SelectedGroup],
     events: Resolved,
     repeat: int | None,
     slice_ms: int,

@@ -14,11 +14,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from gnomon.cli.classical.hpm_output_files import Output
-from gnomon.cli.classical.hpmcount_groups import measurer, wanted
+from gnomon.cli.classical.hpmcount_groups import measuring_function, select_groups
 from gnomon.cli.terminal.report_output import finish
 from gnomon.cli.terminal.streams import write
 from gnomon.errors import UsageError
-from gnomon.hpm.environment import settings
+from gnomon.hpm.environment import read_settings
 from gnomon.hpm.ranks import plugin as plugins
 from gnomon.hpm.ranks.job_membership import join
 from gnomon.installation import LIBRARY_FOLDER
@@ -27,11 +27,11 @@ from gnomon.launch.job import job, launcher_ends_job
 from gnomon.launch.run_environment import this_host
 from gnomon.launch.signals import SignalForwarder
 from gnomon.measurement.measurement_items import rank_file
-from gnomon.measurement.report_style import Options
+from gnomon.measurement.report_style import ReportOptions
 from gnomon.units import printable
 
 if TYPE_CHECKING:
-    from gnomon.hpm.ranks.job_membership import Joined
+    from gnomon.hpm.ranks.job_membership import JobMembership
     from gnomon.launch.job import Job
     from gnomon.measurement.items import RankFile
     from gnomon.measurement.measurement import Measurement
@@ -59,7 +59,7 @@ def count(arguments: argparse.Namespace, command: Sequence[str], name: str) -> i
     with SignalForwarder() as early:
         joined, why_not = join(LIBRARY_FOLDER)
         if why_not:
-            complain(f"the job's other tasks cannot be met: {why_not}")
+            print_complaint(f"the job's other tasks cannot be met: {why_not}")
         others_s = 0.0
         first: tuple[int, ...] = ()
         try:
@@ -77,27 +77,32 @@ def _counted(
     command: Sequence[str],
     name: str,
     source: str,
-    joined: Joined | None,
+    joined: JobMembership | None,
     early: SignalForwarder,
 ) -> tuple[Measurement, tuple[int, ...]]:
     """Count, let the plug-in aggregate, report; return whose end is to be seen before ours, too."""
     seen = with_options(os.environ, arguments, name)
-    plugin, changes = plugins.find(name, seen, source)
+    plugin, changes = plugins.find_plugin(name, seen, source)
     if early.interrupted:
         raise KeyboardInterrupt
     pass_on(changes)
-    apply(changes, seen)
-    chosen = settings(seen)
-    groups, events = wanted(arguments, chosen)
-    measure = measurer(command, groups, events, None, chosen.slice_ms)
+    apply_changes(changes, seen)
+    chosen = read_settings(seen)
+    groups, events = select_groups(arguments, chosen)
+    measure = measuring_function(command, groups, events, None, chosen.slice_ms)
     group = f"{groups[0].number} {groups[0].name}" if len(groups) == 1 else ""
     order = [name for one in groups for name in one.wanted.names] or list(events.names)
     own = job()
     if own is not None and own.task and chosen.name and not chosen.unique:
         # Two tasks may print, each for its group: task 0 has the name as it is.
         chosen = chosen._replace(name=f"{chosen.name}_{own.task}")
-    options = Options(tool="hpmcount", formulas=chosen.formulas, every_usage_row=True, parts=True,
-                      guide_names=True)  # fmt: skip
+    options = ReportOptions(
+        tool="hpmcount",
+        formulas=chosen.formulas,
+        every_usage_row=True,
+        parts=True,
+        guide_names=True,
+    )
     with Output(chosen, options, group) as output:
         (one,) = measure()
         with SignalForwarder() as signals:
@@ -108,7 +113,7 @@ def _counted(
                 stand_in.hang_up()
             file = _of_task(one, group, own, by, joined, order)
             patience_s = None if by else _patience_s(file)
-            made = plugins.aggregated(
+            made = plugins.run_aggregator(
                 plugin, file, seen, joined, signals,
                 hurried=by in (_LAUNCHER, _USER) and not is_over, is_over=is_over,
                 patience_s=patience_s,
@@ -141,7 +146,7 @@ def with_options(
     return seen
 
 
-def apply(changes: plugins.Changes, seen: dict[str, str]) -> None:
+def apply_changes(changes: plugins.EnvironmentChanges, seen: dict[str, str]) -> None:
     """Make what a distributor changed hold for us and for the program, but not what options set."""
     for variable, value in changes.variables.items():
         for environment in (seen, os.environ):
@@ -162,7 +167,9 @@ def _patience_s(file: RankFile) -> float | None:
     return None
 
 
-def _departure(file: RankFile, joined: Joined | None) -> tuple[float, Callable[[], None]] | None:
+def _departure(
+    file: RankFile, joined: JobMembership | None
+) -> tuple[float, Callable[[], None]] | None:
     """Return when the launcher is to see this task's end though the others are waited for, and how.
 
     It ends the job where that was before MPI_Finalize, which only it can tell.
@@ -199,7 +206,7 @@ def _of_task(
     group: str,
     own: Job | None,
     by: str,
-    joined: Joined | None,
+    joined: JobMembership | None,
     order: Sequence[str],
 ) -> RankFile:
     task, size = (own.task, own.tasks) if own else (None, None)
@@ -222,7 +229,7 @@ def _deliver(output: Output, file: RankFile) -> None:
 
     host = this_host()
     output.write(
-        lambda options: aggregate_report.text(file, host, options),
+        lambda options: aggregate_report.render_aggregate_report(file, host, options),
         {
             "viz": lambda: aggregate_viz_csv.viz("hpmcount", host, file),
             "csv": lambda: aggregate_viz_csv.csv(host, file),
@@ -230,16 +237,16 @@ def _deliver(output: Output, file: RankFile) -> None:
     )
 
 
-def pass_on(made: plugins.Changes | plugins.Aggregated) -> None:
+def pass_on(made: plugins.EnvironmentChanges | plugins.AggregateResult) -> None:
     """Print what a plug-in said, or why it failed."""
     if made.complaint:
-        complain(made.complaint)
+        print_complaint(made.complaint)
     elif made.said and sys.stderr is not None:
         with suppress(OSError):
             write(sys.stderr, made.said)
 
 
-def complain(line: str) -> None:
+def print_complaint(line: str) -> None:
     """Print a line in the way of the guide's messages."""
     if sys.stderr is not None:
         with suppress(OSError):

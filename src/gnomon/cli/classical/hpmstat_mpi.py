@@ -11,11 +11,11 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from gnomon.cli.classical.hpm_options import HPMSTAT_CLOCK
-from gnomon.cli.classical.hpmcount_mpi import apply, complain, pass_on, with_options
+from gnomon.cli.classical.hpmcount_mpi import apply_changes, pass_on, print_complaint, with_options
 from gnomon.cli.terminal.interval_loop import Ending, rounds
 from gnomon.cli.terminal.interval_writers import Reports
-from gnomon.hpm.environment import settings
-from gnomon.hpm.output_names import unique
+from gnomon.hpm.environment import read_settings
+from gnomon.hpm.output_names import unique_name
 from gnomon.hpm.ranks import aggregate_report as rank_report
 from gnomon.hpm.ranks import plugin as plugins
 from gnomon.hpm.ranks.job_membership import join
@@ -25,11 +25,11 @@ from gnomon.launch.run_environment import this_host
 from gnomon.launch.signals import SignalForwarder
 from gnomon.measurement.measurement import Measurement
 from gnomon.measurement.measurement_items import rank_file
-from gnomon.measurement.measurement_report import text
-from gnomon.measurement.report_style import Options
+from gnomon.measurement.measurement_report import render_measurements
+from gnomon.measurement.report_style import ReportOptions
 from gnomon.model.value import Unavailable
 from gnomon.stat.hpmstat_format import measurement
-from gnomon.stat.monitor import Monitor, Watched
+from gnomon.stat.monitor import Monitor, MonitorConfig
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from gnomon.launch.run_environment import Host
     from gnomon.measurement.items import RankFile
     from gnomon.stat.interval_rows import Sample
-    from gnomon.stat.watched_events import Choice
+    from gnomon.stat.watched_events import WatchedEvents
 
 
 def watch(
@@ -46,7 +46,7 @@ def watch(
     period_ns: int,
     count: int,
     name: str,
-    choose: Callable[[Settings], Choice],
+    choose: Callable[[Settings], WatchedEvents],
 ) -> int:
     """Watch, let the plug-in aggregate all intervals of all tasks, report; return 0.
 
@@ -64,22 +64,23 @@ def watch(
     seen = with_options(os.environ, arguments, name)
     joined, why_not = join(LIBRARY_FOLDER)
     if why_not:
-        complain(f"the job's other tasks cannot be met: {why_not}")
-    plugin, changes = plugins.find(name, seen, source)
+        print_complaint(f"the job's other tasks cannot be met: {why_not}")
+    plugin, changes = plugins.find_plugin(name, seen, source)
     pass_on(changes)
-    apply(changes, seen)
-    chosen = settings(seen)
+    apply_changes(changes, seen)
+    chosen = read_settings(seen)
     choice = choose(chosen)
     own, host = job(), this_host()
     if chosen.name and chosen.unique:
-        chosen = chosen._replace(name=unique_name(chosen.name))
+        chosen = chosen._replace(name=unique_hpmstat_name(chosen.name))
     elif own is not None and own.task and chosen.name:
         # Two tasks may print, each for its group: task 0 has the name as it is.
         chosen = chosen._replace(name=f"{chosen.name}_{own.task}")
-    options = Options(tool="hpmstat", formulas=chosen.formulas, every_usage_row=True, parts=True,
-                      guide_names=True)  # fmt: skip
+    options = ReportOptions(
+        tool="hpmstat", formulas=chosen.formulas, every_usage_row=True, parts=True, guide_names=True
+    )
     slice_ns = chosen.slice_ms * 1_000_000
-    with closing(Monitor(choice, Watched(), slice_ns)) as monitor:
+    with closing(Monitor(choice, MonitorConfig(), slice_ns)) as monitor:
         with Ending() as ending:
             rounds(monitor, period_ns, count, _nothing, ending)
         whole = monitor.totals.summary() or monitor.take()
@@ -95,7 +96,7 @@ def watch(
         host=host.name,
     )._replace(program="hpmstat", command=one.covers, exit_status=0)
     with SignalForwarder() as signals:
-        made = plugins.aggregated(plugin, file, seen, joined, signals, hurried=ending.has_come)
+        made = plugins.run_aggregator(plugin, file, seen, joined, signals, hurried=ending.has_come)
     pass_on(made)
     if made.complaint or made.file is not None:
         _report(chosen, one, None if made.complaint else made.file, host, options)
@@ -105,20 +106,24 @@ def watch(
 
 
 def _report(
-    chosen: Settings, one: Measurement, made: RankFile | None, host: Host, options: Options
+    chosen: Settings, one: Measurement, made: RankFile | None, host: Host, options: ReportOptions
 ) -> None:
     def rendered(width: int, styled: bool) -> str:
         own = options._replace(width=width, styled=styled)
-        return text([one], host, own) if made is None else rank_report.text(made, host, own)
+        return (
+            render_measurements([one], host, own)
+            if made is None
+            else rank_report.render_aggregate_report(made, host, own)
+        )
 
     reports = Reports(chosen.name, lambda _: rendered, prints=prints(chosen))
     reports.write(rendered)
     reports.end(None)
 
 
-def unique_name(name: str) -> str:
+def unique_hpmstat_name(name: str) -> str:
     """Return the name with host, process, date and time in it; the time has colons."""
-    return unique(name, process=os.getpid(), clock=HPMSTAT_CLOCK)
+    return unique_name(name, process=os.getpid(), clock=HPMSTAT_CLOCK)
 
 
 def prints(chosen: Settings) -> bool:

@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _print_clock(steady: Steadiness) -> None:
     from gnomon.cli.lists.hardware_report import hertz
-    from gnomon.cli.terminal.two_column_text import columns, section
+    from gnomon.cli.terminal.two_column_text import section, terminal_columns
 
     counter = "no time counter of constant rate: times come from the kernel (no cycles)"
     if steady.hertz is not None:
@@ -76,7 +76,7 @@ def _print_clock(steady: Steadiness) -> None:
         "kernel": _kernel(steady),
         "system call": units.duration(steady.system_call_ns),
     }
-    width = columns()
+    width = terminal_columns()
     for title, line in lines.items():
         print(section(title, [line], width))
 
@@ -95,7 +95,7 @@ def _kernel(steady: Steadiness) -> str:
 
 
 def _print_timers(found: tuple[Resolution, ...], steady: Steadiness) -> None:
-    from gnomon.cli.terminal.two_column_text import columns, table
+    from gnomon.cli.terminal.two_column_text import table, terminal_columns
 
     head = ("", "resolution", "min", "median", "mean", "max", "Python", "")
     rows = []
@@ -123,7 +123,7 @@ def _print_timers(found: tuple[Resolution, ...], steady: Steadiness) -> None:
              "" if one.python_ns is None else _short(one.python_ns), ", ".join(notes)]
         )  # fmt: skip
     print(f"{'':20}  smallest   nanoseconds a call")
-    for line in table(head, rows, width=columns(), spare=("max", "mean", "Python")):
+    for line in table(head, rows, width=terminal_columns(), spare=("max", "mean", "Python")):
         print(line[1:])
     print()
     told = [one.name for one in found if one.cost_ns and one.resolution is None]
@@ -131,7 +131,7 @@ def _print_timers(found: tuple[Resolution, ...], steady: Steadiness) -> None:
     lines += [f"{', '.join(told)}: never moved; told by the kernel"] if told else []
     lines += [f"not here: {', '.join(names)}: {reason}" for reason, names in missing.items()]
     for line in lines:
-        print(textwrap.fill(line, columns(), subsequent_indent="  "))
+        print(textwrap.fill(line, terminal_columns(), subsequent_indent="  "))
 
 
 def _short(ns: float) -> str:

@@ -100,14 +100,14 @@ def run(arguments: argparse.Namespace) -> int:
     from gnomon.capabilities import readers
     from gnomon.store.comparison import comparison_json, comparison_report
     from gnomon.store.comparison.engine import compare
-    from gnomon.store.comparison.model import Options
+    from gnomon.store.comparison.model import ComparisonOptions
     from gnomon.store.comparison.samples import side
 
     if len(arguments.sides) < 2:
         raise UsageError("compare needs a baseline and another run: gnomon compare before after")
     if arguments.top is not None and (arguments.top < 0 or not arguments.per):
         raise UsageError(f"--top {arguments.top}: 0 (for all) or more, and with --per")
-    options = Options(
+    options = ComparisonOptions(
         per=arguments.per,
         metrics=tuple(n for names in arguments.event for n in names.split(",") if n.strip()),
         at_least=_share("--at-least", arguments.at_least) if arguments.at_least else None,
@@ -127,7 +127,7 @@ def run(arguments: argparse.Namespace) -> int:
             said = {"breaches": [one._asdict() for one in breaches]} if limited else {}
             text = json.dumps({**found, **said}, indent=2) + "\n"
     else:
-        text = comparison_report.text(
+        text = comparison_report.render_comparison(
             comparisons,
             breaches,
             width=WIDTH if to_file else width_of(sys.stdout),

@@ -76,9 +76,9 @@ def run(arguments: argparse.Namespace) -> int:
         ]
         print(json.dumps({"components": documents}, indent=2))
         return 0
-    from gnomon.cli.terminal.two_column_text import columns, section
+    from gnomon.cli.terminal.two_column_text import section, terminal_columns
 
-    width = columns()
+    width = terminal_columns()
     for row, more in rows:
         lines = [*_lines(row), *(_more_lines(row, more) if more is not None else ())]
         print(section(row.name, lines, width))

@@ -113,9 +113,9 @@ def _print_json(
 
 
 def _print_tables(chosen: Sequence[Kind], found: Sequence[Cost], iterations: int) -> None:
-    from gnomon.cli.terminal.two_column_text import columns, section, table
+    from gnomon.cli.terminal.two_column_text import section, table, terminal_columns
 
-    width = columns()
+    width = terminal_columns()
     head = ("", "n", "min", "median", "mean", "stddev", "p95", "p99", "bare", "times")
     for kind in chosen:
         rows = [_row(cost) for cost in found if cost.kind == kind.name]

@@ -14,7 +14,7 @@ from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
     from gnomon.counters.event_resolver import Resolved
-    from gnomon.measurement.event_groups import WantedGroup
+    from gnomon.measurement.event_selection import SelectedGroup
     from gnomon.measurement.measurement import Measurement
 
 _PER_TASK = ("thread", "process")
@@ -264,26 +264,26 @@ def _is_live(arguments: argparse.Namespace) -> bool:
 
 
 def _count(arguments: argparse.Namespace, command: Sequence[str]) -> int:
-    from gnomon.measurement import measurement_metrics
-    from gnomon.measurement.report_style import Options
+    from gnomon.measurement import event_selection
+    from gnomon.measurement.report_style import ReportOptions
 
-    measurement_metrics.check_given()
-    apart: tuple[WantedGroup, ...] = ()
+    event_selection.check_user_constants()
+    apart: tuple[SelectedGroup, ...] = ()
     in_turns = arguments.turns is not None
     groups = _group_words(arguments)
     # Threads of several executions are not the same: there all groups are counted at once.
     is_apart = arguments.repeat is not None and arguments.per not in _PER_TASK
     if (in_turns or is_apart) and len(groups) > 1:
-        from gnomon.measurement.event_groups import wanted_groups
+        from gnomon.measurement.event_selection import groups_with_events
 
-        apart = wanted_groups(groups, arguments.event)
+        apart = groups_with_events(groups, arguments.event)
     names = _names(arguments)
-    wanted = measurement_metrics.wanted(
-        names or measurement_metrics.events_of_groups([str(measurement_metrics.DEFAULT_GROUP)])
+    wanted = event_selection.select_events(
+        names or event_selection.events_of_groups([str(event_selection.DEFAULT_GROUP)])
     )
     if not names and (arguments.all_cpus or arguments.cgroup):
-        wanted = measurement_metrics.without_processes(wanted)
-    options = Options(
+        wanted = event_selection.without_processes(wanted)
+    options = ReportOptions(
         brief=not arguments.all,
         default_events=not names,
         formulas=arguments.formulas,
@@ -362,13 +362,13 @@ def _emulate(arguments: argparse.Namespace, command: Sequence[str]) -> int:
     from gnomon.count import emulated_counters
     from gnomon.count.progress_line import Progress
     from gnomon.counters.emulation import caches
-    from gnomon.measurement.report_style import Options
+    from gnomon.measurement.report_style import ReportOptions
 
     wanted = emulated_counters.resolve(_names(arguments))
     simulated = caches.choose(arguments.cache)
     emulated_counters.check_wanted(command, wanted)
     engine = emulated_counters.usable()
-    options = Options(brief=not arguments.all, formulas=arguments.formulas, per=arguments.per)
+    options = ReportOptions(brief=not arguments.all, formulas=arguments.formulas, per=arguments.per)
     with Delivery(arguments, options, sys.stderr) as delivery:
         progress = None
         if sys.stderr is not None and delivery.terminal_is_for_people:
@@ -384,10 +384,10 @@ def _emulate(arguments: argparse.Namespace, command: Sequence[str]) -> int:
 
 
 def _names(arguments: argparse.Namespace) -> list[str]:
-    from gnomon.measurement import measurement_metrics
+    from gnomon.measurement import event_selection
 
     groups = _group_words(arguments)
-    return [*arguments.event, *(measurement_metrics.events_of_groups(groups) if groups else ())]
+    return [*arguments.event, *(event_selection.events_of_groups(groups) if groups else ())]
 
 
 def _group_words(arguments: argparse.Namespace) -> list[str]:

@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the findings; return 0 (a limited machine is no failure)."""
     from gnomon.capabilities import CAPABILITIES
     from gnomon.cli.terminal.streams import is_styled
-    from gnomon.cli.terminal.two_column_text import columns
+    from gnomon.cli.terminal.two_column_text import terminal_columns
 
     checks = [check for each in CAPABILITIES for check in each.checks()]
     if arguments.json:
@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     styled = is_styled(sys.stdout)
     colours = {"ok": "32", "limited": "33", "missing": "31"}
     titles = max(len(check.name) for check in checks)
-    width = columns()
+    width = terminal_columns()
     for check in checks:
         state = f"{check.state:<7}"
         if styled:

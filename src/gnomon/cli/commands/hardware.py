@@ -58,9 +58,9 @@ def run(arguments: argparse.Namespace) -> int:
     found = hardware()
     if arguments.json:
         return _print_json(found, arguments.sections)
-    from gnomon.cli.terminal.two_column_text import columns, section
+    from gnomon.cli.terminal.two_column_text import section, terminal_columns
 
-    width = columns()
+    width = terminal_columns()
     for name, write in SECTIONS.items():
         if not arguments.sections or name in arguments.sections:
             print(section(name, write(found, width, arguments.all), width))

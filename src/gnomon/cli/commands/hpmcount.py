@@ -17,7 +17,7 @@ from gnomon.cli.classical.hpm_options import (
     guided,
     print_list,
 )
-from gnomon.cli.classical.hpmcount_groups import measurer, wanted
+from gnomon.cli.classical.hpmcount_groups import measuring_function, select_groups
 from gnomon.cli.terminal.argument_help import Parser, add_presets_option, load_presets
 from gnomon.cli.terminal.report_output import finish, outliving, undisturbed
 from gnomon.errors import UsageError
@@ -116,8 +116,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _count(arguments: argparse.Namespace, command: Sequence[str]) -> int:
     from gnomon.cli.classical.hpm_output_files import Output
-    from gnomon.hpm.environment import settings
-    from gnomon.measurement.report_style import Options
+    from gnomon.hpm.environment import read_settings
+    from gnomon.measurement.report_style import ReportOptions
 
     plugin = _plugin(arguments)
     apart = _AGGREGATORS.get(plugin.removesuffix(".so"))
@@ -125,11 +125,16 @@ def _count(arguments: argparse.Namespace, command: Sequence[str]) -> int:
         from gnomon.cli.classical import hpmcount_mpi
 
         return hpmcount_mpi.count(arguments, command, plugin)
-    chosen = chosen_of(arguments, settings())
-    groups, events = wanted(arguments, chosen)
-    measure = measurer(command, groups, events, arguments.repeat, chosen.slice_ms)
-    options = Options(tool="hpmcount", formulas=chosen.formulas, every_usage_row=True, parts=apart,
-                      guide_names=True)  # fmt: skip
+    chosen = chosen_of(arguments, read_settings())
+    groups, events = select_groups(arguments, chosen)
+    measure = measuring_function(command, groups, events, arguments.repeat, chosen.slice_ms)
+    options = ReportOptions(
+        tool="hpmcount",
+        formulas=chosen.formulas,
+        every_usage_row=True,
+        parts=apart,
+        guide_names=True,
+    )
     group = f"{groups[0].number} {groups[0].name}" if len(groups) == 1 else ""
     with Output(chosen, options, group) as output:
         measurements = measure()

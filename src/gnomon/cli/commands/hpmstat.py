@@ -16,8 +16,8 @@ from gnomon.cli.classical.hpm_options import (
     add_output_options,
     chosen_of,
     groups_of,
+    guide_errors,
     guided,
-    known,
     print_list,
 )
 from gnomon.cli.terminal.argument_help import Parser, add_presets_option, load_presets
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gnomon.cli.terminal.interval_writers import Rendered
     from gnomon.hpm.environment import Settings
     from gnomon.stat.interval_rows import Sample
-    from gnomon.stat.watched_events import Choice
+    from gnomon.stat.watched_events import WatchedEvents
 
 _DESCRIPTION = """\
 Monitor the whole machine and print resource usage, counters and derived metrics of each interval
@@ -106,12 +106,12 @@ def _watch(arguments: argparse.Namespace, period_ns: int, count: int) -> int:
     from gnomon.cli.commands.stat import take_rest
     from gnomon.cli.terminal.interval_loop import Ending, rounds
     from gnomon.cli.terminal.interval_writers import Reports
-    from gnomon.hpm.environment import settings
+    from gnomon.hpm.environment import read_settings
     from gnomon.launch.run_environment import this_host
-    from gnomon.measurement.measurement_report import text
-    from gnomon.measurement.report_style import Options
+    from gnomon.measurement.measurement_report import render_measurements
+    from gnomon.measurement.report_style import ReportOptions
     from gnomon.stat.hpmstat_format import measurement
-    from gnomon.stat.monitor import Monitor, Watched
+    from gnomon.stat.monitor import Monitor, MonitorConfig
 
     plugin = os.environ.get("HPM_AGGREGATE", "") if arguments.plugin is None else arguments.plugin
     apart = _LOCAL.get(plugin.removesuffix(".so"))
@@ -122,27 +122,35 @@ def _watch(arguments: argparse.Namespace, period_ns: int, count: int) -> int:
             arguments, period_ns, count, plugin, lambda found: _choice(arguments, found)
         )
     _check(arguments)
-    chosen = chosen_of(arguments, settings())
+    chosen = chosen_of(arguments, read_settings())
     choice = _choice(arguments, chosen)
     host = this_host()
-    options = Options(tool="hpmstat", formulas=chosen.formulas, every_usage_row=True, parts=apart,
-                      guide_names=True)  # fmt: skip
+    options = ReportOptions(
+        tool="hpmstat",
+        formulas=chosen.formulas,
+        every_usage_row=True,
+        parts=apart,
+        guide_names=True,
+    )
 
     def report(sample: Sample) -> Rendered:
         made = measurement(sample, monitor, choice)
 
         def rendered(width: int, styled: bool) -> str:
-            return text([made], host, options._replace(width=width, styled=styled)) + "\n"
+            return (
+                render_measurements([made], host, options._replace(width=width, styled=styled))
+                + "\n"
+            )
 
         return rendered
 
     name = chosen.name
     if name and chosen.unique:
-        from gnomon.hpm.output_names import unique
+        from gnomon.hpm.output_names import unique_name
 
-        name = unique(name, process=os.getpid(), clock=HPMSTAT_CLOCK)
+        name = unique_name(name, process=os.getpid(), clock=HPMSTAT_CLOCK)
     slice_ns = chosen.slice_ms * 1_000_000
-    with closing(Monitor(choice, Watched(), slice_ns)) as monitor, Ending() as ending:
+    with closing(Monitor(choice, MonitorConfig(), slice_ns)) as monitor, Ending() as ending:
         reports = Reports(name, report, prints=not (chosen.silent and name))
         is_cut = rounds(monitor, period_ns, count, reports.tell, ending)
         if not monitor.number:
@@ -162,7 +170,7 @@ def _check(arguments: argparse.Namespace) -> None:
             raise UsageError(f"{option} '': name something, or leave {option} out")
 
 
-def _choice(arguments: argparse.Namespace, chosen: Settings) -> Choice:
+def _choice(arguments: argparse.Namespace, chosen: Settings) -> WatchedEvents:
     """Return what is to be counted.
 
     Raises:
@@ -174,4 +182,4 @@ def _choice(arguments: argparse.Namespace, chosen: Settings) -> Choice:
     words = groups_of(chosen)
     by_name = arguments.event is not None or not words
     events = [chosen.events] if chosen.events and by_name else []
-    return known("hpmstat", lambda: choose(events, words, machine=True))
+    return guide_errors("hpmstat", lambda: choose(events, words, machine=True))

@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     Raises:
         GnomonError: the helper that reads raw files is not installed, or the plug-in failed.
     """
-    with executors.chosen(arguments.executor) as is_director:
+    with executors.is_chosen(arguments.executor) as is_director:
         return _repair_all(arguments) if is_director else 0
 
 
@@ -129,7 +129,7 @@ def _run_of(word: str) -> str:
 
 def _close(left: str, name: str | None, *, force: bool) -> None:
     """Make the run directory of what a run left, under the name that it was to have or another."""
-    from gnomon.cli.commands.run import close, print_summary
+    from gnomon.cli.commands.run import close_run, print_summary
     from gnomon.store import run_directory, staging
 
     left = left.rstrip("/")
@@ -138,7 +138,7 @@ def _close(left: str, name: str | None, *, force: bool) -> None:
     force = force or staging.replaces(folder)
     run_directory.check_free(name, force=force)
     staging.check_ended(folder)
-    assembled = close(folder, name, force=force)
+    assembled = close_run(folder, name, force=force)
     print_summary(assembled)
     print(assembled.path)
 
@@ -173,11 +173,11 @@ def _aggregate(name: str, files: Sequence[str], output: str | None) -> int:
 
     if output == "":
         raise UsageError("-o '': a file has a name")
-    plugin, _ = plugins.find(name, os.environ, "-a ")
+    plugin, _ = plugins.find_plugin(name, os.environ, "-a ")
     with tempfile.TemporaryDirectory(prefix="gnomon-repair-") as folder:
         tasks = [_of_task(file, at, Path(folder)) for at, file in enumerate(files)]
         paths = [str(path) for path, _ in tasks]
-        made = plugins.replayed(plugin, paths, os.environ)
+        made = plugins.replay_aggregator(plugin, paths, os.environ)
     notes = "\n".join(_notes([file for _, file in tasks]))
     for at, file in enumerate(made):
         last = at == len(made) - 1
@@ -237,21 +237,21 @@ def _named(tasks: Sequence[int]) -> str:
 
 def _report(file: RankFile, name: str | None, *, is_first: bool) -> None:
     from gnomon.cli.classical.hpm_output_files import Output
-    from gnomon.hpm.environment import settings
+    from gnomon.hpm.environment import read_settings
     from gnomon.hpm.ranks import aggregate_report, aggregate_viz_csv
     from gnomon.launch.run_environment import this_host
-    from gnomon.measurement.report_style import Options
+    from gnomon.measurement.report_style import ReportOptions
 
-    chosen = settings()
+    chosen = read_settings()
     own = name or ""
     if own and not is_first:
         own = f"{own}_{file.task}"
     chosen = chosen._replace(name=own, silent=bool(own), unique=False)
     host = this_host()
-    options = Options(tool="gnomon repair", formulas=chosen.formulas, guide_names=True)
+    options = ReportOptions(tool="gnomon repair", formulas=chosen.formulas, guide_names=True)
     with Output(chosen, options, "") as output:
         output.write(
-            lambda options: aggregate_report.text(file, host, options),
+            lambda options: aggregate_report.render_aggregate_report(file, host, options),
             {
                 "viz": lambda: aggregate_viz_csv.viz("libhpm", host, file),
                 "csv": lambda: aggregate_viz_csv.csv(host, file),

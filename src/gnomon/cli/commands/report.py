@@ -142,7 +142,7 @@ def run(arguments: argparse.Namespace) -> int:
         UsageError: there is no such part, or it does not take an option that was typed.
         GnomonError: the run cannot be read, or the report cannot be written.
     """
-    with executors.chosen(arguments.executor) as is_director:
+    with executors.is_chosen(arguments.executor) as is_director:
         return _report(arguments) if is_director else 0
 
 

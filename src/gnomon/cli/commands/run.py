@@ -174,7 +174,7 @@ def _repeated(
         if not executions:
             discard_staging(folder, part.task)
         raise
-    return repetitions.joined(executions, times, command)
+    return repetitions.join_executions(executions, times, command)
 
 
 def _leave(folder: Path, part: RunPart, observed: Observed) -> None:
@@ -195,14 +195,14 @@ def _leave(folder: Path, part: RunPart, observed: Observed) -> None:
             _tell_of_others(part, process)
             return
         try:
-            assembled = close(folder, part.name)
+            assembled = close_run(folder, part.name)
         except (FormatError, RunDirectoryError) as error:
             kept = f"what was measured is kept: mend that, then: gnomon repair {part.name}"
             raise RunDirectoryError(f"{error}; {kept}") from None
     print_summary(assembled)
 
 
-def close(folder: Path, name: str, *, force: bool = False) -> AssembledRun:
+def close_run(folder: Path, name: str, *, force: bool = False) -> AssembledRun:
     """Make the run of a staging folder, on a terminal with a line that tells how far it is.
 
     `force` replaces a run of that name.
@@ -242,6 +242,6 @@ def _tell_of_others(part: RunPart, process: ProcessResult) -> None:
 
 def print_summary(assembled: AssembledRun) -> None:
     """Print the summary of a run."""
-    from gnomon.launch.run_summary import text
+    from gnomon.launch.run_summary import render_run_summary
 
-    write_lines(sys.stderr, text(assembled, width_of(sys.stderr)))
+    write_lines(sys.stderr, render_run_summary(assembled, width_of(sys.stderr)))

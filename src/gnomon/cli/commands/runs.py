@@ -17,7 +17,7 @@ from gnomon.cli.terminal.streams import width_of
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
-    from gnomon.store.run_index import Entry, Listing
+    from gnomon.store.run_index import IndexedRun, Listing
 
 _LEAST = {"name": 12, "command": 14, "tags": 8}
 _EPILOG = """\
@@ -133,7 +133,7 @@ def _list(listing: Listing, folder: Path, tag: str, *, as_json: bool) -> int:
     return 0 if found else 1
 
 
-def _table(found: Sequence[Entry], width: int) -> list[str]:
+def _table(found: Sequence[IndexedRun], width: int) -> list[str]:
     from gnomon.store.reports.run_facts import wall_text
     from gnomon.terminal_text import cut, filled, grid, shortened, widths
     from gnomon.units import printable

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from gnomon.stat.interval_rows import Sample
     from gnomon.stat.interval_table import Table
     from gnomon.stat.metrics_server import Server
-    from gnomon.stat.monitor import Monitor, Watched
-    from gnomon.stat.watched_events import Choice
+    from gnomon.stat.monitor import Monitor, MonitorConfig
+    from gnomon.stat.watched_events import WatchedEvents
 
 SHORTEST_SECONDS = 0.01
 LONGEST_SECONDS = 1e6
@@ -189,8 +189,8 @@ def _words(lists: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(word for words in lists for word in words.split(",")))
 
 
-def _watched(arguments: argparse.Namespace) -> Watched:
-    from gnomon.stat.monitor import Watched
+def _watched(arguments: argparse.Namespace) -> MonitorConfig:
+    from gnomon.stat.monitor import MonitorConfig
 
     pids = []
     for word in _words(arguments.pid):
@@ -201,19 +201,19 @@ def _watched(arguments: argparse.Namespace) -> Watched:
     groups = _words(arguments.cgroup)
     if "" in groups:
         raise UsageError("-G '': a cgroup has a name, as cat /proc/PID/cgroup shows it; / is all")
-    return Watched(arguments.per, tuple(groups), tuple(pids))
+    return MonitorConfig(arguments.per, tuple(groups), tuple(pids))
 
 
 def _watch(arguments: argparse.Namespace, period_ns: int, count: int) -> int:
     from gnomon.cli.terminal.interval_loop import Ending, rounds
-    from gnomon.cli.terminal.interval_writers import say
+    from gnomon.cli.terminal.interval_writers import print_line
     from gnomon.hpm.environment import slice_ms
-    from gnomon.measurement.measurement_metrics import check_given
+    from gnomon.measurement.event_selection import check_user_constants
     from gnomon.stat.interval_table import Table
     from gnomon.stat.monitor import Monitor
     from gnomon.stat.watched_events import choose
 
-    check_given()
+    check_user_constants()
     watched = _watched(arguments)
     is_machine = not (watched.cgroups or watched.pids)
     choice = choose(arguments.event, _words(arguments.group), machine=is_machine)
@@ -224,13 +224,13 @@ def _watch(arguments: argparse.Namespace, period_ns: int, count: int) -> int:
         server = _serve(arguments, monitor, choice)
         if not (arguments.json or arguments.no_terminal):
             for line in first_lines(monitor, is_default=choice.is_default):
-                say(line)
+                print_line(line)
 
         def tell(sample: Sample) -> None:
             for place in places:
                 place.tell(sample)
             if sample.number == 1 and table.left_out and not choice.is_default:
-                say(f"no room for {', '.join(table.left_out)}: a wider terminal, or --json")
+                print_line(f"no room for {', '.join(table.left_out)}: a wider terminal, or --json")
 
         try:
             is_cut = rounds(monitor, period_ns, count, tell, ending)
@@ -268,9 +268,9 @@ def _destinations(
     if arguments.output is not None:
         name = arguments.output
         if arguments.unique:
-            from gnomon.hpm.output_names import unique
+            from gnomon.hpm.output_names import unique_name
 
-            name = unique(name)
+            name = unique_name(name)
         ending = name.lower().rpartition(".")[2]
         kind = {"json": "json", "jsonl": "json", "csv": "csv"}.get(ending, kind)
         own = table.twin()
@@ -285,10 +285,10 @@ def _destinations(
     return found
 
 
-def _serve(arguments: argparse.Namespace, monitor: Monitor, choice: Choice) -> Server | None:
+def _serve(arguments: argparse.Namespace, monitor: Monitor, choice: WatchedEvents) -> Server | None:
     if not arguments.listen:
         return None
-    from gnomon.cli.terminal.interval_writers import say
+    from gnomon.cli.terminal.interval_writers import print_line
     from gnomon.stat import metrics_server
     from gnomon.stat.openmetrics import exposition, families
 
@@ -304,13 +304,13 @@ def _serve(arguments: argparse.Namespace, monitor: Monitor, choice: Choice) -> S
         token = metrics_server.make_token()
         told = f"?token={token}"
     started = metrics_server.Server(host, port, token, text)
-    say(f"listening on {started.url}{told}")
+    print_line(f"listening on {started.url}{told}")
     if not started.is_loopback:
-        say(f"{started.host} is not loopback: token and metrics travel unencrypted")
+        print_line(f"{started.host} is not loopback: token and metrics travel unencrypted")
     return started
 
 
-def group_labels(choice: Choice) -> dict[str, str]:
+def group_labels(choice: WatchedEvents) -> dict[str, str]:
     """Return for each event of an event group the group's name, of several the first."""
     found: dict[str, str] = {}
     for group in choice.groups:

@@ -49,12 +49,13 @@ def print_groups(
     Raises:
         UsageError: a file is wrong, or there is no such group.
     """
-    from gnomon.measurement.measurement_metrics import core_models, is_known
+    from gnomon.measurement.event_selection import is_event
+    from gnomon.measurement.measurement_metrics import core_models
     from gnomon.metrics import user_definitions
     from gnomon.metrics.groups import find_group
 
-    loaded = [user_definitions.load(name, is_known) for name in files]
-    libraries = tuple(loaded) or user_definitions.libraries(is_known)
+    loaded = [user_definitions.load(name, is_event) for name in files]
+    libraries = tuple(loaded) or user_definitions.libraries(is_event)
     known = [(group, one) for one in libraries for group in one.groups]
     metrics = user_definitions.metrics()
     if wanted:

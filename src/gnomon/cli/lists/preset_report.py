@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from gnomon.cli.terminal.two_column_text import columns, filled
+from gnomon.cli.terminal.two_column_text import filled, terminal_columns
 from gnomon.terminal_text import wrapped, wrapped_table
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def details(rows: Sequence[PresetRow], *, styled: bool) -> Iterator[str]:
             facts.append(("remedy", state.remedy))
         for title, text in facts:
             if text:
-                first, *rest = wrapped(text, columns() - _FACT_INDENT)
+                first, *rest = wrapped(text, terminal_columns() - _FACT_INDENT)
                 yield f"    {title:<10}  {first}"
                 yield from (" " * _FACT_INDENT + line for line in rest)
         yield ""

@@ -90,7 +90,7 @@ def _rendered(one: Interval, *, as_json: bool) -> str:
     from gnomon.measurement import intervals
 
     if not as_json:
-        return intervals.text(one)
+        return intervals.render_interval(one)
     import json
 
     return json.dumps(intervals.document(one)) + "\n"

@@ -24,7 +24,7 @@ Rendered = Callable[[int, bool], str]
 """Makes text for a width, with styles or without."""
 
 
-def say(line: str) -> None:
+def print_line(line: str) -> None:
     """Write a line for people beside what is counted."""
     with suppress(OSError, ValueError):
         write(sys.stderr, f"gnomon: {printable(line)}\n")
@@ -128,7 +128,7 @@ class Appended:
                 with suppress(OSError):
                     os.ftruncate(self._fd, length)
             if not self._has_failed:
-                say(f"{self._name}: cannot be written: {error.strerror}; trying on")
+                print_line(f"{self._name}: cannot be written: {error.strerror}; trying on")
             self._has_failed = True
         else:
             self._has_failed = False
@@ -198,7 +198,7 @@ class Textfile:
             os.replace(self._part, self._path)  # noqa: PTH105
         except OSError as error:
             if not self._has_failed:
-                say(f"{self._name}: cannot be written: {error.strerror}; trying on")
+                print_line(f"{self._name}: cannot be written: {error.strerror}; trying on")
             self._has_failed = True
         else:
             self._has_failed = False

@@ -22,7 +22,7 @@ from gnomon.errors import GnomonError, UsageError
 
 if TYPE_CHECKING:
     from gnomon.measurement.measurement import Measurement
-    from gnomon.measurement.report_style import Options
+    from gnomon.measurement.report_style import ReportOptions
 
 
 class Delivery:
@@ -33,7 +33,11 @@ class Delivery:
     """
 
     def __init__(
-        self, arguments: argparse.Namespace, options: Options, terminal: IO[str], suffix: str = ""
+        self,
+        arguments: argparse.Namespace,
+        options: ReportOptions,
+        terminal: IO[str],
+        suffix: str = "",
     ) -> None:
         """Open what is to be written.
 
@@ -125,7 +129,7 @@ class Delivery:
             options = self._options
             if stream is not None:
                 options = options._replace(styled=is_styled(stream), width=width_of(stream))
-            return measurement_report.text(measurements, host, options)
+            return measurement_report.render_measurements(measurements, host, options)
 
         def to_terminal(stream: IO[str]) -> None:
             text = rendered(self._json, stream)
@@ -164,9 +168,9 @@ class Delivery:
 
 
 def _unique(name: str) -> str:
-    from gnomon.hpm.output_names import unique
+    from gnomon.hpm.output_names import unique_name
 
-    return unique(name)
+    return unique_name(name)
 
 
 def guarded(name: str, do: Callable[[], None]) -> bool:

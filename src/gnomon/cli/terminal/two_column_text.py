@@ -12,7 +12,7 @@ TITLE = 11
 _MOST = 120
 
 
-def columns() -> int:
+def terminal_columns() -> int:
     """Return how wide to print: as wide as stdout is, within reason."""
     return min(width_of(sys.stdout), _MOST)
 
@@ -20,7 +20,11 @@ def columns() -> int:
 def filled(text: str, indent: str = "") -> list[str]:
     """Return a sentence in lines as wide as the terminal, those after the first indented."""
     return textwrap.wrap(
-        text, columns(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        text,
+        terminal_columns(),
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
     )
 
 

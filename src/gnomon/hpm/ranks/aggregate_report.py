@@ -26,7 +26,7 @@ from gnomon.measurement.items import (
 )
 from gnomon.measurement.measurement_items import domain_of, has_value, how_of, metrics_of
 from gnomon.measurement.measurement_report import metric_lines, place, unavailable_lines
-from gnomon.measurement.report_style import Options, Style, joined
+from gnomon.measurement.report_style import ReportOptions, Style, joined
 from gnomon.model.value import Domain, How, Unavailable
 from gnomon.terminal_text import filled
 from gnomon.units import number, printable, quantity, signal_name
@@ -49,7 +49,7 @@ class _Row(NamedTuple):
     bins: tuple[tuple[str, int], ...] = ()
 
 
-def text(file: RankFile, host: Host, options: Options) -> str:
+def render_aggregate_report(file: RankFile, host: Host, options: ReportOptions) -> str:
     """Return the report of items, and of why some of them lack."""
     style = Style(options.styled)
     lines = [_headline(file, options, style), f"  {place(host)}", ""]
@@ -67,7 +67,7 @@ def text(file: RankFile, host: Host, options: Options) -> str:
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _headline(file: RankFile, options: Options, style: Style) -> str:
+def _headline(file: RankFile, options: ReportOptions, style: Style) -> str:
     what = printable(file.command or file.program)
     over = max((item.n_tasks for item in file.items), default=0)
     if file.size > 1 or over > 1:
@@ -96,7 +96,9 @@ def _whose(item: Item) -> tuple[int, str]:
     return item.mpi_task_id, item.tasks
 
 
-def _description_lines(item: Item, said: set[str], options: Options, style: Style) -> list[str]:
+def _description_lines(
+    item: Item, said: set[str], options: ReportOptions, style: Style
+) -> list[str]:
     """Return what an aggregator says of an item, each line once for the items of some tasks."""
     lines: list[str] = []
     for line in item.description.splitlines():
@@ -110,7 +112,7 @@ def _description_lines(item: Item, said: set[str], options: Options, style: Styl
     return [*lines, ""] if lines else []
 
 
-def _item_lines(item: Item, options: Options, style: Style) -> list[str]:
+def _item_lines(item: Item, options: ReportOptions, style: Style) -> list[str]:
     if item.is_rusage:
         rows = [_usage_row(field, item) for field in item.data]
         known = any(has_value(field) for field in item.data)
@@ -240,7 +242,7 @@ def _whose_words(item: Item) -> str:
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def _table(title: str, rows: Sequence[_Row], options: Options, style: Style) -> list[str]:
+def _table(title: str, rows: Sequence[_Row], options: ReportOptions, style: Style) -> list[str]:
     """Return a table under its heading; where it is too wide, names have lines of their own."""
     of_tasks = any(row.minimum.endswith(")") or row.maximum.endswith(")") for row in rows)
     extremes = ("minimum (task)", "maximum (task)") if of_tasks else ("minimum", "maximum")
@@ -279,7 +281,7 @@ def _table(title: str, rows: Sequence[_Row], options: Options, style: Style) -> 
     return lines
 
 
-def _histogram_lines(row: _Row, options: Options, style: Style) -> list[str]:
+def _histogram_lines(row: _Row, options: ReportOptions, style: Style) -> list[str]:
     if not row.bins:
         return []
     names = max(len(name) for name, _ in row.bins)

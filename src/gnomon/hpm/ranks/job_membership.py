@@ -30,7 +30,7 @@ _PRESENCE = re.compile(r"(here|new)\.[0-9]+(\.[0-9]+)?( \(deleted\))?")
 _LIBRARY = "libhpm_plugin.so.0"
 
 
-class Joined(NamedTuple):
+class JobMembership(NamedTuple):
     """A task's place in its job.
 
     Attributes:
@@ -159,7 +159,7 @@ def library(folder: Path) -> ctypes.CDLL:
     return ctypes.CDLL(str(folder / _LIBRARY), use_errno=True)
 
 
-def join(folder: Path) -> tuple[Joined | None, str]:
+def join(folder: Path) -> tuple[JobMembership | None, str]:
     """Make this process a task of its job, for as long as it lives.
 
     Returns the place, or None without a job; and why there is none where a launcher started it as
@@ -182,7 +182,7 @@ def join(folder: Path) -> tuple[Joined | None, str]:
         with suppress(OSError):  # a network's file system may have no such locks
             fcntl.flock(folder_fd, fcntl.LOCK_SH)
         variables = {"HPM_JOB_FD": str(fd), "HPM_JOB_DIR": said}
-        return Joined(fd, folder_fd, variables, found.hpm_job_end), ""
+        return JobMembership(fd, folder_fd, variables, found.hpm_job_end), ""
     if -fd == errno.ENODATA:
         return None, ""
     return None, said or os.strerror(-fd)

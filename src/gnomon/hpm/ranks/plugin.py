@@ -27,7 +27,7 @@ from gnomon.measurement.item_codec import decoded, encoded
 from gnomon.measurement.items import RankFile
 
 if TYPE_CHECKING:
-    from gnomon.hpm.ranks.job_membership import Joined
+    from gnomon.hpm.ranks.job_membership import JobMembership
     from gnomon.launch.signals import SignalForwarder
 
 ENTRY_POINTS = "gnomon.aggregators"
@@ -64,7 +64,7 @@ class Plugin(NamedTuple):
     is_python: bool
 
 
-class Changes(NamedTuple):
+class EnvironmentChanges(NamedTuple):
     """What a distributor did to the environment.
 
     Attributes:
@@ -78,7 +78,7 @@ class Changes(NamedTuple):
     said: str = ""
 
 
-class Aggregated(NamedTuple):
+class AggregateResult(NamedTuple):
     """What an aggregator made of a task's items.
 
     Attributes:
@@ -92,7 +92,9 @@ class Aggregated(NamedTuple):
     said: str = ""
 
 
-def find(name: str, environment: Mapping[str, str], source: str) -> tuple[Plugin, Changes]:
+def find_plugin(
+    name: str, environment: Mapping[str, str], source: str
+) -> tuple[Plugin, EnvironmentChanges]:
     """Return a plug-in of that name, and what its distributor set.
 
     Args:
@@ -121,18 +123,18 @@ def find(name: str, environment: Mapping[str, str], source: str) -> tuple[Plugin
     return plugin, _distributed(plugin, environment, source)
 
 
-def aggregated(
+def run_aggregator(
     plugin: Plugin,
     file: RankFile,
     environment: Mapping[str, str],
-    joined: Joined | None = None,
+    joined: JobMembership | None = None,
     signals: SignalForwarder | None = None,
     *,
     hurried: bool = False,
     is_over: bool = False,
     patience_s: float | None = None,
     aside: tuple[float, Callable[[], None]] | None = None,
-) -> Aggregated:
+) -> AggregateResult:
     """Return what a plug-in makes of what this task measured.
 
     Args:
@@ -163,20 +165,20 @@ def aggregated(
                           kept=kept,
                           signals=signals)  # fmt: skip
     except (GnomonError, ValueError) as error:
-        return Aggregated(None, f"plug-in {plugin.name}: {error}")
+        return AggregateResult(None, f"plug-in {plugin.name}: {error}")
     failure = _failure(ended, "aggregator", hurried=clock.is_hurried)
     if failure:
-        return Aggregated(None, f"plug-in {plugin.name}: {failure}")
+        return AggregateResult(None, f"plug-in {plugin.name}: {failure}")
     try:
         if not ended.output:
             raise FormatError("its output", 0, "nothing is there")
         found, _ = decoded(ended.output, "its output", 1)
     except FormatError as error:
-        return Aggregated(None, f"plug-in {plugin.name}: the aggregator lied: {error}")
-    return Aggregated(found if ended.output[0] else None, "", ended.said)
+        return AggregateResult(None, f"plug-in {plugin.name}: the aggregator lied: {error}")
+    return AggregateResult(found if ended.output[0] else None, "", ended.said)
 
 
-def replayed(
+def replay_aggregator(
     plugin: Plugin, paths: Sequence[str], environment: Mapping[str, str]
 ) -> tuple[RankFile, ...]:
     """Return what a plug-in makes of the files of tasks: what each printing task would print.
@@ -202,7 +204,7 @@ def replayed(
 # --- the distributor ------------------------------------------------------------------------------
 
 
-def _distributed(plugin: Plugin, environment: Mapping[str, str], source: str) -> Changes:
+def _distributed(plugin: Plugin, environment: Mapping[str, str], source: str) -> EnvironmentChanges:
     clock = plugin_process.Clock(_timeout_s(environment), _HURRIED_S)
     # A launcher ends whole process groups, and the plug-in is to be found there or not all the
     # same. Ctrl-C is not held back: the distributor may hang.
@@ -214,13 +216,15 @@ def _distributed(plugin: Plugin, environment: Mapping[str, str], source: str) ->
         raise _missing(plugin.name, source, ended.said)
     failure = _failure(ended, "distributor")
     if failure:
-        return Changes({}, f"plug-in {plugin.name}: {failure}; measuring goes on without it")
+        return EnvironmentChanges(
+            {}, f"plug-in {plugin.name}: {failure}; measuring goes on without it"
+        )
     changes: dict[str, str | None] = {}
     for entry in ended.changes.split(b"\0")[:-1]:
         name, equals, value = entry.partition(b"=")
         if name:
             changes[os.fsdecode(name)] = os.fsdecode(value) if equals else None
-    return Changes(changes, "", ended.said)
+    return EnvironmentChanges(changes, "", ended.said)
 
 
 def _missing(name: str, source: str, said: str) -> GuideError:
@@ -279,7 +283,7 @@ def _timeout_s(environment: Mapping[str, str]) -> float:
     return seconds
 
 
-def _failure(ended: plugin_process.Ended, function: str, *, hurried: bool = False) -> str:
+def _failure(ended: plugin_process.PluginResult, function: str, *, hurried: bool = False) -> str:
     """Return what went wrong in a plug-in's process, "" if nothing did."""
     if ended.is_late and hurried:
         return f"the {function} was ended: the job was, and launchers kill a moment after that"

@@ -29,7 +29,7 @@ CHANGES_FD = 3
 """A child's descriptor for changes of the environment."""
 
 
-class Ended(NamedTuple):
+class PluginResult(NamedTuple):
     """How a child ended, and what it left.
 
     Attributes:
@@ -119,7 +119,7 @@ def run(
     blocked: Sequence[signal.Signals] = (),
     kept: Sequence[int] = (),
     signals: SignalForwarder | None = None,
-) -> Ended:
+) -> PluginResult:
     """Run a child to its end, or to the end of its time.
 
     Args:
@@ -145,7 +145,7 @@ def run(
         pid = _spawned(words, environment, files, kept, blocked)
         status, is_late = _awaited(pid, clock, signals)
         said = _content(files[2])[:_MOST_SAID].decode(errors="replace")
-        return Ended(status, _content(files[1]), _content(files[3]), said, is_late)
+        return PluginResult(status, _content(files[1]), _content(files[3]), said, is_late)
     except OSError as error:
         raise GnomonError(f"{words[0]}: cannot be started: {error.strerror}") from None
     finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
-from gnomon.store.comparison.model import SURE, Comparison, Row
+from gnomon.store.comparison.model import SURE, Comparison, ComparisonRow
 from gnomon.store.comparison.samples import Side, described
 from gnomon.store.hotspots import whole
 
@@ -131,7 +131,7 @@ def _side(side: Side) -> ComparedSide:
     }
 
 
-def _metric(row: Row) -> ComparedMetric:
+def _metric(row: ComparisonRow) -> ComparedMetric:
     low, high = row.found.interval if row.found else (None, None)
     return {
         "metric": row.metric,

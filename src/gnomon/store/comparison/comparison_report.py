@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from gnomon.model.symbol_names import short_name
 from gnomon.store.comparison.headline import bare, headline, notation, shares, verdict
-from gnomon.store.comparison.model import Breach, Comparison, Row
+from gnomon.store.comparison.model import Breach, Comparison, ComparisonRow
 from gnomon.terminal_text import cut, filled, grid, short_path, shortened, suffixes
 from gnomon.units import number, printable, quantity
 
@@ -26,7 +26,7 @@ _INDENT = 2
 _GAP = 2
 
 
-def text(
+def render_comparison(
     comparisons: Sequence[Comparison],
     breaches: Sequence[Breach],
     *,
@@ -81,7 +81,7 @@ def _sides(one: Comparison, width: int) -> list[str]:
     return lines
 
 
-def _table(rows: Iterable[Row], first: str, width: int) -> list[str]:
+def _table(rows: Iterable[ComparisonRow], first: str, width: int) -> list[str]:
     judged = [row for row in rows if not row.unjudged]
     table = [_HEADS, *(_cells(row) for row in judged)] if judged else []
     longest = max((len(printable(row.metric)) for row in judged), default=0)
@@ -104,7 +104,7 @@ def _table(rows: Iterable[Row], first: str, width: int) -> list[str]:
     return lines
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: ComparisonRow) -> tuple[str, ...]:
     change, low, high = shares(row)
     reach = f"{low.removesuffix(' %')} … {high.removesuffix(' %')}" if low and high else ""
     return (
@@ -116,22 +116,22 @@ def _cells(row: Row) -> tuple[str, ...]:
     )
 
 
-def _value(value: float | None, row: Row) -> str:
+def _value(value: float | None, row: ComparisonRow) -> str:
     # A long unit is left out: there is no room for it twice, and the name says it.
     return quantity(
         value, row.unit if len(row.unit) <= _UNIT_MOST or row.unit.startswith("bytes") else "", "-"
     )
 
 
-def _appeared(row: Row) -> str:
+def _appeared(row: ComparisonRow) -> str:
     if not row.before and row.after:
         return "new"
     return "-"
 
 
-def _unjudged(rows: Sequence[Row], width: int) -> list[str]:
+def _unjudged(rows: Sequence[ComparisonRow], width: int) -> list[str]:
     """Return what is not judged: the values with a reason once for all that share it."""
-    by_reason: dict[str, list[Row]] = {}
+    by_reason: dict[str, list[ComparisonRow]] = {}
     for row in rows:
         if row.unjudged:
             by_reason.setdefault(row.unjudged, []).append(row)
@@ -183,7 +183,9 @@ def _places(one: Comparison, width: int, top: int) -> list[str]:
     return lines
 
 
-def _of_metric(metric: str, rows: Sequence[Row], one: Comparison, width: int) -> list[str]:
+def _of_metric(
+    metric: str, rows: Sequence[ComparisonRow], one: Comparison, width: int
+) -> list[str]:
     heads = ["before", "after", "change", "of total", "verdict"]
     total = one.totals.get(metric, 0.0)
     cells: list[tuple[str, ...]] = []
@@ -214,12 +216,12 @@ def _of_metric(metric: str, rows: Sequence[Row], one: Comparison, width: int) ->
     return lines
 
 
-def _reasons(rows: Sequence[Row], width: int) -> list[str]:
+def _reasons(rows: Sequence[ComparisonRow], width: int) -> list[str]:
     whys = dict.fromkeys(row.unjudged for row in rows if row.unjudged)
     return [line for why in whys for line in filled(f"not judged: {printable(why)}", width)]
 
 
-def _place(row: Row, per: str, labels: dict[str, str], width: int, kinds: int = 0) -> str:
+def _place(row: ComparisonRow, per: str, labels: dict[str, str], width: int, kinds: int = 0) -> str:
     program, name, file, line = row.place
     if per == "region":
         return shortened(printable(f"{program}: {name}" if kinds > 1 else name), width)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from gnomon.metrics.significance import TRIM, Difference, centre, difference
 from gnomon.model.contention import EVIDENCE, IDLE, OTHERS, STOLEN, WAITED
 from gnomon.store.comparison.model import WALL
-from gnomon.store.comparison.samples import WHOLE, Measured, Quantity
+from gnomon.store.comparison.samples import WHOLE, Measured, RunMetric
 
 # Metrics of the kernel's scheduler, in parts of their names: there is more of it with others there.
 _SCHEDULING = ("context-switch", "context_switch", "migration", "vcsw", "sched:")
@@ -91,9 +91,13 @@ def machine(of: Measured) -> Machine | None:
 
 
 def remaining(
-    quantity: Quantity, values: tuple[Runs, Runs], on: tuple[Machine, Machine], found: Difference,
-    *, of_runs: bool,
-) -> Difference | None:  # fmt: skip
+    quantity: RunMetric,
+    values: tuple[Runs, Runs],
+    on: tuple[Machine, Machine],
+    found: Difference,
+    *,
+    of_runs: bool,
+) -> Difference | None:
     """Return the difference that is left to the program; None if no other can have made it.
 
     Args:

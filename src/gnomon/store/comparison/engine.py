@@ -23,16 +23,16 @@ from gnomon.store.comparison.model import (
     WALL,
     Breach,
     Comparison,
+    ComparisonOptions,
+    ComparisonRow,
     Limit,
-    Options,
-    Row,
 )
 from gnomon.store.comparison.samples import (
     WHERE_ELSE_0,
     WHOLE,
     Measured,
     Place,
-    Quantity,
+    RunMetric,
     Side,
     measured,
 )
@@ -48,7 +48,7 @@ _LEAST_SHARE = 0.001
 
 
 def compare(
-    sides: Sequence[Side], options: Options
+    sides: Sequence[Side], options: ComparisonOptions
 ) -> tuple[tuple[Comparison, ...], tuple[Breach, ...]]:
     """Return each side's comparison with the first one, and what breaks a limit.
 
@@ -76,7 +76,7 @@ def compare(
         for some in all_rows
     ]
     rows = _adjusted(rows, holm)
-    by_place: list[list[Row]] = [[] for _ in rows]
+    by_place: list[list[ComparisonRow]] = [[] for _ in rows]
     small = [0] * len(rows)
     totals: dict[str, float] = {}
     with_places: tuple[str, ...] = ()
@@ -145,8 +145,8 @@ def _with_places(of_places: Sequence[Measured]) -> tuple[str, ...]:
 
 def _rows(
     baseline: Measured, other: Measured, places: Iterable[Place], metrics: Sequence[str],
-    options: Options, machines: _Both = None,
-) -> list[Row]:  # fmt: skip
+    options: ComparisonOptions, machines: _Both = None,
+) -> list[ComparisonRow]:  # fmt: skip
     names = metrics or list(dict.fromkeys((*baseline.quantities, *other.quantities)))
     return [
         row
@@ -157,8 +157,13 @@ def _rows(
 
 
 def _row(
-    baseline: Measured, other: Measured, place: Place, name: str, options: Options, machines: _Both
-) -> Row | None:
+    baseline: Measured,
+    other: Measured,
+    place: Place,
+    name: str,
+    options: ComparisonOptions,
+    machines: _Both,
+) -> ComparisonRow | None:
     key = (place, name)
     if key not in baseline.samples and key not in other.samples:
         return None
@@ -179,7 +184,7 @@ def _row(
         margin = options.at_least
     elif is_exact:
         margin = _AT_LEAST_EMULATED
-    row = Row(
+    row = ComparisonRow(
         place=place,
         metric=name,
         unit=said[0].unit if said else "",
@@ -226,7 +231,9 @@ def _runs(of: Measured, key: tuple[Place, str], *, fill: bool) -> list[list[floa
     return [values for values in runs if values]
 
 
-def _why_not(row: Row, baseline: Measured, other: Measured, options: Options) -> str:
+def _why_not(
+    row: ComparisonRow, baseline: Measured, other: Measured, options: ComparisonOptions
+) -> str:
     """Return why a row cannot be judged, "" if it can."""
     for side, n in zip((baseline.side, other.side), row.samples, strict=True):
         if n == 0:
@@ -258,7 +265,7 @@ def _apart(one: Side, other: Side) -> str:
     return "measured on different machines"
 
 
-_DESCRIBED: dict[str, Callable[[Quantity], str]] = {
+_DESCRIBED: dict[str, Callable[[RunMetric], str]] = {
     "how it was measured": lambda one: one.how or "?",
     "the unit": lambda one: one.unit or "a count",
     "what it covers": lambda one: one.scope or "?",
@@ -267,8 +274,8 @@ _DESCRIBED: dict[str, Callable[[Quantity], str]] = {
 
 
 def _adjusted(
-    rows: list[list[Row]], adjust: Callable[[Sequence[float]], list[float]]
-) -> list[list[Row]]:
+    rows: list[list[ComparisonRow]], adjust: Callable[[Sequence[float]], list[float]]
+) -> list[list[ComparisonRow]]:
     judged = [row for some in rows for row in some if row.p is not None]
     families = {first: [row for row in judged if _is_asked_first(row) is first]
                 for first in (True, False)}  # fmt: skip
@@ -289,16 +296,16 @@ def _adjusted(
     ]  # fmt: skip
 
 
-def _with(row: Row, p: float, measured_p: float) -> Row:
+def _with(row: ComparisonRow, p: float, measured_p: float) -> ComparisonRow:
     return replace(row, p=p, measured_p=measured_p)
 
 
-def _is_asked_first(row: Row) -> bool:
+def _is_asked_first(row: ComparisonRow) -> bool:
     return row.metric == WALL and row.place == WHOLE
 
 
 def _breaches(
-    sides: Sequence[Side], rows: Sequence[Sequence[Row]], limits: Sequence[Limit]
+    sides: Sequence[Side], rows: Sequence[Sequence[ComparisonRow]], limits: Sequence[Limit]
 ) -> tuple[Breach, ...]:
     """Return what is surely worse by more than a limit.
 
@@ -354,7 +361,7 @@ def _by_family(tried: Sequence[Breach]) -> list[Breach]:
     return found
 
 
-def _importance(row: Row) -> tuple[int, float, float, str]:
+def _importance(row: ComparisonRow) -> tuple[int, float, float, str]:
     """Return what rows are ordered by: sure ones, worse ones, larger ones first."""
     if row.p is None:
         return (4, 0.0 if row.metric == WALL else 1.0, 0.0, row.metric)
@@ -366,7 +373,7 @@ def _importance(row: Row) -> tuple[int, float, float, str]:
     return (rank, 0.0 if row.is_sure else row.p, -size, row.metric)
 
 
-def _effect(row: Row, totals: Mapping[str, float]) -> tuple[int, float, Place, str]:
+def _effect(row: ComparisonRow, totals: Mapping[str, float]) -> tuple[int, float, Place, str]:
     """Return what rows of places are ordered by: by how much of the total they differ."""
     gone = abs((row.after or 0.0) - (row.before or 0.0)) / (abs(totals.get(row.metric, 0)) or 1.0)
     return (0 if row.verdict else 1, -gone, row.place, row.metric)
@@ -399,7 +406,7 @@ def _large(one: Measured, other: Measured, metrics: Sequence[str]) -> set[Place]
     return found
 
 
-def _without(wanted: Sequence[str], rows: Sequence[Row]) -> Iterable[str]:
+def _without(wanted: Sequence[str], rows: Sequence[ComparisonRow]) -> Iterable[str]:
     for metric in wanted:
         if all(row.metric != metric for row in rows):
             yield (
@@ -408,7 +415,9 @@ def _without(wanted: Sequence[str], rows: Sequence[Row]) -> Iterable[str]:
             )
 
 
-def _notes(baseline: Side, other: Side, options: Options, rows: Sequence[Row]) -> Iterable[str]:
+def _notes(
+    baseline: Side, other: Side, options: ComparisonOptions, rows: Sequence[ComparisonRow]
+) -> Iterable[str]:
     if apart := _apart(baseline, other):
         judged = "they differ too" if options.any_machine else "--any-machine judges all the same"
         yield f"{apart}: {judged}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from gnomon.store.comparison.model import WALL, Comparison, Row
+from gnomon.store.comparison.model import WALL, Comparison, ComparisonRow
 from gnomon.store.comparison.samples import WHOLE
 from gnomon.terminal_text import filled
 from gnomon.units import number, printable
@@ -34,7 +34,7 @@ def headline(one: Comparison, width: int) -> list[str]:
     return [line for said in sentences for line in filled(said, width)]
 
 
-def confidence(row: Row) -> str:
+def confidence(row: ComparisonRow) -> str:
     """Return how sure it is that there is a difference: "99.6 %", "> 99.9 %"."""
     if row.p is None:
         return ""
@@ -42,14 +42,14 @@ def confidence(row: Row) -> str:
     return ">99.9 %" if sure > 99.9 else f"{int(sure * 10) / 10:g} %"
 
 
-def verdict(row: Row) -> str:
+def verdict(row: ComparisonRow) -> str:
     """Return the verdict with how sure it is; "" for none."""
     if not row.verdict or row.is_of_machine:
         return row.verdict
     return f"{row.verdict} {confidence(row)}"
 
 
-def shares(row: Row) -> tuple[str, str, str]:
+def shares(row: ComparisonRow) -> tuple[str, str, str]:
     """Return the change and the ends of its range, in one notation; "" for what is not known."""
     low, high = row.found.interval if row.found else (None, None)
     ends = (row.change, low, high)
@@ -82,7 +82,7 @@ def _factor(share: float) -> str:
     return f"×{number(float(f'{share + 1:.3g}'))}"
 
 
-def _leads(wall: Row, first: Row) -> bool:
+def _leads(wall: ComparisonRow, first: ComparisonRow) -> bool:
     is_known = bool(wall.verdict) and not wall.is_of_machine
     return is_known and (wall.is_sure or not first.is_sure)
 
@@ -91,11 +91,11 @@ def _caution(one: Comparison) -> str:
     return _ONE_RUN if any("one run only" in note for note in one.notes) else ""
 
 
-def _sure(row: Row) -> str:
+def _sure(row: ComparisonRow) -> str:
     return f"sure to {confidence(row)}" if row.is_sure else f"likely ({confidence(row)})"
 
 
-def _reach(row: Row) -> str:
+def _reach(row: ComparisonRow) -> str:
     _, low, high = shares(row)
     return f"{low} to {high} with 95 % confidence" if low and high else ""
 
@@ -112,18 +112,18 @@ def _evidence(one: Comparison) -> str:
     return " and ".join(said)
 
 
-def _left(wall: Row) -> str:
+def _left(wall: ComparisonRow) -> str:
     return f"nothing sure is left to the program beyond {bare(wall.margin)}"
 
 
-def _verdict(row: Row) -> str:
+def _verdict(row: ComparisonRow) -> str:
     change, _, _ = shares(row)
     reach = f": {_reach(row)}" if _reach(row) else ""
     what = f"{change}, {row.verdict}" if change else f"{row.verdict}, from none"
     return f"{printable(row.metric)} {what}, {_sure(row)}{reach}"
 
 
-def _wall(wall: Row, one: Comparison) -> str:
+def _wall(wall: ComparisonRow, one: Comparison) -> str:
     if wall.found is None or wall.change is None:
         return f"wall time is not judged: {printable(wall.unjudged)}"
     if wall.is_of_machine:

@@ -24,7 +24,7 @@ WALL = "wall time"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ComparisonRow:
     """One metric at one place, on the baseline and on another side.
 
     Attributes:
@@ -143,8 +143,8 @@ class Comparison:
 
     baseline: Side
     other: Side
-    whole: tuple[Row, ...]
-    places: tuple[Row, ...]
+    whole: tuple[ComparisonRow, ...]
+    places: tuple[ComparisonRow, ...]
     per: str
     with_places: tuple[str, ...]
     totals: Mapping[str, float]
@@ -155,7 +155,7 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ComparisonOptions:
     """How to compare.
 
     Attributes:

@@ -10,7 +10,7 @@ from typing import Any
 
 from gnomon.errors import UsageError
 from gnomon.model import location_kinds
-from gnomon.model.inlining import Part, homes
+from gnomon.model.inlining import FunctionFragment, defining_files
 from gnomon.model.metric import Aggregation
 from gnomon.store import moments, run_directory
 from gnomon.store.profile_query import NOT_ADDED, OF_PLACE, ROOT
@@ -142,7 +142,7 @@ WHOLE: Place = ("", "", "", 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Quantity:
+class RunMetric:
     """What a run says of one of its metrics (model/metric.py)."""
 
     name: str
@@ -203,7 +203,7 @@ class Measured:
     """
 
     side: Side
-    quantities: Mapping[str, tuple[Quantity, ...]]
+    quantities: Mapping[str, tuple[RunMetric, ...]]
     samples: Samples
     repetitions: tuple[int, ...]
 
@@ -257,11 +257,11 @@ def measured(sides: Sequence[Side], per: str = "") -> tuple[Measured, ...]:
         raw = _placed(raw, per)
     found = []
     for one, of_runs in zip(sides, raw, strict=True):
-        quantities: dict[str, list[Quantity]] = {}
+        quantities: dict[str, list[RunMetric]] = {}
         for run in one.runs:
             for row in run.query(_METRICS):
                 known = quantities.setdefault(str(row[0]), [])
-                quantity = Quantity(*row)
+                quantity = RunMetric(*row)
                 if quantity not in known:
                     known.append(quantity)
         samples: Samples = {}
@@ -343,15 +343,15 @@ def _placed(raw: Sequence[Sequence[Sequence[Row]]], per: str) -> list[list[list[
     for of_runs, known in zip(raw, labels, strict=True):
         placed.append([[_place(row, known, per) for row in rows] for rows in of_runs])
         if per == "function":
-            weights: dict[Part, float] = {}
+            weights: dict[FunctionFragment, float] = {}
             first = min((row[4] for rows in placed[-1] for row in rows), default="")
             for rows in placed[-1]:
                 for row in rows:
-                    part = Part(*row[:3])
+                    part = FunctionFragment(*row[:3])
                     weights[part] = weights.get(part, 0.0) + (row[6] if row[4] == first else 0.0)
-            home = homes(weights)
+            home = defining_files(weights)
             placed[-1] = [
-                [(*row[:2], home[Part(*row[:3])], 0, *row[4:]) for row in rows]
+                [(*row[:2], home[FunctionFragment(*row[:3])], 0, *row[4:]) for row in rows]
                 for rows in placed[-1]
             ]
     return placed

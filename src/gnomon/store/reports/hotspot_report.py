@@ -34,7 +34,7 @@ _HEADS = {
 }
 
 
-def text(
+def render_hotspots(
     run: Run, found: Hotspots, *, width: int, events: Sequence[str] = (), counts: bool = False
 ) -> str:
     """Return a table of hotspots; lines have their source where it can be read.

@@ -90,7 +90,9 @@ class Values(NamedTuple):
         """Return the values, a line for each."""
         rows = run_facts.profile(run, request.by)
         emulated = run_facts.is_emulated(run)
-        text = run_facts.text(run, rows, request.by, width=request.width, emulated=emulated)
+        text = run_facts.render_run_facts(
+            run, rows, request.by, width=request.width, emulated=emulated
+        )
         return PartText(text, not rows)
 
     def data(self, run: Run, request: Request) -> PartData:
@@ -117,7 +119,7 @@ class Hotspots(NamedTuple):
         is_listing = bool(request.file) and request.by == "line"
         top = (0 if is_listing else TOP) if request.top is None else request.top
         spots = _hotspots(run, request, top)
-        text = hotspot_report.text(
+        text = hotspot_report.render_hotspots(
             run, spots, width=request.width, events=request.metrics, counts=request.counts
         )
         return PartText(text, not spots.rows)

@@ -85,7 +85,7 @@ def is_emulated(run: Run) -> bool:
     return bool(run.query("SELECT 1 FROM metrics WHERE dilated LIMIT 1"))
 
 
-def text(
+def render_run_facts(
     run: Run,
     rows: Sequence[ProfileRow],
     kind: str,

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from gnomon.store.viz.run import Document, opened, read
+from gnomon.store.viz.run import Document, open_viz, read_viz
 
-__all__ = ["Document", "opened", "read"]
+__all__ = ["Document", "open_viz", "read_viz"]

@@ -50,7 +50,7 @@ def in_xml(text: str) -> str:
     return _MARKED.sub(lambda found: _ENTITIES[found[0]], text)
 
 
-def read(text: str) -> str:
+def decode_text(text: str) -> str:
     """Return the text that `written` made this of.
 
     Raises:

@@ -248,7 +248,7 @@ class _Reader:
     def _meant(self, text: str) -> str:
         """Return a text of version 2 without its escapes."""
         try:
-            return encoding.read(text)
+            return encoding.decode_text(text)
         except ValueError as error:
             self._fail(f"{text[:40]!a}: {error}")
 

@@ -19,7 +19,7 @@ class Document(NamedTuple):
     tables: tuple[Table, ...]
 
 
-def read(path: Path) -> Document:
+def read_viz(path: Path) -> Document:
     """Return what a .viz file holds, in memory.
 
     Raises:
@@ -35,7 +35,7 @@ def read(path: Path) -> Document:
     return Document(head, tuple(tables.values()))
 
 
-def opened(path: Path) -> Run:
+def open_viz(path: Path) -> Run:
     """Return a .viz file as a run, which any number of queries can be put to.
 
     Raises:
