@@ -36,8 +36,7 @@ from gnomon.model.value import How
 
 @pytest.fixture
 def memory() -> Memory:
-    made = Memory()
-    made.touch()
+    (made := Memory()).touch()
     return made
 
 
@@ -277,9 +276,7 @@ def test_11_every_name_that_is_listed_resolves_to_itself() -> None:
 
 
 # As many names as a set may have events; none is longer than a name may be.
-SPELLINGS = [
-    f"{event}:{'u' * n}" for event in ("minor-faults", "page-faults") for n in range(1, 129)
-]
+SPELLINGS = [f"{name}:{'u' * n}" for name in ("minor-faults", "page-faults") for n in range(1, 129)]
 
 
 def test_12_too_many_events_conflict_and_the_others_count(memory: Memory) -> None:
@@ -332,8 +329,7 @@ def test_20_spread_under_multiplexing(memory: Memory) -> None:
 
 
 def test_21_as_many_events_as_there_may_be(memory: Memory) -> None:
-    names = SPELLINGS
-    events = EventSet(",".join(names), multiplex=True, slice_ms=SLICE_MS, limit=4)
+    events = EventSet(",".join(SPELLINGS), multiplex=True, slice_ms=SLICE_MS, limit=4)
     before = tasks()
     events.start()
     assert tasks(before + 1) == before + 1
@@ -341,9 +337,9 @@ def test_21_as_many_events_as_there_may_be(memory: Memory) -> None:
     final = events.stop()
     assert len(final) == 256
     measured = [final[at].event for at in range(256) if final[at].value is not None]
-    assert measured[:4] == names[:4]
+    assert measured[:4] == SPELLINGS[:4]
     assert len(measured) % 4 == 0
-    missing = [name for name in names if name not in measured]
+    missing = [name for name in SPELLINGS if name not in measured]
     if missing:
         assert any("not measured" in note and missing[-1] in note for note in events.notes)
     events.close()
