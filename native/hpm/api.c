@@ -1,4 +1,5 @@
-/* What programs call; C. It forwards to sections.c. Source: HPM Toolkit users guide 3.2.2, section 3.7. */
+/* What programs call; C. It forwards to sections.c. Source: HPM Toolkit users guide 3.2.2,
+ * section 3.7. */
 #include "gnomon/libhpm.h"
 
 #include "section_engine.h"
