@@ -10,7 +10,9 @@ import os
 from _thread import get_native_id
 from collections.abc import Iterator, Sequence
 
+# Where no descriptor is left, an import cannot say so any more: all are up here.
 from gnomon import _core
+from gnomon.counters import perf_errors
 from gnomon.counters.component import (
     NO_COUNT,
     Added,
@@ -288,8 +290,6 @@ class PerfCounting:
             return Refusal(event, reason, "use inherit=True, which counts both", number, pmu)
         if number == errno.EINVAL and spec.hardware and beside and self._opens_alone(event):
             return _conflict(event, beside, number, pmu)
-        from gnomon.counters import perf_errors  # where something was refused
-
         reason, remedy = perf_errors.explain(
             number, hardware=spec.hardware, tracepoint=spec.tracepoint, cpu=self._target.cpu
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -108,6 +109,9 @@ def _create(part: RunPart, command: Sequence[str], used: Sequence[str]) -> Path:
 def discard_staging(folder: Path, task: int) -> None:
     """Leave nothing of a task whose program was not executed."""
     (folder / f"task.{task}.json").unlink(missing_ok=True)
+    with suppress(OSError):  # no descriptor is left to look into it; an empty one goes all the same
+        folder.rmdir()
+        return
     if not any(folder.glob("task.*.json")):
         staging.remove(folder)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
@@ -52,9 +53,21 @@ class _Database:
     names: set[str] = field(default_factory=set)
 
 
-_databases: WeakValueDictionary[tuple[RunIdentity, int], _Database] = WeakValueDictionary()
-"""Of the runs that are open, by their files and the number of threads."""
+_databases: WeakValueDictionary[tuple[int, RunIdentity, int], _Database] = WeakValueDictionary()
+"""Of the runs that are open, by the process, their files and the number of threads.
+
+A child of a process that forks has none of the threads that a database of its parent works with.
+"""
 _databases_lock = Lock()
+
+
+def _renew_lock() -> None:
+    global _databases_lock
+    _databases_lock = Lock()
+
+
+# Another thread may have held it when the process forked.
+os.register_at_fork(after_in_child=_renew_lock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +88,7 @@ class Run:
     files: Mapping[str, Path] | None = None
     held: object = None
     is_checked: bool = False
-    _databases: dict[int, _Database] = field(
+    _databases: dict[tuple[int, int], _Database] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
@@ -156,16 +169,18 @@ class Run:
         Making one takes 40 ms with the look at its bounds, most of what a small query takes: it is
         kept, and is the same for all runs of the same files. One of a number of threads is another.
         """
-        database = self._databases.get(threads)
+        process = os.getpid()
+        database = self._databases.get((process, threads))
         if database is None:
             identity = self._files_identity()
             is_small = sum(size for _, _, size in identity.states) <= _BYTES_OF_ONE_THREAD
-            key = (identity, 1 if is_small else threads)
+            n_threads = 1 if is_small else threads
+            key = (process, identity, n_threads)
             with _databases_lock:
                 database = _databases.get(key)
                 if database is None:
-                    database = _databases[key] = self._database(key[1])
-            self._databases[threads] = database
+                    database = _databases[key] = self._database(n_threads)
+            self._databases[process, threads] = database
         named = [schema for schema in ALL_SCHEMAS if schema.name in sql]
         if any(schema.name not in database.names for schema in named):
             with _databases_lock:
@@ -188,11 +203,13 @@ class Run:
         database.names.add(schema.name)
 
     def _discard_databases(self) -> None:
+        process = os.getpid()
+        own = [key for key in self._databases if key[0] == process]
+        databases = [self._databases.pop(key) for key in own]
         with _databases_lock:
             for key, database in list(_databases.items()):
-                if database in self._databases.values():
+                if database in databases:
                     del _databases[key]
-        self._databases.clear()
 
     def _whole(self, schema: Schema) -> str:
         """Return the query for all of a table, whatever a foreign file has instead of its types."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -106,3 +108,19 @@ def test_repeated_runs_are_within_bounds_for_whoever_does_a_part(
     (part,) = profile_query.parts(run_directory.find(str(path)))
     (total,) = Profile("region").partial(part)
     assert (total.locations, total.total) == (4, 20.0)
+
+
+def test_a_child_of_a_process_that_forks_opens_its_own(tmp_path: Path) -> None:
+    """Databases work with threads, which a child has none of: it would wait for them for ever."""
+    run = run_directory.find(str(sections(tmp_path / "app")))
+    assert run.query("SELECT SUM(inclusive) FROM profile") == [(150.0,)]
+    profile = Profile("region")
+    parts = profile_query.parts(run)
+    expected = profile_query.run(profile, parts)
+    with ProcessPoolExecutor(1, mp_context=get_context("fork")) as executor:
+        future = executor.submit(profile_query.run, profile, parts)
+        try:
+            assert future.result(60) == expected
+        finally:
+            for process in (executor._processes or {}).values():
+                process.kill()
