@@ -30,11 +30,11 @@ static const char *text_in(PyObject *row, Py_ssize_t at, PyObject *kept)
 /* Names one after the other; the caller's to free. NULL with an exception set. */
 static char *names_in(PyObject *names, PyObject *kept)
 {
-	const Py_ssize_t n = PyTuple_Size(names);
+	const Py_ssize_t n = PyTuple_Size(names), first = PyList_Size(kept);
 	size_t size = 1;
 	char *all, *end;
 
-	if (n < 0)
+	if (n < 0 || first < 0)
 		return NULL;
 	for (Py_ssize_t i = 0; i < n; i++) {
 		const char *name = text_in(names, i, kept);
@@ -49,7 +49,7 @@ static char *names_in(PyObject *names, PyObject *kept)
 		return NULL;
 	}
 	for (Py_ssize_t i = 0; i < n; i++)
-		end = stpcpy(end, text_in(names, i, kept)) + 1;
+		end = stpcpy(end, PyBytes_AsString(PyList_GetItem(kept, first + i))) + 1;
 	return all;
 }
 

@@ -19,11 +19,10 @@ HEAVY = {
     "dataclasses", "logging", "multiprocessing", "concurrent.futures", "unittest", "socket", "ssl",
     "http", "email", "ctypes", "sqlite3", "difflib", "pdb", "platform", "random", "tempfile",
 }  # fmt: skip
-# The default set has events of these components besides, and of one that may not be here.
+# The default set has events of these components besides.
 COMPONENTS = {
     "gnomon.counters.components.cpu", "gnomon.counters.components.io",
-    "gnomon.counters.composite_counters", "gnomon.counters.gauge_sampler",
-    "gnomon.counters.perf_errors",
+    "gnomon.counters.gauge_sampler",
     "gnomon.counters.snapshot_counters", "gnomon.counters.snapshot_component",
 }  # fmt: skip
 

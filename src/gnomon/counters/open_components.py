@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from gnomon.counters.component import Counting, Event, Growing, Refusal, Resettable, Target
+from gnomon.counters.component import Event, Growing, Refusal, Resettable, Target
 from gnomon.counters.component_registry import note_use
+from gnomon.counters.composite_counters import JoinedResettable, ResettableCounting
 from gnomon.counters.event_resolver import owner
 from gnomon.counters.perf_counting import refused_error
 
@@ -89,8 +90,6 @@ class Parts:
         """Return all of it as one counting, in the order of the events."""
         if len(self._parts) == 1:
             return self._parts[0].counting
-        from gnomon.counters.composite_counters import JoinedResettable
-
         return JoinedResettable(
             [part.counting for part in self._parts], [part.places for part in self._parts]
         )
@@ -128,7 +127,7 @@ class Parts:
             return None, (), opened.refused
         grows = opened.counting if isinstance(opened.counting, Growing) else None
         gauges = [event.info.gauge for event in opened.events]
-        counting = grows or _resettable(opened.counting, gauges)
+        counting = grows or ResettableCounting(opened.counting, gauges)
         part = _Part(component, counting, grows)
         self._parts.append(part)
         return part, opened.events, opened.refused
@@ -141,10 +140,5 @@ class Parts:
                 opened.counting.close()
             raise refused_error(opened.refused[0])
         part.counting.close()
-        part.counting = _resettable(opened.counting, [event.info.gauge for event in opened.events])
-
-
-def _resettable(counting: Counting, gauges: Sequence[bool]) -> Resettable:
-    from gnomon.counters.composite_counters import ResettableCounting  # few starts need it
-
-    return ResettableCounting(counting, gauges)
+        gauges = [event.info.gauge for event in opened.events]
+        part.counting = ResettableCounting(opened.counting, gauges)

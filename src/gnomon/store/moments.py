@@ -104,6 +104,17 @@ class OfPath(NamedTuple):
     exclusive: float
 
 
+def together_query(metric: int, once: str, only: str = "") -> str:
+    """Return the tables of a query of which `together` has run, repetition, path and its values.
+
+    Args:
+        metric: number of the metric.
+        once: which paths are of calls that are recorded once (`RegionKinds.recorded_once`).
+        only: what else locations `l` must be, as " AND ..."; "" for all.
+    """
+    return f"{_there(metric, once, only)}{_VALUES}"
+
+
 def values_query(metric: int, kinds: RegionKinds, only: str = "") -> str:
     """Return the query for path, inclusive and exclusive value of each path over all places.
 
@@ -112,8 +123,8 @@ def values_query(metric: int, kinds: RegionKinds, only: str = "") -> str:
         kinds: those of the run's regions.
         only: what else locations `l` must be, as " AND ..."; "" for all.
     """
-    there = _there(metric, kinds.recorded_once(), only)
-    return f"{there}{_VALUES} SELECT * FROM values_ ORDER BY path"
+    together = together_query(metric, kinds.recorded_once(), only)
+    return f"{together} SELECT * FROM values_ ORDER BY path"
 
 
 def places_query(metric: int, kinds: RegionKinds, only: str = "") -> str:
@@ -140,16 +151,6 @@ def told(ranks: int, processes: int, places: int) -> str:
     return "max of threads" if places > 1 else ""
 
 
-def together_query(metric: int, kinds: RegionKinds) -> str:
-    """Return the tables of a query of which `together` has run, repetition, path and its values.
-
-    Args:
-        metric: number of the metric.
-        kinds: those of the run's regions.
-    """
-    return f"{_there(metric, kinds.recorded_once(), '')}{_VALUES}"
-
-
 class OfRun(NamedTuple):
     """Values of each path, which of several places these are, and what the program came to."""
 
@@ -172,7 +173,7 @@ def of_run(run: Run, metric: int) -> OfRun:
 def _of_run(identity: RunIdentity, metric: int, once: str) -> OfRun:
     # One thread: means of the same numbers in another order differ in their last digit.
     rows = shared_run(identity).query(
-        f"{_there(metric, once, '')}{_VALUES}{_PLACES} "
+        f"{together_query(metric, once)}{_PLACES} "
         f"SELECT v.*, path IN ({_ROOTS}), p.* FROM values_ v, places_ p ORDER BY path",
         threads=1,
     )

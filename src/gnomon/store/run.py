@@ -190,10 +190,8 @@ class Run:
 
     def _database(self, threads: int) -> _Database:
         connection = connected(threads)
-        rows = table_limits.row_counts(self, connection)
-        if not self.is_checked:
-            table_limits.check(self, connection, rows)
-        return _Database(connection, rows)
+        count_rows = table_limits.row_counts if self.is_checked else table_limits.check
+        return _Database(connection, count_rows(self, connection))
 
     def _add_table(self, database: _Database, schema: Schema) -> None:
         if schema.name in database.names:

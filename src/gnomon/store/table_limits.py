@@ -92,17 +92,20 @@ def row_counts(run: TableSource, connection: DuckDBPyConnection) -> dict[str, in
     return rows | {schema.name: int(n) for schema, n in zip(schemas, numbers, strict=True)}
 
 
-def check(run: TableSource, connection: DuckDBPyConnection, rows: Mapping[str, int]) -> None:
+def check(run: TableSource, connection: DuckDBPyConnection) -> dict[str, int]:
     """Check that the tables of a run hold no more than a run does; they are not read for it.
 
     Args:
         run: the run.
         connection: asks its files.
-        rows: how many each table has.
+
+    Returns:
+        How many rows each table has, as `row_counts`.
 
     Raises:
         RunDirectoryError: one of them holds more; names its file.
     """
+    rows = row_counts(run, connection)
     schemas = run.schemas
     for schema in schemas:
         most = ROWS_MOST.get(schema.name)
@@ -135,6 +138,7 @@ def check(run: TableSource, connection: DuckDBPyConnection, rows: Mapping[str, i
                 f"{run.file(schema)}: its texts come to {int(size) >> 20} MiB, and those of a run "
                 f"to {TEXTS_MOST_BYTES >> 20} MiB at most; {_REMEDY}"
             )
+    return rows
 
 
 def no_memory(what: str) -> str:

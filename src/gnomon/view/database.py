@@ -73,9 +73,7 @@ class Tables:
         tables = cls(str(run.path))
         tables._run = run
         try:
-            table_limits.check(
-                run, tables._connection, table_limits.row_counts(run, tables._connection)
-            )
+            table_limits.check(run, tables._connection)
             for schema in ALL_SCHEMAS:
                 tables._connection.execute(f"CREATE VIEW {schema.name} AS {_read(run, schema)}")
         except _FAILURES as error:
@@ -95,9 +93,7 @@ class Tables:
         """
         tables = cls(str(run.path))
         try:
-            table_limits.check(
-                run, tables._connection, table_limits.row_counts(run, tables._connection)
-            )
+            table_limits.check(run, tables._connection)
             for schema in ALL_SCHEMAS:
                 tables.execute(f"CREATE TABLE {schema.name} AS {_read(run, schema)}")
         except RunDirectoryError:

@@ -290,7 +290,7 @@ def _rows(run: Run, per: str) -> list[Row]:
     rows = run.query(query.format(**words))
     if per == "region":
         for (metric,) in run.query(_ELAPSED):
-            together = moments.together_query(metric, kinds)
+            together = moments.together_query(metric, words["once"])
             rows += run.query(_REGIONS_AT_ONCE.format(**words, together=together, metric=metric))
     return [row for row in rows if row[6] is not None and isfinite(row[6])]
 
