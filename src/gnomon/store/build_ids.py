@@ -69,12 +69,12 @@ def _notes(file: IO[bytes]) -> Iterator[tuple[bytes, str]]:
 
 
 def _among(notes: bytes, order: str) -> str:
-    at = 0
-    while at + 12 <= len(notes):
-        name_size, size, kind = struct.unpack_from(order + "III", notes, at)
-        name = at + 12
+    offset = 0
+    while offset + 12 <= len(notes):
+        name_size, size, kind = struct.unpack_from(order + "III", notes, offset)
+        name = offset + 12
         begin = name + (name_size + 3) // 4 * 4
         if kind == _BUILD_ID and notes[name : name + name_size] == b"GNU\0":
             return notes[begin : begin + size].hex()
-        at = begin + (size + 3) // 4 * 4
+        offset = begin + (size + 3) // 4 * 4
     return ""

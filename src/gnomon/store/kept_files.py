@@ -76,7 +76,7 @@ def of_capability(run: Path, head: Mapping[str, Any], capability: str) -> tuple[
     Raises:
         FormatError: one is missing, of another size, or none of the run.
     """
-    found = []
+    files = []
     for name, size in sorted(head.get(FOLDER, {}).items()):
         if name.partition("/")[0] != capability:
             continue
@@ -91,8 +91,8 @@ def of_capability(run: Path, head: Mapping[str, Any], capability: str) -> tuple[
         if status.st_size != size:
             at = min(status.st_size, size)
             raise FormatError(file, at, f"it has {status.st_size} bytes, not {size}; {_REMEDY}")
-        found.append(file)
-    return tuple(found)
+        files.append(file)
+    return tuple(files)
 
 
 def problem_of(files: object) -> str:

@@ -184,12 +184,12 @@ def _of_run(identity: RunIdentity, metric: int, once: str) -> OfRun:
     )
 
 
-def told_of(run: Run, found: Sequence[Sum], by: str) -> tuple[list[Sum], str]:
+def told_of(run: Run, sums: Sequence[Sum], by: str) -> tuple[list[Sum], str]:
     """Return sums of a profile with what such times come to over all places, and which that is.
 
     Args:
         run: the run.
-        found: sums of its profile.
+        sums: sums of its profile.
         by: of what they are. Those of ranks and threads are each of one place, that of a whole
             command is what it took.
 
@@ -197,9 +197,9 @@ def told_of(run: Run, found: Sequence[Sum], by: str) -> tuple[list[Sum], str]:
         RunDirectoryError: the tables cannot be read.
     """
     times = run.query(f"SELECT metric FROM metrics WHERE aggregation = '{Aggregation.ELAPSED}'")
-    wanted = {int(metric) for (metric,) in times} & {one.metric for one in found}
+    wanted = {int(metric) for (metric,) in times} & {one.metric for one in sums}
     if by in ("rank", "process", "thread") or not wanted:
-        return list(found), ""
+        return list(sums), ""
     keys = profile_query.keys_of_paths(run, "path" if by == "metric" else by)
     roots = {int(path) for (path,) in run.query(_ROOTS)}
     told_of_all = ""
@@ -216,7 +216,7 @@ def told_of(run: Run, found: Sequence[Sum], by: str) -> tuple[list[Sum], str]:
             else:
                 is_known, number = isfinite(value.exclusive), value.exclusive
             if is_known:
-                key = (metric, found[0].key if by == "metric" else keys[path], path in roots)
+                key = (metric, sums[0].key if by == "metric" else keys[path], path in roots)
                 together[key] = together.get(key, 0.0) + number
             elif path in roots:
                 programs[metric, keys[path]] = value.inclusive
@@ -227,15 +227,15 @@ def told_of(run: Run, found: Sequence[Sum], by: str) -> tuple[list[Sum], str]:
                 value_of = value_of if top in values else nan
                 inclusive[metric, keys[path]] = inclusive.get((metric, keys[path]), 0.0) + value_of
     return [
-        one._replace(
-            together=(programs.get((one.metric, one.key)) if one.whole else _of_key(together, one)),
+        row._replace(
+            together=(programs.get((row.metric, row.key)) if row.whole else _of_key(together, row)),
             inclusive_together=(
-                None if one.inclusive is None else inclusive.get((one.metric, one.key))
+                None if row.inclusive is None else inclusive.get((row.metric, row.key))
             ),
         )
-        if one.metric in wanted and (by != "metric" or one.kind != "command")
-        else one
-        for one in found
+        if row.metric in wanted and (by != "metric" or row.kind != "command")
+        else row
+        for row in sums
     ], told_of_all
 
 

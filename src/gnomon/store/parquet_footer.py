@@ -63,14 +63,14 @@ class Footer(NamedTuple):
         Args:
             base: how many bytes further.
         """
-        found: list[Struct] = self.meta[ROW_GROUPS][1].values
-        for group in found:
+        row_groups: list[Struct] = self.meta[ROW_GROUPS][1].values
+        for group in row_groups:
             _move(group, (_GROUP_OFFSET,), base)
             group.pop(_GROUP_ORDINAL, None)
             for chunk in group[_GROUP_COLUMNS][1].values:
                 _move(chunk, _CHUNK_PLACES, base)
                 _move(chunk[_CHUNK_META][1], _META_PLACES, base)
-        return found
+        return row_groups
 
 
 def _move(fields: Struct, places: tuple[int, ...], base: int) -> None:
@@ -135,17 +135,17 @@ def _put(out: bytearray, kind: int, value: Any) -> None:  # noqa: ANN401
         out += varint(len(value)) + value
     elif kind == STRUCT:
         last = 0
-        for number, (inner, one) in value.items():
+        for number, (inner, field) in value.items():
             step = number - last
             if inner in (TRUE, FALSE):
-                inner = TRUE if one else FALSE
+                inner = TRUE if field else FALSE
             if 0 < step < 16:
                 out.append(step << 4 | inner)
             else:
                 out.append(inner)
                 out += varint(number << 1)
             if inner not in (TRUE, FALSE):
-                _put(out, inner, one)
+                _put(out, inner, field)
             last = number
         out.append(0)
     elif kind in (LIST, SET):
@@ -161,67 +161,67 @@ def _put(out: bytearray, kind: int, value: Any) -> None:  # noqa: ANN401
         raise ValueError(kind)
 
 
-def _number(content: bytes, at: int) -> tuple[int, int]:
+def _number(content: bytes, offset: int) -> tuple[int, int]:
     value = shift = 0
     while True:
-        byte = content[at]
-        at += 1
+        byte = content[offset]
+        offset += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return value, at
+            return value, offset
         shift += 7
         if shift > 63:
             raise ValueError
 
 
-def _value(content: bytes, at: int, kind: int, depth: int) -> tuple[Any, int]:
+def _value(content: bytes, offset: int, kind: int, depth: int) -> tuple[Any, int]:
     if kind in (I16, I32, I64):
-        value, at = _number(content, at)
-        return (value >> 1) ^ -(value & 1), at
+        value, offset = _number(content, offset)
+        return (value >> 1) ^ -(value & 1), offset
     if kind == BINARY:
-        length, at = _number(content, at)
-        if at + length > len(content):
+        length, offset = _number(content, offset)
+        if offset + length > len(content):
             raise ValueError
-        return content[at : at + length], at + length
+        return content[offset : offset + length], offset + length
     if kind == STRUCT:
-        return _struct(content, at, depth + 1)
+        return _struct(content, offset, depth + 1)
     if kind in (LIST, SET):
-        n, of = content[at] >> 4, content[at] & 0xF
-        at += 1
+        n, of = content[offset] >> 4, content[offset] & 0xF
+        offset += 1
         if n == 0xF:
-            n, at = _number(content, at)
+            n, offset = _number(content, offset)
         if n > len(content):
             raise ValueError
         values = []
         for _ in range(n):
-            value, at = _value(content, at, of, depth + 1)
+            value, offset = _value(content, offset, of, depth + 1)
             values.append(value)
-        return List(of, values), at
+        return List(of, values), offset
     if kind == DOUBLE:
-        return content[at : at + 8], at + 8
+        return content[offset : offset + 8], offset + 8
     if kind in (TRUE, FALSE, BYTE):
-        return content[at], at + 1
+        return content[offset], offset + 1
     raise ValueError
 
 
-def _struct(content: bytes, at: int, depth: int) -> tuple[Struct, int]:
+def _struct(content: bytes, offset: int, depth: int) -> tuple[Struct, int]:
     if depth > _DEPTH_MOST:
         raise ValueError
     fields: Struct = {}
     number = 0
     while True:
-        head = content[at]
-        at += 1
+        head = content[offset]
+        offset += 1
         if head == 0:
-            return fields, at
+            return fields, offset
         kind = head & 0xF
         if head >> 4:
             number += head >> 4
         else:
-            value, at = _number(content, at)
+            value, offset = _number(content, offset)
             number = (value >> 1) ^ -(value & 1)
         if kind in (TRUE, FALSE):
             fields[number] = (kind, kind == TRUE)
         else:
-            value, at = _value(content, at, kind, depth)
+            value, offset = _value(content, offset, kind, depth)
             fields[number] = (kind, value)

@@ -228,25 +228,25 @@ def _page(table: Table, column: Column) -> tuple[bytes, thrift.Struct]:
     levels = b"".join(
         thrift.varint(sum(1 for _ in run) << 1) + bytes([not missing]) for missing, run in runs
     )
-    there: Any = table.cells(column.name)
+    present: Any = table.cells(column.name)
     if mask:
-        there = list(compress(there, (not missing for missing in mask)))
+        present = list(compress(present, (not missing for missing in mask)))
         if column.type != "VARCHAR":
-            there = array(TYPECODES[column.type], there)
+            present = array(TYPECODES[column.type], present)
     if column.type == "VARCHAR":
-        texts = [as_utf8(text).encode() for text in there]
+        texts = [as_utf8(text).encode() for text in present]
         values = b"".join(len(text).to_bytes(4, "little") + text for text in texts)
     elif column.type == "BOOLEAN":
-        bits = sum(bool(flag) << at for at, flag in enumerate(there))
-        values = bits.to_bytes((len(there) + 7) // 8, "little")
+        bits = sum(bool(flag) << at for at, flag in enumerate(present))
+        values = bits.to_bytes((len(present) + 7) // 8, "little")
     else:
-        values = there.tobytes()
+        values = present.tobytes()
     # Readers plan by these.
-    statistics: thrift.Struct = {3: (I64, len(table) - len(there))}
-    if len(there) and column.type not in ("VARCHAR", "BOOLEAN") and all(map(isfinite, there)):
+    statistics: thrift.Struct = {3: (I64, len(table) - len(present))}
+    if len(present) and column.type not in ("VARCHAR", "BOOLEAN") and all(map(isfinite, present)):
         code = TYPECODES[column.type]
-        statistics[5] = (BINARY, array(code, [max(there)]).tobytes())
-        statistics[6] = (BINARY, array(code, [min(there)]).tobytes())
+        statistics[5] = (BINARY, array(code, [max(present)]).tobytes())
+        statistics[6] = (BINARY, array(code, [min(present)]).tobytes())
     return len(levels).to_bytes(4, "little") + levels + values, statistics
 
 

@@ -302,13 +302,13 @@ class Profile:
 
     def merge(self, tables: Sequence[Sequence[Sum]]) -> list[Sum]:
         """Return the sums over all parts."""
-        found: dict[tuple[Key, str, int, bool, int], Sum] = {}
+        merged: dict[tuple[Key, str, int, bool, int], Sum] = {}
         for table in tables:
             for row in table:
                 key = (row.key, row.kind, row.metric, row.whole, row.once)
-                known = found.get(key)
-                found[key] = row if known is None else profile_sums.both(known, row)
-        return [found[key] for key in sorted(found)]
+                known = merged.get(key)
+                merged[key] = row if known is None else profile_sums.both(known, row)
+        return [merged[key] for key in sorted(merged)]
 
     def finest(self, sums: Iterable[Sum]) -> list[Sum]:
         """Return each value once: see `profile_sums.each_once`."""

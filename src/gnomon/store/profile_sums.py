@@ -81,17 +81,17 @@ def each_once(sums: Iterable[Sum], by: str, *, of_regions: bool) -> list[Sum]:
         by: one of `profile_query.BY`, or "path".
         of_regions: their keys are regions, lines, ..., not places.
     """
-    found = list(sums)
+    rows = list(sums)
     with_parts: dict[int, str] = {}
     if of_regions:
-        for row in found:
+        for row in rows:
             widest = with_parts.get(row.metric, "")
             if row.parts and _place(_WIDEST, row.kind) < _place(_WIDEST, widest):
                 with_parts[row.metric] = row.kind
-    with_calls = {row.metric for row in found if row.has_calls}
+    with_calls = {row.metric for row in rows if row.has_calls}
     kept = [
         row._replace(inclusive=None) if row.is_code and row.metric not in with_calls else row
-        for row in found
+        for row in rows
         if not row.is_mixed
     ]
     best: dict[tuple[Key, int], tuple[int, int]] = {}
@@ -141,13 +141,13 @@ def _group(row: Sum, by: str) -> tuple[Key, int]:
 def _with_once(chosen: Sequence[Sum], once: Sequence[Sum]) -> list[Sum]:
     """Return the sums that were chosen of each key, and what is recorded once, in one sum each."""
     has = {(row.key, row.kind, row.metric, row.whole) for row in chosen}
-    found: dict[tuple[Key, int], list[Sum]] = {}
+    by_key: dict[tuple[Key, int], list[Sum]] = {}
     for row in chosen:
-        found.setdefault((row.key, row.metric), []).append(row)
+        by_key.setdefault((row.key, row.metric), []).append(row)
     for row in once:
         if row.once == ONCE or (row.key, row.kind, row.metric, row.whole) not in has:
-            found.setdefault((row.key, row.metric), []).append(row)
-    return [_over_kinds(rows) for rows in found.values()]
+            by_key.setdefault((row.key, row.metric), []).append(row)
+    return [_over_kinds(rows) for rows in by_key.values()]
 
 
 def _over_kinds(rows: Sequence[Sum]) -> Sum:
@@ -165,20 +165,20 @@ def _place(order: tuple[str, ...], kind: str) -> int:
     return order.index(kind) if kind in order else len(order)
 
 
-def both(one: Sum, other: Sum) -> Sum:
+def both(first: Sum, other: Sum) -> Sum:
     """Return the sum over the locations of both."""
-    calls = None if one.calls is None and other.calls is None else 0
-    return one._replace(
-        locations=one.locations + other.locations,
-        total=one.total + other.total,
-        least=min(one.least, other.least),
-        most=max(one.most, other.most),
-        calls=calls if calls is None else (one.calls or 0) + (other.calls or 0),
-        parts=one.parts or other.parts,
-        is_mixed=one.is_mixed or other.is_mixed,
-        inclusive=_both_known(one.inclusive, other.inclusive),
-        is_code=one.is_code or other.is_code,
-        has_calls=one.has_calls or other.has_calls,
+    calls = None if first.calls is None and other.calls is None else 0
+    return first._replace(
+        locations=first.locations + other.locations,
+        total=first.total + other.total,
+        least=min(first.least, other.least),
+        most=max(first.most, other.most),
+        calls=calls if calls is None else (first.calls or 0) + (other.calls or 0),
+        parts=first.parts or other.parts,
+        is_mixed=first.is_mixed or other.is_mixed,
+        inclusive=_both_known(first.inclusive, other.inclusive),
+        is_code=first.is_code or other.is_code,
+        has_calls=first.has_calls or other.has_calls,
     )
 
 

@@ -75,12 +75,12 @@ class Block(NamedTuple):
             FormatError: it is none.
         """
         try:
-            found = json.loads(self.payload)
+            document = json.loads(self.payload)
         except (ValueError, RecursionError):
             raise self.damage("its document is no JSON") from None
-        if self.table or not isinstance(found, dict):
+        if self.table or not isinstance(document, dict):
             raise self.damage("a document is missing here")
-        return found
+        return document
 
     def rows(self) -> Table:
         """Return the rows.
@@ -222,11 +222,11 @@ def read_blocks(file: Path, wanted: Container[str] | None = None) -> Iterator[Bl
     with file.open("rb") as opened:
         size = os.fstat(opened.fileno()).st_size
         _check_head(file, opened.read(file_head.HEAD_BYTES))
-        at = file_head.HEAD_BYTES
-        while at < size:
+        offset = file_head.HEAD_BYTES
+        while offset < size:
             head = opened.read(_HEAD.size + _CRC.size)
             if len(head) < _HEAD.size + _CRC.size:
-                raise FormatError(file, at, f"it is cut off in the head of a block{_REMEDY}")
+                raise FormatError(file, offset, f"it is cut off in the head of a block{_REMEDY}")
             mark, of_descriptor, of_payload, n = _HEAD.unpack_from(head)
             if (
                 mark != _MARK
@@ -234,27 +234,29 @@ def read_blocks(file: Path, wanted: Container[str] | None = None) -> Iterator[Bl
                 or of_payload > _BLOCK_BYTES_MOST
                 or n > ROWS_MOST
             ):
-                raise FormatError(file, at, f"it is damaged: no block begins here{_REMEDY}")
-            begin = at + len(head)
+                raise FormatError(file, offset, f"it is damaged: no block begins here{_REMEDY}")
+            begin = offset + len(head)
             end = begin + of_descriptor + of_payload
             if end > size:
                 raise FormatError(
-                    file, at, f"it is cut off in a block of {end - at} bytes{_REMEDY}"
+                    file, offset, f"it is cut off in a block of {end - offset} bytes{_REMEDY}"
                 )
             descriptor = opened.read(of_descriptor)
             table = _name(descriptor)
             payload = b""
             if table is None:
-                raise FormatError(file, at, f"it is damaged: a block of no table{_REMEDY}")
+                raise FormatError(file, offset, f"it is damaged: a block of no table{_REMEDY}")
             if wanted is None or table in wanted:
                 payload = opened.read(of_payload)
                 check = crc32c(payload, crc32c(descriptor, crc32c(head[: _HEAD.size])))
                 if check != _CRC.unpack_from(head, _HEAD.size)[0]:
-                    raise FormatError(file, at, f"it is damaged: its checksum is wrong{_REMEDY}")
+                    raise FormatError(
+                        file, offset, f"it is damaged: its checksum is wrong{_REMEDY}"
+                    )
             else:
                 opened.seek(end)
-            yield Block(file, at, table, n, descriptor, payload)
-            at = end
+            yield Block(file, offset, table, n, descriptor, payload)
+            offset = end
 
 
 def _check_head(file: Path, head: bytes) -> None:
@@ -312,14 +314,14 @@ class _Reader:
         sizes = array("I")
         sizes.frombytes(self._take(n * sizes.itemsize))
         content = self._take(sum(sizes))
-        found, at = [], 0
+        texts, offset = [], 0
         try:
             for size in sizes:
-                found.append(content[at : at + size].decode(errors="surrogatepass"))
-                at += size
+                texts.append(content[offset : offset + size].decode(errors="surrogatepass"))
+                offset += size
         except UnicodeDecodeError:
             raise self._block.damage("a text is no UTF-8") from None
-        return found * self._block.n if is_one else found
+        return texts * self._block.n if is_one else texts
 
     def end(self) -> None:
         if self._at != len(self._block.payload):

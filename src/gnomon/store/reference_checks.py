@@ -64,13 +64,13 @@ def _look(run: Run, schema: Schema, column: str, target: Schema) -> None:
         RunDirectoryError: there is one.
     """
     is_told = "true" if schema is PROFILE else "number <> -1"
-    found = run.query(
+    dangling = run.query(
         f"SELECT row_, number FROM (SELECT row_number() OVER () AS row_, {_number(column)} AS "
         f"number FROM {run.source(schema)}) WHERE {is_told} AND number NOT IN "
         f"(SELECT {_number(target.number)} FROM {run.source(target)} "
         f"WHERE {target.number} IS NOT NULL) ORDER BY row_ LIMIT 1"
     )
-    for row, value in found:
+    for row, value in dangling:
         raise RunDirectoryError(
             f"{run.file(schema)}: row {row}: its {column} is {value}, a number that no row of "
             f"{target.name} has; {_REMEDY}"

@@ -179,12 +179,12 @@ def find(name: str | None, where: Path = Path(), readers: Sequence[Reader] | Non
         FormatError: its run.json is not one.
     """
     if name is None:
-        found = runs(where)
-        if not found:
+        latest_first = runs(where)
+        if not latest_first:
             raise RunDirectoryError(
                 "there is no run directory here; make one with: gnomon run -- program"
             )
-        return _open(found[0])
+        return _open(latest_first[0])
     if not _has_run(name):
         reader = _reader_of(name, readers)
         if reader is not None:
@@ -263,11 +263,11 @@ def stamp(path: Path) -> int:
 
 def runs(where: Path) -> list[Path]:
     """Return the runs in a folder, the latest first."""
-    found = []
+    by_time = []
     for head in where.glob(f"*{SUFFIX}/{HEAD}"):
         with suppress(OSError):  # one that somebody takes away meanwhile
-            found.append((-head.stat().st_mtime_ns, head.parent))
-    return [path for _, path in sorted(found)]
+            by_time.append((-head.stat().st_mtime_ns, head.parent))
+    return [path for _, path in sorted(by_time)]
 
 
 def _others(path: Path) -> str:

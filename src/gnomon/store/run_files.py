@@ -116,10 +116,10 @@ def why_not(path: Path, readers: Sequence[Reader]) -> str:
         return f"cannot be read: {error.strerror}"
     if not start:
         return "the file is empty"
-    known = "; ".join(f"{one.name} ({one.title})" for one in readers)
+    formats = "; ".join(f"{one.name} ({one.title})" for one in readers)
     what = next((said for magic, said in _OTHERS if start.startswith(magic)), "")
     what = f"it is {what}" if what else "it is in no format that is known"
-    return f"{what}; Gnomon reads {known}"
+    return f"{what}; Gnomon reads {formats}"
 
 
 def not_meant(name: str, readers: Sequence[Reader]) -> str:

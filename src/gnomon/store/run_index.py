@@ -102,10 +102,10 @@ def tag(run: Path, add: Sequence[str], remove: Sequence[str] = ()) -> tuple[str,
         UsageError: a tag is none.
         RunDirectoryError: the run cannot be read or the index not be written.
     """
-    for one in (*add, *remove):
-        if not _TAG.fullmatch(one):
+    for tag_text in (*add, *remove):
+        if not _TAG.fullmatch(tag_text):
             raise UsageError(
-                f"'{one}' is no tag: letters, digits and . _ + -, at most 64, no dash in front"
+                f"'{tag_text}' is no tag: letters, digits and . _ + -, at most 64, no dash in front"
             )
     where, name, started = _key(run)
     with _locked(where), _changing(where) as connection:
@@ -116,10 +116,10 @@ def tag(run: Path, add: Sequence[str], remove: Sequence[str] = ()) -> tuple[str,
             "DELETE FROM tags WHERE name = ? AND started = ? AND tag = ?",
             [(name, started, one) for one in remove],
         )
-        found = connection.execute(
+        rows = connection.execute(
             "SELECT tag FROM tags WHERE name = ? AND started = ? ORDER BY tag", (name, started)
         ).fetchall()
-    return tuple(one for (one,) in found)
+    return tuple(one for (one,) in rows)
 
 
 def note(run: Path, text: str) -> None:
@@ -183,14 +183,14 @@ def tagged(name: str, where: Path) -> tuple[Path, ...]:
         RunDirectoryError: none has it.
     """
     listed = entries(where).entries
-    found = [one for one in listed if name in one.tags and not one.problem]
-    if not found:
+    tagged_runs = [one for one in listed if name in one.tags and not one.problem]
+    if not tagged_runs:
         known = sorted({one for entry in listed for one in entry.tags})
         there = f"; there are: {', '.join(known)}" if known else ""
         raise RunDirectoryError(
             f"@{name}: no run here has this tag{there}; give it with: gnomon runs tag RUN {name}"
         )
-    return tuple(where / f"{one.name}{run_directory.SUFFIX}" for one in reversed(found))
+    return tuple(where / f"{one.name}{run_directory.SUFFIX}" for one in reversed(tagged_runs))
 
 
 # --- the files ------------------------------------------------------------------------------------
@@ -358,17 +358,17 @@ def _imported(file: Path) -> tuple[Tags, Notes]:
     except (OSError, ValueError, RecursionError):
         return tags, notes
     runs = document.get("runs") if isinstance(document, dict) else None
-    for one in runs if isinstance(runs, list) else ():
-        if not isinstance(one, dict) or not isinstance(one.get("name"), str):
+    for entry in runs if isinstance(runs, list) else ():
+        if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
             continue
         with suppress(TypeError, ValueError, OverflowError):
-            key = (_text(one["name"]), float(one["started"]))
-            of_run = one.get("tags")
+            key = (_text(entry["name"]), float(entry["started"]))
+            of_run = entry.get("tags")
             for some in of_run if isinstance(of_run, list) else ():
                 if isinstance(some, str) and _TAG.fullmatch(some):
                     tags.setdefault(key, set()).add(some)
-            if isinstance(one.get("note"), str) and one["note"]:
-                notes[key] = _text(one["note"])[:_NOTE_LIMIT]
+            if isinstance(entry.get("note"), str) and entry["note"]:
+                notes[key] = _text(entry["note"])[:_NOTE_LIMIT]
     return tags, notes
 
 
@@ -381,25 +381,25 @@ def _text(text: str) -> str:
 
 def _refreshed(where: Path, connection: sqlite3.Connection) -> tuple[IndexedRun, ...]:
     """Return the runs that are there now, and bring the index up to date with them."""
-    known: dict[str, tuple[int, IndexedRun]] = {}
+    cached: dict[str, tuple[int, IndexedRun]] = {}
     for name, stamp, text in connection.execute("SELECT name, stamp, entry FROM runs"):
         with suppress(ValueError, TypeError, RecursionError):
             read = json.loads(text)
             run = IndexedRun(**{**read, "command": tuple(read["command"])})
-            known[str(name)] = (int(stamp), run)
-    before = {name: stamp for name, (stamp, _) in known.items()}
-    found = _listed(where, known, *_read(connection))
-    gone = [(name,) for name in before.keys() - {one.name for one in found}]
+            cached[str(name)] = (int(stamp), run)
+    before = {name: stamp for name, (stamp, _) in cached.items()}
+    entries = _listed(where, cached, *_read(connection))
+    gone = [(name,) for name in before.keys() - {one.name for one in entries}]
     connection.executemany("DELETE FROM runs WHERE name = ?", gone)
     connection.executemany(
         "INSERT OR REPLACE INTO runs VALUES (?, ?, ?)",
         [
             (_text(name), stamp, json.dumps(_plain(one)))
-            for name, (stamp, one) in known.items()
+            for name, (stamp, one) in cached.items()
             if before.get(name) != stamp
         ],
     )
-    return found
+    return entries
 
 
 def _plain(entry: IndexedRun) -> dict[str, Any]:
@@ -407,23 +407,23 @@ def _plain(entry: IndexedRun) -> dict[str, Any]:
 
 
 def _listed(
-    where: Path, known: dict[str, tuple[int, IndexedRun]], tags: Tags, notes: Notes
+    where: Path, cached: dict[str, tuple[int, IndexedRun]], tags: Tags, notes: Notes
 ) -> tuple[IndexedRun, ...]:
-    """Return the runs in a folder; `known` gets those that are new or have changed."""
-    found = []
+    """Return the runs in a folder; `cached` gets those that are new or have changed."""
+    entries = []
     for path in run_directory.runs(where):
         name = _text(path.name.removesuffix(run_directory.SUFFIX))
         try:
             stamp = run_directory.stamp(path)
         except OSError:  # taken away meanwhile
             continue
-        had = known.get(name)
+        had = cached.get(name)
         if had is None or had[0] != stamp:
-            had = known[name] = (stamp, _entry(path, name))
+            had = cached[name] = (stamp, _entry(path, name))
         key = (name, had[1].started)
         given = {"tags": tuple(sorted(tags.get(key, ()))), "note": notes.get(key, "")}
-        found.append(IndexedRun(**{**_plain(had[1]), **given}))
-    return tuple(sorted(found, key=lambda one: (-one.started, one.name)))
+        entries.append(IndexedRun(**{**_plain(had[1]), **given}))
+    return tuple(sorted(entries, key=lambda one: (-one.started, one.name)))
 
 
 def _entry(path: Path, name: str) -> IndexedRun:

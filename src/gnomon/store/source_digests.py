@@ -29,10 +29,10 @@ class Sources:
             self._files[file] = self._read(file)
         return self._files[file]
 
-    def line(self, file: str, at: int) -> str:
+    def line(self, file: str, line_number: int) -> str:
         """Return one line with its indentation, "" where there is none."""
         lines = self.lines(file)
-        return lines[at - 1] if 0 < at <= len(lines) else ""
+        return lines[line_number - 1] if 0 < line_number <= len(lines) else ""
 
     def changed_since(self, since: float) -> list[str]:
         """Return those of the files read that were written after a time, in seconds."""
@@ -60,14 +60,14 @@ def digests(files: Iterable[str], before: float) -> dict[str, str]:
         files: paths from the root; what is no regular file, or larger than 8 MiB, is left out.
         before: seconds since the epoch; what was written since is not what was measured.
     """
-    found: dict[str, str] = {}
+    by_file: dict[str, str] = {}
     for file in sorted(set(files)):
-        if len(found) >= _DIGESTS_LIMIT:
+        if len(by_file) >= _DIGESTS_LIMIT:
             break
         digest = _digest(file, before) if file.startswith("/") else ""
         if digest:
-            found[file] = f"sha256:{digest}"
-    return found
+            by_file[file] = f"sha256:{digest}"
+    return by_file
 
 
 def _digest(file: str, before: float) -> str:

@@ -117,9 +117,9 @@ def _lines(module: str, offsets: list[int]) -> Mapping[int, SourceLine]:
         ) from None
     except OSError as error:
         raise GnomonError(f"{tool} cannot be run: {error.strerror}; see why") from None
-    found = {}
+    by_offset = {}
     for offset, answer in zip(offsets, done.stdout.splitlines(), strict=False):
         match = _ANSWER.fullmatch(answer)
         if match and not match[1].startswith("?") and int(match[2]):
-            found[offset] = SourceLine(match[1], int(match[2]))
-    return found
+            by_offset[offset] = SourceLine(match[1], int(match[2]))
+    return by_offset

@@ -20,7 +20,7 @@ _AROUND = 3
 
 
 def listing(
-    found: Hotspots, sources: Sources, columns: Callable[[int, int], Shares], width: int
+    hotspots: Hotspots, sources: Sources, columns: Callable[[int, int], Shares], width: int
 ) -> tuple[list[str], Shares]:
     """Return the source files that are wanted, each line with its counts, and their columns.
 
@@ -29,15 +29,15 @@ def listing(
     """
     shown = columns(*(_NUMBER_WIDTH + _GAP + least for least in (_SOURCE_LEAST, _SOURCE_TIGHT)))
     room = width - _INDENT - shown.width - _NUMBER_WIDTH - _GAP
-    totals = [(*shown.cells(found.totals), "", "total of the program")]
+    totals = [(*shown.cells(hotspots.totals), "", "total of the program")]
     blocks: list[tuple[str, list[tuple[str, ...]]]] = []
-    for file, of_file in found.file_totals.items():
-        label = printable(found.labels[file])
+    for file, of_file in hotspots.file_totals.items():
+        label = printable(hotspots.labels[file])
         totals.append((*shown.cells(of_file), "", short_path(f"total of {label}", room)))
         by_line: dict[int, Values] = {}
-        for row in found.rows:
+        for row in hotspots.rows:
             if row.file == file:
-                known = by_line.setdefault(row.line, dict.fromkeys(found.events, 0.0))
+                known = by_line.setdefault(row.line, dict.fromkeys(hotspots.events, 0.0))
                 for event, value in row.values.items():
                     known[event] += value
         if by_line:
@@ -46,13 +46,13 @@ def listing(
     heads = [*shown.heads, ("line",), ("source",)]
     table = grid(heads, rows, len(shown.heads) + 1)
     lines = [*table.heading, *table.rows[: len(totals)]]
-    at = len(totals)
+    first_row = len(totals)
     for file, block in blocks:
         lines += ["", short_path(printable(file), width)]
         if not sources.lines(file):
             lines += filled("the source cannot be read here: only the lines with counts", width)
-        lines += table.rows[at : at + len(block)]
-        at += len(block)
+        lines += table.rows[first_row : first_row + len(block)]
+        first_row += len(block)
     return lines, shown
 
 
@@ -60,11 +60,11 @@ def _block(
     by_line: Mapping[int, Values], source: list[str], shown: Shares, room: int
 ) -> list[tuple[str, ...]]:
     wanted = {
-        at
+        line_number
         for line in by_line
         if line
-        for at in range(max(line - _AROUND, 1), line + _AROUND + 1)
-        if at <= len(source)
+        for line_number in range(max(line - _AROUND, 1), line + _AROUND + 1)
+        if line_number <= len(source)
     } | set(by_line)
     # A single line between others is shown rather than folded.
     wanted |= {at + 1 for at in wanted if at + 2 in wanted and 0 < at + 1 <= len(source)}
@@ -73,21 +73,21 @@ def _block(
     none = shown.cells(dict.fromkeys(shown.events, 0.0))
     rows: list[tuple[str, ...]] = []
     before = 0
-    for at in sorted(wanted):
-        if source and 0 < before + 1 < at:
-            rows.append((*blank, "", _folded(before + 1, at - 1)))
-        values = by_line.get(at)
+    for line_number in sorted(wanted):
+        if source and 0 < before + 1 < line_number:
+            rows.append((*blank, "", _folded(before + 1, line_number - 1)))
+        values = by_line.get(line_number)
         cells = none if values is None else shown.cells(values)
-        if at == 0:
+        if line_number == 0:
             code = "(no line known)"
         elif not source:
             code = ""
-        elif at > len(source):
+        elif line_number > len(source):
             code = "(the file has no such line any more)"
         else:
-            code = cut(source[at - 1][common:], room)
-        rows.append((*cells, str(at) if at else "", code))
-        before = at
+            code = cut(source[line_number - 1][common:], room)
+        rows.append((*cells, str(line_number) if line_number else "", code))
+        before = line_number
     if before < len(source):
         rows.append((*blank, "", _folded(before + 1, len(source))))
     return rows

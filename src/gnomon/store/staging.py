@@ -242,7 +242,7 @@ def parts(folder: Path) -> tuple[RankPart, ...]:
     Raises:
         RunDirectoryError: there are none, or a file is damaged; names it.
     """
-    found = []
+    rank_parts = []
     for path in folder.glob("task.*.json"):
         head = _read(path)
         number = path.name.split(".")[1]
@@ -251,10 +251,12 @@ def parts(folder: Path) -> tuple[RankPart, ...]:
         end, collected, file = None, Collected(), path.with_name(f"part.{number}.blocks")
         if file.exists():
             end, collected = _part(file)
-        found.append(RankPart(int(number), head, end, collected, None if end is None else file))
-    if not found:
+        rank_parts.append(
+            RankPart(int(number), head, end, collected, None if end is None else file)
+        )
+    if not rank_parts:
         raise RunDirectoryError(f"{folder}: it has no task.*.json: it is nothing that a run left")
-    return tuple(sorted(found, key=lambda part: part.task))
+    return tuple(sorted(rank_parts, key=lambda part: part.task))
 
 
 def replaces(folder: Path) -> bool:
@@ -296,11 +298,11 @@ def _part(path: Path) -> tuple[Mapping[str, Any], Collected]:
     if not _are_texts(warnings) or not isinstance(missing, list):
         raise _damaged(path)
     absent = []
-    for one in missing:
-        if not (isinstance(one, list) and len(one) == 4 and _are_texts(one[:3])):
+    for entry in missing:
+        if not (isinstance(entry, list) and len(entry) == 4 and _are_texts(entry[:3])):
             raise _damaged(path)
-        event, reason, remedy = one[:3]
-        number = one[3] if isinstance(one[3], int) else 0
+        event, reason, remedy = entry[:3]
+        number = entry[3] if isinstance(entry[3], int) else 0
         absent.append(Unavailable(event, reason, remedy, number))
     return end, Collected((), tuple(absent), tuple(warnings or ()))
 
@@ -339,19 +341,19 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         if not path.is_file() or path.stat().st_size > _LIMIT_BYTES:
             raise _damaged(path)
-        found = json.loads(path.read_bytes())
+        head = json.loads(path.read_bytes())
     except OSError as error:
         raise RunDirectoryError(f"{path}: cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError):
         raise _damaged(path) from None
-    if not isinstance(found, dict) or found.get("format") != _FORMAT:
+    if not isinstance(head, dict) or head.get("format") != _FORMAT:
         raise _damaged(path)
-    if found.get("version") != _VERSION:
+    if head.get("version") != _VERSION:
         raise RunDirectoryError(
-            f"{path}: version {found.get('version')!r:.20}; this Gnomon reads version {_VERSION}: "
+            f"{path}: version {head.get('version')!r:.20}; this Gnomon reads version {_VERSION}: "
             "repair it with the Gnomon that wrote it, or remove it"
         )
-    return found
+    return head
 
 
 def _write(path: Path, document: Mapping[str, Any]) -> None:

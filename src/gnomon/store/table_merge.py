@@ -122,13 +122,13 @@ def merged(
     in_files = folder if max(rows.values(), default=0) > ROWS_IN_MEMORY else None
     pieces = Pieces(numbered, small, is_job=root.is_job, folder=in_files, kinds=kinds)
     with _workers(len(pieces.tasks), executor) as workers:
-        found = list(_done(done, pieces.tasks, workers, tell, "putting rows together"))
-        again = pieces.again(found)
+        finished = list(_done(done, pieces.tasks, workers, tell, "putting rows together"))
+        again = pieces.again(finished)
         for at, one in zip(again, _mapped(done, list(again.values()), workers), strict=True):
-            found[at] = one
+            finished[at] = one
     metrics = next(table for table in small if table.schema is METRICS)
-    said = notes([one for piece in found for one in piece.repeated], metrics)
-    tables = [*small, *pieces.tables(found)]
+    said = notes([one for piece in finished for one in piece.repeated], metrics)
+    tables = [*small, *pieces.tables(finished)]
     files = {}
     if in_files is not None:
         for schema in BULK:
@@ -201,15 +201,15 @@ def _numbered(
     locations = Locations(root.program, root.host)
     numbered = []
     do = bound(_numbers_of, root)
-    for batch, found in zip(
+    for batch, batch_result in zip(
         batches, _done(do, batches, executor, tell, "reading what was measured"), strict=True
     ):
-        of_batch = numbering.add({table.schema.name: table for table in found.tables}, "")
+        of_batch = numbering.add({table.schema.name: table for table in batch_result.tables}, "")
         shapes = [
             {name: numbers.then(of_batch[name]) for name, numbers in shape.items()}
-            for shape in found.shapes
+            for shape in batch_result.shapes
         ]
-        for each, about in zip(batch, found.sets, strict=True):
+        for each, about in zip(batch, batch_result.sets, strict=True):
             maps = {**shapes[about.shape], LOCATIONS.name: locations.add(about.locations)}
             numbered.append(Numbered(each, maps, dict(about.rows)))
     return (locations.table(), *numbering.tables()), numbered
@@ -225,13 +225,13 @@ def _as_it_is(numbered: Sequence[Numbered]) -> list[Table] | None:
         return None
     if not filled:
         return [Table(PROFILE)]
-    (one,) = filled
-    assert one.maps is not None
-    if sum(one.rows.values()) > ROWS_IN_MEMORY or one.rows.keys() != {PROFILE.name}:
+    (only_set,) = filled
+    assert only_set.maps is not None
+    if sum(only_set.rows.values()) > ROWS_IN_MEMORY or only_set.rows.keys() != {PROFILE.name}:
         return None
-    if not all(numbers.is_same for numbers in one.maps.values()):
+    if not all(numbers.is_same for numbers in only_set.maps.values()):
         return None
-    rows = list(one.set.chunks({PROFILE.name}))
+    rows = list(only_set.set.chunks({PROFILE.name}))
     names = ("repetition", "location", "path", "metric")
     keys = [key for table in rows for key in zip(*map(table.values, names), strict=True)]
     is_plain = len(set(keys)) == len(keys) and all(path == 0 for _, _, path, _ in keys)

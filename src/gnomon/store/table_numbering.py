@@ -197,10 +197,10 @@ class Numbering:
         Raises:
             RunDirectoryError: they do not fit together.
         """
-        found = self._paths_and_regions(tables, origin)
+        numbers_of = self._paths_and_regions(tables, origin)
         for schema in NUMBERED:
             table = tables.get(schema.name)
-            if table is None or schema.name in found or schema is LOCATIONS:
+            if table is None or schema.name in numbers_of or schema is LOCATIONS:
                 continue
             columns = [table.values(column.name) for column in schema.columns]
             # The first column of those that others refer to is the number.
@@ -210,8 +210,8 @@ class Numbering:
             else:
                 numbers = [self._number(schema, row) for row in rows]
             own = columns[0] if schema.number else range(len(numbers))
-            found[schema.name] = _numbers(own, numbers)
-        return found
+            numbers_of[schema.name] = _numbers(own, numbers)
+        return numbers_of
 
     def _paths_and_regions(self, tables: Mapping[str, Table], origin: str) -> dict[str, Numbers]:
         regions = tables.get(REGIONS.name, Table(REGIONS))
@@ -276,7 +276,7 @@ def batch_numbers(sets: Sequence[TableSet], program: str, module: str) -> BatchN
     numbering = Numbering(program, module)
     shapes: list[Maps] = []
     of_content: dict[tuple[bytes, ...], int] = {}
-    found = []
+    set_numbers = []
     for each in sets:
         content: list[bytes] = []
         rows: dict[str, int] = {}
@@ -308,8 +308,8 @@ def batch_numbers(sets: Sequence[TableSet], program: str, module: str) -> BatchN
             shape = len(shapes)
             shapes.append(numbering.add(tables, each.origin))
             of_content[key] = shape
-        found.append(SetNumbers(shape, locations, rows))
-    return BatchNumbers(numbering.tables(), tuple(shapes), tuple(found))
+        set_numbers.append(SetNumbers(shape, locations, rows))
+    return BatchNumbers(numbering.tables(), tuple(shapes), tuple(set_numbers))
 
 
 def _joined(before: Table | None, more: Table) -> Table:
@@ -350,21 +350,21 @@ class Locations:
             key = (kind, row["host"], row["pid"], row["tid"])
         else:
             key = (kind, row["host"], row["rank"], row["name"])
-        at = self._places.get((*key, row["rank"]), self._places.get(key))
-        if of_task and at is not None and 0 <= self.rows[at]["rank"] != row["rank"]:
+        location = self._places.get((*key, row["rank"]), self._places.get(key))
+        if of_task and location is not None and 0 <= self.rows[location]["rank"] != row["rank"]:
             # Containers with process numbers of their own have the same ones.
-            key, at = (*key, row["rank"]), None
-        if at is None:
-            at = self._places[key] = len(self.rows)
-            self.rows.append({**row, "location": at, "parent": parent})
-            return at
-        before = self.rows[at]
+            key, location = (*key, row["rank"]), None
+        if location is None:
+            location = self._places[key] = len(self.rows)
+            self.rows.append({**row, "location": location, "parent": parent})
+            return location
+        before = self.rows[location]
         for field in ("rank", "pid"):
             if before[field] < 0:
                 before[field] = row[field]
-        if at and before["parent"] == 0 and parent != at:
+        if location and before["parent"] == 0 and parent != location:
             before["parent"] = parent
-        return at
+        return location
 
     def table(self) -> Table:
         """Return the table."""

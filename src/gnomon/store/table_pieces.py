@@ -183,17 +183,17 @@ class Pieces:
         """
         n = len(self._context.parents)
         of_location = np.full(n, -1, dtype=np.int64)
-        for at, batch in enumerate(batches):
+        for batch_index, batch in enumerate(batches):
             for each in batch:
                 assert each.maps is not None
-                of_location[np.array(each.maps["locations"].new, dtype=np.int64)] = at
+                of_location[np.array(each.maps["locations"].new, dtype=np.int64)] = batch_index
         # What only such sets know is with what it is in.
         for location in range(1, n):
             if of_location[location] < 0:
                 above = self._context.parents[location]
                 of_location[location] = max(of_location[above], 0) if above > 0 else 0
         of_location[0] = len(batches)
-        found = [list(batch) for batch in batches]
+        split_batches = [list(batch) for batch in batches]
         of_command = []
         assert self._folder is not None
         for number, each in enumerate(one for one in sets if one.set.rank < 0):
@@ -210,24 +210,26 @@ class Pieces:
                         self._splits.append(file)
                         writers[batch_number] = BlockWriter(file)
                         name = each.set.name
-                        found[batch_number].append(
+                        split_batches[batch_number].append(
                             Numbered(TableSet(file=file, name=name), None, {})
                         )
                     writers[batch_number].append(rows)
             for writer in writers.values():
                 writer.close()
         self._command = Rows(concatenated(of_command), self._context)
-        return found
+        return split_batches
 
     def again(self, pieces: Sequence[Piece]) -> Mapping[int, Task]:
         """Return tasks that took for sections' own values what elsewhere was not, by number."""
         not_own = np.unique(np.concatenate([piece.not_own for piece in pieces]))
-        found = {}
-        for at, (task, piece) in enumerate(zip(self.tasks, pieces, strict=True)):
+        repeated_tasks = {}
+        for task_index, (task, piece) in enumerate(zip(self.tasks, pieces, strict=True)):
             if task.schema is PROFILE and np.isin(piece.own, not_own).any():
                 everywhere = np.union1d(task.known.not_own, not_own)
-                found[at] = task._replace(known=task.known._replace(not_own=everywhere))
-        return found
+                repeated_tasks[task_index] = task._replace(
+                    known=task.known._replace(not_own=everywhere)
+                )
+        return repeated_tasks
 
     def tables(self, pieces: Sequence[Piece]) -> list[Table]:
         """Return the rows that are in memory, those of the command last."""
@@ -241,11 +243,13 @@ class Pieces:
         of_ranks: dict[int, OfRanks] = {}
         n = len(self._context.is_peak)
         for piece in profiles:
-            for one in piece.of_ranks:
-                before = of_ranks.get(one.series)
-                is_peak = bool(self._context.is_peak[one.series % n])
-                of_ranks[one.series] = (
-                    one if before is None else together(before, one, is_peak=is_peak)
+            for rank_values in piece.of_ranks:
+                before = of_ranks.get(rank_values.series)
+                is_peak = bool(self._context.is_peak[rank_values.series % n])
+                of_ranks[rank_values.series] = (
+                    rank_values
+                    if before is None
+                    else together(before, rank_values, is_peak=is_peak)
                 )
         sums = _at_command(list(of_ranks.values()), self._context)
         not_own = np.unique(np.concatenate([piece.not_own for piece in profiles]))

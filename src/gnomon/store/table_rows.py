@@ -146,12 +146,12 @@ class Rows:
         below = self.path != 0
         is_own = below & np.isin(self.series, self.own)
         is_peak = self.context.is_peak[self.metric]
-        found = [
+        groups = [
             self._each_alone(np.flatnonzero(is_own & ~is_peak)),
             self._moments(np.flatnonzero(is_own & is_peak)),
             self._outermost(np.flatnonzero(below & ~is_own)),
         ]
-        keys, values, counts = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        keys, values, counts = (np.concatenate(parts) for parts in zip(*groups, strict=True))
         order = np.argsort(keys, kind="stable")
         return Within(keys[order], values[order], counts[order])
 
@@ -227,12 +227,12 @@ class Rows:
     def _tops(self, paths: Ints) -> Ints:
         """Return the paths right below the root that paths are below, or are."""
         above = self.context.above
-        found = paths.copy()
-        inner = np.flatnonzero(above[found] != 0)
+        tops = paths.copy()
+        inner = np.flatnonzero(above[tops] != 0)
         while len(inner):
-            found[inner] = above[found[inner]]
-            inner = inner[above[found[inner]] != 0]
-        return found
+            tops[inner] = above[tops[inner]]
+            inner = inner[above[tops[inner]] != 0]
+        return tops
 
     def _outermost(self, rows: Ints) -> Within:
         """Return sums of inclusive values of the paths that are below no other with a value.
@@ -272,16 +272,16 @@ class Rows:
 
     def _has_above(self, values_at: _Pairs, key: Ints, path: Ints, *, is_own: bool) -> Flags:
         """Return which locations have a value of a path above, or of this one not its own."""
-        found = np.zeros(len(key), dtype=bool) if is_own else values_at.has(key, path)
+        is_above_any = np.zeros(len(key), dtype=bool) if is_own else values_at.has(key, path)
         above = self.context.above[path]
-        left = np.flatnonzero(~found & (above > 0))
+        left = np.flatnonzero(~is_above_any & (above > 0))
         while len(left):
             is_above = values_at.has(key[left], above[left])
-            found[left[is_above]] = True
+            is_above_any[left[is_above]] = True
             left = left[~is_above]
             above[left] = self.context.above[above[left]]
             left = left[above[left] > 0]
-        return found
+        return is_above_any
 
     # --- what remains -----------------------------------------------------------------------------
 
@@ -313,26 +313,28 @@ class Rows:
         """Return what the ranks have on their roots together; what is a ratio is no sum."""
         is_wanted = self.context.is_rank[self.location] & (self.path == 0)
         rows = np.flatnonzero(is_wanted & ~self.context.is_ratio[self.metric])
-        found: dict[int, OfRanks] = {}
+        by_series: dict[int, OfRanks] = {}
         cells = (self.series, self.inclusive, self.exclusive, self.has_exclusive, self.metric)
         for series, inclusive, exclusive, has_own, metric in zip(
             *(column[rows].tolist() for column in cells), strict=True
         ):
-            one = OfRanks(series, inclusive, exclusive if has_own else None)
-            before = found.get(series)
+            rank_values = OfRanks(series, inclusive, exclusive if has_own else None)
+            before = by_series.get(series)
             is_peak = bool(self.context.is_peak[metric])
-            found[series] = one if before is None else together(before, one, is_peak=is_peak)
-        return list(found.values())
+            by_series[series] = (
+                rank_values if before is None else together(before, rank_values, is_peak=is_peak)
+            )
+        return list(by_series.values())
 
 
-def together(one: OfRanks, other: OfRanks, *, is_peak: bool) -> OfRanks:
+def together(first: OfRanks, other: OfRanks, *, is_peak: bool) -> OfRanks:
     """Return what ranks have together of what some and others have."""
     if is_peak:
-        most = _largest(one.inclusive, other.inclusive)
-        return OfRanks(one.series, most, most)
-    is_known = one.exclusive is not None and other.exclusive is not None
-    own = (one.exclusive or 0.0) + (other.exclusive or 0.0) if is_known else None
-    return OfRanks(one.series, one.inclusive + other.inclusive, own)
+        most = _largest(first.inclusive, other.inclusive)
+        return OfRanks(first.series, most, most)
+    is_known = first.exclusive is not None and other.exclusive is not None
+    own = (first.exclusive or 0.0) + (other.exclusive or 0.0) if is_known else None
+    return OfRanks(first.series, first.inclusive + other.inclusive, own)
 
 
 def _largest(one: float, other: float) -> float:

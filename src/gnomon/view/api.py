@@ -153,27 +153,27 @@ class _Api:
     # --- what is open -----------------------------------------------------------------------------
 
     def state(self, _: QueryParams) -> Response:
-        found = listing(".")
+        folder = listing(".")
         return as_json(
             {
                 "version": __version__,
                 "runs": [_title(one) for one in self._session.runs()],
                 "problems": self._session.problems,
-                "folder": found.path,
-                "openable": [_entry(one) for one in found.entries],
+                "folder": folder.path,
+                "openable": [_entry(one) for one in folder.entries],
                 "sourceFolders": self._session.folders.names(),
                 "sourcesBeforeAsking": self._session.sources_before_asking,
             }
         )
 
     def folder(self, asked: QueryParams) -> Response:
-        found = listing(asked.get("path", "."))
+        folder = listing(asked.get("path", "."))
         return as_json(
             {
-                "path": found.path,
-                "parent": found.parent,
-                "entries": [_entry(one) for one in found.entries],
-                "truncated": found.truncated,
+                "path": folder.path,
+                "parent": folder.parent,
+                "entries": [_entry(one) for one in folder.entries],
+                "truncated": folder.truncated,
             }
         )
 
@@ -241,20 +241,20 @@ class _Api:
         )
 
     def metrics(self, opened: OpenRun, _: QueryParams) -> Response:
-        known = opened.known()
+        coverage = opened.known()
         return as_json(
             [
                 {
-                    **one._asdict(),
-                    "group": _group(one.component, derived=one.is_derived),
-                    "additive": one.is_additive,
-                    "atOnce": one.is_elapsed,
-                    "recomputed": known[one.metric].recomputed,
-                    "worse": metric_direction.worse(one.name, one.unit) or None,
-                    "hasRegions": known[one.metric].has_regions,
-                    "hasLocations": known[one.metric].has_locations,
+                    **metric._asdict(),
+                    "group": _group(metric.component, derived=metric.is_derived),
+                    "additive": metric.is_additive,
+                    "atOnce": metric.is_elapsed,
+                    "recomputed": coverage[metric.metric].recomputed,
+                    "worse": metric_direction.worse(metric.name, metric.unit) or None,
+                    "hasRegions": coverage[metric.metric].has_regions,
+                    "hasLocations": coverage[metric.metric].has_locations,
                 }
-                for one in opened.data.metrics
+                for metric in opened.data.metrics
             ]
         )
 
@@ -280,34 +280,32 @@ class _Api:
         metric = opened.metric(request_params.integer(asked, "metric"))
         by, which = asked.get("by", "region"), asked.get("statistic", "total")
         location = opened.location(request_params.integer(asked, "location", -1))
-        found = opened.values(by, metric.metric, location, which)
+        node_values = opened.values(by, metric.metric, location, which)
         header = {
-            "n": len(found.inclusive), "metric": metric.metric, "unit": metric.unit,
+            "n": len(node_values.inclusive), "metric": metric.metric, "unit": metric.unit,
             "how": metric.how, "told": opened.told(metric.metric, location, which),
             "isShared": opened.is_shared(by, metric.metric, location, which),
         }  # fmt: skip
-        return _packed(header, found._asdict())
+        return _packed(header, node_values._asdict())
 
     def spread(self, opened: OpenRun, asked: QueryParams) -> Response:
         metric = opened.metric(request_params.integer(asked, "metric"))
-        found = opened.spread(
+        grid = opened.spread(
             asked.get("by", "region"), metric.metric, request_params.integer(asked, "node", 0),
             opened.location(request_params.integer(asked, "location", -1)),
         )  # fmt: skip
         header = {
-            "n": len(found.location), "unit": metric.unit, "how": metric.how,
-            "rows": found.rows, "columns": found.columns,
-            "rowNames": found.row_names, "columnNames": found.column_names,
+            "n": len(grid.location), "unit": metric.unit, "how": metric.how,
+            "rows": grid.rows, "columns": grid.columns,
+            "rowNames": grid.row_names, "columnNames": grid.column_names,
             "summary": {
-                name: distribution.summary(opened.data, metric, found.location, cells)
-                for name, cells in (("inclusive", found.inclusive), ("exclusive", found.exclusive))
+                name: distribution.summary(opened.data, metric, grid.location, cells)
+                for name, cells in (("inclusive", grid.inclusive), ("exclusive", grid.exclusive))
             },
         }  # fmt: skip
         locations = np.array([one.location for one in opened.data.locations], dtype=np.int32)
-        arrays = {
-            name: getattr(found, name) for name in ("row", "column", "inclusive", "exclusive")
-        }
-        return _packed(header, {"location": _numbers(locations, found.location), **arrays})
+        arrays = {name: getattr(grid, name) for name in ("row", "column", "inclusive", "exclusive")}
+        return _packed(header, {"location": _numbers(locations, grid.location), **arrays})
 
     def node(self, opened: OpenRun, asked: QueryParams) -> Response:
         location = opened.location(request_params.integer(asked, "location", -1))
@@ -338,11 +336,11 @@ class _Api:
     # --- sources ----------------------------------------------------------------------------------
 
     def source(self, opened: OpenRun, asked: QueryParams) -> Response:
-        found = source_files.find(
+        source = source_files.find(
             asked.get("file", ""), opened.source_files(), opened.data.head, self._session.folders,
             asked.get("choice", ""),
         )  # fmt: skip
-        return as_json({**found._asdict(), "choices": list(found.choices)})
+        return as_json({**source._asdict(), "choices": list(source.choices)})
 
     def add_sources(self, body: Mapping[str, Any], number: str) -> Response:
         opened = self._session.run(number)
@@ -370,11 +368,11 @@ def _packed(header: Mapping[str, Any], arrays: Mapping[str, Any]) -> Response:
     return Response(array_codec.pack(header, arrays), media_type="application/octet-stream")
 
 
-def _numbers(known: Ints, positions: Ints) -> Ints:
+def _numbers(numbers: Ints, positions: Ints) -> Ints:
     """Return the run's own numbers of positions, -1 for none."""
-    if not len(known):
+    if not len(numbers):
         return positions
-    return np.where(positions >= 0, known[positions], -1).astype(np.int32)
+    return np.where(positions >= 0, numbers[positions], -1).astype(np.int32)
 
 
 def _wanted(opened: OpenRun, asked: QueryParams) -> data_table.TableQuery:
@@ -420,17 +418,17 @@ def _list(found: object) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-def _component(one: Mapping[str, Any], name: str = "name") -> dict[str, Any]:
-    number = one.get("errno", 0)
-    found: dict[str, Any] = {
-        name: str(one.get(name, "")),
-        "reason": str(one.get("reason", "")),
-        "remedy": str(one.get("remedy", "")),
+def _component(component: Mapping[str, Any], name: str = "name") -> dict[str, Any]:
+    number = component.get("errno", 0)
+    fields: dict[str, Any] = {
+        name: str(component.get(name, "")),
+        "reason": str(component.get("reason", "")),
+        "remedy": str(component.get("remedy", "")),
         "errno": number if isinstance(number, int) else 0,
     }
     if name == "name":
-        found["available"] = one.get("available") is True
-    return found
+        fields["available"] = component.get("available") is True
+    return fields
 
 
 def _group(component: str, *, derived: bool) -> str:

@@ -61,9 +61,12 @@ def unpack(body: bytes) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     (length,) = struct.unpack_from("<I", body)
     header = json.loads(body[4 : 4 + length])
     arrays = {
-        one["name"]: np.frombuffer(
-            body, dtype=_TYPES[one["type"]], count=one["length"], offset=4 + length + one["offset"]
+        entry["name"]: np.frombuffer(
+            body,
+            dtype=_TYPES[entry["type"]],
+            count=entry["length"],
+            offset=4 + length + entry["offset"],
         )
-        for one in header.pop("arrays")
+        for entry in header.pop("arrays")
     }
     return header, arrays

@@ -14,11 +14,13 @@ from gnomon.view.open_run import OpenRun
 PER = ("", *PLACES)
 
 
-def compare_runs(one: OpenRun, other: OpenRun, per: str, metric: str = "") -> ComparisonDocument:
+def compare_runs(
+    baseline: OpenRun, other: OpenRun, per: str, metric: str = ""
+) -> ComparisonDocument:
     """Return what `gnomon compare ONE OTHER --json` prints.
 
     Args:
-        one: the baseline.
+        baseline: the baseline.
         other: what is compared with it.
         per: which places to compare too, "" for the whole command alone.
         metric: the metric of places, "" for the first that they have.
@@ -29,14 +31,14 @@ def compare_runs(one: OpenRun, other: OpenRun, per: str, metric: str = "") -> Co
     """
     if per not in PER:
         raise UsageError(f"per {per[:40]!a}: there are {', '.join(PER[1:])}")
-    if one.id == other.id:
-        raise UsageError(f"{one.title}: a run is not compared with itself")
-    for each in (one, other):
+    if baseline.id == other.id:
+        raise UsageError(f"{baseline.title}: a run is not compared with itself")
+    for each in (baseline, other):
         if each.kind == "combined":
             raise UsageError(f"{each.title}: a combination has no repetitions to compare")
     sides = [
         Side(each.title, (run_directory.find(each.path, readers=readers()),))
-        for each in (one, other)
+        for each in (baseline, other)
     ]
     found, _ = compare(sides, ComparisonOptions(per=per, metrics=(metric,) if metric else ()))
     return document(found)

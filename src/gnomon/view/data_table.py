@@ -149,14 +149,14 @@ def query_table(opened: OpenRun, wanted: TableQuery) -> TableRows:
 
 def _has(whole: TableRows, word: str, rows: Longs) -> Flags:
     """Return which rows have a word, in small letters, in any text."""
-    found = np.zeros(len(rows), dtype=bool)
+    has_word = np.zeros(len(rows), dtype=bool)
     for column, cells in zip(whole.columns, whole.cells, strict=True):
         if column.type != "text":
             continue
         values = _values_of(cells)
         there = np.fromiter((word in one.lower() for one in values), dtype=bool, count=len(values))
-        found |= _at(cells._replace(values=there) if isinstance(cells, Coded) else there, rows)
-    return found
+        has_word |= _at(cells._replace(values=there) if isinstance(cells, Coded) else there, rows)
+    return has_word
 
 
 def _order(cells: Coded | Cells, rows: Longs, descending: bool) -> Longs:
@@ -269,17 +269,17 @@ def _first_lines(opened: OpenRun, tree: Tree) -> Cells:
 def _chosen(opened: OpenRun, wanted: TableQuery, tree: Tree) -> Sequence[int]:
     if wanted.metrics is not None:
         return wanted.metrics
-    found = [
+    metrics = [
         number for number, one in opened.known().items()
         if (one.has_locations if tree.by == "rank" else one.has_regions)
     ]  # fmt: skip
     first = opened.first_metric()
-    if not found or not opened.metric(first).is_exact:
-        return sorted(found)[:_METRICS_SHOWN]
+    if not metrics or not opened.metric(first).is_exact:
+        return sorted(metrics)[:_METRICS_SHOWN]
     # Beside what is emulated, times of the emulator come last.
     kin = opened.metric(first).component
-    found.sort(key=lambda at: (at != first, opened.metric(at).component != kin))
-    return found[:_METRICS_SHOWN]
+    metrics.sort(key=lambda at: (at != first, opened.metric(at).component != kin))
+    return metrics[:_METRICS_SHOWN]
 
 
 def _texts(cells: Sequence[str]) -> Texts:
@@ -314,17 +314,17 @@ def _values(opened: OpenRun, wanted: TableQuery) -> TableRows:
     data = opened.data
     location = _joined([part.location for part in parts])
     number = np.repeat(np.arange(len(metrics), dtype=np.int32), [part.n for part in parts])
-    known = [opened.metric(one) for one in metrics]
+    metric_rows = [opened.metric(one) for one in metrics]
     regions, region = data.regions, data.paths.region[_joined([part.path for part in parts])]
     files, lines = Coded(regions.file, region), Coded(regions.line, region)
     texts: list[tuple[str, Coded]] = [
-        ("metric", Coded(_texts([one.name for one in known]), number)),
+        ("metric", Coded(_texts([one.name for one in metric_rows]), number)),
         ("name", Coded(regions.name, region)),
         ("program", Coded(regions.module, region)),
         ("file", files),
         ("place", Coded(_texts([one.title for one in data.locations]), location)),
-        ("unit", Coded(_texts([one.unit for one in known]), number)),
-        ("how", Coded(_texts([one.how for one in known]), number)),
+        ("unit", Coded(_texts([one.unit for one in metric_rows]), number)),
+        ("how", Coded(_texts([one.how for one in metric_rows]), number)),
     ]
     numbers: list[tuple[str, Coded | Cells]] = [("line", lines)]
     numbers += [
@@ -350,17 +350,17 @@ def _joined(parts: Sequence[Cells]) -> Cells:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def page(name: str, found: TableRows, offset: int, limit: int) -> dict[str, Any]:
+def page(name: str, table: TableRows, offset: int, limit: int) -> dict[str, Any]:
     """Return some rows of a table: `TablePage` of the contract."""
     begin = max(offset, 0)
     end = begin + min(max(limit, 0), ROWS_OF_PAGE)
-    rows = found.rows[begin:end]
-    files, lines = _at(found.files, rows), _at(found.lines, rows)
+    rows = table.rows[begin:end]
+    files, lines = _at(table.files, rows), _at(table.lines, rows)
     return {
         "name": name,
-        "columns": [column._asdict() for column in found.columns],
-        "rows": list(_rows(found, begin, end)),
-        "total": found.n,
+        "columns": [column._asdict() for column in table.columns],
+        "rows": list(_rows(table, begin, end)),
+        "total": table.n,
         "offset": begin,
         "sources": [
             {"file": str(file), "line": int(line)} if file else None

@@ -111,10 +111,10 @@ class Tables:
         """
         try:
             with self._cursor() as cursor:
-                found = cursor.execute(sql, values).fetchnumpy()
+                by_name = cursor.execute(sql, values).fetchnumpy()
         except _FAILURES as error:
             raise self._refusal(error) from None
-        return {name: np.ma.getdata(column) for name, column in found.items()}
+        return {name: np.ma.getdata(column) for name, column in by_name.items()}
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Return the rows of a query's result; raises as `arrays`."""

@@ -43,11 +43,11 @@ class Inputs:
     def formula(self, metric: Metric) -> Formula | None:
         """Return a metric's formula where everything in it is known, None otherwise."""
         try:
-            found = parse(metric.formula, metric.name)
+            formula = parse(metric.formula, metric.name)
         except FormulaError:
             return None
         known = self._metrics.keys() | self._numbers.keys()
-        return found if found.names and found.names <= known else None
+        return formula if formula.names and formula.names <= known else None
 
     def needed(self, formula: Formula) -> tuple[Metric, ...]:
         """Return the metrics that a formula is worked out from."""

@@ -79,14 +79,14 @@ def per_location(
     places = np.unique(inner.location)
     if len(places) > _ROWS_LIMIT:
         raise UsageError(f"{len(places)} places are too many to show; choose a location")
-    found = [
+    columns = [
         _at(places, cells(data, inner, pairs, values))
         for pairs, values in ((inclusive, inner.inclusive), (exclusive, inner.exclusive))
     ]
     if metric.absent_is_zero:
         # Where nothing was written there was none.
-        found = [np.where(np.isnan(values), 0.0, values) for values in found]
-    return AtPlaces(places.astype(np.int32), found[0], found[1])
+        columns = [np.where(np.isnan(values), 0.0, values) for values in columns]
+    return AtPlaces(places.astype(np.int32), columns[0], columns[1])
 
 
 def _pairs(data: Dataset, tree: Tree, pairs: PathNodePairs, node: int) -> PathNodePairs:
@@ -104,10 +104,10 @@ def _at(places: Ints, found: NodeCells) -> Floats:
     return values
 
 
-def moved(found: AtPlaces, column: str, places: Ints) -> Floats:
+def moved(at_places: AtPlaces, column: str, places: Ints) -> Floats:
     """Return a column of values at more places, NaN at those that have none."""
     values = np.full(len(places), np.nan)
-    values[np.searchsorted(places, found.place)] = getattr(found, column)
+    values[np.searchsorted(places, at_places.place)] = getattr(at_places, column)
     return values
 
 
@@ -120,12 +120,12 @@ def grid(data: Dataset, places: Ints, inclusive: Floats, exclusive: Floats) -> D
     seen: dict[int, int] = {}
     is_flat = all(locations[at].kind != "thread" for at in places.tolist())
     row_at, column_at = [], []
-    for at in places.tolist():
-        above = at if is_flat or parents[at] < 0 else parents[at]
+    for place in places.tolist():
+        above = place if is_flat or parents[place] < 0 else parents[place]
         row = row_of.setdefault(above, len(row_of))
         column = seen.get(above, 0)
         seen[above] = column + 1
-        column_of[at] = column
+        column_of[place] = column
         row_at.append(row)
         column_at.append(column)
     width = max(column_at, default=-1) + 1
@@ -149,10 +149,10 @@ def _kind(location: Location) -> str:
 
 def summary(data: Dataset, metric: Metric, places: Ints, values: Floats) -> dict[str, Any] | None:
     """Return what `Summary` of the contract has, None where there is no value."""
-    known = np.flatnonzero(~np.isnan(values))
-    if not len(known):
+    with_value = np.flatnonzero(~np.isnan(values))
+    if not len(with_value):
         return None
-    order = known[np.argsort(values[known], kind="stable")]
+    order = with_value[np.argsort(values[with_value], kind="stable")]
     ordered = values[order]
     mean = float((ordered / len(ordered)).sum())
     numbers = [data.locations[int(places[at])].location for at in order[[0, len(order) // 2, -1]]]

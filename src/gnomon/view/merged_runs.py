@@ -35,19 +35,19 @@ def combine(parts: Sequence[OpenRun]) -> tuple[Dataset, tuple[MergedPart, ...]]:
     """
     if any(part.parts for part in parts):
         raise UsageError("combine runs, not combinations: choose all of the runs at once")
-    made = _Union(parts)
+    union = _Union(parts)
     name = " and ".join(part.title for part in parts)
     tables = Tables(name)
     for at, part in enumerate(parts):
         part.data.tables.lend(PROFILE, tables, f"profile{at}")
-    for at, column, numbers in made.maps:
+    for at, column, numbers in union.maps:
         tables.keep(f"map{at}_{column}", numbers)
-    tables.execute(made.profile())
-    merged_tables.merge([part.data.tables for part in parts], tables, made.maps)
-    for schema, rows in made.rows():
+    tables.execute(union.profile())
+    merged_tables.merge([part.data.tables for part in parts], tables, union.maps)
+    for schema, rows in union.rows():
         columns: list[Any] = list(zip(*rows, strict=True)) or [()] * len(schema.columns)
         tables.insert(schema, columns)
-    return Dataset(name, made.head(), tables), made.parts()
+    return Dataset(name, union.head(), tables), union.parts()
 
 
 class _Union:
@@ -62,26 +62,35 @@ class _Union:
         for at, part in enumerate(parts):
             self._add(at, part)
 
-    def _add(self, at: int, part: OpenRun) -> None:
+    def _add(self, part_index: int, part: OpenRun) -> None:
         data = part.data
         top = len(self._locations)
         self._tops.append(top)
         self._locations.append((top, -1, "run", "", -1, -1, -1, part.title))
-        for one in data.locations:
-            parent = top if one.parent < 0 else top + 1 + data.location_at[one.parent]
-            number = top + 1 + data.location_at[one.location]
+        for location in data.locations:
+            parent = top if location.parent < 0 else top + 1 + data.location_at[location.parent]
+            number = top + 1 + data.location_at[location.location]
             self._locations.append(
-                (number, parent, one.kind, one.host, one.rank, one.pid, one.tid, one.name)
+                (
+                    number,
+                    parent,
+                    location.kind,
+                    location.host,
+                    location.rank,
+                    location.pid,
+                    location.tid,
+                    location.name,
+                )
             )
         self._map(
-            at, "location", [one.location for one in data.locations],
+            part_index, "location", [one.location for one in data.locations],
             range(top + 1, len(self._locations)),
         )  # fmt: skip
         regions = data.regions
         columns = (regions.kind, regions.name, regions.module, regions.file, regions.line)
         keys = zip(*(column.tolist() for column in columns), strict=True)
         region = [self._regions.setdefault(key, len(self._regions)) for key in keys]
-        self._map(at, "region", regions.number.tolist(), region)
+        self._map(part_index, "region", regions.number.tolist(), region)
         paths = data.paths
         path = [0] * len(paths.number)
         parents, of_path = paths.parent.tolist(), paths.region.tolist()
@@ -89,23 +98,23 @@ class _Union:
             above = parents[one_path]
             pair = (path[above] if above >= 0 else -1, region[of_path[one_path]])
             path[one_path] = self._paths.setdefault(pair, len(self._paths))
-        self._map(at, "path", paths.number.tolist(), path)
+        self._map(part_index, "path", paths.number.tolist(), path)
         numbers = []
         for metric in data.metrics:
             key = (metric.name, metric.unit, metric.domain, metric.component)
-            known = self._metrics.setdefault(key, metric._replace(metric=len(self._metrics)))
-            self._metrics[key] = known._replace(
-                how=metric.how if _worse(metric.how, known.how) else known.how,
-                reproducible=known.reproducible and metric.reproducible,
-                dilated=known.dilated or metric.dilated,
+            merged = self._metrics.setdefault(key, metric._replace(metric=len(self._metrics)))
+            self._metrics[key] = merged._replace(
+                how=metric.how if _worse(metric.how, merged.how) else merged.how,
+                reproducible=merged.reproducible and metric.reproducible,
+                dilated=merged.dilated or metric.dilated,
             )
-            numbers.append(known.metric)
-        self._map(at, "metric", [one.metric for one in data.metrics], numbers)
+            numbers.append(merged.metric)
+        self._map(part_index, "metric", [one.metric for one in data.metrics], numbers)
 
-    def _map(self, at: int, name: str, old: Sequence[int], new: Sequence[int]) -> None:
+    def _map(self, part_index: int, name: str, old: Sequence[int], new: Sequence[int]) -> None:
         self.maps.append(
             (
-                at,
+                part_index,
                 name,
                 {"old": np.array(old, dtype=np.int32), "new": np.array(new, dtype=np.int32)},
             )
@@ -126,7 +135,7 @@ class _Union:
         Values are averages over each run's executions: runs of three and of five are alike then.
         """
         parts = []
-        for at, part in enumerate(self._parts):
+        for part_index, part in enumerate(self._parts):
             executions = part.data.repetitions
             values = "p.inclusive, p.exclusive, p.calls"
             if executions > 1:
@@ -134,9 +143,9 @@ class _Union:
             parts.append(
                 f"SELECT 0 AS repetition, l.new AS location, t.new AS path, m.new AS metric, "
                 f"{values}, CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), CAST(NULL AS BIGINT) "
-                f"FROM profile{at} p JOIN map{at}_location l ON p.location = l.old "
-                f"JOIN map{at}_path t ON p.path = t.old "
-                f"JOIN map{at}_metric m ON p.metric = m.old"
+                f"FROM profile{part_index} p JOIN map{part_index}_location l ON p.location = l.old "
+                f"JOIN map{part_index}_path t ON p.path = t.old "
+                f"JOIN map{part_index}_metric m ON p.metric = m.old"
             )
         columns = (
             "repetition, location, path, metric, inclusive, exclusive, calls, raw, enabled_ns, "
@@ -167,15 +176,17 @@ class _Union:
         }
 
     def _warnings(self) -> list[str]:
-        found = [
+        warnings = [
             f"{part.title}: {note}"
             for part in self._parts
             for note in part.data.head.get("warnings", [])
         ]
         names = {host.get("name") for part in self._parts for host in part.data.head["hosts"]}
         if len(names) > 1:
-            found.insert(0, "these runs are of different machines: " + ", ".join(map(str, names)))
-        return found
+            warnings.insert(
+                0, "these runs are of different machines: " + ", ".join(map(str, names))
+            )
+        return warnings
 
     def parts(self) -> tuple[MergedPart, ...]:
         """Return which location is which run."""
@@ -198,10 +209,10 @@ def _worse(how: str, than: str) -> bool:
 
 def _common(heads: Sequence[Any]) -> dict[str, str]:
     """Return the digests that all runs have alike: a source that differs is known of neither."""
-    found: dict[str, str] = {}
+    by_file: dict[str, str] = {}
     for head in heads:
         recorded = head.get("sources")
         for file, digest in recorded.items() if isinstance(recorded, dict) else ():
-            if isinstance(digest, str) and found.setdefault(file, digest) != digest:
-                found[file] = "sha256:"
-    return found
+            if isinstance(digest, str) and by_file.setdefault(file, digest) != digest:
+                by_file[file] = "sha256:"
+    return by_file

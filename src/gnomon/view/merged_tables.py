@@ -44,10 +44,10 @@ def merge(parts: Sequence[Tables], to: Tables, maps: Iterable[tuple[int, str, Ar
         if schema is FILES:
             continue
         queries = []
-        for at in having:
-            parts[at].lend(schema, to, f"{schema.name}{at}")
-            cells = ", ".join(_cell(column, at, lookups) for column in schema.columns)
-            queries.append(f"SELECT {cells} FROM {schema.name}{at}")
+        for part_index in having:
+            parts[part_index].lend(schema, to, f"{schema.name}{part_index}")
+            cells = ", ".join(_cell(column, part_index, lookups) for column in schema.columns)
+            queries.append(f"SELECT {cells} FROM {schema.name}{part_index}")
         # Of small tables without a location, what runs have in common stands there once.
         union = " UNION ALL " if schema.is_bulk else " UNION "
         order = "" if schema.is_bulk else " ORDER BY ALL"
@@ -58,47 +58,47 @@ def _has_rows(tables: Tables, schema: Schema) -> bool:
     return bool(tables.rows(f"SELECT 1 FROM {schema.name} LIMIT 1"))
 
 
-def _lookup(to: Tables, at: int, name: str, numbers: Arrays) -> str:
+def _lookup(to: Tables, part_index: int, name: str, numbers: Arrays) -> str:
     """Make what a number is looked up in, and return the expression that does it."""
     old, new = numbers["old"], numbers["new"]
     n = int(old.max(initial=-1)) + 1
     if n > max(_SPARSE * len(old), _LIST_MOST):
-        known = f"numbers{at}_{name}"
-        to.keep(known, {"old": old, "new": new})
-        return f"COALESCE((SELECT ANY_VALUE(n.new) FROM {known} n WHERE n.old = {{number}}), -1)"
+        lookup = f"numbers{part_index}_{name}"
+        to.keep(lookup, {"old": old, "new": new})
+        return f"COALESCE((SELECT ANY_VALUE(n.new) FROM {lookup} n WHERE n.old = {{number}}), -1)"
     dense = np.full(n, -1, dtype=np.int32)
     dense[old[old >= 0]] = new[old >= 0]
-    known = f"list{at}_{name}"
+    lookup = f"list{part_index}_{name}"
     arrays = {"place": np.arange(n, dtype=np.int32), "new": dense}
-    to.keep(known, arrays, "list(new ORDER BY place) AS numbers")
-    return f"COALESCE((SELECT numbers FROM {known})[GREATEST({{number}}, -1) + 1], -1)"
+    to.keep(lookup, arrays, "list(new ORDER BY place) AS numbers")
+    return f"COALESCE((SELECT numbers FROM {lookup})[GREATEST({{number}}, -1) + 1], -1)"
 
 
-def _cell(column: Column, at: int, lookups: dict[tuple[int, str], str]) -> str:
+def _cell(column: Column, part_index: int, lookups: dict[tuple[int, str], str]) -> str:
     if not column.refers:
         return column.name
-    lookup = lookups.get((at, schema_of(column.refers).number), "-1")
+    lookup = lookups.get((part_index, schema_of(column.refers).number), "-1")
     return f"CAST({lookup.format(number=column.name)} AS {column.type}) AS {column.name}"
 
 
 def _merge_files(parts: Sequence[Tables], to: Tables) -> list[tuple[int, Arrays]]:
     """Make the table of files, each that runs have in common once; return numbers of each part."""
     names = [column.name for column in FILES.columns]
-    known: dict[tuple[Cell, ...], int] = {}
+    file_numbers: dict[tuple[Cell, ...], int] = {}
     maps = []
-    for at, part in enumerate(parts):
+    for part_index, part in enumerate(parts):
         rows = part.rows(f"SELECT {', '.join(names)} FROM {FILES.name}")
-        new = [known.setdefault(tuple(row[1:]), len(known)) for row in rows]
+        new = [file_numbers.setdefault(tuple(row[1:]), len(file_numbers)) for row in rows]
         maps.append(
             (
-                at,
+                part_index,
                 {
                     "old": np.array([row[0] for row in rows], dtype=np.int32),
                     "new": np.array(new, dtype=np.int32),
                 },
             )
         )
-    if known:
-        rows = [(number, *row) for row, number in known.items()]
+    if file_numbers:
+        rows = [(number, *row) for row, number in file_numbers.items()]
         to.insert(FILES, list(zip(*rows, strict=True)))
     return maps

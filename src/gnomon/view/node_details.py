@@ -45,21 +45,21 @@ def node(opened: OpenRun, by: str, number: int, location: int) -> dict[str, Any]
         "facts": _facts(opened, tree, number, len(members)),
         "regions": [
             {
-                "region": int(regions.number[at]),
-                "kind": str(regions.kind[at]),
-                "name": str(regions.name[at]),
-                "module": str(regions.module[at]),
-                "file": str(regions.file[at]),
-                "line": int(regions.line[at]),
+                "region": int(regions.number[region]),
+                "kind": str(regions.kind[region]),
+                "name": str(regions.name[region]),
+                "module": str(regions.module[region]),
+                "file": str(regions.file[region]),
+                "line": int(regions.line[region]),
             }
-            for at in members[:_REGIONS_LIMIT].tolist()
+            for region in members[:_REGIONS_LIMIT].tolist()
         ],
         "values": _values(opened, tree, number, location),
     }
 
 
 def _facts(opened: OpenRun, tree: Tree, number: int, regions: int) -> list[dict[str, str]]:
-    found = {
+    facts = {
         "kind": tree.kinds[tree.kind[number]],
         "program": tree.text(tree.module, number),
         "file": tree.text(tree.file, number),
@@ -69,15 +69,15 @@ def _facts(opened: OpenRun, tree: Tree, number: int, regions: int) -> list[dict[
     }
     calls = opened.calls(tree.by)[number]
     if np.isfinite(calls):
-        found["calls"] = f"{calls:.0f}"
+        facts["calls"] = f"{calls:.0f}"
     if tree.location[number] >= 0:
         place = opened.data.locations[int(tree.location[number])]
-        found["place"] = place.title
-        found["host"] = place.host
-        found["rank"] = str(place.rank) if place.rank >= 0 else ""
-        found["process"] = str(place.pid) if place.pid >= 0 else ""
-        found["thread"] = str(place.tid) if place.tid >= 0 else ""
-    return [{"title": title, "value": value} for title, value in found.items() if value]
+        facts["place"] = place.title
+        facts["host"] = place.host
+        facts["rank"] = str(place.rank) if place.rank >= 0 else ""
+        facts["process"] = str(place.pid) if place.pid >= 0 else ""
+        facts["thread"] = str(place.tid) if place.tid >= 0 else ""
+    return [{"title": title, "value": value} for title, value in facts.items() if value]
 
 
 def _values(opened: OpenRun, tree: Tree, number: int, location: int) -> list[dict[str, Any]]:
@@ -106,12 +106,16 @@ def _values(opened: OpenRun, tree: Tree, number: int, location: int) -> list[dic
         rows = read.get(metric.metric)
         if rows is None:
             continue
-        found = node_values.path_values(data, metric, rows, only)
+        path_values = node_values.path_values(data, metric, rows, only)
         sums[metric.metric] = (
-            _sum(metric, found.inclusive[inclusive], found.has[inclusive]),
-            _sum(metric, found.exclusive[exclusive], found.has[exclusive]),
+            _sum(metric, path_values.inclusive[inclusive], path_values.has[inclusive]),
+            _sum(metric, path_values.exclusive[exclusive], path_values.has[exclusive]),
         )
-        whole = found if only == location else node_values.path_values(data, metric, rows, location)
+        whole = (
+            path_values
+            if only == location
+            else node_values.path_values(data, metric, rows, location)
+        )
         if shared[metric.metric]:
             totals[metric.metric] = _sum(metric, whole.inclusive[roots], whole.has[roots])
     for metric in data.metrics:
@@ -119,21 +123,21 @@ def _values(opened: OpenRun, tree: Tree, number: int, location: int) -> list[dic
             _recompute(opened, metric, sums)
     return [
         {
-            "metric": at,
-            "told": node_values.told(data, data.metric_of[at], only),
+            "metric": metric_number,
+            "told": node_values.told(data, data.metric_of[metric_number], only),
             "inclusive": to_jsonable(pair[0]),
             "exclusive": to_jsonable(pair[1]),
-            "total": to_jsonable(totals.get(at, float("nan"))),
+            "total": to_jsonable(totals.get(metric_number, float("nan"))),
         }
-        for at, pair in sorted(sums.items())
+        for metric_number, pair in sorted(sums.items())
         if not np.isnan(pair).all()
     ]
 
 
-def _sum(metric: Metric, found: Floats, has: Flags) -> float:
-    if not has.any() or (not metric.is_additive and len(found) > 1):
+def _sum(metric: Metric, values: Floats, has: Flags) -> float:
+    if not has.any() or (not metric.is_additive and len(values) > 1):
         return float("nan")
-    return float(found[has].sum())
+    return float(values[has].sum())
 
 
 def _recompute(opened: OpenRun, metric: Metric, sums: dict[int, tuple[float, float]]) -> None:
@@ -164,8 +168,8 @@ def lines(opened: OpenRun, file: str, metrics: list[int], location: int) -> dict
     number = tree.strings.index(file)
     wanted = np.flatnonzero((tree.file == number) & (tree.line > 0))
     at = tree.line[wanted]
-    found = np.unique(at)
-    where = np.searchsorted(found, at)
+    line_numbers = np.unique(at)
+    where = np.searchsorted(line_numbers, at)
     columns = []
     for metric in metrics:
         of_nodes = opened.values("file", metric, location)
@@ -174,7 +178,7 @@ def lines(opened: OpenRun, file: str, metrics: list[int], location: int) -> dict
             {
                 "metric": metric,
                 **{
-                    name: _by_line(of_nodes[column][wanted], where, len(found), is_additive)
+                    name: _by_line(of_nodes[column][wanted], where, len(line_numbers), is_additive)
                     for column, name in enumerate(("inclusive", "exclusive"))
                 },
                 "total": to_jsonable(of_nodes.inclusive[0])
@@ -182,13 +186,13 @@ def lines(opened: OpenRun, file: str, metrics: list[int], location: int) -> dict
                 else None,
             }
         )
-    return {"file": file, "lines": found.tolist(), "metrics": columns}
+    return {"file": file, "lines": line_numbers.tolist(), "metrics": columns}
 
 
-def _by_line(found: Floats, where: Longs, n: int, is_additive: bool) -> list[float | None]:
-    known = ~np.isnan(found)
+def _by_line(values: Floats, where: Longs, n: int, is_additive: bool) -> list[float | None]:
+    known = ~np.isnan(values)
     count = np.bincount(where[known], minlength=n)
-    sums = np.bincount(where[known], weights=found[known], minlength=n)
+    sums = np.bincount(where[known], weights=values[known], minlength=n)
     # A line may be in several functions.
     wanted = (count > 0) if is_additive else (count == 1)
     return [float(one) if there else None for one, there in zip(sums, wanted, strict=True)]

@@ -58,17 +58,17 @@ def path_values(data: Dataset, metric: Metric, rows: ProfileRows, location: int 
     n = len(data.paths.number)
     if location >= 0:
         rows = rows.chosen(profile_rows.within(data, location)[rows.location])
-    found = profile_rows.top_level_rows(data, rows)
-    count = np.bincount(found.path, minlength=n)
+    top_rows = profile_rows.top_level_rows(data, rows)
+    count = np.bincount(top_rows.path, minlength=n)
     has = count > 0
-    executions = found.executions()
+    executions = top_rows.executions()
     # Ratios, peaks and what is of the whole machine: of several places there is no value.
     divisor = executions if metric.is_additive else np.maximum(count, 1)
     if not metric.is_additive:
         has &= count <= executions
-    inclusive = np.bincount(found.path, weights=found.inclusive, minlength=n) / divisor
-    exclusive = np.bincount(found.path, weights=found.exclusive, minlength=n) / divisor
-    if metric.absent_is_zero and found.n:
+    inclusive = np.bincount(top_rows.path, weights=top_rows.inclusive, minlength=n) / divisor
+    exclusive = np.bincount(top_rows.path, weights=top_rows.exclusive, minlength=n) / divisor
+    if metric.absent_is_zero and top_rows.n:
         # Lines are written that had any: the others are known to have had none.
         none = ~has & data.is_code
         inclusive[none] = exclusive[none] = 0.0
@@ -255,31 +255,31 @@ def per_location(
     )
 
 
-def aligned(found: Mapping[int, NodeCells]) -> tuple[Longs, Longs, dict[int, Floats]]:
+def aligned(by_metric: Mapping[int, NodeCells]) -> tuple[Longs, Longs, dict[int, Floats]]:
     """Return the nodes and places of several metrics' values, and the values, NaN for none.
 
     Args:
-        found: values by number of the metric.
+        by_metric: values by number of the metric.
     """
-    width = 1 + max((int(one.place.max(initial=0)) for one in found.values()), default=0)
-    keys = {at: one.node * width + one.place for at, one in found.items()}
+    width = 1 + max((int(one.place.max(initial=0)) for one in by_metric.values()), default=0)
+    keys = {at: one.node * width + one.place for at, one in by_metric.items()}
     every = np.unique(np.concatenate(list(keys.values()))) if keys else np.zeros(0, np.int64)
     values = {}
-    for at, one in found.items():
+    for at, one in by_metric.items():
         values[at] = np.full(len(every), np.nan)
         values[at][np.searchsorted(every, keys[at])] = one.value
     return every // width, every % width, values
 
 
-def reduced(found: NodeCells, n: int, which: str) -> Floats:
+def reduced(cells: NodeCells, n: int, which: str) -> Floats:
     """Return one of `STATISTICS` of each of n nodes over its places, NaN where it has none."""
-    known = ~np.isnan(found.value)
-    found = NodeCells(found.node[known], found.place[known], found.value[known])
+    known = ~np.isnan(cells.value)
+    cells = NodeCells(cells.node[known], cells.place[known], cells.value[known])
     result_of = np.full(n, np.nan)
-    if not len(found.node):
+    if not len(cells.node):
         return result_of
-    order = np.lexsort((found.value, found.node))
-    node, value = found.node[order], found.value[order]
+    order = np.lexsort((cells.value, cells.node))
+    node, value = cells.node[order], cells.value[order]
     begins = np.flatnonzero(np.concatenate(([True], node[1:] != node[:-1])))
     ends = np.concatenate((begins[1:], [len(node)]))
     if which == "min":

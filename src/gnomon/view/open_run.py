@@ -79,10 +79,10 @@ class OpenRun:
         Raises:
             UsageError: there is none.
         """
-        found = self.data.metric_of.get(number)
-        if found is None:
+        metric = self.data.metric_of.get(number)
+        if metric is None:
             raise UsageError(f"{self.title}: there is no metric {number}")
-        return found
+        return metric
 
     def location(self, number: int | None) -> int:
         """Return a location's position, -1 for all locations.
@@ -92,21 +92,19 @@ class OpenRun:
         """
         if number is None or number == -1:
             return -1
-        found = self.data.location_at.get(number)
-        if found is None:
+        position = self.data.location_at.get(number)
+        if position is None:
             raise UsageError(f"{self.title}: there is no location {number}")
-        return found
+        return position
 
     def rows(self, metric: int) -> ProfileRows:
         """Return a metric's rows of the profile."""
         with self._lock:
-            found = self._rows.pop(metric, None) or profile_rows.read_profile_rows(
-                self.data, metric
-            )
-            self._rows[metric] = found
+            rows = self._rows.pop(metric, None) or profile_rows.read_profile_rows(self.data, metric)
+            self._rows[metric] = rows
             while len(self._rows) > 1 and self._size() > _KEPT_BYTES:
                 self._rows.popitem(last=False)
-            return found
+            return rows
 
     def _size(self) -> int:
         return sum(column.nbytes for rows in self._rows.values() for column in rows)
@@ -117,7 +115,7 @@ class OpenRun:
 
     def _known(self) -> dict[int, MetricCoverage]:
         # Roots are few: what is on none of them is below the whole program.
-        found = self.data.tables.arrays(
+        arrays = self.data.tables.arrays(
             "SELECT metric, BOOL_OR(path NOT IN (SELECT path FROM paths WHERE parent = -1)) "
             "AS below, BOOL_OR(location NOT IN (SELECT location FROM locations "
             "WHERE parent = -1 OR kind = 'run' OR kind = 'command')) AS inside "
@@ -126,33 +124,34 @@ class OpenRun:
         )
         places = dict(
             zip(
-                found["metric"].tolist(),
-                zip(found["below"].tolist(), found["inside"].tolist(), strict=True),
+                arrays["metric"].tolist(),
+                zip(arrays["below"].tolist(), arrays["inside"].tolist(), strict=True),
                 strict=True,
             )
         )
-        known = {}
+        coverage = {}
         for one in self.data.metrics:
             below, inside = places.get(one.metric, (False, False))
-            known[one.metric] = MetricCoverage(bool(below), bool(inside), False)
-        for one in self.data.metrics:
-            formula = self._recomputed(one)
+            coverage[one.metric] = MetricCoverage(bool(below), bool(inside), False)
+        for metric in self.data.metrics:
+            formula = self._recomputed(metric)
             if formula is not None:
-                inputs = [known[each.metric] for each in self.inputs.needed(formula)]
-                known[one.metric] = MetricCoverage(
-                    known[one.metric].has_regions or all(each.has_regions for each in inputs),
-                    known[one.metric].has_locations or all(each.has_locations for each in inputs),
+                inputs = [coverage[each.metric] for each in self.inputs.needed(formula)]
+                coverage[metric.metric] = MetricCoverage(
+                    coverage[metric.metric].has_regions or all(each.has_regions for each in inputs),
+                    coverage[metric.metric].has_locations
+                    or all(each.has_locations for each in inputs),
                     True,
                 )
-        return known
+        return coverage
 
     def first_metric(self) -> int:
         """Return the metric to show first: one that parts of the program have, if any; or -1."""
-        known = self.known()
-        with_regions = [number for number, one in known.items() if one.has_regions]
+        coverage = self.known()
+        with_regions = [number for number, one in coverage.items() if one.has_regions]
         # Beside counts that are exact, as of an emulated PMU, others say less, and times nothing.
         exact = [at for at in with_regions if self.metric(at).is_exact]
-        return next(iter(exact or with_regions or known), -1)
+        return next(iter(exact or with_regions or coverage), -1)
 
     def _recomputed(self, metric: Metric) -> Formula | None:
         """Return a formula that gives for the whole program what the run says it came to."""
@@ -286,9 +285,11 @@ class OpenRun:
     def _values(self, by: str, number: int, location: int, which: str) -> Values:
         metric = self.metric(number)
         tree = self.tree(by)
-        found = node_values.statistic(self.data, tree, metric, self.rows(number), location, which)
+        recorded = node_values.statistic(
+            self.data, tree, metric, self.rows(number), location, which
+        )
         if not self.known()[number].recomputed:
-            return found
+            return recorded
         formula = self.inputs.formula(metric)
         assert formula is not None
         if which != "total" and by != "rank":
@@ -301,7 +302,9 @@ class OpenRun:
             for column in (0, 1)
         ]
         # What the run itself has is what its own report prints.
-        return Values(np.where(np.isnan(found.inclusive), again[0], found.inclusive), again[1])
+        return Values(
+            np.where(np.isnan(recorded.inclusive), again[0], recorded.inclusive), again[1]
+        )
 
     def _of_places(self, tree: Tree, formula: Formula, location: int, which: str) -> Values:
         """Return a statistic over places at each of which a formula is worked out."""
@@ -309,16 +312,16 @@ class OpenRun:
             one.metric: node_values.per_location(self.data, tree, self.rows(one.metric), location)
             for one in self.inputs.needed(formula)
         }
-        found = []
+        columns = []
         for column in (0, 1):
-            node, place, known = node_values.aligned(
+            node, place, inputs_at = node_values.aligned(
                 {at: two[column] for at, two in inputs.items()}
             )
-            again = self.inputs.evaluate(formula, known, len(node))
-            found.append(
+            again = self.inputs.evaluate(formula, inputs_at, len(node))
+            columns.append(
                 node_values.reduced(node_values.NodeCells(node, place, again), tree.n, which)
             )
-        return Values(found[0], found[1])
+        return Values(columns[0], columns[1])
 
     def spread(self, by: str, metric: int, node: int, location: int = -1) -> Distribution:
         """Return a metric's values of a node at each of the innermost places that have any.
@@ -333,13 +336,13 @@ class OpenRun:
             UsageError: there is no such node, or there are too many places.
             RunDirectoryError: the tables cannot be read.
         """
-        tree, one = self.tree(by), self.metric(metric)
-        formula = self.inputs.formula(one) if self.known()[metric].recomputed else None
+        tree, measured = self.tree(by), self.metric(metric)
+        formula = self.inputs.formula(measured) if self.known()[metric].recomputed else None
         if formula is None:
-            found = distribution.per_location(
-                self.data, tree, one, self.rows(metric), node, location
+            at_places = distribution.per_location(
+                self.data, tree, measured, self.rows(metric), node, location
             )
-            return distribution.grid(self.data, *found)
+            return distribution.grid(self.data, *at_places)
         needed = self.inputs.needed(formula)
         inputs = {
             each.metric: distribution.per_location(
@@ -366,13 +369,13 @@ class OpenRun:
                 self._answers.move_to_end(key)
                 found: T = self._answers[key]
                 return found
-            made = self._answers[key] = work()
+            answer = self._answers[key] = work()
             while len(self._answers) > 1 and (
                 len(self._answers) > _KEPT_ANSWERS
                 or sum(map(_bytes, self._answers.values())) > _KEPT_BYTES
             ):
                 self._answers.popitem(last=False)
-            return made
+            return answer
 
     def source_files(self) -> list[str]:
         """Return the source files that the run names, in the order of their names."""

@@ -82,29 +82,34 @@ def rows_of_paths(data: Dataset, paths: Ints) -> dict[int, ProfileRows]:
     Raises:
         RunDirectoryError: the tables cannot be read.
     """
-    found = data.tables.arrays(
+    arrays = data.tables.arrays(
         f"SELECT metric, {_COLUMNS} FROM profile "
         f"WHERE path IN (SELECT unnest(?::INTEGER[])) AND metric IS NOT NULL AND {_THERE}",
         [data.paths.number[paths].tolist()],
     )
-    metric = found.pop("metric")
+    metric = arrays.pop("metric")
     order = np.argsort(metric, kind="stable")
     begins = np.flatnonzero(np.diff(metric[order], prepend=-1 if len(metric) else 0))
     ends = np.append(begins[1:], len(order))
     return {
         int(metric[order[begin]]): _placed(
-            data, {name: column[order[begin:end]] for name, column in found.items()}
+            data, {name: column[order[begin:end]] for name, column in arrays.items()}
         )
         for begin, end in zip(begins.tolist(), ends.tolist(), strict=False)
     }
 
 
-def _placed(data: Dataset, found: Arrays) -> ProfileRows:
+def _placed(data: Dataset, arrays: Arrays) -> ProfileRows:
     known = np.array([one.location for one in data.locations], dtype=np.int32)
-    location = positions(known, found["location"])
-    path = positions(data.paths.number, found["path"])
+    location = positions(known, arrays["location"])
+    path = positions(data.paths.number, arrays["path"])
     rows = ProfileRows(
-        found["repetition"], location, path, found["inclusive"], found["exclusive"], found["calls"]
+        arrays["repetition"],
+        location,
+        path,
+        arrays["inclusive"],
+        arrays["exclusive"],
+        arrays["calls"],
     )
     # A row of no location or path, or without a finite value, says nothing.
     chosen = rows.chosen((location >= 0) & (path >= 0) & np.isfinite(rows.inclusive))
@@ -122,23 +127,23 @@ def top_level_rows(data: Dataset, rows: ProfileRows) -> ProfileRows:
     rows = _who_not_where(data, rows)
     covered = np.zeros(rows.n, dtype=bool)
     own = _keys(data, rows.path, rows.location)
-    for at, above in _ancestors(data, rows):
+    for indices, above in _ancestors(data, rows):
         outer = np.zeros(len(data.locations), dtype=bool)
         outer[above] = True
         wanted = own[outer[rows.location]]
-        covered[at] |= _is_in(_keys(data, rows.path[at], above), wanted)
+        covered[indices] |= _is_in(_keys(data, rows.path[indices], above), wanted)
     return rows.chosen(~covered | data.is_recorded_once[rows.path])
 
 
 def leaf_location_rows(data: Dataset, rows: ProfileRows) -> ProfileRows:
     """Return for each path the rows of the innermost places that have any."""
     covering = np.zeros(rows.n, dtype=bool)
-    for at, above in _ancestors(data, rows):
+    for indices, above in _ancestors(data, rows):
         outer = np.zeros(len(data.locations), dtype=bool)
         outer[above] = True
         suspects = np.flatnonzero(outer[rows.location])
         own = _keys(data, rows.path[suspects], rows.location[suspects])
-        covering[suspects] |= _is_in(own, _keys(data, rows.path[at], above))
+        covering[suspects] |= _is_in(own, _keys(data, rows.path[indices], above))
     return rows.chosen(~covering | data.is_recorded_once[rows.path])
 
 

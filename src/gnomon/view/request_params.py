@@ -44,10 +44,10 @@ def strings(body: Mapping[str, Any], name: str) -> list[str]:
     Raises:
         UsageError: there is none.
     """
-    found = body.get(name)
-    if not isinstance(found, list) or not all(isinstance(one, str) for one in found) or not found:
+    texts = body.get(name)
+    if not isinstance(texts, list) or not all(isinstance(one, str) for one in texts) or not texts:
         raise UsageError(f"'{name}' is no list of texts")
-    return found
+    return texts
 
 
 def text(body: Mapping[str, Any], name: str) -> str:
@@ -56,7 +56,7 @@ def text(body: Mapping[str, Any], name: str) -> str:
     Raises:
         UsageError: there is none.
     """
-    found = body.get(name)
-    if not isinstance(found, str):
+    value = body.get(name)
+    if not isinstance(value, str):
         raise UsageError(f"'{name}' is no text")
-    return found
+    return value

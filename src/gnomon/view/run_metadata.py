@@ -139,26 +139,26 @@ class Dataset:
         Raises:
             RunDirectoryError: the tables cannot be read.
         """
-        found = self._together.get((metric, location))
-        if found is None:
+        sums = self._together.get((metric, location))
+        if sums is None:
             only, wanted = "", []
             if location >= 0:
                 only = "AND l.location IN (SELECT unnest(?::INTEGER[]))"
                 inside = np.flatnonzero(self.within(location)).tolist()
                 wanted = [[self.locations[at].location for at in inside]]
             rows = self.tables.arrays(moments.values_query(metric, self.region_kinds, only), wanted)
-            at = positions(self.paths.number, rows["path"])
+            position = positions(self.paths.number, rows["path"])
             n = len(self.paths.number)
             inclusive, exclusive = np.full(n, np.nan), np.full(n, np.nan)
-            inclusive[at[at >= 0]] = rows["inclusive"][at >= 0]
-            exclusive[at[at >= 0]] = rows["exclusive"][at >= 0]
+            inclusive[position[position >= 0]] = rows["inclusive"][position >= 0]
+            exclusive[position[position >= 0]] = rows["exclusive"][position >= 0]
             (places,) = self.tables.rows(
                 moments.places_query(metric, self.region_kinds, only), wanted
             )
             told = moments.told(*map(int, places))
-            found = Together(inclusive, exclusive, ~np.isnan(inclusive), told)
-            self._together[(metric, location)] = found
-        return found
+            sums = Together(inclusive, exclusive, ~np.isnan(inclusive), told)
+            self._together[(metric, location)] = sums
+        return sums
 
     def within(self, location: int) -> Flags:
         """Return which locations are a location or in it, by position."""
@@ -170,17 +170,17 @@ class Dataset:
     @cached_property
     def is_of_threads(self) -> Flags:
         """Which paths are sections of single threads, in a run that has others, too."""
-        found = self.tables.arrays(
+        arrays = self.tables.arrays(
             "SELECT p.path, BOOL_AND(l.kind = 'thread') AS is_thread "
             "FROM profile p JOIN locations l USING (location) JOIN paths t USING (path) "
             "JOIN regions r USING (region) "
             f"WHERE r.kind IN {self.region_kinds.sections()} AND t.parent <> -1 "
             "GROUP BY p.path ORDER BY p.path"
         )
-        is_thread = found["is_thread"].astype(bool)
+        is_thread = arrays["is_thread"].astype(bool)
         flags = np.zeros(len(self.paths.number), dtype=bool)
         if not is_thread.all():
-            at = positions(self.paths.number, found["path"])
+            at = positions(self.paths.number, arrays["path"])
             flags[at[(at >= 0) & is_thread]] = True
         return flags
 
@@ -206,33 +206,35 @@ class Dataset:
         number = np.array([row[0] for row in rows], dtype=np.int32)
         parent = np.array([-1 if row[1] is None else row[1] for row in rows], dtype=np.int32)
         _, order, _ = self._forest("locations", number, parent, _DEPTH_LIMIT)
-        found = [
+        located = [
             Location._make((rows[at][0], int(parent[at]), *rows[at][2:], _title(*rows[at][2:])))
             for at in order.tolist()
         ]
         # A rank is called so once: of several processes in one, each by its own name.
-        at_of = {one.location: at for at, one in enumerate(found)}
-        above = [at_of.get(one.parent, -1) for one in found]
+        at_of = {one.location: at for at, one in enumerate(located)}
+        above = [at_of.get(one.parent, -1) for one in located]
         children = Counter(
-            at for at, one in zip(above, found, strict=True) if one.kind == "process"
+            at for at, one in zip(above, located, strict=True) if one.kind == "process"
         )
-        for at, one in enumerate(found):
+        for index, location in enumerate(located):
             if (
-                one.kind == "process"
-                and children[above[at]] > 1
-                and found[above[at]].kind == "rank"
+                location.kind == "process"
+                and children[above[index]] > 1
+                and located[above[index]].kind == "rank"
             ):
-                found[at] = one._replace(title=_title("process", "", -1, one.pid, -1, one.name))
+                located[index] = location._replace(
+                    title=_title("process", "", -1, location.pid, -1, location.name)
+                )
         executions: dict[int, list[int]] = {}
-        for at, one in enumerate(found):
-            if one.kind == "command" and one.rank < 0:
+        for index, location in enumerate(located):
+            if location.kind == "command" and location.rank < 0:
                 # Of a combination each run has its own.
-                executions.setdefault(one.parent, []).append(at)
+                executions.setdefault(location.parent, []).append(index)
         for commands in executions.values():
             for nth, at in enumerate(commands, start=1) if len(commands) > 1 else ():
-                title = f"execution {nth} of {len(commands)}: {found[at].name}"
-                found[at] = found[at]._replace(title=title)
-        return tuple(found)
+                title = f"execution {nth} of {len(commands)}: {located[at].name}"
+                located[at] = located[at]._replace(title=title)
+        return tuple(located)
 
     @cached_property
     def location_at(self) -> dict[int, int]:
@@ -276,7 +278,7 @@ class Dataset:
     @cached_property
     def regions(self) -> Regions:
         """Every region."""
-        found = self.tables.arrays(
+        arrays = self.tables.arrays(
             "SELECT region, GREATEST(COALESCE(line, 0), 0) AS line FROM regions "
             "WHERE region IS NOT NULL"
         )
@@ -287,16 +289,16 @@ class Dataset:
         ((size,),) = self.tables.rows(f"SELECT COALESCE(SUM({sizes}), 0) FROM regions")
         most = table_limits.TEXT_MOST if size <= _TEXTS_BYTES else _SHORT
         kind, name, module, file = (self._texts(column, most) for column in texts)
-        return Regions(found["region"], kind, name, module, file, found["line"])
+        return Regions(arrays["region"], kind, name, module, file, arrays["line"])
 
     def _texts(self, column: str, most: int) -> Texts:
         """Return a column of the regions, each text once in memory."""
-        found = self.tables.arrays(
+        arrays = self.tables.arrays(
             f"SELECT {table_limits.bounded_text(column, most)} AS text FROM regions "
             "WHERE region IS NOT NULL"
         )
         known: dict[str, str] = {}
-        texts = found["text"]
+        texts = arrays["text"]
         texts[:] = [known.setdefault(one, one) for one in texts]
         return texts
 
@@ -307,15 +309,15 @@ class Dataset:
         Raises:
             RunDirectoryError: they do not form a forest, are too deep, or have no region.
         """
-        found = self.tables.arrays(
+        arrays = self.tables.arrays(
             "SELECT path, COALESCE(parent, -1) AS parent, COALESCE(region, -1) AS region "
             "FROM paths WHERE path IS NOT NULL"
         )
-        number = found["path"].astype(np.int32)
+        number = arrays["path"].astype(np.int32)
         parent, order, depth = self._forest(
-            "paths", number, found["parent"], table_limits.DEPTH_MOST
+            "paths", number, arrays["parent"], table_limits.DEPTH_MOST
         )
-        region = positions(self.regions.number, found["region"])
+        region = positions(self.regions.number, arrays["region"])
         if len(region) and region.min() < 0:
             raise RunDirectoryError(f"{self.name}: some of its paths have no region{_DAMAGED}")
         return Paths(number, parent, region, order, depth)
@@ -346,14 +348,14 @@ class Dataset:
         return above, order.astype(np.int32), depth
 
 
-def positions(known: Ints, wanted: Cells) -> Ints:
+def positions(numbers: Ints, wanted: Cells) -> Ints:
     """Return where each wanted number stands among the known ones, -1 where it does not."""
-    if not len(known):
+    if not len(numbers):
         return np.full(len(wanted), -1, dtype=np.int32)
-    order = np.argsort(known, kind="stable")
-    at = np.minimum(np.searchsorted(known[order], wanted), len(known) - 1)
+    order = np.argsort(numbers, kind="stable")
+    at = np.minimum(np.searchsorted(numbers[order], wanted), len(numbers) - 1)
     found = order[at]
-    return np.where(known[found] == wanted, found, -1).astype(np.int32)
+    return np.where(numbers[found] == wanted, found, -1).astype(np.int32)
 
 
 def _title(kind: str, host: str, rank: int, pid: int, tid: int, name: str) -> str:

@@ -107,13 +107,13 @@ def _below_roots(data: Dataset, metrics: list[int], location: int) -> dict[int, 
 
 def _with_rows(data: Dataset, metrics: list[int], numbers: Ints) -> Flags:
     """Return which locations have rows of paths below the roots."""
-    found = data.tables.arrays(
+    arrays = data.tables.arrays(
         "SELECT DISTINCT location FROM profile "
         "WHERE location IS NOT NULL AND metric IN (SELECT unnest(?::INTEGER[])) "
         "AND path NOT IN (SELECT path FROM paths WHERE COALESCE(parent, -1) = -1)",
         [metrics],
     )
     has_rows = np.zeros(len(numbers), dtype=bool)
-    at = positions(numbers, found["location"])
+    at = positions(numbers, arrays["location"])
     has_rows[at[at >= 0]] = True
     return has_rows

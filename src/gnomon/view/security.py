@@ -144,13 +144,13 @@ def _name(host: str) -> str:
 
 
 def _cookies(headers: Headers, name: str) -> list[str]:
-    found = []
+    values = []
     for line in headers.getlist("cookie"):
         for part in line.split(";"):
             key, _, value = part.strip().partition("=")
             if key == name:
-                found.append(value.strip('"'))
-    return found
+                values.append(value.strip('"'))
+    return values
 
 
 def _with_headers(send: Send) -> Send:

@@ -73,10 +73,10 @@ class Session:
             UsageError: nothing is.
         """
         with self._lock:
-            found = self._opened.get(number)
-        if found is None:
+            opened = self._opened.get(number)
+        if opened is None:
             raise UsageError(f"there is no open run {number[:40]!a}; open it again")
-        return found
+        return opened
 
     def open(self, paths: Sequence[str], *, combined: bool = False) -> list[OpenRun]:
         """Open run directories and .viz files, and return them, or what combines them.
@@ -84,18 +84,18 @@ class Session:
         Raises:
             GnomonError: one of them cannot be read, or they are too many.
         """
-        made: list[OpenRun] = []
+        opened_runs: list[OpenRun] = []
         try:
             for path in paths:
-                made.append(self._open(path))
-            if combined and len(made) > 1:
-                made.append(self.combine([one.id for one in made]))
-                return made[-1:]
+                opened_runs.append(self._open(path))
+            if combined and len(opened_runs) > 1:
+                opened_runs.append(self.combine([one.id for one in opened_runs]))
+                return opened_runs[-1:]
         except GnomonError:
-            for one in made:
+            for one in opened_runs:
                 self.close(one.id)
             raise
-        return made
+        return opened_runs
 
     def _open(self, path: str) -> OpenRun:
         absolute = absolute_of(path)

@@ -88,19 +88,19 @@ class Folders:
         parts = _parts(file)
         if not parts:
             return []
-        found: dict[str, int] = {}
+        shared_parts: dict[str, int] = {}
         with self._lock:
             for folder, index in self._folders.items():
                 for path in index.get(parts[-1], ()):
                     shared = _shared(parts, _parts(path))
-                    found[os.path.join(folder, path)] = shared  # noqa: PTH118
-        best = max(found.values(), default=0)
-        return sorted(path for path, shared in found.items() if shared == best)
+                    shared_parts[os.path.join(folder, path)] = shared  # noqa: PTH118
+        best = max(shared_parts.values(), default=0)
+        return sorted(path for path, shared in shared_parts.items() if shared == best)
 
 
 def _index(folder: str) -> dict[str, list[str]]:
     """Return the files below a directory by their last name, relative to it, following no link."""
-    found: dict[str, list[str]] = {}
+    by_name: dict[str, list[str]] = {}
     count = 0
     for where, inner, files in os.walk(folder):
         inner[:] = sorted(name for name in inner if name not in _SKIPPED)
@@ -111,20 +111,20 @@ def _index(folder: str) -> dict[str, list[str]]:
                     f"{folder}: more than {_FILES_LIMIT} files; give the directory of the sources"
                 )
             if _is_source_name(os.path.join(where, name)):  # noqa: PTH118
-                found.setdefault(name, []).append(
+                by_name.setdefault(name, []).append(
                     os.path.relpath(os.path.join(where, name), folder)  # noqa: PTH118
                 )
-    return found
+    return by_name
 
 
 def _parts(path: str) -> list[str]:
     return [part for part in path.split("/") if part not in ("", ".", "..")]
 
 
-def _shared(one: Sequence[str], other: Sequence[str]) -> int:
+def _shared(first: Sequence[str], other: Sequence[str]) -> int:
     """Return how many names two paths have in common at their ends."""
     count = 0
-    for a, b in zip(reversed(one), reversed(other), strict=False):
+    for a, b in zip(reversed(first), reversed(other), strict=False):
         if a != b:
             break
         count += 1

@@ -27,7 +27,7 @@ def of_run(opened: OpenRun) -> list[TableName]:
     Raises:
         RunDirectoryError: its tables cannot be read.
     """
-    found = [_named(name, title, _MEASURED, "") for name, title in data_table.TABLES.items()]
+    tables = [_named(name, title, _MEASURED, "") for name, title in data_table.TABLES.items()]
     schemas = table_rows.with_rows(opened)
     has = {schema.name for schema in schemas}
     for group, page in _pages():
@@ -35,12 +35,12 @@ def of_run(opened: OpenRun) -> list[TableName]:
             first = _named(_PAGE + page.name, page.title, group, "")
             first["columns"] = list(page.columns)
             first["sort"], first["descending"] = page.sort, page.descending
-            found.append(first)
-    found += [
+            tables.append(first)
+    tables += [
         _named(table_rows.PREFIX + schema.name, schema.name, _ROWS, schema.row)
         for schema in schemas
     ]
-    return found
+    return tables
 
 
 def page(opened: OpenRun, wanted: TableQuery, offset: int, limit: int) -> dict[str, Any]:

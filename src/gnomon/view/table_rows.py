@@ -56,51 +56,51 @@ def with_rows(opened: OpenRun) -> list[Schema]:
 
 def _with_rows(opened: OpenRun) -> list[Schema]:
     tables = opened.data.tables
-    known = {name for (name,) in tables.rows("SHOW TABLES")}
+    names = {name for (name,) in tables.rows("SHOW TABLES")}
     return [
         schema
         for schema in schemas.ALL_SCHEMAS
-        if schema.name in known and tables.rows(f"SELECT COUNT(*) FROM {schema.name}")[0][0]
+        if schema.name in names and tables.rows(f"SELECT COUNT(*) FROM {schema.name}")[0][0]
     ]
 
 
 def columns(schema: Schema) -> tuple[TableColumn, ...]:
     """Return the columns of a table, names beside the numbers that refer to other tables."""
-    found = []
-    for one in schema.columns:
-        is_text = one.type in ("VARCHAR", "BOOLEAN")
-        found.append(
+    columns = []
+    for column in schema.columns:
+        is_text = column.type in ("VARCHAR", "BOOLEAN")
+        columns.append(
             TableColumn(
-                one.name, one.name.replace("_", " ").removesuffix(" ns"),
+                column.name, column.name.replace("_", " ").removesuffix(" ns"),
                 "text" if is_text else "number",
-                _unit(one),
-                description=one.description, shows=_shows(schema, one),
+                _unit(column),
+                description=column.description, shows=_shows(schema, column),
             )
         )  # fmt: skip
-        if one.refers in _NAMED:
-            found.append(
+        if column.refers in _NAMED:
+            columns.append(
                 TableColumn(
-                    one.name + _NAME, f"{one.name} name", "text",
-                    description=f"name of the {one.name}",
-                    shows="symbol" if one.refers in ("paths", "regions") else "",
+                    column.name + _NAME, f"{column.name} name", "text",
+                    description=f"name of the {column.name}",
+                    shows="symbol" if column.refers in ("paths", "regions") else "",
                 )
             )  # fmt: skip
-        if one.refers == METRICS.name:
-            found += [
-                TableColumn(name, name, "text", description=f"{name} of the row's {one.name}")
+        if column.refers == METRICS.name:
+            columns += [
+                TableColumn(name, name, "text", description=f"{name} of the row's {column.name}")
                 for name in _OF_METRIC
             ]
-    return tuple(found)
+    return tuple(columns)
 
 
 def _told(schema: Schema) -> dict[str, tuple[str, str]]:
     """Return of each text that stands beside a number: the number's column, and which names."""
     told: dict[str, tuple[str, str]] = {}
-    for one in schema.columns:
-        if one.refers in _NAMED:
-            told[one.name + _NAME] = one.name, one.refers
-        if one.refers == METRICS.name:
-            told |= {name: (one.name, names) for name, names in _OF_METRIC.items()}
+    for column in schema.columns:
+        if column.refers in _NAMED:
+            told[column.name + _NAME] = column.name, column.refers
+        if column.refers == METRICS.name:
+            told |= {name: (column.name, names) for name, names in _OF_METRIC.items()}
     return told
 
 
@@ -180,11 +180,11 @@ def _schema(name: str) -> Schema:
 
 def _chosen(schema: Schema, wanted: TableQuery) -> tuple[TableColumn, ...]:
     every = columns(schema)
-    known = {one.name: one for one in every}
+    by_name = {one.name: one for one in every}
     for name in (*wanted.columns, *([wanted.sort] if wanted.sort else [])):
-        if name not in known:
-            raise UsageError(f"column {name[:40]!a}: the table has {', '.join(known)}")
-    return tuple(known[name] for name in wanted.columns) or every
+        if name not in by_name:
+            raise UsageError(f"column {name[:40]!a}: the table has {', '.join(by_name)}")
+    return tuple(by_name[name] for name in wanted.columns) or every
 
 
 def _query(opened: OpenRun, wanted: TableQuery) -> _Query:
@@ -203,15 +203,15 @@ def _query(opened: OpenRun, wanted: TableQuery) -> _Query:
         values += [[opened.data.locations[at].location for at in inside]] * len(places)
     for word in wanted.filter.lower().split():
         either = []
-        for one in schema.columns:
-            if one.type == "VARCHAR":
-                either.append(f"contains(lower({one.name}), ?)")
+        for column in schema.columns:
+            if column.type == "VARCHAR":
+                either.append(f"contains(lower({column.name}), ?)")
                 values.append(word)
-            elif one.refers in _NAMED:
-                names = _names(opened, one.refers)
+            elif column.refers in _NAMED:
+                names = _names(opened, column.refers)
                 has = np.fromiter((word in name.lower() for name in names.names), dtype=bool,
                                   count=len(names.names))  # fmt: skip
-                either.append(f"{one.name} IN (SELECT unnest(?::INTEGER[]))")
+                either.append(f"{column.name} IN (SELECT unnest(?::INTEGER[]))")
                 values.append(names.numbers[has].tolist())
         conditions.append(f"({' OR '.join(either) or 'false'})")
     return _Query(schema, f"WHERE {' AND '.join(conditions)}" if conditions else "", values)
@@ -265,15 +265,15 @@ def _named(
     opened: OpenRun, schema: Schema, chosen: Sequence[TableColumn], rows: Sequence[tuple[Any, ...]]
 ) -> Iterator[list[Any]]:
     """Yield rows with the columns that are wanted, and names for numbers."""
-    at = {one.name: number for number, one in enumerate(schema.columns)}
+    position_of = {one.name: number for number, one in enumerate(schema.columns)}
     told = _told(schema)
     cells: list[list[Any]] = []
     for column in chosen:
         if column.name not in told:
-            cells.append([as_cell(row[at[column.name]]) for row in rows])
+            cells.append([as_cell(row[position_of[column.name]]) for row in rows])
             continue
         number, which = told[column.name]
-        values = [row[at[number]] for row in rows]
+        values = [row[position_of[number]] for row in rows]
         known = _names(opened, which)
         where = positions(known.numbers, np.array([-1 if one is None else one for one in values]))
         cells.append([str(known.names[one]) if one >= 0 else "" for one in where.tolist()])
@@ -308,10 +308,10 @@ def _of_paths(opened: OpenRun) -> _Names:
 
 
 def _of_files(opened: OpenRun) -> _Names:
-    found = opened.data.tables.arrays(
+    arrays = opened.data.tables.arrays(
         f"SELECT file, {table_limits.bounded_text('name')} AS name FROM files"
     )
-    return _Names(found["file"], found["name"])
+    return _Names(arrays["file"], arrays["name"])
 
 
 _NAMED = {

@@ -95,14 +95,14 @@ class Names:
         paths = np.flatnonzero(self.is_code)
         files, lines = self.file[paths].tolist(), self.line[paths].tolist()
         ends = {file: self.strings.text(file).rpartition("/")[2] for file in set(files)}
-        found = np.zeros(len(self.file), dtype=np.int32)
-        found[paths] = self.strings.numbers(
+        names = np.zeros(len(self.file), dtype=np.int32)
+        names[paths] = self.strings.numbers(
             [
                 f"{ends[file]}:{line}" if line else NO_LINE
                 for file, line in zip(files, lines, strict=True)
             ]
         )
-        return found
+        return names
 
 
 class _Named:
@@ -149,11 +149,11 @@ class _Named:
 
 
 def _numbered(texts: Texts) -> tuple[list[str], Ints]:
-    known: dict[str, int] = {}
+    number_of: dict[str, int] = {}
     numbers = np.array(
-        [known.setdefault(one, len(known)) for one in texts.tolist()], dtype=np.int32
+        [number_of.setdefault(one, len(number_of)) for one in texts.tolist()], dtype=np.int32
     )
-    return list(known), numbers
+    return list(number_of), numbers
 
 
 def _parts_below(named: _Named, above: Ints) -> tuple[PathNodePairs, PathNodePairs]:
@@ -176,21 +176,21 @@ def _parts_below(named: _Named, above: Ints) -> tuple[PathNodePairs, PathNodePai
     wanted = np.flatnonzero(modules_of[over[first]] > 1)
     if len(wanted):
         node = np.full(len(first), -1, dtype=np.int32)
-        at = parts[first[wanted]]
+        row = parts[first[wanted]]
         node[wanted] = builder.add(
-            over[first[wanted]], kind=builder.kind("module"), name=named.module[at],
-            module=named.module[at],
+            over[first[wanted]], kind=builder.kind("module"), name=named.module[row],
+            module=named.module[row],
         )  # fmt: skip
         over = np.where(is_shared, node[by_module], over)
         pairs.append(PathNodePairs.of(parts[is_shared], over[is_shared]))
     function, first = grouped(over, named.module[parts], named.name[parts], named.home[parts])
     count = np.bincount(function, minlength=len(first))
-    at = parts[first]
+    row = parts[first]
     # A function that is one part without a line has no node for that.
-    is_alone = (count == 1) & (named.line[at] == 0)
+    is_alone = (count == 1) & (named.line[row] == 0)
     node = builder.add(
-        over[first], kind=named.node_kind[at], name=named.name[at], file=named.home[at],
-        module=named.module[at], region=np.where(is_alone, named.region[at], -1),
+        over[first], kind=named.node_kind[row], name=named.name[row], file=named.home[row],
+        module=named.module[row], region=np.where(is_alone, named.region[row], -1),
     )  # fmt: skip
     has_line = ~is_alone[function]
     pairs.append(PathNodePairs.of(parts[has_line], node[function[has_line]]))
@@ -265,10 +265,10 @@ def _by_file(named: _Named) -> Tree:
     of_function, first = grouped(
         file_node, named.kind[members], named.module[members], named.name[members], line
     )
-    at = members[first]
-    columns = named.about(at)
-    is_one = ~named.is_code[at]
-    columns["region"] = np.where(is_one, named.region[at], -1)
+    row = members[first]
+    columns = named.about(row)
+    is_one = ~named.is_code[row]
+    columns["region"] = np.where(is_one, named.region[row], -1)
     columns["line"] = line[first]
     function_node = builder.add(file_node[first], **columns)[of_function]
     has_lines = np.flatnonzero(named.is_code[members])
@@ -295,10 +295,10 @@ def _by_function(named: _Named) -> Tree:
         named.kind[members], named.module[members], named.name[members], named.home[members],
         line[members],
     )  # fmt: skip
-    at = members[first]
-    columns = named.about(at)
-    columns.update(file=named.home[at], line=line[at], region=-1)
-    node = named.builder.add(np.zeros(len(at)), **columns)[group]
+    row = members[first]
+    columns = named.about(row)
+    columns.update(file=named.home[row], line=line[row], region=-1)
+    node = named.builder.add(np.zeros(len(row)), **columns)[group]
     of_path = np.full(len(named.parent), -1, dtype=np.int32)
     of_path[members] = node
     outermost = np.flatnonzero(forest.first_of_their_kind(of_path, named.parent))
@@ -312,12 +312,12 @@ def _by_function(named: _Named) -> Tree:
 def _by_rank(named: _Named) -> Tree:
     """Locations, and below each the functions and sections that have values there."""
     data, builder = named.data, named.builder
-    found = data.tables.arrays(
+    arrays = data.tables.arrays(
         "SELECT DISTINCT location, path FROM profile JOIN paths USING (path) "
         "WHERE paths.parent <> -1 AND location IS NOT NULL "
         f"LIMIT {_BY_RANK_LIMIT + 1}"
     )
-    location, path = found["location"], found["path"]
+    location, path = arrays["location"], arrays["path"]
     if len(path) > _BY_RANK_LIMIT:
         builder.notes.append(
             f"functions and sections of each rank and thread are left out: there are more than "

@@ -95,29 +95,30 @@ def document(comparisons: Sequence[Comparison]) -> ComparisonDocument:
         "baseline": _side(comparisons[0].baseline),
         "comparisons": [
             {
-                "side": _side(one.other),
-                "metrics": [_metric(row) for row in one.whole],
+                "side": _side(comparison.other),
+                "metrics": [_metric(row) for row in comparison.whole],
                 "places": [
-                    {"place": described(row.place, one.per), **_metric(row)} for row in one.places
+                    {"place": described(row.place, comparison.per), **_metric(row)}
+                    for row in comparison.places
                 ],
-                "place_metrics": list(one.with_places),
-                "places_left_out": one.small,
-                "notes": list(one.notes),
+                "place_metrics": list(comparison.with_places),
+                "places_left_out": comparison.small,
+                "notes": list(comparison.notes),
                 "machine": {
-                    "others_cpus": None if one.others is None else list(one.others),
-                    "waited": None if one.waited is None else list(one.waited),
+                    "others_cpus": None if comparison.others is None else list(comparison.others),
+                    "waited": None if comparison.waited is None else list(comparison.waited),
                 },
             }
-            for one in comparisons
+            for comparison in comparisons
         ],
     }
 
 
-def rows(found: ComparisonDocument) -> list[Mapping[str, Any]]:
+def rows(comparison_document: ComparisonDocument) -> list[Mapping[str, Any]]:
     """Return the rows of a document one after the other, each with what it compares."""
     return [
-        {"baseline": found["baseline"]["name"], "side": one["side"]["name"], **row}
-        for one in found["comparisons"]
+        {"baseline": comparison_document["baseline"]["name"], "side": one["side"]["name"], **row}
+        for one in comparison_document["comparisons"]
         for row in (*one["metrics"], *one["places"])
     ]
 

@@ -44,20 +44,20 @@ def render_comparison(
         limited: there were limits.
     """
     lines: list[str] = []
-    for one in comparisons:
-        lines += [*_sides(one, width), ""]
-        lines += [*said, ""] if (said := headline(one, width)) else []
-        nothing = [row for row in one.whole if not row.before and not row.after]
+    for comparison in comparisons:
+        lines += [*_sides(comparison, width), ""]
+        lines += [*said, ""] if (said := headline(comparison, width)) else []
+        nothing = [row for row in comparison.whole if not row.before and not row.after]
         nothing = [row for row in nothing if not row.unjudged and not row.verdict]
-        lines += _table([row for row in one.whole if row not in nothing], "metric", width)
+        lines += _table([row for row in comparison.whole if row not in nothing], "metric", width)
         if nothing:
             names = ", ".join(printable(row.metric) for row in nothing)
             lines += filled(f"zero on both sides: {names}", width, "  ", "    ")
-        lines += _unjudged(one.whole, width)
-        if one.per:
-            lines += ["", *_places(one, width, top)]
-        lines += [""] if one.notes else []
-        for note in one.notes:
+        lines += _unjudged(comparison.whole, width)
+        if comparison.per:
+            lines += ["", *_places(comparison, width, top)]
+        lines += [""] if comparison.notes else []
+        for note in comparison.notes:
             lines += filled(f"note: {printable(note)}", width, "", "      ")
         lines.append("")
     if limited:
@@ -157,37 +157,38 @@ def _unjudged(rows: Sequence[ComparisonRow], width: int) -> list[str]:
     return lines
 
 
-def _places(one: Comparison, width: int, top: int) -> list[str]:
-    per = one.per
+def _places(comparison: Comparison, width: int, top: int) -> list[str]:
+    per = comparison.per
     lines: list[str] = []
-    for metric in dict.fromkeys(row.metric for row in one.places):
-        of_metric = [row for row in one.places if row.metric == metric]
+    for metric in dict.fromkeys(row.metric for row in comparison.places):
+        of_metric = [row for row in comparison.places if row.metric == metric]
         rows = [row for row in of_metric if row.unjudged or row.before != row.after]
         shown = rows[:top] if top else rows
         lines += [""] if lines else []
         if not rows:
             lines.append(f"{printable(metric)}: no {per} differs")
             continue
-        lines += _of_metric(metric, shown, one, width)
+        lines += _of_metric(metric, shown, comparison, width)
         if len(rows) > len(shown):
             lines.append(f"  and {number(len(rows) - len(shown))} more (--top 0 for all)")
         if len(of_metric) > len(rows):
             lines.append(f"  and {number(len(of_metric) - len(rows))} that do not differ")
     if not lines:
         lines += filled(f"neither side has values of each {per} that could be compared", width)
-    elif one.small:
+    elif comparison.small:
         lines += filled(
-            f"{number(one.small)} with less than 0.1 % of the total on both sides are left out",
+            f"{number(comparison.small)} with less than 0.1 % of the total on both sides "
+            "are left out",
             width,
         )
     return lines
 
 
 def _of_metric(
-    metric: str, rows: Sequence[ComparisonRow], one: Comparison, width: int
+    metric: str, rows: Sequence[ComparisonRow], comparison: Comparison, width: int
 ) -> list[str]:
     heads = ["before", "after", "change", "of total", "verdict"]
-    total = one.totals.get(metric, 0.0)
+    total = comparison.totals.get(metric, 0.0)
     cells: list[tuple[str, ...]] = []
     for row in rows:
         of_total = ((row.after or 0.0) - (row.before or 0.0)) / total if total else None
@@ -200,8 +201,8 @@ def _of_metric(
         del heads[_OF_TOTAL], widest[_OF_TOTAL]
     room = max(width - _INDENT - sum(widest) - _GAP * len(widest), _LEAST_PLACE)
     labels = suffixes({row.place[2] for row in rows})
-    per = one.per
-    kinds = {row.place[0] for row in one.places} if per == "region" else set()
+    per = comparison.per
+    kinds = {row.place[0] for row in comparison.places} if per == "region" else set()
     table = [
         (
             *row_cells[:-1],
@@ -241,8 +242,8 @@ def _limits(breaches: Sequence[Breach], width: int) -> list[str]:
     if not breaches:
         return filled("--fail-on: nothing is surely worse by more than the limit", width)
     lines = []
-    for one in breaches:
-        change = "new" if one.change is None else notation([one.change])(one.change)
-        said = f"--fail-on: {one.metric} of {one.side} is {change}, surely beyond "
-        lines += filled(printable(said) + bare(one.share), width, "", "  ")
+    for breach in breaches:
+        change = "new" if breach.change is None else notation([breach.change])(breach.change)
+        said = f"--fail-on: {breach.metric} of {breach.side} is {change}, surely beyond "
+        lines += filled(printable(said) + bare(breach.share), width, "", "  ")
     return lines

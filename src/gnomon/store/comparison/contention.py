@@ -94,7 +94,7 @@ def remaining(
     quantity: RunMetric,
     values: tuple[Runs, Runs],
     on: tuple[Machine, Machine],
-    found: Difference,
+    measured: Difference,
     *,
     of_runs: bool,
 ) -> Difference | None:
@@ -104,11 +104,11 @@ def remaining(
         quantity: what is compared.
         values: of both sides, by run.
         on: the machine of both sides.
-        found: the difference as measured.
+        measured: the difference as measured.
         of_runs: the runs are the samples, not their repetitions.
     """
     if any(part in quantity.name.lower() for part in _SCHEDULING):
-        return _scheduled(on, found, of_runs=of_runs)
+        return _scheduled(on, measured, of_runs=of_runs)
     is_rate = _PER_ELAPSED in quantity.formula
     is_elapsed = quantity.name == WALL or is_rate
     if not is_elapsed and (quantity.unit != _NS or quantity.name not in _TIMES):
@@ -118,13 +118,13 @@ def remaining(
         own = [_own(runs, one, is_rate=is_rate) for runs, one in zip(values, on, strict=True)]
         if all(value > 0 for runs in own for run in runs for value in run):
             trim = 0.0 if of_runs else TRIM
-            found = difference(*(samples(runs, of_runs=of_runs) for runs in own), trim=trim)
+            measured = difference(*(samples(runs, of_runs=of_runs) for runs in own), trim=trim)
     of_waiting = is_elapsed and not knows_waiting
     taken = (
         samples(on[0].waiting() if of_waiting else on[0].shared(), of_runs=of_runs, mean=True),
         samples(on[1].waiting() if of_waiting else on[1].shared(), of_runs=of_runs, mean=True),
     )
-    return _less(found, taken, is_rate=is_rate, of_waiting=of_waiting)
+    return _less(measured, taken, is_rate=is_rate, of_waiting=of_waiting)
 
 
 def samples(runs: Runs, *, of_runs: bool, mean: bool = False) -> list[float]:
@@ -136,7 +136,7 @@ def samples(runs: Runs, *, of_runs: bool, mean: bool = False) -> list[float]:
 
 def _own(runs: Runs, on: Machine, *, is_rate: bool) -> Runs:
     """Return times without waiting, or rates as they would have been without it."""
-    found: Runs = []
+    own_values: Runs = []
     for run, walls, waits in zip(runs, on.wall, on.waited or (), strict=True):
         if len(run) != len(walls):
             return [[-1.0]]
@@ -144,8 +144,8 @@ def _own(runs: Runs, on: Machine, *, is_rate: bool) -> Runs:
         if is_rate:
             own = [value * wall / time if time else -1.0
                    for value, wall, time in zip(run, walls, own, strict=True)]  # fmt: skip
-        found.append(own)
-    return found
+        own_values.append(own)
+    return own_values
 
 
 def _chance(taken: _Samples) -> float:
@@ -153,45 +153,45 @@ def _chance(taken: _Samples) -> float:
     return sqrt(sum(variance(some) / len(some) for some in taken))
 
 
-def _less(found: Difference, taken: _Samples, *, is_rate: bool, of_waiting: bool) -> Difference:
+def _less(measured: Difference, taken: _Samples, *, is_rate: bool, of_waiting: bool) -> Difference:
     """Return a difference without what others can have made of it.
 
     Args:
-        found: the difference.
+        measured: the difference.
         taken: which part of its time others can have cost each execution, on both sides.
         is_rate: it is of what is divided by the time.
         of_waiting: by waiting, which is an amount of time; otherwise by running slower, which is
             a part of it.
     """
-    shift = -found.shift if is_rate else found.shift
+    shift = -measured.shift if is_rate else measured.shift
     shorter, longer = map(fmean, taken if shift > 0 else reversed(taken))
     chance = _chance(taken)
-    if not found.is_ratio:
+    if not measured.is_ratio:
         explained = max(longer - shorter - chance, 0.0)
-        left = max(abs(shift) - explained * max(abs(found.before), abs(found.after)), 0.0)
+        left = max(abs(shift) - explained * max(abs(measured.before), abs(measured.after)), 0.0)
     else:
         ratio = exp(abs(shift))
         explained = longer * ratio - shorter if of_waiting else (longer - shorter) * ratio
         left = log(max(ratio - max(explained - chance * ratio, 0.0), 1.0))
-    return found._replace(shift=left if found.shift > 0 else -left)
+    return measured._replace(shift=left if measured.shift > 0 else -left)
 
 
-def _scheduled(on: tuple[Machine, Machine], found: Difference, *, of_runs: bool) -> Difference:
+def _scheduled(on: tuple[Machine, Machine], measured: Difference, *, of_runs: bool) -> Difference:
     """Return no difference where the program can have waited longer on the side with more of it."""
     times = tuple(
         samples(
             [[part * wall for part, wall in zip(*run, strict=True)]
-             for run in zip(one.waiting(), one.wall, strict=True)],
+             for run in zip(machine.waiting(), machine.wall, strict=True)],
             of_runs=of_runs, mean=True,
         )
-        for one in on
+        for machine in on
     )  # fmt: skip
     waits = [samples(one.waited, of_runs=of_runs, mean=True) for one in on if one.waited]
     for before, after in (times, waits) if len(waits) == len(on) else (times,):
         more = fmean(after) - fmean(before)
-        if abs(more) > _chance((before, after)) and more * found.shift > 0:
-            return found._replace(shift=0.0)
-    return found
+        if abs(more) > _chance((before, after)) and more * measured.shift > 0:
+            return measured._replace(shift=0.0)
+    return measured
 
 
 def others(of: Machine) -> float:

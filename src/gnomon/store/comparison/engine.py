@@ -85,27 +85,29 @@ def compare(
         with_places = _with_places(of_places)
         chosen = wanted or with_places[:1]
         totals = _totals(of_places[0], chosen)
-        for at, one in enumerate(of_places[1:]):
-            places = {place for place, _ in (*of_places[0].samples, *one.samples)} - {WHOLE}
-            large = _large(of_places[0], one, chosen)
-            small[at] = len(places) - len(large)
-            by_place[at] = _rows(of_places[0], one, large, chosen, options)
+        for index, measured_side in enumerate(of_places[1:]):
+            places = {place for place, _ in (*of_places[0].samples, *measured_side.samples)} - {
+                WHOLE
+            }
+            large = _large(of_places[0], measured_side, chosen)
+            small[index] = len(places) - len(large)
+            by_place[index] = _rows(of_places[0], measured_side, large, chosen, options)
         by_place = _adjusted(by_place, benjamini_hochberg)
     return tuple(
         Comparison(
             baseline=sides[0],
             other=other,
-            whole=tuple(sorted(rows[at], key=_importance)),
-            places=tuple(sorted(by_place[at], key=lambda row: _effect(row, totals))),
+            whole=tuple(sorted(rows[index], key=_importance)),
+            places=tuple(sorted(by_place[index], key=lambda row: _effect(row, totals))),
             per=options.per,
             with_places=with_places,
             totals=totals,
-            small=small[at],
-            notes=(*_without(wanted, rows[at]), *_notes(sides[0], other, options, rows[at])),
-            others=_of_both(machines[0], machines[at + 1], contention.others),
-            waited=_of_both(machines[0], machines[at + 1], contention.waited),
+            small=small[index],
+            notes=(*_without(wanted, rows[index]), *_notes(sides[0], other, options, rows[index])),
+            others=_of_both(machines[0], machines[index + 1], contention.others),
+            waited=_of_both(machines[0], machines[index + 1], contention.waited),
         )
-        for at, other in enumerate(sides[1:])
+        for index, other in enumerate(sides[1:])
     ), breaches
 
 
@@ -125,15 +127,17 @@ def _of_both(
 
 def _named(name: str, whole: Sequence[Measured]) -> str:
     """Return the metric that an option names, in any case and with or without PAPI_."""
-    known = list(dict.fromkeys(metric for one in whole for metric in one.quantities))
+    metric_names = list(dict.fromkeys(metric for one in whole for metric in one.quantities))
     wanted = name.strip().lower()
-    for metric in known:
+    for metric in metric_names:
         if metric.lower() == wanted:
             return metric
-    for metric in known:
+    for metric in metric_names:
         if metric.lower().removeprefix("papi_") == wanted.removeprefix("papi_"):
             return metric
-    raise UsageError(f"{name.strip()}: no run has such a metric; they have {', '.join(known)}")
+    raise UsageError(
+        f"{name.strip()}: no run has such a metric; they have {', '.join(metric_names)}"
+    )
 
 
 def _with_places(of_places: Sequence[Measured]) -> tuple[str, ...]:
@@ -200,18 +204,18 @@ def _row(
     if why:
         return replace(row, unjudged=why)
     trim = 0.0 if of_runs else TRIM
-    found = difference(before, after, exact=row.is_exact, trim=trim)
-    p = found.p_beyond(row.margin)
+    result = difference(before, after, exact=row.is_exact, trim=trim)
+    p = result.p_beyond(row.margin)
     own = None
     if machines is not None and not row.is_exact:
-        own = contention.remaining(said[0], (ones, others), machines, found, of_runs=of_runs)
+        own = contention.remaining(said[0], (ones, others), machines, result, of_runs=of_runs)
     return replace(
         row,
-        before=found.before,
-        after=found.after,
-        found=found,
+        before=result.before,
+        after=result.after,
+        found=result,
         own=own,
-        p=p if own is None else max(p, _left(found, own, row.margin)),
+        p=p if own is None else max(p, _left(result, own, row.margin)),
         measured_p=p,
     )
 
@@ -255,12 +259,12 @@ def _why_not(
     return ""
 
 
-def _apart(one: Side, other: Side) -> str:
+def _apart(first: Side, other: Side) -> str:
     """Return why two sides may differ for their machines, "" if they are alike."""
-    if one.machines == other.machines:
+    if first.machines == other.machines:
         return ""
     # Sections of libhpm do not say which CPU they were measured on.
-    if any(not model for side in (one, other) for model, _ in side.machines):
+    if any(not model for side in (first, other) for model, _ in side.machines):
         return "not known to be measured on one machine"
     return "measured on different machines"
 
@@ -351,14 +355,14 @@ def _breaches(
 
 
 def _by_family(tried: Sequence[Breach]) -> list[Breach]:
-    found: list[Breach] = []
+    corrected: list[Breach] = []
     for first in (True, False):
         family = [one for one in tried if (one.metric == WALL) is first]
-        found += [
+        corrected += [
             one._replace(p=p)
             for one, p in zip(family, holm([one.p for one in family]), strict=True)
         ]
-    return found
+    return corrected
 
 
 def _importance(row: ComparisonRow) -> tuple[int, float, float, str]:
@@ -392,18 +396,18 @@ def _totals(of: Measured, metrics: Sequence[str]) -> dict[str, float]:
     return totals
 
 
-def _large(one: Measured, other: Measured, metrics: Sequence[str]) -> set[Place]:
+def _large(first: Measured, other: Measured, metrics: Sequence[str]) -> set[Place]:
     """Return the places that have enough of a metric to matter."""
-    found = set()
-    for of in (one, other):
+    places = set()
+    for of in (first, other):
         totals = _totals(of, metrics)
         for (place, metric), runs in of.samples.items():
             values = [value for run in runs for value in run]
             if not values or metric not in metrics or place == WHOLE:
                 continue
             if abs(centre(values)) >= _LEAST_SHARE * abs(totals.get(metric, 0.0)):
-                found.add(place)
-    return found
+                places.add(place)
+    return places
 
 
 def _without(wanted: Sequence[str], rows: Sequence[ComparisonRow]) -> Iterable[str]:

@@ -14,20 +14,23 @@ _ONE_RUN = ", unless the machine has changed between the runs"
 _TIMES_FROM = 9.995
 
 
-def headline(one: Comparison, width: int) -> list[str]:
+def headline(comparison: Comparison, width: int) -> list[str]:
     """Return the answer to the first questions: what differs, and is it slower?
 
     Wall time stands first where nothing is known more surely than what is said of it.
     """
-    wall = next((row for row in one.whole if row.metric == WALL and row.place == WHOLE), None)
-    first = next((row for row in one.whole if row.verdict and not row.is_of_machine), None)
+    wall = next(
+        (row for row in comparison.whole if row.metric == WALL and row.place == WHOLE), None
+    )
+    first = next((row for row in comparison.whole if row.verdict and not row.is_of_machine), None)
     sentences = []
     if first is not None and first is not wall and (wall is None or not _leads(wall, first)):
-        sentences.append(_verdict(first) + _caution(one))
-        sentences += [_wall(wall, one)] if wall is not None else []
+        sentences.append(_verdict(first) + _caution(comparison))
+        sentences += [_wall(wall, comparison)] if wall is not None else []
     elif wall is not None:
         sentences.append(
-            _wall(wall, one) + (_caution(one) if wall.verdict and not wall.is_of_machine else "")
+            _wall(wall, comparison)
+            + (_caution(comparison) if wall.verdict and not wall.is_of_machine else "")
         )
         if first is not None and first is not wall:
             sentences.append(_verdict(first))
@@ -100,14 +103,14 @@ def _reach(row: ComparisonRow) -> str:
     return f"{low} to {high} with 95 % confidence" if low and high else ""
 
 
-def _evidence(one: Comparison) -> str:
+def _evidence(comparison: Comparison) -> str:
     """Return what others did on both sides."""
     said = []
-    if one.waited is not None:
-        before, after = (f"{100 * share:.3g} %" for share in one.waited)
+    if comparison.waited is not None:
+        before, after = (f"{100 * share:.3g} %" for share in comparison.waited)
         said.append(f"the program waited for a CPU {after} of the time, {before} before")
-    if one.others is not None:
-        before, after = (f"{cpus:.2f}" for cpus in one.others)
+    if comparison.others is not None:
+        before, after = (f"{cpus:.2f}" for cpus in comparison.others)
         said.append(f"others used {after} CPUs, {before} before")
     return " and ".join(said)
 
@@ -123,11 +126,13 @@ def _verdict(row: ComparisonRow) -> str:
     return f"{printable(row.metric)} {what}, {_sure(row)}{reach}"
 
 
-def _wall(wall: ComparisonRow, one: Comparison) -> str:
+def _wall(wall: ComparisonRow, comparison: Comparison) -> str:
     if wall.found is None or wall.change is None:
         return f"wall time is not judged: {printable(wall.unjudged)}"
     if wall.is_of_machine:
-        return f"wall time {shares(wall)[0]} is the machine's: {_evidence(one)}; {_left(wall)}"
+        return (
+            f"wall time {shares(wall)[0]} is the machine's: {_evidence(comparison)}; {_left(wall)}"
+        )
     if not wall.verdict:
         more = f" beyond {bare(wall.margin)}" if wall.margin else ""
         return f"no sure difference in wall time{more}: {_reach(wall)}"

@@ -255,22 +255,22 @@ def measured(sides: Sequence[Side], per: str = "") -> tuple[Measured, ...]:
         raw = _renamed(raw, 0 if per == "function" else 1)
     if per in IN_SOURCE:
         raw = _placed(raw, per)
-    found = []
-    for one, of_runs in zip(sides, raw, strict=True):
+    measured_sides = []
+    for side, of_runs in zip(sides, raw, strict=True):
         quantities: dict[str, list[RunMetric]] = {}
-        for run in one.runs:
+        for run in side.runs:
             for row in run.query(_METRICS):
-                known = quantities.setdefault(str(row[0]), [])
+                recorded = quantities.setdefault(str(row[0]), [])
                 quantity = RunMetric(*row)
-                if quantity not in known:
-                    known.append(quantity)
+                if quantity not in recorded:
+                    recorded.append(quantity)
         samples: Samples = {}
-        there = [sorted({row[5] for row in rows}) for rows in of_runs]
+        repetitions = [sorted({row[5] for row in rows}) for rows in of_runs]
         for at, rows in enumerate(of_runs):
-            _gather(samples, rows, at, len(of_runs), there[at] if per in WHERE_ELSE_0 else ())
+            _gather(samples, rows, at, len(of_runs), repetitions[at] if per in WHERE_ELSE_0 else ())
         known_as = {name: tuple(some) for name, some in quantities.items()}
-        found.append(Measured(one, known_as, samples, tuple(map(len, there))))
-    return tuple(found)
+        measured_sides.append(Measured(side, known_as, samples, tuple(map(len, repetitions))))
+    return tuple(measured_sides)
 
 
 Row = tuple[str, str, str, int, str, int, float]
@@ -296,7 +296,7 @@ def _rows(run: Run, per: str) -> list[Row]:
 
 
 def _gather(
-    samples: Samples, rows: Iterable[Row], at: int, runs: int, everywhere: Sequence[int]
+    samples: Samples, rows: Iterable[Row], run_index: int, runs: int, everywhere: Sequence[int]
 ) -> None:
     """Add the values of one of so many runs; a place had 0 in those repetitions given it lacks."""
     by_key: dict[tuple[Place, str], dict[int, float]] = {}
@@ -305,7 +305,7 @@ def _gather(
         values[repetition] = values.get(repetition, 0.0) + value
     for key, values in by_key.items():
         of_runs = samples.setdefault(key, [[] for _ in range(runs)])
-        of_runs[at] = [values.get(n, 0.0) for n in everywhere or sorted(values)]
+        of_runs[run_index] = [values.get(n, 0.0) for n in everywhere or sorted(values)]
 
 
 def _renamed(raw: Sequence[Sequence[Sequence[Row]]], column: int) -> list[list[list[Row]]]:

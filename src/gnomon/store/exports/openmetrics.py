@@ -148,15 +148,15 @@ def _name(name: str, unit: str) -> str:
 
 def _words(text: str) -> list[str]:
     """Return the words that a name may have."""
-    found: list[str] = []
+    words: list[str] = []
     for word in re.findall(r"[a-z0-9]+", text.lower()):
         if word not in _ABBREVIATED:
-            found.append(f"{word}s" if word in _TYPES else word)
-        elif found:
-            found[-1] += word
+            words.append(f"{word}s" if word in _TYPES else word)
+        elif words:
+            words[-1] += word
         else:
-            found.append(f"of{word}")
-    return found
+            words.append(f"of{word}")
+    return words
 
 
 def _labels(labels: Mapping[str, str]) -> str:

@@ -84,7 +84,7 @@ def speedscope(run: Run) -> Iterator[str]:
 
 def _paths(run: Run, frames: dict[_Frame, int]) -> dict[int, _Path]:
     """Return each path's parent and frames; frames are numbered as they come."""
-    found = {}
+    frames_of = {}
     kinds = run.region_kinds
     for path, parent, kind, name, module, file, line in run.query(_PATHS):
         label = name or file or module or "(unknown)"
@@ -92,8 +92,8 @@ def _paths(run: Run, frames: dict[_Frame, int]) -> dict[int, _Path]:
         if kinds.of(kind).is_code and line > 0:
             own.append(_Frame(f"{file.rpartition('/')[2] or label}:{line}", file, line))
         numbers = tuple(frames.setdefault(frame, len(frames)) for frame in own)
-        found[int(path)] = _Path(int(parent), numbers)
-    return found
+        frames_of[int(path)] = _Path(int(parent), numbers)
+    return frames_of
 
 
 def _profile(
@@ -107,10 +107,10 @@ def _profile(
     found = profile_query.run(analysis, profile_query.parts(run))
     sums, told = moments.told_of(run, analysis.finest(found), "path")
     most = _widths_left(run, metric, paths)
-    for one in sums:
-        stack = _stack(one.key[3], paths)
-        value = one.total / repetitions if one.together is None else one.together
-        value = min(value, most.get(one.key[3], value))
+    for row_sum in sums:
+        stack = _stack(row_sum.key[3], paths)
+        value = row_sum.total / repetitions if row_sum.together is None else row_sum.together
+        value = min(value, most.get(row_sum.key[3], value))
         if stack and isfinite(value) and value > 0:
             frames += len(stack)
             if frames > _FRAMES_MOST:
@@ -157,11 +157,11 @@ def _stack(path: int, paths: Mapping[int, _Path]) -> list[int]:
     """Return the frames from the root to a path; [] if its parents lead nowhere."""
     stack: list[tuple[int, ...]] = []
     while path != -1:
-        one = paths.get(path)
-        if one is None or len(stack) > table_limits.DEPTH_MOST:
+        node = paths.get(path)
+        if node is None or len(stack) > table_limits.DEPTH_MOST:
             return []
-        stack.append(one.frames)
-        path = one.parent
+        stack.append(node.frames)
+        path = node.parent
     return [frame for frames in reversed(stack) for frame in frames]
 
 
@@ -170,9 +170,9 @@ def _number(value: float) -> int | float:
 
 
 def _as_json(frame: _Frame) -> dict[str, str | int]:
-    found: dict[str, str | int] = {"name": frame.name}
+    document: dict[str, str | int] = {"name": frame.name}
     if frame.file:
-        found["file"] = frame.file
+        document["file"] = frame.file
     if frame.line:
-        found["line"] = frame.line
-    return found
+        document["line"] = frame.line
+    return document

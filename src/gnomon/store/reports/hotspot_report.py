@@ -35,13 +35,13 @@ _HEADS = {
 
 
 def render_hotspots(
-    run: Run, found: Hotspots, *, width: int, events: Sequence[str] = (), counts: bool = False
+    run: Run, hotspots: Hotspots, *, width: int, events: Sequence[str] = (), counts: bool = False
 ) -> str:
     """Return a table of hotspots; lines have their source where it can be read.
 
     Args:
         run: the run.
-        found: its hotspots.
+        hotspots: its hotspots.
         width: columns of the terminal.
         events: those to show, room or not; () for as many as there is room for.
         counts: show counts of all of them, not only of that which the rows are ordered by.
@@ -51,45 +51,45 @@ def render_hotspots(
     """
     what = printable(shlex.join(run.head["command"])) or "attached process"
     lines = [f"{run.path}: {what}", ""]
-    if not found.events:
+    if not hotspots.events:
         remedy = "measure with: gnomon count --pmu emulated --name NAME -- program"
         if run.query("SELECT 1 FROM regions WHERE file <> '' LIMIT 1"):
-            by = "region" if found.kind == "function" else found.kind
+            by = "region" if hotspots.kind == "function" else hotspots.kind
             remedy = f"those of its sections: gnomon report RUN profile --by {by}; or {remedy}"
-        lines += filled(f"this run has no values of each {found.kind}; {remedy}", width)
+        lines += filled(f"this run has no values of each {hotspots.kind}; {remedy}", width)
         return "\n".join(lines) + "\n"
-    chosen = [named(event, found.events, found.kind) for event in events]
-    order = list(dict.fromkeys([found.sort, *(chosen or found.events)]))
+    chosen = [named(event, hotspots.events, hotspots.kind) for event in events]
+    order = list(dict.fromkeys([hotspots.sort, *(chosen or hotspots.events)]))
 
     def columns(beside: int, tight: int) -> Shares:
         """Return the columns of events where so much is needed for what is beside them."""
         room = width - _INDENT - beside
         most = width - _INDENT - tight
-        return leading_shares(order, found.totals, room, most, counts=counts, keep=bool(chosen))
+        return leading_shares(order, hotspots.totals, room, most, counts=counts, keep=bool(chosen))
 
     sources = Sources()
-    make = listing if found.file and found.kind == "line" else _table
-    body, shown = make(found, sources, columns, width)
+    make = listing if hotspots.file and hotspots.kind == "line" else _table
+    body, shown = make(hotspots, sources, columns, width)
     lines += body
-    if found.found > len(found.rows):
-        lines.append(f"  and {number(found.found - len(found.rows))} more (--top 0 for all)")
-    lines += ["", *_legend(found, shown, bool(chosen), width)]
-    lines += _stale(run, sources, found, width)
+    if hotspots.found > len(hotspots.rows):
+        lines.append(f"  and {number(hotspots.found - len(hotspots.rows))} more (--top 0 for all)")
+    lines += ["", *_legend(hotspots, shown, bool(chosen), width)]
+    lines += _stale(run, sources, hotspots, width)
     return "\n".join(lines) + "\n"
 
 
 def _table(
-    found: Hotspots, sources: Sources, columns: Callable[[int, int], Shares], width: int
+    hotspots: Hotspots, sources: Sources, columns: Callable[[int, int], Shares], width: int
 ) -> tuple[list[str], Shares]:
-    heads = [*(("program",) if len(programs(found.rows)) > 1 else ()), *_HEADS[found.kind]]
+    heads = [*(("program",) if len(programs(hotspots.rows)) > 1 else ()), *_HEADS[hotspots.kind]]
     least = [max(_LEAST[head], int(_SHARE.get(head, 0) * width)) for head in heads]
-    if found.kind == "file":
+    if hotspots.kind == "file":
         least = [int(_SHARE_OF_PATHS * width)]
     if "source" in heads:
         beside = max(_LEAST_BESIDE_SOURCE, int(_SHARE_BESIDE_SOURCE * width))
         least[heads.index("function")] = beside
     gaps = _GAP * (len(heads) - 1)
-    cells = _cells(found, heads, sources)
+    cells = _cells(hotspots, heads, sources)
     natural = [max(map(len, (head, *(row[at] for row in cells)))) for at, head in enumerate(heads)]
     tight = [_TIGHT[head] for head in heads]
     if "source" in heads:
@@ -106,24 +106,24 @@ def _table(
         natural[function] = min(natural[function], max(_LEAST_BESIDE_SOURCE, 2 * room // 5))
     wide = widths(natural, tight, room)
     blank = [""] * (len(heads) - 1)
-    rows = [(*shown.cells(found.totals), "total", *blank)]
-    for file, totals in found.file_totals.items():
-        label = short_path(f"lines of {_label(found, file)}", max(wide[0], least[0]))
+    rows = [(*shown.cells(hotspots.totals), "total", *blank)]
+    for file, totals in hotspots.file_totals.items():
+        label = short_path(f"lines of {_label(hotspots, file)}", max(wide[0], least[0]))
         rows.append((*shown.cells(totals), label, *blank))
     rows += [
         (*shown.cells(row.values), *map(_fitted, heads, texts, wide))
-        for row, texts in zip(found.rows, cells, strict=True)
+        for row, texts in zip(hotspots.rows, cells, strict=True)
     ]
     table = grid([*shown.heads, *((head,) for head in heads)], rows, len(shown.heads))
     return list(table.lines), shown
 
 
-def _cells(found: Hotspots, heads: Sequence[str], sources: Sources) -> list[list[str]]:
+def _cells(hotspots: Hotspots, heads: Sequence[str], sources: Sources) -> list[list[str]]:
     """Return the whole texts of each row."""
     common: dict[str, int] = {}
     if "source" in heads:
         of_file: dict[str, list[str]] = {}
-        for row in found.rows:
+        for row in hotspots.rows:
             of_file.setdefault(row.file, []).append(sources.line(row.file, row.line))
         common = {file: indentation(lines) for file, lines in of_file.items()}
 
@@ -131,13 +131,13 @@ def _cells(found: Hotspots, heads: Sequence[str], sources: Sources) -> list[list
         if head == "source":
             return sources.line(row.file, row.line)[common[row.file] :]
         if head == "file":
-            whole = found.kind == "file"
-            return (printable(row.file) or _UNKNOWN) if whole else _label(found, row.file)
+            whole = hotspots.kind == "file"
+            return (printable(row.file) or _UNKNOWN) if whole else _label(hotspots, row.file)
         if head == "file:line":
-            return _label(found, row.file) + (f":{row.line}" if row.line else "")
+            return _label(hotspots, row.file) + (f":{row.line}" if row.line else "")
         return printable(row.function if head == "function" else row.program) or _UNKNOWN
 
-    return [[cell(head, row) for head in heads] for row in found.rows]
+    return [[cell(head, row) for head in heads] for row in hotspots.rows]
 
 
 def _label(found: Hotspots, file: str) -> str:

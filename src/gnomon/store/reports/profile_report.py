@@ -45,7 +45,7 @@ def profile(run: Run, by: str, metric: int = -1) -> list[Sum]:
     executor = executors.current()
     if executor is None:
         with ThreadPoolExecutor(os.cpu_count()) as threads:
-            found = profile_query.run(analysis, parts, threads)
+            sums = profile_query.run(analysis, parts, threads)
     else:
         # Other processes may be in other folders.
         parts = tuple(
@@ -55,8 +55,8 @@ def profile(run: Run, by: str, metric: int = -1) -> list[Sum]:
             )
             for part in parts
         )
-        found = profile_query.run(analysis, parts, executor)
-    return analysis.finest(found)
+        sums = profile_query.run(analysis, parts, executor)
+    return analysis.finest(sums)
 
 
 def metric(run: Run, by: str, name: str) -> tuple[int, list[str]]:
@@ -73,16 +73,16 @@ def metric(run: Run, by: str, name: str) -> tuple[int, list[str]]:
         RunDirectoryError: the tables cannot be read.
     """
     counts = dict(run.query("SELECT metric, COUNT(*) FROM profile GROUP BY metric"))
-    there = [row for row in run.rows(METRICS) if row["metric"] in counts]
-    names = [str(row["name"]) for row in there]
+    metric_rows = [row for row in run.rows(METRICS) if row["metric"] in counts]
+    names = [str(row["name"]) for row in metric_rows]
     if name:
         wanted = named(name, names, by)
-        return next(int(str(row["metric"])) for row in there if row["name"] == wanted), names
-    best = max(there, key=lambda row: counts[row["metric"]], default=None)
+        return next(int(str(row["metric"])) for row in metric_rows if row["name"] == wanted), names
+    best = max(metric_rows, key=lambda row: counts[row["metric"]], default=None)
     return (-1 if best is None else int(str(best["metric"]))), names
 
 
-def profile_data(run: Run, found: Sequence[Sum], by: str) -> PartData:
+def profile_data(run: Run, sums: Sequence[Sum], by: str) -> PartData:
     """Return the sums for JSON, and why some have no total.
 
     `self` and `total` are of one execution, the others of one location. What a region, file or line
@@ -95,32 +95,38 @@ def profile_data(run: Run, found: Sequence[Sum], by: str) -> PartData:
     """
     of = {row["metric"]: row for row in run.rows(METRICS)}
     repetitions = max(int(run.head["repetitions"]), 1)
-    at = _numbers(run, found) if by in _OF_TASKS else {}
-    found, _ = moments.told_of(run, found, by)
+    tasks = _numbers(run, sums) if by in _OF_TASKS else {}
+    sums, _ = moments.told_of(run, sums, by)
     of_regions = by in BY_REGIONS
     rows = [
         {
-            **_fields(one, by),
-            **(dict(zip(("rank", "pid", "tid"), at[one.key[3]], strict=True)) if at else {}),
-            "metric": of[one.metric]["name"] or "",
-            "unit": of[one.metric]["unit"] or "",
-            "how": of[one.metric]["how"] or "",
-            "locations": one.locations,
-            "of": one.kind,
+            **_fields(row_sum, by),
+            **(
+                dict(zip(("rank", "pid", "tid"), tasks[row_sum.key[3]], strict=True))
+                if tasks
+                else {}
+            ),
+            "metric": of[row_sum.metric]["name"] or "",
+            "unit": of[row_sum.metric]["unit"] or "",
+            "how": of[row_sum.metric]["how"] or "",
+            "locations": row_sum.locations,
+            "of": row_sum.kind,
             **({"self": whole(value)} if of_regions else {}),
-            "total": whole(_inclusive(one, of[one.metric], repetitions) if of_regions else value),
-            "sum": None if several and one.together is not None else whole(value),
-            "min": whole(one.least),
-            "mean": whole(one.total / one.locations),
-            "max": whole(one.most),
-            "calls": whole(None if one.calls is None else one.calls / repetitions),
+            "total": whole(
+                _inclusive(row_sum, of[row_sum.metric], repetitions) if of_regions else value
+            ),
+            "sum": None if several and row_sum.together is not None else whole(value),
+            "min": whole(row_sum.least),
+            "mean": whole(row_sum.total / row_sum.locations),
+            "max": whole(row_sum.most),
+            "calls": whole(None if row_sum.calls is None else row_sum.calls / repetitions),
         }
-        for one in sorted(found, key=lambda one: (one.metric, -one.total, one.key))
-        if one.metric in of
-        for value in [_total(one, of[one.metric], repetitions)]
-        for several in [one.locations > repetitions]
+        for row_sum in sorted(sums, key=lambda one: (one.metric, -one.total, one.key))
+        if row_sum.metric in of
+        for value in [_total(row_sum, of[row_sum.metric], repetitions)]
+        for several in [row_sum.locations > repetitions]
     ]
-    added = [one for one in found if one.metric in of and _is_additive(of[one.metric])]
+    added = [one for one in sums if one.metric in of and _is_additive(of[one.metric])]
     return PartData(rows, {"notes": _notes(added)} if of_regions else {})
 
 
@@ -137,21 +143,21 @@ def _numbers(run: Run, found: Sequence[Sum]) -> dict[int, tuple[int, int, int]]:
 
 def _fields(one: Sum, by: str) -> dict[str, Cell]:
     """Return the key of a sum by field name."""
-    first, second, file, at = one.key
+    first, second, file, number = one.key
     fields: dict[str, dict[str, Cell]] = {
-        "region": {"region": second, "kind": first, "program": bool(at)},
+        "region": {"region": second, "kind": first, "program": bool(number)},
         "file": {"file": file},
-        "line": {"file": file, "line": at, "function": second},
-        "rank": {"rank": at},
-        "process": {"location": at, "host": first, "name": second},
-        "thread": {"location": at, "host": first, "name": second},
+        "line": {"file": file, "line": number, "function": second},
+        "rank": {"rank": number},
+        "process": {"location": number, "host": first, "name": second},
+        "thread": {"location": number, "host": first, "name": second},
     }
     return fields.get(by, {})
 
 
 def profile_text(
     run: Run,
-    found: Sequence[Sum],
+    row_sums: Sequence[Sum],
     by: str,
     *,
     width: int,
@@ -163,7 +169,7 @@ def profile_text(
 
     Args:
         run: the run.
-        found: its sums, of one metric unless by metric.
+        row_sums: its sums, of one metric unless by metric.
         by: of what the sums are.
         width: columns of the terminal.
         top: only so many rows; 0 for all.
@@ -174,21 +180,21 @@ def profile_text(
         RunDirectoryError: the metrics cannot be read.
     """
     of = {int(str(row["metric"])): row for row in run.rows(METRICS)}
-    found = [one for one in found if one.metric in of]
-    if not found:
+    row_sums = [one for one in row_sums if one.metric in of]
+    if not row_sums:
         return "\n".join([title(run), *filled(_none(run, by, metric), width)]) + "\n"
     repetitions = max(int(run.head["repetitions"]), 1)
-    several = any(one.locations > repetitions for one in found)
+    several = any(one.locations > repetitions for one in row_sums)
     # Ratios, peaks and what is of the whole machine are not added up over places.
-    is_sum = by == "metric" or _is_additive(of[found[0].metric])
-    found, told = moments.told_of(run, found, by)
-    found.sort(key=lambda one: (one.metric if by == "metric" else -_size(one, is_sum), one.key))
-    shown = found[:top] if top else found
+    is_sum = by == "metric" or _is_additive(of[row_sums[0].metric])
+    row_sums, told = moments.told_of(run, row_sums, by)
+    row_sums.sort(key=lambda one: (one.metric if by == "metric" else -_size(one, is_sum), one.key))
+    shown = row_sums[:top] if top else row_sums
     of_regions = by in BY_REGIONS
     own = "self" if of_regions else "total"
-    sums = [_total(one, of[one.metric], repetitions) or 0.0 for one in found]
-    whole_of = _whole(run, of[found[0].metric], by, sums)
-    at = _numbers(run, shown) if by in _OF_TASKS else {}
+    sums = [_total(one, of[one.metric], repetitions) or 0.0 for one in row_sums]
+    whole_of = _whole(run, of[row_sums[0].metric], by, sums)
+    tasks = _numbers(run, shown) if by in _OF_TASKS else {}
     files = suffixes({one.key[2] for one in shown})
     sections = {one.key[1] for one in shown if by == "region" and not one.key[3]}
     heads = ["of total"] if is_sum and whole_of else []
@@ -196,17 +202,17 @@ def profile_text(
     heads += ["total"] if is_sum and of_regions else []
     heads += ["min", "mean", "max"] if several else [] if is_sum else ["mean"]
     table = []
-    for one in shown:
-        row = of[one.metric]
-        mean = one.total / one.locations
+    for row_sum in shown:
+        row = of[row_sum.metric]
+        mean = row_sum.total / row_sum.locations
         values = {
-            "total": _inclusive(one, row, repetitions), own: _total(one, row, repetitions),
-            "min": one.least, "mean": mean, "max": one.most,
+            "total": _inclusive(row_sum, row, repetitions), own: _total(row_sum, row, repetitions),
+            "min": row_sum.least, "mean": mean, "max": row_sum.most,
         }  # fmt: skip
         cells = {name: quantity(one, str(row["unit"] or ""), "-") for name, one in values.items()}
-        cells["of total"] = _share(_total(one, row, repetitions), whole_of)
-        name = _name(one, by, files, of, at)
-        if by == "region" and one.key[3] and one.key[1] in sections:
+        cells["of total"] = _share(_total(row_sum, row, repetitions), whole_of)
+        name = _name(row_sum, by, files, of, tasks)
+        if by == "region" and row_sum.key[3] and row_sum.key[1] in sections:
             name += " (program)"
         table.append([*(cells[head] for head in heads), name])
     if of_regions and "total" in heads:
@@ -217,25 +223,29 @@ def profile_text(
             table = [[*row[:at_total], *row[at_total + 1 :]] for row in table]
     lines = [title(run)]
     if by != "metric":
-        what = of[found[0].metric]
+        what = of[row_sums[0].metric]
         lines.append(printable(f"{what['name']} by {by}, {what['how']}"))
     hows = [str(of[one.metric]["how"] or "") for one in shown] if by == "metric" else []
     lines += _profile_table([*heads, by], table, by, width, hows)
-    if len(found) > len(shown):
-        lines.append(f"  and {number(len(found) - len(shown))} more (--top 0 for all)")
-    kinds = sorted({_plural(kind) for one in found for kind in one.kind.split(AND)})
+    if len(row_sums) > len(shown):
+        lines.append(f"  and {number(len(row_sums) - len(shown))} more (--top 0 for all)")
+    kinds = sorted({_plural(kind) for one in row_sums for kind in one.kind.split(AND)})
     if several:
         lines += filled(f"min, mean and max of the {' or '.join(kinds)}", width)
     if told and any(one.together is not None for one in shown):
-        first = next(one.metric for one in found if one.together is not None)
+        first = next(one.metric for one in row_sums if one.together is not None)
         lines += filled(printable(f"{of[first]['name']}: {told}"), width)
     for note in _notes(shown) if is_sum and of_regions else ():
         lines += filled(note, width)
     if is_sum and of_regions and not whole_of:
         lines += filled("parts of these are at the same time: no shares of the whole", width)
-    if by in _OF_TASKS and any(one.once for one in found) and not any(one.whole for one in found):
+    if (
+        by in _OF_TASKS
+        and any(one.once for one in row_sums)
+        and not any(one.whole for one in row_sums)
+    ):
         lines += filled("of their sections only: all that ran there is not known", width)
-    rest = ", ".join(name for name in others if name != of[found[0].metric]["name"])
+    rest = ", ".join(name for name in others if name != of[row_sums[0].metric]["name"])
     if rest and by != "metric":
         lines += filled(printable(f"choose with -e: {rest}"), width, "", "  ")
     return "\n".join(lines) + "\n"
@@ -279,29 +289,29 @@ def _share(value: float | None, whole: float) -> str:
     return f"{100 * value / whole:.1f} %" if value is not None and whole else "-"
 
 
-def _total(one: Sum, metric: Mapping[str, Cell], repetitions: int) -> float | None:
+def _total(row_sum: Sum, metric: Mapping[str, Cell], repetitions: int) -> float | None:
     """Return the total of one execution; None for several places of what does not add up."""
     # A ratio of one place is what it is.
-    several = one.locations > repetitions
+    several = row_sum.locations > repetitions
     if several and not _is_additive(metric):
         return None
     if several and metric["aggregation"] == Aggregation.ELAPSED:
-        return one.together
-    return one.total / repetitions if one.together is None else one.together
+        return row_sum.together
+    return row_sum.total / repetitions if row_sum.together is None else row_sum.together
 
 
 def _is_additive(metric: Mapping[str, Cell]) -> bool:
     return is_additive(str(metric["formula"] or ""), str(metric["aggregation"]))
 
 
-def _inclusive(one: Sum, metric: Mapping[str, Cell], repetitions: int) -> float | None:
+def _inclusive(row_sum: Sum, metric: Mapping[str, Cell], repetitions: int) -> float | None:
     """Return what one execution has with all that is called; None where nobody knows it."""
-    if not _is_additive(metric) and one.locations > repetitions:
+    if not _is_additive(metric) and row_sum.locations > repetitions:
         return None
-    if one.together is not None or metric["aggregation"] == Aggregation.ELAPSED:
-        value = one.inclusive_together
+    if row_sum.together is not None or metric["aggregation"] == Aggregation.ELAPSED:
+        value = row_sum.inclusive_together
     else:
-        value = None if one.inclusive is None else one.inclusive / repetitions
+        value = None if row_sum.inclusive is None else row_sum.inclusive / repetitions
     return value if value is not None and isfinite(value) else None
 
 
@@ -321,11 +331,11 @@ def _is_unknown(one: Sum) -> bool:
     return value is None or not isfinite(value)
 
 
-def _size(one: Sum, is_sum: bool) -> float:
+def _size(row_sum: Sum, is_sum: bool) -> float:
     return (
-        (one.total if one.together is None else one.together)
+        (row_sum.total if row_sum.together is None else row_sum.together)
         if is_sum
-        else one.total / one.locations
+        else row_sum.total / row_sum.locations
     )
 
 
@@ -357,30 +367,30 @@ def _taken(heads: Sequence[str], table: Sequence[Sequence[str]]) -> int:
 
 
 def _name(
-    one: Sum,
+    row_sum: Sum,
     by: str,
     files: Mapping[str, str],
     of: Mapping[int, Mapping[str, Cell]],
     threads: Mapping[int, tuple[int, int, int]],
 ) -> str:
-    first, second, file, at = one.key
+    first, second, file, number = row_sum.key
     if by == "metric":
-        return printable(str(of[one.metric]["name"]))
+        return printable(str(of[row_sum.metric]["name"]))
     if by == "region":
         return printable(second) or UNKNOWN
     if by == "rank":
-        return f"rank {at}"
+        return f"rank {number}"
     if by in _OF_TASKS:
-        rank, pid, tid = threads.get(at, (-1, -1, -1))
+        rank, pid, tid = threads.get(number, (-1, -1, -1))
         words = [f"rank {rank}"] if rank >= 0 else []
-        if one.kind in _OF_TASKS:
+        if row_sum.kind in _OF_TASKS:
             words.append(f"process {pid}")
-            words += [f"thread {tid}"] if one.kind == "thread" else []
-        elif one.kind != "rank":
-            words.append(one.kind)
+            words += [f"thread {tid}"] if row_sum.kind == "thread" else []
+        elif row_sum.kind != "rank":
+            words.append(row_sum.kind)
         where = f" on {first}" if first else ""
         return printable(", ".join(words) + (f" {second}" if second else "") + where)
     label = printable(files.get(file, file)) or UNKNOWN
     if by == "file":
         return label
-    return (f"{label}:{at}" if at else label) + (f" {printable(second)}" if second else "")
+    return (f"{label}:{number}" if number else label) + (f" {printable(second)}" if second else "")

@@ -65,15 +65,15 @@ def profile(run: Run, kind: str) -> tuple[ProfileRow, ...]:
     Raises:
         RunDirectoryError: the tables cannot be read, or have too many values.
     """
-    found: list[ProfileRow] = []
+    values: list[ProfileRow] = []
     for rows in run.stream(_PROFILE.format(kind=kind)):
-        found += [ProfileRow(*row) for row in rows]
-        if len(found) > ROWS_TOLD_MOST:
+        values += [ProfileRow(*row) for row in rows]
+        if len(values) > ROWS_TOLD_MOST:
             raise RunDirectoryError(
                 f"{run.path}: more than a million values of each {kind}, too many to print; see "
                 "gnomon report RUN profile, or gnomon export"
             )
-    return tuple(found)
+    return tuple(values)
 
 
 def is_emulated(run: Run) -> bool:
@@ -120,10 +120,10 @@ def render_run_facts(
     table = fact_rows(
         [(printable(row.metric), quantity(row.value, row.unit), _how(row)) for row in rows], width
     )
-    at = (-1, -1)
+    previous = (-1, -1)
     for row, own in zip(rows, table, strict=True):
-        if (row.repetition, row.location) != at:
-            at = (row.repetition, row.location)
+        if (row.repetition, row.location) != previous:
+            previous = (row.repetition, row.location)
             lines += _place(row, head["repetitions"])
         lines += own
     lines += not_counted(head, width)
@@ -154,12 +154,12 @@ def without_values(head: Mapping[str, Any]) -> dict[str, list[str]]:
     Of the whole command and of its sections the reason is the same most often: it is said once.
     """
     by_reason: dict[str, list[str]] = {}
-    for one in head["unavailable"]:
-        reason = str(one.get("reason"))
+    for entry in head["unavailable"]:
+        reason = str(entry.get("reason"))
         common = reason.removeprefix("in sections: ")
         names = by_reason.setdefault(common if common in by_reason else reason, [])
-        if str(one.get("event")) not in names:
-            names.append(str(one.get("event")))
+        if str(entry.get("event")) not in names:
+            names.append(str(entry.get("event")))
     return by_reason
 
 

@@ -194,16 +194,16 @@ def _order(schema: Schema) -> str:
 
 
 def _joins(schema: Schema) -> str:
-    found = ""
+    joins = ""
     for column in schema.columns:
         if not column.refers or schema.number == "location":
             continue
         joined, number = f"j_{column.name}", schema_of(column.refers).number
-        found += f" LEFT JOIN {column.refers} {joined} ON {joined}.{number} = t.{column.name}"
+        joins += f" LEFT JOIN {column.refers} {joined} ON {joined}.{number} = t.{column.name}"
         if column.refers == "paths":
             region = f"{joined}_region"
-            found += f" LEFT JOIN regions {region} ON {region}.region = {joined}.region"
-    return found
+            joins += f" LEFT JOIN regions {region} ON {region}.region = {joined}.region"
+    return joins
 
 
 class PathTexts:

@@ -70,7 +70,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
     ended = f"unknown: {unseen}" if status is None else str(status)
     if killed_by(head):
         ended += f" (killed by {killed_by(head)})"
-    known = [
+    named_facts = [
         ("started", started),
         ("wall time", wall_text(head, "not known")),
         ("exit status", ended),
@@ -80,23 +80,23 @@ def facts(run: Run) -> list[tuple[str, str]]:
         *((key, str(value)) for key, value in _mapping(head.get("environment")).items()),
         ("gnomon", str(head.get("gnomon_version", ""))),
     ]
-    return [(name, value) for name, value in known if value]
+    return [(name, value) for name, value in named_facts if value]
 
 
 def run_text(run: Run, width: int) -> str:
     """Return what ran, where, when, and what was not available."""
     head = run.head
-    known = facts(run)
-    longest = max(len(printable(name)) for name, _ in known)
+    named_facts = facts(run)
+    longest = max(len(printable(name)) for name, _ in named_facts)
     lines = [title(run)]
-    for name, value in known:
+    for name, value in named_facts:
         first = f"  {printable(name):<{longest}}  "
         lines += filled(printable(value), width, first, " " * len(first))
-    there = [one for one in _list(head.get("components")) if isinstance(one, dict)]
-    names = [str(one.get("name")) for one in there if one.get("available") is True]
+    components = [one for one in _list(head.get("components")) if isinstance(one, dict)]
+    names = [str(one.get("name")) for one in components if one.get("available") is True]
     if names:
         lines += ["", *filled(f"components: {printable(', '.join(names))}", width, "", "    ")]
-    for one in there:
+    for one in components:
         if one.get("available") is not True:
             said = f"not available: {one.get('name')}: {one.get('reason')}"
             lines += filled(printable(said), width, "", "    ")
@@ -222,11 +222,11 @@ def _fitted(
     table = []
     for row in cells:
         line = []
-        for at, source in enumerate(used):
+        for position, source in enumerate(used):
             text = row[source]
-            if at in wide:
-                short = {"file:line": short_path, "name": short_name}.get(heads[at][0], cut)
-                text = short(text, wide[at])
+            if position in wide:
+                short = {"file:line": short_path, "name": short_name}.get(heads[position][0], cut)
+                text = short(text, wide[position])
             line.append(text)
         table.append(line)
     numbers = len(heads) - len(texts)

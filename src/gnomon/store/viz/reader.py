@@ -264,27 +264,27 @@ class _Reader:
             self._sink(encoding.ELEMENTS[name], self._cells(given, _COLUMNS[name]))
 
     def _cells(self, given: Mapping[str, str], columns: Sequence[tuple[str, Column]]) -> list[Cell]:
-        found: list[Cell] = []
+        cells: list[Cell] = []
         for name, column in columns:
             text = given.get(name)
             if text is None:
                 if column.type != "VARCHAR" and not column.nullable:
                     self._needs(given, name)
-                found.append(None if column.nullable else "")
+                cells.append(None if column.nullable else "")
             elif column.type == "VARCHAR":
-                found.append(self._meant(text) if "\\" in text else text)
+                cells.append(self._meant(text) if "\\" in text else text)
             elif column.type == "BOOLEAN":
                 if text not in _BOOLEANS:
                     self._fail(f"{name}={text[:40]!a} is neither true nor false")
-                found.append(_BOOLEANS[text])
+                cells.append(_BOOLEANS[text])
             elif column.type == "DOUBLE":
-                found.append(float(_NO_NUMBERS.get(text) or self._finite(text)))
+                cells.append(float(_NO_NUMBERS.get(text) or self._finite(text)))
             else:
                 size = _SIZES[column.type]
                 if not _WHOLE.fullmatch(text) or not -size <= int(text) < size:
                     self._fail(f"{name}={text[:40]!a} is no number that it can have")
-                found.append(int(text))
-        return found
+                cells.append(int(text))
+        return cells
 
     def _needs(self, given: Mapping[str, str], *names: str) -> None:
         for name in names:
@@ -357,10 +357,10 @@ class _Reader:
 
     def _keep(self, value: float, metric: Metric) -> None:
         self._sections[-1].values[-1].values[metric.name] = value
-        known = self._metrics.setdefault(metric.name, metric)
-        if _HOWS.index(metric.how) > _HOWS.index(known.how):
+        previous = self._metrics.setdefault(metric.name, metric)
+        if _HOWS.index(metric.how) > _HOWS.index(previous.how):
             # A metric is as good as the worst of its values.
-            self._metrics[metric.name] = known._replace(how=metric.how)
+            self._metrics[metric.name] = previous._replace(how=metric.how)
 
     def _finite(self, text: str) -> float:
         if len(text) > _DIGITS_MOST or not _NUMBER.fullmatch(text) or not isfinite(float(text)):
@@ -372,10 +372,10 @@ class _Reader:
         if text is None:
             return 0.0
         try:
-            found = datetime.fromisoformat(text).timestamp()
+            seconds = datetime.fromisoformat(text).timestamp()
         except (ValueError, OverflowError):
             self._fail(f"{name}={text[:40]!a} is no time")
-        return max(found, 0.0)
+        return max(seconds, 0.0)
 
     def _head(self) -> dict[str, Any]:
         run = self._run

@@ -117,31 +117,35 @@ class Rows:
         return (self._locations, self._regions, self._paths, self._metrics, self._profile)
 
     def _section(
-        self, one: Section, by_id: Mapping[tuple[int, int, int], Section], *, has_inner: bool
+        self, section: Section, by_id: Mapping[tuple[int, int, int], Section], *, has_inner: bool
     ) -> None:
         place, path = 0, 0
-        if one.kind == "process":
-            place = self._place("process", 0, one.process or one.id, -1, one.task, one.label)
-        elif one.kind == "core":
-            place = self._place("core", 0, self._pid, -1, one.task, one.label or f"CPU {one.id}")
-        elif one.thread or one.kind == "thread":
-            tid = one.thread or one.id
-            pid = one.process or self._pid
-            name = one.label if one.kind == "thread" else ""
-            place = self._place("thread", 0, pid, tid, one.task, name)
-        if one.kind in ("region", "cgroup", "interval"):
-            path = self._chain(one, by_id)
-        found: dict[tuple[int, str], list[float | int | None]] = {}
-        for group in one.values:
+        if section.kind == "process":
+            place = self._place(
+                "process", 0, section.process or section.id, -1, section.task, section.label
+            )
+        elif section.kind == "core":
+            place = self._place(
+                "core", 0, self._pid, -1, section.task, section.label or f"CPU {section.id}"
+            )
+        elif section.thread or section.kind == "thread":
+            tid = section.thread or section.id
+            pid = section.process or self._pid
+            name = section.label if section.kind == "thread" else ""
+            place = self._place("thread", 0, pid, tid, section.task, name)
+        if section.kind in ("region", "cgroup", "interval"):
+            path = self._chain(section, by_id)
+        by_metric: dict[tuple[int, str], list[float | int | None]] = {}
+        for group in section.values:
             for name, value in group.values.items():
-                cells = found.setdefault((group.repetition, name), [None, None, group.calls])
+                cells = by_metric.setdefault((group.repetition, name), [None, None, group.calls])
                 column = 1 if group.exclusive else 0
                 before = cells[column]
                 if before is None:
                     cells[column] = value
                 elif group.continues and name in TIMES.values():
                     cells[column] = before + value
-        for (repetition, name), (whole, alone, calls) in found.items():
+        for (repetition, name), (whole, alone, calls) in by_metric.items():
             if whole is None:
                 # With nothing in it, a section's own values are all it has.
                 whole = alone if not has_inner else None
@@ -152,10 +156,10 @@ class Rows:
                  None, None, None)
             )  # fmt: skip
 
-    def _chain(self, one: Section, by_id: Mapping[tuple[int, int, int], Section]) -> int:
+    def _chain(self, section: Section, by_id: Mapping[tuple[int, int, int], Section]) -> int:
         """Return the path of a section, below those of the sections that it is in."""
-        above = [one]
-        seen = {id(one)}
+        above = [section]
+        seen = {id(section)}
         while above[-1].parent is not None:
             last = above[-1]
             outer = self._outer(last, by_id)
@@ -169,31 +173,31 @@ class Rows:
         return path
 
     @staticmethod
-    def _outer(one: Section, by_id: Mapping[tuple[int, int, int], Section]) -> Section | None:
+    def _outer(section: Section, by_id: Mapping[tuple[int, int, int], Section]) -> Section | None:
         """Return the section that one is in: of its thread, or of all threads."""
-        return by_id.get((one.task, one.thread, one.parent or 0)) or by_id.get(
-            (one.task, 0, one.parent or 0)
+        return by_id.get((section.task, section.thread, section.parent or 0)) or by_id.get(
+            (section.task, 0, section.parent or 0)
         )
 
     def _path(self, above: int, kind: str, name: str, module: str, file: str, line: int) -> int:
         key = (above, kind, name, file, line)
-        known = self._nodes.get(key)
-        if known is None:
+        path = self._nodes.get(key)
+        if path is None:
             region = self._regions.add(
                 region=len(self._regions), kind=kind, name=name, module=module, file=file,
                 line=line,
             )  # fmt: skip
-            known = self._nodes[key] = self._paths.add(
+            path = self._nodes[key] = self._paths.add(
                 path=len(self._paths), parent=above, region=region
             )
-        return known
+        return path
 
     def _place(self, kind: str, above: int, pid: int, tid: int, task: int, name: str) -> int:
         key = (kind, pid, tid if kind != "core" else hash(name))
-        known = self._places.get(key)
-        if known is None:
-            known = self._places[key] = self._locations.add(
+        location = self._places.get(key)
+        if location is None:
+            location = self._places[key] = self._locations.add(
                 location=len(self._locations), parent=above, kind=kind, host=self._host,
                 rank=task, pid=pid, tid=tid, name=name,
             )  # fmt: skip
-        return known
+        return location
