@@ -224,10 +224,16 @@ class LiveCounts(CountingObserver):
             parts = Parts(target)
             clocked = cpu != _ANYWHERE and not self._elsewhere
             asked = [*([ALWAYS_ENABLED] if clocked else []), *map(self._scoped, perf)]
-            for one in parts.add(asked, strict=False):
-                self._refuse_all(one.errno)
+            for unavailable in parts.add(asked, strict=False):
+                self._refuse_all(unavailable.errno)
                 refused.setdefault(
-                    one.event.name, Unavailable(one.event.name, one.reason, one.remedy, one.errno)
+                    unavailable.event.name,
+                    Unavailable(
+                        unavailable.event.name,
+                        unavailable.reason,
+                        unavailable.remedy,
+                        unavailable.errno,
+                    ),
                 )
             opened.update((event.name, event) for event in parts.events)
             self._parts.append(parts)
@@ -274,7 +280,7 @@ class LiveCounts(CountingObserver):
 
     def _read(self, reading: Callable[[Counting], Sequence[RawCount]]) -> list[dict[str, RawCount]]:
         """Return for each CPU, and then for what belongs to none, the counts by event."""
-        found = []
+        by_place = []
         everything = [*self._parts, *([self._rest] if self._rest is not None else [])]
         for parts, counting in zip(everything, self._countings, strict=True):
             names = (event.name for event in parts.events)
@@ -287,8 +293,8 @@ class LiveCounts(CountingObserver):
                     name: count._replace(enabled_ns=max(on_ns, count.running_ns))
                     for name, count in counts.items()
                 }
-            found.append(counts)
-        return found
+            by_place.append(counts)
+        return by_place
 
     def _totals(self, counts: Sequence[Mapping[str, RawCount]]) -> tuple[Value, ...]:
         values = []
@@ -313,10 +319,10 @@ class LiveCounts(CountingObserver):
     def _rows(self) -> tuple[PlaceRow, ...]:
         per_core = self._mode.per == "core"
         rows: dict[tuple[int, int, int], list[int]] = {}
-        for at, cpu in enumerate(self._cpus):
+        for place, cpu in enumerate(self._cpus):
             socket, core = core_of(cpu)
             key = (socket, core, -1 if per_core and core >= 0 else cpu)
-            rows.setdefault(key, []).append(at)
+            rows.setdefault(key, []).append(place)
         return tuple(
             PlaceRow(
                 socket, core, tuple(self._cpus[at] for at in places), self._of(places), per_core
@@ -325,7 +331,7 @@ class LiveCounts(CountingObserver):
         )
 
     def _of(self, places: Iterable[int]) -> dict[str, Value]:
-        found: dict[str, Value] = {}
+        values: dict[str, Value] = {}
         for event in self._events:
             if not isinstance(event.spec, PerfSpec):
                 continue
@@ -335,8 +341,8 @@ class LiveCounts(CountingObserver):
                 if at < len(self._final) and event.name in self._final[at]
             ]
             if here and not (event.is_derived and len(here) > 1):
-                found[event.name] = make_value(event, *total(here))
-        return found
+                values[event.name] = make_value(event, *total(here))
+        return values
 
     # --- while it runs ------------------------------------------------------------------------
 

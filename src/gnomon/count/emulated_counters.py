@@ -234,12 +234,12 @@ class EmulatedCounters(CountingObserver):
 
 def _remarks(emulation: Emulation, quantities: Sequence[Quantity]) -> Iterable[str]:
     """Yield what the lines themselves tell of how far to trust a profile."""
-    at = quantities.index(Quantity.INSTRUCTIONS)
+    instructions = quantities.index(Quantity.INSTRUCTIONS)
     branches = quantities.index(Quantity.CONDITIONAL_BRANCHES)
     whole = unnamed = rounds = 0
     for process in emulation.processes:
         for line, counts in process.lines.items():
-            work = counts[at]
+            work = counts[instructions]
             whole += work
             unnamed += 0 if line.function else work
             rounds += work if counts[branches] > work * _ROUNDS else 0

@@ -53,13 +53,13 @@ def run_apart(
         joined.append(_joined(groups[: len(executions)], executions))
         if joined[-1].interrupted:
             break
-    made, meant = sum(len(one.parts) for one in joined), len(groups) * times
+    executed, meant = sum(len(one.parts) for one in joined), len(groups) * times
     notes = [
         f"one group an execution: {len(groups)} groups × {times} = {meant} executions; times are "
         "the mean over the groups"
     ]
-    if made < meant:
-        notes.append(f"interrupted: {made} of {meant} executions")
+    if executed < meant:
+        notes.append(f"interrupted: {executed} of {meant} executions")
     last = joined[-1]
     joined[-1] = last._replace(notes=(*notes, *last.notes))
     return joined
@@ -68,10 +68,10 @@ def run_apart(
 def _joined(groups: Sequence[SelectedGroup], executions: Sequence[Measurement]) -> Measurement:
     values: dict[str, Value] = {}
     missing: dict[str, Unavailable] = {}
-    for one in executions:
-        for value in one.values:
+    for execution in executions:
+        for value in execution.values:
             values.setdefault(value.event, value)
-        for lacking in one.unavailable:
+        for lacking in execution.unavailable:
             missing.setdefault(lacking.event, lacking)
     failed = next((one for one in executions if one.exit_status), executions[-1])
     return failed._replace(
@@ -86,23 +86,24 @@ def _joined(groups: Sequence[SelectedGroup], executions: Sequence[Measurement]) 
         contention=_joined_contention(executions),
         parts=tuple(
             GroupPart(
-                group.number, group.name, group.description, one.values, one.wall_ns, one.user_ns,
-                one.system_ns, 0, one.unavailable,
+                group.number, group.name, group.description, execution.values,
+                execution.wall_ns, execution.user_ns, execution.system_ns, 0,
+                execution.unavailable,
             )
-            for group, one in zip(groups, executions, strict=True)
+            for group, execution in zip(groups, executions, strict=True)
         ),
     )  # fmt: skip
 
 
 def _joined_contention(executions: Sequence[Measurement]) -> Contention | None:
-    known = [one.contention for one in executions if one.contention is not None]
-    if len(known) < len(executions):
+    contentions = [one.contention for one in executions if one.contention is not None]
+    if len(contentions) < len(executions):
         return None
     return Contention(
-        _mean([one.waited_ns for one in known]),
-        _mean([one.others_ns for one in known]) or 0,
-        _mean([one.idle_ns for one in known]) or 0,
-        _mean([one.stolen_ns for one in known]) or 0,
+        _mean([one.waited_ns for one in contentions]),
+        _mean([one.others_ns for one in contentions]) or 0,
+        _mean([one.idle_ns for one in contentions]) or 0,
+        _mean([one.stolen_ns for one in contentions]) or 0,
     )
 
 
@@ -179,12 +180,12 @@ class _Turns:
 
     def stop(self) -> None:
         """End a turn and add up what it counted."""
-        at = 0
+        index = 0
         for group in self._groups():
             for count in group.stop().counts():
                 for field, number in enumerate(count):
-                    self.natives[at][field] += number
-                at += 1
+                    self.natives[index][field] += number
+                index += 1
 
     def values(self, enabled_ns: int | None = None) -> tuple[Value, ...]:
         """Return the counts of the turns; of the whole if its time is given, extrapolated."""
@@ -279,12 +280,12 @@ class _TurnCounts(CountingObserver):
             event.name: make_value(event, *count)
             for event, count in zip(self._rest.events, final, strict=True)
         }
-        found: dict[str, Value] = dict(self._rest_values)
+        by_event: dict[str, Value] = dict(self._rest_values)
         for value in (value for turns in self._takers for value in turns.values(self._whole_ns)):
-            known = found.get(value.event)
-            found[value.event] = value if known is None else _of_both(known, value)
+            known = by_event.get(value.event)
+            by_event[value.event] = value if known is None else _of_both(known, value)
         order = [event.name for group in self._groups for event in group.wanted.events]
-        self.values = tuple(found[name] for name in dict.fromkeys(order) if name in found)
+        self.values = tuple(by_event[name] for name in dict.fromkeys(order) if name in by_event)
 
     def notes(self) -> tuple[str, ...]:
         """Return sentences that belong beside the counts."""
@@ -313,14 +314,14 @@ class _TurnCounts(CountingObserver):
 
     def measurement(self, process: ProcessResult) -> Measurement:
         """Return what an execution came to, and each group in its turns."""
-        one = super().measurement(process)
+        measured = super().measurement(process)
         if self._takers:
             # The first turn began when the program was executed, which only the whole time tells.
             others = sum(turns.wall_ns for turns in self._takers[1:])
-            self._takers[0].wall_ns = max(one.wall_ns - others, 0)
-        return one._replace(parts=tuple(self._part(turns, one) for turns in self._turns))
+            self._takers[0].wall_ns = max(measured.wall_ns - others, 0)
+        return measured._replace(parts=tuple(self._part(turns, measured) for turns in self._turns))
 
-    def _part(self, turns: _Turns, one: Measurement) -> GroupPart:
+    def _part(self, turns: _Turns, measured: Measurement) -> GroupPart:
         group = turns.group
         names = [event.name for event in group.wanted.events]
         if turns in self._takers and self._takes_turns:
@@ -329,20 +330,20 @@ class _TurnCounts(CountingObserver):
             share = min(turns.on_ns / self._whole_ns, 1.0) if self._whole_ns else 0.0
             wall_ns = turns.wall_ns
         else:
-            values = {value.event: value for value in one.values}
-            share, wall_ns = 1.0, one.wall_ns
+            values = {value.event: value for value in measured.values}
+            share, wall_ns = 1.0, measured.wall_ns
         return GroupPart(
             group.number,
             group.name,
             group.description,
             tuple(values[name] for name in names if name in values),
             wall_ns,
-            None if one.user_ns is None else round(share * one.user_ns),
-            None if one.system_ns is None else round(share * one.system_ns),
+            None if measured.user_ns is None else round(share * measured.user_ns),
+            None if measured.system_ns is None else round(share * measured.system_ns),
             turns.turns,
             tuple(
                 missing
-                for missing in one.unavailable
+                for missing in measured.unavailable
                 if missing.event in names or missing in group.wanted.unavailable
             ),
         )
@@ -368,11 +369,11 @@ class _TurnCounts(CountingObserver):
         self._since_ns = now
 
 
-def _of_both(one: Value, other: Value) -> Value:
+def _of_both(first: Value, other: Value) -> Value:
     """Return the count of an event that two groups counted, each in its turns."""
-    if one.is_derived:
+    if first.is_derived:
         # What formulas come to does not add up: the one that saw more of the program counts.
-        return max(one, other, key=lambda value: value.running_ns)
-    running_ns = min(one.running_ns + other.running_ns, one.enabled_ns)
-    how = How.COUNTED if running_ns == one.enabled_ns else one.how
-    return one._replace(raw=one.raw + other.raw, running_ns=running_ns, how=how)
+        return max(first, other, key=lambda value: value.running_ns)
+    running_ns = min(first.running_ns + other.running_ns, first.enabled_ns)
+    how = How.COUNTED if running_ns == first.enabled_ns else first.how
+    return first._replace(raw=first.raw + other.raw, running_ns=running_ns, how=how)

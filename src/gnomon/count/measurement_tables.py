@@ -97,55 +97,55 @@ class _Rows:
     def tables(self) -> tuple[Table, ...]:
         return (self._locations, self._regions, self._paths, self._metrics, self._profile)
 
-    def _add(self, repetition: int, one: Measurement) -> None:
-        whole = self._location(-1, "command", one.pid, -1, self._program)
-        whose = "measured by Gnomon" + (" (of the emulation)" if one.emulation else "")
+    def _add(self, repetition: int, measurement: Measurement) -> None:
+        whole = self._location(-1, "command", measurement.pid, -1, self._program)
+        whose = "measured by Gnomon" + (" (of the emulation)" if measurement.emulation else "")
         for name, attribute in _TIMES:
-            ns = getattr(one, attribute)
+            ns = getattr(measurement, attribute)
             if ns is not None:
                 metric = self._metric(
-                    name, "ns", "counted", whose, dilated=one.emulation is not None
+                    name, "ns", "counted", whose, dilated=measurement.emulation is not None
                 )
                 self._value(repetition, whole, metric, ns)
-        for row in one.rusage:
+        for row in measurement.rusage:
             if row.field == "ru_maxrss" and row.value is not None:
                 metric = self._metric(
                     PEAK_MEMORY, "bytes", "counted", row.description, component="rusage"
                 )
                 self._value(repetition, whole, metric, row.value * 1024)
-        self._add_contention(repetition, one, whole)
-        for value in one.values:
+        self._add_contention(repetition, measurement, whole)
+        for value in measurement.values:
             metric = self._metric(
                 value.event, value.unit, value.how.value, "",
                 component=value.component, domain=value.domain.value, scope=value.scope.value,
-                in_lines=one.emulation is not None,
+                in_lines=measurement.emulation is not None,
             )  # fmt: skip
             if value.value is not None:
                 self._value(
                     repetition, whole, metric, value.value,
                     raw=None if value.is_derived else value.raw,
                     enabled_ns=value.enabled_ns, running_ns=value.running_ns,
-                    in_lines=one.emulation is not None,
+                    in_lines=measurement.emulation is not None,
                 )  # fmt: skip
-        for derived in measurement_metrics.derive_metrics(one):
+        for derived in measurement_metrics.derive_metrics(measurement):
             metric = self._metric(
                 derived.name, derived.unit, derived.how.value, derived.description,
                 formula=derived.formula,
                 scope=derived.scope.value if derived.scope else "process",
             )  # fmt: skip
             self._value(repetition, whole, metric, derived.value)
-        self._add_places(repetition, one, whole)
-        self._add_tasks(repetition, one, whole)
+        self._add_places(repetition, measurement, whole)
+        self._add_tasks(repetition, measurement, whole)
 
-    def _add_contention(self, repetition: int, one: Measurement, whole: int) -> None:
-        contention = one.contention
+    def _add_contention(self, repetition: int, measurement: Measurement, whole: int) -> None:
+        contention = measurement.contention
         if contention is None:
             return
         rows: list[tuple[str, str, str, float | None, str]] = [
             (WAITED, "ns", "process", contention.waited_ns, "could have run, and had no CPU"),
-            (OTHERS, "CPUs", "node", contention.others_ns / max(one.wall_ns, 1),
+            (OTHERS, "CPUs", "node", contention.others_ns / max(measurement.wall_ns, 1),
              "that all other programs used meanwhile, from CPU time known to 10 ms"),
-            (IDLE, "CPUs", "node", contention.idle_ns / max(one.wall_ns, 1),
+            (IDLE, "CPUs", "node", contention.idle_ns / max(measurement.wall_ns, 1),
              "that nobody used meanwhile, from CPU time known to 10 ms"),
             (STOLEN, "ns", "node", contention.stolen_ns,
              "CPU time that the virtual machine's host gave to others, of all CPUs"),
@@ -157,12 +157,12 @@ class _Rows:
                 )
                 self._value(repetition, whole, metric, value)
 
-    def _add_places(self, repetition: int, one: Measurement, whole: int) -> None:
-        for row in one.places or ():
+    def _add_places(self, repetition: int, measurement: Measurement, whole: int) -> None:
+        for row in measurement.places or ():
             kind = "core" if row.is_core else "cpu"
             cpus = ", ".join(map(str, row.cpus))
             name = f"socket {row.socket}, core {row.core}, CPU {cpus}"
-            place = self._location(whole, kind, one.pid, -1, name)
+            place = self._location(whole, kind, measurement.pid, -1, name)
             for event, value in row.values.items():
                 # An event that has a value on each CPU and none on all is no metric of the run.
                 if value.value is not None and event in self._numbers:
@@ -172,28 +172,30 @@ class _Rows:
                         enabled_ns=value.enabled_ns, running_ns=value.running_ns,
                     )  # fmt: skip
 
-    def _add_tasks(self, repetition: int, one: Measurement, whole: int) -> None:
+    def _add_tasks(self, repetition: int, measurement: Measurement, whole: int) -> None:
         of_pid: dict[int, int] = {}
-        ranks = {task.pid: task.rank for task in one.tasks or ()}
-        for row in process_counts.process_rows(one):
+        ranks = {task.pid: task.rank for task in measurement.tasks or ()}
+        for row in process_counts.process_rows(measurement):
             rank = ranks.get(row.pid, -1)
             of_pid[row.pid] = self._location(whole, "process", row.pid, -1, row.name, rank)
-            for event, value in zip(process_counts.process_events(one), row.values, strict=True):
+            for event, value in zip(
+                process_counts.process_events(measurement), row.values, strict=True
+            ):
                 if value is not None:
                     self._value(
                         repetition, of_pid[row.pid], self._numbers[event], value,
-                        in_lines=one.emulation is not None,
+                        in_lines=measurement.emulation is not None,
                     )  # fmt: skip
-        for task in one.tasks or ():
+        for task in measurement.tasks or ():
             place = self._location(
                 of_pid[task.pid], "thread", task.pid, task.tid, task.name, task.rank
             )
-            for at, event in enumerate(one.task_values):
-                value = process_counts.task_value(one, task.counts, at)
+            for at, event in enumerate(measurement.task_values):
+                value = process_counts.task_value(measurement, task.counts, at)
                 if value is not None:
                     self._value(repetition, place, self._numbers[event], value)
-        if one.emulation is not None:
-            self._add_lines(repetition, one.emulation, of_pid)
+        if measurement.emulation is not None:
+            self._add_lines(repetition, measurement.emulation, of_pid)
 
     def _add_lines(self, repetition: int, emulation: Emulation, of_pid: dict[int, int]) -> None:
         """Add what each line of each process did; a line is a path of its own below the program."""
@@ -218,16 +220,16 @@ class _Rows:
 
     def _line(self, program: str, line: Line) -> int:
         key = (program, line)
-        known = self._lines.get(key)
-        if known is None:
+        path = self._lines.get(key)
+        if path is None:
             region = self._regions.add(
                 region=len(self._regions), kind="cpu", name=line.function, module=program,
                 file=line.file, line=line.line,
             )  # fmt: skip
-            known = self._lines[key] = self._paths.add(
+            path = self._lines[key] = self._paths.add(
                 path=len(self._paths), parent=0, region=region
             )
-        return known
+        return path
 
     def _location(
         self, parent: int, kind: str, pid: int, tid: int, name: str, rank: int = -1
@@ -242,15 +244,15 @@ class _Rows:
         formula: str = "", component: str = "", domain: str = "all", scope: str = "process",
         in_lines: bool = False, dilated: bool = False,
     ) -> int:  # fmt: skip
-        known = self._numbers.get(name)
-        if known is None:
-            known = self._numbers[name] = self._metrics.add(
+        number = self._numbers.get(name)
+        if number is None:
+            number = self._numbers[name] = self._metrics.add(
                 metric=len(self._metrics), name=name, unit=unit, formula=formula, how=how,
                 component=component, domain=domain, scope=scope, description=description,
                 aggregation=usual_aggregation(name, formula).value, absent_is_zero=in_lines,
                 reproducible=how == How.EMULATED, dilated=dilated,
             )  # fmt: skip
-        return known
+        return number
 
     def _value(
         self, repetition: int, location: int, metric: int, value: float, *,

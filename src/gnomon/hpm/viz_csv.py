@@ -67,30 +67,37 @@ def blocks(measurements: Sequence[Measurement], group: str, *, apart: bool) -> t
         group: the one that was counted, if it was one.
         apart: each group by itself, and not all of them joined.
     """
-    found = []
-    for repetition, one in enumerate(measurements, 1):
-        whole = (one.started, one.started + one.wall_ns / 1e9)
-        if not apart or not one.parts:
-            found.append(
-                Block(group, repetition, False, one, whole, measurement_metrics.derive_metrics(one))
+    collected = []
+    for repetition, measurement in enumerate(measurements, 1):
+        whole = (measurement.started, measurement.started + measurement.wall_ns / 1e9)
+        if not apart or not measurement.parts:
+            collected.append(
+                Block(
+                    group,
+                    repetition,
+                    False,
+                    measurement,
+                    whole,
+                    measurement_metrics.derive_metrics(measurement),
+                )
             )
             continue
-        for at, part in enumerate(one.parts):
-            own = measurement_metrics.part_as_measurement(one, part)
+        for part_index, part in enumerate(measurement.parts):
+            own = measurement_metrics.part_as_measurement(measurement, part)
             name = f"{part.number} {part.name}"
-            continues = at > 0 and part.turns > 0
+            continues = part_index > 0 and part.turns > 0
             metrics = measurement_metrics.derive_metrics(own) if own.wall_ns else ()
             # Of executions of their own only the last one's beginning is known.
             when = whole if part.turns else None
-            found.append(Block(name, repetition, continues, own, when, metrics))
-        rest = measurement_metrics.without_parts(one)
+            collected.append(Block(name, repetition, continues, own, when, metrics))
+        rest = measurement_metrics.without_parts(measurement)
         if rest.values or rest.unavailable:
-            found.append(
+            collected.append(
                 Block(
                     "", repetition, False, rest, whole, measurement_metrics.metrics_of_counts(rest)
                 )
             )
-    return tuple(found)
+    return tuple(collected)
 
 
 def viz(tool: str, host: Host, measurements: Sequence[Measurement], of: Sequence[Block]) -> str:
@@ -111,11 +118,11 @@ def viz(tool: str, host: Host, measurements: Sequence[Measurement], of: Sequence
         "  </run>",
     ]  # fmt: skip
     many = len(measurements) > 1
-    for repetition, one in enumerate(measurements, 1):
-        if one.rusage:
+    for repetition, measurement in enumerate(measurements, 1):
+        if measurement.rusage:
             whose = {"task": mpi_task(), "repetition": repetition if many else None}
             lines.append("  " + opened("usage", whose))
-            for row in one.rusage:
+            for row in measurement.rusage:
                 field = {
                     "name": row.field, "value": row.value, "unit": row.unit,
                     "description": row.description, "reason": _missing(row.value, row.remark),
@@ -141,12 +148,12 @@ def csv(host: Host, measurements: Sequence[Measurement], of: Sequence[Block]) ->
     rows: list[list[str | int | float | None]] = [[*COLUMNS, "repetition"] if many else [*COLUMNS]]
 
     def add(process: int, repetition: int, **fields: str | int | float | None) -> None:
-        known: dict[str, str | int | float | None] = {
+        cells: dict[str, str | int | float | None] = {
             "program": program_of(first), "host": host.name, "process": process or None,
             "task": mpi_task(), "repetition": repetition,
         }  # fmt: skip
-        known.update(fields)
-        rows.append([known.get(str(column)) for column in rows[0]])
+        cells.update(fields)
+        rows.append([cells.get(str(column)) for column in rows[0]])
 
     for repetition, one in enumerate(measurements, 1):
         for row in one.rusage:
@@ -165,69 +172,73 @@ def csv(host: Host, measurements: Sequence[Measurement], of: Sequence[Block]) ->
     return "".join(map(csv_row, rows))
 
 
-def _of_parts(one: Measurement) -> Iterator[tuple[int, dict[str, str | int | float | None]]]:
+def _of_parts(
+    measurement: Measurement,
+) -> Iterator[tuple[int, dict[str, str | int | float | None]]]:
     """Yield process and fields of each count of a process, thread, CPU or core, where asked for."""
-    of = {value.event: {"unit": value.unit, "how": value.how.value} for value in one.values}
-    for process in process_counts.process_rows(one):
-        for event, number in zip(process_counts.process_events(one), process.values, strict=True):
+    of = {value.event: {"unit": value.unit, "how": value.how.value} for value in measurement.values}
+    for process in process_counts.process_rows(measurement):
+        for event, number in zip(
+            process_counts.process_events(measurement), process.values, strict=True
+        ):
             whose = {"label": process.name, "kind": "process"}
             yield process.pid, {**whose, "name": event, "value": number, **of.get(event, {})}
-    for task in one.tasks or ():
-        for at, event in enumerate(one.task_values):
+    for task in measurement.tasks or ():
+        for at, event in enumerate(measurement.task_values):
             whose = {"label": task.name, "kind": "thread"}
-            count = process_counts.task_value(one, task.counts, at)
+            count = process_counts.task_value(measurement, task.counts, at)
             yield task.pid, {
                 **whose, "thread": task.tid, "name": event, "value": count, **of.get(event, {}),
             }  # fmt: skip
-    for row in one.places or ():
+    for row in measurement.places or ():
         cpus = ", ".join(map(str, row.cpus))
         label = f"socket {row.socket}, core {row.core}, CPU {cpus}"
         for value in row.values.values():
             kind = "core" if row.is_core else "cpu"
-            yield one.pid, {"label": label, "kind": kind, **_of_value(value)}
+            yield measurement.pid, {"label": label, "kind": kind, **_of_value(value)}
 
 
-def program_of(one: Measurement) -> str:
+def program_of(measurement: Measurement) -> str:
     """Return the name of the program that was measured, or what else was."""
-    if one.command:
-        return one.command[0].rpartition("/")[2] or one.command[0]
-    return one.covers or f"process {one.pid}"
+    if measurement.command:
+        return measurement.command[0].rpartition("/")[2] or measurement.command[0]
+    return measurement.covers or f"process {measurement.pid}"
 
 
-def _asked_for(one: Measurement) -> Iterator[str]:
-    if one.parts:
-        yield from (f"{part.number} {part.name}" for part in one.parts)
+def _asked_for(measurement: Measurement) -> Iterator[str]:
+    if measurement.parts:
+        yield from (f"{part.number} {part.name}" for part in measurement.parts)
         return
-    yield from (value.event for value in one.values)
-    yield from (missing.event for missing in one.unavailable)
+    yield from (value.event for value in measurement.values)
+    yield from (missing.event for missing in measurement.unavailable)
 
 
 def _quantities(block: Block) -> Iterator[dict[str, str | int | float | None]]:
-    one = block.one
+    measured = block.one
     for name, seconds in _times(block):
         yield {"kind": "time", "name": name, "value": seconds, "unit": "s"}
-    for value in one.values:
+    for value in measured.values:
         yield {"kind": "event", **_of_value(value)}
-    for missing in one.unavailable:
+    for missing in measured.unavailable:
         yield {"kind": "event", "name": missing.event, "reason": _reason(missing)}
     for metric in block.metrics:
         yield {"kind": "metric", **metric_fields(metric)}
 
 
 def _values(block: Block, repetition: int | None) -> list[str]:
-    one = block.one
+    measured = block.one
     lines = ["    " + opened("values", {
         "exclusive": "false", "continues": "true" if block.continues else "false",
         "group": block.group, "calls": 1, "repetition": repetition,
     })]  # fmt: skip
     lines += ("      " + empty("time", {"name": n, "seconds": s}) for n, s in _times(block))
-    for value in one.values:
+    for value in measured.values:
         fields = _of_value(value)
         fields = {"name": fields.pop("name"), "component": value.component, **fields}
         if value.value is not None:
             fields["scope"] = value.scope.value
         lines.append("      " + empty("event", fields))
-    for missing in one.unavailable:
+    for missing in measured.unavailable:
         fields = {"name": missing.event, "reason": _reason(missing)}
         lines.append("      " + empty("event", fields))
     for metric in block.metrics:
@@ -239,12 +250,12 @@ def _values(block: Block, repetition: int | None) -> list[str]:
 
 def _times(block: Block) -> Iterator[tuple[str, float]]:
     """Yield the times of a block in seconds; `start` and `stop` are since the epoch."""
-    one = block.one
-    yield "wall", one.wall_ns / 1e9
-    if one.user_ns is not None:
-        yield "user", one.user_ns / 1e9
-    if one.system_ns is not None:
-        yield "system", one.system_ns / 1e9
+    measured = block.one
+    yield "wall", measured.wall_ns / 1e9
+    if measured.user_ns is not None:
+        yield "user", measured.user_ns / 1e9
+    if measured.system_ns is not None:
+        yield "system", measured.system_ns / 1e9
     if block.when is not None:
         yield "start", block.when[0]
         yield "stop", block.when[1]

@@ -81,9 +81,9 @@ def select(
 
 def _names(option: str, words: str | None, by_name: Mapping[str, Capability]) -> Iterator[str]:
     for word in () if words is None else words.split(","):
-        name, known = word.strip(), ", ".join(by_name)
+        name, available = word.strip(), ", ".join(by_name)
         if not name:
-            raise UsageError(f"{option} '{words}': a name is missing; there are {known}")
+            raise UsageError(f"{option} '{words}': a name is missing; there are {available}")
         if name not in by_name:
-            raise UsageError(f"{option} {name}: there is none of that name; there are {known}")
+            raise UsageError(f"{option} {name}: there is none of that name; there are {available}")
         yield name

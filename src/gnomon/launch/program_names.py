@@ -30,20 +30,20 @@ def program_name(command: Sequence[str]) -> str:
 
 def _script(words: Sequence[str]) -> str:
     """Return the name of the script or module that Python's arguments name, "" if they do not."""
-    at = 0
-    while at < len(words) and words[at].startswith("-") and words[at] != "-":
-        word = words[at]
-        at += word == "--check-hash-based-pycs"
+    index = 0
+    while index < len(words) and words[index].startswith("-") and words[index] != "-":
+        word = words[index]
+        index += word == "--check-hash-based-pycs"
         for place, letter in enumerate(word[1:], start=1):
             if word.startswith("--"):
                 break
-            value = word[place + 1 :] or (words[at + 1] if at + 1 < len(words) else "")
+            value = word[place + 1 :] or (words[index + 1] if index + 1 < len(words) else "")
             if letter == "c":
                 return ""
             if letter == "m":
                 return value if re.fullmatch(r"[\w.]+", value) else ""
             if letter in _VALUED:
-                at += not word[place + 1 :]
+                index += not word[place + 1 :]
                 break
-        at += 1
-    return Path(words[at]).stem if at < len(words) and words[at] != "-" else ""
+        index += 1
+    return Path(words[index]).stem if index < len(words) and words[index] != "-" else ""

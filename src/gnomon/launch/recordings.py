@@ -78,13 +78,13 @@ def recordings(folder: Path, capability: str, kinds: Iterable[str] = ()) -> Reco
             warnings.append(f"{capability}: {path.name}: cannot be read: {why}")
             continue
         processes.setdefault((file.host, file.pid), []).append(file)
-    found = tuple(
+    recorded = tuple(
         RecordedProcess(host, pid, files[0].rank, tuple(sorted(files, key=lambda f: f.raw_ns)))
         for (host, pid), files in sorted(processes.items())
     )
-    warnings += _ended_early(capability, found)
+    warnings += _ended_early(capability, recorded)
     warnings += _refused(folder, capability)
-    return Recordings(found, tuple(warnings))
+    return Recordings(recorded, tuple(warnings))
 
 
 def _ended_early(capability: str, processes: Sequence[RecordedProcess]) -> list[str]:

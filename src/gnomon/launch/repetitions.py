@@ -43,14 +43,14 @@ def folders(folder: Path) -> list[Path]:
 
 def collect_results(capability: Capability, folder: Path) -> list[Collected]:
     """Return what a capability left in a staging folder, of each execution."""
-    found = []
+    results = []
     for number, own in enumerate(folders(folder)):
         try:
             left = capability.collect(own)
         except Exception as error:
             left = Collected(warnings=(complaint(capability.name, "not collected", error),))
-        found.append(left._replace(tables=numbered(left.tables, number)) if number else left)
-    return found
+        results.append(left._replace(tables=numbered(left.tables, number)) if number else left)
+    return results
 
 
 def files_to_keep(capability: Capability, folder: Path) -> tuple[dict[str, Path], tuple[str, ...]]:

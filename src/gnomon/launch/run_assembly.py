@@ -68,11 +68,11 @@ def assemble_run(
         GnomonError: what is there is damaged, or the run cannot be written.
     """
     tell("reading what was measured")
-    found = staging.parts(folder)
-    first = found[0].head
-    command = _command(found)
+    rank_parts = staging.parts(folder)
+    first = rank_parts[0].head
+    command = _command(rank_parts)
     of_job = int(first.get("rank", -1)) >= 0
-    used = {str(name) for part in found for name in part.head.get("capabilities", ())}
+    used = {str(name) for part in rank_parts for name in part.head.get("capabilities", ())}
     left = [
         (capability.name, each)
         for capability in capabilities
@@ -81,7 +81,7 @@ def assemble_run(
     ]
     sets = [
         TableSet(file=part.file, rank=part.task if of_job else -1)
-        for part in found
+        for part in rank_parts
         if part.file is not None
     ]
     gathered = []
@@ -107,9 +107,9 @@ def assemble_run(
             sets, root, draft.folder, tell=tell, kinds=region_kinds.RegionKinds(kinds)
         )
         gathered.append(Collected(warnings=merged.notes))
-        collected = [part.collected for part in found] + gathered
+        collected = [part.collected for part in rank_parts] + gathered
         states = [_state(each, used) for each in capabilities]
-        head = _head(found, command, collected, merged.tables, states)
+        head = _head(rank_parts, command, collected, merged.tables, states)
         head |= region_kinds.as_head(kinds)
         seen = {row["rank"] for row in rows_of(merged.tables, "locations")} - {-1}
         head["ranks"] = max(head["ranks"], len(seen))
@@ -133,10 +133,10 @@ def _state(capability: Capability, used: Container[str]) -> dict[str, Any]:
     }
 
 
-def _command(found: Sequence[staging.RankPart]) -> list[str]:
+def _command(rank_parts: Sequence[staging.RankPart]) -> list[str]:
     """Return the command that was measured, of several programs as mpirun is told them."""
     programs: dict[str, list[str]] = {}
-    for part in found:
+    for part in rank_parts:
         words = [str(word) for word in part.head["command"]]
         programs.setdefault(program_name(words) if words else "", words)
     shown = list(programs.values())[:_PROGRAMS]
@@ -149,23 +149,23 @@ def _command(found: Sequence[staging.RankPart]) -> list[str]:
 
 def _absent(found: Sequence[staging.RankPart], tasks: int) -> str:
     """Return the tasks of a job that are not among those that were found."""
-    there = {part.task for part in found}
-    gone = (task for task in range(tasks) if task not in there)
+    present = {part.task for part in found}
+    gone = (task for task in range(tasks) if task not in present)
     named = ", ".join(map(str, islice(gone, _ABSENT)))
-    more = tasks - sum(task < tasks for task in there) - _ABSENT
+    more = tasks - sum(task < tasks for task in present) - _ABSENT
     return f"{named} and {more:,} more" if more > 0 else named
 
 
 def _head(
-    found: Sequence[staging.RankPart],
+    rank_parts: Sequence[staging.RankPart],
     command: list[str],
     collected: Sequence[Collected],
     tables: Sequence[Table],
     capabilities: list[dict[str, Any]],
 ) -> dict[str, Any]:
-    first = found[0].head
-    ends = [part.end for part in found if part.end is not None]
-    started = min(float(part.head["started"]) for part in found)
+    first = rank_parts[0].head
+    ends = [part.end for part in rank_parts if part.end is not None]
+    started = min(float(part.head["started"]) for part in rank_parts)
     ended = max(
         (float(end["started"]) + int(end["wall_ns"]) / 1e9 for end in ends), default=started
     )
@@ -176,25 +176,25 @@ def _head(
     )
     last = failed[0] if failed else ends[0] if ends else None
     tasks = int(first["tasks"])
-    hosts = {str(part.head["host"].get("name")): part.head["host"] for part in found}
+    hosts = {str(part.head["host"].get("name")): part.head["host"] for part in rank_parts}
     warnings = [note for one in collected for note in one.warnings]
-    lost = [part.task for part in found if part.end is None]
+    lost = [part.task for part in rank_parts if part.end is None]
     if lost:
-        which = "" if len(found) == 1 else f"rank {', '.join(map(str, lost))}: "
+        which = "" if len(rank_parts) == 1 else f"rank {', '.join(map(str, lost))}: "
         warnings.insert(0, which + _KILLED)
-    if tasks > len(found):
-        warnings.insert(0, f"rank {_absent(found, tasks)}: left nothing")
+    if tasks > len(rank_parts):
+        warnings.insert(0, f"rank {_absent(rank_parts, tasks)}: left nothing")
     unavailable = {(one.event, one.reason): one for each in collected for one in each.unavailable}
     # A job's peak is that of the rank with most, whoever else has none.
-    known = {row["name"] for row in rows_of(tables, "metrics")}
-    if PEAK_MEMORY in known:
+    metric_names = {row["name"] for row in rows_of(tables, "metrics")}
+    if PEAK_MEMORY in metric_names:
         unavailable = {key: one for key, one in unavailable.items() if one.event != PEAK_MEMORY}
     return {
         "capability": "run",
         "capabilities": capabilities,
         "command": command,
         "pid": last["pid"] if last else -1,
-        "ranks": max(tasks, len(found), 1),
+        "ranks": max(tasks, len(rank_parts), 1),
         "environment": first.get("environment", {}),
         "working_directory": first.get("working_directory", ""),
         "hosts": list(hosts.values()),

@@ -122,10 +122,10 @@ def _named(command: Sequence[str], when: time.struct_time) -> str:
 
 def _free(name: str) -> str:
     """Return the name, or one with a number behind it where several runs begin in a second."""
-    chosen, at = name, 1
+    chosen, suffix = name, 1
     while run_directory.path_of(chosen).exists() or staging.raw_of(chosen).exists():
-        at += 1
-        chosen = f"{name}-{at}"
+        suffix += 1
+        chosen = f"{name}-{suffix}"
     return chosen
 
 

@@ -139,13 +139,13 @@ class _Values:
 
 
 def _times(values: _Values, width: int) -> Iterator[str]:
-    found = {name: values.of_command[name][0] for name in _TIMES if name in values.of_command}
-    if not found:
+    times = {name: values.of_command[name][0] for name in _TIMES if name in values.of_command}
+    if not times:
         yield "  time: not known"
         return
-    wall = found.get(_WALL, 0.0)
-    parts = [f"{name.split()[0]} {duration(ns)}" for name, ns in found.items()]
-    used = sum(ns for name, ns in found.items() if name != _WALL)
+    wall = times.get(_WALL, 0.0)
+    parts = [f"{name.split()[0]} {duration(ns)}" for name, ns in times.items()]
+    used = sum(ns for name, ns in times.items() if name != _WALL)
     if wall > 0:
         parts.append(f"{used / wall:.2f} CPUs busy")
     processes = len(values.processes) // values.times
@@ -224,12 +224,12 @@ def _regions(values: _Values, width: int, ranks: int) -> Iterator[str]:
         # Those with a value that nobody knows come last.
         ordered = sorted(shown, key=lambda one: (isnan(shown[one][0]), -shown[one][0]))
         for name in ordered[:_REGIONS]:
-            one = totals[name]
+            total = totals[name]
             cells = "".join(f"{quantity(value, values.units[wanted]):>11}" for value in shown[name])
-            calls = f"{one.calls:,.0f}".replace(",", " ") if one.calls else ""
+            calls = f"{total.calls:,.0f}".replace(",", " ") if total.calls else ""
             line = f"    {short_name(printable(name), wide):<{wide}}{cells}{calls:>10}"
-            fits = len(line) + len(one.place) + 2 <= width
-            yield (f"{line}  {one.place}" if fits else line).rstrip()
+            fits = len(line) + len(total.place) + 2 <= width
+            yield (f"{line}  {total.place}" if fits else line).rstrip()
         return
 
 
@@ -245,19 +245,19 @@ def _sums(values: _Values, wanted: str) -> tuple[dict[str, _Sums], str]:
         region = values.regions[values.paths[path]["region"]]
         place = f"{Path(str(region['file'])).name}:{region['line']}" if region["line"] else ""
         name = str(region["name"]) or _UNKNOWN
-        known = totals.get(name, _Sums(0.0, 0.0, 0.0, place))
+        previous = totals.get(name, _Sums(0.0, 0.0, 0.0, place))
         if told and path in together:
             # Once for all places.
             inclusive, exclusive = together[int(str(path))] if path not in seen else (0.0, 0.0)
             seen.add(path)
         if exclusive is not None and not isfinite(float(exclusive)):
             exclusive = None
-        has_own = exclusive is not None and known.exclusive is not None
+        has_own = exclusive is not None and previous.exclusive is not None
         totals[name] = _Sums(
-            known.inclusive + (0.0 if path in inner else float(inclusive or 0)),
-            (known.exclusive or 0.0) + float(exclusive or 0) if has_own else None,
-            known.calls + float(calls or 0),
-            place if place == known.place else "",
+            previous.inclusive + (0.0 if path in inner else float(inclusive or 0)),
+            (previous.exclusive or 0.0) + float(exclusive or 0) if has_own else None,
+            previous.calls + float(calls or 0),
+            place if place == previous.place else "",
         )
     return totals, told
 
@@ -312,9 +312,7 @@ def _missing(head: Mapping[str, Any], width: int) -> Iterator[str]:
         yield from filled(printable(f"not available: {some}: {reason}"), width, "  ", "    ")
     if len(by_reason) > _REASONS:
         yield f"  not available: {len(by_reason) - _REASONS} more reasons: gnomon doctor"
-    for one in head["capabilities"]:
-        if not one["used"] and not one["available"]:
-            yield from filled(
-                printable(f"not available: {one['name']}: {one['reason']}; {one['remedy']}"),
-                width, "  ", "    ",
-            )  # fmt: skip
+    for capability in head["capabilities"]:
+        if not capability["used"] and not capability["available"]:
+            why = f"{capability['name']}: {capability['reason']}; {capability['remedy']}"
+            yield from filled(printable(f"not available: {why}"), width, "  ", "    ")

@@ -34,16 +34,16 @@ def lines(measurements: Sequence[Measurement], options: ReportOptions, style: St
         for at, one in enumerate(measurements, 1):
             of = f" of repetition {at}" if len(measurements) > 1 else ""
             tables += _task_lines(one, options.per, of, style, width)
-    for at, one in enumerate(measurements, 1):
-        if one.places is not None:
+    for at, measurement in enumerate(measurements, 1):
+        if measurement.places is not None:
             of = f" of repetition {at}" if len(measurements) > 1 else ""
-            tables += _place_lines(one, of, style, width)
+            tables += _place_lines(measurement, of, style, width)
     return tables
 
 
-def _place_lines(one: Measurement, of: str, style: Style, width: int) -> list[str]:
+def _place_lines(measurement: Measurement, of: str, style: Style, width: int) -> list[str]:
     """Return the rows of CPUs or cores, all of them: they are few, and empty ones tell much."""
-    rows = one.places or ()
+    rows = measurement.places or ()
     events = list(dict.fromkeys(event for row in rows for event in row.values))
     several = any(len(row.cpus) > 1 for row in rows)
     who, cells = [], []
@@ -53,26 +53,30 @@ def _place_lines(one: Measurement, of: str, style: Style, width: int) -> list[st
         who.append((*ids, ",".join(map(str, row.cpus))))
         cells.append([report_style.format_value(v) if v is not None else "n/a" for v in values])
     head = ("socket", "core", "CPUs" if several else "CPU")
-    whose = one.covers or "of the program"
+    whose = measurement.covers or "of the program"
     title = style.bold(f"cores and CPUs{of}") + style.dim(f"  {whose}")
     return [title, *_event_table(head, who, events, cells, style, width), ""]
 
 
-def _task_lines(one: Measurement, per: str, of: str, style: Style, width: int) -> list[str]:
+def _task_lines(measurement: Measurement, per: str, of: str, style: Style, width: int) -> list[str]:
     """Return the table of threads or processes, those with most of the first event first."""
-    units = {value.event: value.unit for value in one.values}
-    events = process_counts.process_events(one) if per == "process" else one.task_values
+    units = {value.event: value.unit for value in measurement.values}
+    events = (
+        process_counts.process_events(measurement) if per == "process" else measurement.task_values
+    )
     # The cells that say who, the name, the values, and what stands where there is none.
     tasks: list[tuple[tuple[str, ...], str, Sequence[float | None], str]] = []
     if per == "process":
         who: tuple[str, ...] = ("pid", "parent", "threads")
-        for row in process_counts.process_rows(one):
+        for row in process_counts.process_rows(measurement):
             ids: tuple[str, ...] = (str(row.pid), str(row.ppid), number(row.threads))
             tasks.append((ids, row.name, row.values, _unknown(row.running)))
     else:
         who = ("pid", "tid")
-        for task in one.tasks or ():
-            values = [process_counts.task_value(one, task.counts, at) for at in range(len(events))]
+        for task in measurement.tasks or ():
+            values = [
+                process_counts.task_value(measurement, task.counts, at) for at in range(len(events))
+            ]
             ids = (str(task.pid), str(task.tid))
             tasks.append((ids, task.name, values, _unknown(task.running)))
     tasks.sort(key=lambda task: -((task[2] or (0,))[0] or 0))
@@ -134,10 +138,10 @@ def _event_table(
 
 def _fitting(heads: Sequence[Sequence[str]], cells: Sequence[Sequence[str]], room: int) -> int:
     """Return for how many of the first columns there is room."""
-    for at, head in enumerate(heads):
-        room -= 2 + max(map(len, (*head, *(row[at] for row in cells))))
+    for index, head in enumerate(heads):
+        room -= 2 + max(map(len, (*head, *(row[index] for row in cells))))
         if room < 0:
-            return at
+            return index
     return len(heads)
 
 

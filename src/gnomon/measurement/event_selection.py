@@ -48,12 +48,12 @@ def select_events(names: str | Iterable[str]) -> Resolved:
     """
     from gnomon.counters.event_resolver import resolve
 
-    found = resolve(names)
-    if all(event.info.scope is not Scope.NODE for event in found.events):
-        return found
+    resolved = resolve(names)
+    if all(event.info.scope is not Scope.NODE for event in resolved.events):
+        return resolved
     from gnomon.measurement.per_node import only_first_rank_of_node
 
-    return only_first_rank_of_node(found)
+    return only_first_rank_of_node(resolved)
 
 
 def without_processes(wanted: Resolved) -> Resolved:

@@ -56,7 +56,7 @@ def heading() -> str:
 
 def render_interval(interval: Interval) -> str:
     """Return an interval as lines: when it ended, a value, its event and what to know of it."""
-    at = f"{interval.end_ns / 1e9:10.3f}"
+    end_text = f"{interval.end_ns / 1e9:10.3f}"
     rows = [("", value) for value in interval.values]
     if interval.cpus:
         rows = [
@@ -64,7 +64,7 @@ def render_interval(interval: Interval) -> str:
         ]
     lines = []
     for where, value in rows:
-        line = f"{at}  {report_style.format_value(value):>14}  {value.event}{where}"
+        line = f"{end_text}  {report_style.format_value(value):>14}  {value.event}{where}"
         remarks = "; ".join(part for part in (_how(value), report_style.remark(value)) if part)
         # What does not change from interval to interval is in the report at the end.
         for remark in (remarks, _how(value)):

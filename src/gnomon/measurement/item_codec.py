@@ -25,18 +25,18 @@ def encoded(file: RankFile) -> bytes:
     return _core.items_write(file)
 
 
-def decoded(content: bytes, name: str, at: int = 0) -> tuple[RankFile, int]:
+def decoded(content: bytes, name: str, offset: int = 0) -> tuple[RankFile, int]:
     """Return what a task measured, and the place behind it.
 
     Args:
         content: bytes of one or several files.
         name: of the file, for what is said of it.
-        at: where it begins.
+        offset: where it begins.
 
     Raises:
         FormatError: it is truncated, damaged, of another kind or version; says at which byte.
     """
-    return _core.items_read(_TYPES, content, name, at)
+    return _core.items_read(_TYPES, content, name, offset)
 
 
 def owner_of(content: bytes, name: str) -> tuple[int, int, float]:

@@ -37,7 +37,7 @@ WHOLE_RUN = "counters of the whole run"
 
 
 def rank_file(
-    one: Measurement,
+    measurement: Measurement,
     group: str,
     *,
     task: int | None,
@@ -48,7 +48,7 @@ def rank_file(
     """Return all that a task measured.
 
     Args:
-        one: an execution.
+        measurement: an execution.
         group: the one that was counted, as "2 BRANCH"; "" for several, or none.
         task: in the job; None without one.
         size: tasks of the job; None if not known.
@@ -57,30 +57,32 @@ def rank_file(
             this task or not: tasks with the same events are alike.
     """
     places = {name: at for at, name in enumerate(order)}
-    program = one.command[0].rpartition("/")[2] if one.command else ""
+    program = measurement.command[0].rpartition("/")[2] if measurement.command else ""
     of_task = -1 if task is None else task
-    items = [_usage(one, of_task)] if one.rusage else []
-    if one.parts:
-        for at, part in enumerate(one.parts):
-            own = measurement_metrics.part_as_measurement(one, part)
+    items = [_usage(measurement, of_task)] if measurement.rusage else []
+    if measurement.parts:
+        for at, part in enumerate(measurement.parts):
+            own = measurement_metrics.part_as_measurement(measurement, part)
             items.append(_item(own, f"{part.number} {part.name}", of_task, program, at > 0, places))
-        rest = measurement_metrics.without_parts(one)
+        rest = measurement_metrics.without_parts(measurement)
         if rest.values or rest.unavailable:
             items.append(_item(rest, WHOLE_RUN, of_task, program, True, places))
     else:
-        items.append(_item(one, group, of_task, program, False, places))
-    asked = [f"{part.number} {part.name}" for part in one.parts] or [
-        *(value.event for value in one.values),
-        *(missing.event for missing in one.unavailable),
+        items.append(_item(measurement, group, of_task, program, False, places))
+    asked = [f"{part.number} {part.name}" for part in measurement.parts] or [
+        *(value.event for value in measurement.values),
+        *(missing.event for missing in measurement.unavailable),
     ]
+    wall_s = measurement.wall_ns / _NS
     return RankFile(
-        tuple(items), program, " ".join(one.command), host, "\n".join(one.notes), ",".join(asked),
-        of_task, size or 0, one.pid, -1 if one.exit_status is None else one.exit_status, one.signal,
-        one.started, one.started + one.wall_ns / _NS, one.wall_ns / _NS,
+        tuple(items), program, " ".join(measurement.command), host,
+        "\n".join(measurement.notes), ",".join(asked), of_task, size or 0, measurement.pid,
+        -1 if measurement.exit_status is None else measurement.exit_status, measurement.signal,
+        measurement.started, measurement.started + wall_s, wall_s,
     )  # fmt: skip
 
 
-def _usage(one: Measurement, task: int) -> Item:
+def _usage(measurement: Measurement, task: int) -> Item:
     data = tuple(
         EventInfo(
             row.field,
@@ -91,32 +93,47 @@ def _usage(one: Measurement, task: int) -> Item:
             nan if row.value is None else float(row.value),
             how=UNAVAILABLE if row.value is None else 0,
         )
-        for row in one.rusage
+        for row in measurement.rusage
     )
-    return Item(data, _times(one), is_rusage=True, mpi_task_id=task, process_id=one.pid)
+    return Item(
+        data, _times(measurement), is_rusage=True, mpi_task_id=task, process_id=measurement.pid
+    )
 
 
 def _item(
-    one: Measurement,
+    measurement: Measurement,
     group: str,
     task: int,
     label: str,
     continues: bool,
     places: Mapping[str, int],
 ) -> Item:
-    data = [_event(value) for value in one.values]
-    data += [EventInfo(missing.event, reason=_reason(missing)) for missing in one.unavailable]
+    data = [_event(value) for value in measurement.values]
+    data += [
+        EventInfo(missing.event, reason=_reason(missing)) for missing in measurement.unavailable
+    ]
     data.sort(key=lambda event: places.get(event.name, len(places)))
     return Item(
-        tuple(data), _times(one), is_mplex_cont=continues, mpi_task_id=task, label=label,
-        group=group, process_id=one.pid, xml_element_id=1,
+        tuple(data), _times(measurement), is_mplex_cont=continues, mpi_task_id=task, label=label,
+        group=group, process_id=measurement.pid, xml_element_id=1,
     )  # fmt: skip
 
 
-def _times(one: Measurement) -> tuple[float, ...]:
-    wall = one.wall_ns / _NS
-    user, system = (nan if ns is None else ns / _NS for ns in (one.user_ns, one.system_ns))
-    return (wall, wall, user, system, one.started, one.started + wall, nan, one.started)
+def _times(measurement: Measurement) -> tuple[float, ...]:
+    wall = measurement.wall_ns / _NS
+    user, system = (
+        nan if ns is None else ns / _NS for ns in (measurement.user_ns, measurement.system_ns)
+    )
+    return (
+        wall,
+        wall,
+        user,
+        system,
+        measurement.started,
+        measurement.started + wall,
+        nan,
+        measurement.started,
+    )
 
 
 def _event(value: Value) -> EventInfo:
@@ -192,7 +209,7 @@ def metrics_of(
     """
     if item.is_rusage:
         return ()
-    found = measurement_metrics.metrics_of_values(
+    metrics = measurement_metrics.metrics_of_values(
         values_of(item),
         {name: _rounded_s(item.times[at]) for name, at in _VARIABLES}
         | {"wall_seconds": _rounded_s(item.times[WALLCLOCK]) or 0.0, "cpus": os.cpu_count() or 1},
@@ -201,8 +218,8 @@ def metrics_of(
         definitions,
     )
     if item.group == WHOLE_RUN:
-        return measurement_metrics.not_of_times_alone(found)
-    return found
+        return measurement_metrics.not_of_times_alone(metrics)
+    return metrics
 
 
 def values_of(item: Item) -> tuple[Value, ...]:

@@ -53,20 +53,20 @@ def document(measurements: Sequence[Measurement], host: Host) -> dict[str, Any]:
     return result
 
 
-def _execution(one: Measurement) -> dict[str, Any]:
+def _execution(measurement: Measurement) -> dict[str, Any]:
     result: dict[str, Any] = {
-        "command": list(one.command),
-        "pid": one.pid,
-        "attached": one.attached,
-        "exit_status": one.exit_status,
-        "signal": signal_name(one.signal) if one.signal else None,
-        "interrupted": one.interrupted,
-        "started": one.started,
-        "wall_seconds": one.wall_ns / 1e9,
-        "user_seconds": None if one.user_ns is None else one.user_ns / 1e9,
-        "system_seconds": None if one.system_ns is None else one.system_ns / 1e9,
-        "counters": [_counter(value, _doubt(one)) for value in one.values],
-        "metrics": _metrics(one),
+        "command": list(measurement.command),
+        "pid": measurement.pid,
+        "attached": measurement.attached,
+        "exit_status": measurement.exit_status,
+        "signal": signal_name(measurement.signal) if measurement.signal else None,
+        "interrupted": measurement.interrupted,
+        "started": measurement.started,
+        "wall_seconds": measurement.wall_ns / 1e9,
+        "user_seconds": None if measurement.user_ns is None else measurement.user_ns / 1e9,
+        "system_seconds": None if measurement.system_ns is None else measurement.system_ns / 1e9,
+        "counters": [_counter(value, _doubt(measurement)) for value in measurement.values],
+        "metrics": _metrics(measurement),
         "rusage": [
             {
                 "field": row.field,
@@ -75,24 +75,24 @@ def _execution(one: Measurement) -> dict[str, Any]:
                 "description": row.description,
                 "remark": row.remark,
             }
-            for row in one.rusage
+            for row in measurement.rusage
         ],
     }
-    if one.covers:
-        result["covers"] = one.covers
-    if one.delay_ns:
-        result["delay_seconds"] = one.delay_ns / 1e9
-    if one.contention is not None:
-        waited_ns = one.contention.waited_ns
+    if measurement.covers:
+        result["covers"] = measurement.covers
+    if measurement.delay_ns:
+        result["delay_seconds"] = measurement.delay_ns / 1e9
+    if measurement.contention is not None:
+        waited_ns = measurement.contention.waited_ns
         result["contention"] = {
             "waited_seconds": None if waited_ns is None else waited_ns / 1e9,
-            "others_cpus": one.contention.others_ns / max(one.wall_ns, 1),
-            "idle_cpus": one.contention.idle_ns / max(one.wall_ns, 1),
-            "stolen_seconds": one.contention.stolen_ns / 1e9,
+            "others_cpus": measurement.contention.others_ns / max(measurement.wall_ns, 1),
+            "idle_cpus": measurement.contention.idle_ns / max(measurement.wall_ns, 1),
+            "stolen_seconds": measurement.contention.stolen_ns / 1e9,
         }
-    if one.parts:
-        result["groups"] = [_part(one, part) for part in one.parts]
-    if one.places is not None:
+    if measurement.parts:
+        result["groups"] = [_part(measurement, part) for part in measurement.parts]
+    if measurement.places is not None:
         result["places"] = [
             {
                 "socket": None if row.socket < 0 else row.socket,
@@ -100,9 +100,9 @@ def _execution(one: Measurement) -> dict[str, Any]:
                 "cpus": list(row.cpus),
                 "counters": [_counter(value) for value in row.values.values()],
             }
-            for row in one.places
+            for row in measurement.places
         ]
-    if one.tasks is not None:
+    if measurement.tasks is not None:
         result["threads"] = [
             {
                 "pid": task.pid,
@@ -111,14 +111,14 @@ def _execution(one: Measurement) -> dict[str, Any]:
                 "name": task.name,
                 "running": task.running,
                 "values": {
-                    event: process_counts.task_value(one, task.counts, at)
-                    for at, event in enumerate(one.task_values)
+                    event: process_counts.task_value(measurement, task.counts, at)
+                    for at, event in enumerate(measurement.task_values)
                 },
             }
-            for task in one.tasks
+            for task in measurement.tasks
         ]
-    if one.tasks is not None or one.emulation is not None:
-        events = process_counts.process_events(one)
+    if measurement.tasks is not None or measurement.emulation is not None:
+        events = process_counts.process_events(measurement)
         result["processes"] = [
             {
                 "pid": row.pid,
@@ -128,29 +128,29 @@ def _execution(one: Measurement) -> dict[str, Any]:
                 "running": row.running,
                 "values": dict(zip(events, row.values, strict=True)),
             }
-            for row in process_counts.process_rows(one)
+            for row in process_counts.process_rows(measurement)
         ]
-    if one.emulation is not None:
+    if measurement.emulation is not None:
         result["emulation"] = {
-            "engine": one.emulation.engine,
+            "engine": measurement.emulation.engine,
             "caches": {
                 level: {"bytes": cache.size, "ways": cache.ways, "line_bytes": cache.line}
-                for level, cache in one.emulation.caches.items()
+                for level, cache in measurement.emulation.caches.items()
             },
             "functions": [
                 {
                     "program": row.program,
                     "function": row.function,
                     "file": row.file,
-                    "values": dict(zip(one.emulation.events, row.values, strict=True)),
+                    "values": dict(zip(measurement.emulation.events, row.values, strict=True)),
                 }
-                for row in process_counts.function_rows(one.emulation)
+                for row in process_counts.function_rows(measurement.emulation)
             ],
         }
     return result
 
 
-def _part(one: Measurement, part: GroupPart) -> dict[str, Any]:
+def _part(measurement: Measurement, part: GroupPart) -> dict[str, Any]:
     return {
         "number": part.number,
         "name": part.name,
@@ -159,7 +159,7 @@ def _part(one: Measurement, part: GroupPart) -> dict[str, Any]:
         "user_seconds": None if part.user_ns is None else part.user_ns / 1e9,
         "system_seconds": None if part.system_ns is None else part.system_ns / 1e9,
         "counters": [_counter(value) for value in part.values],
-        "metrics": _metrics(measurement_metrics.part_as_measurement(one, part))
+        "metrics": _metrics(measurement_metrics.part_as_measurement(measurement, part))
         if part.wall_ns
         else [],
         "unavailable": [missing.event for missing in part.unavailable],
@@ -190,8 +190,8 @@ def _counter(value: Value, doubt: str = "") -> dict[str, Any]:
     }
 
 
-def _metrics(one: Measurement) -> list[dict[str, Any]]:
-    doubt = _doubt(one)
+def _metrics(measurement: Measurement) -> list[dict[str, Any]]:
+    doubt = _doubt(measurement)
     return [
         {
             "name": metric.name,
@@ -202,5 +202,5 @@ def _metrics(one: Measurement) -> list[dict[str, Any]]:
             "description": metric.description,
             **({"doubt": doubt} if doubt else {}),
         }
-        for metric in measurement_metrics.derive_metrics(one)
+        for metric in measurement_metrics.derive_metrics(measurement)
     ]

@@ -109,13 +109,13 @@ def metrics_of_values(
     """
     if tasks:  # on whatever nodes
         numbers = {**numbers, "cpus": None}
-    known = formula_inputs(values, numbers, read_user_constants(os.environ), refused, tasks)
+    inputs = formula_inputs(values, numbers, read_user_constants(os.environ), refused, tasks)
     if definitions is None:
-        return computable(user_definitions.metrics(), known, MACHINE)
-    alike = tuple((name, one.domain, one.is_event, one.tasks) for name, one in known.items())
+        return computable(user_definitions.metrics(), inputs, MACHINE)
+    alike = tuple((name, one.domain, one.is_event, one.tasks) for name, one in inputs.items())
     if alike not in definitions:
-        definitions[alike] = possible(user_definitions.metrics(), known, MACHINE)
-    return computable(definitions[alike], known, MACHINE)
+        definitions[alike] = possible(user_definitions.metrics(), inputs, MACHINE)
+    return computable(definitions[alike], inputs, MACHINE)
 
 
 def part_as_measurement(measurement: Measurement, part: GroupPart) -> Measurement:
@@ -155,23 +155,23 @@ def repeat_statistics(measurements: Sequence[Measurement]) -> tuple[RepeatStatis
     from gnomon.metrics.statistics import summarise
 
     rows: dict[str, list[tuple[str, How, float | None]]] = {}
-    for one in measurements:
-        times = (("wall time", one.wall_ns), ("user time", one.user_ns),
-                 ("system time", one.system_ns))  # fmt: skip
+    for measurement in measurements:
+        times = (("wall time", measurement.wall_ns), ("user time", measurement.user_ns),
+                 ("system time", measurement.system_ns))  # fmt: skip
         for name, ns in times:
             rows.setdefault(name, []).append(("ns", How.COUNTED, ns))
-        for usage in one.rusage:
+        for usage in measurement.rusage:
             if usage.field == "ru_maxrss":
                 bytes_most = None if usage.value is None else usage.value * 1024
                 rows.setdefault(PEAK_MEMORY, []).append(("bytes", How.COUNTED, bytes_most))
-        for value in one.values:
+        for value in measurement.values:
             rows.setdefault(value.event, []).append((value.unit, value.how, value.value))
-        for metric in derive_metrics(one):
+        for metric in derive_metrics(measurement):
             rows.setdefault(metric.name, []).append((metric.unit, metric.how, metric.value))
-    found = []
+    statistics = []
     for name, seen in rows.items():
         numbers = [number for _, _, number in seen if number is not None]
         if len(numbers) == len(measurements):
             how = max((h for _, h, _ in seen), key=_HOW_ORDER.index)
-            found.append(RepeatStatistics(name, seen[0][0], how, summarise(numbers)))
-    return tuple(found)
+            statistics.append(RepeatStatistics(name, seen[0][0], how, summarise(numbers)))
+    return tuple(statistics)

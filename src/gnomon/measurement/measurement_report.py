@@ -34,11 +34,11 @@ def render_measurements(
     lines = [_headline(measurements, options, style)]
     lines += [*filled(place(host), options.width, "  ", "    "), ""]
     if len(measurements) > 1 and options.parts and first.parts:
-        for at, part in enumerate(first.parts):
+        for part_index, part in enumerate(first.parts):
             own = [
-                measurement_metrics.part_as_measurement(one, one.parts[at])
+                measurement_metrics.part_as_measurement(one, one.parts[part_index])
                 for one in measurements
-                if at < len(one.parts)
+                if part_index < len(one.parts)
             ]
             lines.append(style.bold(_group_title(part)))
             lines += _spread_lines(
@@ -96,41 +96,46 @@ def place(host: Host) -> str:
 
 
 def _time_lines(
-    one: Measurement, metrics: Sequence[MetricValue], options: ReportOptions, style: Style
+    measurement: Measurement, metrics: Sequence[MetricValue], options: ReportOptions, style: Style
 ) -> list[str]:
-    if one.emulation is not None:
-        words = f"of the emulation with {one.emulation.engine}, not of the program"
-        rows = [("wall time", duration(one.wall_ns), words)]
+    if measurement.emulation is not None:
+        words = f"of the emulation with {measurement.emulation.engine}, not of the program"
+        rows = [("wall time", duration(measurement.wall_ns), words)]
     elif options.brief:
         rows = brief_report.rows(
-            one, metrics, default_events=options.default_events, formulas=options.formulas
+            measurement, metrics, default_events=options.default_events, formulas=options.formulas
         )
     else:
-        rows = [("wall time", duration(one.wall_ns), "")]
-        for name, ns in (("user time", one.user_ns), ("system time", one.system_ns)):
-            if ns is not None and one.wall_ns:
-                share = f"{100 * ns / one.wall_ns:.1f} % of the wall time"
-                rows.append((name, duration(ns), "of the whole run" if one.delay_ns else share))
+        rows = [("wall time", duration(measurement.wall_ns), "")]
+        for name, ns in (
+            ("user time", measurement.user_ns),
+            ("system time", measurement.system_ns),
+        ):
+            if ns is not None and measurement.wall_ns:
+                share = f"{100 * ns / measurement.wall_ns:.1f} % of the wall time"
+                rows.append(
+                    (name, duration(ns), "of the whole run" if measurement.delay_ns else share)
+                )
     return [*facts(rows, options.width, style.dim), ""]
 
 
 def _measured_lines(
-    one: Measurement,
+    measurement: Measurement,
     metrics: Sequence[MetricValue],
     hidden: Hidden,
     options: ReportOptions,
     style: Style,
 ) -> list[str]:
-    if options.parts and one.parts:
+    if options.parts and measurement.parts:
         lines = []
-        for part in one.parts:
-            lines += _part_lines(one, part, options, style)
-        rest = measurement_metrics.without_parts(one)
+        for part in measurement.parts:
+            lines += _part_lines(measurement, part, options, style)
+        rest = measurement_metrics.without_parts(measurement)
         lines += _counter_lines(rest, options, style, "counters of the whole run")
         return lines + metric_lines(measurement_metrics.metrics_of_counts(rest), options, style)
-    values = tuple(value for value in one.values if value.event not in hidden.events)
+    values = tuple(value for value in measurement.values if value.event not in hidden.events)
     shown = [metric for metric in metrics if metric.name not in hidden.metrics]
-    lines = _counter_lines(one._replace(values=values), options, style)
+    lines = _counter_lines(measurement._replace(values=values), options, style)
     return lines + metric_lines(shown, options, style)
 
 
@@ -139,16 +144,16 @@ def _group_title(part: GroupPart) -> str:
 
 
 def _part_lines(
-    one: Measurement, part: GroupPart, options: ReportOptions, style: Style
+    measurement: Measurement, part: GroupPart, options: ReportOptions, style: Style
 ) -> list[str]:
     title = _group_title(part)
-    own = measurement_metrics.part_as_measurement(one, part)
+    own = measurement_metrics.part_as_measurement(measurement, part)
     if not part.wall_ns:
         return [style.bold(title), "  not measured: its turn did not come", ""]
     how = ""
     if part.turns:
         turns = "1 turn" if part.turns == 1 else f"{number(part.turns)} turns"
-        share = 100 * part.wall_ns / one.wall_ns if one.wall_ns else 0
+        share = 100 * part.wall_ns / measurement.wall_ns if measurement.wall_ns else 0
         how = f"{turns}, {share:.1f} % of the wall time"
     rows = [("wall time", duration(part.wall_ns), how)]
     words = "its share, by the time that the program ran in its turns" if part.turns else ""
@@ -161,19 +166,19 @@ def _part_lines(
 
 
 def _counter_lines(
-    one: Measurement, options: ReportOptions, style: Style, title: str = "counters"
+    measurement: Measurement, options: ReportOptions, style: Style, title: str = "counters"
 ) -> list[str]:
-    if not one.values:
+    if not measurement.values:
         return []
-    doubt = one.emulation.doubt if one.emulation is not None else ""
-    of_machine = one.covers == WHOLE_MACHINE
+    doubt = measurement.emulation.doubt if measurement.emulation is not None else ""
+    of_machine = measurement.covers == WHOLE_MACHINE
     rows = [
         (
             value.event,
             report_style.format_value(value),
             joined(value.how.value, report_style.remark(value, doubt, of_machine=of_machine)),
         )
-        for value in one.values
+        for value in measurement.values
     ]
     return [style.bold(title), *facts(rows, options.width, style.dim), ""]
 
@@ -212,11 +217,11 @@ def _name_of(metric: MetricValue, options: ReportOptions) -> str:
     return (options.guide_names and metric.guide_name) or metric.name
 
 
-def _usage_lines(one: Measurement, options: ReportOptions, style: Style) -> list[str]:
-    if not one.rusage:
+def _usage_lines(measurement: Measurement, options: ReportOptions, style: Style) -> list[str]:
+    if not measurement.rusage:
         return []
     rows = []
-    for row in one.rusage:
+    for row in measurement.rusage:
         if row.field in MEANINGLESS_USAGE and not options.every_usage_row:
             continue
         if row.field in ("ru_utime", "ru_stime") and not options.every_usage_row:
@@ -266,12 +271,12 @@ def _spread_lines(
     shortest = min((len(remark) for remark in remarks if remark), default=0)
     columns = [0, 1, 2, 3, 4]
     dropped = []
-    for at in (2, 4, 3):  # the order in which columns are given up
+    for column in (2, 4, 3):  # the order in which columns are given up
         cells = sum(2 + max(len(row[at]) for row in (head, *rows)) for at in columns)
         if 2 + names + cells + 2 + shortest <= options.width:
             break
-        columns.remove(at)
-        dropped.append(head[at])
+        columns.remove(column)
+        dropped.append(head[column])
     wide = [max(len(row[at]) for row in (head, *rows)) for at in columns]
 
     def line_of(name: str, row: Sequence[str]) -> str:

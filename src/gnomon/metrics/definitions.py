@@ -178,30 +178,32 @@ class Metrics(NamedTuple):
             cpus: libpfm4's names of the core PMUs; None for any CPU.
         """
         names = tuple(names)
-        known = {identifier(name) for name in names}
+        obtainable_names = {identifier(name) for name in names}
         # Which PMU is a core's the name does not tell; other PMUs' events have other names.
-        known.update(identifier(plain_name(name, is_core=True)[0]) for name in names)
-        events = frozenset(known)
-        known.update(VARIABLES, CONSTANTS, self.variables)
-        known.update(name for name, others in self.aliases.items() if known.intersection(others))
+        obtainable_names.update(identifier(plain_name(name, is_core=True)[0]) for name in names)
+        events = frozenset(obtainable_names)
+        obtainable_names.update(VARIABLES, CONSTANTS, self.variables)
+        obtainable_names.update(
+            name for name, others in self.aliases.items() if obtainable_names.intersection(others)
+        )
 
         def holds(metric: Metric) -> bool:
             if metric.cpus and cpus is not None and not set(metric.cpus) & set(cpus):
                 return False
             return all(
-                name in known
+                name in obtainable_names
                 or (name[-1] == "*" and any(event.startswith(name[:-1]) for event in events))
                 for name in metric.names
             )
 
         for quantity in self.quantities:
             if holds(quantity):
-                known.add(quantity.name)
-        found: dict[str, Metric] = {}
+                obtainable_names.add(quantity.name)
+        by_name: dict[str, Metric] = {}
         for metric in self.definitions:
             if holds(metric):
-                found.setdefault(metric.name, metric)
-        return tuple(found.values())
+                by_name.setdefault(metric.name, metric)
+        return tuple(by_name.values())
 
 
 def load_metrics(path: Path | str | None = None) -> Metrics:
@@ -213,10 +215,10 @@ def load_metrics(path: Path | str | None = None) -> Metrics:
     """
     if path is not None:
         return _load(path)
-    found = Metrics(())
+    loaded = Metrics(())
     for name in reversed(FILES):
-        found = found.preceded_by(_load(f"{SHIPPED}/{name}"))
-    return found
+        loaded = loaded.preceded_by(_load(f"{SHIPPED}/{name}"))
+    return loaded
 
 
 def peaks() -> dict[str, float]:
@@ -338,18 +340,18 @@ def _definition(entry: TomlEntry) -> Metric:
 
 
 def _variables(table: TomlEntry) -> dict[str, float]:
-    found = {}
+    values = {}
     for name, value in table.fields.items():
         _own_name(table, name, name)
         if not _is_number(value):
             table.refuse(name, f"'{name}' must be a number")
         try:
-            found[name] = float(value)
+            values[name] = float(value)
         except OverflowError:
             table.refuse(name, f"'{name}' is beyond the range of a double")
-        if not isfinite(found[name]):
+        if not isfinite(values[name]):
             table.refuse(name, f"'{name}' must be a number, neither infinite nor nan")
-    return found
+    return values
 
 
 def _own_name(entry: TomlEntry, key: str, name: str) -> None:

@@ -101,13 +101,13 @@ def formula_inputs(
             of them has no value.
         tasks: `Quantity.tasks` of each value, by event or variable.
     """
-    found: dict[str, FormulaInput] = {}
+    inputs: dict[str, FormulaInput] = {}
     variants: dict[str, dict[str, list[Value]]] = {}
     for value in values:
         plain, modifiers = plain_name(value.event, is_core=value.component == "cpu")
         is_plain = plain == value.event
         quantity = _quantity([value])._replace(is_event=is_plain, tasks=tasks.get(value.event, 0))
-        found.setdefault(identifier(value.event), quantity)
+        inputs.setdefault(identifier(value.event), quantity)
         if not is_plain:
             by_modifiers = variants.setdefault(identifier(plain), {})
             by_modifiers.setdefault("".join(sorted(modifiers)), []).append(value)
@@ -115,14 +115,14 @@ def formula_inputs(
         over = {tasks.get(part.event, 0) for parts in by_modifiers.values() for part in parts}
         is_clear = len(by_modifiers) == 1 and len(over) == 1
         joined = _quantity(*by_modifiers.values()) if is_clear else FormulaInput(None)
-        found.setdefault(name, joined._replace(is_event=True, tasks=over.pop()))
+        inputs.setdefault(name, joined._replace(is_event=True, tasks=over.pop()))
     for event in refused:
-        found.setdefault(identifier(event), FormulaInput(None, is_event=True))
+        inputs.setdefault(identifier(event), FormulaInput(None, is_event=True))
     for name, number in (variables or {}).items():
-        found[name] = FormulaInput(number, tasks=tasks.get(name, 0))
+        inputs[name] = FormulaInput(number, tasks=tasks.get(name, 0))
     for name, number in (given or {}).items():
-        found[name] = FormulaInput(number, How.ESTIMATED)
-    return found
+        inputs[name] = FormulaInput(number, How.ESTIMATED)
+    return inputs
 
 
 def computable(
@@ -146,13 +146,13 @@ def computable(
             computed = _computed(quantity, inputs)
             if computed is not None:
                 inputs.add(quantity, computed)
-    found: dict[str, MetricValue] = {}
+    by_name: dict[str, MetricValue] = {}
     for metric in metrics.definitions:
-        if metric.name not in found:
+        if metric.name not in by_name:
             computed = _computed(metric, inputs)
             if computed is not None:
-                found[metric.name] = computed
-    return tuple(found.values())
+                by_name[metric.name] = computed
+    return tuple(by_name.values())
 
 
 def possible(

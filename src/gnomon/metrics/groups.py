@@ -93,25 +93,25 @@ def find_group(
     Raises:
         UsageError: no group answers to it; names the nearest ones.
     """
-    known = tuple(groups)
+    candidates = tuple(groups)
     text = str(wanted).strip()
     matching: list[Group] = []
     if text.isascii() and text.isdigit():
         digits = text.lstrip("0") or "0"
-        matching = [group for group in known if str(group.number) == digits]
-    matching = matching or [group for group in known if group.name.lower() == text.lower()]
+        matching = [group for group in candidates if str(group.number) == digits]
+    matching = matching or [group for group in candidates if group.name.lower() == text.lower()]
     found = _first(matching, cpus)
     if found is not None:
         return found
     if matching:
-        there = sorted({cpu for group in matching for cpu in group.cpus})
+        own_cpus = sorted({cpu for group in matching for cpu in group.cpus})
         here = ", ".join(cpus()) or "none that the kernel shows"
         raise UsageError(
             f"group '{quote(text)[1:-1]}' is for core PMUs that have its events "
-            f"({', '.join(there)}); this machine's is {here}; gnomon groups lists the others"
+            f"({', '.join(own_cpus)}); this machine's is {here}; gnomon groups lists the others"
         )
-    hint = nearest(text, [group.name for group in known])
-    names = dict.fromkeys(f"{one.number} {one.name}" for one in known if one.number >= 0)
+    hint = nearest(text, [group.name for group in candidates])
+    names = dict.fromkeys(f"{one.number} {one.name}" for one in candidates if one.number >= 0)
     listed = ", ".join(list(names)[:_LISTED]) + (" and others" if len(names) > _LISTED else "")
     raise UsageError(
         f"no group '{quote(text)[1:-1]}'{hint or f'; there are {listed}'}; gnomon groups lists them"

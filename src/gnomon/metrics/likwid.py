@@ -116,15 +116,15 @@ def load(path: Path, is_known: Callable[[str], bool] | None = None) -> LikwidGro
         _refuse(source, 1, f"{quote(path.stem)} is no name of a group: letters, digits, _ or -")
     names: dict[str, str] = {}
     events: dict[str, None] = {}
-    for one in counted:
-        options = spellings(one.counter, one.event)
+    for counter_line in counted:
+        options = spellings(counter_line.counter, counter_line.event)
         event = options[0]
         if is_known is not None:
-            unknown = f"{one.event}@{one.counter}"
+            unknown = f"{counter_line.event}@{counter_line.counter}"
             event = next((option for option in options if is_known(option)), unknown)
         events[event] = None
-        names[one.counter] = identifier(event)
-        names.setdefault(one.counter.partition(":")[0], identifier(event))
+        names[counter_line.counter] = identifier(event)
+        names.setdefault(counter_line.counter.partition(":")[0], identifier(event))
     metrics: list[Metric] = []
     notes: list[str] = []
     for line, row in formulas:
@@ -244,21 +244,21 @@ def _translated(
     """Return a formula over our names, and for each of its columns the one in LIKWID's."""
     text: list[str] = []
     columns: list[int] = []
-    at = 0
-    while at < len(formula):
-        number = _NUMBER.match(formula, at)
-        word = None if number else _WORD.match(formula, at)
+    position = 0
+    while position < len(formula):
+        number = _NUMBER.match(formula, position)
+        word = None if number else _WORD.match(formula, position)
         found = number or word
-        old = new = found[0] if found else formula[at]
+        old = new = found[0] if found else formula[position]
         if word:
             new = _MEANINGS.get(old) or names.get(old, "")
             if not new and old not in FUNCTIONS:
                 problem = f"{quote(old)} is neither a counter of the event set nor a variable"
-                raise FormulaError(source, line, start + at + 1, problem)
+                raise FormulaError(source, line, start + position + 1, problem)
             new = new or old
         text.append(new)
-        columns += [at + 1] * len(new)
-        at += len(old)
+        columns += [position + 1] * len(new)
+        position += len(old)
     return "".join(text), [*columns, len(formula) + 1]
 
 

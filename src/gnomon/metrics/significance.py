@@ -100,10 +100,10 @@ class Difference(NamedTuple):
 
     def _as_change(self, shift: float) -> float | None:
         try:
-            found = expm1(shift) if self.is_ratio else shift / abs(self.before)
+            change = expm1(shift) if self.is_ratio else shift / abs(self.before)
         except (OverflowError, ZeroDivisionError):
             return None
-        return found if isfinite(found) else None
+        return change if isfinite(change) else None
 
 
 def difference(
@@ -138,22 +138,24 @@ def difference(
     is_ratio = min(everything) > 0
     # A power of two: sums stay within the range of doubles.
     largest = max(abs(value) for value in (*before, *after)) or 1.0
-    one = _Centre.of([_as_compared(value, largest, is_ratio) for value in before], trim)
-    other = _Centre.of([_as_compared(value, largest, is_ratio) for value in after], trim)
+    centre_before = _Centre.of([_as_compared(value, largest, is_ratio) for value in before], trim)
+    centre_after = _Centre.of([_as_compared(value, largest, is_ratio) for value in after], trim)
     if not exact:
-        one = one.rounded(before, largest, is_ratio)
-        other = other.rounded(after, largest, is_ratio)
-    variance = one.variance + other.variance
+        centre_before = centre_before.rounded(before, largest, is_ratio)
+        centre_after = centre_after.rounded(after, largest, is_ratio)
+    variance = centre_before.variance + centre_after.variance
     degrees = inf
     if variance > 0:
-        shares = (one.variance / variance, other.variance / variance)
-        degrees = 1 / (shares[0] ** 2 / (one.kept - 1) + shares[1] ** 2 / (other.kept - 1))
+        shares = (centre_before.variance / variance, centre_after.variance / variance)
+        degrees = 1 / (
+            shares[0] ** 2 / (centre_before.kept - 1) + shares[1] ** 2 / (centre_after.kept - 1)
+        )
     scale = 1.0 if is_ratio else largest
     return Difference(
         before=_value(before, trim, is_ratio, largest),
         after=_value(after, trim, is_ratio, largest),
         is_ratio=is_ratio,
-        shift=(other.mean - one.mean) * scale,
+        shift=(centre_after.mean - centre_before.mean) * scale,
         error=sqrt(variance) * scale,
         degrees=degrees,
     )
@@ -223,7 +225,7 @@ def _beta(a: float, b: float, x: float, rest: float) -> float:
     if x <= 0 or rest <= 0:
         return 0.0 if x <= 0 else 1.0
     c, d = 1.0, 1 / ((1 - (a + b) * x / (a + 1)) or _TINY)
-    found = d
+    fraction = d
     for m in range(1, 1000):
         for factor in (
             m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
@@ -231,11 +233,11 @@ def _beta(a: float, b: float, x: float, rest: float) -> float:
         ):
             d = 1 / ((1 + factor * d) or _TINY)
             c = (1 + factor / c) or _TINY
-            found *= c * d
+            fraction *= c * d
         if abs(c * d - 1) < 1e-15:
             break
     front = lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log(rest)
-    return min(exp(front) * found / a, 1.0)
+    return min(exp(front) * fraction / a, 1.0)
 
 
 class _Centre(NamedTuple):

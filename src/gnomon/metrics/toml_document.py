@@ -61,12 +61,12 @@ class TomlEntry:
         """Raise the UsageError for a key: file, line, problem."""
         raise UsageError(f"{self.source}:{self.line_of(key)}: {problem}")
 
-    def only(self, known: Iterable[str]) -> None:
+    def only(self, allowed: Iterable[str]) -> None:
         """Refuse the entry if it has keys other than the known ones."""
-        known = tuple(known)
+        allowed = tuple(allowed)
         for key in self.fields:
-            if key not in known:
-                hint = nearest(key, known) or f"; known are {', '.join(known)}"
+            if key not in allowed:
+                hint = nearest(key, allowed) or f"; known are {', '.join(allowed)}"
                 self.refuse(key, f"unknown key {quote(key)}{hint}")
 
     def text(self, key: str, default: str | None = None) -> str:
@@ -170,12 +170,12 @@ class Document:
         first = self._section_lines().get(section, 1)
         if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
             self._refuse(first, f"'{section}' must be a list of tables, each headed [[{section}]]")
-        found = [(line, keys) for name, line, keys in self._headers if name == section]
-        if len(found) != len(tables):  # written in another of TOML's ways, such as inline
-            found = [(first, {})] * len(tables)
+        headers = [(line, keys) for name, line, keys in self._headers if name == section]
+        if len(headers) != len(tables):  # written in another of TOML's ways, such as inline
+            headers = [(first, {})] * len(tables)
         return tuple(
             TomlEntry(table, self.source, line, keys)
-            for table, (line, keys) in zip(tables, found, strict=True)
+            for table, (line, keys) in zip(tables, headers, strict=True)
         )
 
     def table(self, section: str) -> TomlEntry:
@@ -230,12 +230,12 @@ def read_text(path: Path | str) -> str:
     return text
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, candidates: Iterable[str]) -> str:
     """Return "; did you mean A or B?" for the known names nearest to one; "" if none is near."""
     from difflib import get_close_matches
 
     folded: dict[str, str] = {}
-    for candidate in known:
+    for candidate in candidates:
         folded.setdefault(candidate.casefold(), candidate)
     matches = get_close_matches(name[:100].casefold(), folded, n=3, cutoff=0.6)
     return f"; did you mean {' or '.join(folded[match] for match in matches)}?" if matches else ""

@@ -28,12 +28,12 @@ def read_user_constants(environment: Mapping[str, str]) -> dict[str, float]:
     Raises:
         UsageError: one of them is not such a number.
     """
-    found = {}
+    constants = {}
     for name in GIVEN:
         text = environment.get(name, "").strip()
         if text:
-            found[name] = _weight(text) if name == WEIGHT else _latency(name, text)
-    return {**_defined(environment.get(DEFINE, "")), **found}
+            constants[name] = _weight(text) if name == WEIGHT else _latency(name, text)
+    return {**_defined(environment.get(DEFINE, "")), **constants}
 
 
 def _weight(text: str) -> float:
@@ -55,7 +55,7 @@ def _latency(name: str, text: str) -> float:
 
 
 def _defined(text: str) -> dict[str, float]:
-    found = {}
+    constants = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, _, number = (word.strip() for word in part.partition("="))
         value = _number(number)
@@ -66,8 +66,8 @@ def _defined(text: str) -> dict[str, float]:
             )
         if name in VARIABLES or name in GIVEN:
             raise UsageError(f"{DEFINE}: '{name}' is taken: Gnomon gives it its value")
-        found[name] = value
-    return found
+        constants[name] = value
+    return constants
 
 
 def _number(text: str) -> float | None:

@@ -100,10 +100,10 @@ def groups() -> tuple[Group, ...]:
 
 def metrics() -> Metrics:
     """Return every definition of a metric, users' first."""
-    *users, found = (library.metrics for library in libraries())
+    *users, merged = (library.metrics for library in libraries())
     for one in reversed(users):
-        found = found.preceded_by(one)
-    return found
+        merged = merged.preceded_by(one)
+    return merged
 
 
 def select_groups(
@@ -121,16 +121,16 @@ def select_groups(
     Raises:
         UsageError: there is no such group, or a file is wrong.
     """
-    found: list[Group] = []
+    selected: list[Group] = []
     libraries(is_known)
     for word in wanted:
         if "/" not in word and not word.endswith(SUFFIXES):
-            found.append(find_group(groups(), word, cpus))
+            selected.append(find_group(groups(), word, cpus))
             continue
         in_file = load(word, is_known).groups
         if not in_file:
             raise UsageError(f"{word}: has no group; add one, headed [[group]]")
         for_here = [group for group in in_file if not group.cpus or set(group.cpus) & set(cpus())]
         # Its groups are all for other CPUs: say so as for one of them.
-        found += for_here or [find_group(in_file, in_file[0].name, cpus)]
-    return tuple(found)
+        selected += for_here or [find_group(in_file, in_file[0].name, cpus)]
+    return tuple(selected)

@@ -22,14 +22,14 @@ def levels(parent: Ints, most: int | None = None) -> list[Ints]:
     by_parent = np.argsort(parent, kind="stable").astype(np.int32)
     first = np.searchsorted(parent[by_parent], np.arange(-1, len(parent) + 1))
     level = by_parent[: first[1]]
-    found: list[Ints] = []
-    while len(level) and len(found) != most:
-        found.append(level)
+    by_depth: list[Ints] = []
+    while len(level) and len(by_depth) != most:
+        by_depth.append(level)
         begins = first[level + 1]
         counts = first[level + 2] - begins
         starts = np.repeat(begins - (np.cumsum(counts) - counts), counts)
         level = by_parent[starts + np.arange(counts.sum())]
-    return found
+    return by_depth
 
 
 def preorder(parent: Ints) -> tuple[Ints, Ints]:
@@ -70,10 +70,10 @@ def filled_from_children(values: Floats, parent: Ints) -> Floats:
     if not missing.any():
         return filled
     for level in reversed(levels(parent)[1:]):
-        known = level[~np.isnan(filled[level]) & missing[parent[level]]]
-        above = parent[known]
+        children = level[~np.isnan(filled[level]) & missing[parent[level]]]
+        above = parent[children]
         filled[above] = np.where(np.isnan(filled[above]), 0.0, filled[above])
-        np.add.at(filled, above, filled[known])
+        np.add.at(filled, above, filled[children])
     return filled
 
 
@@ -113,28 +113,28 @@ def nearest_of_their_kind(group: Ints, parent: Ints) -> Ints:
         parent: position of each one's parent, -1 for roots.
     """
     nearest = np.full(len(group), -1, dtype=np.int32)
-    at = np.flatnonzero((group >= 0) & (parent >= 0))
-    above = parent[at]
+    pending = np.flatnonzero((group >= 0) & (parent >= 0))
+    above = parent[pending]
     for _ in range(_STEPS):
-        is_same = group[above] == group[at]
-        nearest[at[is_same]] = above[is_same]
+        is_same = group[above] == group[pending]
+        nearest[pending[is_same]] = above[is_same]
         keep = ~is_same & (parent[above] >= 0)
-        at, above = at[keep], parent[above[keep]]
-        if not len(at):
+        pending, above = pending[keep], parent[above[keep]]
+        if not len(pending):
             return nearest
     # Deep ones: a walk meets each group's members in turn, whatever lies between them.
     place, end = preorder(parent)
-    members = np.flatnonzero(np.isin(group, np.unique(group[at])))
+    members = np.flatnonzero(np.isin(group, np.unique(group[pending])))
     members = members[np.lexsort((place[members], group[members]))]
     # In a group, in the order of the walk: whoever begins before the end of one above is below it.
     around: list[tuple[int, int, int]] = []
-    for member, one, begins, ends in zip(
+    for member, own_group, begins, ends in zip(
         members.tolist(), group[members].tolist(), place[members].tolist(), end[members].tolist(),
         strict=True,
     ):  # fmt: skip
-        while around and (around[-1][0] != one or around[-1][1] <= begins):
+        while around and (around[-1][0] != own_group or around[-1][1] <= begins):
             around.pop()
         if around:
             nearest[member] = around[-1][2]
-        around.append((one, ends, member))
+        around.append((own_group, ends, member))
     return nearest

@@ -49,20 +49,20 @@ def defining_files(weights: Mapping[FunctionFragment, float]) -> dict[FunctionFr
     together: dict[tuple[str, str], list[FunctionFragment]] = {}
     for part in weights:
         together.setdefault((part.program, part.function), []).append(part)
-    found: dict[FunctionFragment, str] = {}
+    file_of: dict[FunctionFragment, str] = {}
     for (_, function), parts in together.items():
         if not function or len(parts) == 1:
-            found.update({part: part.file for part in parts})
+            file_of.update({part: part.file for part in parts})
             continue
         own = [part for part in parts if _is_source(part.file) and not _is_system(part.file)]
         sources = own or [part for part in parts if _is_source(part.file)]
         hiding = [part for part in sources if _suffix(part.file) in _HIDING]
         if len(hiding) > 1 and function not in _UNIQUE:
-            found.update({part: part.file for part in hiding})
-            parts = [part for part in parts if part not in found]
+            file_of.update({part: part.file for part in hiding})
+            parts = [part for part in parts if part not in file_of]
         file = _defining(function, {part.file: weights[part] for part in parts})
-        found.update(dict.fromkeys(parts, file))
-    return found
+        file_of.update(dict.fromkeys(parts, file))
+    return file_of
 
 
 def _defining(function: str, weights: Mapping[str, float]) -> str:

@@ -38,26 +38,26 @@ class _Group(NamedTuple):
 def _parsed(name: str) -> tuple[str | _Group, ...] | None:
     """Return the brackets of a name as a tree, None where they are not paired."""
     stack: list[tuple[str, list[str | _Group]]] = [("", [])]
-    at = 0
-    while at < len(name):
-        atom = _ATOM.match(name, at)
-        one = name[at]
+    position = 0
+    while position < len(name):
+        atom = _ATOM.match(name, position)
+        character = name[position]
         if atom is not None:
             stack[-1][1].append(atom[0])
-            at = atom.end()
+            position = atom.end()
             continue
-        if one in _CLOSING and len(stack) < _DEEPEST:
-            stack.append((one, []))
-        elif one == _CLOSING.get(stack[-1][0]):
+        if character in _CLOSING and len(stack) < _DEEPEST:
+            stack.append((character, []))
+        elif character == _CLOSING.get(stack[-1][0]):
             opening, items = stack.pop()
             stack[-1][1].append(_Group(opening, tuple(items)))
-        elif one in ">)}]" or one in _CLOSING:
-            if not name.startswith("->", at - 1):
+        elif character in ">)}]" or character in _CLOSING:
+            if not name.startswith("->", position - 1):
                 return None
-            stack[-1][1].append(one)
+            stack[-1][1].append(character)
         else:
-            stack[-1][1].append(one)
-        at += 1
+            stack[-1][1].append(character)
+        position += 1
     return tuple(stack[0][1]) if len(stack) == 1 else None
 
 

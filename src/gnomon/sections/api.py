@@ -139,12 +139,12 @@ def _section(
     is_plain = related == HPM_AUTO_PARENT
     root = None if is_plain else _section(label, whole, None, False, place)
     file, line = place or _caller()
-    made = Section(text, os.fsencode(file), line, whole, related, root)
+    new_section = Section(text, os.fsencode(file), line, whole, related, root)
     # Of two threads that make it at once, both get that of the first.
-    made = _made.setdefault(key, made)
+    new_section = _made.setdefault(key, new_section)
     if is_plain and not whole:
-        _libhpm.by_label[label] = made
-    return made
+        _libhpm.by_label[label] = new_section
+    return new_section
 
 
 def _related(

@@ -107,11 +107,11 @@ def _lines(
         except GnomonError as error:
             warnings.append(f"lines of process {stem}: {error}")
     places, missing = source_lines.resolve(address for known in distinct for _, address in known)
-    found = [
+    lines_of = [
         {number: places[address] for number, address in known if address in places}
         for known in distinct
     ]
-    return {stem: found[at] for stem, at in addresses.items()}, missing
+    return {stem: lines_of[at] for stem, at in addresses.items()}, missing
 
 
 def _with_lines(file: RankFile, lines: Mapping[int, source_lines.SourceLine]) -> RankFile:
@@ -130,7 +130,7 @@ def _owners(folder: Path, unreadable: dict[str, str]) -> dict[str, tuple[int, in
 
     Items of those that were killed are written.
     """
-    found = {}
+    owners = {}
     names = {path.name for path in folder.iterdir()}
     stems = {name.rpartition(".")[0] for name in names if name.endswith((".hpmitems", ".hpmraw"))}
     for stem in sorted(stems):
@@ -138,10 +138,10 @@ def _owners(folder: Path, unreadable: dict[str, str]) -> dict[str, tuple[int, in
         try:
             if items.name not in names:
                 _recover(folder / f"{stem}.hpmraw", items)
-            found[stem] = owner_of(_content(items), str(items))
+            owners[stem] = owner_of(_content(items), str(items))
         except (OSError, GnomonError) as error:
             unreadable[stem] = _complaint(stem, error)
-    return found
+    return owners
 
 
 def _decoded(folder: Path, stem: str) -> RankFile:
@@ -281,10 +281,12 @@ class _Rows:
             self._add_values(item, own, place, path)
 
     def _add_values(self, item: Item, own: Item | None, place: int, path: int) -> None:
-        for name, at in _TIMES:
-            seconds = item.times[at]
+        for name, time_index in _TIMES:
+            seconds = item.times[time_index]
             if isfinite(seconds) and not item.is_mplex_cont:
-                part = own.times[at] * _NS if own and isfinite(own.times[at]) else None
+                part = (
+                    own.times[time_index] * _NS if own and isfinite(own.times[time_index]) else None
+                )
                 metric = self._measured(name, "ns", "counted", description="of a section")
                 self._put(place, path, metric, seconds * _NS, part, item.count, None, None)
         parts = {event.name: event for event in own.data} if own else {}
@@ -316,14 +318,14 @@ class _Rows:
                                      None, None]  # fmt: skip
 
     def _put(self, place: int, path: int, metric: int, *values: float | None) -> None:
-        known = self._values.get((place, path, metric))
-        if known is None:
+        previous = self._values.get((place, path, metric))
+        if previous is None:
             self._values[(place, path, metric)] = list(values)
             return
         # Two sections of one name on one line are one path.
         for at, value in enumerate(values):
-            before = known[at]
-            known[at] = None if before is None or value is None else before + value
+            before = previous[at]
+            previous[at] = None if before is None or value is None else before + value
 
     def _place(self, file: RankFile, tid: int) -> int:
         # Tasks in containers of their own may have the same process numbers.

@@ -33,10 +33,10 @@ def read_start_lines(path: Path) -> dict[int, Address]:
         text = os.fsdecode(file.read(_BYTES_MAX))
     if not text.startswith(_BEGIN):
         raise GnomonError(f"{path}: byte 0: it does not begin as places of sections do")
-    found: dict[int, Address] = {}
+    addresses: dict[int, Address] = {}
     for line in text[len(_BEGIN) : text.rfind("\n")].split("\n"):
         match = _LINE.fullmatch(line)
         if match and "\0" not in line:
             number, offset, module = match.groups()
-            found.setdefault(int(number), Address(module, int(offset, 16)))
-    return found
+            addresses.setdefault(int(number), Address(module, int(offset, 16)))
+    return addresses

@@ -73,12 +73,12 @@ class CounterTarget:
         if self._turns:
             self._turns[0].start()
 
-    def turn(self, at: int) -> None:
+    def turn(self, set_index: int) -> None:
         """End the turn of one set and begin that of the one with this number."""
-        if self._turns and at != self._at:
+        if self._turns and set_index != self._at:
             self._turns[self._at].stop()
-            self._at = at
-            self._turns[at].start()
+            self._at = set_index
+            self._turns[set_index].start()
 
     def take(self) -> list[RawCount]:
         """Return the counts since the last call, or the start, in the order of the events."""

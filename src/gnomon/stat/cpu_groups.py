@@ -35,31 +35,31 @@ def places(per: str, cpus: tuple[int, ...], sysfs: str = SYSFS) -> Places:
 
 
 def _by_core(cpus: tuple[int, ...], sysfs: str) -> Places:
-    found: Places = {}
+    cores: Places = {}
     for cpu in cpus:
         socket, core = core_of(cpu, sysfs)
         # Cores of two sockets have the same numbers; what has none is a core of its own.
         name = f"{max(socket, 0)}:{core}" if core >= 0 else f"cpu{cpu}"
-        found[CORE, name] = (*found.get((CORE, name), ()), cpu)
-    return found
+        cores[CORE, name] = (*cores.get((CORE, name), ()), cpu)
+    return cores
 
 
 def _by_node(cpus: tuple[int, ...], sysfs: str) -> Places:
     folder = f"{sysfs}/devices/system/node"
-    found: Places = {}
+    nodes: Places = {}
     numbers = (whole(name[4:]) for name in entries(folder) if name.startswith("node"))
     for number in sorted(one for one in numbers if one is not None):
         listed = cpu_list((read_text(f"{folder}/node{number}/cpulist") or "").strip())
         own = tuple(cpu for cpu in listed if cpu in cpus)
         if own:
-            found[NODE, str(number)] = own
-    return found
+            nodes[NODE, str(number)] = own
+    return nodes
 
 
 def _by_socket(cpus: tuple[int, ...], sysfs: str) -> Places:
-    found: Places = {}
+    sockets: Places = {}
     for cpu in cpus:
         socket = core_of(cpu, sysfs)[0]
         if socket >= 0:
-            found[SOCKET, str(socket)] = (*found.get((SOCKET, str(socket)), ()), cpu)
-    return dict(sorted(found.items(), key=lambda one: int(one[0][1])))
+            sockets[SOCKET, str(socket)] = (*sockets.get((SOCKET, str(socket)), ()), cpu)
+    return dict(sorted(sockets.items(), key=lambda one: int(one[0][1])))

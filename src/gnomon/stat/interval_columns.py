@@ -76,13 +76,13 @@ def format_cell(number: float | None, unit: str) -> str:
         if size < 9.995 and number != int(number):
             return f"{number:.2f}".rstrip("0").rstrip(".")
         return f"{number:.0f}"
-    at = 0
-    while size >= step * 0.9995 and at < len(prefixes) - 1:
+    prefix = 0
+    while size >= step * 0.9995 and prefix < len(prefixes) - 1:
         size /= step
-        at += 1
-    digits = 0 if size >= 99.95 or not at else 1 if size >= 9.995 else 2
+        prefix += 1
+    digits = 0 if size >= 99.95 or not prefix else 1 if size >= 9.995 else 2
     sign = "-" if number < 0 else ""
-    return f"{sign}{size:.{digits}f}{prefixes[at]}"
+    return f"{sign}{size:.{digits}f}{prefixes[prefix]}"
 
 
 def _share(name: str) -> Cell:
@@ -153,24 +153,24 @@ def _by_default(kind: str) -> list[StatColumn]:
         name = f"{above} {head}".strip()
         return StatColumn((head,), cell(of), unit, rank, name, above, cell is _metric, of)
 
-    found: list[StatColumn] = []
+    defaults: list[StatColumn] = []
     if kind == MACHINE:
-        found += [
+        defaults += [
             column("tasks", "r", "proc.runnable", _present, "n", 1),
             column("tasks", "b", "proc.blocked", _present, "n", 2),
         ]
     if kind in (CGROUP, PROCESS):
-        found += [
+        defaults += [
             column("CPU %", "us", USER_TIME, _cpus, "%", 0),
             column("CPU %", "sy", SYSTEM_TIME, _cpus, "%", 0),
             column("", "memory", "proc.resident_memory", _present, "bytes", 2),
         ]
     else:
-        found += [
+        defaults += [
             column("CPU %", head, name, _share, "%", 0)
             for head, name in zip(("us", "sy", "id", "wa", "st"), CPU_TIMES, strict=True)
         ]
-    found += [
+    defaults += [
         column("hardware, per second", "IPC", "ipc", _metric, "", 1),
         column("hardware, per second", "Minst", "mips", _metric, "", 2),
         column("hardware, per second", "cmiss", "cache-misses", _rate_of_all, "", 3),
@@ -178,21 +178,21 @@ def _by_default(kind: str) -> list[StatColumn]:
         column("per second", "cs", "context-switches", _rate, "", 1),
     ]
     if kind == MACHINE:
-        found.append(column("per second", "in", "proc.interrupts", _rate, "", 2))
-    found += [
+        defaults.append(column("per second", "in", "proc.interrupts", _rate, "", 2))
+    defaults += [
         column("per second", "migr", "cpu-migrations", _rate, "", 5),
         column("per second", "fault", "page-faults", _rate, "", 2),
         column("per second", "major", "major-faults", _rate, "", 6),
     ]
     if kind == MACHINE:
-        found += [
+        defaults += [
             column("disk B/s", "read", "io:::disk_read_bytes", _rate, "bytes", 3),
             column("disk B/s", "write", "io:::disk_write_bytes", _rate, "bytes", 3),
             column("net B/s", "in", "network:::rx_bytes", _rate, "bytes", 4),
             column("net B/s", "out", "network:::tx_bytes", _rate, "bytes", 4),
             column("memory", "free", "proc.available_memory", _present, "bytes", 7),
         ]
-    return found
+    return defaults
 
 
 def columns(
@@ -212,14 +212,14 @@ def columns(
         values = {value.event: value for row in rows for value in row.values}
         return [one for one in _by_default(kind) if one.cell(values, metrics, 1.0) is not None]
     wanted = [name for group in choice.groups for name in _metrics_of(group.number, group.name)]
-    found = []
+    chosen = []
     order = [name for name in dict.fromkeys(wanted) if name in metrics]
     order += [name for name in metrics if name not in order]
     for rank, name in enumerate(choice.names):
         if name in have or name in infos:
-            found.append(_of_event(name, infos, rank if not choice.groups else 100 + rank))
-    found += [_of_metric(metrics[name], 50 + rank) for rank, name in enumerate(order)]
-    return found
+            chosen.append(_of_event(name, infos, rank if not choice.groups else 100 + rank))
+    chosen += [_of_metric(metrics[name], 50 + rank) for rank, name in enumerate(order)]
+    return chosen
 
 
 def _metrics_of(number: int, name: str) -> tuple[str, ...]:
@@ -255,13 +255,13 @@ def _of_metric(metric: MetricValue, rank: int) -> StatColumn:
 
 
 def columns_that_fit(
-    found: Sequence[StatColumn], room: int
+    wanted: Sequence[StatColumn], room: int
 ) -> tuple[list[StatColumn], list[StatColumn]]:
     """Return the columns that fit side by side into so many characters, and the others.
 
     At least one fits. Those of the highest rank go first, of equals the last.
     """
-    kept = list(found)
+    kept = list(wanted)
     left: list[StatColumn] = []
     while len(kept) > 1 and sum(column.width + 1 for column in _titled(kept)) > room:
         highest = max(column.rank for column in kept)

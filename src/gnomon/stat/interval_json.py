@@ -56,14 +56,14 @@ def document(
 
 
 def _row(row: IntervalRow, infos: Mapping[str, EventInfo]) -> dict[str, Any]:
-    found: dict[str, Any] = {"of": row.kind, "name": row.name}
+    row_document: dict[str, Any] = {"of": row.kind, "name": row.name}
     if row.kind == PROCESS:
-        found["program"] = row.program
+        row_document["program"] = row.program
     if row.gap:
-        found["gap"] = row.gap
-    found["counters"] = _counters(row, infos)
-    found["metrics"] = [_metric(one) for one in row.metrics]
-    return found
+        row_document["gap"] = row.gap
+    row_document["counters"] = _counters(row, infos)
+    row_document["metrics"] = [_metric(one) for one in row.metrics]
+    return row_document
 
 
 def _counters(row: IntervalRow, infos: Mapping[str, EventInfo]) -> list[dict[str, Any]]:
@@ -71,11 +71,11 @@ def _counters(row: IntervalRow, infos: Mapping[str, EventInfo]) -> list[dict[str
 
 
 def _counter(value: Value, infos: Mapping[str, EventInfo]) -> dict[str, Any]:
-    found = intervals.counter(value)
+    counter = intervals.counter(value)
     info = infos.get(value.event)
     if info is not None and info.gauge:
-        found["gauge"] = True
-    return found
+        counter["gauge"] = True
+    return counter
 
 
 def _metric(metric: MetricValue) -> dict[str, Any]:

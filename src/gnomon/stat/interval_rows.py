@@ -174,16 +174,16 @@ class Derivation:
             "system_seconds": None,
             "cpus": cpus or os.cpu_count() or 1,
         }
-        known = formula_inputs(events, variables, self._given, self._refused)
+        inputs = formula_inputs(events, variables, self._given, self._refused)
         for name, vital in (("user_seconds", USER_TIME), ("system_seconds", SYSTEM_TIME)):
             if vital in by_name:
-                known[name] = FormulaInput(by_name[vital].value, by_name[vital].how)
-        names = tuple(known)
+                inputs[name] = FormulaInput(by_name[vital].value, by_name[vital].how)
+        names = tuple(inputs)
         if names not in self._possible:
             self._possible[names] = possible(
-                user_definitions.metrics(), known, measurement_metrics.MACHINE
+                user_definitions.metrics(), inputs, measurement_metrics.MACHINE
             )
-        found = computable(self._possible[names], known, measurement_metrics.MACHINE)
+        found = computable(self._possible[names], inputs, measurement_metrics.MACHINE)
         # What follows from times alone is in the columns of CPU time already.
         return tuple(metric for metric in found if metric.scope is not None)
 

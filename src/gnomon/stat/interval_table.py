@@ -105,7 +105,7 @@ class Table:
 
     def _hows(self, rows: Sequence[IntervalRow]) -> list[str]:
         """Return what is to be said of columns that are not counted exactly, once of each."""
-        found: dict[How, list[str]] = {}
+        by_how: dict[How, list[str]] = {}
         for row in rows:
             hows: dict[str, How] = {value.event: value.how for value in row.values}
             if any(column.is_metric for column in self._kept):
@@ -114,8 +114,8 @@ class Table:
                 how = hows.get(column.of, How.COUNTED)
                 if how is not How.COUNTED and (how, column.of) not in self._said:
                     self._said.add((how, column.of))
-                    found.setdefault(how, []).append(column.label)
-        return [f"{how.value}: {', '.join(names)}" for how, names in found.items()]
+                    by_how.setdefault(how, []).append(column.label)
+        return [f"{how.value}: {', '.join(names)}" for how, names in by_how.items()]
 
     # --- the shape ---------------------------------------------------------------------------
 
@@ -150,12 +150,12 @@ class Table:
         )
         if above.strip():
             lines.append((" " * len(front) + above).rstrip())
-        for at in range(deep):
+        for level in range(deep):
             cells = ""
             for column in self._kept:
-                line = at - (deep - len(column.head))
+                line = level - (deep - len(column.head))
                 cells += " " + (column.head[line] if line >= 0 else "").rjust(column.width)
-            lines.append(((front if at == deep - 1 else " " * len(front)) + cells).rstrip())
+            lines.append(((front if level == deep - 1 else " " * len(front)) + cells).rstrip())
         return lines
 
     def _line(self, moment: str, row: IntervalRow, span_ns: int, *, note: bool = False) -> str:
@@ -195,13 +195,13 @@ def _name(row: IntervalRow) -> str:
 
 def _runs(cells: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
     """Return neighbours of the same text as one, as wide as they are together."""
-    found: list[tuple[str, int]] = []
+    runs: list[tuple[str, int]] = []
     for text, width in cells:
-        if found and found[-1][0] == text:
-            found[-1] = (text, found[-1][1] + 1 + width)
+        if runs and runs[-1][0] == text:
+            runs[-1] = (text, runs[-1][1] + 1 + width)
         else:
-            found.append((text, width))
-    return found
+            runs.append((text, width))
+    return runs
 
 
 def _over(text: str, width: int) -> str:

@@ -93,7 +93,7 @@ def families(
 def _families(
     totals: Totals, infos: Mapping[str, EventInfo], groups: Mapping[str, str]
 ) -> list[MetricFamily]:
-    found: dict[str, MetricFamily] = {}
+    by_name: dict[str, MetricFamily] = {}
     sample = totals.sample
     if sample is None:
         return []
@@ -129,27 +129,27 @@ def _families(
                 own.append(("domain", total.last.domain.value))
             own.append(("how", total.how.value))
             kind = "gauge" if is_gauge else "counter"
-            _add(found, event, kind, unit, text, own, number)
+            _add(by_name, event, kind, unit, text, own, number)
     metrics_of_parts = {
         metric.name for row in sample.rows if row.kind in _PARTS for metric in row.metrics
     }
     for row in sample.rows:
         for metric in row.metrics if not row.gap else ():
             if row.kind != MACHINE or metric.name not in metrics_of_parts:
-                _add_metric(found, row, metric)
+                _add_metric(by_name, row, metric)
     for name, text, number in (
         ("interval", "length of the last interval", sample.span_ns / 1e9),
         ("last_interval_time", "end of the last interval, since the epoch", sample.time),
     ):
-        _add(found, name, "gauge", "s", text, [], number)
-    _add(found, "intervals", "counter", "", "intervals that were counted", [], sample.number)
-    return list(found.values())
+        _add(by_name, name, "gauge", "s", text, [], number)
+    _add(by_name, "intervals", "counter", "", "intervals that were counted", [], sample.number)
+    return list(by_name.values())
 
 
-def _add_metric(found: dict[str, MetricFamily], row: IntervalRow, metric: MetricValue) -> None:
+def _add_metric(by_name: dict[str, MetricFamily], row: IntervalRow, metric: MetricValue) -> None:
     labels = [*_labels(row), ("how", metric.how.value)]
     text = metric.description or metric.name
-    _add(found, f"metric_{metric.name}", "gauge", metric.unit, text, labels, metric.value)
+    _add(by_name, f"metric_{metric.name}", "gauge", metric.unit, text, labels, metric.value)
 
 
 def _labels(row: IntervalRow) -> list[tuple[str, str]]:
@@ -162,7 +162,7 @@ def _labels(row: IntervalRow) -> list[tuple[str, str]]:
 
 
 def _add(
-    found: dict[str, MetricFamily],
+    by_name: dict[str, MetricFamily],
     event: str,
     kind: str,
     unit: str,
@@ -175,12 +175,14 @@ def _add(
         return
     name = _name(event, base)
     # The same name may stand for a count and for a gauge: of an event, and of one that is derived.
-    at = name if name not in found or found[name].kind == kind else f"{name}_{kind}"
-    family = found.get(at)
+    family_name = name if name not in by_name or by_name[name].kind == kind else f"{name}_{kind}"
+    family = by_name.get(family_name)
     if family is None:
-        has_unit = bool(base) and at.endswith(f"_{base}")
+        has_unit = bool(base) and family_name.endswith(f"_{base}")
         shown = text if base or not unit else f"{text} [{unit}]"
-        family = found[at] = MetricFamily(at, kind, base if has_unit else "", shown)
+        family = by_name[family_name] = MetricFamily(
+            family_name, kind, base if has_unit else "", shown
+        )
     family.points[tuple(labels)] = number * factor
 
 
@@ -199,10 +201,10 @@ def _name(event: str, unit: str) -> str:
     return _PREFIX + plain
 
 
-def exposition(found: Iterable[MetricFamily], *, openmetrics: bool) -> str:
+def exposition(metric_families: Iterable[MetricFamily], *, openmetrics: bool) -> str:
     """Return families as text, in OpenMetrics 1.0 or in Prometheus's older format."""
     lines = []
-    for family in found:
+    for family in metric_families:
         name = family.name
         of_counter = f"{name}_total"
         if family.kind == "counter" and not openmetrics:

@@ -77,24 +77,24 @@ class PerCpuCounters:
         for place in self._places.values():
             place.start()
 
-    def turn(self, at: int) -> None:
+    def turn(self, set_index: int) -> None:
         """Begin the turn of a set of events everywhere."""
-        self._turn = at
+        self._turn = set_index
         for place in self._places.values():
-            place.turn(at)
+            place.turn(set_index)
 
     def take(self) -> dict[int, dict[str, RawCount]]:
         """Return the counts of each CPU since the last call, by event."""
-        found: dict[int, dict[str, RawCount]] = {}
+        by_cpu: dict[int, dict[str, RawCount]] = {}
         for cpu, place in self._places.items():
             try:
                 counts = place.take()
             except (OSError, CountersLostError):
                 # It has just gone: the next look at which are online finds that out.
-                found[cpu] = NOTHING
+                by_cpu[cpu] = NOTHING
                 continue
-            found[cpu] = dict(zip(place.names, counts, strict=True))
-        return found
+            by_cpu[cpu] = dict(zip(place.names, counts, strict=True))
+        return by_cpu
 
     def close(self) -> None:
         """Give back every descriptor."""

@@ -95,11 +95,11 @@ class _File:
         if self._fd < 0:
             return b""
         parts = []
-        at = 0
+        offset = 0
         with suppress(OSError):
-            while part := os.pread(self._fd, _CHUNK_BYTES, at):
+            while part := os.pread(self._fd, _CHUNK_BYTES, offset):
                 parts.append(part)
-                at += len(part)
+                offset += len(part)
         return b"".join(parts)
 
     def close(self) -> None:
@@ -167,12 +167,12 @@ class ProcessMetrics:
         fields = stat_fields(self._file.read().decode("utf-8", "replace"))
         if len(fields) < 25:
             return {}
-        found: Numbers = {}
+        numbers: Numbers = {}
         for name, at, factor in self._fields:
             number = whole(fields[at])
             if number is not None:
-                found[name] = number * factor
-        return found
+                numbers[name] = number * factor
+        return numbers
 
     def close(self) -> None:
         """Close the file."""
@@ -189,16 +189,16 @@ class CgroupMetrics:
 
     def read(self) -> Numbers:
         """Return the numbers, {} if the cgroup is gone or has none."""
-        found: Numbers = {}
+        numbers: Numbers = {}
         text = b"\n" + self._times.read()
         for name, key in (("user_time", b"\nuser_usec "), ("system_time", b"\nsystem_usec ")):
             number = _after(text, key)
             if number is not None:
-                found[f"proc.{name}"] = number * 1000
+                numbers[f"proc.{name}"] = number * 1000
         used = _number(self._memory.read().strip())
         if used is not None:
-            found["proc.resident_memory"] = used
-        return found
+            numbers["proc.resident_memory"] = used
+        return numbers
 
     def close(self) -> None:
         """Close the files."""
@@ -230,8 +230,8 @@ def _find(into: Numbers, text: bytes, key: bytes, name: str) -> None:
 
 
 def _after(text: bytes, key: bytes) -> int | None:
-    at = text.find(key)
-    if at < 0:
+    position = text.find(key)
+    if position < 0:
         return None
-    line = text[at + len(key) : at + len(key) + 64].split(b"\n", 1)[0]
+    line = text[position + len(key) : position + len(key) + 64].split(b"\n", 1)[0]
     return _number(line.strip().split(b" ", 1)[0])

@@ -201,11 +201,11 @@ class MachineSubject(_Begins):
         if not self._rest.events:
             return {}
         counting = self._rest.counting()
-        found = grown(self._rest.events, counting.take())
-        if not all(count.running_ns for count in found.values()):
+        counts = grown(self._rest.events, counting.take())
+        if not all(count.running_ns for count in counts.values()):
             # A disk or link that has gone would have no difference to its beginning any more.
             counting.start()
-        return found
+        return counts
 
 
 def grown(events: Sequence[Event], counts: Sequence[RawCount]) -> dict[str, RawCount]:
@@ -214,11 +214,11 @@ def grown(events: Sequence[Event], counts: Sequence[RawCount]) -> dict[str, RawC
     A disk or link that came after the beginning and went again takes what it had counted out of a
     sum over all of them.
     """
-    found = {}
+    by_event = {}
     for event, count in zip(events, counts, strict=True):
         went_back = count.raw < 0 and not event.info.gauge
-        found[event.name] = RawCount(0, count.enabled_ns, 0) if went_back else count
-    return found
+        by_event[event.name] = RawCount(0, count.enabled_ns, 0) if went_back else count
+    return by_event
 
 
 def _sum(numbers: dict[int, Numbers], cpus: Sequence[int]) -> Numbers:
@@ -370,12 +370,12 @@ class ProcessSubject(_Begins):
         """Return its row; after its end one that says so, once, and then none."""
         if self.is_gone:
             return []
-        found = dict(zip(self._place.names, self._place.take(), strict=True))
+        by_event = dict(zip(self._place.names, self._place.take(), strict=True))
         if self._rest.events:
             names = [event.name for event in self._rest.events]
-            found.update(zip(names, self._rest.counting().take(), strict=True))
+            by_event.update(zip(names, self._rest.counting().take(), strict=True))
         now = self._vitals.read()
-        values = summed(self._order, [found])
+        values = summed(self._order, [by_event])
         values += vital_values(self._before, now, span_ns, Scope.PROCESS)
         self._before = now
         gap = ""

@@ -60,28 +60,28 @@ def choose(events: Sequence[str], groups: Sequence[str], *, machine: bool) -> Wa
         return _default(machine=machine)
     wanted = groups_with_events(groups) if groups else ()
     extra = resolve(events) if events else Resolved((), ())
-    found: dict[str, Event] = {event.name: event for event in extra.events}
+    chosen: dict[str, Event] = {event.name: event for event in extra.events}
     missing = {one.event: one for one in extra.unavailable}
     turns: list[tuple[Event, ...]] = []
-    names = list(found)
+    names = list(chosen)
     for group in wanted:
         own = []
         for event in group.wanted.events:
             names.append(event.name)
             takes_turns = len(wanted) > 1 and isinstance(event.spec, PerfSpec)
-            if takes_turns and event.spec.hardware and event.name not in found:
+            if takes_turns and event.spec.hardware and event.name not in chosen:
                 own.append(event)
             else:
-                found.setdefault(event.name, event)
+                chosen.setdefault(event.name, event)
         # One that several groups have counts in the first one's turns.
         taken = {event.name for turn in turns for event in turn}
         turns.append(tuple(event for event in own if event.name not in taken))
         missing.update((one.event, one) for one in group.wanted.unavailable)
     turns = [turn for turn in turns if turn]
     if len(turns) == 1:
-        found.update((event.name, event) for event in turns.pop())
-    perf = tuple(event for event in found.values() if isinstance(event.spec, PerfSpec))
-    rest = tuple(event for event in found.values() if event not in perf)
+        chosen.update((event.name, event) for event in turns.pop())
+    perf = tuple(event for event in chosen.values() if isinstance(event.spec, PerfSpec))
+    rest = tuple(event for event in chosen.values() if event not in perf)
     return WatchedEvents(
         TargetSelection(perf, tuple(turns), rest, vitals=False),
         wanted,
@@ -92,7 +92,7 @@ def choose(events: Sequence[str], groups: Sequence[str], *, machine: bool) -> Wa
 
 
 def _default(*, machine: bool) -> WatchedEvents:
-    found: list[Event] = []
+    events: list[Event] = []
     missing: list[Unavailable] = []
     hardware = HARDWARE if core_pmus() else HARDWARE[:1]
     for name in (*SOFTWARE, *hardware, *(NODE_WIDE if machine else ())):
@@ -100,11 +100,11 @@ def _default(*, machine: bool) -> WatchedEvents:
             resolved = resolve(name)
         except EventNameError:
             continue
-        found += resolved.events
+        events += resolved.events
         missing += resolved.unavailable
-    perf = tuple(event for event in found if isinstance(event.spec, PerfSpec))
-    rest = tuple(event for event in found if event not in perf)
-    names = tuple(event.name for event in found)
+    perf = tuple(event for event in events if isinstance(event.spec, PerfSpec))
+    rest = tuple(event for event in events if event not in perf)
+    names = tuple(event.name for event in events)
     return WatchedEvents(
         TargetSelection(perf, (), rest), (), tuple(missing), is_default=True, names=names
     )

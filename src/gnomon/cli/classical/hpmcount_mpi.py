@@ -63,13 +63,13 @@ def count(arguments: argparse.Namespace, command: Sequence[str], name: str) -> i
         others_s = 0.0
         first: tuple[int, ...] = ()
         try:
-            one, first = _counted(arguments, command, name, source, joined, early)
-            others_s = _OTHERS_REPORT_S if one.exit_status else 0.0
+            measurement, first = _counted(arguments, command, name, source, joined, early)
+            others_s = _OTHERS_REPORT_S if measurement.exit_status else 0.0
         finally:
             if joined is not None:
                 joined.leave(0.0 if first else others_s)
                 joined.let_go_first(first, _OTHERS_REPORT_S)
-    return finish(one.exit_status, one.signal)
+    return finish(measurement.exit_status, measurement.signal)
 
 
 def _counted(
@@ -104,27 +104,27 @@ def _counted(
         guide_names=True,
     )
     with Output(chosen, options, group) as output:
-        (one,) = measure()
+        (measurement,) = measure()
         with SignalForwarder() as signals:
-            first = joined.ended_by() if joined is not None and one.terminated else ()
-            by, is_over = _ended_by(one, ended_by_task=bool(first)), _is_over(one)
+            first = joined.ended_by() if joined is not None and measurement.terminated else ()
+            by, is_over = _ended_by(measurement, ended_by_task=bool(first)), _is_over(measurement)
             stand_in = launcher_standin.current()
             if stand_in is not None:
                 stand_in.hang_up()
-            file = _of_task(one, group, own, by, joined, order)
+            file = _of_task(measurement, group, own, by, joined, order)
             patience_s = None if by else _patience_s(file)
-            made = plugins.run_aggregator(
+            aggregated = plugins.run_aggregator(
                 plugin, file, seen, joined, signals,
                 hurried=by in (_LAUNCHER, _USER) and not is_over, is_over=is_over,
                 patience_s=patience_s,
                 aside=_departure(file, joined) if not by and patience_s is None else None,
             )  # fmt: skip
-            pass_on(made)
-            if made.complaint:
-                output.deliver([one])
-            elif made.file is not None:
-                _deliver(output, made.file._replace(exit_status=one.exit_status or 0))
-    return one, first
+            pass_on(aggregated)
+            if aggregated.complaint:
+                output.deliver([measurement])
+            elif aggregated.file is not None:
+                _deliver(output, aggregated.file._replace(exit_status=measurement.exit_status or 0))
+    return measurement, first
 
 
 def with_options(
@@ -186,23 +186,23 @@ def _departure(
     return _DEPARTS_S if stand_in.is_known else _LEAVES_SCRIPT_S, depart
 
 
-def _ended_by(one: Measurement, *, ended_by_task: bool) -> str:
+def _ended_by(measurement: Measurement, *, ended_by_task: bool) -> str:
     """Return who ended the program before its time; "" if nobody did."""
-    if one.interrupted:
+    if measurement.interrupted:
         return _USER
-    if one.terminated:
+    if measurement.terminated:
         return _OTHER if ended_by_task else _LAUNCHER
-    return _LAUNCHER if _is_over(one) else ""
+    return _LAUNCHER if _is_over(measurement) else ""
 
 
-def _is_over(one: Measurement) -> bool:
+def _is_over(measurement: Measurement) -> bool:
     """Return whether the launcher has killed the program: there is no need for haste any more."""
     stand_in = launcher_standin.current()
-    return one.signal == signal.SIGKILL and stand_in is not None and stand_in.was_killed()
+    return measurement.signal == signal.SIGKILL and stand_in is not None and stand_in.was_killed()
 
 
 def _of_task(
-    one: Measurement,
+    measurement: Measurement,
     group: str,
     own: Job | None,
     by: str,
@@ -210,7 +210,7 @@ def _of_task(
     order: Sequence[str],
 ) -> RankFile:
     task, size = (own.task, own.tasks) if own else (None, None)
-    file = rank_file(one, group, task=task, size=size, host=this_host().name, order=order)
+    file = rank_file(measurement, group, task=task, size=size, host=this_host().name, order=order)
     if by:
         # That is no fault of this task, whose counts are as good as those of the others.
         lines = [f"{by} ended the job: counts are those up to then"]
@@ -237,13 +237,13 @@ def _deliver(output: Output, file: RankFile) -> None:
     )
 
 
-def pass_on(made: plugins.EnvironmentChanges | plugins.AggregateResult) -> None:
+def pass_on(result: plugins.EnvironmentChanges | plugins.AggregateResult) -> None:
     """Print what a plug-in said, or why it failed."""
-    if made.complaint:
-        print_complaint(made.complaint)
-    elif made.said and sys.stderr is not None:
+    if result.complaint:
+        print_complaint(result.complaint)
+    elif result.said and sys.stderr is not None:
         with suppress(OSError):
-            write(sys.stderr, made.said)
+            write(sys.stderr, result.said)
 
 
 def print_complaint(line: str) -> None:

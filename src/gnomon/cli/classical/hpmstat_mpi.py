@@ -84,36 +84,42 @@ def watch(
         with Ending() as ending:
             rounds(monitor, period_ns, count, _nothing, ending)
         whole = monitor.totals.summary() or monitor.take()
-    one = measurement(whole, monitor, choice)
+    watched = measurement(whole, monitor, choice)
     if own is not None and own.local_task and "HPM_EVENT_SET" not in changes.variables:
-        one = _counted_by_the_first(one, own)
+        watched = _counted_by_the_first(watched, own)
     group = choice.groups[0] if len(choice.groups) == 1 else None
     file = rank_file(
-        one,
+        watched,
         f"{group.number} {group.name}" if group else "",
         task=own.task if own else None,
         size=own.tasks if own else None,
         host=host.name,
-    )._replace(program="hpmstat", command=one.covers, exit_status=0)
+    )._replace(program="hpmstat", command=watched.covers, exit_status=0)
     with SignalForwarder() as signals:
-        made = plugins.run_aggregator(plugin, file, seen, joined, signals, hurried=ending.has_come)
-    pass_on(made)
-    if made.complaint or made.file is not None:
-        _report(chosen, one, None if made.complaint else made.file, host, options)
+        aggregated = plugins.run_aggregator(
+            plugin, file, seen, joined, signals, hurried=ending.has_come
+        )
+    pass_on(aggregated)
+    if aggregated.complaint or aggregated.file is not None:
+        _report(chosen, watched, None if aggregated.complaint else aggregated.file, host, options)
     if joined is not None:
         joined.leave(0.0)
     return 0
 
 
 def _report(
-    chosen: Settings, one: Measurement, made: RankFile | None, host: Host, options: ReportOptions
+    chosen: Settings,
+    watched: Measurement,
+    aggregate_file: RankFile | None,
+    host: Host,
+    options: ReportOptions,
 ) -> None:
     def rendered(width: int, styled: bool) -> str:
         own = options._replace(width=width, styled=styled)
         return (
-            render_measurements([one], host, own)
-            if made is None
-            else rank_report.render_aggregate_report(made, host, own)
+            render_measurements([watched], host, own)
+            if aggregate_file is None
+            else rank_report.render_aggregate_report(aggregate_file, host, own)
         )
 
     reports = Reports(chosen.name, lambda _: rendered, prints=prints(chosen))
@@ -131,19 +137,23 @@ def prints(chosen: Settings) -> bool:
     return not (chosen.silent and chosen.name)
 
 
-def _counted_by_the_first(one: Measurement, own: Job) -> Measurement:
+def _counted_by_the_first(watched: Measurement, own: Job) -> Measurement:
     """Return a task's view of a machine that another task has watched, too."""
     who = "counted by the first task on this node"
     if own.nodes == 1 or (own.tasks is not None and own.local_tasks == own.tasks):
         who = "counted by task 0, the first on this node"
-    missing = tuple(Unavailable(value.event, who, "") for value in one.values)
+    missing = tuple(Unavailable(value.event, who, "") for value in watched.values)
     kept = tuple(
         part._replace(values=(), unavailable=tuple(
             Unavailable(value.event, who, "") for value in part.values) + part.unavailable)
-        for part in one.parts
+        for part in watched.parts
     )  # fmt: skip
-    return one._replace(
-        values=(), unavailable=missing + one.unavailable, parts=kept, user_ns=None, system_ns=None
+    return watched._replace(
+        values=(),
+        unavailable=missing + watched.unavailable,
+        parts=kept,
+        user_ns=None,
+        system_ns=None,
     )
 
 

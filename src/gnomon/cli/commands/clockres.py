@@ -43,19 +43,19 @@ def run(arguments: argparse.Namespace) -> int:
     """Measure, print and return 0; 1 if a timer ran back."""
     from gnomon.counters.clockres import resolutions, steadiness
 
-    found = resolutions(arguments.iterations)
+    measured = resolutions(arguments.iterations)
     steady = steadiness()
-    ran_back = steady.backward > 0 or any(one.backward for one in found)
+    ran_back = steady.backward > 0 or any(one.backward for one in measured)
     if arguments.json:
         from gnomon.cli.terminal.to_json import to_jsonable
 
-        print(json.dumps({"clock": to_jsonable(steady), "timers": to_jsonable(found)}, indent=2))
+        print(json.dumps({"clock": to_jsonable(steady), "timers": to_jsonable(measured)}, indent=2))
         return 1 if ran_back else 0
     _print_clock(steady)
     print()
-    _print_timers(found, steady)
+    _print_timers(measured, steady)
     if arguments.distribution:
-        _print_distributions(found, arguments.iterations)
+        _print_distributions(measured, arguments.iterations)
     return 1 if ran_back else 0
 
 
@@ -94,39 +94,39 @@ def _kernel(steady: Steadiness) -> str:
     return said
 
 
-def _print_timers(found: tuple[Resolution, ...], steady: Steadiness) -> None:
+def _print_timers(measured: tuple[Resolution, ...], steady: Steadiness) -> None:
     from gnomon.cli.terminal.two_column_text import table, terminal_columns
 
     head = ("", "resolution", "min", "median", "mean", "max", "Python", "")
     rows = []
     missing: dict[str, list[str]] = {}
     calls: list[str] = []
-    for one in found:
-        if one.cost_ns is None:
-            rows.append([one.name, "not here", "", "", "", "", "", ""])
-            missing.setdefault(one.unavailable, []).append(one.name)
+    for timer in measured:
+        if timer.cost_ns is None:
+            rows.append([timer.name, "not here", "", "", "", "", "", ""])
+            missing.setdefault(timer.unavailable, []).append(timer.name)
             continue
-        cost = one.cost_ns
-        resolution = units.duration(one.resolution_ns, "none seen")
-        if one.resolution is None and one.claimed_ns:
-            resolution = f"{units.duration(one.claimed_ns)} told"
+        cost = timer.cost_ns
+        resolution = units.duration(timer.resolution_ns, "none seen")
+        if timer.resolution is None and timer.claimed_ns:
+            resolution = f"{units.duration(timer.claimed_ns)} told"
         notes = []
-        if one.unit == "cycles" and one.resolution is not None:
-            notes.append(f"{one.resolution} cycles")
-        if one.backward:
-            notes.append(f"RAN BACK {one.backward} times")
+        if timer.unit == "cycles" and timer.resolution is not None:
+            notes.append(f"{timer.resolution} cycles")
+        if timer.backward:
+            notes.append(f"RAN BACK {timer.backward} times")
         if cost.median > 0.75 * steady.system_call_ns:
-            calls.append(one.name)
+            calls.append(timer.name)
         numbers = (cost.minimum, cost.median, cost.mean, cost.maximum)
         rows.append(
-            [one.name, resolution, *map(_short, numbers),
-             "" if one.python_ns is None else _short(one.python_ns), ", ".join(notes)]
+            [timer.name, resolution, *map(_short, numbers),
+             "" if timer.python_ns is None else _short(timer.python_ns), ", ".join(notes)]
         )  # fmt: skip
     print(f"{'':20}  smallest   nanoseconds a call")
     for line in table(head, rows, width=terminal_columns(), spare=("max", "mean", "Python")):
         print(line[1:])
     print()
-    told = [one.name for one in found if one.cost_ns and one.resolution is None]
+    told = [one.name for one in measured if one.cost_ns and one.resolution is None]
     lines = [f"{', '.join(calls)}: each call is a system call"] if calls else []
     lines += [f"{', '.join(told)}: never moved; told by the kernel"] if told else []
     lines += [f"not here: {', '.join(names)}: {reason}" for reason, names in missing.items()]
@@ -138,18 +138,18 @@ def _short(ns: float) -> str:
     return f"{ns:.1f}" if ns < 99.95 else f"{ns:.0f}"
 
 
-def _print_distributions(found: tuple[Resolution, ...], iterations: int) -> None:
+def _print_distributions(measured: tuple[Resolution, ...], iterations: int) -> None:
     from itertools import pairwise
 
     from gnomon.cli.terminal.histogram_text import bars
     from gnomon.counters.clockres import readings
     from gnomon.counters.sample_statistics import histogram
 
-    for one in found:
-        if one.steps is None:
+    for timer in measured:
+        if timer.steps is None:
             continue
-        values = readings(one.name, iterations)
+        values = readings(timer.name, iterations)
         steps = [float(after - before) for before, after in pairwise(values)]
-        print(f"\n{one.name}: steps between readings, {one.unit}")
+        print(f"\n{timer.name}: steps between readings, {timer.unit}")
         for line in bars(histogram(steps)):
             print(line)

@@ -120,12 +120,12 @@ def run(arguments: argparse.Namespace) -> int:
     limited = bool(options.limits)
     kind = format_of(arguments.output, as_json=arguments.json)
     if kind != "text":
-        found = comparison_json.document(comparisons)
+        comparison_document = comparison_json.document(comparisons)
         if kind == "csv":
-            text = csv_of(comparison_json.rows(found))
+            text = csv_of(comparison_json.rows(comparison_document))
         else:
             said = {"breaches": [one._asdict() for one in breaches]} if limited else {}
-            text = json.dumps({**found, **said}, indent=2) + "\n"
+            text = json.dumps({**comparison_document, **said}, indent=2) + "\n"
     else:
         text = comparison_report.render_comparison(
             comparisons,
@@ -141,17 +141,17 @@ def run(arguments: argparse.Namespace) -> int:
 def _limits(text: str) -> list[Limit]:
     from gnomon.store.comparison.model import Limit
 
-    found = []
+    limits = []
     for item in text.split(","):
         metric, _, share = item.rpartition("=")
         share = share.strip()
         if "=" in item and not metric.strip():
             raise UsageError(f"--fail-on {text}: a metric is missing before '='")
         worse = {"+": "more", "-": "less"}.get(share[:1], "") if metric else ""
-        found.append(
+        limits.append(
             Limit(metric.strip(), _share("--fail-on", share[1:] if worse else share), worse)
         )
-    return found
+    return limits
 
 
 def _share(option: str, text: str) -> float:

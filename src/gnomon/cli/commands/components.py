@@ -85,8 +85,8 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _chosen(names: Sequence[str], known: Sequence[Component]) -> list[Component]:
-    by_name = {source.name: source for source in known}
+def _chosen(names: Sequence[str], components: Sequence[Component]) -> list[Component]:
+    by_name = {source.name: source for source in components}
     for name in names:
         if name not in by_name:
             from gnomon.counters.event_grammar import nearest
@@ -94,7 +94,7 @@ def _chosen(names: Sequence[str], known: Sequence[Component]) -> list[Component]
             close = nearest(name, list(by_name))
             hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(by_name)}"
             raise UsageError(f"there is no component '{name}'; {hint}")
-    return [by_name[name] for name in dict.fromkeys(names)] if names else list(known)
+    return [by_name[name] for name in dict.fromkeys(names)] if names else list(components)
 
 
 def _row(source: Component, events: int) -> _Row:

@@ -67,15 +67,15 @@ def run(arguments: argparse.Namespace) -> int:
     numbers = _numbers(arguments.numbers)
     chosen = kinds(arguments.events, arguments.kinds or KINDS)
     show, done = _progress(len(chosen))
-    found = list(costs(chosen, arguments.iterations, numbers, show))
+    measured_costs = list(costs(chosen, arguments.iterations, numbers, show))
     done()
     if arguments.json:
-        _print_json(chosen, found, arguments.iterations, timer_ns())
+        _print_json(chosen, measured_costs, arguments.iterations, timer_ns())
     else:
-        _print_tables(chosen, found, arguments.iterations)
+        _print_tables(chosen, measured_costs, arguments.iterations)
         if arguments.distribution:
-            _print_distributions(found)
-    return 0 if found else 1
+            _print_distributions(measured_costs)
+    return 0 if measured_costs else 1
 
 
 def _numbers(text: str) -> tuple[int, ...]:
@@ -98,11 +98,11 @@ def _progress(kinds: int) -> tuple[Callable[[str], None], Callable[[], None]]:
 
 
 def _print_json(
-    chosen: Sequence[Kind], found: Sequence[Cost], iterations: int, timer: float
+    chosen: Sequence[Kind], measured_costs: Sequence[Cost], iterations: int, timer: float
 ) -> None:
     from gnomon.cli.terminal.to_json import to_jsonable
 
-    rows = [{**to_jsonable(cost), "times": cost.times} for cost in found]
+    rows = [{**to_jsonable(cost), "times": cost.times} for cost in measured_costs]
     document = {
         "iterations": iterations,
         "timer_ns": timer,
@@ -112,13 +112,13 @@ def _print_json(
     print(json.dumps(document, indent=2))
 
 
-def _print_tables(chosen: Sequence[Kind], found: Sequence[Cost], iterations: int) -> None:
+def _print_tables(chosen: Sequence[Kind], measured_costs: Sequence[Cost], iterations: int) -> None:
     from gnomon.cli.terminal.two_column_text import section, table, terminal_columns
 
     width = terminal_columns()
     head = ("", "n", "min", "median", "mean", "stddev", "p95", "p99", "bare", "times")
     for kind in chosen:
-        rows = [_row(cost) for cost in found if cost.kind == kind.name]
+        rows = [_row(cost) for cost in measured_costs if cost.kind == kind.name]
         if rows:
             turns = f", {kind.turns} turns on the counters" if kind.turns > 1 else ""
             print(section(kind.name, [", ".join(kind.events) + turns], width))
@@ -160,10 +160,10 @@ def _short(ns: float) -> str:
     return f"{ns / 1e9:.0f}s"
 
 
-def _print_distributions(found: Sequence[Cost]) -> None:
+def _print_distributions(measured_costs: Sequence[Cost]) -> None:
     from gnomon.cli.terminal.histogram_text import bars
 
-    for cost in found:
+    for cost in measured_costs:
         events = "event" if cost.events == 1 else "events"
         print(f"\n{cost.kind}: {cost.operation}, {cost.events} {events}, nanoseconds")
         for line in bars(cost.bins):

@@ -310,21 +310,21 @@ def _count(arguments: argparse.Namespace, command: Sequence[str]) -> int:
     return _ended(measurements)
 
 
-def _with_typed_remedy(one: Measurement, arguments: argparse.Namespace) -> Measurement:
+def _with_typed_remedy(measurement: Measurement, arguments: argparse.Namespace) -> Measurement:
     """Return a measurement whose remedies repeat the options that were typed.
 
     Of the events that no PMU here counts, the emulated one may count some, all or none; it counts
     whole programs alone.
     """
-    if not one.unavailable:
-        return one
+    if not measurement.unavailable:
+        return measurement
     from gnomon.counters.emulation.events import emulated_event
     from gnomon.counters.event_grammar import modifiers
     from gnomon.counters.perf_errors import ON_EMULATED
 
-    refused = [lost for lost in one.unavailable if lost.remedy.endswith(ON_EMULATED)]
+    refused = [lost for lost in measurement.unavailable if lost.remedy.endswith(ON_EMULATED)]
     if not refused:
-        return one
+        return measurement
     lacking = [lost.event for lost in refused if emulated_event(modifiers(lost.event)[0]) is None]
     typed = [
         *(f"-g {words}" for words in arguments.group),
@@ -339,9 +339,9 @@ def _with_typed_remedy(one: Measurement, arguments: argparse.Namespace) -> Measu
         lost._replace(remedy=lost.remedy.removesuffix(ON_EMULATED) + instead)
         if lost in refused
         else lost
-        for lost in one.unavailable
+        for lost in measurement.unavailable
     )
-    return one._replace(unavailable=unavailable)
+    return measurement._replace(unavailable=unavailable)
 
 
 def _measure(

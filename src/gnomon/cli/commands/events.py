@@ -78,10 +78,12 @@ def run(arguments: argparse.Namespace) -> int:
 def _check_components(names: list[str]) -> None:
     from gnomon.counters.components import COMPONENTS
 
-    known = [source.name for source in COMPONENTS]
+    component_names = [source.name for source in COMPONENTS]
     for name in names:
-        if name not in known:
-            raise UsageError(f"there is no component '{name}'; there are {', '.join(known)}")
+        if name not in component_names:
+            raise UsageError(
+                f"there is no component '{name}'; there are {', '.join(component_names)}"
+            )
 
 
 def _check(arguments: argparse.Namespace) -> int:

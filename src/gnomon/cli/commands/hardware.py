@@ -55,24 +55,24 @@ def run(arguments: argparse.Namespace) -> int:
             raise UsageError(f"there is no section '{name}' of the hardware; {hint}")
     from gnomon.counters.hardware import hardware
 
-    found = hardware()
+    machine = hardware()
     if arguments.json:
-        return _print_json(found, arguments.sections)
+        return _print_json(machine, arguments.sections)
     from gnomon.cli.terminal.two_column_text import section, terminal_columns
 
     width = terminal_columns()
     for name, write in SECTIONS.items():
         if not arguments.sections or name in arguments.sections:
-            print(section(name, write(found, width, arguments.all), width))
+            print(section(name, write(machine, width, arguments.all), width))
     return 0
 
 
-def _print_json(found: Hardware, sections: list[str]) -> int:
+def _print_json(machine: Hardware, sections: list[str]) -> int:
     import json
 
     from gnomon.cli.terminal.to_json import to_jsonable
 
-    whole = to_jsonable(found)
+    whole = to_jsonable(machine)
     if not sections or "hwloc" in sections:
         from gnomon.counters.hardware.hwloc import hwloc
 

@@ -134,11 +134,11 @@ def _watch(arguments: argparse.Namespace, period_ns: int, count: int) -> int:
     )
 
     def report(sample: Sample) -> Rendered:
-        made = measurement(sample, monitor, choice)
+        watched = measurement(sample, monitor, choice)
 
         def rendered(width: int, styled: bool) -> str:
             return (
-                render_measurements([made], host, options._replace(width=width, styled=styled))
+                render_measurements([watched], host, options._replace(width=width, styled=styled))
                 + "\n"
             )
 

@@ -81,33 +81,33 @@ def _rows(arguments: argparse.Namespace) -> list[PresetRow]:
     load_presets(arguments.presets)
     here = presets.of_this_machine()
     if arguments.pmu == _EMULATED:
-        found, tried = _emulated(), True
+        candidates, tried = _emulated(), True
     elif arguments.pmu:
         family = _family(arguments.pmu)
         tried = any(preset.family == family for preset in here)
         pmus = (arguments.pmu,) if arguments.pmu != family else presets.family(family).pmus
         own = presets.users_of(pmus)
         names = {preset.name for preset in own}
-        found = [*own, *(p for p in presets.family(family).presets if p.name not in names)]
+        candidates = [*own, *(p for p in presets.family(family).presets if p.name not in names)]
         if arguments.available and not tried:
             raise UsageError(
                 f"--available and --pmu {arguments.pmu}: that PMU is not here, so nothing of it "
                 "can be tried; leave one of them out"
             )
     else:
-        found, tried = list(here), True
-    matching = _matching(found, [word.lower() for word in arguments.words])
+        candidates, tried = list(here), True
+    matching = _matching(candidates, [word.lower() for word in arguments.words])
     return [PresetRow(preset, _state(preset) if tried else None) for preset in matching]
 
 
-def _matching(found: Sequence[Preset], words: Sequence[str]) -> list[Preset]:
+def _matching(candidates: Sequence[Preset], words: Sequence[str]) -> list[Preset]:
     """Return the presets that have all the words, or that the words name, each one."""
-    named = [preset for preset in found if preset.name.lower() in words]
+    named = [preset for preset in candidates if preset.name.lower() in words]
     if len(words) > 1 and {preset.name.lower() for preset in named} == set(words):
         return named
     return [
         preset
-        for preset in found
+        for preset in candidates
         if all(
             word in f"{preset.name} {preset.description} {preset.definition}".lower()
             for word in words

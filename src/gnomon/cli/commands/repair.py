@@ -177,17 +177,17 @@ def _aggregate(name: str, files: Sequence[str], output: str | None) -> int:
     with tempfile.TemporaryDirectory(prefix="gnomon-repair-") as folder:
         tasks = [_of_task(file, at, Path(folder)) for at, file in enumerate(files)]
         paths = [str(path) for path, _ in tasks]
-        made = plugins.replay_aggregator(plugin, paths, os.environ)
+        aggregated = plugins.replay_aggregator(plugin, paths, os.environ)
     notes = "\n".join(_notes([file for _, file in tasks]))
-    for at, file in enumerate(made):
-        last = at == len(made) - 1
+    for index, file in enumerate(aggregated):
+        last = index == len(aggregated) - 1
         # How a program ended that left a raw file, nobody knows.
         found = file._replace(notes=notes if last else "", exit_status=-1)
-        _report(found, output, is_first=at == 0)
+        _report(found, output, is_first=index == 0)
     return 0
 
 
-def _of_task(name: str, at: int, folder: Path) -> tuple[Path, RankFile]:
+def _of_task(name: str, task: int, folder: Path) -> tuple[Path, RankFile]:
     """Return the file of items of a task, and what is in it.
 
     Raises:
@@ -195,7 +195,7 @@ def _of_task(name: str, at: int, folder: Path) -> tuple[Path, RankFile]:
     """
     from gnomon.measurement.item_codec import BYTES_MAX, MAGIC, decoded, encoded
 
-    path = folder / f"{at}.hpmitems"
+    path = folder / f"{task}.hpmitems"
     try:
         with Path(name).open("rb") as file:
             content = file.read(BYTES_MAX)
@@ -205,11 +205,11 @@ def _of_task(name: str, at: int, folder: Path) -> tuple[Path, RankFile]:
         if _repair(name, [path], "--items"):
             raise GnomonError(f"{name}: cannot be aggregated; give files of this job's tasks only")
         content = path.read_bytes()
-    found, _ = decoded(content, name)
-    if found.task < 0:
-        found = found._replace(task=at)
-    path.write_bytes(encoded(found))
-    return path, found
+    rank_file, _ = decoded(content, name)
+    if rank_file.task < 0:
+        rank_file = rank_file._replace(task=task)
+    path.write_bytes(encoded(rank_file))
+    return path, rank_file
 
 
 def _notes(files: Sequence[RankFile]) -> list[str]:

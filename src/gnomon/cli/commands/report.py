@@ -118,12 +118,12 @@ def parser() -> argparse.ArgumentParser:
 def _help_of(parts: Iterable[ReportPart]) -> str:
     """Return the parts as help lists them."""
     lines = ["parts:"]
-    for one in parts:
+    for part in parts:
         indent = " " * 17
-        first = f"  {f'{one.name} {one.argument}'.strip():<13}  "
-        lines += filled(one.title, WIDTH, first, indent)
-        if one.by:
-            lines += filled(f"--by {', '.join(one.by)}", WIDTH, indent, f"{indent}     ")
+        first = f"  {f'{part.name} {part.argument}'.strip():<13}  "
+        lines += filled(part.title, WIDTH, first, indent)
+        if part.by:
+            lines += filled(f"--by {', '.join(part.by)}", WIDTH, indent, f"{indent}     ")
     return "\n".join(lines)
 
 

@@ -46,21 +46,21 @@ def parser() -> argparse.ArgumentParser:
         one.add_argument("--json", action="store_true", help="as JSON")
         return one
 
-    one = action("list", "list the runs of a directory, latest first (the default)")
-    one.add_argument("folder", nargs="?", default=".", metavar="FOLDER", help="default: here")
-    one.add_argument("--tag", metavar="TAG", default="", help="only runs that have this tag")
-    one = action("tag", "add tags to a run, or remove them")
-    one.add_argument("run", metavar="RUN", help="name or path")
-    one.add_argument("tags", nargs="+", metavar="TAG", help="letters, digits and . _ + -")
-    one.add_argument("--remove", action="store_true", help="remove these tags")
-    one = action("note", "set the note of a run")
-    one.add_argument("run", metavar="RUN", help="name or path")
-    one.add_argument("text", metavar="TEXT", help="the note; '' removes it")
-    one = action("delete", "delete runs, with their tags and notes")
-    one.add_argument("runs", nargs="+", metavar="RUN", help="name or path")
-    one.add_argument("--yes", action="store_true", help="do not ask")
-    one = action("rebuild", "rebuild the index from the runs; tags and notes are kept")
-    one.add_argument("folder", nargs="?", default=".", metavar="FOLDER", help="default: here")
+    subparser = action("list", "list the runs of a directory, latest first (the default)")
+    subparser.add_argument("folder", nargs="?", default=".", metavar="FOLDER", help="default: here")
+    subparser.add_argument("--tag", metavar="TAG", default="", help="only runs that have this tag")
+    subparser = action("tag", "add tags to a run, or remove them")
+    subparser.add_argument("run", metavar="RUN", help="name or path")
+    subparser.add_argument("tags", nargs="+", metavar="TAG", help="letters, digits and . _ + -")
+    subparser.add_argument("--remove", action="store_true", help="remove these tags")
+    subparser = action("note", "set the note of a run")
+    subparser.add_argument("run", metavar="RUN", help="name or path")
+    subparser.add_argument("text", metavar="TEXT", help="the note; '' removes it")
+    subparser = action("delete", "delete runs, with their tags and notes")
+    subparser.add_argument("runs", nargs="+", metavar="RUN", help="name or path")
+    subparser.add_argument("--yes", action="store_true", help="do not ask")
+    subparser = action("rebuild", "rebuild the index from the runs; tags and notes are kept")
+    subparser.add_argument("folder", nargs="?", default=".", metavar="FOLDER", help="default: here")
     return p
 
 
@@ -122,32 +122,36 @@ def _list(listing: Listing, folder: Path, tag: str, *, as_json: bool) -> int:
         from gnomon.units import printable
 
         print(f"gnomon: note: {printable(listing.said)}", file=sys.stderr)
-    found = [one for one in listing.entries if not tag or tag in one.tags]
+    selected = [one for one in listing.entries if not tag or tag in one.tags]
     if as_json:
-        print(json.dumps({"folder": str(folder), "runs": [asdict(one) for one in found]}, indent=2))
-    elif found:
-        print("\n".join(_table(found, width_of(sys.stdout))))
+        print(
+            json.dumps({"folder": str(folder), "runs": [asdict(one) for one in selected]}, indent=2)
+        )
+    elif selected:
+        print("\n".join(_table(selected, width_of(sys.stdout))))
     else:
         none = "there is no run here; make one with: gnomon run -- program"
         print(f"no run here has the tag {tag}; gnomon runs tag RUN {tag}" if tag else none)
-    return 0 if found else 1
+    return 0 if selected else 1
 
 
-def _table(found: Sequence[IndexedRun], width: int) -> list[str]:
+def _table(entries: Sequence[IndexedRun], width: int) -> list[str]:
     from gnomon.store.reports.run_facts import wall_text
     from gnomon.terminal_text import cut, filled, grid, shortened, widths
     from gnomon.units import printable
 
     rows = []
-    for one in found:
-        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(one.started)) if one.started else ""
-        status = "-" if one.exit_status is None else str(one.exit_status)
-        wall = wall_text(asdict(one), "-")
+    for entry in entries:
+        when = (
+            time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.started)) if entry.started else ""
+        )
+        status = "-" if entry.exit_status is None else str(entry.exit_status)
+        wall = wall_text(asdict(entry), "-")
         numbers = ["", "", "", "", ""]
-        if not one.problem:
-            numbers = [when, str(one.ranks), str(one.repetitions), wall, status]
-        command = printable(shlex.join(one.command)) if not one.problem else "(cannot be read)"
-        rows.append((printable(one.name), numbers, command, ", ".join(one.tags)))
+        if not entry.problem:
+            numbers = [when, str(entry.ranks), str(entry.repetitions), wall, status]
+        command = printable(shlex.join(entry.command)) if not entry.problem else "(cannot be read)"
+        rows.append((printable(entry.name), numbers, command, ", ".join(entry.tags)))
     heads = ["when", "ranks", "times", "wall time", "exit"]
     fixed = [max(len(head), *(len(row[1][at]) for row in rows)) for at, head in enumerate(heads)]
     tagged = any(row[3] for row in rows)
@@ -157,10 +161,10 @@ def _table(found: Sequence[IndexedRun], width: int) -> list[str]:
     for head in ("times", "ranks", "exit", "wall time"):  # the order in which columns are given up
         if width - 2 - sum(fixed) >= wanted + 2 * (len(heads) + 1 + tagged):
             break
-        at = heads.index(head)
-        del heads[at], fixed[at]
+        column = heads.index(head)
+        del heads[column], fixed[column]
         for row in rows:
-            del row[1][at]
+            del row[1][column]
     room = width - 2 - sum(fixed) - 2 * (len(heads) + 1 + tagged)
     if tagged:
         natural.append(max(len(row[3]) for row in rows))
@@ -181,11 +185,13 @@ def _table(found: Sequence[IndexedRun], width: int) -> list[str]:
     ]
     columns = ("name".ljust(name_width), *heads, "command", *(("tags",) if tagged else ()))
     lines = list(grid([(head,) for head in columns], table, len(heads) + 1).lines)
-    for one in found:
-        if one.note:
-            lines += filled(f"{printable(one.name)}: {printable(one.note)}", width, "  ", "    ")
-        if one.problem:
-            lines += filled(f"note: {printable(one.problem)}", width, "", "      ")
+    for entry in entries:
+        if entry.note:
+            lines += filled(
+                f"{printable(entry.name)}: {printable(entry.note)}", width, "  ", "    "
+            )
+        if entry.problem:
+            lines += filled(f"note: {printable(entry.problem)}", width, "", "      ")
     return lines
 
 

@@ -258,13 +258,13 @@ def _destinations(
     from gnomon.cli.terminal.interval_writers import GrowingFile, Renderer, Terminal, Textfile
     from gnomon.stat.openmetrics import exposition, families
 
-    found: list[Destination] = []
+    destinations: list[Destination] = []
     kind = "json" if arguments.json else "text"
     if arguments.output == "-":
         arguments.output = None
     if not arguments.no_terminal:
         shown = kind if arguments.output is None else "text"
-        found.append(Terminal(Renderer(monitor, table, shown)))
+        destinations.append(Terminal(Renderer(monitor, table, shown)))
     if arguments.output is not None:
         name = arguments.output
         if arguments.unique:
@@ -274,15 +274,15 @@ def _destinations(
         ending = name.lower().rpartition(".")[2]
         kind = {"json": "json", "jsonl": "json", "csv": "csv"}.get(ending, kind)
         own = table.twin()
-        found.append(GrowingFile(name, Renderer(monitor, own, kind)))
+        destinations.append(GrowingFile(name, Renderer(monitor, own, kind)))
     if arguments.openmetrics is not None:
         is_open = not arguments.openmetrics.endswith(".prom")
 
         def text() -> str:
             return exposition(families(monitor.totals, monitor.infos, groups), openmetrics=is_open)
 
-        found.append(Textfile(arguments.openmetrics, text))
-    return found
+        destinations.append(Textfile(arguments.openmetrics, text))
+    return destinations
 
 
 def _serve(arguments: argparse.Namespace, monitor: Monitor, choice: WatchedEvents) -> Server | None:
@@ -312,11 +312,11 @@ def _serve(arguments: argparse.Namespace, monitor: Monitor, choice: WatchedEvent
 
 def group_labels(choice: WatchedEvents) -> dict[str, str]:
     """Return for each event of an event group the group's name, of several the first."""
-    found: dict[str, str] = {}
+    labels: dict[str, str] = {}
     for group in choice.groups:
         for event in group.wanted.events:
-            found.setdefault(event.name, group.name)
-    return found
+            labels.setdefault(event.name, group.name)
+    return labels
 
 
 def first_lines(monitor: Monitor, *, is_default: bool) -> list[str]:

@@ -49,7 +49,7 @@ def print_events(words: Iterable[str], *, as_json: bool, components: Sequence[st
     with_presets = not components or "cpu" in components
     rows = _presets() if with_presets else ()  # a broken file is refused before anything is printed
 
-    def found() -> Iterable[tuple[EventInfo, Availability]]:
+    def events_with_states() -> Iterable[tuple[EventInfo, Availability]]:
         for source in COMPONENTS:
             if components and source.name not in components:
                 continue
@@ -71,7 +71,7 @@ def print_events(words: Iterable[str], *, as_json: bool, components: Sequence[st
                 "how": info.how.value,
                 "description": info.description,
             }
-            for info, state in found()
+            for info, state in events_with_states()
         ]
         missing |= {str(row["component"]) for row in listed if not row["available"]}
         reasons = [
@@ -82,7 +82,7 @@ def print_events(words: Iterable[str], *, as_json: bool, components: Sequence[st
         print(json.dumps({"events": listed, "unavailable": reasons}, indent=2))
         return 0 if listed else 1
     table = []
-    for info, state in found():
+    for info, state in events_with_states():
         unit = f" [{info.unit}]" if info.unit else ""
         here = "yes" if state.available else "no"
         table.append((info.name, here, info.component, f"{info.description}{unit}"))

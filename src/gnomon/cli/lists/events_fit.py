@@ -34,14 +34,14 @@ def run(arguments: argparse.Namespace) -> int:
     fit = fits(events, pmus)
     if arguments.chooser:
         return _choose(arguments, events, pmus, fit)
-    found = groups(events, pmus=pmus)
+    event_groups = groups(events, pmus=pmus)
     kernel = None if arguments.pmu else _kernel(events, len(pmus))
     if arguments.json:
         import json
 
-        print(json.dumps(_document(events, pmus, fit, found, kernel), indent=2))
+        print(json.dumps(_document(events, pmus, fit, event_groups, kernel), indent=2))
     else:
-        _print(events, pmus, fit, found, kernel)
+        _print(events, pmus, fit, event_groups, kernel)
     return 0 if fit.fits else 1
 
 
@@ -57,11 +57,11 @@ def _resolve(text: str, pmu: CorePmu | None) -> tuple[Event, ...]:
         from gnomon.counters.event_resolver import resolve
         from gnomon.errors import EventUnavailableError
 
-        found = resolve(text)
-        if found.unavailable:
-            first = found.unavailable[0]
+        resolved = resolve(text)
+        if resolved.unavailable:
+            first = resolved.unavailable[0]
             raise EventUnavailableError(first.event, first.reason, first.remedy, first.errno)
-        return found.events
+        return resolved.events
     from gnomon.counters.allocation.target_events import resolve_on
     from gnomon.counters.event_grammar import split
 
@@ -90,7 +90,7 @@ def _document(
     events: Sequence[Event],
     pmus: Sequence[CorePmu],
     fit: Fit,
-    found: Sequence[Sequence[int]],
+    event_groups: Sequence[Sequence[int]],
     kernel: Verdict | None,
 ) -> dict[str, Any]:
     return {
@@ -108,15 +108,15 @@ def _document(
         "events": [
             {
                 "event": event.name,
-                "takes_counters": at not in fit.unlimited,
-                "counters": [list(place.counters) for place in fit.placed if place.event == at],
+                "takes_counters": index not in fit.unlimited,
+                "counters": [list(place.counters) for place in fit.placed if place.event == index],
             }
-            for at, event in enumerate(events)
+            for index, event in enumerate(events)
         ],
         "conflict": [events[at].name for at in fit.conflict],
         "why": fit.why,
         "remedy": fit.remedy,
-        "groups": [[events[at].name for at in group] for group in found],
+        "groups": [[events[at].name for at in group] for group in event_groups],
         "kernel": None
         if kernel is None
         else {
@@ -133,7 +133,7 @@ def _print(
     events: Sequence[Event],
     pmus: Sequence[CorePmu],
     fit: Fit,
-    found: Sequence[Sequence[int]],
+    event_groups: Sequence[Sequence[int]],
     kernel: Verdict | None,
 ) -> None:
     for pmu in pmus:
@@ -157,8 +157,8 @@ def _print(
             print()
         _say(f"they do not fit: {fit.why}", "  ")
         _say(f"remedy: {fit.remedy}", "  ")
-        print(f"in turns, in {len(found)} group{'s' * (len(found) != 1)}:")
-        for number, group in enumerate(found, start=1):
+        print(f"in turns, in {len(event_groups)} group{'s' * (len(event_groups) != 1)}:")
+        for number, group in enumerate(event_groups, start=1):
             _say(f"  {number}  {', '.join(events[at].name for at in group)}", "     ")
     for note in fit.notes:
         _say(f"note: {note}", "  ")
@@ -192,18 +192,18 @@ def _choose(
     if not fit.fits:
         raise UsageError(f"nothing can be added to what does not fit: {fit.why}; {fit.remedy}")
     wanted = [word.lower() for word in arguments.words]
-    known = {event.name for event in events}
+    listed_names = {event.name for event in events}
     rows: list[tuple[str, str]] = []
     candidates: list[Event] = []
     for info in _listed(pmus[0] if arguments.pmu else None):
         text = f"{info.name} {info.description}".lower()
-        if info.name in known or not all(word in text for word in wanted):
+        if info.name in listed_names or not all(word in text for word in wanted):
             continue
         try:
-            found = _resolve(info.name, pmus[0] if arguments.pmu else None)
+            resolved = _resolve(info.name, pmus[0] if arguments.pmu else None)
         except EventError:
             continue  # it stands in a list, and is not to be had as it stands
-        for event in found:
+        for event in resolved:
             rows.append((event.name, info.description))
             candidates.append(event)
     free = addable(events, candidates, pmus)

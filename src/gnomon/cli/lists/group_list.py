@@ -56,16 +56,16 @@ def print_groups(
 
     loaded = [user_definitions.load(name, is_event) for name in files]
     libraries = tuple(loaded) or user_definitions.libraries(is_event)
-    known = [(group, one) for one in libraries for group in one.groups]
+    group_libraries = [(group, one) for one in libraries for group in one.groups]
     metrics = user_definitions.metrics()
     if wanted:
-        groups = [group for group, _ in known]
+        groups = [group for group, _ in group_libraries]
         found = list(dict.fromkeys(find_group(groups, word, core_models) for word in wanted))
-        known = [known[groups.index(group)] for group in found]
+        group_libraries = [group_libraries[groups.index(group)] for group in found]
     elif not files and not with_others:
-        known = _for_this_machine(known, core_models())
+        group_libraries = _for_this_machine(group_libraries, core_models())
     rows = []
-    for group, library in known:
+    for group, library in group_libraries:
         obtainable = metrics.obtainable(group.events, group.cpus or None)
         rows.append(Listed(group, _sorted(obtainable, group.metrics), library))
     if as_json:
@@ -81,14 +81,14 @@ def print_groups(
 
 
 def _for_this_machine(
-    known: Iterable[tuple[Group, Library]], cpus: Collection[str]
+    group_libraries: Iterable[tuple[Group, Library]], cpus: Collection[str]
 ) -> list[tuple[Group, Library]]:
     """Return of the groups that share a name the first that is for the CPU or for all."""
-    found: dict[str, tuple[Group, Library]] = {}
-    for group, library in known:
+    by_name: dict[str, tuple[Group, Library]] = {}
+    for group, library in group_libraries:
         if not group.cpus or set(group.cpus) & set(cpus):
-            found.setdefault(group.name.lower(), (group, library))
-    return sorted(found.values(), key=lambda one: (one[0].number < 0, one[0].number))
+            by_name.setdefault(group.name.lower(), (group, library))
+    return sorted(by_name.values(), key=lambda one: (one[0].number < 0, one[0].number))
 
 
 def _sorted(metrics: Sequence[Metric], first: Sequence[str]) -> tuple[Metric, ...]:

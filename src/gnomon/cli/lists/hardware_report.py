@@ -16,55 +16,57 @@ _MOST_SHARES = 8
 _NEARLY_ALL = 0.95
 
 
-def _processor(found: Hardware, width: int, everything: bool) -> Iterable[str]:  # noqa: ARG001
-    one = found.processor
-    if one.platform:
-        yield one.platform
-    yield one.model or f"{_UNKNOWN}: the processor does not name itself"
+def _processor(machine: Hardware, width: int, everything: bool) -> Iterable[str]:  # noqa: ARG001
+    processor = machine.processor
+    if processor.platform:
+        yield processor.platform
+    yield processor.model or f"{_UNKNOWN}: the processor does not name itself"
     numbers = [
-        ("", one.vendor),
-        ("family", one.family),
-        ("model", one.model_number),
-        ("stepping", one.stepping),
-        ("revision", one.revision),
-        ("microcode", one.microcode),
+        ("", processor.vendor),
+        ("family", processor.family),
+        ("model", processor.model_number),
+        ("stepping", processor.stepping),
+        ("revision", processor.revision),
+        ("microcode", processor.microcode),
     ]
     told = [f"{name} {value}".strip() for name, value in numbers if value not in (None, "")]
     if told:
         yield ", ".join(told)
-    physical, virtual = one.address_bits
+    physical, virtual = processor.address_bits
     addresses = ""
     if physical and virtual:
         addresses = f"; addresses of {physical} bits (physical) and {virtual} bits (virtual)"
-    yield f"{one.architecture or 'architecture not known'}, {one.byte_order} endian{addresses}"
+    architecture = processor.architecture or "architecture not known"
+    yield f"{architecture}, {processor.byte_order} endian{addresses}"
 
 
-def _frequency(found: Hardware, width: int, everything: bool) -> Iterable[str]:  # noqa: ARG001
-    for one in found.frequencies:
+def _frequency(machine: Hardware, width: int, everything: bool) -> Iterable[str]:  # noqa: ARG001
+    for frequency in machine.frequencies:
         parts = []
         for title, value in (
-            ("lowest", one.lowest_hz),
-            ("base", one.base_hz),
-            ("highest", one.highest_hz),
+            ("lowest", frequency.lowest_hz),
+            ("base", frequency.base_hz),
+            ("highest", frequency.highest_hz),
         ):
             if value:
                 parts.append(f"{title} {hertz(value)}")
-        if one.now_hz:
-            low, high = map(hertz, one.now_hz)
+        if frequency.now_hz:
+            low, high = map(hertz, frequency.now_hz)
             parts.append(f"now {low}" + (f" to {high}" if high != low else ""))
-        if one.boost is not None:
-            parts.append("boost on" if one.boost else "boost off")
-        if one.driver or one.governor:
-            parts.append(f"governor {one.governor or _UNKNOWN} ({one.driver or 'no driver told'})")
-        kind = f"{one.cores}: " if one.cores else ""
+        if frequency.boost is not None:
+            parts.append("boost on" if frequency.boost else "boost off")
+        if frequency.driver or frequency.governor:
+            driver = frequency.driver or "no driver told"
+            parts.append(f"governor {frequency.governor or _UNKNOWN} ({driver})")
+        kind = f"{frequency.cores}: " if frequency.cores else ""
         yield (
             kind
             + (", ".join(parts) or _UNKNOWN)
-            + (f"  [{', '.join(one.sources)}]" if one.sources else "")
+            + (f"  [{', '.join(frequency.sources)}]" if frequency.sources else "")
         )
-        if not (one.lowest_hz or one.highest_hz):
+        if not (frequency.lowest_hz or frequency.highest_hz):
             yield "the range is not known: no cpufreq here" + (
-                ", as in most virtual machines" if found.hypervisor else ""
+                ", as in most virtual machines" if machine.hypervisor else ""
             )
     from gnomon.counters.timers import cycles_per_second
 
@@ -73,44 +75,44 @@ def _frequency(found: Hardware, width: int, everything: bool) -> Iterable[str]: 
         yield f"time counter {hertz(rate)}, the same at every frequency  [measured]"
 
 
-def _vectors(found: Hardware, width: int, everything: bool) -> Iterable[str]:  # noqa: ARG001
-    one = found.processor
-    if not one.vectors:
+def _vectors(machine: Hardware, width: int, everything: bool) -> Iterable[str]:  # noqa: ARG001
+    processor = machine.processor
+    if not processor.vectors:
         yield f"{_UNKNOWN}: /proc/cpuinfo names none"
         return
-    widest = f"{one.vector_bits} bits wide" if one.vector_bits else "width not known"
-    yield widest + (f" ({one.vector_note})" if one.vector_note else "")
-    yield " ".join(one.vectors)
+    widest = f"{processor.vector_bits} bits wide" if processor.vector_bits else "width not known"
+    yield widest + (f" ({processor.vector_note})" if processor.vector_note else "")
+    yield " ".join(processor.vectors)
 
 
-def _topology(found: Hardware, width: int, everything: bool) -> Iterable[str]:  # noqa: ARG001
+def _topology(machine: Hardware, width: int, everything: bool) -> Iterable[str]:  # noqa: ARG001
     from gnomon.cli.terminal.two_column_text import table
     from gnomon.counters.sysfs_pmu import cpu_ranges
 
-    one = found.topology
-    if one.unknown:
-        yield f"{_UNKNOWN}: {one.unknown}"
+    topology = machine.topology
+    if topology.unknown:
+        yield f"{_UNKNOWN}: {topology.unknown}"
         return
-    online = [cpu for cpu in one.cpus if cpu.is_online]
-    counts = [_counted(one.sockets, "socket"), _counted(one.cores, "core"),
+    online = [cpu for cpu in topology.cpus if cpu.is_online]
+    counts = [_counted(topology.sockets, "socket"), _counted(topology.cores, "core"),
               _counted(len(online), "CPU")]  # fmt: skip
-    if (one.dies or 0) > (one.sockets or 0):
-        counts.insert(1, _counted(one.dies, "die"))
-    if len(online) < len(one.cpus):
-        counts.append(f"{len(one.cpus) - len(online)} offline")
+    if (topology.dies or 0) > (topology.sockets or 0):
+        counts.insert(1, _counted(topology.dies, "die"))
+    if len(online) < len(topology.cpus):
+        counts.append(f"{len(topology.cpus) - len(online)} offline")
     yield ", ".join(counts)
-    yield _threads(one.threads_per_core, one.smt)
-    for kind in one.kinds:
+    yield _threads(topology.threads_per_core, topology.smt)
+    for kind in topology.kinds:
         yield f"{kind.name}: CPUs {cpu_ranges(kind.cpus)}"
-    if one.isolated:
-        yield f"isolated from the scheduler: CPUs {cpu_ranges(one.isolated)}"
+    if topology.isolated:
+        yield f"isolated from the scheduler: CPUs {cpu_ranges(topology.isolated)}"
     barred = [cpu.number for cpu in online if not cpu.is_allowed]
     if barred:
         yield f"this process may not run on CPUs {cpu_ranges(barred)}"
-    if everything or len(one.cpus) <= _MOST_CPUS:
+    if everything or len(topology.cpus) <= _MOST_CPUS:
         rows = [[*map(_cell, (cpu.number, cpu.socket, cpu.die, cpu.core, cpu.node)),
                  cpu.kind or ("" if cpu.is_online else "offline")]
-                for cpu in one.cpus]  # fmt: skip
+                for cpu in topology.cpus]  # fmt: skip
         yield from table(("CPU", "socket", "die", "core", "node", ""), rows, left=0)
         return
     places: dict[tuple[int | None, int | None, str], list[int]] = {}
@@ -133,15 +135,15 @@ def _threads(per_core: tuple[int, int] | None, smt: str) -> str:
     return threads + (f"; SMT {said}" if said else "")
 
 
-def _caches(found: Hardware, width: int, everything: bool) -> Iterable[str]:
+def _caches(machine: Hardware, width: int, everything: bool) -> Iterable[str]:
     from gnomon.cli.terminal.two_column_text import shortened, table
     from gnomon.counters.sysfs_pmu import cpu_ranges
 
-    if not found.caches:
-        yield f"{_UNKNOWN}: {found.caches_unknown}"
+    if not machine.caches:
+        yield f"{_UNKNOWN}: {machine.caches_unknown}"
         return
     rows = []
-    for cache in found.caches:
+    for cache in machine.caches:
         # Caches that each CPU has for itself need no list.
         shares = [cpu_ranges(group) for group in cache.groups]
         text = "its own" if cache.shared_by == 1 else " | ".join(shares[:_MOST_SHARES])
@@ -158,25 +160,25 @@ def _caches(found: Hardware, width: int, everything: bool) -> Iterable[str]:
     yield from lines if everything else (shortened(line, width - 11) for line in lines)
     if not everything and any(len(line) > width - 11 for line in lines):
         yield "(gnomon hardware -a caches shows all)"
-    sources = ", ".join(dict.fromkeys(cache.source for cache in found.caches))
-    doubt = "; a hypervisor need not tell the truth" if found.hypervisor else ""
+    sources = ", ".join(dict.fromkeys(cache.source for cache in machine.caches))
+    doubt = "; a hypervisor need not tell the truth" if machine.hypervisor else ""
     yield f"[{sources}{doubt}]"
 
 
-def _picture(found: Hardware, width: int, everything: bool) -> Iterable[str]:  # noqa: ARG001
+def _picture(machine: Hardware, width: int, everything: bool) -> Iterable[str]:  # noqa: ARG001
     from gnomon.cli.lists.topology_diagram import picture
 
-    text = picture(found, width - 12)
+    text = picture(machine, width - 12)
     if not text:
         yield "nothing is known of what CPUs share"
     for line in text.split("\n") if text else ():
         yield " " + line
 
 
-def _tlbs(found: Hardware, width: int, everything: bool) -> Iterable[str]:  # noqa: ARG001
+def _tlbs(machine: Hardware, width: int, everything: bool) -> Iterable[str]:  # noqa: ARG001
     from gnomon.cli.terminal.two_column_text import table
 
-    for kind in found.tlbs:
+    for kind in machine.tlbs:
         title = f"{kind.cores}: " if kind.cores else ""
         if not kind.tlbs:
             yield f"{title}{_UNKNOWN}: {kind.unknown}"
@@ -193,17 +195,17 @@ def _tlbs(found: Hardware, width: int, everything: bool) -> Iterable[str]:  # no
         yield f"[{', '.join(sorted({tlb.source for tlb in kind.tlbs}))}]"
 
 
-def _numa(found: Hardware, width: int, everything: bool) -> Iterable[str]:  # noqa: ARG001
+def _numa(machine: Hardware, width: int, everything: bool) -> Iterable[str]:  # noqa: ARG001
     from gnomon.cli.terminal.two_column_text import table
     from gnomon.counters.sysfs_pmu import cpu_ranges
 
-    if not found.nodes:
+    if not machine.nodes:
         yield f"{_UNKNOWN}: the kernel shows no nodes (/sys/devices/system/node)"
         return
-    numbers = [str(node.number) for node in found.nodes]
-    has_far = all(len(node.distances) == len(numbers) for node in found.nodes)
+    numbers = [str(node.number) for node in machine.nodes]
+    has_far = all(len(node.distances) == len(numbers) for node in machine.nodes)
     rows = []
-    for node in found.nodes:
+    for node in machine.nodes:
         far = list(map(str, node.distances)) if has_far else []
         extra = [f"read {node.read_mb_per_s} MB/s" if node.read_mb_per_s else "",
                  f"{node.read_latency_ns} ns" if node.read_latency_ns else "",
@@ -214,8 +216,8 @@ def _numa(found: Hardware, width: int, everything: bool) -> Iterable[str]:  # no
                                 *filter(None, extra)])])  # fmt: skip
     far_heads = [f"to {number}" for number in numbers] if has_far else []
     yield from table(("node", "memory", "free", *far_heads, ""), rows, left=0)
-    held = sum(node.total_bytes or 0 for node in found.nodes)
-    whole = found.memory.total_bytes
+    held = sum(node.total_bytes or 0 for node in machine.nodes)
+    whole = machine.memory.total_bytes
     if whole is not None and held < _NEARLY_ALL * whole:
         yield (
             f"together {units.size(held)} of the machine's {units.size(whole)}: the kernel does "
@@ -223,57 +225,64 @@ def _numa(found: Hardware, width: int, everything: bool) -> Iterable[str]:  # no
         )
 
 
-def _pages(found: Hardware, width: int, everything: bool) -> Iterable[str]:  # noqa: ARG001
-    one = found.pages
-    yield f"{units.size(one.base_bytes)} each" if one.base_bytes else _UNKNOWN
-    if one.transparent:
-        yield f"transparent huge pages of {units.size(one.transparent_bytes, 'unknown size')}: " + {
-            "always": "wherever they fit (always)",
-            "madvise": "where a program asks for them (madvise)",
-        }.get(one.transparent, one.transparent)
+def _pages(machine: Hardware, width: int, everything: bool) -> Iterable[str]:  # noqa: ARG001
+    pages = machine.pages
+    yield f"{units.size(pages.base_bytes)} each" if pages.base_bytes else _UNKNOWN
+    if pages.transparent:
+        yield (
+            f"transparent huge pages of {units.size(pages.transparent_bytes, 'unknown size')}: "
+            + {
+                "always": "wherever they fit (always)",
+                "madvise": "where a program asks for them (madvise)",
+            }.get(pages.transparent, pages.transparent)
+        )
     else:
         yield "no transparent huge pages"
-    for pool in one.pools:
+    for pool in pages.pools:
         total, free = (units.count(n, "?") for n in (pool.pages, pool.free))
         yield f"huge pages of {units.size(pool.page_bytes)}: {total} set aside, {free} free"
 
 
-def _memory(found: Hardware, width: int, everything: bool) -> Iterable[str]:  # noqa: ARG001
-    one = found.memory
-    if one.total_bytes is None:
+def _memory(machine: Hardware, width: int, everything: bool) -> Iterable[str]:  # noqa: ARG001
+    memory = machine.memory
+    if memory.total_bytes is None:
         yield f"{_UNKNOWN}: /proc/meminfo cannot be read"
         return
     yield (
-        f"{units.size(one.total_bytes)}, "
-        f"{units.size(one.available_bytes, _UNKNOWN)} available; "
-        + ("no swap" if one.swap_bytes == 0 else f"swap {units.size(one.swap_bytes, _UNKNOWN)}")
+        f"{units.size(memory.total_bytes)}, "
+        f"{units.size(memory.available_bytes, _UNKNOWN)} available; "
+        + (
+            "no swap"
+            if memory.swap_bytes == 0
+            else f"swap {units.size(memory.swap_bytes, _UNKNOWN)}"
+        )
     )
-    if found.limits.memory_bytes is not None:
-        yield f"the control group allows {units.size(found.limits.memory_bytes)}"
-    if found.limits.cpus is not None:
-        yield f"the control group allows {units.number(found.limits.cpus)} CPUs' time"
+    if machine.limits.memory_bytes is not None:
+        yield f"the control group allows {units.size(machine.limits.memory_bytes)}"
+    if machine.limits.cpus is not None:
+        yield f"the control group allows {units.number(machine.limits.cpus)} CPUs' time"
 
 
-def _virtual(found: Hardware, width: int, everything: bool) -> Iterable[str]:  # noqa: ARG001
-    host = found.hypervisor
+def _virtual(machine: Hardware, width: int, everything: bool) -> Iterable[str]:  # noqa: ARG001
+    host = machine.hypervisor
     if host is None:
         yield "no hypervisor found"
     else:
         yield f"hypervisor {host.name}  [{host.evidence}]"
-    if found.hypervisor_signature:
-        yield f"its signature in cpuid: {found.hypervisor_signature}"
-    inside = found.container
+    if machine.hypervisor_signature:
+        yield f"its signature in cpuid: {machine.hypervisor_signature}"
+    inside = machine.container
     yield "no container" if inside is None else f"container {inside.kind}  [{inside.evidence}]"
 
 
-def _pmus(found: Hardware, width: int, everything: bool) -> Iterable[str]:
+def _pmus(machine: Hardware, width: int, everything: bool) -> Iterable[str]:
     from gnomon.cli.terminal.two_column_text import shortened, table
     from gnomon.counters.sysfs_pmu import cpu_ranges
 
-    if not any(pmu.is_core for pmu in found.pmus):
+    if not any(pmu.is_core for pmu in machine.pmus):
         yield "no PMU of the cores: gnomon doctor says why"
     rows = []
-    for pmu in found.pmus:
+    for pmu in machine.pmus:
         counters = ""
         if pmu.counters:
             general, fixed = pmu.counters
@@ -284,26 +293,26 @@ def _pmus(found: Hardware, width: int, everything: bool) -> Iterable[str]:
     if rows:
         lines = table(("", "type", "named events", "counters", "interval", ""), rows)
         yield from lines if everything else (shortened(line, width - 11) for line in lines)
-    sources = sorted({pmu.counters_source for pmu in found.pmus} - {""})
+    sources = sorted({pmu.counters_source for pmu in machine.pmus} - {""})
     yield f"[sysfs{''.join(', counters by ' + source for source in sources)}; interval is how " + (
         "long a group of events stays when several take turns]"
     )
 
 
-def _devices(found: Hardware, width: int, everything: bool) -> Iterable[str]:  # noqa: ARG001
+def _devices(machine: Hardware, width: int, everything: bool) -> Iterable[str]:  # noqa: ARG001
     from gnomon.cli.terminal.two_column_text import table
 
-    if not found.devices:
+    if not machine.devices:
         yield "none with a place on a bus"
         return
     rows = [
         [one.kind, one.name, one.address, f"node {one.node}" if one.node is not None else "",
-         one.detail] for one in found.devices
+         one.detail] for one in machine.devices
     ]  # fmt: skip
     yield from table(("", "name", "bus address", "near", ""), rows, left=3)
 
 
-def _hwloc(found: Hardware, width: int, everything: bool) -> Iterable[str]:  # noqa: ARG001
+def _hwloc(machine: Hardware, width: int, everything: bool) -> Iterable[str]:  # noqa: ARG001
     from gnomon.counters.hardware.hwloc import hwloc
 
     seen = hwloc()
@@ -313,13 +322,13 @@ def _hwloc(found: Hardware, width: int, everything: bool) -> Iterable[str]:  # n
     have = dict(seen.counts)
     yield ", ".join(f"{n} {kind}" for kind, n in seen.counts) + f"  [hwloc {seen.version}]"
     ours = {
-        "Package": found.topology.sockets,
-        "Core": found.topology.cores,
-        "PU": sum(cpu.is_online and cpu.is_allowed for cpu in found.topology.cpus),
-        "NUMANode": len(found.nodes) or None,
+        "Package": machine.topology.sockets,
+        "Core": machine.topology.cores,
+        "PU": sum(cpu.is_online and cpu.is_allowed for cpu in machine.topology.cpus),
+        "NUMANode": len(machine.nodes) or None,
     }
     for level in (1, 2, 3, 4):
-        made = [c for c in found.caches if c.level == level and c.kind != "instruction"]
+        made = [c for c in machine.caches if c.level == level and c.kind != "instruction"]
         ours[f"L{level}Cache"] = sum(len(cache.groups) for cache in made) or None
     differing = [
         f"{kind}: hwloc {have.get(kind, 0)}, sysfs {n}"

@@ -46,12 +46,12 @@ def table(rows: Sequence[PresetRow], *, width: int, styled: bool) -> Iterator[st
     if width < _WIDE:
         table = [(*cells[:2], *cells[3:]) for cells in table]
     texts = (len(table[0]) - 2, len(table[0]) - 1)
-    for at, lines in enumerate(wrapped_table(table[0], table[1:], width, texts)):
-        is_dim = at and rows[at - 1].available is False
+    for row_index, lines in enumerate(wrapped_table(table[0], table[1:], width, texts)):
+        is_dim = row_index and rows[row_index - 1].available is False
         for line in lines:
             yield (
                 f"\x1b[{2 if is_dim else 1}m{line}\x1b[0m"
-                if styled and (is_dim or not at)
+                if styled and (is_dim or not row_index)
                 else line
             )
 

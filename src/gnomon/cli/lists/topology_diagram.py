@@ -46,13 +46,13 @@ class _Box(NamedTuple):
         return self.make, tuple(part.shape for part in self.parts)
 
 
-def picture(found: Hardware, columns: int) -> str:
+def picture(machine: Hardware, columns: int) -> str:
     """Return the picture at most so many columns wide, "" where nothing is known to be shared."""
     sockets: dict[int, set[int]] = {}
-    for cpu in found.topology.cpus:
+    for cpu in machine.topology.cpus:
         if cpu.is_online:
             sockets.setdefault(cpu.socket if cpu.socket is not None else 0, set()).add(cpu.number)
-    items = _items(found)
+    items = _items(machine)
     drawn: list[tuple[object, list[int], str]] = []
     for number, cpus in sorted(sockets.items()):
         boxes = _boxes([item for item in items if item.cpus <= cpus])
@@ -72,24 +72,24 @@ def _titled(numbers: Sequence[int], text: str) -> str:
     return f"{title}\n{text}"
 
 
-def _items(found: Hardware) -> list[_Item]:
+def _items(machine: Hardware) -> list[_Item]:
     cores = {
         frozenset(cpu.siblings or (cpu.number,)): cpu.kind
-        for cpu in found.topology.cpus
+        for cpu in machine.topology.cpus
         if cpu.is_online
     }
     items = [
         _Item(cpus, 0, " ".join(map(str, sorted(cpus))), f"{kind}/{len(cpus)}")
         for cpus, kind in cores.items()
     ]
-    for cache in found.caches:
+    for cache in machine.caches:
         if cache.kind == "instruction":
             continue
         letter = "d" if cache.kind == "data" else ""
         label = f"L{cache.level}{letter} {size(cache.size_bytes, 'of unknown size')}"
         items += [_Item(frozenset(group), cache.level, label, label) for group in cache.groups]
-    for node in found.nodes:
-        if node.cpus and len(found.nodes) > 1:
+    for node in machine.nodes:
+        if node.cpus and len(machine.nodes) > 1:
             items.append(_Item(frozenset(node.cpus), _NODE_RANK, f"node {node.number}", "node"))
     return sorted(items, key=lambda item: (len(item.cpus), item.rank, min(item.cpus)))
 
@@ -125,17 +125,17 @@ def _breadth(box: _Box) -> int:
 def _shortened(boxes: Sequence[_Box], limit: int) -> list[_Box]:
     """Return at most `limit` boxes of each run of boxes that are alike, with the rest counted."""
     shown: list[_Box] = []
-    at = 0
-    while at < len(boxes):
+    index = 0
+    while index < len(boxes):
         run = 1
-        while at + run < len(boxes) and boxes[at + run].shape == boxes[at].shape:
+        while index + run < len(boxes) and boxes[index + run].shape == boxes[index].shape:
             run += 1
         keep = run if run <= limit else limit
-        for box in boxes[at : at + keep]:
+        for box in boxes[index : index + keep]:
             shown.append(box._replace(parts=tuple(_shortened(box.parts, limit))))
         if keep < run:
             shown.append(_Box(f"+{run - keep}", "", 0, (), run - keep))
-        at += run
+        index += run
     return shown
 
 

@@ -86,11 +86,11 @@ def measurer(
     )
 
 
-def _rendered(one: Interval, *, as_json: bool) -> str:
+def _rendered(interval: Interval, *, as_json: bool) -> str:
     from gnomon.measurement import intervals
 
     if not as_json:
-        return intervals.render_interval(one)
+        return intervals.render_interval(interval)
     import json
 
-    return json.dumps(intervals.document(one)) + "\n"
+    return json.dumps(intervals.document(interval)) + "\n"

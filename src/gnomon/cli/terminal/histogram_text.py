@@ -16,9 +16,11 @@ def bars(bins: Sequence[Bin]) -> list[str]:
     starts = [f"{one.low:,.{digits}f}".replace(",", " ") for one in bins]
     wide = max(map(len, starts))
     lines = []
-    for one, start in zip(bins, starts, strict=True):
+    for histogram_bin, start in zip(bins, starts, strict=True):
         # What is there at all gets a mark, however short.
-        bar = "#" * max(round(_LONGEST * one.n / most), 1 if one.n else 0)
-        line = f"  {start:>{wide}}  {bar:<{_LONGEST}}  {one.n}"
-        lines.append(line if one is not bins[-1] else f"{line}  (up to {one.high:,.0f})")
+        bar = "#" * max(round(_LONGEST * histogram_bin.n / most), 1 if histogram_bin.n else 0)
+        line = f"  {start:>{wide}}  {bar:<{_LONGEST}}  {histogram_bin.n}"
+        lines.append(
+            line if histogram_bin is not bins[-1] else f"{line}  (up to {histogram_bin.high:,.0f})"
+        )
     return lines

@@ -82,16 +82,16 @@ def _csv(lines: Iterable[Iterable[Any]]) -> str:
 
 
 def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    flat: dict[str, Any] = {}
     for name, value in row.items():
         if isinstance(value, Mapping):
-            found |= {inner if inner not in row else f"{name} {inner}": cell
+            flat |= {inner if inner not in row else f"{name} {inner}": cell
                       for inner, cell in value.items()}  # fmt: skip
         elif isinstance(value, list | tuple):
-            found[name] = " ".join(map(str, value))
+            flat[name] = " ".join(map(str, value))
         else:
-            found[name] = value
-    return found
+            flat[name] = value
+    return flat
 
 
 def write_report(output: str | None, text: str) -> None:

@@ -146,12 +146,12 @@ def _title(item: Item) -> str:
 # --- rows -----------------------------------------------------------------------------------------
 
 
-def _time_row(item: Item, at: int, name: str) -> _Row:
-    spread = item.times_spread[at] if at < len(item.times_spread) else None
+def _time_row(item: Item, time_index: int, name: str) -> _Row:
+    spread = item.times_spread[time_index] if time_index < len(item.times_spread) else None
     share = ""
-    if at in (USER, SYSTEM) and item.times[WALLCLOCK] > 0 and spread is None:
-        share = f"{100 * item.times[at] / item.times[WALLCLOCK]:.1f} % of the wall time"
-    return _row(name, item.times[at], "s", spread, item, share)
+    if time_index in (USER, SYSTEM) and item.times[WALLCLOCK] > 0 and spread is None:
+        share = f"{100 * item.times[time_index] / item.times[WALLCLOCK]:.1f} % of the wall time"
+    return _row(name, item.times[time_index], "s", spread, item, share)
 
 
 def _usage_row(field: EventInfo, item: Item) -> _Row:

@@ -81,19 +81,19 @@ def csv(host: Host, file: RankFile) -> str:
     columns = (*COLUMNS, *OF_TASKS)
     rows = [csv_row(columns)]
     for item in file.items:
-        known: _Fields = {
+        common: _Fields = {
             "program": file.program, "host": file.host or host.name,
             "process": item.process_id or None, "task": _known(item.mpi_task_id), **_tasks(item),
         }  # fmt: skip
         if not item.is_rusage:
-            known |= {
+            common |= {
                 "section": item.instr_id, "label": item.label, "parent": item.parent_id or None,
                 "thread": item.thread_id or None, "file": item.file, "line": item.line or None,
                 "group": item.group, "exclusive": "yes" if item.is_exclusive else "no",
                 "calls": item.count,
             }  # fmt: skip
         for fields in _quantities(item):
-            whole = {**known, **fields}
+            whole = {**common, **fields}
             rows.append(csv_row(whole.get(column) for column in columns))
     return "".join(rows)
 

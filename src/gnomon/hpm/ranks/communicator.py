@@ -215,12 +215,12 @@ class Ranks:
     def _put(self, blob: _Blob, value: object) -> None:
         """Put a value into a blob in the place of what it has."""
         content = json.dumps(value).encode()
-        made = self._libc.malloc(len(content))
-        if not made:
+        copy = self._libc.malloc(len(content))
+        if not copy:
             raise MemoryError
-        ctypes.memmove(made, content, len(content))
+        ctypes.memmove(copy, content, len(content))
         self._libc.free(blob.data)
-        blob.data, blob.size = made, len(content)
+        blob.data, blob.size = copy, len(content)
 
     def _value(self, blob: _Blob) -> object:
         return json.loads(ctypes.string_at(blob.data, blob.size)) if blob.data else None

@@ -97,12 +97,12 @@ class JobMembership(NamedTuple):
 
     def departures(self) -> tuple[tuple[int, str], ...]:
         """Return the tasks that have left word, and how they ended."""
-        found = []
+        departed = []
         with suppress(OSError):
             for path in self._folder.iterdir():
                 if path.name.startswith(_DEPARTED):
-                    found.append((int(path.name.removeprefix(_DEPARTED)), str(path.readlink())))
-        return tuple(sorted(found))
+                    departed.append((int(path.name.removeprefix(_DEPARTED)), str(path.readlink())))
+        return tuple(sorted(departed))
 
     def ended_by(self) -> tuple[int, ...]:
         """Return the processes of the tasks that have ended this one, () for the launcher."""
@@ -166,11 +166,11 @@ def join(folder: Path) -> tuple[JobMembership | None, str]:
     one of several tasks, else "".
     """
     try:
-        found = library(folder)
+        functions = library(folder)
     except OSError as error:
         return None, f"{folder / _LIBRARY}: cannot be loaded: {error}; install Gnomon again"
     where = ctypes.create_string_buffer(_ROOM)
-    fd = found.hpm_job_join(b"count", where, ctypes.c_size_t(_ROOM))
+    fd = functions.hpm_job_join(b"count", where, ctypes.c_size_t(_ROOM))
     said = os.fsdecode(where.value)
     if fd >= 0:
         # No other descriptor of a child has its number.
@@ -182,7 +182,7 @@ def join(folder: Path) -> tuple[JobMembership | None, str]:
         with suppress(OSError):  # a network's file system may have no such locks
             fcntl.flock(folder_fd, fcntl.LOCK_SH)
         variables = {"HPM_JOB_FD": str(fd), "HPM_JOB_DIR": said}
-        return JobMembership(fd, folder_fd, variables, found.hpm_job_end), ""
+        return JobMembership(fd, folder_fd, variables, functions.hpm_job_end), ""
     if -fd == errno.ENODATA:
         return None, ""
     return None, said or os.strerror(-fd)

@@ -172,10 +172,10 @@ def run_aggregator(
     try:
         if not ended.output:
             raise FormatError("its output", 0, "nothing is there")
-        found, _ = decoded(ended.output, "its output", 1)
+        aggregated, _ = decoded(ended.output, "its output", 1)
     except FormatError as error:
         return AggregateResult(None, f"plug-in {plugin.name}: the aggregator lied: {error}")
-    return AggregateResult(found if ended.output[0] else None, "", ended.said)
+    return AggregateResult(aggregated if ended.output[0] else None, "", ended.said)
 
 
 def replay_aggregator(
@@ -193,12 +193,12 @@ def replay_aggregator(
     failure = _failure(ended, "aggregator")
     if failure:
         raise GnomonError(f"plug-in {plugin.name}: {failure}")
-    found = []
-    at = 0
-    while at < len(ended.output):
-        file, at = decoded(ended.output, "what it made", at)
-        found.append(file)
-    return tuple(found)
+    files = []
+    offset = 0
+    while offset < len(ended.output):
+        file, offset = decoded(ended.output, "what it made", offset)
+        files.append(file)
+    return tuple(files)
 
 
 # --- the distributor ------------------------------------------------------------------------------

@@ -113,17 +113,17 @@ def _aggregate(module: ModuleType, content: bytes) -> bytes:
         os.environ["HPM_JOB_OUTCOME"] = f"status {file.exit_status}"
     ranks.be_patient()
     try:
-        made = _called(lambda: module.aggregator(list(file.items), ranks), "aggregator")
+        items = _called(lambda: module.aggregator(list(file.items), ranks), "aggregator")
     finally:
         ranks.close()
-    if made is None and file.signal and file.items:
+    if items is None and file.signal and file.items:
         # What it counted is in no total: nobody else can tell it.
         words = f"task {file.task} by itself: it was killed by {signal_name(file.signal)}"
         first = file.items[0]._replace(description=words, xml_descr=words)
-        made = [first, *file.items[1:]]
-    if made is None:
+        items = [first, *file.items[1:]]
+    if items is None:
         return b"\0" + encoded(file._replace(items=()))
-    return b"\1" + _encoded(file, made)
+    return b"\1" + _encoded(file, items)
 
 
 def _replay(module: ModuleType, paths: list[str]) -> bytes:
@@ -142,13 +142,13 @@ def _replay(module: ModuleType, paths: list[str]) -> bytes:
             raise _PluginError(f"{path}: is of task {file.task}, and so is another file")
         files[file.task] = file
     parts = []
-    for file, made, raised in replayed(list(files.values()), module.aggregator):
+    for file, items, raised in replayed(list(files.values()), module.aggregator):
         if raised is not None:
             raise _PluginError(
                 f"the aggregator failed on task {file.task}: {type(raised).__name__}: {raised}"
             )
-        if made is not None:
-            parts.append(_encoded(file, made))
+        if items is not None:
+            parts.append(_encoded(file, items))
     return b"".join(parts)
 
 
@@ -171,22 +171,24 @@ def _called(call: Callable[[], T], what: str) -> T:
         raise _PluginError(f"the {what} failed: {type(error).__name__}: {error}") from None
 
 
-def _checked(made: object) -> tuple[Item, ...]:
+def _checked(items: object) -> tuple[Item, ...]:
     """Return what an aggregator gave if it is items; raise what is said of them if not."""
-    if not isinstance(made, list | tuple):
+    if not isinstance(items, list | tuple):
         raise _PluginError(
-            f"the aggregator lied: it gave {type(made).__name__}, and not a list of items or None"
+            f"the aggregator lied: it gave {type(items).__name__}, and not a list of items or None"
         )
-    for at, item in enumerate(made):
+    for index, item in enumerate(items):
         if not isinstance(item, Item):
-            raise _PluginError(f"the aggregator lied: item {at} is {type(item).__name__}, no Item")
+            raise _PluginError(
+                f"the aggregator lied: item {index} is {type(item).__name__}, no Item"
+            )
         for event in item.data:
             if not isinstance(event, EventInfo):
                 raise _PluginError(
-                    f"the aggregator lied: item {at}: {type(event).__name__} among its events, "
+                    f"the aggregator lied: item {index}: {type(event).__name__} among its events, "
                     "where an EventInfo belongs"
                 )
-    return tuple(made)
+    return tuple(items)
 
 
 def _write(fd: int, content: bytes) -> None:

@@ -218,11 +218,11 @@ def _write(fd: int, content: bytes) -> None:
 def _content(fd: int) -> bytes:
     size = os.fstat(fd).st_size
     parts = []
-    at = 0
-    while at < size:
-        part = os.pread(fd, size - at, at)
+    offset = 0
+    while offset < size:
+        part = os.pread(fd, size - offset, offset)
         if not part:
             break
         parts.append(part)
-        at += len(part)
+        offset += len(part)
     return b"".join(parts)

@@ -31,14 +31,14 @@ def replayed(files: Sequence[RankFile], aggregator: Aggregator) -> list[Made]:
     """
     ordered = sorted(files, key=lambda file: file.task)
     meeting = _Meeting(ordered)
-    made: dict[int, tuple[list[Item] | None, Exception | None]] = {}
+    results: dict[int, tuple[list[Item] | None, Exception | None]] = {}
 
     def run(file: RankFile) -> None:
         ranks = ReplayedRanks(file, meeting)
         try:
-            made[file.task] = aggregator(list(file.items), ranks), None
+            results[file.task] = aggregator(list(file.items), ranks), None
         except Exception as error:
-            made[file.task] = None, error
+            results[file.task] = None, error
         finally:
             meeting.leave(file.task)
 
@@ -49,7 +49,7 @@ def replayed(files: Sequence[RankFile], aggregator: Aggregator) -> list[Made]:
         thread.start()
     for thread in threads:
         thread.join()
-    return [(file, *made[file.task]) for file in ordered]
+    return [(file, *results[file.task]) for file in ordered]
 
 
 class ReplayedRanks:
@@ -135,15 +135,15 @@ class _Meeting:
 
     def gaps(self) -> tuple[Gap, ...]:
         """Return who is in no total."""
-        found: list[Gap] = []
+        missing: list[Gap] = []
         for task in range(self.tasks):
             file = self._files.get(task)
             why = _ABSENT if file is None else _why(file)
-            if why and found and found[-1].why == why and found[-1].last == task - 1:
-                found[-1] = found[-1]._replace(last=task)
+            if why and missing and missing[-1].why == why and missing[-1].last == task - 1:
+                missing[-1] = missing[-1]._replace(last=task)
             elif why:
-                found.append(Gap(task, task, False, why))
-        return tuple(found)
+                missing.append(Gap(task, task, False, why))
+        return tuple(missing)
 
     def _settle(self) -> None:
         if self._values and self._here <= set(self._values):
