@@ -60,7 +60,7 @@ def hierarchy(root: Path = _ROOT) -> Path:
     Raises:
         GnomonError: neither is mounted.
     """
-    found: dict[str, Path] = {}
+    mounts: dict[str, Path] = {}
     try:
         lines = (root / "proc/self/mountinfo").read_text(errors="replace").splitlines()
     except OSError:
@@ -72,12 +72,12 @@ def hierarchy(root: Path = _ROOT) -> Path:
             continue
         place = Path(_OCTAL.sub(lambda code: chr(int(code[1], 8)), fields[4]))
         if kind[0] == "cgroup" and "perf_event" in kind[2].split(","):
-            found["version 1"] = place
+            mounts["version 1"] = place
         elif kind[0] == "cgroup2":
-            found.setdefault("version 2", place)
+            mounts.setdefault("version 2", place)
     for version in ("version 1", "version 2"):
-        if version in found:
-            return found[version]
+        if version in mounts:
+            return mounts[version]
     raise GnomonError(
         "-G: no cgroup hierarchy with perf_event is mounted; as root: mount -t cgroup2 none "
         "/sys/fs/cgroup"

@@ -157,15 +157,15 @@ def steadiness(root: Path = _ROOT) -> Steadiness:
 
 def _resolution(timer: _Timer, samples: int) -> Resolution:
     rate = _PER_SECOND.get(timer.unit) or timers.cycles_per_second()
-    found = Resolution(timer.name, timer.description, timer.unit)
+    resolution = Resolution(timer.name, timer.description, timer.unit)
     if rate is None:
-        return found._replace(unavailable="no time counter of constant rate can be used here")
+        return resolution._replace(unavailable="no time counter of constant rate can be used here")
     values = readings(timer.name, samples)
     steps = [after - before for before, after in pairwise(values)]
     smallest = min((step for step in steps if step > 0), default=None)
     calls = max(samples // _BATCHES, 1)
     costs = [ns / calls for ns in _words(_core.clock_costs(timer.name, _BATCHES, calls))]
-    return found._replace(
+    return resolution._replace(
         resolution=smallest,
         resolution_ns=None if smallest is None else smallest / rate * 1e9,
         claimed_ns=None if timer.kernel is None else time.clock_getres(timer.kernel) * 1e9,

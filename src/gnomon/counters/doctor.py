@@ -68,16 +68,16 @@ def _container(facts: Machine) -> Check:
     inside = facts.container
     if inside is None:
         return Check("container", "ok", "none found")
-    found = f"{inside.kind} ({inside.evidence})"
+    finding = f"{inside.kind} ({inside.evidence})"
     if facts.rights.is_in_user_namespace:
         return Check(
             "container",
             "limited",
-            f"{found}, in a user namespace",
+            f"{finding}, in a user namespace",
             "root in here is not root for the kernel: its capabilities open no counters",
             lower_paranoid(1) + " on the host",
         )
-    return Check("container", "ok", found)
+    return Check("container", "ok", finding)
 
 
 def _perf_events(facts: Machine) -> Check:
@@ -124,11 +124,11 @@ def _capabilities(facts: Machine) -> Check:
         return Check("capabilities", "ok", ", ".join(have))
     if (facts.rights.paranoid or 0) <= 0:
         return Check("capabilities", "ok", "none, and none needed")
-    found = f"{', '.join(have)} in a user namespace only" if have else "no CAP_PERFMON"
+    finding = f"{', '.join(have)} in a user namespace only" if have else "no CAP_PERFMON"
     return Check(
         "capabilities",
         "limited",
-        found,
+        finding,
         "kernel.perf_event_paranoid binds this process",
         _grant(facts),
     )
@@ -182,38 +182,38 @@ def _tracepoints(facts: Machine) -> Check:
 def _clock(facts: Machine) -> Check:
     clock = facts.clock
     others = ", ".join(name for name in clock.available if name != clock.current)
-    found = (clock.current or "unknown") + (f" (also {others})" if others else "")
+    finding = (clock.current or "unknown") + (f" (also {others})" if others else "")
     if clock.is_tsc_steady is False:
         return Check(
             "clock",
             "limited",
-            f"{found}; the TSC is not steady (no constant_tsc and nonstop_tsc)",
+            f"{finding}; the TSC is not steady (no constant_tsc and nonstop_tsc)",
             "time comes from the kernel, tens of nanoseconds a reading",
         )
     if clock.is_tsc_steady and clock.current != "tsc" and "tsc" in clock.available:
         return Check(
             "clock",
             "limited",
-            found,
+            finding,
             "programs that ask for the time often pay a system call for it",
             "as root: echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource",
         )
     steady = "; the TSC is steady" if clock.is_tsc_steady else ""
-    return Check("clock", "ok", f"{found}{steady}")
+    return Check("clock", "ok", f"{finding}{steady}")
 
 
 def _open_files(facts: Machine, root: Path) -> Check:
     soft, hard = facts.rights.open_files
     used = len(entries(root / "proc/self/fd"))
-    found = f"{soft}, {used} in use by this program" if used else str(soft)
+    finding = f"{soft}, {used} in use by this program" if used else str(soft)
     if soft is None or soft >= _ENOUGH_FILES:
-        return Check("open files", "ok", "no limit found" if soft is None else found)
+        return Check("open files", "ok", "no limit found" if soft is None else finding)
     wanted = min(hard, 65536) if hard is not None else 65536
     remedy = f"ulimit -n {wanted}"
     if wanted <= soft:
         remedy = "as root: raise `nofile` in /etc/security/limits.conf"
     consequence = "every event of every thread (attached to) and CPU takes one"
-    return Check("open files", "limited", found, consequence, remedy)
+    return Check("open files", "limited", finding, consequence, remedy)
 
 
 def _mlock(facts: Machine) -> Check:

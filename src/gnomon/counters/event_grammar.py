@@ -73,30 +73,30 @@ def split(text: str) -> tuple[TypedName, ...]:
     groups = 0
     in_terms = False
 
-    def finish(at: int) -> None:
+    def finish(column: int) -> None:
         name = "".join(word).strip()
         word.clear()
         if name:
             names.append(TypedName(name, group))
-        elif at == 0 or text[at - 1] not in "}":
-            raise UsageError(f"event list '{text}': an empty name at column {at + 1}")
+        elif column == 0 or text[column - 1] not in "}":
+            raise UsageError(f"event list '{text}': an empty name at column {column + 1}")
 
-    for at, char in enumerate(text):
+    for column, char in enumerate(text):
         if char == "/":
             in_terms = not in_terms and "/" not in word
         if in_terms or char not in "{},":
             word.append(char)
         elif char == "{":
             if group is not None or "".join(word).strip():
-                raise UsageError(f"event list '{text}': unexpected '{{' at column {at + 1}")
+                raise UsageError(f"event list '{text}': unexpected '{{' at column {column + 1}")
             group, groups = groups, groups + 1
         elif char == "}":
             if group is None:
-                raise UsageError(f"event list '{text}': unexpected '}}' at column {at + 1}")
-            finish(at)
+                raise UsageError(f"event list '{text}': unexpected '}}' at column {column + 1}")
+            finish(column)
             group = None
         else:
-            finish(at)
+            finish(column)
     if group is not None or in_terms:
         unclosed = "brace" if group is not None else "slash"
         raise UsageError(f"event list '{text}': a {unclosed} is not closed")

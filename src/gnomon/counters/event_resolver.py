@@ -64,18 +64,18 @@ def resolve(names: str | Iterable[str]) -> Resolved:
         typed = split(text)
         for name in typed:
             try:
-                found = _one(name.text)
+                resolved = _one(name.text)
             except EventUnavailableError as error:
                 unavailable.append(Unavailable(name.text, error.reason, error.remedy, error.errno))
                 continue
             group = None if name.group is None else groups + name.group
-            for event in found.events:
-                known = twin(event, events)
-                if known is None:
+            for event in resolved.events:
+                counted = twin(event, events)
+                if counted is None:
                     events.append(event._replace(group=group))
-                elif known.name != event.name:
-                    notes.append(f"{event.name} is {known.name}, which is counted once")
-            unavailable.extend(found.unavailable)
+                elif counted.name != event.name:
+                    notes.append(f"{event.name} is {counted.name}, which is counted once")
+            unavailable.extend(resolved.unavailable)
         groups += 1 + max((name.group or 0 for name in typed), default=0)
     return Resolved(tuple(events), tuple(unavailable), tuple(notes))
 
@@ -106,10 +106,10 @@ def _letters(name: str) -> str:
 def by_another_name(name: str, events: Sequence[Event]) -> Event | None:
     """Return the one of several events that a name means which none of them has."""
     try:
-        found = resolve(name).events
+        events_of_name = resolve(name).events
     except UsageError:
         return None
-    return twin(found[0], events) if len(found) == 1 else None
+    return twin(events_of_name[0], events) if len(events_of_name) == 1 else None
 
 
 def one(name: str) -> tuple[Event, ...]:
@@ -124,12 +124,12 @@ def one(name: str) -> tuple[Event, ...]:
 
 def _one(name: str) -> Resolved:
     if _has_users_presets() or name[: len(_PRESET)].upper() == _PRESET:
-        found = _preset(name)
-        disabled = [e.info.component for e in found.events if is_disabled(e.info.component)]
+        preset_events = _preset(name)
+        disabled = [e.info.component for e in preset_events.events if is_disabled(e.info.component)]
         if disabled:
             raise ComponentNameError(name, f"component '{disabled[0]}' was disabled")
-        if found.events:
-            return Resolved(*found)
+        if preset_events.events:
+            return Resolved(*preset_events)
     events = native_events(name)
     if not events:
         if re.fullmatch(_COUNTER_OF_LIKWID, name.partition("@")[2]):
@@ -168,10 +168,10 @@ def owner(event: Event) -> Component:
 def _unknown(name: str) -> EventNameError:
     prefix = name.partition(":::")[0]
     if ":::" in name:
-        known = [one.name for one in sources()]
+        names = [one.name for one in sources()]
         if is_disabled(prefix):
             return ComponentNameError(name, f"component '{prefix}' was disabled")
-        if prefix in known:
+        if prefix in names:
             return EventNameError(
                 name,
                 f"component '{prefix}' has no event of that name; `gnomon events --component "
@@ -180,7 +180,7 @@ def _unknown(name: str) -> EventNameError:
         return ComponentNameError(
             name,
             f"there is no component '{prefix}'",
-            tuple(f"{n}:::" for n in nearest(prefix, known)),
+            tuple(f"{n}:::" for n in nearest(prefix, names)),
         )
     terms = pmu_terms(name) if "/" in name else None
     if terms is not None:
@@ -194,11 +194,11 @@ def _unknown(name: str) -> EventNameError:
         )
     from gnomon.counters import presets
 
-    known = list(presets.known_names())
+    names = list(presets.known_names())
     for one_source in sources():
-        known.extend(info.name for info in one_source.events())
+        names.extend(info.name for info in one_source.events())
     return EventNameError(
         name,
         "no event, preset or tracepoint of that name (see gnomon events)",
-        nearest(name, known),
+        nearest(name, names),
     )

@@ -121,12 +121,12 @@ class Composition:
         """What the set is doing: STOPPED, RUNNING or CLOSED, and MULTIPLEXED, ATTACHED."""
         if self._closed:
             return frozenset({State.CLOSED})
-        found = {State.RUNNING if self._running else State.STOPPED}
+        states = {State.RUNNING if self._running else State.STOPPED}
         if self._target.sharing is not Sharing.NONE:
-            found.add(State.MULTIPLEXED)
+            states.add(State.MULTIPLEXED)
         if self._is_attached:
-            found.add(State.ATTACHED)
-        return frozenset(found)
+            states.add(State.ATTACHED)
+        return frozenset(states)
 
     @property
     def group(self) -> _core.Group[Value] | None:
@@ -177,12 +177,12 @@ class Composition:
             DomainError, FeatureError: not with the options of this set.
         """
         self._refuse_change("events are added")
-        found = resolve(names)
-        if self._strict and found.unavailable:
-            first = found.unavailable[0]
+        resolved = resolve(names)
+        if self._strict and resolved.unavailable:
+            first = resolved.unavailable[0]
             raise EventUnavailableError(first.event, first.reason, first.remedy, first.errno)
-        self.add_events(found.events)
-        self._unavailable += found.unavailable
+        self.add_events(resolved.events)
+        self._unavailable += resolved.unavailable
 
     def add_events(self, events: Iterable[Event]) -> None:
         """Add events that are resolved already (`gnomon.counters.event_resolver`).
@@ -223,15 +223,15 @@ class Composition:
             RunningError, ClosedError, ForkedError: not now.
         """
         self._refuse_change(f"event '{name}' is removed")
-        at = self._index(name, "PAPI_EINVAL")
+        index = self._index(name, "PAPI_EINVAL")
         counts = self._counts()
         if self._parts is not None:
-            self._parts.remove(at)
+            self._parts.remove(index)
         else:
-            self._events = self._events[:at] + self._events[at + 1 :]
-        self._asked = self._asked[:at] + self._asked[at + 1 :]
+            self._events = self._events[:index] + self._events[index + 1 :]
+        self._asked = self._asked[:index] + self._asked[index + 1 :]
         self._renew()
-        self._keep_counts(counts[:at] + counts[at + 1 :])
+        self._keep_counts(counts[:index] + counts[index + 1 :])
 
     def clear(self) -> None:
         """Take all events out.

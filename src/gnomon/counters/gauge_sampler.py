@@ -53,12 +53,12 @@ class GaugeSampler:
         with self._lock:
             found = self._sample()
             self.samples += any(value is not None for value in found)
-            for at, value in enumerate(found):
-                kept = self._kept[at]
+            for index, value in enumerate(found):
+                kept = self._kept[index]
                 if value is not None and not (
-                    self._highest[at] and kept is not None and kept > value
+                    self._highest[index] and kept is not None and kept > value
                 ):
-                    self._kept[at] = value
+                    self._kept[index] = value
             return tuple(self._kept)
 
     def stop(self) -> None:

@@ -159,11 +159,11 @@ class MultiplexCounting:
         never: list[str] = []
         few: list[str] = []
         fewest = FEW_TURNS
-        for at, (part, places) in enumerate(zip(self._parts, self._plan, strict=True)):
+        for turn, (part, places) in enumerate(zip(self._parts, self._plan, strict=True)):
             ran_ns = min((running for _, _, running in part.natives()), default=0)
             turns = -(-ran_ns // slice_ns)
             if not self._by_kernel_ns:
-                turns = max(self._rotation.turns - at + n - 1, 0) // n
+                turns = max(self._rotation.turns - turn + n - 1, 0) // n
             names = [self._events[place].name for place in places]
             if not ran_ns:
                 never.extend(names)

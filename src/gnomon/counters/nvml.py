@@ -278,7 +278,7 @@ def _number(module: ModuleType, error: Exception) -> int:
 
 
 def _field_value(module: ModuleType, handle: object, field: int, scope: int) -> int:
-    (found,) = module.nvmlDeviceGetFieldValues(handle, [(field, scope)])
-    if found.nvmlReturn:
-        raise module.NVMLError(found.nvmlReturn)
-    return int(getattr(found.value, _VALUES[found.valueType]))
+    (answer,) = module.nvmlDeviceGetFieldValues(handle, [(field, scope)])
+    if answer.nvmlReturn:
+        raise module.NVMLError(answer.nvmlReturn)
+    return int(getattr(answer.value, _VALUES[answer.valueType]))

@@ -52,15 +52,15 @@ class Parts:
         first = len(self.events)
         notes = len(self.notes)
         order = {event.name: at for at, event in enumerate(events)}
-        found: list[tuple[Event, _Part]] = []
+        opened_events: list[tuple[Event, _Part]] = []
         refused: list[Refusal] = []
         for component, asked in by_component.items():
             part, kept, not_opened = self._open(component, asked)
             refused.extend(not_opened)
             if part is not None:
-                found.extend((event, part) for event in kept)
+                opened_events.extend((event, part) for event in kept)
         # A place of the set is found by name, so that within a part the order stays.
-        for event, part in sorted(found, key=lambda pair: order[pair[0].name]):
+        for event, part in sorted(opened_events, key=lambda pair: order[pair[0].name]):
             part.places.append(len(self.events))
             self.events.append(event)
         if strict and refused:
@@ -70,21 +70,23 @@ class Parts:
             raise refused_error(refused[0])
         return tuple(refused)
 
-    def remove(self, at: int) -> None:
+    def remove(self, place_index: int) -> None:
         """Close the event at that place; those behind it move up."""
-        part = next(part for part in self._parts if at in part.places)
+        part = next(part for part in self._parts if place_index in part.places)
         if len(part.places) == 1:
             part.counting.close()
             self._parts.remove(part)
         elif part.grows is not None:
-            part.grows.remove(part.places.index(at))
+            part.grows.remove(part.places.index(place_index))
         else:
-            self._reopen_without(part, at)
-        part.places = [place - (place > at) for place in part.places if place != at]
+            self._reopen_without(part, place_index)
+        part.places = [
+            place - (place > place_index) for place in part.places if place != place_index
+        ]
         for other in self._parts:
             if other is not part:
-                other.places = [place - (place > at) for place in other.places]
-        del self.events[at]
+                other.places = [place - (place > place_index) for place in other.places]
+        del self.events[place_index]
 
     def counting(self) -> Resettable:
         """Return all of it as one counting, in the order of the events."""

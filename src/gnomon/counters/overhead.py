@@ -317,10 +317,10 @@ def _usable(name: str, wanted: Sequence[str]) -> Kind:
     """Return the kind of those events that can be counted together here, or why none can."""
     usable: list[str] = []
     refused: Unavailable | None = None
-    for one in wanted:
+    for name_of_event in wanted:
         try:
-            with EventSet([*usable, one]):
-                usable.append(one)
+            with EventSet([*usable, name_of_event]):
+                usable.append(name_of_event)
         except EventError as error:
             refused = refused or _refusal(error)
     if not usable and refused is not None:

@@ -92,12 +92,12 @@ class PerfCounting:
                 notes.extend(_remarks(event, opened))
         return Added(tuple(kept), tuple(refused), tuple(notes))
 
-    def remove(self, at: int) -> None:
+    def remove(self, index: int) -> None:
         """Close the event at that place. Where it leads others, those are opened anew."""
-        first = sum(len(spec.terms) for spec in self._specs[:at])
-        rest = self._events[:at] + self._events[at + 1 :]
+        first = sum(len(spec.terms) for spec in self._specs[:index])
+        rest = self._events[:index] + self._events[index + 1 :]
         leaders = [spec[-1] for spec in native_specs(self._events, together=self._together)[0]]
-        own = range(first, first + len(self._specs[at].terms))
+        own = range(first, first + len(self._specs[index].terms))
         leads = any(leader in own and n not in own for n, leader in enumerate(leaders))
         if rest and leads:
             anew = PerfCounting(self._target)
@@ -351,10 +351,15 @@ def ended_error(tid: int) -> KernelError:
     )
 
 
-def refused_error(one: Refusal) -> EventUnavailableError:
+def refused_error(refusal: Refusal) -> EventUnavailableError:
     """Return the exception that a refusal is."""
     return refused(
-        one.event.name, one.reason, one.remedy, one.errno, one.pmu, conflict=one.conflict
+        refusal.event.name,
+        refusal.reason,
+        refusal.remedy,
+        refusal.errno,
+        refusal.pmu,
+        conflict=refusal.conflict,
     )
 
 

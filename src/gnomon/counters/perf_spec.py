@@ -173,14 +173,14 @@ def combine(spec: PerfSpec, counts: Sequence[tuple[int, int, int]]) -> RawCount:
 def join(specs: Sequence[PerfSpec], natives: NativeCounts) -> tuple[RawCount, ...]:
     """Return the counts of events from those of their native events, which follow each other."""
     result: list[RawCount] = []
-    at = 0
+    first_native = 0
     for spec in specs:
         n = len(spec.terms)
         if spec.is_native:
-            result.append(RawCount(*natives[at]))
+            result.append(RawCount(*natives[first_native]))
         else:
-            result.append(combine(spec, natives[at : at + n]))
-        at += n
+            result.append(combine(spec, natives[first_native : first_native + n]))
+        first_native += n
     return tuple(result)
 
 

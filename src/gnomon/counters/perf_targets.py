@@ -72,11 +72,11 @@ def group_of(pid: int, proc: Path | str = _PROC) -> list[int]:
         number = os.getpgid(pid)
     except OSError:
         return [pid]
-    found = []
+    members = []
     for name in entries(proc):
         if name.isdecimal() and _group_number(f"{proc}/{name}/stat") == number:
-            found.append(int(name))
-    return sorted(found) or [pid]
+            members.append(int(name))
+    return sorted(members) or [pid]
 
 
 def threads_only_is_known() -> bool:

@@ -23,7 +23,7 @@ def counters(facts: Machine, root: Path) -> Iterator[Check]:
         consequence = "no cycles, instructions, cache misses or branch mispredictions"
         yield Check(name, "missing", reason.removeprefix("no core PMU: "), consequence, remedy)
         return
-    found = ", ".join(facts.core_pmus)
+    finding = ", ".join(facts.core_pmus)
     # What is recorded in a tree cannot be tried here.
     if root == ROOT:
         from gnomon.counters.components import component
@@ -32,12 +32,14 @@ def counters(facts: Machine, root: Path) -> Iterator[Check]:
         tried = cpu.availability()
         if not tried.available:
             number = errno.errorcode.get(tried.errno, "")
-            refusal = f"{found}, which refuses `instructions`" + (f" ({number})" if number else "")
+            refusal = f"{finding}, which refuses `instructions`" + (
+                f" ({number})" if number else ""
+            )
             yield Check(name, "limited", refusal, tried.reason, tried.remedy)
             return
         n = cpu.counters()
-        found += f", {n} counters" if n is not None else ", of how many counters is not known"
-    yield Check(name, "ok", found)
+        finding += f", {n} counters" if n is not None else ", of how many counters is not known"
+    yield Check(name, "ok", finding)
     yield _turns(root)
 
 
@@ -153,7 +155,7 @@ def _presets(facts: Machine) -> Check:
     from gnomon.errors import GnomonError
 
     try:
-        known = presets.of_this_machine()
+        machine_presets = presets.of_this_machine()
     except GnomonError as error:
         return Check(
             "presets",
@@ -162,19 +164,19 @@ def _presets(facts: Machine) -> Check:
             "no event is counted: every command refuses the file",
             "mend the file, or take it out of GNOMON_PRESETS",
         )
-    defined = [preset for preset in known if preset.events]
-    families = sorted({preset.family for preset in known})
-    found = f"{len(defined)} of {len(known)} have a definition ({', '.join(families)})"
+    defined = [preset for preset in machine_presets if preset.events]
+    families = sorted({preset.family for preset in machine_presets})
+    finding = f"{len(defined)} of {len(machine_presets)} have a definition ({', '.join(families)})"
     if not facts.core_pmus:
         return Check(
             "presets",
             "missing",
-            f"none can be counted without a core PMU; {found}",
+            f"none can be counted without a core PMU; {finding}",
             "PAPI_TOT_CYC and its kin count nothing",
             "gnomon count --pmu emulated",
         )
     usable = sum(presets.availability(preset).available for preset in defined)
-    found = f"{usable} can be counted here; {found}"
+    finding = f"{usable} can be counted here; {finding}"
     if usable:
-        return Check("presets", "ok", found)
-    return Check("presets", "limited", found, "", "gnomon presets says why of each")
+        return Check("presets", "ok", finding)
+    return Check("presets", "limited", finding, "", "gnomon presets says why of each")

@@ -266,13 +266,13 @@ class _Parser:
         pending: list[tuple[str, int, int]] = []
         token_at = _token()
         at_operand = True
-        at = 0
-        while at < len(self._text):
-            match = token_at.match(self._text, at)
-            column = at + 1
+        offset = 0
+        while offset < len(self._text):
+            match = token_at.match(self._text, offset)
+            column = offset + 1
             if match is None:
-                self._refuse(column, f"{self._text[at]!a} does not belong in a formula")
-            at = match.end()
+                self._refuse(column, f"{self._text[offset]!a} does not belong in a formula")
+            offset = match.end()
             kind, token = match.lastgroup, match[0]
             if kind == "space":
                 continue

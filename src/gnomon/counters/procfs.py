@@ -104,12 +104,12 @@ def kilobytes(text: str) -> int | None:
 
 def keyed(text: str, separator: str = ":") -> dict[str, str]:
     """Return the values of lines such as "key: value", the first where a key comes twice."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for line in text.split("\n"):
         key, is_pair, value = line.partition(separator)
         if is_pair:
-            found.setdefault(key.strip(), value.strip())
-    return found
+            values.setdefault(key.strip(), value.strip())
+    return values
 
 
 def stat_fields(text: str) -> list[str]:

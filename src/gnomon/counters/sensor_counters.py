@@ -128,13 +128,13 @@ class SensorCounting:
         if self._is_sampled:
             now = self._numbers(self._gauges)
             now_ns = time.monotonic_ns()
-            for at, sensor in enumerate(self._sensors):
+            for index, sensor in enumerate(self._sensors):
                 if sensor.info.gauge:
                     value = _sum(sensor, now)
-                    self._means[at].add(value, now_ns)
-                    peak = self._peaks[at]
+                    self._means[index].add(value, now_ns)
+                    peak = self._peaks[index]
                     if value is not None and (peak is None or value > peak):
-                        self._peaks[at] = value
+                        self._peaks[index] = value
 
     def _count(self) -> tuple[RawCount, ...]:
         self._look()
@@ -142,13 +142,13 @@ class SensorCounting:
         self._totals.add(self._numbers(self._counters), time.monotonic_ns())
         now_ns = time.monotonic_ns()
         counts = []
-        for at, sensor in enumerate(self._sensors):
+        for index, sensor in enumerate(self._sensors):
             since_ns = self._counters_ns
             if not sensor.info.gauge:
                 raw = _sum(sensor, self._totals.grown)
             elif self._is_sampled:
                 since_ns = self._started_ns
-                raw = self._peaks[at] if sensor.peak else self._means[at].value()
+                raw = self._peaks[index] if sensor.peak else self._means[index].value()
             else:
                 raw = _sum(sensor, now)
             elapsed_ns = max(now_ns - since_ns, 1)

@@ -138,13 +138,13 @@ class SnapshotComponent(ABC):
         """
         if not name.startswith(f"{self.name}:::"):
             return ()
-        known = []
+        names = []
         for offer in self.offers(idle=True):
             if offer.info.name == name:
                 return (Event(name, offer.info, Domain.ALL, offer.tally),)
-            known.append(offer.info.name)
+            names.append(offer.info.name)
         raise EventNameError(
-            name, f"component '{self.name}' has no such event here", nearest(name, known)
+            name, f"component '{self.name}' has no such event here", nearest(name, names)
         )
 
     def open(self, events: Sequence[Event], target: Target) -> Opened:

@@ -160,11 +160,11 @@ def _numbers(text: str, below: int) -> tuple[int, ...]:
     """Return the numbers of a list such as "0-3,8", each below the limit; () for other text."""
     if len(text) > 8 * below:
         return ()
-    found: list[int] = []
+    numbers: list[int] = []
     for part in text.split(","):
         start, _, end = part.strip().partition("-")
         low, high = whole(start), whole(end or start)
-        if low is None or high is None or not low <= high < below or len(found) > below:
+        if low is None or high is None or not low <= high < below or len(numbers) > below:
             return ()
-        found.extend(range(low, high + 1))
-    return tuple(found)
+        numbers.extend(range(low, high + 1))
+    return tuple(numbers)

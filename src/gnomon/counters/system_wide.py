@@ -264,10 +264,10 @@ def _open_bundle(
             f"{len(events)} events in braces: at most {_core.EVENTS_MAX} can be counted together"
         )
     groups: list[_core.Group[Value]] = []
-    for at, place in enumerate(events[0].spec.places):
+    for place_index, place in enumerate(events[0].spec.places):
         specs = []
         for event in events:
-            e = event.spec.places[at].encoding
+            e = event.spec.places[place_index].encoding
             specs.append((e.type, e.config, e.config1, e.config2, e.config3, e.exclude, 0))
         try:
             groups.append(

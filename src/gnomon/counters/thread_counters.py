@@ -123,18 +123,18 @@ class TaskRecords:
 
     def feed(self, data: bytes) -> None:
         """Take records of one ring buffer; what is damaged is left out and counted as lost."""
-        at = 0
+        offset = 0
         damaged = False
-        while at + _HEADER.size <= len(data):
-            kind, _, size = _HEADER.unpack_from(data, at)
-            if size in _SIZES.get(kind, ()) and at + size <= len(data):
-                self._take(kind, data[at + _HEADER.size : at + size])
-                at += size
+        while offset + _HEADER.size <= len(data):
+            kind, _, size = _HEADER.unpack_from(data, offset)
+            if size in _SIZES.get(kind, ()) and offset + size <= len(data):
+                self._take(kind, data[offset + _HEADER.size : offset + size])
+                offset += size
                 damaged = False
                 continue
             self.lost += not damaged
             damaged = True
-            at += 8
+            offset += 8
 
     def rows(
         self, specs: Sequence[PerfSpec], totals: dict[int, tuple[int, int]]
@@ -150,17 +150,17 @@ class TaskRecords:
         unknown: set[int] = set(running)
         for event, by_thread in self._counts.items():
             missing = self._tasks.keys() - by_thread.keys()
-            found = dict(by_thread)
+            of_threads = dict(by_thread)
             seen = [sum(column) for column in zip(*by_thread.values(), strict=True)] or [0, 0]
             rest = [whole - part for whole, part in zip(totals[event], seen, strict=True)]
             if min(rest) < 0 or (not missing and any(rest)):
                 # Two records were mixed into one, and nobody can tell which.
                 unknown |= self._tasks.keys()
             elif len(missing) == 1 or not any(rest):
-                found.update((tid, rest) for tid in missing)
+                of_threads.update((tid, rest) for tid in missing)
             else:
                 unknown |= missing
-            for tid, (raw, ran) in found.items():
+            for tid, (raw, ran) in of_threads.items():
                 of = natives[tid].setdefault(self._native_of_id[event], [0, 0])
                 of[0] += raw
                 of[1] += ran
@@ -193,15 +193,15 @@ class TaskRecords:
 
     def _name(self, task: _Task) -> str:
         """Return the last name a task gave itself, else the one its parent had at the fork."""
-        at = 1 << 64
+        latest = 1 << 64
         for _ in range(len(self._tasks)):
-            before = [named for named in task.names if named[0] <= at]
+            before = [named for named in task.names if named[0] <= latest]
             if before:
                 return max(before)[1]
             parent = self._tasks.get(task.parent)
             if parent is None:
                 break
-            task, at = parent, task.forked_at
+            task, latest = parent, task.forked_at
         return ""
 
     def _take(self, kind: int, body: bytes) -> None:
@@ -221,16 +221,16 @@ class TaskRecords:
             if tid:
                 self._task(pid, tid).ended = True
         elif kind == _FORK:
-            pid, ppid, tid, parent, at = _TASK.unpack_from(body)
+            pid, ppid, tid, parent, record_time = _TASK.unpack_from(body)
             if tid:
                 task = self._task(pid, tid)
-                task.ppid, task.parent, task.forked_at = ppid, parent, at
+                task.ppid, task.parent, task.forked_at = ppid, parent, record_time
         elif kind == _COMM and len(body) >= _TASK_ID.size + _SAMPLE_ID.size:
             pid, tid = _TASK_ID.unpack_from(body)
-            _, _, at = _SAMPLE_ID.unpack_from(body, len(body) - _SAMPLE_ID.size)
+            _, _, record_time = _SAMPLE_ID.unpack_from(body, len(body) - _SAMPLE_ID.size)
             name = body[_TASK_ID.size :].partition(b"\0")[0].decode(errors="replace")
             if tid:
-                self._task(pid, tid).names.append((at, name))
+                self._task(pid, tid).names.append((record_time, name))
                 self.executed.add(pid)
         elif kind == _LOST:
             self.lost += _LOST_RECORD.unpack_from(body)[1]
@@ -251,14 +251,14 @@ def _by_event(natives: dict[int, list[int]], specs: Sequence[PerfSpec]) -> tuple
     """
     enabled = natives.get(_DUMMY_NATIVE, [0, 0])[1]
     counts = []
-    at = 0
+    first_native = 0
     for spec in specs:
         n = len(spec.terms)
-        parts = [natives.get(native, [0, 0]) for native in range(at, at + n)]
+        parts = [natives.get(native, [0, 0]) for native in range(first_native, first_native + n)]
         counts.append(
             combine(spec, [(raw, enabled, min(running, enabled)) for raw, running in parts])
         )
-        at += n
+        first_native += n
     return tuple(counts)
 
 
@@ -411,15 +411,17 @@ def _open_on(cpu: int, events: Sequence[Event]) -> tuple[_core.Group[Value], lis
         try:
             return _core.Group(specs, 0, cpu, flags, descriptors, make_value), natives
         except _core.OpenError as error:
-            at = error.index
-            if error.errno not in (errno.ENOENT, errno.ENODEV, errno.EINVAL) or at < 1:
+            refused_index = error.index
+            if error.errno not in (errno.ENOENT, errno.ENODEV, errno.EINVAL) or refused_index < 1:
                 raise
-            leads = sum(spec[-1] == at for spec in specs) > 1
+            leads = sum(spec[-1] == refused_index for spec in specs) > 1
             if leads:
                 raise
-            del owners[at], natives[at]
+            del owners[refused_index], natives[refused_index]
             specs = [
-                (*spec[:-1], spec[-1] - (spec[-1] > at)) for n, spec in enumerate(specs) if n != at
+                (*spec[:-1], spec[-1] - (spec[-1] > refused_index))
+                for n, spec in enumerate(specs)
+                if n != refused_index
             ]
 
 
@@ -436,9 +438,9 @@ def _reports_exits(rings: Sequence[_core.Ring]) -> bool:
     seen = False
     for ring in rings:
         data = ring.drain()
-        at = 0
-        while at + _HEADER.size <= len(data):
-            kind, _, size = _HEADER.unpack_from(data, at)
+        offset = 0
+        while offset + _HEADER.size <= len(data):
+            kind, _, size = _HEADER.unpack_from(data, offset)
             seen = seen or kind == _READ
-            at += max(size, _HEADER.size)
+            offset += max(size, _HEADER.size)
     return seen

@@ -101,12 +101,12 @@ def demand(family: Family, available: frozenset[int], encoding: Encoding) -> Dem
         encoding: the event, native or generic.
     """
     if encoding.type in (_HARDWARE, _HW_CACHE):
-        known = family.generic.get(generic_name(encoding) or "")
-        if known is None:
+        generic_code = family.generic.get(generic_name(encoding) or "")
+        if generic_code is None:
             anywhere = tuple((one,) for one in range(family.general) if one in available)
             choices = (Choice(anywhere, ()),)
             return Demand((0, 0), choices, choices)
-        code = known
+        code = generic_code
     else:
         code = (encoding.config, encoding.config1)
     own = _choices(family, available, (code[0],), code[1])
@@ -144,12 +144,12 @@ def _places(family: Family, config: int, config1: int) -> Places:
 
 def unmet(family: Family, demands: Sequence[Demand]) -> tuple[int, str] | None:
     """Return the first demand that lacks another event beside it, and why it needs it."""
-    for at, one in enumerate(demands):
+    for index, one in enumerate(demands):
         for need in family.needs:
             if need.when.holds(*one.code) and not any(
                 need.beside.holds(*other.code) for other in demands
             ):
-                return at, need.why
+                return index, need.why
     return None
 
 
@@ -197,15 +197,15 @@ def _agreements(family: Family, demands: Sequence[Demand]) -> Iterator[tuple[Cho
     def take(settings: tuple[tuple[int, int], ...]) -> list[int] | None:
         """Return the registers that got one more value, None if one has no room for it."""
         taken: list[int] = []
-        for at, value in settings:
-            values = held.setdefault(at, [])
+        for register, value in settings:
+            values = held.setdefault(register, [])
             if value in values:
                 continue
-            if len(values) == family.shared[at].registers:
+            if len(values) == family.shared[register].registers:
                 give_back(taken)
                 return None
             values.append(value)
-            taken.append(at)
+            taken.append(register)
         return taken
 
     def give_back(taken: list[int]) -> None:
@@ -230,10 +230,10 @@ def _assign(places: Sequence[Places]) -> Places | None:
     """Return a place for each event such that no counter is taken twice."""
     wide = [at for at, own in enumerate(places) if any(len(place) > 1 for place in own)]
     if not wide:
-        found = matching.largest([[place[0] for place in own] for own in places])
+        assignment = matching.largest([[place[0] for place in own] for own in places])
         return (
-            tuple((one,) for one in found.of_event if one is not None)
-            if (found.is_complete)
+            tuple((one,) for one in assignment.of_event if one is not None)
+            if (assignment.is_complete)
             else None
         )
     first = wide[0]

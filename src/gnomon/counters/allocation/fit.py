@@ -112,22 +112,22 @@ def fits(events: Sequence[Event], pmus: Sequence[CorePmu] | None = None) -> Fit:
     placed: list[Place] = []
     notes = tuple(note for one in asked for note in one.pmu.notes)
     unlimited = tuple(at for at, event in enumerate(events) if not is_hardware(event))
-    for one in asked:
-        family = one.pmu.family
-        lacking = constraint_graph.unmet(family, one.demands)
+    for pmu_events in asked:
+        family = pmu_events.pmu.family
+        lacking = constraint_graph.unmet(family, pmu_events.demands)
         if lacking is not None:
-            at = one.owners[lacking[0]][0]
+            at = pmu_events.owners[lacking[0]][0]
             why = f"{events[at].name}: {lacking[1]}"
             return Fit(False, (), unlimited, (at,), why, "count the other one with it", notes)
-        places = constraint_graph.place(family, one.all)
+        places = constraint_graph.place(family, pmu_events.all)
         if places is None:
-            conflict = blame(one)
-            why, remedy = _explain(one.of(conflict), events)
+            conflict = blame(pmu_events)
+            why, remedy = _explain(pmu_events.of(conflict), events)
             return Fit(False, (), unlimited, conflict, why, remedy, notes)
-        own = places[len(one.all) - len(one.demands) :]
+        own = places[len(pmu_events.all) - len(pmu_events.demands) :]
         placed.extend(
-            Place(event, native, one.pmu.name, one.pmu.counter_names(place))
-            for (event, native), place in zip(one.owners, own, strict=True)
+            Place(event, native, pmu_events.pmu.name, pmu_events.pmu.counter_names(place))
+            for (event, native), place in zip(pmu_events.owners, own, strict=True)
         )
     return Fit(True, tuple(sorted(placed)), unlimited, notes=notes)
 
@@ -177,17 +177,19 @@ def opening_order(
     """
     on = at_hand() if pmus is None else tuple(pmus)
     rank = [3] * len(events)
-    for one in ask(events, on):
-        family = one.pmu.family
-        placed = constraint_graph.place(family, one.all) or ((0,),) * len(one.all)
-        own = placed[len(one.all) - len(one.demands) :]
-        for (at, _), demand, place in zip(one.owners, one.demands, own, strict=True):
+    for pmu_events in ask(events, on):
+        family = pmu_events.pmu.family
+        placed = constraint_graph.place(family, pmu_events.all) or ((0,),) * len(pmu_events.all)
+        own = placed[len(pmu_events.all) - len(pmu_events.demands) :]
+        for (index, _), demand, place in zip(
+            pmu_events.owners, pmu_events.demands, own, strict=True
+        ):
             if any(need.beside.holds(*demand.code) for need in family.needs):
-                rank[at] = 0
+                rank[index] = 0
             elif place[0] >= family.general:
-                rank[at] = min(rank[at], 1)
+                rank[index] = min(rank[index], 1)
             elif len(place) > 1:
-                rank[at] = min(rank[at], 2)
+                rank[index] = min(rank[index], 2)
     return tuple(sorted(range(len(events)), key=lambda at: rank[at]))
 
 
@@ -199,25 +201,27 @@ def is_hardware(event: Event) -> bool:
 
 def ask(events: Sequence[Event], pmus: Sequence[CorePmu]) -> tuple[Asked, ...]:
     """Return what events ask of each PMU that they ask anything of."""
-    found = []
+    asked = []
     for pmu in pmus:
         demands: list[Demand] = []
         owners: list[tuple[int, int]] = []
-        known: dict[Encoding, Demand] = {}
-        for at, event in enumerate(events):
+        demand_of: dict[Encoding, Demand] = {}
+        for index, event in enumerate(events):
             if not is_hardware(event):
                 continue
             for native, term in enumerate(event.spec.terms):
                 if not pmu.counts(term.encoding, is_only=len(pmus) == 1):
                     continue
                 encoding = term.encoding
-                if encoding not in known:
-                    known[encoding] = constraint_graph.demand(pmu.family, pmu.available, encoding)
-                demands.append(known[encoding])
-                owners.append((at, native))
+                if encoding not in demand_of:
+                    demand_of[encoding] = constraint_graph.demand(
+                        pmu.family, pmu.available, encoding
+                    )
+                demands.append(demand_of[encoding])
+                owners.append((index, native))
         if demands:
-            found.append(Asked(pmu, tuple(demands), tuple(owners)))
-    return tuple(found)
+            asked.append(Asked(pmu, tuple(demands), tuple(owners)))
+    return tuple(asked)
 
 
 def blame(asked: Asked) -> tuple[int, ...]:
@@ -309,13 +313,13 @@ def _span(names: Sequence[str], counters: Sequence[int]) -> str:
     """Return counters as people write them: "FIXED0 and PMC0 to PMC3"."""
     parts = []
     start = 0
-    for at in range(1, len(counters) + 1):
-        goes_on = at < len(counters) and counters[at] == counters[at - 1] + 1
-        if goes_on and _stem(names[counters[at]]) == _stem(names[counters[start]]):
+    for end in range(1, len(counters) + 1):
+        goes_on = end < len(counters) and counters[end] == counters[end - 1] + 1
+        if goes_on and _stem(names[counters[end]]) == _stem(names[counters[start]]):
             continue
-        first, last = names[counters[start]], names[counters[at - 1]]
+        first, last = names[counters[start]], names[counters[end - 1]]
         parts.append(first if first == last else f"{first} to {last}")
-        start = at
+        start = end
     return _join(parts)
 
 

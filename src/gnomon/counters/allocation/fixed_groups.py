@@ -71,12 +71,12 @@ def choose(
     worth = [1.0] * len(events) if weights is None else list(weights)
     best: tuple[float, int] | None = None
     chosen = Chosen(0, ())
-    for at, mode in enumerate(modes):
-        found = heaviest(mode.edges(events), worth)
-        value = (_weight(found, worth), found.size)
+    for index, mode in enumerate(modes):
+        matched = heaviest(mode.edges(events), worth)
+        value = (_weight(matched, worth), matched.size)
         if best is None or value > best:
             best = value
-            chosen = Chosen(at, found.of_event)
+            chosen = Chosen(index, matched.of_event)
     return chosen
 
 
@@ -129,10 +129,10 @@ def _with(
             [turn * width + counter for turn, at in enumerate(taken) for counter in of_mode[at][e]]
             for e in range(len(names))
         ]
-        found = largest(edges)
-        if found.is_complete:
+        matched = largest(edges)
+        if matched.is_complete:
             parts: list[tuple[int, list[int]]] = [(at, []) for at in taken]
-            for event, counter in zip(wanted, found.of_event, strict=True):
+            for event, counter in zip(wanted, matched.of_event, strict=True):
                 if counter is not None:
                     parts[counter // width][1].append(event)
             return parts
@@ -140,12 +140,12 @@ def _with(
 
 
 def _chosen(modes: Sequence[Mode], events: Sequence[str], part: tuple[int, list[int]]) -> Chosen:
-    at, own = part
-    found = largest(modes[at].edges([events[one] for one in own]))
+    mode_index, own = part
+    found = largest(modes[mode_index].edges([events[one] for one in own]))
     counters: list[int | None] = [None] * len(events)
     for event, counter in zip(own, found.of_event, strict=True):
         counters[event] = counter
-    return Chosen(at, tuple(counters))
+    return Chosen(mode_index, tuple(counters))
 
 
 def _weight(found: Matching, weights: Sequence[float]) -> float:

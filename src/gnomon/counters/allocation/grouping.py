@@ -56,20 +56,20 @@ def groups(
     if limit is not None and limit < 1:
         raise ValueError(f"a limit of {limit} events a group")
     on = at_hand() if pmus is None else tuple(pmus)
-    found: list[tuple[int, ...]] = []
+    packed: list[tuple[int, ...]] = []
     taken: set[int] = set()
     asked = ask(events, on)
-    for one in asked:
-        units = _units(events, one, taken)
+    for pmu_events in asked:
+        units = _units(events, pmu_events, taken)
         taken.update(at for unit in units for at in unit.events)
-        found.extend(_Packing(one, units, limit).pack())
+        packed.extend(_Packing(pmu_events, units, limit).pack())
     rest = [at for at in range(len(events)) if at not in taken]
-    found.sort(key=lambda group: group[0])
-    if rest and found:
-        found[0] = tuple(sorted((*found[0], *rest)))
+    packed.sort(key=lambda group: group[0])
+    if rest and packed:
+        packed[0] = tuple(sorted((*packed[0], *rest)))
     elif rest:
-        found.append(tuple(rest))
-    return tuple(found)
+        packed.append(tuple(rest))
+    return tuple(packed)
 
 
 def _units(events: Sequence[Event], asked: Asked, taken: set[int]) -> list[_Unit]:
@@ -81,25 +81,25 @@ def _units(events: Sequence[Event], asked: Asked, taken: set[int]) -> list[_Unit
             together[at] = both
 
     braces: dict[int, int] = {}
-    for at, event in enumerate(events):
-        if event.group is None or (at not in together and is_hardware(event)) or at in taken:
+    for index, event in enumerate(events):
+        if event.group is None or (index not in together and is_hardware(event)) or index in taken:
             continue
-        if at not in together:
-            together[at] = {at}
-        unite(at, braces.setdefault(event.group, at))
-    for at in asked.events:
-        if at in together:
-            for other in _beside(asked, tuple(sorted(together[at])), together):
-                unite(at, other)
+        if index not in together:
+            together[index] = {index}
+        unite(index, braces.setdefault(event.group, index))
+    for index in asked.events:
+        if index in together:
+            for other in _beside(asked, tuple(sorted(together[index])), together):
+                unite(index, other)
     hardware = set(asked.events)
     seen: set[int] = set()
     units = []
-    for at in sorted(together):
-        if at in seen or not together[at] & hardware:
+    for index in sorted(together):
+        if index in seen or not together[index] & hardware:
             continue
-        seen |= together[at]
-        members = tuple(sorted(together[at]))
-        natives = asked.of(tuple(sorted(hardware & together[at]))).demands
+        seen |= together[index]
+        members = tuple(sorted(together[index]))
+        natives = asked.of(tuple(sorted(hardware & together[index]))).demands
         units.append(_Unit(members, len(natives)))
     return units
 
@@ -145,40 +145,40 @@ class _Packing:
         return self._search(best, bound) if len(best) > bound else best
 
     def _first_fit(self, units: Sequence[_Unit]) -> list[list[_Unit]]:
-        found: list[list[_Unit]] = []
+        bins: list[list[_Unit]] = []
         for unit in units:
-            for group in found:
+            for group in bins:
                 if self._fits((*group, unit)):
                     group.append(unit)
                     break
             else:
-                found.append([unit])
-        return found
+                bins.append([unit])
+        return bins
 
     def _search(self, best: list[list[_Unit]], bound: int) -> list[list[_Unit]]:
         """Return the fewest groups: units one after another, into each group or a new one."""
         order = sorted(self._units, key=lambda unit: (-unit.size, self._choice(unit)))
-        found: list[list[_Unit]] = []
+        bins: list[list[_Unit]] = []
         steps = 0
 
         def walk(depth: int) -> None:
             nonlocal best, steps
             steps += 1
-            if len(found) >= len(best) or steps > _SEARCH_MAX:
+            if len(bins) >= len(best) or steps > _SEARCH_MAX:
                 return
             if depth == len(order):
-                best = [list(group) for group in found]
+                best = [list(group) for group in bins]
                 return
-            for group in found:
+            for group in bins:
                 if len(best) == bound:
                     return
                 if self._fits((*group, order[depth])):
                     group.append(order[depth])
                     walk(depth + 1)
                     group.pop()
-            found.append([order[depth]])
+            bins.append([order[depth]])
             walk(depth + 1)
-            found.pop()
+            bins.pop()
 
         walk(0)
         return best

@@ -50,7 +50,7 @@ def verdict(events: Sequence[Event]) -> Verdict:
     specs, owners = native_specs(events, together=True)
     if len(specs) > _core.EVENTS_MAX:
         return Verdict(False, f"{len(specs)} events: one group holds {_core.EVENTS_MAX} at most")
-    running, number, at = _try(specs)
+    running, number, refused_native = _try(specs)
     if number in (errno.EACCES, errno.EPERM):
         in_user_mode = tuple(narrowed(event) or event for event in events)
         if in_user_mode != tuple(events):
@@ -63,7 +63,7 @@ def verdict(events: Sequence[Event]) -> Verdict:
                 False, "the kernel takes the group and never counts it: its counters do not suffice"
             )
         )
-    event = events[owners[at]]
+    event = events[owners[refused_native]]
     if number == errno.EINVAL and len(events) > 1 and alone(event).fits:
         return Verdict(False, f"the kernel refuses {event.name} beside the others", number)
     reason, _ = perf_errors.explain(

@@ -85,17 +85,17 @@ def competitors(edges: Sequence[Sequence[int]], matching: Matching, event: int) 
     """
     if matching.of_event[event] is not None:
         return ()
-    found = {event}
+    reached = {event}
     pending = [event]
     while pending:
         for counter in edges[pending.pop()]:
             other = matching.of_counter.get(counter)
             if other is None:
                 return ()
-            if other not in found:
-                found.add(other)
+            if other not in reached:
+                reached.add(other)
                 pending.append(other)
-    return tuple(sorted(found))
+    return tuple(sorted(reached))
 
 
 def _in_order(edges: Sequence[Sequence[int]], order: Sequence[int]) -> Matching:

@@ -35,7 +35,7 @@ def resolve_on(pmu: CorePmu, name: str) -> tuple[Event, ...]:
     base, mods = modifiers(name)
     if pmu_terms(base) is not None:
         raise EventNameError(name, f"only the kernel of a machine with {pmu.name} knows its terms")
-    known = {one.name for one in libpfm_pmus()}
+    pmu_names = {one.name for one in libpfm_pmus()}
     cpu = CpuComponent(_NOWHERE, {"": pmu.name})
     found = presets.find(name, cpu).events
     if found:
@@ -51,7 +51,7 @@ def resolve_on(pmu: CorePmu, name: str) -> tuple[Event, ...]:
         if in_software:
             return in_software
         encoding = encode(base, core)
-    if encoding is None and pmu.name not in known:
+    if encoding is None and pmu.name not in pmu_names:
         raise EventUnavailableError(
             name,
             f"libpfm4 is missing, or was built without tables of {pmu.name}",

@@ -74,7 +74,7 @@ def at_hand(root: Path = _ROOT) -> tuple[CorePmu, ...]:
     kinds = cores(root / "sys", None if root == _ROOT else {})
     is_smt = read_line(root / "sys/devices/system/cpu/smt/control") not in _NO_SMT
     has_watchdog = (read_number(root / "proc/sys/kernel/nmi_watchdog") or 0) > 0
-    found = []
+    described = []
     for core in kinds:
         if core.pmu is None:
             continue
@@ -86,7 +86,7 @@ def at_hand(root: Path = _ROOT) -> tuple[CorePmu, ...]:
         available = _available(family, is_smt=is_smt)
         if root == _ROOT and core.is_alone:
             available &= enumerated(family, _core.cpuid)
-        found.append(
+        described.append(
             CorePmu(
                 next((model for model in core.models if model in family.pmus), core.pmu.name),
                 title,
@@ -97,7 +97,7 @@ def at_hand(root: Path = _ROOT) -> tuple[CorePmu, ...]:
                 notes,
             )
         )
-    return tuple(found)
+    return tuple(described)
 
 
 def named(name: str, *, is_smt: bool = True) -> CorePmu:
@@ -196,12 +196,12 @@ def enumerated(family: Family, cpuid: Cpuid) -> frozenset[int]:
 def _family_of(core: Core, pmu: Pmu, root: Path) -> Family | None:
     """Return the family by libpfm4's name, else by the kernel's words for the PMU and its CPU."""
     cpuinfo = first_cpu(root)
-    known = read_line(pmu.path / "caps" / "pmu_name")
-    words = [known, pmu.name, *cpuinfo.get("cpu", "").replace(",", " ").split()]
+    pmu_name = read_line(pmu.path / "caps" / "pmu_name")
+    words = [pmu_name, pmu.name, *cpuinfo.get("cpu", "").replace(",", " ").split()]
     words.append(f"{cpuinfo.get('CPU implementer', '')}:{cpuinfo.get('CPU part', '')}")
     return (
         constraint_tables.find("pmus", core.models)
-        or constraint_tables.find("kernel", (f"{known}:{pmu.name}",))
+        or constraint_tables.find("kernel", (f"{pmu_name}:{pmu.name}",))
         or constraint_tables.find("kernel", words)
     )
 

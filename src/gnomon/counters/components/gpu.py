@@ -72,9 +72,9 @@ class GpuComponent(SensorComponent):
         field, _, which = name.removeprefix(_PREFIX).partition(":")
         quantity = next((q for q in QUANTITIES if q.name == field), None)
         if quantity is None:
-            known = [_PREFIX + q.name for q in QUANTITIES]
+            names = [_PREFIX + q.name for q in QUANTITIES]
             raise EventNameError(
-                name, "component 'gpu' has no such event", nearest(_PREFIX + field, known)
+                name, "component 'gpu' has no such event", nearest(_PREFIX + field, names)
             )
         try:
             gpus = self._nvml().gpus
@@ -82,9 +82,9 @@ class GpuComponent(SensorComponent):
             raise EventUnavailableError(name, *error.problem) from None
         wanted = tuple(gpu for gpu in gpus if which in (str(gpu.number), gpu.uuid, ""))
         if not wanted or (not which and not quantity.summed):
-            known = [f"{_PREFIX}{field}:{gpu.number}" for gpu in gpus]
+            names = [f"{_PREFIX}{field}:{gpu.number}" for gpu in gpus]
             reason = "there is no such GPU" if which else "it has no sum over GPUs: name one"
-            raise EventNameError(name, reason, tuple(known[:3]))
+            raise EventNameError(name, reason, tuple(names[:3]))
         sensor = _sensor(quantity, wanted, wanted[0] if which else None)
         return (event_of(name, sensor),)
 
@@ -110,12 +110,12 @@ class GpuComponent(SensorComponent):
 
     def read(self, fields: Sequence[str]) -> Mapping[str, int]:
         """Return the GPUs' present numbers of fields such as `energy:0`."""
-        found = {}
+        numbers = {}
         for field in fields:
             answer = self._ask(field)
             if isinstance(answer, int):
-                found[field] = answer
-        return found
+                numbers[field] = answer
+        return numbers
 
     def problem(self, field: str) -> Problem:
         """Return why a GPU does not tell a field."""

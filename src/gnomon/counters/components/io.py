@@ -167,10 +167,10 @@ class IoComponent(SnapshotComponent):
         return {}
 
     def _is_bottom(self, name: str) -> bool:
-        known = self._kinds.get(name)
-        if known is None:
-            known = self._kinds[name] = self._find_bottom(name)
-        return known
+        is_bottom = self._kinds.get(name)
+        if is_bottom is None:
+            is_bottom = self._kinds[name] = self._find_bottom(name)
+        return is_bottom
 
     def _find_bottom(self, name: str) -> bool:
         if re.match(_NOT_A_DISK, name) or re.match(_STACKED, name):
@@ -190,7 +190,7 @@ class IoComponent(SnapshotComponent):
 
     def _numbers(self) -> dict[str, dict[str, int]]:
         """Return the numbers of every block device in /proc/diskstats."""
-        found: dict[str, dict[str, int]] = {}
+        by_device: dict[str, dict[str, int]] = {}
         for line in (read_text(self.proc / "diskstats") or "").split("\n"):
             words = line.split(None, _MOST_COLUMNS)
             if len(words) < 3 + 11:
@@ -200,8 +200,8 @@ class IoComponent(SnapshotComponent):
                 number = whole(words[3 + column.place]) if 3 + column.place < len(words) else None
                 if number is not None:
                     numbers[field] = number
-            found[words[2]] = numbers
-        return found
+            by_device[words[2]] = numbers
+        return by_device
 
 
 COMPONENT = IoComponent()

@@ -180,22 +180,22 @@ class PowerComponent(SensorComponent):
 
     def read(self, fields: Sequence[str]) -> Mapping[str, int]:
         """Return the numbers of files under /sys."""
-        found = {}
+        numbers = {}
         for field in fields:
             text = read_line(self.sys / field)
             if re.fullmatch(_INTEGER, text):
-                found[field] = int(text)
-        return found
+                numbers[field] = int(text)
+        return numbers
 
     def ranges(self, fields: Sequence[str]) -> Mapping[str, int]:
         """Return where the counters of powercap zones start again at 0."""
-        found = {}
+        ranges_of = {}
         for field in fields:
             if field.startswith(_POWERCAP):
                 # The highest number it shows; what it is rounded by does not matter.
                 highest = read_number((self.sys / field).parent / "max_energy_range_uj") or 0
-                found[field] = highest + 1 if highest else 0
-        return found
+                ranges_of[field] = highest + 1 if highest else 0
+        return ranges_of
 
     def problem(self, field: str) -> Problem:
         """Return why a file cannot be read."""
@@ -257,12 +257,12 @@ class PowerComponent(SensorComponent):
 
         event, _, socket = base.removeprefix(_PREFIX).partition(":")
         terms = pmu_terms(base) if "/" in base else None
-        found = [pmu for pmu in map(self._pmu, _PMUS) if pmu is not None]
+        pmus = [pmu for pmu in map(self._pmu, _PMUS) if pmu is not None]
         if terms is not None:
-            pmu = next(one for one in found if one.name == terms.pmu)
+            pmu = next(one for one in pmus if one.name == terms.pmu)
             event, socket = terms.terms[0][0], ""
         else:
-            pmu = next(one for one in found if event in one.event_names())
+            pmu = next(one for one in pmus if event in one.event_names())
             terms = PmuTerms(pmu.name, ((event, None),))
         spots = places(pmu, pmu.encode(terms, name))
         if socket:
@@ -278,14 +278,14 @@ class PowerComponent(SensorComponent):
                           unit)  # fmt: skip
         return Event(name, info, Domain.ALL, NodeSpec(spots), factor)
 
-    def _refuse_missing(self, name: str, known: Sequence[str]) -> None:
+    def _refuse_missing(self, name: str, names: Sequence[str]) -> None:
         """Raise EventUnavailableError for a name that means something, only not here."""
         field = name.removeprefix(_PREFIX).partition(":")[0]
         sums = {f"{kind}_energy" for kind in _ZONES}
         if field not in _PARTS and field not in sums:
             return
-        others = [one for one in known if one.endswith(("energy", "energy-pkg"))]
-        if not known:
+        others = [one for one in names if one.endswith(("energy", "energy-pkg"))]
+        if not names:
             raise EventUnavailableError(name, *self._nothing_here())
         source = "power PMU" if field in _PARTS else "powercap"
         remedy = f"count {others[0]}" if others else "see gnomon events --component power"
@@ -298,7 +298,7 @@ class PowerComponent(SensorComponent):
 
     def _zones(self) -> list[tuple[str, str, str, str]]:
         """Return title, zone, kind ("" if not for sums) and field of every zone with energy."""
-        found = []
+        zones = []
         titles: dict[str, str] = {}
         for zone in sorted(entries(self.sys / _POWERCAP), key=lambda z: (z.count(":"), z)):
             match = re.fullmatch(_ZONE, zone)
@@ -318,8 +318,8 @@ class PowerComponent(SensorComponent):
             field = f"{_POWERCAP}/{zone}/energy_uj"
             if (self.sys / field).exists():
                 kind = re.split(r"[^a-z]", own, maxsplit=1)[0] if match[1] == _INTEL else ""
-                found.append((title, zone, kind, field))
-        return found
+                zones.append((title, zone, kind, field))
+        return zones
 
     # --- hwmon ---
 
@@ -351,14 +351,14 @@ class PowerComponent(SensorComponent):
         for folder in entries(self.sys / _HWMON):
             name = _slug(read_line(self.sys / _HWMON / folder / "name")) or folder
             folders.setdefault(name, []).append(folder)
-        found = {}
+        folder_of = {}
         for name, alike in folders.items():
             for folder in alike:
                 device = self.sys / _HWMON / folder / "device"
                 which = _slug(device.resolve().name) if device.is_symlink() else folder
                 title = name if len(alike) == 1 else f"{name}-{which}"
-                found[title if title not in found else f"{title}-{folder}"] = folder
-        return found
+                folder_of[title if title not in folder_of else f"{title}-{folder}"] = folder
+        return folder_of
 
     def _nothing_here(self) -> Problem:
         from gnomon.counters.virtualization import container, hypervisor

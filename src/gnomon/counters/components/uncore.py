@@ -89,12 +89,12 @@ class UncoreComponent:
             EventUnavailableError: no CPU stands for the unit, or units that cannot be added up.
         """
         typed = name.removeprefix(_PREFIX)
-        found: tuple[Event, ...] = ()
+        events: tuple[Event, ...] = ()
         if "/" in typed:
-            found = self._from_terms(name, typed)
+            events = self._from_terms(name, typed)
         elif "::" in typed:
-            found = self._from_libpfm(name, typed)
-        return found or (self._unknown(name) if typed != name else ())
+            events = self._from_libpfm(name, typed)
+        return events or (self._unknown(name) if typed != name else ())
 
     def open(self, events: Sequence[Event], target: Target) -> Opened:  # noqa: ARG002
         """Open events for the whole machine, whatever the target is."""
@@ -159,22 +159,22 @@ class UncoreComponent:
         text = ",".join(k if v is None else f"{k}={v}" for k, v in rest_terms.terms)
         if is_glob:
             units = self._having(name, units, rest_terms)
-        found: list[Event] = []
+        events: list[Event] = []
         for part in [[unit] for unit in units] if by_unit else [list(units)]:
             title = part[0].name if by_unit else pattern
             spots = self._places(name, part, rest_terms)
             if "socket" not in asked and per != "socket":
                 whole = f"{title}/{text}/" if by_unit else name
-                found.append(self._event(whole, part, rest_terms, spots))
+                events.append(self._event(whole, part, rest_terms, spots))
                 continue
             for number, of_socket in self._on_sockets(name, spots, asked.get("socket")).items():
                 slice_name = f"{title}/{text},socket={number}/"
-                found.append(self._event(slice_name, part, rest_terms, of_socket))
-        return tuple(found)
+                events.append(self._event(slice_name, part, rest_terms, of_socket))
+        return tuple(events)
 
     def _having(self, name: str, units: Sequence[Pmu], terms: PmuTerms) -> tuple[Pmu, ...]:
         """Return the units of a pattern that have the event. Raises EventNameError if none has."""
-        found: list[Pmu] = []
+        having: list[Pmu] = []
         errors: list[EventNameError] = []
         for unit in units:
             try:
@@ -182,15 +182,15 @@ class UncoreComponent:
             except EventNameError as error:
                 errors.append(error)
             else:
-                found.append(unit)
-        if not found:
+                having.append(unit)
+        if not having:
             raise errors[0]
-        return tuple(found)
+        return tuple(having)
 
     def _places(self, name: str, units: Sequence[Pmu], terms: PmuTerms) -> list[Place]:
         from gnomon.counters.system_wide import places
 
-        found: list[Place] = []
+        all_places: list[Place] = []
         for unit in units:
             of_unit = places(unit, unit.encode(terms, name))
             if not of_unit:
@@ -199,8 +199,8 @@ class UncoreComponent:
                     f"no CPU stands for PMU '{unit.name}': its cpumask is empty",
                     "switch a CPU of its socket on (/sys/devices/system/cpu)",
                 )
-            found.extend(of_unit)
-        return found
+            all_places.extend(of_unit)
+        return all_places
 
     def _on_sockets(
         self, name: str, spots: Sequence[Place], wanted: str | None

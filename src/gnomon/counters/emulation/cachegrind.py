@@ -71,7 +71,7 @@ class CachegrindFile(NamedTuple):
         Raises:
             FormatError: a line is damaged, or the lines do not add up to the summary.
         """
-        found: dict[Line, Counts] = {}
+        by_line: dict[Line, Counts] = {}
         seen = Seen({}, {}) if seen is None else seen
         other = {} if base is None else base.texts
         procedures = _procedures(self.texts)
@@ -86,22 +86,22 @@ class CachegrindFile(NamedTuple):
             for number, values in counts.items():
                 if any(values):
                     line = Line(names[0], names[1], number)
-                    known = found.get(line)
-                    found[line] = tuple(map(add, known, values)) if known else values
-        self._check(found, base)
-        own = [line for line in found if line.function.startswith(_OURS)]
+                    known = by_line.get(line)
+                    by_line[line] = tuple(map(add, known, values)) if known else values
+        self._check(by_line, base)
+        own = [line for line in by_line if line.function.startswith(_OURS)]
         for line in own:
-            del found[line]
-        if min(chain.from_iterable(found.values()), default=0) < 0:
+            del by_line[line]
+        if min(chain.from_iterable(by_line.values()), default=0) < 0:
             raise FormatError(self.path, 0, f"it counts less than {base and base.path} before it")
-        return found
+        return by_line
 
     def _counts(self, text: bytes, seen: Seen) -> Mapping[int, Counts]:
         """Return the counts of a function's lines by their numbers."""
         known = seen.texts.get(text)
         if known is not None:
             return known
-        found: dict[int, Counts] = {}
+        by_number: dict[int, Counts] = {}
         for row in text.split(b"\n"):
             if not row:
                 continue
@@ -112,9 +112,9 @@ class CachegrindFile(NamedTuple):
             if not number.isdigit() or len(number) > 10 or int(number) >= _LARGEST_LINE:
                 raise self._error(row, f"neither counts nor a name: {_shown(row)}")
             at = int(number)
-            found[at] = tuple(map(add, found[at], counts)) if at in found else counts
-        seen.texts[text] = found
-        return found
+            by_number[at] = tuple(map(add, by_number[at], counts)) if at in by_number else counts
+        seen.texts[text] = by_number
+        return by_number
 
     def _numbers(self, rest: bytes, row: bytes) -> Counts:
         numbers = _integers(rest)
@@ -149,14 +149,14 @@ def read(path: Path) -> CachegrindFile:
     data = _read(path)
     if len(data) > _LIMIT_BYTES:
         raise FormatError(path, _LIMIT_BYTES, "too large for a file of cachegrind's")
-    at = 0 if data.startswith((b"fl=", b"fn=")) else data.find(b"\nfl=")
-    end = data.find(b"\nsummary:", max(at, 0))
+    begin = 0 if data.startswith((b"fl=", b"fn=")) else data.find(b"\nfl=")
+    end = data.find(b"\nsummary:", max(begin, 0))
     if end < 0:
         at_summary = data.startswith(b"summary:")
         raise FormatError(
             path, 0 if at_summary else len(data), "truncated or no file of cachegrind's: no summary"
         )
-    head = data[: at if 0 <= at < end else end]
+    head = data[: begin if 0 <= begin < end else end]
     command, events = _head(path, head)
     after = data[end + 1 :].partition(b"\n")
     if after[2].strip(b"\n"):
@@ -164,8 +164,8 @@ def read(path: Path) -> CachegrindFile:
     totals = _integers(after[0][len(b"summary:") :])
     if totals is None or len(totals) != len(events):
         raise FormatError(path, end + 1, f"damaged summary: {_shown(after[0])}")
-    body = data[at:end] if 0 <= at < end else b""
-    return CachegrindFile(path, command, events, totals, _texts(path, body, at))
+    body = data[begin:end] if 0 <= begin < end else b""
+    return CachegrindFile(path, command, events, totals, _texts(path, body, begin))
 
 
 def _read(path: Path) -> bytes:
@@ -176,7 +176,7 @@ def _read(path: Path) -> bytes:
 def _head(path: Path, head: bytes) -> tuple[str, tuple[str, ...]]:
     command: str | None = None
     events: tuple[str, ...] = ()
-    at = 0
+    offset = 0
     for row in head.split(b"\n"):
         if row.startswith(b"cmd:"):
             command = _text(row[4:].strip())
@@ -184,8 +184,8 @@ def _head(path: Path, head: bytes) -> tuple[str, tuple[str, ...]]:
             events = tuple(_text(row[7:]).split())
         # What follows the command on more lines is its arguments'.
         elif row and command is None and not row.startswith((b"desc:", b"#")):
-            raise FormatError(path, at, f"not a file of cachegrind's: {_shown(row)}")
-        at += len(row) + 1
+            raise FormatError(path, offset, f"not a file of cachegrind's: {_shown(row)}")
+        offset += len(row) + 1
     if command is None:
         raise FormatError(path, len(head), "no command is named")
     if not events or len(set(events)) < len(events):
@@ -193,32 +193,34 @@ def _head(path: Path, head: bytes) -> tuple[str, tuple[str, ...]]:
     return command, events
 
 
-def _texts(path: Path, body: bytes, at: int) -> dict[tuple[bytes, bytes], bytes]:
-    found: dict[tuple[bytes, bytes], bytes] = {}
+def _texts(path: Path, body: bytes, body_offset: int) -> dict[tuple[bytes, bytes], bytes]:
+    texts: dict[tuple[bytes, bytes], bytes] = {}
     for chunk in body.split(b"\nfl=")[1:]:
         file, *functions = chunk.split(b"\nfn=")
         for row in file.split(b"\n")[1:]:
             # What is no row of counts belongs to a name with line ends in it.
             if _integers(row) is not None:
-                offset = at + body.find(chunk) + len(file.partition(b"\n")[0]) + 1
+                offset = body_offset + body.find(chunk) + len(file.partition(b"\n")[0]) + 1
                 raise FormatError(path, offset, "counts before the function that they belong to")
         for text in functions:
             name, _, rows = text.partition(b"\n")
-            known = found.get((file, name))
-            found[file, name] = rows if known is None else known + b"\n" + rows
-    return found
+            known = texts.get((file, name))
+            texts[file, name] = rows if known is None else known + b"\n" + rows
+    return texts
 
 
 def _procedures(texts: Collection[tuple[bytes, bytes]]) -> dict[bytes, str]:
     """Return the names of Fortran procedures, as their programmers know them, by their symbols."""
-    found = {symbol: module_procedure(_name(symbol)) for _, symbol in texts if b"_MOD_" in symbol}
+    names_of = {
+        symbol: module_procedure(_name(symbol)) for _, symbol in texts if b"_MOD_" in symbol
+    }
     # What is included or inlined has another file, and belongs to the procedure all the same.
-    external = {symbol for file, symbol in texts if file.endswith(_FORTRAN)} - found.keys()
+    external = {symbol for file, symbol in texts if file.endswith(_FORTRAN)} - names_of.keys()
     if external:
         taken = {symbol for _, symbol in texts}
         names = {symbol: external_procedure(_name(symbol)) for symbol in external}
-        found |= {symbol: name for symbol, name in names.items() if name.encode() not in taken}
-    return found
+        names_of |= {symbol: name for symbol, name in names.items() if name.encode() not in taken}
+    return names_of
 
 
 def _less(counts: Mapping[int, Counts], had: Mapping[int, Counts]) -> Mapping[int, Counts]:

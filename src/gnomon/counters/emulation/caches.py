@@ -105,7 +105,7 @@ def choose(given: Iterable[str], sysfs: Path = _SYSFS, option: str = "--cache") 
 
 def of_machine(sysfs: Path = _SYSFS) -> Caches:
     """Return the caches of the first CPU, as near as they can be simulated."""
-    found: dict[str, Cache] = {}
+    by_level: dict[str, Cache] = {}
     highest = 0
     for index in sorted((sysfs / "devices/system/cpu/cpu0/cache").glob("index*")):
         words = {name: _word(index / name) for name in _RECORDED}
@@ -114,18 +114,18 @@ def of_machine(sysfs: Path = _SYSFS) -> Caches:
         if cache is None or not level:
             continue
         if level == 1 and words["type"] in ("Instruction", "Data"):
-            found["I1" if words["type"] == "Instruction" else "D1"] = cache
+            by_level["I1" if words["type"] == "Instruction" else "D1"] = cache
         elif level > max(highest, 1) and words["type"] in ("Unified", "Data"):
-            found["LL"], highest = cache, level
+            by_level["LL"], highest = cache, level
     caches, remarks = _USUAL, []
     for level_name, usual in _USUAL.levels.items():
-        if level_name not in found:
+        if level_name not in by_level:
             remarks.append(f"{level_name}: this machine does not tell; {usual} is simulated")
             continue
-        cache = _legal(found[level_name])
+        cache = _legal(by_level[level_name])
         caches = caches.with_level(level_name, cache)
-        if cache != found[level_name]:
-            remarks.append(f"{level_name}: {cache} is simulated for {found[level_name]}")
+        if cache != by_level[level_name]:
+            remarks.append(f"{level_name}: {cache} is simulated for {by_level[level_name]}")
     return caches._replace(remarks=tuple(remarks))
 
 

@@ -137,14 +137,14 @@ def event_of(name: str) -> Event:
         EventNameError: nothing has that name.
     """
     base, mods = modifiers(name)
-    known = emulated_event(base)
-    if known is None:
+    emulated = emulated_event(base)
+    if emulated is None:
         raise _missing(name, base)
     if mods.domain not in (Domain.ALL, Domain.USER, Domain.USER_KERNEL):
         raise EventUnavailableError(
             name, "an emulated PMU runs the program's own code, never the kernel's", _NATIVELY
         )
-    return Event(name, info(known, known.name), Domain.USER, known)
+    return Event(name, info(emulated, emulated.name), Domain.USER, emulated)
 
 
 def _missing(name: str, base: str) -> EventUnavailableError | EventNameError:

@@ -71,7 +71,7 @@ def processes(folder: Path, order: tuple[str, ...]) -> Emulated:
             if before is None or before.totals[_INSTRUCTIONS] < files[number].totals[_INSTRUCTIONS]:
                 images[image] = files[number]
     probes = {number for number, log in logs.items() if log.probe is not None}
-    found = []
+    emulated = []
     seen = Seen({}, {})
     for pid in sorted((files.keys() | left.keys()) - probes):
         log = logs.get(pid, _Log(0, None, None, False))
@@ -81,10 +81,10 @@ def processes(folder: Path, order: tuple[str, ...]) -> Emulated:
         pieces = list(images.items())
         if pid in files:
             pieces.append((log.image or "", files[pid]))
-        found.append(_process(pid, log.parent, pieces, begun, seen))
+        emulated.append(_process(pid, log.parent, pieces, begun, seen))
     troubles = tuple(_troubles(logs, files, probes))
     doubt = "; ".join(short for _, short in troubles)
-    return Emulated(tuple(found), tuple(sentence for sentence, _ in troubles), doubt)
+    return Emulated(tuple(emulated), tuple(sentence for sentence, _ in troubles), doubt)
 
 
 def _process(

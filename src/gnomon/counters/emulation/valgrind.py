@@ -155,12 +155,12 @@ class Valgrind:
 
     @cached_property
     def _program(self) -> Path | None:
-        found = shutil.which("valgrind")
-        if found is None:
+        program = shutil.which("valgrind")
+        if program is None:
             return None
         # Debian's is a script that changes the program's environment before it calls this.
-        real = Path(found).with_name("valgrind.bin")
-        return real if real.exists() else Path(found)
+        real = Path(program).with_name("valgrind.bin")
+        return real if real.exists() else Path(program)
 
     @cached_property
     def _version(self) -> str:

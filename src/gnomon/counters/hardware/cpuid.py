@@ -94,12 +94,12 @@ def hypervisor_signature(known: Answers) -> str:
     return "" if first is None else _text(first.ebx, first.ecx, first.edx)
 
 
-def parts(known: Answers, leaf: int) -> list[Registers]:
+def parts(registers_of: Answers, leaf: int) -> list[Registers]:
     """Return the answers of a leaf's subleaves, from 0 to the first that is missing."""
-    found: list[Registers] = []
-    while (leaf, len(found)) in known:
-        found.append(known[leaf, len(found)])
-    return found
+    registers: list[Registers] = []
+    while (leaf, len(registers)) in registers_of:
+        registers.append(registers_of[leaf, len(registers)])
+    return registers
 
 
 def _text(*registers: int) -> str:
@@ -108,19 +108,19 @@ def _text(*registers: int) -> str:
 
 
 def _gathered(ask: Callable[[int, int], Registers | None]) -> Answers:
-    found: dict[tuple[int, int], Registers] = {}
+    gathered: dict[tuple[int, int], Registers] = {}
     wanted = [(leaf, 0) for leaf in _PLAIN_LEAVES]
     wanted += [(leaf, part) for leaf in _LEAVES_WITH_PARTS for part in range(_MOST_SUBLEAVES)]
     for leaf, part in wanted:
         answer = ask(leaf, part)
         if answer is not None:
-            found[leaf, part] = answer
-    return found
+            gathered[leaf, part] = answer
+    return gathered
 
 
 def _recorded(text: str, cpu: int | None) -> Answers:
     """Return the answers of one CPU in a recorded text, of the first where none is named."""
-    found: dict[tuple[int, int], Registers] = {}
+    recorded: dict[tuple[int, int], Registers] = {}
     current: int | None = None
     for line in text.split("\n"):
         head = _CPU.fullmatch(line.strip())
@@ -132,5 +132,5 @@ def _recorded(text: str, cpu: int | None) -> Answers:
         answer = _ANSWER.fullmatch(line.strip())
         if answer is not None and (cpu is None or current == cpu):
             leaf, part, *registers = (int(word, 16) for word in answer.groups())
-            found.setdefault((leaf, part), Registers(*registers))
-    return found
+            recorded.setdefault((leaf, part), Registers(*registers))
+    return recorded

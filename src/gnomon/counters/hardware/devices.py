@@ -80,17 +80,17 @@ def pmus(root: Path, answers_of: Callable[[str], Answers]) -> tuple[PmuFacts, ..
     return tuple(sorted(found, key=lambda pmu: (not pmu.is_core, pmu.name)))
 
 
-def core_counters(known: Answers) -> tuple[tuple[int, int] | None, str]:
+def core_counters(answers: Answers) -> tuple[tuple[int, int] | None, str]:
     """Return how many general and fixed counters a core of x86 has, and what tells it."""
-    told = known.get((0xA, 0))
+    told = answers.get((0xA, 0))
     if told is not None and bits(told.eax, 7, 0):
         fixed = bits(told.edx, 4, 0) if bits(told.eax, 7, 0) > 1 else 0
         return (bits(told.eax, 15, 8), fixed), "cpuid leaf 0xa"
-    if vendor(known) in _AMD:
-        told = known.get((0x80000022, 0))
+    if vendor(answers) in _AMD:
+        told = answers.get((0x80000022, 0))
         if told is not None and bits(told.ebx, 3, 0):
             return (bits(told.ebx, 3, 0), 0), "cpuid leaf 0x80000022"
-        told = known.get((0x80000001, 0))
+        told = answers.get((0x80000001, 0))
         if told is not None:
             # PerfCtrExtCore: six counters instead of four.
             return (6 if told.ecx >> 23 & 1 else 4, 0), "cpuid leaf 0x80000001"

@@ -59,10 +59,10 @@ def parse(version: str, xml: bytes) -> Hwloc:
         return Hwloc(version, (), (), f"hwloc's XML cannot be read: {error}")
     counts: dict[str, int] = {}
     sizes: dict[str, int] = {}
-    for one in _objects(tree):
-        kind = one.get("type", "")
+    for topology_object in _objects(tree):
+        kind = topology_object.get("type", "")
         counts[kind] = counts.get(kind, 0) + 1
-        size = one.get("cache_size", "")
+        size = topology_object.get("cache_size", "")
         if size.isascii() and size.isdigit() and len(size) <= 20:
             sizes[kind] = sizes.get(kind, 0) + int(size)
     return Hwloc(version, tuple(counts.items()), tuple(sizes.items()))

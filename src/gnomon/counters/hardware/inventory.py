@@ -60,45 +60,45 @@ def hardware(root: Path = ROOT) -> Hardware:
 
     In a recorded tree `cpuid` holds the answers of cpuid (`gnomon.counters.hardware.cpuid`).
     """
-    known = answers(root)
+    cpuid_answers = answers(root)
     places = topology(root)
     online = tuple(cpu.number for cpu in places.cpus if cpu.is_online)
-    found, caches_unknown = caches(root, online, known)
-    by_kind = _answers_by_kind(root, places) if known else {}
+    all_caches, caches_unknown = caches(root, online, cpuid_answers)
+    by_kind = _answers_by_kind(root, places) if cpuid_answers else {}
     return Hardware(
         processor(root),
-        frequencies(root, places.cpus, known),
+        frequencies(root, places.cpus, cpuid_answers),
         places,
-        found,
+        all_caches,
         caches_unknown,
-        _tlbs(root, by_kind, known),
+        _tlbs(root, by_kind, cpuid_answers),
         memory(root),
         nodes(root),
         pages(root),
         hypervisor(root),
-        hypervisor_signature(known),
+        hypervisor_signature(cpuid_answers),
         container(root),
         limits(root),
-        pmus(root, lambda name: by_kind.get(name, known)),
+        pmus(root, lambda name: by_kind.get(name, cpuid_answers)),
         devices(root),
     )
 
 
 def _answers_by_kind(root: Path, places: Topology) -> dict[str, Answers]:
     """Return what cpuid says on each kind of core, {} of one where this process may not run."""
-    found = {}
+    by_kind = {}
     for kind in places.kinds:
         usable = [cpu.number for cpu in places.cpus
                   if cpu.number in kind.cpus and cpu.is_online and cpu.is_allowed]  # fmt: skip
-        found[kind.name] = answers(root, usable[0]) if usable else {}
-    return found
+        by_kind[kind.name] = answers(root, usable[0]) if usable else {}
+    return by_kind
 
 
-def _tlbs(root: Path, by_kind: dict[str, Answers], known: Answers) -> tuple[Tlbs, ...]:
-    if not known:
+def _tlbs(root: Path, by_kind: dict[str, Answers], cpuid_answers: Answers) -> tuple[Tlbs, ...]:
+    if not cpuid_answers:
         return (Tlbs("", *from_device_tree(root)),)
     if not by_kind:
-        return (Tlbs("", *from_cpuid(known)),)
+        return (Tlbs("", *from_cpuid(cpuid_answers)),)
     barred = ((), "this process may not run on such a core")
     return tuple(
         Tlbs(kind, *(from_cpuid(told) if told else barred)) for kind, told in by_kind.items()

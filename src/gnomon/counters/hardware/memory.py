@@ -160,11 +160,11 @@ def limits(root: Path) -> Limits:
 
 
 def _node(folder: Path, number: int) -> Node:
-    found: dict[str, int | None] = {}
+    meminfo: dict[str, int | None] = {}
     for line in (read_text(folder / "meminfo") or "").split("\n"):
         words = line.split()
         if len(words) >= 4 and words[0] == "Node":
-            found[words[2].rstrip(":")] = kilobytes(" ".join(words[3:5]))
+            meminfo[words[2].rstrip(":")] = kilobytes(" ".join(words[3:5]))
     far = [whole(word) for word in read_line(folder / "distance").split()]
     caches = folder / "memory_side_cache"
     sizes = [read_number(caches / name / "size") for name in entries(caches)]
@@ -172,8 +172,8 @@ def _node(folder: Path, number: int) -> Node:
     return Node(
         number,
         cpu_list(read_line(folder / "cpulist")),
-        found.get("MemTotal"),
-        found.get("MemFree"),
+        meminfo.get("MemTotal"),
+        meminfo.get("MemFree"),
         tuple(d for d in far if d is not None) if None not in far else (),
         _pools(folder / "hugepages"),
         tuple(size for size in sizes if size),
@@ -183,7 +183,7 @@ def _node(folder: Path, number: int) -> Node:
 
 
 def _pools(folder: Path) -> tuple[HugePool, ...]:
-    found = []
+    pools = []
     for name in entries(folder):
         match = _POOL.fullmatch(name)
         if match is not None:
@@ -192,8 +192,8 @@ def _pools(folder: Path) -> tuple[HugePool, ...]:
                 for file in ("nr_hugepages", "free_hugepages", "resv_hugepages",
                              "surplus_hugepages")
             )  # fmt: skip
-            found.append(HugePool(int(match[1]) * 1024, *numbers))
-    return tuple(sorted(found, key=lambda pool: pool.page_bytes))
+            pools.append(HugePool(int(match[1]) * 1024, *numbers))
+    return tuple(sorted(pools, key=lambda pool: pool.page_bytes))
 
 
 def _upwards(mount: Path, path: str) -> Iterator[Path]:

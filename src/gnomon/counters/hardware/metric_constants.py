@@ -78,10 +78,10 @@ class Constants:
     def _lines(self) -> dict[int, int]:
         """Line sizes of the data caches by level, of the first CPU: they are the same on all."""
         first = online_cpus(self._root / "sys")[:1]
-        found, _ = caches(self._root, first, answers(self._root))
+        all_caches, _ = caches(self._root, first, answers(self._root))
         return {
             cache.level: cache.line_bytes
-            for cache in found
+            for cache in all_caches
             if cache.kind != "instruction" and cache.line_bytes
         }
 
@@ -91,8 +91,8 @@ class Constants:
         if len(core_pmus(self._root / "sys")) > 1:
             return None
         online = online_cpus(self._root / "sys")
-        known = answers(self._root)
-        (told,) = frequencies(self._root, _cpus_of(online[:1]), known)
+        cpuid_answers = answers(self._root)
+        (told,) = frequencies(self._root, _cpus_of(online[:1]), cpuid_answers)
         if told.base_hz or told.highest_hz:
             return told.base_hz or told.highest_hz
         which = processor(self._root)
@@ -101,7 +101,7 @@ class Constants:
             return float(named[1]) * 1e9 or None
         if not which.architecture.startswith("ppc"):
             return None  # what /proc/cpuinfo tells is the frequency of the moment
-        (told,) = frequencies(self._root, _cpus_of(online), known)
+        (told,) = frequencies(self._root, _cpus_of(online), cpuid_answers)
         return told.now_hz[1] if told.now_hz else None
 
 

@@ -149,18 +149,20 @@ def platform(root: Path) -> str:
     return named or read_line(root / "proc/device-tree/model")
 
 
-def frequencies(root: Path, cpus: Sequence[Cpu], known: Answers) -> tuple[Frequency, ...]:
+def frequencies(root: Path, cpus: Sequence[Cpu], answers: Answers) -> tuple[Frequency, ...]:
     """Return how fast each kind of core runs."""
     online = [cpu for cpu in cpus if cpu.is_online]
     kinds = list(dict.fromkeys(cpu.kind for cpu in online)) or [""]
     return tuple(
-        _frequency(root, kind, [c.number for c in online if c.kind == kind], known, len(kinds) > 1)
+        _frequency(
+            root, kind, [c.number for c in online if c.kind == kind], answers, len(kinds) > 1
+        )
         for kind in kinds
     )
 
 
 def _frequency(
-    root: Path, kind: str, cpus: Sequence[int], known: Answers, has_kinds: bool
+    root: Path, kind: str, cpus: Sequence[int], answers: Answers, has_kinds: bool
 ) -> Frequency:
     folders = [root / CPUS / f"cpu{cpu}/cpufreq" for cpu in cpus]
     lowest = _khz(folder / "cpuinfo_min_freq" for folder in folders)
@@ -169,7 +171,7 @@ def _frequency(
     now = _khz(folder / "scaling_cur_freq" for folder in folders)
     sources = ["cpufreq"] if lowest or highest or now else []
     base_hz, highest_hz = (max(base) if base else None), (max(highest) if highest else None)
-    told = known.get((0x16, 0))
+    told = answers.get((0x16, 0))
     # On hybrid CPUs cpuid answers for the CPU at hand only.
     if told is not None and not has_kinds and (bits(told.eax, 15, 0) or bits(told.ebx, 15, 0)):
         sources.append("cpuid leaf 0x16")
@@ -200,7 +202,7 @@ def _khz(paths: Iterable[Path]) -> list[float]:
 
 def _mhz_of_cpuinfo(root: Path, cpus: frozenset[int]) -> list[float]:
     """Return the "cpu MHz" (x86) or "clock" (POWER) of the CPUs in /proc/cpuinfo."""
-    found = []
+    frequencies_hz = []
     for block in (read_text(root / "proc/cpuinfo", most_bytes=1 << 22) or "").split("\n\n"):
         info = keyed(block)
         number = _integer(info.get("processor", ""))
@@ -210,8 +212,8 @@ def _mhz_of_cpuinfo(root: Path, cpus: frozenset[int]) -> list[float]:
         except ValueError:
             continue
         if number in cpus and 0 < hz < _MOST_HZ:
-            found.append(hz)
-    return found
+            frequencies_hz.append(hz)
+    return frequencies_hz
 
 
 def _boost(root: Path) -> bool | None:
@@ -239,14 +241,14 @@ def _arm(info: dict[str, str]) -> dict[str, str]:
 def _vectors(root: Path, info: dict[str, str]) -> tuple[str, ...]:
     words = (info.get("flags") or info.get("Features") or info.get("features") or "").split()
     starts = _VECTOR_STARTS if "flags" in info else (*_VECTOR_STARTS, "sme")
-    found = [w for w in words if w in _VECTOR_NAMES or w.startswith(starts)]
+    names = [w for w in words if w in _VECTOR_NAMES or w.startswith(starts)]
     if not words:
         have = _hwcaps(root)
-        found = [name for kind, bit, name in _POWER_VECTORS if have.get(kind, 0) & bit]
-        if not found and "altivec supported" in info.get("cpu", ""):
-            found = ["altivec"]
+        names = [name for kind, bit, name in _POWER_VECTORS if have.get(kind, 0) & bit]
+        if not names and "altivec supported" in info.get("cpu", ""):
+            names = ["altivec"]
     # "pni" is the kernel's old name of SSE3.
-    return tuple(dict.fromkeys("sse3" if word == "pni" else word for word in found))
+    return tuple(dict.fromkeys("sse3" if word == "pni" else word for word in names))
 
 
 def _hwcaps(root: Path) -> dict[int, int]:

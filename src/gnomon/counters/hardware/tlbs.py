@@ -110,31 +110,31 @@ _AMD_WAYS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8, 8: 16, 0xA: 32, 0xB: 48, 0xC: 6
              0xE: 128, 0xF: FULL}  # fmt: skip
 
 
-def from_cpuid(known: Answers) -> tuple[tuple[Tlb, ...], str]:
+def from_cpuid(answers: Answers) -> tuple[tuple[Tlb, ...], str]:
     """Return the TLBs that cpuid tells, and why there are none if it tells none."""
-    name = vendor(known)
+    name = vendor(answers)
     if name in _AMD:
-        found = _amd(known)
+        tlbs = _amd(answers)
         missing = "cpuid leaves 0x80000005, 0x80000006 and 0x80000019 tell none"
     elif name:
-        found = _intel(known)
+        tlbs = _intel(answers)
         missing = "cpuid leaves 0x2 and 0x18 tell none"
-        if not found and _OTHER_LEAF in _descriptors(known):
+        if not tlbs and _OTHER_LEAF in _descriptors(answers):
             missing = "cpuid leaf 0x2 refers to leaf 0x18, which tells none"
     else:
         return (), "cpuid did not answer"
-    if not found and (1, 0) in known and known[1, 0].ecx >> 31:
+    if not tlbs and (1, 0) in answers and answers[1, 0].ecx >> 31:
         missing += " (the hypervisor decides what cpuid says)"
-    return found, "" if found else missing
+    return tlbs, "" if tlbs else missing
 
 
 def _intel(known: Answers) -> tuple[Tlb, ...]:
-    found = [tlb for code in _descriptors(known) for tlb in _DESCRIPTORS.get(code, ())]
+    by_descriptor = [tlb for code in _descriptors(known) for tlb in _DESCRIPTORS.get(code, ())]
     told = parts(known, 0x18)
     last = told[0].eax if told else 0
     by_leaf = [tlb for at, answer in enumerate(told) if at <= last for tlb in _leaf_18(answer)]
     # Leaf 0x18 tells all where it tells any; leaf 0x2 then repeats some of it.
-    return tuple(sorted(by_leaf or found, key=_order))
+    return tuple(sorted(by_leaf or by_descriptor, key=_order))
 
 
 def _descriptors(known: Answers) -> list[int]:
@@ -166,17 +166,17 @@ def _leaf_18(answer: tuple[int, int, int, int]) -> list[Tlb]:
     ]
 
 
-def _amd(known: Answers) -> tuple[Tlb, ...]:
-    found: list[Tlb] = []
-    first = known.get((0x80000005, 0))
+def _amd(answers: Answers) -> tuple[Tlb, ...]:
+    tlbs: list[Tlb] = []
+    first = answers.get((0x80000005, 0))
     if first is not None:
         for register, sizes in ((first.eax, _LARGE), (first.ebx, (4 * KB,))):
             for kind, low in ((_D, 16), (_I, 0)):
                 n, ways = bits(register, low + 7, low), bits(register, low + 15, low + 8)
                 # 0 is reserved, 255 fully associative, all between the number of ways.
                 real = {0: None, 0xFF: FULL}.get(ways, ways)
-                found += _amd_one(1, kind, sizes, n, real, 0x80000005)
-    second, large = known.get((0x80000006, 0)), known.get((0x80000019, 0))
+                tlbs += _amd_one(1, kind, sizes, n, real, 0x80000005)
+    second, large = answers.get((0x80000006, 0)), answers.get((0x80000019, 0))
     rows: list[tuple[int, int, tuple[int, ...], int]] = []
     if second is not None:
         rows += [(2, second.eax, _LARGE, 0x80000006), (2, second.ebx, (4 * KB,), 0x80000006)]
@@ -187,8 +187,8 @@ def _amd(known: Answers) -> tuple[Tlb, ...]:
             ways = bits(register, low + 15, low + 12)
             if ways:
                 n = bits(register, low + 11, low)
-                found += _amd_one(level, kind, pages, n, _AMD_WAYS.get(ways), leaf)
-    return tuple(sorted(found, key=_order))
+                tlbs += _amd_one(level, kind, pages, n, _AMD_WAYS.get(ways), leaf)
+    return tuple(sorted(tlbs, key=_order))
 
 
 def _amd_one(
@@ -202,7 +202,7 @@ def from_device_tree(root: Path) -> tuple[tuple[Tlb, ...], str]:
     """Return the TLBs that the first CPU of a device tree has, and why there are none."""
     folder = root / "proc/device-tree/cpus"
     for node in entries(folder):
-        found = []
+        tlbs = []
         for prefix, kind in (("d-", _D), ("i-", _I), ("", _U)):
             n = _cell(folder / node / f"{prefix}tlb-size")
             sets = _cell(folder / node / f"{prefix}tlb-sets")
@@ -210,9 +210,9 @@ def from_device_tree(root: Path) -> tuple[tuple[Tlb, ...], str]:
                 ways = n // sets if sets and n % sets == 0 else None
                 if sets == 1:
                     ways = FULL
-                found.append(Tlb(None, kind, (), n, ways, None, "device tree"))
-        if found:
-            return tuple(found), ""
+                tlbs.append(Tlb(None, kind, (), n, ways, None, "device tree"))
+        if tlbs:
+            return tuple(tlbs), ""
     return (), "neither cpuid nor a device tree tells them on this architecture"
 
 

@@ -147,49 +147,52 @@ def core_kinds(root: Path) -> tuple[CoreKind, ...]:
         ("regs/identification/midr_el1", "MIDR {}"),
         ("cpu_capacity", "capacity {}"),
     ):
-        found: dict[str, list[int]] = {}
+        cpus_of: dict[str, list[int]] = {}
         for name in entries(root / CPUS):
             number = whole(name.removeprefix("cpu")) if name.startswith("cpu") else None
             text = "" if number is None else read_line(root / CPUS / name / file)
             if number is not None and text:
-                found.setdefault(text, []).append(number)
-        if len(found) > 1:
-            kinds = (CoreKind(title.format(k), tuple(sorted(v))) for k, v in found.items())
+                cpus_of.setdefault(text, []).append(number)
+        if len(cpus_of) > 1:
+            kinds = (CoreKind(title.format(k), tuple(sorted(v))) for k, v in cpus_of.items())
             return tuple(sorted(kinds, key=lambda kind: kind.cpus))
     return ()
 
 
-def caches(root: Path, cpus: Sequence[int], known: Answers) -> tuple[tuple[Cache, ...], str]:
+def caches(root: Path, cpus: Sequence[int], answers: Answers) -> tuple[tuple[Cache, ...], str]:
     """Return the caches of the CPUs, nearest first, and why there are none if none is told."""
     groups: dict[tuple[int, str, int | None, int | None, int | None, int | None],
                  set[tuple[int, ...]]] = {}  # fmt: skip
     for cpu in cpus:
         folder = root / CPUS / f"cpu{cpu}/cache"
         for name in entries(folder)[:_MOST_CACHES]:
-            one = folder / name
-            level, kind = read_number(one / "level"), _CACHE_TYPES.get(read_line(one / "type"))
+            index_folder = folder / name
+            level, kind = (
+                read_number(index_folder / "level"),
+                _CACHE_TYPES.get(read_line(index_folder / "type")),
+            )
             if not name.startswith("index") or level is None or kind is None:
                 continue
             ways, sets = (
-                read_number(one / "ways_of_associativity"),
-                read_number(one / "number_of_sets"),
+                read_number(index_folder / "ways_of_associativity"),
+                read_number(index_folder / "number_of_sets"),
             )
             size, line = (
-                cache_size(read_line(one / "size")),
-                read_number(one / "coherency_line_size"),
+                cache_size(read_line(index_folder / "size")),
+                read_number(index_folder / "coherency_line_size"),
             )
             make = (level, kind, size, line or None, ways if sets else ways or None, sets or None)
-            sharing = cpu_list(read_line(one / "shared_cpu_list")) or (cpu,)
+            sharing = cpu_list(read_line(index_folder / "shared_cpu_list")) or (cpu,)
             groups.setdefault(make, set()).add(sharing)
-    found = [
+    sorted_caches = [
         Cache(*make, tuple(sorted(sharing)), max(map(len, sharing)), "sysfs")
         for make, sharing in groups.items()
     ]
-    if found:
-        return tuple(sorted(found, key=_cache_order)), ""
-    found = _caches_of_cpuid(known)
-    reason = "" if found else f"neither /{CPUS}/cpu*/cache nor cpuid tells them"
-    return tuple(sorted(found, key=_cache_order)), reason
+    if sorted_caches:
+        return tuple(sorted(sorted_caches, key=_cache_order)), ""
+    sorted_caches = _caches_of_cpuid(answers)
+    reason = "" if sorted_caches else f"neither /{CPUS}/cpu*/cache nor cpuid tells them"
+    return tuple(sorted(sorted_caches, key=_cache_order)), reason
 
 
 def cache_size(text: str) -> int | None:
@@ -225,11 +228,11 @@ def _distinct(keys: Sequence[object]) -> int | None:
     return len(set(keys)) if keys and None not in keys else None
 
 
-def _caches_of_cpuid(known: Answers) -> list[Cache]:
+def _caches_of_cpuid(answers: Answers) -> list[Cache]:
     """Return the caches by Intel's leaf 4 or AMD's 0x8000001D, which have the same form."""
     for leaf in (0x4, 0x8000001D):
-        found = []
-        for eax, ebx, ecx, _ in parts(known, leaf):
+        caches_of_leaf = []
+        for eax, ebx, ecx, _ in parts(answers, leaf):
             kind = _CPUID_TYPES.get(bits(eax, 4, 0))
             if kind is None:
                 break
@@ -237,7 +240,7 @@ def _caches_of_cpuid(known: Answers) -> list[Cache]:
             ways, sets = bits(ebx, 31, 22) + 1, ecx + 1
             size = line * partitions * ways * sets
             is_full = bool(eax >> 9 & 1)
-            found.append(
+            caches_of_leaf.append(
                 Cache(
                     bits(eax, 7, 5),
                     kind,
@@ -250,8 +253,8 @@ def _caches_of_cpuid(known: Answers) -> list[Cache]:
                     f"cpuid leaf {leaf:#x}",
                 )
             )
-        if found:
-            return found
+        if caches_of_leaf:
+            return caches_of_leaf
     return []
 
 

@@ -41,13 +41,13 @@ def family(name: str) -> Family:
         PresetFileError: its file is broken.
     """
     own = own_of(name)
-    found = {preset.name: preset for preset in own.presets}
+    by_name = {preset.name: preset for preset in own.presets}
     if own.extends:
         for preset in inherited(own.extends, DATA / f"{name}.toml").presets:
-            found.setdefault(preset.name, preset)
+            by_name.setdefault(preset.name, preset)
     for standard, meaning in meanings().items():
-        found.setdefault(standard, Preset(standard, *meaning, reason=_UNKNOWN, source=own.source))
-    presets = [preset._replace(family=name, pmus=own.pmus, line=0) for preset in found.values()]
+        by_name.setdefault(standard, Preset(standard, *meaning, reason=_UNKNOWN, source=own.source))
+    presets = [preset._replace(family=name, pmus=own.pmus, line=0) for preset in by_name.values()]
     return own._replace(presets=tuple(sorted(presets)))
 
 

@@ -58,11 +58,11 @@ def preset_of(name: str, cpu: CpuComponent | None = None) -> Preset:
     find(name, cpu)  # raises, if it begins as a preset or is a user's for other PMUs
     from gnomon.counters.component_registry import native_events
 
-    found = native_events(name)
-    if found:
+    events = native_events(name)
+    if events:
         raise NotPresetError(
             name,
-            f"this is an event of component {found[0].info.component}, not a preset; count it "
+            f"this is an event of component {events[0].info.component}, not a preset; count it "
             "by its name",
         )
     raise EventNameError(name, "no such preset", nearest(base, known_names()))
@@ -77,18 +77,18 @@ def of_this_machine(cpu: CpuComponent | None = None) -> tuple[Preset, ...]:
         PresetFileError: a user's file is broken.
     """
     cores = (cpu or _cpu()).cores()
-    found: dict[tuple[str, str], Preset] = {}
+    by_name: dict[tuple[str, str], Preset] = {}
     for family in user_presets.families():
         for preset in family.presets:
             holds = any(_holds(preset, core) for core in cores)
-            if holds and not any(name == preset.name for name, _ in found):
-                found[preset.name, ""] = preset
+            if holds and not any(name == preset.name for name, _ in by_name):
+                by_name[preset.name, ""] = preset
     for core in cores:
         family = builtin.family(builtin.name_of(core.models))
         for preset in family.presets:
-            if (preset.name, "") not in found:
-                found.setdefault((preset.name, family.name), preset)
-    return tuple(found.values())
+            if (preset.name, "") not in by_name:
+                by_name.setdefault((preset.name, family.name), preset)
+    return tuple(by_name.values())
 
 
 def of_other_pmus(cpu: CpuComponent | None = None) -> tuple[Preset, ...]:

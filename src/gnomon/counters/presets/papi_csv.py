@@ -108,16 +108,16 @@ def _preset(checker: Checker, fields: list[str], line: int) -> Preset:
         checker.refuse(line, f"preset {name}: no derivation {shown(fields[1])}; there are {known}")
     events: list[str] = []
     notes: dict[str, str] = {}
-    at = 0
-    while at < len(rest):
-        if rest[at].upper() in _NOTES:
-            if at + 1 == len(rest):
-                checker.refuse(line, f"preset {name}: {rest[at]} without a text")
-            notes[rest[at].upper()] = checker.text(rest[at], rest[at + 1], line)
-            at += 2
+    index = 0
+    while index < len(rest):
+        if rest[index].upper() in _NOTES:
+            if index + 1 == len(rest):
+                checker.refuse(line, f"preset {name}: {rest[index]} without a text")
+            notes[rest[index].upper()] = checker.text(rest[index], rest[index + 1], line)
+            index += 2
         else:
-            events.append(rest[at])
-            at += 1
+            events.append(rest[index])
+            index += 1
     if events and not events[-1]:  # a comma at the end of the line
         events.pop()
     if derivation == "NOT_DERIVED" and len(events) != 1:
@@ -140,12 +140,12 @@ def _preset(checker: Checker, fields: list[str], line: int) -> Preset:
 
 def _fields(checker: Checker, row: str, line: int) -> list[str]:
     fields: list[str] = []
-    at = 0
+    offset = 0
     while True:
-        match = _FIELD.match(row, at)
+        match = _FIELD.match(row, offset)
         if match is None:
-            checker.refuse(line, f"a quotation mark is out of place at column {at + 1}")
+            checker.refuse(line, f"a quotation mark is out of place at column {offset + 1}")
         fields.append(next(text for text in match.groups()[:3] if text is not None).strip())
-        at = match.end()
+        offset = match.end()
         if not match[4]:
             return fields

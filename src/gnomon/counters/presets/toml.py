@@ -65,12 +65,12 @@ def parse(text: str, path: Path, meanings: dict[str, Meaning]) -> Family:
     pmus = checker.words("'pmus'", sections.get("pmus", []), top.get("pmus", 1))
     presets: list[Preset] = []
     for name, fields in _table(checker, sections, "preset").items():
-        at = lines.get(name, {})
-        line = at.get("", 1)
+        key_lines = lines.get(name, {})
+        line = key_lines.get("", 1)
         checker.name(name, line)
         if not isinstance(fields, dict):
             checker.refuse(line, f"'preset' must hold tables, each headed [preset.NAME]: {name}")
-        presets.append(_preset(checker, name, fields, at))
+        presets.append(_preset(checker, name, fields, key_lines))
     absent = lines.get("absent", {})
     defined = {preset.name for preset in presets}
     for name, reason in _table(checker, sections, "absent").items():
@@ -99,10 +99,10 @@ def read_meanings(path: Path) -> dict[str, Meaning]:
     text = read_text(path)
     lines = _lines(text)
     checker = Checker(path, path.stem, {})
-    found: dict[str, Meaning] = {}
+    meanings: dict[str, Meaning] = {}
     for name, fields in _load(text, path).items():
-        at = lines.get(name, {})
-        line = at.get("", 1)
+        key_lines = lines.get(name, {})
+        line = key_lines.get("", 1)
         checker.name(name, line)
         if not isinstance(fields, dict):
             checker.refuse(lines[""].get(name, 1), f"{name} must be a table, headed [{name}]")
@@ -110,8 +110,8 @@ def read_meanings(path: Path) -> dict[str, Meaning]:
         description = checker.text("'description'", fields.get("description", ""), line)
         if not description:
             checker.refuse(line, f"{name} has no 'description'")
-        found[name] = Meaning(description, checker.text("'unit'", fields.get("unit", ""), line))
-    return found
+        meanings[name] = Meaning(description, checker.text("'unit'", fields.get("unit", ""), line))
+    return meanings
 
 
 def head_of(text: str) -> str:
@@ -120,39 +120,44 @@ def head_of(text: str) -> str:
     return text[: first.start()] if first else text
 
 
-def _preset(checker: Checker, name: str, fields: dict[str, Any], at: dict[str, int]) -> Preset:
-    line = at.get("", 1)
+def _preset(
+    checker: Checker, name: str, fields: dict[str, Any], key_lines: dict[str, int]
+) -> Preset:
+    line = key_lines.get("", 1)
     for key in fields:
         if key not in _KEYS:
             checker.refuse(
-                at.get(key, line),
+                key_lines.get(key, line),
                 f"preset {name}: unknown key {shown(key)}; known are {', '.join(_KEYS)}",
             )
     texts = {
-        key: checker.text(f"preset {name}: '{key}'", fields.get(key, ""), at.get(key, line))
+        key: checker.text(f"preset {name}: '{key}'", fields.get(key, ""), key_lines.get(key, line))
         for key in ("differs", "description", "unit")
     }
     formula = fields.get("formula", "")
     if not isinstance(formula, str) or ("formula" in fields and not formula.strip()):
-        checker.refuse(at.get("formula", line), f"preset {name}: 'formula' must be a formula")
+        checker.refuse(
+            key_lines.get("formula", line), f"preset {name}: 'formula' must be a formula"
+        )
     events = checker.words(
-        f"preset {name}: 'events'", fields.get("events", []), at.get("events", line)
+        f"preset {name}: 'events'", fields.get("events", []), key_lines.get("events", line)
     )
     given = fields.get("meaning", [])
     if not isinstance(given, list) or (given and len(given) != len(events)):
         checker.refuse(
-            at.get("meaning", line),
+            key_lines.get("meaning", line),
             f"preset {name}: 'meaning' must be a list with a sentence for each of its "
             f"{len(events)} events",
         )
     meanings = tuple(
-        checker.text(f"preset {name}: 'meaning'", one, at.get("meaning", line)) for one in given
+        checker.text(f"preset {name}: 'meaning'", one, key_lines.get("meaning", line))
+        for one in given
     )
-    made = checker.preset(
-        name, events, formula, line, formula_line=at.get("formula", line),
+    preset = checker.preset(
+        name, events, formula, line, formula_line=key_lines.get("formula", line),
         description=texts["description"], unit=texts["unit"],
     )  # fmt: skip
-    return made._replace(meanings=meanings, differs=texts["differs"])
+    return preset._replace(meanings=meanings, differs=texts["differs"])
 
 
 def _load(text: str, path: Path) -> dict[str, Any]:
@@ -189,15 +194,15 @@ def _lines(text: str) -> dict[str, dict[str, int]]:
 def _only(
     checker: Checker,
     fields: dict[str, Any],
-    known: Iterable[str],
+    allowed: Iterable[str],
     lines: dict[str, dict[str, int]],
     table: str,
 ) -> None:
-    known = tuple(known)
+    allowed = tuple(allowed)
     for key in fields:
-        if key not in known:
+        if key not in allowed:
             line = lines.get(table, {}).get(key) or lines.get(key, {}).get("", 1)
-            checker.refuse(line, f"unknown key {shown(key)}; known are {', '.join(known)}")
+            checker.refuse(line, f"unknown key {shown(key)}; known are {', '.join(allowed)}")
 
 
 def _table(checker: Checker, sections: dict[str, Any], name: str) -> dict[str, Any]:

@@ -106,12 +106,12 @@ def of_pmus(models: tuple[str, ...]) -> tuple[Preset, ...]:
     Args:
         models: libpfm4's names of it.
     """
-    found: dict[str, Preset] = {}
+    by_name: dict[str, Preset] = {}
     for family in families():
         for one in family.presets:
             if not one.pmus or set(one.pmus) & set(models):
-                found.setdefault(one.name, one)
-    return tuple(found.values())
+                by_name.setdefault(one.name, one)
+    return tuple(by_name.values())
 
 
 def make_known() -> None:
@@ -142,10 +142,10 @@ def forget() -> None:
 
 @cache
 def _of_variable(value: str) -> tuple[Family, ...]:
-    found = tuple(read(Path(one)) for one in value.split(os.pathsep) if one)
-    for family in found:
+    read_families = tuple(read(Path(one)) for one in value.split(os.pathsep) if one)
+    for family in read_families:
         _refuse_taken_names(family)
-    return found
+    return read_families
 
 
 def _refuse_taken_names(family: Family) -> None:
@@ -153,15 +153,15 @@ def _refuse_taken_names(family: Family) -> None:
     from gnomon.counters.components import COMPONENTS
     from gnomon.errors import EventError
 
-    for one in family.presets:
+    for entry in family.presets:
         for source in COMPONENTS:
             taken = False
             with suppress(EventError):  # an event of another CPU is none of this machine
-                taken = bool(source.resolve(one.name))
+                taken = bool(source.resolve(entry.name))
             if taken:
                 raise PresetFileError(
                     family.path,
-                    one.line,
-                    f"preset {one.name}: component {source.name} has an event of that name; give "
+                    entry.line,
+                    f"preset {entry.name}: component {source.name} has an event of that name; give "
                     "the preset a name of its own",
                 )
