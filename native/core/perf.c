@@ -106,10 +106,10 @@ static void map_page(struct gn_group *group, int i)
 		group->mapped = 0;
 }
 
-static int open_one(struct gn_group *group, const struct gn_event_spec *spec, int at, pid_t pid,
+static int open_one(struct gn_group *group, const struct gn_event_spec *spec, int index, pid_t pid,
 		    int cpu)
 {
-	const int leads = spec->leader == at;
+	const int leads = spec->leader == index;
 	const int group_fd = leads ? -1 : group->fd[spec->leader];
 	struct perf_event_attr attr;
 
@@ -157,10 +157,10 @@ static int open_one(struct gn_group *group, const struct gn_event_spec *spec, in
 static int check_leaders(const struct gn_group *group, const struct gn_event_spec *spec, int n)
 {
 	for (int i = 0; i < n; i++) {
-		const int leader = spec[i].leader, at = group->n + i;
+		const int leader = spec[i].leader, index = group->n + i;
 		const int own = leader - group->n;
 
-		if (leader < 0 || leader > at)
+		if (leader < 0 || leader > index)
 			return -EINVAL;
 		if (leader < group->n ? group->leader[leader] != leader
 				      : spec[own].leader != leader)
@@ -221,8 +221,8 @@ static int add_events(struct gn_group *group, const struct gn_event_spec *spec, 
 
 	open_anchor(group, pid);
 	for (int i = 0; i < n; i++) {
-		const int at = first + i;
-		const int fd = open_one(group, &spec[i], at, pid, cpu);
+		const int index = first + i;
+		const int fd = open_one(group, &spec[i], index, pid, cpu);
 
 		if (fd < 0) {
 			*failed = i;
@@ -231,14 +231,14 @@ static int add_events(struct gn_group *group, const struct gn_event_spec *spec, 
 				close_anchor(group);
 			return fd;
 		}
-		group->fd[at] = fd;
-		group->leader[at] = spec[i].leader;
-		group->page[at] = NULL;
-		group->n = at + 1;
+		group->fd[index] = fd;
+		group->leader[index] = spec[i].leader;
+		group->page[index] = NULL;
+		group->n = index + 1;
 		if (spec[i].type == PERF_TYPE_SOFTWARE || spec[i].type == PERF_TYPE_TRACEPOINT)
 			group->mapped = 0; /* such a page offers nothing */
 		else if (group->flags & GN_USER_READ)
-			map_page(group, at);
+			map_page(group, index);
 	}
 	return 0;
 }
@@ -421,13 +421,13 @@ int gn_group_read_each(const struct gn_group *group, struct gn_count *out)
 	}
 	for (int i = 0; i < group->n; i++) {
 		ssize_t got = gn_read(group->fd[i], word, sizeof(word));
-		const uint64_t *at = group->whole ? word + 1 : word;
+		const uint64_t *times = group->whole ? word + 1 : word;
 
 		if (got < (ssize_t)(3 * sizeof(uint64_t)))
 			return got < 0 ? -errno : -EBUSY;
-		out[i].value = group->whole ? word[3] : at[0];
-		out[i].enabled = group->whole ? at[0] : at[1];
-		out[i].running = group->whole ? at[1] : at[2];
+		out[i].value = group->whole ? word[3] : times[0];
+		out[i].enabled = group->whole ? times[0] : times[1];
+		out[i].running = group->whole ? times[1] : times[2];
 	}
 	return 0;
 }

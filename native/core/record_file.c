@@ -391,7 +391,7 @@ static uint32_t header_bytes_of(uint32_t n_kinds, uint32_t n_fields)
 }
 
 /* The structure's own memory, and its page that children get cleared. */
-static int make_file(struct gn_record_file **made, const struct gn_record_plan *plan)
+static int make_file(struct gn_record_file **out, const struct gn_record_plan *plan)
 {
 	static _Atomic uint64_t numbers;
 	struct gn_record_file *file = mmap(NULL, sizeof(*file), PROT_READ | PROT_WRITE,
@@ -410,7 +410,7 @@ static int make_file(struct gn_record_file **made, const struct gn_record_plan *
 	file->n_kinds = plan->n_kinds;
 	for (uint32_t k = 0; k < plan->n_kinds; k++)
 		file->record_bytes[k] = plan->kinds[k].record_bytes;
-	*made = file;
+	*out = file;
 	return 0;
 }
 

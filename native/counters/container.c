@@ -75,10 +75,10 @@ static int by_environment(const char *root, struct gn_container *container)
 	return 0;
 }
 
-static int is_name_character(char one)
+static int is_name_character(char c)
 {
-	return (one >= 'a' && one <= 'z') || (one >= 'A' && one <= 'Z') ||
-	       (one >= '0' && one <= '9') || one == '_' || (unsigned char)one >= 0x80;
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || (unsigned char)c >= 0x80;
 }
 
 /* A folder's name that is an engine's, or begins as those of an engine do. */
@@ -89,12 +89,12 @@ static int by_cgroup(const char *root, struct gn_container *container)
 	char text[2 * GN_FILE_MAX];
 
 	gn_file_start(text, sizeof(text), "%s/proc/1/cgroup", root);
-	for (const char *at = text; (at = strchr(at, '/')); at++) {
+	for (const char *slash = text; (slash = strchr(slash, '/')); slash++) {
 		for (size_t i = 0; i < COUNT(engines); i++) {
 			const size_t length = strlen(engines[i]);
-			const char *end = at + 1 + length;
+			const char *end = slash + 1 + length;
 
-			if (strncmp(at + 1, engines[i], length))
+			if (strncmp(slash + 1, engines[i], length))
 				continue;
 			if ((*end && strchr("-./", *end)) || (i < 3 && !is_name_character(*end)))
 				return set_engine(container, engines[i], length,

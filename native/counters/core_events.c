@@ -308,11 +308,11 @@ int gn_cpu_resolve(struct gn_query *query)
 {
 	struct gn_event_spec spec;
 	struct gn_terms terms;
-	const int found = gn_terms(query->base, &terms, query->why);
+	const int is_terms = gn_terms(query->base, &terms, query->why);
 
-	if (found < 0)
-		return found;
-	if (found)
+	if (is_terms < 0)
+		return is_terms;
+	if (is_terms)
 		return add_terms(query, &terms);
 	if (is_generic(query->base, &spec))
 		return add_generic(query, &spec);

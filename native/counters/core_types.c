@@ -20,21 +20,21 @@ static void add_model(struct gn_core *core, const char *model)
 /* Tests say which models the PMUs of a recorded tree are; with no such PMU, all of them. */
 static void add_given(struct gn_core *core, const char *models)
 {
-	for (const char *at = models; *at; at += *at == ',') {
-		const size_t length = strcspn(at, ",");
-		const char *equals = memchr(at, '=', length);
+	for (const char *next = models; *next; next += *next == ',') {
+		const size_t length = strcspn(next, ",");
+		const char *equals = memchr(next, '=', length);
 		char model[64];
 
 		if (equals) {
-			const size_t name = (size_t)(equals - at);
+			const size_t name = (size_t)(equals - next);
 
 			snprintf(model, sizeof(model), "%.*s", (int)(length - name - 1),
 				 equals + 1);
-			if (!*core->pmu.name ||
-			    (strlen(core->pmu.name) == name && !strncmp(core->pmu.name, at, name)))
+			if (!*core->pmu.name || (strlen(core->pmu.name) == name &&
+						 !strncmp(core->pmu.name, next, name)))
 				add_model(core, model);
 		}
-		at += length;
+		next += length;
 	}
 }
 

@@ -44,11 +44,11 @@ static uint32_t hash_of(const char *name)
 /* Where the name is, or where it would go. */
 static uint32_t *slot_of(const struct names *names, const char *name)
 {
-	uint32_t at = hash_of(name) & (names->slots - 1);
+	uint32_t slot = hash_of(name) & (names->slots - 1);
 
-	while (names->slot[at] && strcmp(names->name[names->slot[at] - 1], name))
-		at = (at + 1) & (names->slots - 1);
-	return &names->slot[at];
+	while (names->slot[slot] && strcmp(names->name[names->slot[slot] - 1], name))
+		slot = (slot + 1) & (names->slots - 1);
+	return &names->slot[slot];
 }
 
 static int grow(struct names *names)

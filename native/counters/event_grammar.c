@@ -14,11 +14,11 @@
 /* Where the letters of `set` at the end of a text begin. */
 static size_t trailing(const char *text, const char *set)
 {
-	size_t at = strlen(text);
+	size_t length = strlen(text);
 
-	while (at && strchr(set, text[at - 1]))
-		at--;
-	return at;
+	while (length && strchr(set, text[length - 1]))
+		length--;
+	return length;
 }
 
 /* Whether what follows the last : or / is letters, a block of p, letters: perf's `:ppp`. */
@@ -26,29 +26,29 @@ static int is_precise(const char *name)
 {
 	const char *colon = strrchr(name, ':');
 	const char *slash = strrchr(name, '/');
-	const char *at = !colon || (slash && slash > colon) ? slash : colon;
+	const char *letters = !colon || (slash && slash > colon) ? slash : colon;
 	size_t block;
 
-	if (!slash || at == name || strchr(name, '\n'))
+	if (!slash || letters == name || strchr(name, '\n'))
 		return 0;
-	at++;
-	at += strspn(at, PRECISE_LETTERS);
-	block = strspn(at, "pP");
-	at += block;
-	return block && !at[strspn(at, PRECISE_LETTERS)];
+	letters++;
+	letters += strspn(letters, PRECISE_LETTERS);
+	block = strspn(letters, "pP");
+	letters += block;
+	return block && !letters[strspn(letters, PRECISE_LETTERS)];
 }
 
 int gn_modifiers(const char *name, char *base, struct gn_modifiers *modifiers,
 		 struct gn_error_text *why)
 {
-	const size_t at = trailing(name, LETTERS);
-	const char *letters = name + at;
-	const size_t base_length = at && name[at - 1] == ':' ? at - 1 : at;
+	const size_t begin = trailing(name, LETTERS);
+	const char *letters = name + begin;
+	const size_t base_length = begin && name[begin - 1] == ':' ? begin - 1 : begin;
 	int user, kernel, hypervisor;
 
 	memset(modifiers, 0, sizeof(*modifiers));
 	snprintf(base, GN_NAME_MAX, "%s", name);
-	if (!*letters || !base_length || (name[at - 1] != ':' && name[at - 1] != '/') ||
+	if (!*letters || !base_length || (name[begin - 1] != ':' && name[begin - 1] != '/') ||
 	    memchr(name, '\n', base_length)) {
 		if (!is_precise(name))
 			return GN_OK;
@@ -82,10 +82,10 @@ int gn_modifiers(const char *name, char *base, struct gn_modifiers *modifiers,
 	return GN_OK;
 }
 
-int gn_is_word(char one)
+int gn_is_word(char c)
 {
-	return (one >= '0' && one <= '9') || (one >= 'a' && one <= 'z') ||
-	       (one >= 'A' && one <= 'Z') || one == '_' || (unsigned char)one >= 0x80;
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       c == '_' || (unsigned char)c >= 0x80;
 }
 
 int gn_terms(const char *base, struct gn_terms *terms, struct gn_error_text *why)
@@ -126,38 +126,38 @@ int gn_terms(const char *base, struct gn_terms *terms, struct gn_error_text *why
 	return 1;
 }
 
-static int digit_of(char one)
+static int digit_of(char c)
 {
-	if (one >= '0' && one <= '9')
-		return one - '0';
-	if (one >= 'a' && one <= 'f')
-		return one - 'a' + 10;
-	if (one >= 'A' && one <= 'F')
-		return one - 'A' + 10;
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
 	return 16;
 }
 
 int gn_number(const char *text, uint64_t *number)
 {
 	char copy[GN_FILE_MAX];
-	const char *at;
+	const char *digits;
 	unsigned int base = 10;
 	int is_large = 0;
 
 	if (strlen(text) >= sizeof(copy))
 		return -1;
-	at = gn_strip(strcpy(copy, text));
+	digits = gn_strip(strcpy(copy, text));
 	*number = 0;
-	if (at[0] == '0' && (at[1] == 'x' || at[1] == 'X')) {
+	if (digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X')) {
 		base = 16;
-		at += 2;
-	} else if (at[0] == '0') {
+		digits += 2;
+	} else if (digits[0] == '0') {
 		base = 8;
 	}
-	if (!*at)
+	if (!*digits)
 		return -1;
-	for (; *at; at++) {
-		const unsigned int digit = (unsigned int)digit_of(*at);
+	for (; *digits; digits++) {
+		const unsigned int digit = (unsigned int)digit_of(*digits);
 
 		if (digit >= base)
 			return -1;
@@ -175,24 +175,24 @@ static const char *set_end(const char *set)
 	return *set ? strchr(set + 1, ']') : NULL;
 }
 
-static int is_in(unsigned char one, const char *set, const char *end)
+static int is_in(unsigned char c, const char *set, const char *end)
 {
 	const int inverted = *set == '!';
-	int found = 0;
+	int is_member = 0;
 
 	for (set += inverted; set < end; set++) {
 		if (end - set > 2 && set[1] == '-') {
-			found |= one >= (unsigned char)set[0] && one <= (unsigned char)set[2];
+			is_member |= c >= (unsigned char)set[0] && c <= (unsigned char)set[2];
 			set += 2;
 		} else {
-			found |= one == (unsigned char)*set;
+			is_member |= c == (unsigned char)*set;
 		}
 	}
-	return found != inverted;
+	return is_member != inverted;
 }
 
 /* How much of the pattern one character takes, 0 if it does not fit; `*` is the caller's. */
-static size_t step(char one, const char *pattern)
+static size_t step(char c, const char *pattern)
 {
 	const char *end;
 
@@ -200,8 +200,8 @@ static size_t step(char one, const char *pattern)
 		return 1;
 	end = *pattern == '[' ? set_end(pattern + 1) : NULL;
 	if (!end)
-		return *pattern == one;
-	return is_in((unsigned char)one, pattern + 1, end) ? (size_t)(end - pattern) + 1 : 0;
+		return *pattern == c;
+	return is_in((unsigned char)c, pattern + 1, end) ? (size_t)(end - pattern) + 1 : 0;
 }
 
 int gn_matches(const char *name, const char *pattern)

@@ -45,13 +45,13 @@ int gn_terms(const char *base, struct gn_terms *terms, struct gn_error_text *why
 int gn_number(const char *text, uint64_t *number);
 
 /* Letters, digits and _, as well as whatever is not ASCII. */
-int gn_is_word(char one);
+int gn_is_word(char c);
 
 /* Shell pattern: * ? [abc] [a-z] [!a-z]. A bracket that is not closed is itself. */
 int gn_matches(const char *name, const char *pattern);
 
 /* Compares ASCII letters without regard to case; 0 if equal. */
-int gn_compare_folded(const char *one, const char *other);
+int gn_compare_folded(const char *first, const char *second);
 
 /* Whether a text begins so, without regard to case. */
 int gn_begins_folded(const char *text, const char *start);
@@ -67,7 +67,7 @@ struct gn_nearest {
 };
 
 void gn_nearest_begin(struct gn_nearest *nearest, const char *typed);
-void gn_nearest_try(struct gn_nearest *nearest, const char *known);
+void gn_nearest_try(struct gn_nearest *nearest, const char *name);
 
 /* "; did you mean A or B?" into text[size], "" if there is none; returns text. */
 const char *gn_nearest_text(const struct gn_nearest *nearest, char *text, size_t size);

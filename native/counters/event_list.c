@@ -104,20 +104,20 @@ static int define(const char *name, struct gn_preset *preset, struct gn_error_te
 {
 	struct gn_core *cores = calloc(GN_CORES_MAX, sizeof(*cores));
 	const int n = cores ? gn_cores(&gn_this_machine, cores) : -1;
-	int found =
+	int is_defined =
 		n < 0 ? gn_error_set(why, GN_ENOMEM, "event '%s': out of memory; free some", name)
 		      : 0;
 
-	for (int i = 0; i < n && !found; i++)
-		found = gn_preset_find(name, &cores[i], preset, why);
-	for (int i = 1; i < n && found > 0 && !preset->n; i++) {
+	for (int i = 0; i < n && !is_defined; i++)
+		is_defined = gn_preset_find(name, &cores[i], preset, why);
+	for (int i = 1; i < n && is_defined > 0 && !preset->n; i++) {
 		struct gn_preset other;
 
 		if (gn_preset_find(name, &cores[i], &other, why) > 0 && other.n)
 			*preset = other;
 	}
 	free(cores);
-	return found;
+	return is_defined;
 }
 
 static void describe_preset(const struct gn_preset *preset, struct gn_event_info *info)
@@ -178,7 +178,7 @@ int gn_preset_code(const char *name, uint32_t *code)
 {
 	struct gn_error_text why;
 	struct gn_preset preset;
-	int found;
+	int is_defined;
 
 	if (!name || !code)
 		return gn_fail(GN_EINVAL, "name or code: NULL; give both");
@@ -187,10 +187,10 @@ int gn_preset_code(const char *name, uint32_t *code)
 			       "'%.64s...': too long for a preset; see `gnomon "
 			       "presets`",
 			       name);
-	found = define(name, &preset, &why);
-	if (found < 0)
-		return gn_fail(found, "%s", why.text);
-	if (!found)
+	is_defined = define(name, &preset, &why);
+	if (is_defined < 0)
+		return gn_fail(is_defined, "%s", why.text);
+	if (!is_defined)
 		return gn_fail(GN_ENOTPRESET,
 			       "'%s': not a preset; `gnomon presets` lists them, gn_event_code() "
 			       "takes any event",
@@ -238,17 +238,17 @@ int gn_event_code(const char *name, uint32_t *code)
 
 int gn_code_event(uint32_t code, char *name, size_t size)
 {
-	char found[GN_NAME_MAX];
+	char full_name[GN_NAME_MAX];
 
 	if (!name)
 		return gn_fail(GN_EINVAL, "name: NULL; give room for GN_NAME_MAX bytes");
-	if (!gn_code_name(code, found))
+	if (!gn_code_name(code, full_name))
 		return gn_fail(GN_ENOEVNT, "code %#x: no event has it; gn_event_code() gives codes",
 			       (unsigned int)code);
-	if (strlen(found) >= size)
+	if (strlen(full_name) >= size)
 		return gn_fail(GN_EBUF, "event '%s': %zu bytes are too few; give GN_NAME_MAX",
-			       found, size);
-	strcpy(name, found);
+			       full_name, size);
+	strcpy(name, full_name);
 	return GN_OK;
 }
 

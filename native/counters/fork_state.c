@@ -45,23 +45,24 @@ static int is_within(const struct gn_place *inner, const struct gn_place *outer)
 	}
 }
 
-static int overlap(const struct gn_place *one, const struct gn_place *other)
+static int overlap(const struct gn_place *first, const struct gn_place *second)
 {
-	if (is_of_cpus(one) || is_of_cpus(other))
-		return is_of_cpus(one) && is_of_cpus(other) && (one->cpu < 0 || other->cpu < 0);
-	return is_within(one, other) || is_within(other, one);
+	if (is_of_cpus(first) || is_of_cpus(second))
+		return is_of_cpus(first) && is_of_cpus(second) &&
+		       (first->cpu < 0 || second->cpu < 0);
+	return is_within(first, second) || is_within(second, first);
 }
 
 static void leave_locked(struct gn_process *now, struct gn_place *place)
 {
-	struct gn_place **at = &now->places;
+	struct gn_place **link = &now->places;
 
 	if (--place->users > 0)
 		return;
-	while (*at && *at != place)
-		at = &(*at)->next;
-	if (*at)
-		*at = place->next;
+	while (*link && *link != place)
+		link = &(*link)->next;
+	if (*link)
+		*link = place->next;
 	now->wide -= is_wide(place);
 	free(place);
 }

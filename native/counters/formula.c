@@ -166,12 +166,13 @@ int gn_program_factors(const struct gn_program *program, int natives, int64_t *f
 	if (stack[0].constant != 0)
 		return 0;
 	for (int i = 0; i < natives; i++) {
-		const double one = stack[0].factor[i];
+		const double native_factor = stack[0].factor[i];
 
-		if (!isfinite(one) || fabs(one) >= FACTOR_MAX || one != trunc(one))
+		if (!isfinite(native_factor) || fabs(native_factor) >= FACTOR_MAX ||
+		    native_factor != trunc(native_factor))
 			return 0;
-		is_any |= one != 0;
-		factor[i] = (int64_t)one;
+		is_any |= native_factor != 0;
+		factor[i] = (int64_t)native_factor;
 	}
 	return is_any;
 }

@@ -79,37 +79,37 @@ static size_t number_length(const char *text)
 	return fraction ? exponent + fraction : length;
 }
 
-static struct token next_token(const char *at)
+static struct token next_token(const char *text)
 {
 	struct token token = {.kind = TOKEN_NONE, .length = 1};
 
-	at += strspn(at, " \t");
-	token.at = at;
-	if (!*at) {
+	text += strspn(text, " \t");
+	token.at = text;
+	if (!*text) {
 		token.kind = TOKEN_END;
 		token.length = 0;
-	} else if (number_length(at)) {
+	} else if (number_length(text)) {
 		token.kind = TOKEN_NUMBER;
-		token.length = number_length(at);
-	} else if (is_letter(*at)) {
+		token.length = number_length(text);
+	} else if (is_letter(*text)) {
 		token.kind = TOKEN_NAME;
-		while (is_letter(at[token.length]) || strchr(DIGITS, at[token.length])) {
-			if (!at[token.length])
+		while (is_letter(text[token.length]) || strchr(DIGITS, text[token.length])) {
+			if (!text[token.length])
 				break;
 			token.length++;
 		}
-	} else if (strchr("-+*/()", *at)) {
+	} else if (strchr("-+*/()", *text)) {
 		token.kind = TOKEN_SYMBOL;
 	}
 	return token;
 }
 
-__attribute__((format(printf, 3, 4))) static int refuse(const struct parser *parser, const char *at,
-							const char *format, ...)
+__attribute__((format(printf, 3, 4))) static int refuse(const struct parser *parser,
+							const char *where, const char *format, ...)
 {
 	va_list arguments;
 
-	parser->problem->column = (int)(at - parser->text) + 1;
+	parser->problem->column = (int)(where - parser->text) + 1;
 	va_start(arguments, format);
 	vsnprintf(parser->problem->text, sizeof(parser->problem->text), format, arguments);
 	va_end(arguments);
@@ -183,10 +183,11 @@ static int is_operator(const struct token *token)
 	return token->kind == TOKEN_SYMBOL && *token->at != '(' && *token->at != ')';
 }
 
-/* One word of a postfix formula, which begins at `at` and ends at `end`. */
-static int push_word(const struct parser *parser, const char *at, const char *end, int *depth)
+/* One word of a postfix formula, which begins at `word_begin` and ends at `end`. */
+static int push_word(const struct parser *parser, const char *word_begin, const char *end,
+		     int *depth)
 {
-	char *copy = strndup(at, (size_t)(end - at)), *word;
+	char *copy = strndup(word_begin, (size_t)(end - word_begin)), *word;
 	struct parser inside = *parser;
 	struct token token;
 	int failed;
@@ -197,7 +198,8 @@ static int push_word(const struct parser *parser, const char *at, const char *en
 	word = gn_strip(copy);
 	token = next_token(word);
 	if (is_operator(&token) && !word[1]) {
-		failed = *depth < 2 ? refuse(parser, at, "'%c' needs two operands before it", *word)
+		failed = *depth < 2 ? refuse(parser, word_begin,
+					     "'%c' needs two operands before it", *word)
 				    : 0;
 		if (!failed)
 			gn_program_push(parser->program, operator_of(*word), 0, 0);
@@ -206,10 +208,10 @@ static int push_word(const struct parser *parser, const char *at, const char *en
 		   token.length == strlen(word)) {
 		failed = push_operand(&inside, &token);
 		if (failed == -1)
-			parser->problem->column = (int)(at - parser->text) + 1;
+			parser->problem->column = (int)(word_begin - parser->text) + 1;
 		(*depth)++;
 	} else {
-		failed = refuse(parser, at,
+		failed = refuse(parser, word_begin,
 				"expected N0, a number, seconds or one of + - * /, found '%.40s'",
 				word);
 	}
@@ -226,16 +228,16 @@ static int parse_postfix(const struct parser *parser)
 		last--;
 	if (last > parser->text && last[-1] == '|')
 		last--;
-	for (const char *at = parser->text;; at++) {
-		const char *bar = memchr(at, '|', (size_t)(last - at));
+	for (const char *word_begin = parser->text;; word_begin++) {
+		const char *bar = memchr(word_begin, '|', (size_t)(last - word_begin));
 		const char *end = bar ? bar : last;
-		const int failed = push_word(parser, at, end, &depth);
+		const int failed = push_word(parser, word_begin, end, &depth);
 
 		if (failed)
 			return failed;
 		if (!bar)
 			break;
-		at = bar;
+		word_begin = bar;
 	}
 	if (depth != 1)
 		return refuse(parser, parser->text + strlen(parser->text),

@@ -41,11 +41,11 @@ static int grow(void **array, int n, size_t size)
 	return 0;
 }
 
-static int same_spec(const struct gn_event_spec *one, const struct gn_event_spec *other)
+static int same_spec(const struct gn_event_spec *first, const struct gn_event_spec *second)
 {
-	return one->type == other->type && one->config == other->config &&
-	       one->config1 == other->config1 && one->config2 == other->config2 &&
-	       one->config3 == other->config3;
+	return first->type == second->type && first->config == second->config &&
+	       first->config1 == second->config1 && first->config2 == second->config2 &&
+	       first->config3 == second->config3;
 }
 
 /* A native event of the plan that a wish can share; group -1: in whatever group. */
@@ -77,15 +77,15 @@ static void remove_target(struct gn_plan *plan, int t)
 static int push_pack(struct gn_plan *plan)
 {
 	struct gn_pack *pack = NULL;
-	int made = 0;
+	int targets = 0;
 
 	if (grow((void **)&plan->pack, plan->n_packs, sizeof(struct gn_pack *)))
 		return -ENOMEM;
 	pack = malloc(sizeof(*pack));
 	if (!pack)
 		return -ENOMEM;
-	for (; made < plan->n_targets; made++) {
-		struct gn_target *target = &plan->target[made];
+	for (; targets < plan->n_targets; targets++) {
+		struct gn_target *target = &plan->target[targets];
 		struct gn_group *group;
 
 		if (grow((void **)&target->group, plan->n_packs, sizeof(struct gn_group *)))
@@ -96,9 +96,9 @@ static int push_pack(struct gn_plan *plan)
 		gn_group_begin(group, plan->flags);
 		target->group[plan->n_packs] = group;
 	}
-	if (made < plan->n_targets) {
-		while (made--)
-			free(plan->target[made].group[plan->n_packs]);
+	if (targets < plan->n_targets) {
+		while (targets--)
+			free(plan->target[targets].group[plan->n_packs]);
 		free(pack);
 		return -ENOMEM;
 	}
@@ -269,35 +269,35 @@ static int append_dummy(struct gn_plan *plan, int g)
 {
 	static const struct gn_event nobody = {.flags = GN_EVENT_MODIFIED};
 	struct wish wish = {.spec = dummy_spec, .event = &nobody};
-	const int at = append(plan, &wish, g);
+	const int native = append(plan, &wish, g);
 
-	if (at < 0)
-		return at;
-	plan->native[at].users = 1;
-	plan->native[at].is_dummy = 1;
+	if (native < 0)
+		return native;
+	plan->native[native].users = 1;
+	plan->native[native].is_dummy = 1;
 	return 0;
 }
 
 /* Puts the wish into group g, which may be one more than there are. Its index or an errno. */
 static int join(struct gn_plan *plan, struct wish *wish, int g)
 {
-	int is_new = g == plan->n_packs, at = 0;
+	int is_new = g == plan->n_packs, native = 0;
 
 	if (is_new)
-		at = push_pack(plan);
-	if (at)
-		return at;
+		native = push_pack(plan);
+	if (native)
+		return native;
 	if (is_new && plan->needs_dummies && wish->pmu)
-		at = append_dummy(plan, g);
-	if (!at)
-		at = append(plan, wish, g);
-	if (at >= 0 || !is_new)
-		return at;
+		native = append_dummy(plan, g);
+	if (!native)
+		native = append(plan, wish, g);
+	if (native >= 0 || !is_new)
+		return native;
 	if (plan->pack[g]->n)
 		remove_native(plan, plan->n_natives - 1);
 	else
 		remove_pack(plan, g);
-	return at;
+	return native;
 }
 
 static int is_full(int error)
@@ -325,19 +325,20 @@ static int place_beside(struct gn_plan *plan, struct wish *wish)
 }
 
 /* Several wishes into one group; what is in it already is shared. */
-static int place_in(struct gn_plan *plan, struct wish *wishes, int n, int g, int *at, int *failed)
+static int place_in(struct gn_plan *plan, struct wish *wishes, int n, int g, int *native_of,
+		    int *failed)
 {
 	const int before = plan->n_natives;
 
 	for (int i = 0; i < n; i++) {
-		at[i] = find(plan, &wishes[i], g);
-		if (at[i] < 0)
-			at[i] = join(plan, &wishes[i], g);
-		if (at[i] < 0) {
+		native_of[i] = find(plan, &wishes[i], g);
+		if (native_of[i] < 0)
+			native_of[i] = join(plan, &wishes[i], g);
+		if (native_of[i] < 0) {
 			*failed = i;
 			while (plan->n_natives > before)
 				remove_native(plan, plan->n_natives - 1);
-			return at[i];
+			return native_of[i];
 		}
 	}
 	return 0;
@@ -355,35 +356,36 @@ static int exceeds(const struct gn_plan *plan, const struct wish *wishes, int n,
 }
 
 /* The first group that takes them all, else a new one. */
-static int place_together(struct gn_plan *plan, struct wish *wishes, int n, int *at, int *failed)
+static int place_together(struct gn_plan *plan, struct wish *wishes, int n, int *native_of,
+			  int *failed)
 {
 	int error = -EINVAL, in_software = !plan->limit;
 
 	for (int i = 0; i < n; i++)
 		in_software &= !wishes[i].pmu;
 	if (in_software) {
-		error = place_in(plan, wishes, n, 0, at, failed);
+		error = place_in(plan, wishes, n, 0, native_of, failed);
 		if (!is_full(error))
 			return error;
 	}
 	for (int g = plan->has_clock; g <= plan->n_packs && is_full(error); g++) {
 		if (g < plan->n_packs && exceeds(plan, wishes, n, g))
 			continue;
-		error = place_in(plan, wishes, n, g, at, failed);
+		error = place_in(plan, wishes, n, g, native_of, failed);
 	}
 	return error;
 }
 
-static int place_each(struct gn_plan *plan, struct wish *wishes, int n, int *at, int *failed)
+static int place_each(struct gn_plan *plan, struct wish *wishes, int n, int *native_of, int *failed)
 {
 	for (int i = 0; i < n; i++) {
 		int error = 0;
 
-		at[i] = find(plan, &wishes[i], -1);
-		if (at[i] < 0 && plan->is_multiplexed)
-			error = place_together(plan, &wishes[i], 1, &at[i], failed);
-		else if (at[i] < 0)
-			at[i] = error = place_beside(plan, &wishes[i]);
+		native_of[i] = find(plan, &wishes[i], -1);
+		if (native_of[i] < 0 && plan->is_multiplexed)
+			error = place_together(plan, &wishes[i], 1, &native_of[i], failed);
+		else if (native_of[i] < 0)
+			native_of[i] = error = place_beside(plan, &wishes[i]);
 		if (error < 0) {
 			*failed = i;
 			return error;
@@ -392,16 +394,16 @@ static int place_each(struct gn_plan *plan, struct wish *wishes, int n, int *at,
 	return 0;
 }
 
-static int place(struct gn_plan *plan, struct wish *wishes, int n, int together, int *at,
+static int place(struct gn_plan *plan, struct wish *wishes, int n, int together, int *native_of,
 		 int *failed)
 {
 	const int before = plan->n_natives;
 	int error = -EINVAL;
 
 	if (plan->is_multiplexed && n > 1)
-		error = place_together(plan, wishes, n, at, failed);
+		error = place_together(plan, wishes, n, native_of, failed);
 	if (!plan->is_multiplexed || n == 1 || (is_full(error) && !together))
-		error = place_each(plan, wishes, n, at, failed);
+		error = place_each(plan, wishes, n, native_of, failed);
 	while (error && plan->n_natives > before)
 		remove_native(plan, plan->n_natives - 1);
 	return error;
@@ -462,10 +464,10 @@ static struct wish wish_for(const struct gn_plan *plan, const struct gn_event *e
 }
 
 int gn_plan_add(struct gn_plan *plan, const struct gn_event *const *events, int n, int together,
-		int *at, struct gn_error_text *why)
+		int *native_of, struct gn_error_text *why)
 {
 	struct wish few[8], *wishes = few;
-	int total = 0, made = 0, failed = 0, error;
+	int total = 0, wished = 0, failed = 0, error;
 
 	for (int i = 0; i < n; i++)
 		total += events[i]->n;
@@ -476,13 +478,13 @@ int gn_plan_add(struct gn_plan *plan, const struct gn_event *const *events, int 
 				    events[0]->name);
 	for (int i = 0; i < n; i++) {
 		for (int k = 0; k < events[i]->n; k++)
-			wishes[made++] = wish_for(plan, events[i], k);
+			wishes[wished++] = wish_for(plan, events[i], k);
 	}
-	error = place(plan, wishes, total, together, at, &failed);
+	error = place(plan, wishes, total, together, native_of, &failed);
 	if (error)
 		error = explain(plan, &wishes[failed], total, error, why);
 	for (int i = 0; !error && i < total; i++)
-		plan->native[at[i]].users++;
+		plan->native[native_of[i]].users++;
 	if (wishes != few)
 		free(wishes);
 	return error;
@@ -496,7 +498,7 @@ static int is_idle(const struct gn_plan *plan, const struct gn_native *native)
 	return native->is_dummy && pack->n == 1 && !(plan->has_clock && native->group == 0);
 }
 
-int gn_plan_drop_unused(struct gn_plan *plan, int *at, int n)
+int gn_plan_drop_unused(struct gn_plan *plan, int *native_of, int n)
 {
 	int all = 1;
 
@@ -512,7 +514,7 @@ int gn_plan_drop_unused(struct gn_plan *plan, int *at, int n)
 		}
 		remove_native(plan, i);
 		for (int k = 0; k < n; k++)
-			at[k] -= at[k] > i;
+			native_of[k] -= native_of[k] > i;
 	}
 	return all;
 }

@@ -66,18 +66,18 @@ int gn_plan_begin(struct gn_plan *plan, const struct gn_options *options,
 void gn_plan_end(struct gn_plan *plan);
 
 /*
- * Opens the native events of n events, which are counted at the same time if `together`. at: room
- * for all their indices, event after event. On failure the plan is as it was, and why says which
- * event would not open.
+ * Opens the native events of n events, which are counted at the same time if `together`.
+ * native_of: room for all their indices, event after event. On failure the plan is as it was, and
+ * why says which event would not open.
  */
 int gn_plan_add(struct gn_plan *plan, const struct gn_event *const *events, int n, int together,
-		int *at, struct gn_error_text *why);
+		int *native_of, struct gn_error_text *why);
 
 /*
- * Gives back the native events that nobody uses any more; the indices at[n] follow those that move
- * up. Returns 0 if one had to stay, as its group would break up without it.
+ * Gives back the native events that nobody uses any more; the indices native_of[n] follow those
+ * that move up. Returns 0 if one had to stay, as its group would break up without it.
  */
-int gn_plan_drop_unused(struct gn_plan *plan, int *at, int n);
+int gn_plan_drop_unused(struct gn_plan *plan, int *native_of, int n);
 
 /* Whether every thread that is counted has ended; what they made and is inherited may live on. */
 int gn_plan_is_over(const struct gn_plan *plan);

@@ -117,7 +117,7 @@ static int start_rotation(struct gn_plan *plan, uint64_t slice_ns)
 	const int turns = count_turns(plan);
 	struct gn_group **all = NULL;
 	int *groups = NULL;
-	int width = 0, made = 0, error = -ENOMEM;
+	int width = 0, collected = 0, error = -ENOMEM;
 
 	for (int g = 0; g < plan->n_packs; g++)
 		width += is_first_of_pmu(plan, g) ? plan->n_targets : 0;
@@ -133,7 +133,7 @@ static int start_rotation(struct gn_plan *plan, uint64_t slice_ns)
 				continue;
 			n = groups_of(plan, plan->pack[g]->pmu, groups);
 			for (int t = 0; t < plan->n_targets; t++)
-				all[made++] = plan->target[t].group[groups[turn % n]];
+				all[collected++] = plan->target[t].group[groups[turn % n]];
 		}
 	}
 	error = gn_rotation_start_wide(&plan->rotation, all, turns, width, slice_ns);

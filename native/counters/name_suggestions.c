@@ -9,13 +9,13 @@ static char folded(char one)
 	return one >= 'A' && one <= 'Z' ? (char)(one - 'A' + 'a') : one;
 }
 
-int gn_compare_folded(const char *one, const char *other)
+int gn_compare_folded(const char *first, const char *second)
 {
-	while (*one && folded(*one) == folded(*other)) {
-		one++;
-		other++;
+	while (*first && folded(*first) == folded(*second)) {
+		first++;
+		second++;
 	}
-	return (unsigned char)folded(*one) - (unsigned char)folded(*other);
+	return (unsigned char)folded(*first) - (unsigned char)folded(*second);
 }
 
 int gn_begins_folded(const char *text, const char *start)
@@ -31,10 +31,10 @@ int gn_begins_folded(const char *text, const char *start)
  * The least number of letters to insert, leave out, replace or exchange with their neighbour.
  * Source: the optimal string alignment distance, a restriction of Damerau's (1964).
  */
-static unsigned int distance(const char *one, const char *other)
+static unsigned int distance(const char *first, const char *second)
 {
 	unsigned int row[3][GN_NAME_MAX + 1];
-	const size_t n = strlen(one), m = strlen(other);
+	const size_t n = strlen(first), m = strlen(second);
 
 	for (size_t j = 0; j <= m; j++)
 		row[0][j] = (unsigned int)j;
@@ -44,15 +44,15 @@ static unsigned int distance(const char *one, const char *other)
 
 		now[0] = (unsigned int)i;
 		for (size_t j = 1; j <= m; j++) {
-			const char a = folded(one[i - 1]), b = folded(other[j - 1]);
+			const char a = folded(first[i - 1]), b = folded(second[j - 1]);
 			unsigned int least = before[j - 1] + (a != b);
 
 			if (before[j] + 1 < least)
 				least = before[j] + 1;
 			if (now[j - 1] + 1 < least)
 				least = now[j - 1] + 1;
-			if (i > 1 && j > 1 && a == folded(other[j - 2]) &&
-			    b == folded(one[i - 2]) && older[j - 2] + 1 < least)
+			if (i > 1 && j > 1 && a == folded(second[j - 2]) &&
+			    b == folded(first[i - 2]) && older[j - 2] + 1 < least)
 				least = older[j - 2] + 1;
 			now[j] = least;
 		}
@@ -72,32 +72,32 @@ static int is_far(unsigned int wrong, size_t shorter, size_t longer)
 	return 5 * wrong > 2 * longer && !(wrong == 1 && shorter == 1 && longer == 2);
 }
 
-void gn_nearest_try(struct gn_nearest *nearest, const char *known)
+void gn_nearest_try(struct gn_nearest *nearest, const char *name)
 {
-	const size_t typed = strlen(nearest->typed), length = strnlen(known, GN_NAME_MAX);
+	const size_t typed = strlen(nearest->typed), length = strnlen(name, GN_NAME_MAX);
 	const size_t longer = typed > length ? typed : length;
 	const size_t shorter = typed > length ? length : typed;
-	unsigned int found;
-	int at;
+	unsigned int edits;
+	int rank;
 
 	if (length == GN_NAME_MAX || is_far((unsigned int)(longer - shorter), shorter, longer))
 		return;
-	for (at = 0; at < nearest->n; at++)
-		if (!gn_compare_folded(nearest->name[at], known))
+	for (rank = 0; rank < nearest->n; rank++)
+		if (!gn_compare_folded(nearest->name[rank], name))
 			return;
-	found = distance(nearest->typed, known);
-	if (is_far(found, shorter, longer))
+	edits = distance(nearest->typed, name);
+	if (is_far(edits, shorter, longer))
 		return;
-	for (at = nearest->n; at > 0 && nearest->distance[at - 1] > found; at--) {
-		if (at == GN_NEAREST)
+	for (rank = nearest->n; rank > 0 && nearest->distance[rank - 1] > edits; rank--) {
+		if (rank == GN_NEAREST)
 			continue;
-		memcpy(nearest->name[at], nearest->name[at - 1], GN_NAME_MAX);
-		nearest->distance[at] = nearest->distance[at - 1];
+		memcpy(nearest->name[rank], nearest->name[rank - 1], GN_NAME_MAX);
+		nearest->distance[rank] = nearest->distance[rank - 1];
 	}
-	if (at == GN_NEAREST)
+	if (rank == GN_NEAREST)
 		return;
-	snprintf(nearest->name[at], GN_NAME_MAX, "%s", known);
-	nearest->distance[at] = found;
+	snprintf(nearest->name[rank], GN_NAME_MAX, "%s", name);
+	nearest->distance[rank] = edits;
 	if (nearest->n < GN_NEAREST)
 		nearest->n++;
 }

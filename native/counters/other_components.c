@@ -18,25 +18,26 @@ static int is_counted_elsewhere(const struct gn_places *places, const char *base
 	char pattern[2 * GN_NAME_MAX], prefixed[3 * GN_NAME_MAX];
 	const size_t length = strcspn(base, "/");
 	struct gn_pmu *pmus;
-	int n, found = 0;
+	int n, is_counted = 0;
 
 	if (!length || !base[length])
 		return 0;
 	/* uncore_imc means all of uncore_imc_0, uncore_imc_1 ...; so does imc. */
 	snprintf(pattern, sizeof(pattern), "%.*s", (int)length, base);
 	n = gn_pmus(places->sysfs, &pmus);
-	for (int i = 0; i < n && !found; i++) {
+	for (int i = 0; i < n && !is_counted; i++) {
 		const char *name = pmus[i].name;
 
 		if (pmus[i].is_core || !strcmp(name, "msr"))
 			continue;
 		snprintf(prefixed, sizeof(prefixed), "uncore_%s", pattern);
-		found = gn_matches(name, pattern) || gn_matches(name, prefixed);
+		is_counted = gn_matches(name, pattern) || gn_matches(name, prefixed);
 		snprintf(prefixed, sizeof(prefixed), "uncore_%s_*", pattern);
-		found = found || gn_matches(name, prefixed) || gn_matches(name, prefixed + 7);
+		is_counted =
+			is_counted || gn_matches(name, prefixed) || gn_matches(name, prefixed + 7);
 	}
 	free(pmus);
-	return found;
+	return is_counted;
 }
 
 const char *gn_other_component(const struct gn_query *query)

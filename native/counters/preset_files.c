@@ -107,21 +107,21 @@ static size_t character(const unsigned char *text)
 /* Whether it is text, of lines that are not too long. */
 static int check_text(struct reader *reader, const char *text, size_t length)
 {
-	const unsigned char *at = (const unsigned char *)text;
-	const unsigned char *const end = at + length;
+	const unsigned char *next = (const unsigned char *)text;
+	const unsigned char *const end = next + length;
 	int characters = 0;
 
 	reader->line = 1;
-	while (at < end) {
-		const size_t size = character(at);
+	while (next < end) {
+		const size_t size = character(next);
 
 		if (!size)
 			return refuse(reader, "not UTF-8 text");
-		characters = *at == '\n' ? 0 : characters + 1;
+		characters = *next == '\n' ? 0 : characters + 1;
 		if (characters > LINE_MAX_CHARACTERS)
 			return refuse(reader, "longer than %d characters", LINE_MAX_CHARACTERS);
-		reader->line += *at == '\n';
-		at += size;
+		reader->line += *next == '\n';
+		next += size;
 	}
 	reader->line = 0;
 	return GN_OK;
@@ -171,42 +171,42 @@ static size_t characters_of(const char *text)
 }
 
 /* What a field in quotation marks ends with: the comma behind it, the end of the row, or NULL. */
-static char *quoted_end(char *at, char **begin, char **end)
+static char *quoted_end(char *text, char **begin, char **end)
 {
-	at += strspn(at, " \t");
-	if (*at != '"' && *at != '\'')
+	text += strspn(text, " \t");
+	if (*text != '"' && *text != '\'')
 		return NULL;
-	*begin = at + 1;
-	*end = strchr(at + 1, *at);
+	*begin = text + 1;
+	*end = strchr(text + 1, *text);
 	if (!*end)
 		return NULL;
-	at = *end + 1 + strspn(*end + 1, " \t");
-	return !*at || *at == ',' ? at : NULL;
+	text = *end + 1 + strspn(*end + 1, " \t");
+	return !*text || *text == ',' ? text : NULL;
 }
 
 static int take_apart(const struct reader *reader, char *text, struct row *row)
 {
-	char *at = text;
+	char *next = text;
 
 	row->n = 0;
 	for (;;) {
-		char *begin = at, *end, *stop = quoted_end(at, &begin, &end);
+		char *begin = next, *end, *stop = quoted_end(next, &begin, &end);
 		int is_last;
 
 		if (!stop) {
-			begin = at;
-			end = stop = at + strcspn(at, ",\"'");
+			begin = next;
+			end = stop = next + strcspn(next, ",\"'");
 			if (*stop && *stop != ',')
 				return refuse(reader,
 					      "a quotation mark is out of place at column %d",
-					      (int)(at - text) + 1);
+					      (int)(next - text) + 1);
 		}
 		is_last = !*stop;
 		*end = '\0';
 		row->field[row->n++] = gn_strip(begin);
 		if (is_last)
 			return GN_OK;
-		at = stop + 1;
+		next = stop + 1;
 	}
 }
 
@@ -296,22 +296,22 @@ static int read_rest(const struct reader *reader, const char *name, struct row *
 	int n = 0;
 
 	memset(notes, 0, sizeof(*notes));
-	for (int at = 0; at < row->n; at++) {
-		const int note = note_of(row->field[at]);
+	for (int column = 0; column < row->n; column++) {
+		const int note = note_of(row->field[column]);
 
 		if (note < 0) {
-			row->field[n++] = row->field[at];
+			row->field[n++] = row->field[column];
 			continue;
 		}
-		if (++at == row->n)
+		if (++column == row->n)
 			return refuse(reader, "preset %s: %s without a text", name,
 				      note_names[note]);
-		if (!is_printable(row->field[at]) ||
-		    characters_of(row->field[at]) > TEXT_MAX_CHARACTERS)
+		if (!is_printable(row->field[column]) ||
+		    characters_of(row->field[column]) > TEXT_MAX_CHARACTERS)
 			return refuse(reader,
 				      "%s must be one line of at most %d printable characters",
 				      note_names[note], TEXT_MAX_CHARACTERS);
-		notes->text[note] = row->field[at];
+		notes->text[note] = row->field[column];
 	}
 	if (n && !*row->field[n - 1])
 		n--;
@@ -323,18 +323,18 @@ static int read_rest(const struct reader *reader, const char *name, struct row *
 static const char *implied(struct gn_preset_file *file, enum derivation derivation, int n)
 {
 	const int is_timed = derivation == DERIVED_PS || derivation == DERIVED_ADD_PS;
-	char *text, *at;
+	char *text, *end;
 
 	if (!is_timed && derivation != DERIVED_SUB)
 		return "";
 	text = gn_preset_keep(file, 8 * (size_t)n + 16);
 	if (!text)
 		return NULL;
-	at = text + sprintf(text, is_timed && n > 1 ? "(N0" : "N0");
+	end = text + sprintf(text, is_timed && n > 1 ? "(N0" : "N0");
 	for (int i = 1; i < n; i++)
-		at += sprintf(at, is_timed ? " + N%d" : " - N%d", i);
+		end += sprintf(end, is_timed ? " + N%d" : " - N%d", i);
 	if (is_timed)
-		sprintf(at, n > 1 ? ") / seconds" : " / seconds");
+		sprintf(end, n > 1 ? ") / seconds" : " / seconds");
 	return text;
 }
 
@@ -395,7 +395,7 @@ static int set_events(struct reader *reader, struct gn_preset *preset, const str
 {
 	char what[NAME_MAX_LETTERS + 16];
 	size_t length = 0;
-	char *at;
+	char *next;
 
 	snprintf(what, sizeof(what), "preset %s", preset->name);
 	for (int i = 0; i < row->n; i++) {
@@ -410,11 +410,11 @@ static int set_events(struct reader *reader, struct gn_preset *preset, const str
 	if (row->n > GN_NATIVES_MAX)
 		return refuse(reader, "preset %s: %d native events; at most %d can be",
 			      preset->name, row->n, GN_NATIVES_MAX);
-	preset->events = at = gn_preset_keep(reader->file, length);
-	if (!at)
+	preset->events = next = gn_preset_keep(reader->file, length);
+	if (!next)
 		return no_memory(reader);
 	for (int i = 0; i < row->n; i++)
-		at = stpcpy(at, row->field[i]) + 1;
+		next = stpcpy(next, row->field[i]) + 1;
 	preset->n = row->n;
 	return GN_OK;
 }
@@ -483,14 +483,14 @@ static int take_formula(const struct reader *reader, struct gn_preset *preset, i
 static void describe(struct gn_preset *preset, const struct notes *notes)
 {
 	const int number = gn_preset_number_exactly(preset->name);
-	const char *known_unit = "", *known = "";
+	const char *known_unit = "", *meaning = "";
 
 	if (number >= 0) {
-		known = gn_preset_texts + gn_preset_meanings[number].description;
+		meaning = gn_preset_texts + gn_preset_meanings[number].description;
 		known_unit = gn_preset_texts + gn_preset_meanings[number].unit;
 		preset->differs = "defined by the user, in place of Gnomon's own";
 	}
-	preset->description = known;
+	preset->description = meaning;
 	for (int i = 2; i >= 0; i--)
 		if (notes->text[i] && *notes->text[i])
 			preset->description = notes->text[i];

@@ -79,18 +79,18 @@ static int out_of_memory(const struct gn_query *query)
 
 static int native_number(struct flat *flat, const char *name)
 {
-	int at = 0;
+	int number = 0;
 
-	while (at < flat->n && strcmp(flat->native[at], name))
-		at++;
-	if (at == GN_NATIVES_MAX) {
+	while (number < flat->n && strcmp(flat->native[number], name))
+		number++;
+	if (number == GN_NATIVES_MAX) {
 		gn_error_unavailable(flat->query->why, GN_ENOEVNT, 0, flat->query->name,
 				     "it comes to more than %d native events", GN_NATIVES_MAX);
 		return gn_error_remedy(flat->query->why, "split it into several presets");
 	}
-	flat->native[at] = name;
-	flat->n += at == flat->n;
-	return at;
+	flat->native[number] = name;
+	flat->n += number == flat->n;
+	return number;
 }
 
 static int flatten(struct flat *flat, const struct gn_preset *preset, struct gn_program *program);
@@ -286,10 +286,13 @@ static int not_countable(const struct flat *flat, const struct gn_query *query, 
 /* Any component's event of the name. */
 static int find_anywhere(const struct flat *flat, const char *event, struct native *native)
 {
-	struct gn_event *found[2];
+	struct gn_event *events[2];
 	struct gn_error_text said = {.text = ""};
-	struct gn_query query = {
-		.places = flat->query->places, .name = event, .out = found, .max = 2, .why = &said};
+	struct gn_query query = {.places = flat->query->places,
+				 .name = event,
+				 .out = events,
+				 .max = 2,
+				 .why = &said};
 	int failed = gn_modifiers(event, query.base, &query.modifiers, &said);
 
 	if (!failed)
@@ -301,11 +304,11 @@ static int find_anywhere(const struct flat *flat, const char *event, struct nati
 	else if (failed || !query.n)
 		failed = not_found(flat, event, failed ? &said : NULL);
 	if (!failed) {
-		native->spec = found[0]->spec[0];
-		native->flags = found[0]->flags;
-		native->component = found[0]->component;
-		native->scale = found[0]->scale;
-		snprintf(native->unit, sizeof(native->unit), "%s", found[0]->unit);
+		native->spec = events[0]->spec[0];
+		native->flags = events[0]->flags;
+		native->component = events[0]->component;
+		native->scale = events[0]->scale;
+		snprintf(native->unit, sizeof(native->unit), "%s", events[0]->unit);
 	}
 	gn_query_drop(&query);
 	return failed;
@@ -379,7 +382,7 @@ static void fill(struct gn_event *event, const struct flat *flat, const struct n
 		 const int64_t *factor, const struct gn_modifiers *modifiers)
 {
 	unsigned int any = 0, all = ~0u;
-	int at = 0;
+	int term = 0;
 
 	event->component = natives[0].component;
 	for (int i = 0; i < flat->n; i++) {
@@ -389,13 +392,13 @@ static void fill(struct gn_event *event, const struct flat *flat, const struct n
 			event->component = GN_COMPONENT_CPU;
 		if (factor && !factor[i])
 			continue;
-		event->spec[at] = natives[i].spec;
-		event->spec[at].exclude |= modifiers->exclude;
-		event->factor[at] = factor ? factor[i] : 1;
-		snprintf(event->native[at], GN_NAME_MAX, "%s", flat->native[i]);
-		at++;
+		event->spec[term] = natives[i].spec;
+		event->spec[term].exclude |= modifiers->exclude;
+		event->factor[term] = factor ? factor[i] : 1;
+		snprintf(event->native[term], GN_NAME_MAX, "%s", flat->native[i]);
+		term++;
 	}
-	event->n = at;
+	event->n = term;
 	event->flags = GN_EVENT_PRESET | (all & GN_EVENT_EVERY_MODE);
 	event->flags |= any & (GN_EVENT_HARDWARE | GN_EVENT_TRACEPOINT | GN_EVENT_KERNEL_ONLY);
 	event->domain = all & GN_EVENT_EVERY_MODE ? 0 : modifiers->domain;
@@ -404,7 +407,7 @@ static void fill(struct gn_event *event, const struct flat *flat, const struct n
 
 static int make(const struct flat *flat, const struct gn_preset *preset, struct gn_program *program,
 		const struct native *natives, const struct gn_modifiers *modifiers,
-		struct gn_event **made)
+		struct gn_event **event)
 {
 	int64_t factor[GN_NATIVES_MAX];
 	int is_sum, is_scaled = 0;
@@ -420,23 +423,23 @@ static int make(const struct flat *flat, const struct gn_preset *preset, struct 
 		return gn_error_remedy(flat->query->why, "mend %s", preset->source);
 	}
 	is_sum = gn_program_factors(program, flat->n, factor);
-	*made = gn_event_new(flat->n, is_sum ? 0 : program->n);
-	if (!*made)
+	*event = gn_event_new(flat->n, is_sum ? 0 : program->n);
+	if (!*event)
 		return out_of_memory(flat->query);
-	fill(*made, flat, natives, is_sum ? factor : NULL, modifiers);
-	(*made)->preset = preset->name;
-	(*made)->description = preset->description;
-	(*made)->preset_unit = preset->unit;
-	snprintf((*made)->unit, sizeof((*made)->unit), "%s", unit_of(preset, natives, flat->n));
-	for (int i = 0; i < (*made)->ops; i++)
-		(*made)->op[i] = program->op[i];
+	fill(*event, flat, natives, is_sum ? factor : NULL, modifiers);
+	(*event)->preset = preset->name;
+	(*event)->description = preset->description;
+	(*event)->preset_unit = preset->unit;
+	snprintf((*event)->unit, sizeof((*event)->unit), "%s", unit_of(preset, natives, flat->n));
+	for (int i = 0; i < (*event)->ops; i++)
+		(*event)->op[i] = program->op[i];
 	return GN_OK;
 }
 
 /* What a preset is on one kind of core. */
 static int preset_event(struct gn_query *query, const struct gn_preset *preset,
 			const struct gn_core *core, const struct gn_modifiers *modifiers,
-			struct gn_event **made)
+			struct gn_event **event)
 {
 	struct flat flat = {.query = query, .core = core};
 	struct native natives[GN_NATIVES_MAX];
@@ -448,7 +451,7 @@ static int preset_event(struct gn_query *query, const struct gn_preset *preset,
 	for (int i = 0; !failed && i < flat.n; i++)
 		failed = find_native(&flat, flat.native[i], &natives[i]);
 	if (!failed)
-		failed = make(&flat, preset, &program, natives, modifiers, made);
+		failed = make(&flat, preset, &program, natives, modifiers, event);
 	free(program.op);
 	return failed;
 }
@@ -462,13 +465,13 @@ struct asked {
 
 static int ask(const struct gn_query *query, struct asked *asked)
 {
-	char name[GN_NAME_MAX], *at;
+	char name[GN_NAME_MAX], *suffix;
 
 	snprintf(name, sizeof(name), "%s", query->name);
-	at = strchr(name, '@');
-	if (at)
-		*at = '\0';
-	asked->pmu = at && at[1] ? strchr(query->name, '@') + 1 : NULL;
+	suffix = strchr(name, '@');
+	if (suffix)
+		*suffix = '\0';
+	asked->pmu = suffix && suffix[1] ? strchr(query->name, '@') + 1 : NULL;
 	return gn_modifiers(name, asked->base, &asked->modifiers, query->why);
 }
 
@@ -614,14 +617,14 @@ static int add_on_cores(struct gn_query *query, const struct asked *asked,
 
 	for (int i = 0; i < n; i++) {
 		struct gn_preset preset;
-		const int found = find_ready(asked->base, &cores[i], &preset);
+		const int is_ready = find_ready(asked->base, &cores[i], &preset);
 		int failed;
 
-		is_any |= found;
+		is_any |= is_ready;
 		if (asked->pmu && strcmp(asked->pmu, core_name(&cores[i])))
 			continue;
 		is_core = 1;
-		if (found)
+		if (is_ready)
 			failed = add_on(query, &preset, &cores[i], asked, is_only);
 		else
 			failed = lacks_on(query, &cores[i]);

@@ -16,7 +16,7 @@
 static struct {
 	struct gn_resolved *resolved;
 	char name[GN_NAME_MAX];
-} known[SLOTS];
+} cache[SLOTS];
 
 static unsigned int slot_of(const char *name)
 {
@@ -49,8 +49,8 @@ static struct gn_resolved *recall(const char *name, unsigned int slot)
 	if (!process)
 		return NULL;
 	pthread_mutex_lock(&process->lock);
-	if (known[slot].resolved && !strcmp(known[slot].name, name)) {
-		resolved = known[slot].resolved;
+	if (cache[slot].resolved && !strcmp(cache[slot].name, name)) {
+		resolved = cache[slot].resolved;
 		gn_resolved_take(resolved);
 	}
 	pthread_mutex_unlock(&process->lock);
@@ -72,63 +72,63 @@ static void remember(const char *name, unsigned int slot, struct gn_resolved *re
 	struct gn_process *process = gn_process();
 	struct gn_resolved *before;
 
-	if (!process || strlen(name) >= sizeof(known[slot].name) || !is_lasting(resolved))
+	if (!process || strlen(name) >= sizeof(cache[slot].name) || !is_lasting(resolved))
 		return;
 	gn_resolved_take(resolved);
 	pthread_mutex_lock(&process->lock);
-	before = known[slot].resolved;
+	before = cache[slot].resolved;
 	/* In this order, for a child that is forked meanwhile. */
 	atomic_signal_fence(memory_order_seq_cst);
-	known[slot].resolved = NULL;
+	cache[slot].resolved = NULL;
 	atomic_signal_fence(memory_order_seq_cst);
-	strcpy(known[slot].name, name);
+	strcpy(cache[slot].name, name);
 	atomic_signal_fence(memory_order_seq_cst);
-	known[slot].resolved = resolved;
+	cache[slot].resolved = resolved;
 	pthread_mutex_unlock(&process->lock);
 	if (before)
 		gn_resolved_leave(before);
 }
 
-static int make(struct gn_event **event, int n, struct gn_resolved **found,
+static int make(struct gn_event **event, int n, struct gn_resolved **resolved,
 		struct gn_error_text *why)
 {
-	struct gn_resolved *made = malloc(sizeof(*made) + (size_t)n * sizeof(struct gn_event *));
+	struct gn_resolved *copy = malloc(sizeof(*copy) + (size_t)n * sizeof(struct gn_event *));
 
-	if (!made) {
+	if (!copy) {
 		while (n-- > 0)
 			gn_event_free(event[n]);
 		return gn_error_set(why, GN_ENOMEM, "event: out of memory; destroy sets");
 	}
-	atomic_init(&made->users, 1);
-	made->n = n;
-	memcpy(made->event, event, (size_t)n * sizeof(struct gn_event *));
-	*found = made;
+	atomic_init(&copy->users, 1);
+	copy->n = n;
+	memcpy(copy->event, event, (size_t)n * sizeof(struct gn_event *));
+	*resolved = copy;
 	return GN_OK;
 }
 
-int gn_resolved_name(const char *name, struct gn_resolved **found, struct gn_error_text *why)
+int gn_resolved_name(const char *name, struct gn_resolved **resolved, struct gn_error_text *why)
 {
 	const unsigned int slot = slot_of(name);
 	struct gn_event *event[EVENTS_MAX];
 	int n, error;
 
-	*found = recall(name, slot);
-	if (*found)
+	*resolved = recall(name, slot);
+	if (*resolved)
 		return GN_OK;
 	error = gn_resolve(name, event, EVENTS_MAX, &n, why);
 	if (!error)
-		error = make(event, n, found, why);
+		error = make(event, n, resolved, why);
 	if (!error)
-		remember(name, slot, *found);
+		remember(name, slot, *resolved);
 	return error;
 }
 
-int gn_resolved_code(uint32_t code, struct gn_resolved **found, struct gn_error_text *why)
+int gn_resolved_code(uint32_t code, struct gn_resolved **resolved, struct gn_error_text *why)
 {
 	struct gn_event *event[EVENTS_MAX];
 	int n, error = gn_resolve_code(code, event, EVENTS_MAX, &n, why);
 
-	return error ? error : make(event, n, found, why);
+	return error ? error : make(event, n, resolved, why);
 }
 
 void gn_resolved_forget(void)
@@ -139,8 +139,8 @@ void gn_resolved_forget(void)
 		struct gn_resolved *before;
 
 		pthread_mutex_lock(&process->lock);
-		before = known[slot].resolved;
-		known[slot].resolved = NULL;
+		before = cache[slot].resolved;
+		cache[slot].resolved = NULL;
 		pthread_mutex_unlock(&process->lock);
 		if (before)
 			gn_resolved_leave(before);

@@ -14,8 +14,8 @@ struct gn_resolved {
 };
 
 /* GN_OK and what the name means, to be left when it is no longer needed; or a GN_E* and why. */
-int gn_resolved_name(const char *name, struct gn_resolved **found, struct gn_error_text *why);
-int gn_resolved_code(uint32_t code, struct gn_resolved **found, struct gn_error_text *why);
+int gn_resolved_name(const char *name, struct gn_resolved **resolved, struct gn_error_text *why);
+int gn_resolved_code(uint32_t code, struct gn_resolved **resolved, struct gn_error_text *why);
 
 void gn_resolved_take(struct gn_resolved *resolved);
 void gn_resolved_leave(struct gn_resolved *resolved);

@@ -59,7 +59,7 @@ static int copy_options(struct gn_options *to, const struct gn_options *from)
 int gn_set_create(gn_set *set, const struct gn_options *options)
 {
 	const struct gn_self *self = gn_self();
-	struct gn_event_set *made;
+	struct gn_event_set *created;
 	int error;
 
 	if (!set)
@@ -67,30 +67,30 @@ int gn_set_create(gn_set *set, const struct gn_options *options)
 	*set = GN_SET_NULL;
 	if (!self)
 		return gn_set_no_memory();
-	made = calloc(1, sizeof(*made));
-	if (!made)
+	created = calloc(1, sizeof(*created));
+	if (!created)
 		return gn_set_no_memory();
-	made->epoch = self->epoch;
-	made->tid = self->tid;
-	made->quick_fd = -1;
-	error = copy_options(&made->options, options);
+	created->epoch = self->epoch;
+	created->tid = self->tid;
+	created->quick_fd = -1;
+	error = copy_options(&created->options, options);
 	if (error)
 		goto fail;
-	made->is_attached = made->options.pid != 0 || made->options.cpu != -1;
-	made->place = gn_set_take_place(&made->options, made->tid);
-	if (!made->place) {
+	created->is_attached = created->options.pid != 0 || created->options.cpu != -1;
+	created->place = gn_set_take_place(&created->options, created->tid);
+	if (!created->place) {
 		error = gn_set_no_memory();
 		goto fail;
 	}
-	error = gn_set_publish(made);
+	error = gn_set_publish(created);
 	if (error) {
-		gn_target_release(made->place);
+		gn_target_release(created->place);
 		goto fail;
 	}
-	*set = made->handle;
+	*set = created->handle;
 	return GN_OK;
 fail:
-	free(made);
+	free(created);
 	return error;
 }
 
@@ -168,11 +168,11 @@ static int split_braces(const char *text, struct batch *batch)
 	batch->names = 0;
 	batch->together = 1;
 	word = batch->text;
-	for (char *at = word; *at; at++) {
-		slashes += *at == '/';
-		if (*at != ',' || slashes == 1)
+	for (char *next = word; *next; next++) {
+		slashes += *next == '/';
+		if (*next != ',' || slashes == 1)
 			continue;
-		*at = '\0';
+		*next = '\0';
 		while (*word == ' ')
 			word++;
 		if (!*word || strpbrk(word, "{}") || batch->names == GN_GROUP_MAX)
@@ -181,7 +181,7 @@ static int split_braces(const char *text, struct batch *batch)
 				       "than %d names; separate names by commas",
 				       text, GN_GROUP_MAX);
 		batch->name[batch->names++] = word;
-		word = at + 1;
+		word = next + 1;
 		slashes = 0;
 	}
 	if (*word)
@@ -226,22 +226,23 @@ static const char *letters_of(const struct gn_event *event)
 }
 
 /* Two names of one event, as `faults` is another one of `page-faults`. */
-static int are_aliases(const struct gn_event *one, const struct gn_event *other)
+static int are_aliases(const struct gn_event *first, const struct gn_event *second)
 {
-	return !((one->flags | other->flags) & GN_EVENT_PRESET) && one->n == 1 && other->n == 1 &&
-	       one->component == other->component && !strcmp(one->native[0], other->native[0]) &&
-	       !strcmp(letters_of(one), letters_of(other));
+	return !((first->flags | second->flags) & GN_EVENT_PRESET) && first->n == 1 &&
+	       second->n == 1 && first->component == second->component &&
+	       !strcmp(first->native[0], second->native[0]) &&
+	       !strcmp(letters_of(first), letters_of(second));
 }
 
-static int are_same(const struct gn_event *one, const struct gn_event *other)
+static int are_same(const struct gn_event *first, const struct gn_event *second)
 {
-	if ((one->code != other->code && !are_aliases(one, other)) || one->n != other->n ||
-	    one->domain != other->domain)
+	if ((first->code != second->code && !are_aliases(first, second)) || first->n != second->n ||
+	    first->domain != second->domain)
 		return 0;
-	for (int i = 0; i < one->n; i++) {
-		if (memcmp(&one->spec[i].config, &other->spec[i].config,
-			   4 * sizeof(one->spec[i].config)) ||
-		    one->spec[i].type != other->spec[i].type)
+	for (int i = 0; i < first->n; i++) {
+		if (memcmp(&first->spec[i].config, &second->spec[i].config,
+			   4 * sizeof(first->spec[i].config)) ||
+		    first->spec[i].type != second->spec[i].type)
 			return 0;
 	}
 	return 1;
@@ -402,7 +403,7 @@ int gn_set_add_code(gn_set handle, uint32_t code)
 
 int gn_set_add_all(gn_set handle, const char *const *names, int n, int *added)
 {
-	int made = 0, error;
+	int n_added = 0, error;
 
 	if (added)
 		*added = 0;
@@ -410,12 +411,12 @@ int gn_set_add_all(gn_set handle, const char *const *names, int n, int *added)
 		return error;
 	if (n < 0 || (n && !names))
 		return gn_fail(GN_EINVAL, "events: no list of %d names; give one", n);
-	while (!error && made < n) {
-		error = gn_set_add(handle, names[made]);
-		made += !error;
+	while (!error && n_added < n) {
+		error = gn_set_add(handle, names[n_added]);
+		n_added += !error;
 	}
 	if (added)
-		*added = made;
+		*added = n_added;
 	return error;
 }
 

@@ -62,13 +62,13 @@ int gn_set_reopen(struct gn_event_set *set, const struct gn_options *options)
 {
 	const struct gn_event *events[GN_GROUP_MAX];
 	struct gn_plan plan;
-	int *at, error;
+	int *native_of, error;
 
 	error = gn_set_begin_plan(set, options, &plan);
 	if (error)
 		return error;
-	at = malloc((size_t)set->n_at * sizeof(*at));
-	if (!at)
+	native_of = malloc((size_t)set->n_at * sizeof(*native_of));
+	if (!native_of)
 		error = gn_set_no_memory();
 	for (int m = 0, n; !error && m < set->n_members; m += n) {
 		const struct gn_member *first = &set->member[m];
@@ -77,22 +77,22 @@ int gn_set_reopen(struct gn_event_set *set, const struct gn_options *options)
 		     m + n < set->n_members && n < GN_GROUP_MAX && first[n].unit == first->unit;
 		     n++)
 			events[n] = first[n].event;
-		error = gn_plan_add(&plan, events, n, first->together, &at[first->first],
+		error = gn_plan_add(&plan, events, n, first->together, &native_of[first->first],
 				    gn_last_error());
 	}
 	if (error) {
 		gn_plan_end(&plan);
-		free(at);
+		free(native_of);
 		return error;
 	}
 	for (int k = 0; k < set->n_at; k++) {
-		plan.native[at[k]].count = set->plan.native[set->at[k]].count;
-		plan.native[at[k]].is_new = set->plan.native[set->at[k]].is_new;
+		plan.native[native_of[k]].count = set->plan.native[set->at[k]].count;
+		plan.native[native_of[k]].is_new = set->plan.native[set->at[k]].is_new;
 	}
 	gn_plan_end(&set->plan);
 	set->plan = plan;
 	free(set->at);
-	set->at = at;
+	set->at = native_of;
 	set->at_room = set->n_at;
 	return GN_OK;
 }

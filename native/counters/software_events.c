@@ -90,16 +90,16 @@ unsigned int gn_kernel_flags(const char *name)
 	return known ? known->flags : GN_EVENT_TRACEPOINT;
 }
 
-static int add_software(struct gn_query *query, const struct software *known)
+static int add_software(struct gn_query *query, const struct software *software)
 {
-	struct gn_event_spec spec = {.type = PERF_TYPE_SOFTWARE, .config = known->config};
+	struct gn_event_spec spec = {.type = PERF_TYPE_SOFTWARE, .config = software->config};
 	int failed;
 
-	failed = gn_query_native(query, query->name, known->name, known->description,
-				 GN_COMPONENT_KERNEL, &spec, known->flags);
+	failed = gn_query_native(query, query->name, software->name, software->description,
+				 GN_COMPONENT_KERNEL, &spec, software->flags);
 	if (!failed)
 		snprintf(query->out[query->n - 1]->unit, sizeof(query->out[0]->unit), "%s",
-			 known->unit);
+			 software->unit);
 	return failed;
 }
 
@@ -114,14 +114,14 @@ static const char *const usual[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tr
 
 static int is_readable(struct tracefs *tracefs, const char *path)
 {
-	const int found = gn_has_names("%s/events", path);
+	const int has_events = gn_has_names("%s/events", path);
 
-	if (found > 0) {
+	if (has_events > 0) {
 		snprintf(tracefs->path, sizeof(tracefs->path), "%s", path);
 		return 1;
 	}
-	if (found < 0 && found != -ENOENT && !tracefs->error) {
-		tracefs->error = found;
+	if (has_events < 0 && has_events != -ENOENT && !tracefs->error) {
+		tracefs->error = has_events;
 		snprintf(tracefs->unreadable, sizeof(tracefs->unreadable), "%s", path);
 	}
 	return 0;
@@ -132,14 +132,15 @@ static int is_mounted(struct tracefs *tracefs)
 	FILE *mounts = setmntent("/proc/self/mounts", "re");
 	struct mntent entry;
 	char line[GN_PATH_MAX];
-	int found = 0;
+	int is_found = 0;
 
 	if (!mounts)
 		return 0;
-	while (!found && getmntent_r(mounts, &entry, line, sizeof(line)))
-		found = !strcmp(entry.mnt_type, "tracefs") && is_readable(tracefs, entry.mnt_dir);
+	while (!is_found && getmntent_r(mounts, &entry, line, sizeof(line)))
+		is_found =
+			!strcmp(entry.mnt_type, "tracefs") && is_readable(tracefs, entry.mnt_dir);
 	endmntent(mounts);
-	return found;
+	return is_found;
 }
 
 static int find_tracefs(const struct gn_places *places, struct tracefs *tracefs)
@@ -264,13 +265,13 @@ static int add_matching(struct gn_query *query, const char *root, const char *sy
 
 int gn_kernel_resolve(struct gn_query *query)
 {
-	const struct software *known = software(query->base);
+	const struct software *event = software(query->base);
 	char system[GN_NAME_MAX];
 	struct tracefs tracefs;
 	char *point;
 
-	if (known)
-		return add_software(query, known);
+	if (event)
+		return add_software(query, event);
 	snprintf(system, sizeof(system), "%s", query->base);
 	point = strchr(system, ':');
 	if (!point || point == system || !point[1] || strchr(point + 1, ':') || strchr(system, '/'))

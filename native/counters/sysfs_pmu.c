@@ -142,14 +142,14 @@ struct layout {
 };
 
 /* A decimal number below 64 at *at, which moves behind it; -1 if there is none. */
-static int bit_number(const char **at)
+static int bit_number(const char **text)
 {
 	int number = 0;
 
-	if (**at < '0' || **at > '9')
+	if (**text < '0' || **text > '9')
 		return -1;
-	for (; **at >= '0' && **at <= '9'; (*at)++) {
-		number = 10 * number + (**at - '0');
+	for (; **text >= '0' && **text <= '9'; (*text)++) {
+		number = 10 * number + (**text - '0');
 		if (number >= BITS_MAX)
 			return -1;
 	}

@@ -36,28 +36,29 @@ int gn_tsc_resolve(struct gn_query *query)
 	struct gn_terms terms;
 	struct gn_event *event;
 	struct gn_pmu pmu;
-	int found;
+	int status;
 
 	if (!strncmp(query->name, PREFIX, strlen(PREFIX)))
 		return resolve_own(query);
-	found = gn_terms(query->base, &terms, query->why);
-	if (found < 0)
-		return found;
-	if (!found || strcmp(terms.pmu, MSR) || !gn_pmu_find(sysfs, MSR, &pmu))
+	status = gn_terms(query->base, &terms, query->why);
+	if (status < 0)
+		return status;
+	if (!status || strcmp(terms.pmu, MSR) || !gn_pmu_find(sysfs, MSR, &pmu))
 		return GN_OK;
 	if (query->modifiers.exclude) {
 		gn_error_event(query->why, GN_ENOEVNT, query->name,
 			       "the msr PMU counts in every mode");
 		return gn_error_remedy(query->why, "leave the modifier out");
 	}
-	found = gn_pmu_encode(sysfs, &pmu, query->name, &terms, &spec, query->why);
-	if (found)
-		return found;
+	status = gn_pmu_encode(sysfs, &pmu, query->name, &terms, &spec, query->why);
+	if (status)
+		return status;
 	/* The PMU refuses to leave anything out: no set's domain is put on the event. */
-	found = gn_query_native(query, query->name, query->base, DESCRIPTION, GN_COMPONENT_TSC,
+	status =
+		gn_query_native(query, query->name, query->base, DESCRIPTION, GN_COMPONENT_TSC,
 				&spec, GN_EVENT_HARDWARE | GN_EVENT_EVERY_MODE | GN_EVENT_MODIFIED);
-	if (found)
-		return found;
+	if (status)
+		return status;
 	event = query->out[query->n - 1];
 	event->scale = gn_pmu_unit(sysfs, MSR, terms.term[0].key, event->unit, sizeof(event->unit));
 	return GN_OK;

@@ -26,17 +26,17 @@ static int refuse_taken(const struct gn_preset_file *file, struct gn_error_text 
 	for (int i = 0; i < file->n; i++) {
 		const struct gn_preset *preset = &file->preset[i];
 		struct gn_error_text said;
-		struct gn_event *found[2];
+		struct gn_event *events[2];
 		struct gn_query query = {.places = &gn_this_machine,
 					 .name = preset->name,
-					 .out = found,
+					 .out = events,
 					 .max = 2,
 					 .why = &said};
 		const char *component = NULL;
 
 		if (!gn_modifiers(preset->name, query.base, &query.modifiers, &said) &&
 		    !gn_native_resolve(&query) && query.n)
-			component = components[found[0]->component];
+			component = components[events[0]->component];
 		gn_query_drop(&query);
 		if (component)
 			return gn_error_set(
@@ -163,22 +163,22 @@ static int find_in(const struct gn_preset_file *file, const char *name, const st
 
 int gn_user_preset_find(const char *name, const struct gn_core *core, struct gn_preset *preset)
 {
-	int found;
+	int is_found;
 
 	gn_lock(GN_LOCK_PRESETS);
-	found = find_in(loaded, name, core, preset) || find_in(of_variable, name, core, preset);
+	is_found = find_in(loaded, name, core, preset) || find_in(of_variable, name, core, preset);
 	gn_unlock(GN_LOCK_PRESETS);
-	return found;
+	return is_found;
 }
 
 int gn_user_preset_named(const char *name, struct gn_preset *preset)
 {
-	int found;
+	int is_found;
 
 	gn_lock(GN_LOCK_PRESETS);
-	found = find_in(loaded, name, NULL, preset) || find_in(of_variable, name, NULL, preset);
+	is_found = find_in(loaded, name, NULL, preset) || find_in(of_variable, name, NULL, preset);
 	gn_unlock(GN_LOCK_PRESETS);
-	return found;
+	return is_found;
 }
 
 /* The preset with the number of those in a list; *number becomes less by those in it. */
@@ -196,12 +196,12 @@ static int nth_of(const struct gn_preset_file *file, int *number, struct gn_pres
 
 int gn_user_preset_at(int number, struct gn_preset *preset)
 {
-	int found;
+	int is_found;
 
 	gn_lock(GN_LOCK_PRESETS);
-	found = nth_of(loaded, &number, preset) || nth_of(of_variable, &number, preset);
+	is_found = nth_of(loaded, &number, preset) || nth_of(of_variable, &number, preset);
 	gn_unlock(GN_LOCK_PRESETS);
-	return found;
+	return is_found;
 }
 
 int gn_user_preset_count(void)

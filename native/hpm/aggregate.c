@@ -114,14 +114,14 @@ static int find_shipped(const char *name, char *path, size_t size)
 /* dlsym(3) has no type for functions. */
 static void *symbol(const char *name)
 {
-	void *found = dlsym(plugin.library, name);
+	void *address = dlsym(plugin.library, name);
 
-	if (!found)
+	if (!address)
 		hpm_error(NULL, HPM_BAD_PLUGIN,
 			  "Dynamic link error at dlsym(): %s; HPM_AGGREGATE names a plug-in with "
 			  "the functions distributor and aggregator",
 			  dlerror());
-	return found;
+	return address;
 }
 
 static int is_script(const char *name)
@@ -152,7 +152,7 @@ static void load(const char *name)
 {
 	char path[2 * PATH_MAX];
 	char first[512] = "";
-	void *found;
+	void *address;
 
 	if (is_script(name)) {
 		load_script(name);
@@ -178,9 +178,9 @@ static void load(const char *name)
 			  first[0] ? first : dlerror());
 		return;
 	}
-	found = symbol("aggregator");
-	memcpy(&plugin.aggregate, &found, sizeof(found));
-	plugin.is_missing = !found;
+	address = symbol("aggregator");
+	memcpy(&plugin.aggregate, &address, sizeof(address));
+	plugin.is_missing = !address;
 }
 
 static void *function_of(void *library, const char *name)
@@ -192,17 +192,17 @@ static void *function_of(void *library, const char *name)
 static void join_job(void)
 {
 	join *function = hpm_job_join;
-	void *library = plugin.library, *found;
+	void *library = plugin.library, *address;
 	char path[2 * PATH_MAX];
 
 	if (plugin.script.name && !find_beside("libhpm_plugin.so.0", "", path, sizeof(path)))
 		library = dlopen(path, RTLD_NOW);
 	plugin.end = hpm_job_end;
 	if (!function) {
-		found = function_of(library, "hpm_job_join");
-		memcpy(&function, &found, sizeof(found));
-		found = function_of(library, "hpm_job_end");
-		memcpy(&plugin.end, &found, sizeof(found));
+		address = function_of(library, "hpm_job_join");
+		memcpy(&function, &address, sizeof(address));
+		address = function_of(library, "hpm_job_end");
+		memcpy(&plugin.end, &address, sizeof(address));
 	}
 	plugin.has_job = function || plugin.script.name;
 	if (function)
@@ -214,11 +214,11 @@ static void join_job(void)
 static int is_true(const char *name)
 {
 	int (*function)(int *flag);
-	void *found = dlsym(RTLD_DEFAULT, name);
+	void *address = dlsym(RTLD_DEFAULT, name);
 	int flag = 0;
 
-	memcpy(&function, &found, sizeof(found));
-	return found && !function(&flag) && flag;
+	memcpy(&function, &address, sizeof(address));
+	return address && !function(&flag) && flag;
 }
 
 void hpm_shorten_wait(void)

@@ -38,12 +38,12 @@ void *hpm_arena_alloc(struct hpm_engine *engine, size_t bytes)
 	bytes = bytes ? (bytes + 63) / 64 * 64 : 64;
 	if (bytes > engine->arena_left) {
 		const size_t size = bytes > ARENA_BYTES ? bytes : ARENA_BYTES;
-		void *made = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-				  -1, 0);
+		void *block = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				   -1, 0);
 
-		if (made == MAP_FAILED)
+		if (block == MAP_FAILED)
 			return NULL;
-		engine->arena = made;
+		engine->arena = block;
 		engine->arena_left = size;
 	}
 	taken = engine->arena;
@@ -208,9 +208,9 @@ static int is_first_of_pmu(const struct hpm_layout *layout, int p)
 	return layout->pack[p].is_turning;
 }
 
-/* Puts the groups of one context that count in turn `turn` at `at`; returns how many. */
+/* Puts the groups of one context that count in turn `turn` at `groups`; returns how many. */
 static int put_turn(const struct hpm_layout *layout, const struct hpm_context *context, int turn,
-		    struct gn_group **at)
+		    struct gn_group **groups)
 {
 	int packs[HPM_RAW_PACKS_MAX], n = 0;
 
@@ -221,23 +221,25 @@ static int put_turn(const struct hpm_layout *layout, const struct hpm_context *c
 			continue;
 		of_pmu = turns_of(layout, layout->pack[p].pmu, packs);
 		for (int t = 0; t < context->n_targets; t++) {
-			if (at)
-				at[n] = context->group[t * layout->n_packs + packs[turn % of_pmu]];
+			if (groups)
+				groups[n] =
+					context->group[t * layout->n_packs + packs[turn % of_pmu]];
 			n++;
 		}
 	}
 	return n;
 }
 
-static int each_context(struct hpm_engine *engine, int turn, struct gn_group **at)
+static int each_context(struct hpm_engine *engine, int turn, struct gn_group **groups)
 {
 	int n = 0;
 
 	if (engine->process.is_open)
-		n += put_turn(&engine->layout, &engine->process, turn, at);
+		n += put_turn(&engine->layout, &engine->process, turn, groups);
 	for (struct hpm_thread *thread = engine->threads; thread; thread = thread->next) {
 		if (thread->context.is_open)
-			n += put_turn(&engine->layout, &thread->context, turn, at ? at + n : NULL);
+			n += put_turn(&engine->layout, &thread->context, turn,
+				      groups ? groups + n : NULL);
 	}
 	return n;
 }
@@ -518,7 +520,7 @@ static int read_group(const struct gn_group *group, int is_own, uint64_t *words)
 	return got < 0 ? (int)got : -EBUSY;
 }
 
-static int add_group(const struct gn_group *group, uint64_t *at)
+static int add_group(const struct gn_group *group, uint64_t *sum)
 {
 	uint64_t words[3 + GN_EVENTS_MAX];
 	const long size = (long)gn_reading_size(group->n);
@@ -527,7 +529,7 @@ static int add_group(const struct gn_group *group, uint64_t *at)
 	if (got != size)
 		return got < 0 ? (int)got : -EBUSY;
 	for (int w = 1; w < 3 + group->n; w++)
-		at[w] += words[w];
+		sum[w] += words[w];
 	return 0;
 }
 
@@ -539,8 +541,8 @@ static int read_inherited(const struct hpm_engine *engine, const struct hpm_cont
 
 	for (int p = layout->n_packs - 1; p >= 0; p--) {
 		const struct gn_group *group = context->group[target * layout->n_packs + p];
-		uint64_t *at = words + layout->pack[p].word;
-		const int error = group->whole ? add_group(group, at) : 0;
+		uint64_t *sum = words + layout->pack[p].word;
+		const int error = group->whole ? add_group(group, sum) : 0;
 
 		if (error)
 			return error;
@@ -550,9 +552,9 @@ static int read_inherited(const struct hpm_engine *engine, const struct hpm_cont
 
 			if (got != (long)sizeof(word))
 				return got < 0 ? (int)got : -EBUSY;
-			at[1] += i ? 0 : word[1];
-			at[2] += i ? 0 : word[2];
-			at[3 + i] += word[0];
+			sum[1] += i ? 0 : word[1];
+			sum[2] += i ? 0 : word[2];
+			sum[3 + i] += word[0];
 		}
 	}
 	return 0;

@@ -155,13 +155,13 @@ static int add_list(struct setup *setup, const char *list)
 	int error = copy ? 0 : -ENOMEM, in_slashes = 0;
 
 	setup->is_named = 1;
-	for (char *at = copy; !error && at; at++) {
-		const char here = *at;
+	for (char *next = copy; !error && next; next++) {
+		const char here = *next;
 
 		in_slashes ^= here == '/';
 		if (here && (here != ',' || in_slashes))
 			continue;
-		*at = '\0';
+		*next = '\0';
 		word += strspn(word, " \t\n");
 		for (char *end = word + strlen(word); end > word && strchr(" \t\n", end[-1]); end--)
 			end[-1] = '\0';
@@ -169,7 +169,7 @@ static int add_list(struct setup *setup, const char *list)
 			error = add_name(setup, word);
 		if (!here)
 			break;
-		word = at + 1;
+		word = next + 1;
 	}
 	free(copy);
 	group->n = setup->plan->header.n_events - group->first;
@@ -180,7 +180,7 @@ static int find_names(struct setup *setup)
 {
 	const char *set = getenv("HPM_EVENT_SET"), *events = getenv("GNOMON_EVENTS");
 	struct hpm_constants *constants = &setup->engine->settings.constants;
-	struct hpm_group *found;
+	struct hpm_group *groups;
 	char why[1024] = "";
 	int n = 0, error = 0;
 
@@ -188,19 +188,19 @@ static int find_names(struct setup *setup)
 	events = events && *events ? events : NULL;
 	snprintf(setup->plan->header.asked, sizeof(setup->plan->header.asked), "%s%s%s",
 		 set ? set : "", set && events ? ", " : "", events ? events : "");
-	found = calloc(ASKED_MAX, sizeof(*found));
-	if (!found)
+	groups = calloc(ASKED_MAX, sizeof(*groups));
+	if (!groups)
 		return -ENOMEM;
 	if (set || !events)
-		n = hpm_groups_find(set, constants, found, ASKED_MAX, why, sizeof(why));
+		n = hpm_groups_find(set, constants, groups, ASKED_MAX, why, sizeof(why));
 	if (n < 0) {
 		hpm_error(NULL, HPM_BAD_GROUP, "HPM_EVENT_SET: %s", why);
 		n = events ? 0
-			   : hpm_groups_find(NULL, constants, found, ASKED_MAX, why, sizeof(why));
+			   : hpm_groups_find(NULL, constants, groups, ASKED_MAX, why, sizeof(why));
 	}
 	for (int i = 0; !error && i < n; i++)
-		error = add_group(setup, &found[i]);
-	free(found);
+		error = add_group(setup, &groups[i]);
+	free(groups);
 	if (!error && events)
 		error = add_list(setup, events);
 	return error;
@@ -229,7 +229,7 @@ static void open_group(struct setup *setup, const struct hpm_raw_group *group, i
 {
 	const struct gn_event *events[HPM_RAW_EVENTS_MAX];
 	struct gn_error_text why = {.text = ""};
-	int n = 0, total = 0, *at = NULL;
+	int n = 0, total = 0, *native = NULL;
 
 	for (uint32_t e = group->first; e < group->first + group->n; e++) {
 		if (!setup->wanted[e].event)
@@ -238,9 +238,9 @@ static void open_group(struct setup *setup, const struct hpm_raw_group *group, i
 		total += setup->wanted[e].event->n;
 	}
 	if (together && n > 1)
-		at = malloc((size_t)total * sizeof(*at));
-	if (at && !gn_plan_add(&setup->native, events, n, 1, at, &why)) {
-		int *next = at;
+		native = malloc((size_t)total * sizeof(*native));
+	if (native && !gn_plan_add(&setup->native, events, n, 1, native, &why)) {
+		int *next = native;
 
 		for (uint32_t e = group->first; e < group->first + group->n; e++) {
 			struct wanted *wanted = &setup->wanted[e];
@@ -248,10 +248,10 @@ static void open_group(struct setup *setup, const struct hpm_raw_group *group, i
 			for (int i = 0; wanted->event && i < wanted->event->n; i++)
 				wanted->at[i] = *next++;
 		}
-		free(at);
+		free(native);
 		return;
 	}
-	free(at);
+	free(native);
 	for (uint32_t e = group->first; e < group->first + group->n; e++) {
 		struct wanted *wanted = &setup->wanted[e];
 		const struct gn_event *one = wanted->event;
@@ -401,14 +401,14 @@ static int keep_environment(struct hpm_raw_plan *plan)
 				return -ENOMEM;
 			bytes = 0;
 		}
-		for (char **at = environ; *at; at++) {
-			const size_t length = strlen(*at) + 1;
+		for (char **variable = environ; *variable; variable++) {
+			const size_t length = strlen(*variable) + 1;
 
-			if (strncmp(*at, "HPM_", 4) != 0 ||
+			if (strncmp(*variable, "HPM_", 4) != 0 ||
 			    bytes + length > HPM_RAW_ENVIRONMENT_MAX)
 				continue;
 			if (pass)
-				memcpy(plan->environment + bytes, *at, length);
+				memcpy(plan->environment + bytes, *variable, length);
 			bytes += length;
 		}
 	}

@@ -71,10 +71,10 @@ static const struct hpm_group_row *first(answers *answers_to, const char *word,
 	return NULL;
 }
 
-static int is_repeated(int at)
+static int is_repeated(int row)
 {
-	for (int i = 0; i < at; i++)
-		if (hpm_group_rows[i].name == hpm_group_rows[at].name)
+	for (int i = 0; i < row; i++)
+		if (hpm_group_rows[i].name == hpm_group_rows[row].name)
 			return 1;
 	return 0;
 }
@@ -155,10 +155,10 @@ static int find(const char *word, struct hpm_constants *constants, struct hpm_gr
 }
 
 /* A group that is asked for twice, by its number and its name perhaps, is counted once. */
-static int is_among(const struct hpm_group *groups, int n, const struct hpm_group *one)
+static int is_among(const struct hpm_group *groups, int n, const struct hpm_group *group)
 {
 	for (int i = 0; i < n; i++)
-		if (groups[i].number == one->number && !strcmp(groups[i].name, one->name))
+		if (groups[i].number == group->number && !strcmp(groups[i].name, group->name))
 			return 1;
 	return 0;
 }

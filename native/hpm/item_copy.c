@@ -121,13 +121,14 @@ static void copy_event(struct copying *copying, const hpm_event_info *from, hpm_
 	to->spread = copy_spreads(copying, from->spread, 1);
 }
 
-static void copy_item(struct copying *copying, int at, const hpm_data_item *from, hpm_data_item *to)
+static void copy_item(struct copying *copying, int index, const hpm_data_item *from,
+		      hpm_data_item *to)
 {
 	*to = *from;
 	to->data = NULL;
 	if (from->num_data < 0 || from->num_data > HPM_ITEMS_DATA_MAX ||
 	    (from->num_data && !from->data)) {
-		lie(copying, "item %d has num_data %d%s", at, from->num_data,
+		lie(copying, "item %d has num_data %d%s", index, from->num_data,
 		    from->data ? "" : " and no data");
 		to->num_data = 0;
 	} else {

@@ -45,12 +45,12 @@ const char *hpm_modes_name(int modes)
 	return "";
 }
 
-int hpm_is_same_section(const hpm_data_item *one, const hpm_data_item *other)
+int hpm_is_same_section(const hpm_data_item *first, const hpm_data_item *second)
 {
-	return !one->is_rusage && !other->is_rusage && one->instr_id == other->instr_id &&
-	       one->thread_id == other->thread_id && one->process_id == other->process_id &&
-	       one->mpi_task_id == other->mpi_task_id && one->parent_id == other->parent_id &&
-	       !strcmp(hpm_text(one->label), hpm_text(other->label));
+	return !first->is_rusage && !second->is_rusage && first->instr_id == second->instr_id &&
+	       first->thread_id == second->thread_id && first->process_id == second->process_id &&
+	       first->mpi_task_id == second->mpi_task_id && first->parent_id == second->parent_id &&
+	       !strcmp(hpm_text(first->label), hpm_text(second->label));
 }
 
 void hpm_timestamp_text(double seconds, int is_xml, char text[HPM_TIMESTAMP_SIZE])

@@ -20,7 +20,7 @@ const char *hpm_how_name(int how);
 const char *hpm_modes_name(int modes);
 
 /* Whether two items are of one section. */
-int hpm_is_same_section(const hpm_data_item *one, const hpm_data_item *other);
+int hpm_is_same_section(const hpm_data_item *first, const hpm_data_item *second);
 
 /* Seconds since the epoch as local time, "21.11.2026 18:06:51", or as XML has it; "n/a". */
 #define HPM_TIMESTAMP_SIZE 64

@@ -24,22 +24,22 @@
 
 void hpm_constant_set(struct hpm_constants *constants, const char *name, double value, int how)
 {
-	struct hpm_constant *one = constants->one;
+	struct hpm_constant *constant = constants->one;
 
-	if (strlen(name) >= sizeof(one->name))
+	if (strlen(name) >= sizeof(constant->name))
 		return;
-	for (; one < constants->one + constants->n; one++)
-		if (!strcmp(one->name, name))
+	for (; constant < constants->one + constants->n; constant++)
+		if (!strcmp(constant->name, name))
 			break;
-	if (one == constants->one + HPM_CONSTANTS_MAX)
+	if (constant == constants->one + HPM_CONSTANTS_MAX)
 		return;
-	if (one == constants->one + constants->n)
+	if (constant == constants->one + constants->n)
 		constants->n++;
-	else if (one->how == HPM_ESTIMATED && how != HPM_ESTIMATED)
+	else if (constant->how == HPM_ESTIMATED && how != HPM_ESTIMATED)
 		return;
-	snprintf(one->name, sizeof(one->name), "%s", name);
-	one->value = value;
-	one->how = how;
+	snprintf(constant->name, sizeof(constant->name), "%s", name);
+	constant->value = value;
+	constant->how = how;
 }
 
 /* The start of a small file, without blanks at its end; "" if it cannot be read. */
@@ -166,13 +166,13 @@ static double before(const char *text, const char *ending)
 static double cpuinfo_hz(const char *root)
 {
 	char text[4096], value[256];
-	const char *at;
+	const char *frequency;
 
 	read_text(text, sizeof(text), "%s/proc/cpuinfo", root);
 	cpuinfo(text, "model name", value, sizeof(value));
-	at = strchr(value, '@');
-	if (at)
-		return before(at + 1 + strspn(at + 1, " "), "GHz") * 1e9;
+	frequency = strchr(value, '@');
+	if (frequency)
+		return before(frequency + 1 + strspn(frequency + 1, " "), "GHz") * 1e9;
 	cpuinfo(text, "clock", value, sizeof(value));
 	return before(value, "MHz") * 1e6;
 }
@@ -259,10 +259,10 @@ void hpm_constants_name_cpu(struct hpm_constants *constants)
 	cores = calloc(GN_CORES_MAX, sizeof(*cores));
 	n = cores ? gn_cores(&gn_this_machine, cores) : 0;
 	for (int i = 0; i < n; i++)
-		for (int at = 0; at < cores[i].n_models; at++)
+		for (int model = 0; model < cores[i].n_models; model++)
 			if (constants->n_cpus < HPM_CPUS_MAX &&
-			    strlen(cores[i].model[at]) < sizeof(constants->cpu[0]))
-				strcpy(constants->cpu[constants->n_cpus++], cores[i].model[at]);
+			    strlen(cores[i].model[model]) < sizeof(constants->cpu[0]))
+				strcpy(constants->cpu[constants->n_cpus++], cores[i].model[model]);
 	free(cores);
 	peak = hpm_peak(constants);
 	if (!isnan(peak))

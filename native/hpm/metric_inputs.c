@@ -63,11 +63,11 @@ static void sort(const char *modifiers, size_t length, char out[16])
 	size_t n = 0;
 
 	for (size_t i = 0; i < length && n < 15; i++) {
-		size_t at = n++;
+		size_t place = n++;
 
-		for (; at && out[at - 1] > modifiers[i]; at--)
-			out[at] = out[at - 1];
-		out[at] = modifiers[i];
+		for (; place && out[place - 1] > modifiers[i]; place--)
+			out[place] = out[place - 1];
+		out[place] = modifiers[i];
 	}
 	out[n] = 0;
 }
@@ -75,31 +75,31 @@ static void sort(const char *modifiers, size_t length, char out[16])
 /* PMU/EVENT/MODIFIERS: 1, with the event in name[length]. */
 static int on_pmu(const char **name, size_t *length, const char **modifiers)
 {
-	const char *at = *name, *event;
+	const char *end = *name, *event;
 
-	while (is_word(*at))
-		at++;
-	if (at == *name || *at != '/')
+	while (is_word(*end))
+		end++;
+	if (end == *name || *end != '/')
 		return 0;
-	for (event = ++at; is_word(*at); at++)
+	for (event = ++end; is_word(*end); end++)
 		;
-	if (at == event || *at != '/' || at + 1 + strspn(at + 1, MODIFIERS) != *name + *length)
+	if (end == event || *end != '/' || end + 1 + strspn(end + 1, MODIFIERS) != *name + *length)
 		return 0;
-	*modifiers = at + 1;
+	*modifiers = end + 1;
 	*name = event;
-	*length = (size_t)(at - event);
+	*length = (size_t)(end - event);
 	return 1;
 }
 
 static void take_modifiers(const char *name, size_t *length, const char **modifiers)
 {
-	size_t at = *length;
+	size_t end = *length;
 
-	while (at && memchr(MODIFIERS, name[at - 1], sizeof(MODIFIERS) - 1))
-		at--;
-	if (at > 1 && at < *length && name[at - 1] == ':') {
-		*modifiers = name + at;
-		*length = at - 1;
+	while (end && memchr(MODIFIERS, name[end - 1], sizeof(MODIFIERS) - 1))
+		end--;
+	if (end > 1 && end < *length && name[end - 1] == ':') {
+		*modifiers = name + end;
+		*length = end - 1;
 	}
 }
 
@@ -163,13 +163,14 @@ static int add(struct hpm_metric_inputs *counts, char *name, struct hpm_metric_i
 	}
 	if (counts->n == counts->room) {
 		int room = counts->room ? 2 * counts->room : 64;
-		struct hpm_metric_input *one = realloc(counts->one, (size_t)room * sizeof(*one));
+		struct hpm_metric_input *longer =
+			realloc(counts->one, (size_t)room * sizeof(*longer));
 
-		if (!one) {
+		if (!longer) {
 			free(name);
 			return -ENOMEM;
 		}
-		counts->one = one;
+		counts->one = longer;
 		counts->room = room;
 	}
 	count.name = name;

@@ -74,22 +74,22 @@ static void know(struct inputs *inputs, int number, double value, int how)
 }
 
 /* Keeps a made spelling until the end; NULL: no memory. */
-static const char *keep(struct inputs *inputs, char *made)
+static const char *keep(struct inputs *inputs, char *text)
 {
-	if (made && inputs->n_kept == inputs->room) {
+	if (text && inputs->n_kept == inputs->room) {
 		int room = inputs->room ? 2 * inputs->room : 64;
 		char **kept = realloc(inputs->kept, (size_t)room * sizeof(*kept));
 
 		if (!kept) {
-			free(made);
+			free(text);
 			return NULL;
 		}
 		inputs->kept = kept;
 		inputs->room = room;
 	}
-	if (made)
-		inputs->kept[inputs->n_kept++] = made;
-	return made;
+	if (text)
+		inputs->kept[inputs->n_kept++] = text;
+	return text;
 }
 
 static void know_counts(struct inputs *inputs, const hpm_data_item *item)
@@ -129,16 +129,16 @@ static void know_times(struct inputs *inputs, const hpm_data_item *item)
 static void know_constants(struct inputs *inputs, int of_machine)
 {
 	for (int i = 0; i < inputs->constants->n; i++) {
-		const struct hpm_constant *one = &inputs->constants->one[i];
-		int number = name_number(one->name);
+		const struct hpm_constant *constant = &inputs->constants->one[i];
+		int number = name_number(constant->name);
 		int is_machines;
 
 		if (number < 0)
 			continue;
-		is_machines = hpm_names[number].is_constant && one->how != HPM_ESTIMATED;
+		is_machines = hpm_names[number].is_constant && constant->how != HPM_ESTIMATED;
 		if (is_machines != of_machine || (is_machines && inputs->name[number].is_known))
 			continue;
-		know(inputs, number, one->value, one->how);
+		know(inputs, number, constant->value, constant->how);
 	}
 }
 
@@ -198,26 +198,26 @@ static int know_pattern(struct inputs *inputs, int number)
 {
 	const char *pattern = text(hpm_names[number].text);
 	size_t prefix = strlen(pattern) - 1, length = 0;
-	struct input found = {.is_known = 1};
+	struct input sum = {.is_known = 1};
 	char *names, *end;
 	int n = 0;
 
 	for (int i = 0; i < inputs->counts.n; i++) {
-		const struct hpm_metric_input *one = &inputs->counts.one[i];
+		const struct hpm_metric_input *input = &inputs->counts.one[i];
 
-		if (!one->is_event || strncmp(one->name, pattern, prefix) != 0)
+		if (!input->is_event || strncmp(input->name, pattern, prefix) != 0)
 			continue;
-		if (!one->has_value || (n && (hpm_levels(one->modes) != hpm_levels(found.modes) ||
-					      one->tasks != found.tasks)))
+		if (!input->has_value || (n && (hpm_levels(input->modes) != hpm_levels(sum.modes) ||
+						input->tasks != sum.tasks)))
 			return 0;
 		if (!n++) {
-			found.modes = one->modes;
-			found.tasks = one->tasks;
+			sum.modes = input->modes;
+			sum.tasks = input->tasks;
 		}
-		found.value += one->value;
-		found.how = hpm_worse(found.how, one->how);
-		found.flags |= one->flags;
-		length += strlen(one->name) + 2;
+		sum.value += input->value;
+		sum.how = hpm_worse(sum.how, input->how);
+		sum.flags |= input->flags;
+		length += strlen(input->name) + 2;
 	}
 	if (!n)
 		return 0;
@@ -225,15 +225,15 @@ static int know_pattern(struct inputs *inputs, int number)
 	if (!names)
 		return -ENOMEM;
 	for (int i = 0; i < inputs->counts.n; i++) {
-		const struct hpm_metric_input *one = &inputs->counts.one[i];
+		const struct hpm_metric_input *input = &inputs->counts.one[i];
 
-		if (one->is_event && !strncmp(one->name, pattern, prefix))
-			end += sprintf(end, "%s%s", end > names ? ", " : "", one->name);
+		if (input->is_event && !strncmp(input->name, pattern, prefix))
+			end += sprintf(end, "%s%s", end > names ? ", " : "", input->name);
 	}
-	found.spelling = keep(inputs, names);
-	if (!found.spelling)
+	sum.spelling = keep(inputs, names);
+	if (!sum.spelling)
 		return -ENOMEM;
-	inputs->name[number] = found;
+	inputs->name[number] = sum;
 	return 0;
 }
 
@@ -271,14 +271,14 @@ static int holds(const struct inputs *inputs, const struct hpm_definition *defin
 	int common = 0, differ = 0, all = 1, user = 1;
 
 	for (int i = 0; i < definition->used; i++) {
-		int one = hpm_levels(inputs->name[hpm_used[definition->first_used + i]].modes);
+		int levels = hpm_levels(inputs->name[hpm_used[definition->first_used + i]].modes);
 
-		if (!one)
+		if (!levels)
 			continue;
-		differ |= common && common != one;
-		common = one;
-		all &= one == HPM_MODE_ALL;
-		user &= one == HPM_MODE_USER;
+		differ |= common && common != levels;
+		common = levels;
+		all &= levels == HPM_MODE_ALL;
+		user &= levels == HPM_MODE_USER;
 	}
 	*modes = differ ? 0 : common;
 	switch (definition->domain) {
@@ -298,11 +298,11 @@ static int is_of_the_same(const struct inputs *inputs, const struct hpm_definiti
 {
 	*tasks = 0;
 	for (int i = 0; i < definition->used; i++) {
-		int one = inputs->name[hpm_used[definition->first_used + i]].tasks;
+		int used_tasks = inputs->name[hpm_used[definition->first_used + i]].tasks;
 
-		if (one && *tasks && one != *tasks)
+		if (used_tasks && *tasks && used_tasks != *tasks)
 			return 0;
-		*tasks = one ? one : *tasks;
+		*tasks = used_tasks ? used_tasks : *tasks;
 	}
 	return 1;
 }
@@ -416,25 +416,25 @@ static int evaluate(const struct inputs *inputs, int first, int n, double *resul
 static char *spelled(const struct inputs *inputs, const struct hpm_definition *definition)
 {
 	size_t length = 0;
-	char *made = NULL;
+	char *formula = NULL;
 
 	/* Once to find the length, once to write. */
 	for (int is_written = 0; is_written < 2; is_written++) {
-		const char *at = text(definition->formula);
-		char *end = made;
+		const char *next = text(definition->formula);
+		char *end = formula;
 
-		while (*at) {
-			const char *piece = at;
-			size_t n = strcspn(at, "\1");
+		while (*next) {
+			const char *piece = next;
+			size_t n = strcspn(next, "\1");
 
-			at += n;
+			next += n;
 			if (!n) {
 				char *after;
-				long number = strtol(at + 1, &after, 10);
+				long number = strtol(next + 1, &after, 10);
 
 				piece = inputs->name[number].spelling;
 				n = strlen(piece);
-				at = after + 1;
+				next = after + 1;
 			}
 			if (is_written) {
 				memcpy(end, piece, n);
@@ -446,12 +446,12 @@ static char *spelled(const struct inputs *inputs, const struct hpm_definition *d
 		if (is_written) {
 			*end = 0;
 		} else {
-			made = malloc(length + 1);
-			if (!made)
+			formula = malloc(length + 1);
+			if (!formula)
 				return NULL;
 		}
 	}
-	return made;
+	return formula;
 }
 
 /* Of the machine, a rate that only programs have: gnomon.metrics.derived.PER_CPU_SECOND. */
@@ -502,10 +502,10 @@ static int compute(struct inputs *inputs, const struct hpm_definition *definitio
 	metric->how = HPM_COUNTED;
 	metric->flags = 0;
 	for (int i = 0; i < definition->used; i++) {
-		const struct input *one = &inputs->name[hpm_used[definition->first_used + i]];
+		const struct input *input = &inputs->name[hpm_used[definition->first_used + i]];
 
-		metric->how = hpm_worse(metric->how, one->how);
-		metric->flags |= one->flags;
+		metric->how = hpm_worse(metric->how, input->how);
+		metric->flags |= input->flags;
 	}
 	if (says_nothing(metric))
 		return 0;
@@ -538,12 +538,12 @@ static int know_quantities(struct inputs *inputs)
 	for (int i = 0; i < hpm_quantity_count; i++) {
 		const struct hpm_definition *quantity = &hpm_quantities[i];
 		struct hpm_metric metric;
-		int found;
+		int computed;
 
 		if (inputs->name[quantity->result].is_known)
 			continue;
-		found = compute(inputs, quantity, &metric);
-		if (found < 0 || (found && know_quantity(inputs, quantity->result, &metric)))
+		computed = compute(inputs, quantity, &metric);
+		if (computed < 0 || (computed && know_quantity(inputs, quantity->result, &metric)))
 			return -ENOMEM;
 	}
 	return 0;
@@ -565,16 +565,16 @@ static int compute_all(struct inputs *inputs, struct hpm_metric *out, int max)
 		return -ENOMEM;
 	for (int i = 0; i < hpm_definition_count && n < max; i++) {
 		const struct hpm_definition *definition = &hpm_metric_definitions[i];
-		int found;
+		int computed;
 
 		if (is_found(text(definition->name), out, n))
 			continue;
-		found = compute(inputs, definition, &out[n]);
-		if (found < 0) {
+		computed = compute(inputs, definition, &out[n]);
+		if (computed < 0) {
 			hpm_metrics_free(out, n);
-			return found;
+			return computed;
 		}
-		n += found;
+		n += computed;
 	}
 	return n;
 }

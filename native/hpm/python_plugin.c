@@ -52,28 +52,28 @@ static int is_set_here(const char *entry)
 /* The program's environment and the task's place in the job; for free(), with its last two. */
 static char **environment_of(const struct hpm_python_plugin *script, char *last[2])
 {
-	char **made;
+	char **environment;
 	size_t n = 0;
 
 	while (environ[n])
 		n++;
-	made = calloc(n + 3, sizeof(*made));
+	environment = calloc(n + 3, sizeof(*environment));
 	last[0] = last[1] = NULL;
-	if (!made)
+	if (!environment)
 		return NULL;
 	n = 0;
 	for (char **at = environ; *at; at++)
 		if (!is_set_here(*at))
-			made[n++] = *at;
+			environment[n++] = *at;
 	if (script->job < 0)
-		return made;
+		return environment;
 	if (asprintf(&last[0], "HPM_JOB_FD=%d", script->job) < 0)
 		last[0] = NULL;
 	if (asprintf(&last[1], "HPM_JOB_DIR=%s", script->where) < 0)
 		last[1] = NULL;
-	made[n] = last[0];
-	made[n + (last[0] != NULL)] = last[1];
-	return made;
+	environment[n] = last[0];
+	environment[n + (last[0] != NULL)] = last[1];
+	return environment;
 }
 
 /* in: it reads it; out: it writes it, as descriptor `out_as`. 0 or an errno. */
@@ -90,11 +90,11 @@ static int spawn(const struct hpm_python_plugin *script, const char *task, int i
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t none, usual;
-	char *last[2], **made;
+	char *last[2], **environment;
 	int error;
 
-	made = environment_of(script, last);
-	if (!made)
+	environment = environment_of(script, last);
+	if (!environment)
 		return ENOMEM;
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
@@ -111,12 +111,12 @@ static int spawn(const struct hpm_python_plugin *script, const char *task, int i
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	posix_spawnattr_setsigmask(&attributes, &none);
 	posix_spawnattr_setsigdefault(&attributes, &usual);
-	error = posix_spawn(pid, script->python, &actions, &attributes, words, made);
+	error = posix_spawn(pid, script->python, &actions, &attributes, words, environment);
 	posix_spawnattr_destroy(&attributes);
 	posix_spawn_file_actions_destroy(&actions);
 	free(last[0]);
 	free(last[1]);
-	free(made);
+	free(environment);
 	return error;
 }
 
@@ -272,17 +272,18 @@ int hpm_python_plugin_distribute(const struct hpm_python_plugin *script, char *w
 {
 	struct talk talk = {.given = (const unsigned char *)""};
 	const int failed = run(script, "distribute", CHANGES_FD, &talk, why, size);
-	char *at = (char *)talk.answer, *end = at + talk.size;
+	char *variable = (char *)talk.answer, *end = variable + talk.size;
 
-	for (; !failed && at < end && memchr(at, '\0', (size_t)(end - at)); at += strlen(at) + 1) {
-		char *equals = strchr(at, '=');
+	for (; !failed && variable < end && memchr(variable, '\0', (size_t)(end - variable));
+	     variable += strlen(variable) + 1) {
+		char *equals = strchr(variable, '=');
 
 		if (!equals) {
-			unsetenv(at);
+			unsetenv(variable);
 			continue;
 		}
 		*equals = '\0';
-		setenv(at, equals + 1, 1);
+		setenv(variable, equals + 1, 1);
 		*equals = '=';
 	}
 	free(talk.answer);
@@ -309,7 +310,7 @@ int hpm_python_plugin_aggregate(const struct hpm_python_plugin *script,
 		.item = in,
 	};
 	/* What comes out is for as long as the program. */
-	static struct hpm_items made;
+	static struct hpm_items aggregated;
 	unsigned char *bytes;
 	struct talk talk = {0};
 	char lie[256];
@@ -326,13 +327,14 @@ int hpm_python_plugin_aggregate(const struct hpm_python_plugin *script,
 	if (!failed && talk.size < 1) {
 		snprintf(why, size, "it gave no items");
 		failed = -1;
-	} else if (!failed && hpm_items_read(talk.answer + 1, talk.size - 1, &made, &used, lie)) {
+	} else if (!failed &&
+		   hpm_items_read(talk.answer + 1, talk.size - 1, &aggregated, &used, lie)) {
 		snprintf(why, size, "what it gave makes no sense: %s", lie);
 		failed = -1;
 	}
 	*is_print_task = !failed && talk.answer[0];
-	*n_out = made.n;
-	*out = made.item;
+	*n_out = aggregated.n;
+	*out = aggregated.item;
 	free(talk.answer);
 	return failed;
 }

@@ -260,10 +260,10 @@ static const struct hpm_raw_slot *slot_of(const struct list *list, int32_t id)
 {
 	const struct hpm_raw_slot wanted = {.id = id};
 	const struct hpm_raw_slot *key = &wanted;
-	struct hpm_raw_slot **found =
+	struct hpm_raw_slot **slot =
 		bsearch(&key, list->sorted, list->n_slots, sizeof(*list->sorted), by_id);
 
-	return found ? *found : NULL;
+	return slot ? *slot : NULL;
 }
 
 static int clamped(uint64_t count)
@@ -274,11 +274,11 @@ static int clamped(uint64_t count)
 /* Whether what starts and stops counted was taken from any of its counts. */
 static int is_less(const struct list *list, const struct hpm_raw_event *event)
 {
-	int found = 0;
+	int is_any_net = 0;
 
 	for (uint32_t i = 0; i < event->n_natives; i++)
-		found |= list->is_net[event->native[i].word];
-	return found;
+		is_any_net |= list->is_net[event->native[i].word];
+	return is_any_net;
 }
 
 /* The most CPU time that the section can have had, by clocks that know more than ticks; or

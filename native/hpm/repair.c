@@ -30,21 +30,21 @@ static int fail(const char *path, const char *why)
 static void set_environment(const struct hpm_raw *raw)
 {
 	static const char *const ours[] = {"HPM_OUTPUT_NAME=", "HPM_AGGREGATE="};
-	const char *at = raw->environment;
-	const char *end = at + raw->header->environment_bytes;
+	const char *variable = raw->environment;
+	const char *end = variable + raw->header->environment_bytes;
 
-	for (; at < end; at += strlen(at) + 1) {
+	for (; variable < end; variable += strlen(variable) + 1) {
 		char name[256];
-		const char *equals = strchr(at, '=');
-		int is_ours = strncmp(at, "HPM_", 4) != 0 || !equals ||
-			      (size_t)(equals - at) >= sizeof(name);
+		const char *equals = strchr(variable, '=');
+		int is_ours = strncmp(variable, "HPM_", 4) != 0 || !equals ||
+			      (size_t)(equals - variable) >= sizeof(name);
 
 		for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
-			is_ours |= !strncmp(at, ours[i], strlen(ours[i]));
+			is_ours |= !strncmp(variable, ours[i], strlen(ours[i]));
 		if (is_ours)
 			continue;
-		memcpy(name, at, (size_t)(equals - at));
-		name[equals - at] = '\0';
+		memcpy(name, variable, (size_t)(equals - variable));
+		name[equals - variable] = '\0';
 		setenv(name, equals + 1, 1);
 	}
 }

@@ -175,20 +175,20 @@ void hpm_csv_write(struct gn_atomic_file *output, const struct hpm_report *repor
 
 		if (!item->is_rusage)
 			put_times(output, report, item);
-		for (int at = 0; at < item->num_data; at++)
-			put_event(output, report, item, &item->data[at]);
-		for (int at = 0; at < n; at++) {
+		for (int k = 0; k < item->num_data; k++)
+			put_event(output, report, item, &item->data[k]);
+		for (int k = 0; k < n; k++) {
 			const struct row row = {
 				.kind = "metric",
-				.name = metrics[at].name,
-				.value = metrics[at].value,
-				.unit = metrics[at].unit,
-				.how = hpm_how_name(metrics[at].how),
-				.modes = hpm_modes_name(metrics[at].modes),
+				.name = metrics[k].name,
+				.value = metrics[k].value,
+				.unit = metrics[k].unit,
+				.how = hpm_how_name(metrics[k].how),
+				.modes = hpm_modes_name(metrics[k].modes),
 				.enabled_s = NAN,
 				.running_s = NAN,
-				.formula = metrics[at].formula,
-				.description = metrics[at].description,
+				.formula = metrics[k].formula,
+				.description = metrics[k].description,
 			};
 
 			put_row(output, report, item, &row);

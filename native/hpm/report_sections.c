@@ -26,34 +26,34 @@ static int is_same_number(double one, double other)
 	return one == other || (isnan(one) && isnan(other));
 }
 
-static int is_same_spread(const hpm_spread *one, const hpm_spread *other)
+static int is_same_spread(const hpm_spread *first, const hpm_spread *second)
 {
-	if (!one || !other)
-		return one == other;
-	return one->n == other->n && is_same_number(one->minimum, other->minimum) &&
-	       is_same_number(one->maximum, other->maximum);
+	if (!first || !second)
+		return first == second;
+	return first->n == second->n && is_same_number(first->minimum, second->minimum) &&
+	       is_same_number(first->maximum, second->maximum);
 }
 
-static int is_same_event(const hpm_event_info *one, const hpm_event_info *other)
+static int is_same_event(const hpm_event_info *first, const hpm_event_info *second)
 {
-	return !strcmp(hpm_text(one->name), hpm_text(other->name)) && one->how == other->how &&
-	       is_same_number(hpm_value(one), hpm_value(other)) &&
-	       is_same_spread(one->spread, other->spread);
+	return !strcmp(hpm_text(first->name), hpm_text(second->name)) &&
+	       first->how == second->how && is_same_number(hpm_value(first), hpm_value(second)) &&
+	       is_same_spread(first->spread, second->spread);
 }
 
-static int is_same(const hpm_data_item *one, const hpm_data_item *other)
+static int is_same(const hpm_data_item *first, const hpm_data_item *second)
 {
 	static const int times[] = {HPM_TIME_WALLCLOCK, HPM_TIME_USER, HPM_TIME_SYSTEM};
 
-	if (strcmp(hpm_text(one->group), hpm_text(other->group)) != 0 ||
-	    strcmp(hpm_text(one->description), hpm_text(other->description)) != 0 ||
-	    one->count != other->count || one->num_data != other->num_data)
+	if (strcmp(hpm_text(first->group), hpm_text(second->group)) != 0 ||
+	    strcmp(hpm_text(first->description), hpm_text(second->description)) != 0 ||
+	    first->count != second->count || first->num_data != second->num_data)
 		return 0;
 	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
-		if (!is_same_number(one->times[times[i]], other->times[times[i]]))
+		if (!is_same_number(first->times[times[i]], second->times[times[i]]))
 			return 0;
-	for (int i = 0; i < one->num_data; i++)
-		if (!is_same_event(&one->data[i], &other->data[i]))
+	for (int i = 0; i < first->num_data; i++)
+		if (!is_same_event(&first->data[i], &second->data[i]))
 			return 0;
 	return 1;
 }
@@ -83,7 +83,7 @@ int hpm_find_twins(const struct hpm_report *report, unsigned char *twin)
 	return n;
 }
 
-int hpm_is_repeated(const struct hpm_metric *metrics, int n, int at)
+int hpm_is_repeated(const struct hpm_metric *metrics, int n, int index)
 {
 	/* What the second says follows from the first and the times of the section. */
 	static const char *const repeated[][2] = {
@@ -96,7 +96,7 @@ int hpm_is_repeated(const struct hpm_metric *metrics, int n, int at)
 	};
 
 	for (size_t i = 0; i < sizeof(repeated) / sizeof(*repeated); i++) {
-		if (strcmp(metrics[at].name, repeated[i][1]) != 0)
+		if (strcmp(metrics[index].name, repeated[i][1]) != 0)
 			continue;
 		for (int other = 0; other < n; other++)
 			if (!strcmp(metrics[other].name, repeated[i][0]))

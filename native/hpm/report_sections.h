@@ -17,6 +17,6 @@ void hpm_sections_print(struct gn_atomic_file *output, const struct hpm_report *
 int hpm_find_twins(const struct hpm_report *report, unsigned char *twin);
 
 /* Whether a metric says of a section what another one of them says. */
-int hpm_is_repeated(const struct hpm_metric *metrics, int n, int at);
+int hpm_is_repeated(const struct hpm_metric *metrics, int n, int index);
 
 #endif

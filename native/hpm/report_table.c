@@ -33,19 +33,19 @@ char *hpm_table_quantity(double value, const char *unit)
 	return hpm_printable(shown);
 }
 
-char *hpm_joined(char *one, char *other)
+char *hpm_joined(char *first, char *second)
 {
 	char *both;
 
-	if (!one || !other || !one[0] || !other[0]) {
-		int first = one && other && one[0];
+	if (!first || !second || !first[0] || !second[0]) {
+		int is_first = first && second && first[0];
 
-		both = one && other ? strdup(first ? one : other) : NULL;
+		both = first && second ? strdup(is_first ? first : second) : NULL;
 	} else {
-		both = hpm_formatted("%s; %s", one, other);
+		both = hpm_formatted("%s; %s", first, second);
 	}
-	free(one);
-	free(other);
+	free(first);
+	free(second);
 	return both;
 }
 
@@ -62,12 +62,12 @@ void hpm_table_add_cells(struct hpm_table *table, char *cell[HPM_CELLS])
 			table->room = room;
 		}
 	}
-	for (int at = 0; at < HPM_CELLS; at++)
-		is_short |= !cell[at];
+	for (int column = 0; column < HPM_CELLS; column++)
+		is_short |= !cell[column];
 	if (is_short || table->n == table->room) {
 		table->error = ENOMEM;
-		for (int at = 0; at < HPM_CELLS; at++)
-			free(cell[at]);
+		for (int column = 0; column < HPM_CELLS; column++)
+			free(cell[column]);
 		return;
 	}
 	memcpy(table->row[table->n++], cell, sizeof(*table->row));
@@ -121,16 +121,16 @@ static void pad(struct gn_atomic_file *output, const char *text, size_t width)
 static void measure(const struct hpm_table *table, size_t width[HPM_CELLS],
 		    const char *const *title)
 {
-	for (int at = 0; at < HPM_CELLS; at++)
-		width[at] = 0;
+	for (int column = 0; column < HPM_CELLS; column++)
+		width[column] = 0;
 	for (int i = 0; i < table->n; i++)
-		for (int at = 0; at < HPM_CELL_REMARK; at++)
-			if (hpm_width(table->row[i][at]) > width[at])
-				width[at] = hpm_width(table->row[i][at]);
-	for (int at = HPM_CELL_VALUE; (table->has_spread || table->titles) && at < HPM_CELL_REMARK;
-	     at++)
-		if (width[at] && hpm_width(title[at]) > width[at])
-			width[at] = hpm_width(title[at]);
+		for (int column = 0; column < HPM_CELL_REMARK; column++)
+			if (hpm_width(table->row[i][column]) > width[column])
+				width[column] = hpm_width(table->row[i][column]);
+	for (int column = HPM_CELL_VALUE;
+	     (table->has_spread || table->titles) && column < HPM_CELL_REMARK; column++)
+		if (width[column] && hpm_width(title[column]) > width[column])
+			width[column] = hpm_width(title[column]);
 }
 
 /* Numbers are flush right; a column that has none is not there. */
@@ -139,12 +139,12 @@ static void put_numbers(struct gn_atomic_file *output, char *const cell[HPM_CELL
 {
 	size_t behind = 0;
 
-	for (int at = HPM_CELL_VALUE; at < HPM_CELL_REMARK; at++) {
-		behind += width[at] + (width[at] && at > HPM_CELL_VALUE ? 2 : 0);
-		if (!cell[at][0] || !width[at])
+	for (int column = HPM_CELL_VALUE; column < HPM_CELL_REMARK; column++) {
+		behind += width[column] + (width[column] && column > HPM_CELL_VALUE ? 2 : 0);
+		if (!cell[column][0] || !width[column])
 			continue;
-		pad(output, cell[at], behind);
-		gn_puts(output, cell[at]);
+		pad(output, cell[column], behind);
+		gn_puts(output, cell[column]);
 		behind = 0;
 	}
 	if (cell[HPM_CELL_REMARK][0]) {

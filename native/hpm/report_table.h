@@ -40,7 +40,7 @@ void hpm_table_print(struct gn_atomic_file *output, struct hpm_table *table, con
 /* Texts from malloc(3), NULL for want of memory. */
 __attribute__((format(printf, 1, 2))) char *hpm_formatted(const char *format, ...);
 char *hpm_table_quantity(double value, const char *unit);
-char *hpm_joined(char *one, char *other); /* "a; b" of what is not empty; takes both */
+char *hpm_joined(char *first, char *second); /* "a; b" of what is not empty; takes both */
 
 /* How many tasks have which values: bars, under a heading. Nothing where there are no bins. */
 void hpm_histogram_print(struct gn_atomic_file *output, const char *name, const hpm_spread *spread,

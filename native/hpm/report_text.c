@@ -62,30 +62,30 @@ static void *grown(void *array, size_t size, int n, int *room)
 static int reason_number(struct reasons *reasons, const hpm_event_info *event)
 {
 	const char *text = hpm_text(event->reason), *name = hpm_text(event->name);
-	struct reason *one;
+	struct reason *reason;
 	void *array;
-	int at = 0;
+	int number = 0;
 
-	while (at < reasons->n && strcmp(reasons->one[at].text, text) != 0)
-		at++;
-	if (at == reasons->n) {
-		array = grown(reasons->one, sizeof(*one), reasons->n, &reasons->room);
+	while (number < reasons->n && strcmp(reasons->one[number].text, text) != 0)
+		number++;
+	if (number == reasons->n) {
+		array = grown(reasons->one, sizeof(*reason), reasons->n, &reasons->room);
 		if (!array)
 			return 0;
 		reasons->one = array;
-		memset(&reasons->one[reasons->n++], 0, sizeof(*one));
-		reasons->one[at].text = text;
+		memset(&reasons->one[reasons->n++], 0, sizeof(*reason));
+		reasons->one[number].text = text;
 	}
-	one = &reasons->one[at];
-	for (int i = 0; i < one->n; i++)
-		if (!strcmp(one->event[i], name))
-			return at + 1;
-	array = grown(one->event, sizeof(*one->event), one->n, &one->room);
+	reason = &reasons->one[number];
+	for (int i = 0; i < reason->n; i++)
+		if (!strcmp(reason->event[i], name))
+			return number + 1;
+	array = grown(reason->event, sizeof(*reason->event), reason->n, &reason->room);
 	if (!array)
 		return 0;
-	one->event = array;
-	one->event[one->n++] = name;
-	return at + 1;
+	reason->event = array;
+	reason->event[reason->n++] = name;
+	return number + 1;
 }
 
 /* A text in lines of at most WIDTH columns behind `indent` blanks, after `used` of the first. */
@@ -133,13 +133,13 @@ static void put_reasons(struct gn_atomic_file *output, struct reasons *reasons)
 	if (reasons->n)
 		gn_puts(output, "not counted\n");
 	for (int i = 0; i < reasons->n; i++) {
-		struct reason *one = &reasons->one[i];
+		struct reason *reason = &reasons->one[i];
 
 		gn_print(output, "%5d  ", i + 1);
-		put_names(output, one);
+		put_names(output, reason);
 		gn_puts(output, "       ");
-		put_filled(output, one->text, 7, 7);
-		free(one->event);
+		put_filled(output, reason->text, 7, 7);
+		free(reason->event);
 	}
 	free(reasons->one);
 }
@@ -279,11 +279,11 @@ static void put_times(struct gn_atomic_file *output, const hpm_data_item *item)
 
 static int place_in(const struct absent *absent, const hpm_event_info *event)
 {
-	int at = 0;
+	int place = 0;
 
-	while (at < absent->n && strcmp(absent->name[at], hpm_text(event->name)) != 0)
-		at++;
-	return at;
+	while (place < absent->n && strcmp(absent->name[place], hpm_text(event->name)) != 0)
+		place++;
+	return place;
 }
 
 /* Without memory an event keeps its rows. */
@@ -302,10 +302,10 @@ static void put_absent(struct absent *absent, const hpm_event_info *event)
 
 static void take_present(struct absent *absent, const hpm_event_info *event)
 {
-	int at = place_in(absent, event);
+	int place = place_in(absent, event);
 
-	if (at < absent->n)
-		absent->name[at] = absent->name[--absent->n];
+	if (place < absent->n)
+		absent->name[place] = absent->name[--absent->n];
 }
 
 static void find_absent(struct absent *absent, const struct hpm_report *report)

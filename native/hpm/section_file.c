@@ -74,19 +74,19 @@ static int open_file(struct hpm_raw_file *file, const char *path, const char *ot
 
 static void lay_out(struct hpm_raw_header *header)
 {
-	uint64_t at = rounded_up(sizeof(*header), 64);
+	uint64_t offset = rounded_up(sizeof(*header), 64);
 
-	header->packs = at;
-	at += header->n_packs * sizeof(struct hpm_raw_pack);
-	header->events = at;
-	at += header->n_events * sizeof(struct hpm_raw_event);
-	header->groups = at;
-	at += header->n_groups * sizeof(struct hpm_raw_group);
-	header->environment = at;
-	at += header->environment_bytes;
-	header->costs = rounded_up(at, 64);
-	at = header->costs + 2 * HPM_KINDS * header->n_words * sizeof(uint64_t);
-	header->slots = rounded_up(at, 64);
+	header->packs = offset;
+	offset += header->n_packs * sizeof(struct hpm_raw_pack);
+	header->events = offset;
+	offset += header->n_events * sizeof(struct hpm_raw_event);
+	header->groups = offset;
+	offset += header->n_groups * sizeof(struct hpm_raw_group);
+	header->environment = offset;
+	offset += header->environment_bytes;
+	header->costs = rounded_up(offset, 64);
+	offset = header->costs + 2 * HPM_KINDS * header->n_words * sizeof(uint64_t);
+	header->slots = rounded_up(offset, 64);
 	header->slot_bytes = (uint32_t)rounded_up(hpm_raw_slot_bytes(header->n_words), 64);
 }
 

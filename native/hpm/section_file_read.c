@@ -85,16 +85,16 @@ static int read_all(struct reader *reader, int fd)
 }
 
 /* A table of n rows of `bytes` each, wholly in the file. */
-static int check_table(struct reader *reader, const char *name, uint64_t at, uint64_t n,
+static int check_table(struct reader *reader, const char *name, uint64_t offset, uint64_t n,
 		       uint64_t bytes)
 {
-	if (at % 8 || at < sizeof(struct hpm_raw_header) || at > reader->size ||
-	    n * bytes > reader->size - at)
+	if (offset % 8 || offset < sizeof(struct hpm_raw_header) || offset > reader->size ||
+	    n * bytes > reader->size - offset)
 		return refuse(
 			reader,
 			"byte %llu: %llu rows of %s do not fit into its %llu bytes; it was cut "
 			"off or damaged",
-			(unsigned long long)at, (unsigned long long)n, name,
+			(unsigned long long)offset, (unsigned long long)n, name,
 			(unsigned long long)reader->size);
 	return 0;
 }
@@ -229,7 +229,7 @@ static int is_program(const struct hpm_raw_event *event)
 static int check_event(struct reader *reader, const struct hpm_raw *raw, uint32_t e)
 {
 	const struct hpm_raw_event *event = &raw->event[e];
-	const unsigned long long at = (unsigned long long)((const char *)event - reader->bytes);
+	const unsigned long long offset = (unsigned long long)((const char *)event - reader->bytes);
 
 	if (check_text(reader, event->name, sizeof(event->name), "an event's name") ||
 	    check_text(reader, event->component, sizeof(event->component), "a component's name") ||
@@ -243,7 +243,7 @@ static int check_event(struct reader *reader, const struct hpm_raw *raw, uint32_
 		return refuse(reader,
 			      "byte %llu: event %u is made of more than can be; the file is "
 			      "damaged",
-			      at, e);
+			      offset, e);
 	for (uint32_t i = 0; i < event->n_natives; i++) {
 		const uint32_t p = event->native[i].pack, word = event->native[i].word;
 
@@ -252,13 +252,13 @@ static int check_event(struct reader *reader, const struct hpm_raw *raw, uint32_
 			return refuse(reader,
 				      "byte %llu: event %u counts what is not there; the "
 				      "file is damaged",
-				      at, e);
+				      offset, e);
 	}
 	if (!is_program(event))
 		return refuse(reader,
 			      "byte %llu: the formula of event %u makes no sense; the file "
 			      "is damaged",
-			      at, e);
+			      offset, e);
 	return 0;
 }
 

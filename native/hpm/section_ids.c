@@ -20,15 +20,15 @@ int hpm_ids_prepare(int id_end)
 static void keep_place(int id, const char *file, int line)
 {
 	const size_t size = file ? strlen(file) + 1 : 0;
-	struct hpm_place *made = file && !place[id] ? malloc(sizeof(*made) + size) : NULL;
+	struct hpm_place *kept = file && !place[id] ? malloc(sizeof(*kept) + size) : NULL;
 	struct hpm_place *none = NULL;
 
-	if (!made)
+	if (!kept)
 		return;
-	made->line = line;
-	memcpy(made->file, file, size);
-	if (!atomic_compare_exchange_strong(&place[id], &none, made))
-		free(made);
+	kept->line = line;
+	memcpy(kept->file, file, size);
+	if (!atomic_compare_exchange_strong(&place[id], &none, kept))
+		free(kept);
 }
 
 int hpm_new_id(const struct hpm_engine *engine, const char *caller, const char *file, int line)

@@ -76,12 +76,12 @@ static inline void count_call(struct hpm_thread *thread, enum hpm_kind kind)
 __attribute__((cold, noinline)) static struct hpm_section *
 find_other(const struct hpm_engine *engine, int id)
 {
-	int at;
+	int index;
 
 	if (id < HPM_EMPTY_ID || id >= 0)
 		return NULL;
-	at = id - HPM_EMPTY_ID;
-	return engine->empty[at / HPM_EMPTY][at % HPM_EMPTY];
+	index = id - HPM_EMPTY_ID;
+	return engine->empty[index / HPM_EMPTY][index % HPM_EMPTY];
 }
 
 static struct hpm_section *find(const struct hpm_engine *engine, int id)
@@ -149,16 +149,16 @@ static int push(struct hpm_section_stack *frames, struct hpm_section *section)
 /* Takes out the last start of a section, which mostly is the last of all; 0 if there is none. */
 static int pop(struct hpm_section_stack *frames, const struct hpm_section *section)
 {
-	int at = frames->n - 1;
+	int depth = frames->n - 1;
 
-	while (at >= 0 && frames->section[at] != section)
-		at--;
-	if (at < 0)
+	while (depth >= 0 && frames->section[depth] != section)
+		depth--;
+	if (depth < 0)
 		return 0;
 	frames->n--;
-	if (at < frames->n)
-		memmove(&frames->section[at], &frames->section[at + 1],
-			(size_t)(frames->n - at) * sizeof(struct hpm_section *));
+	if (depth < frames->n)
+		memmove(&frames->section[depth], &frames->section[depth + 1],
+			(size_t)(frames->n - depth) * sizeof(struct hpm_section *));
 	return 1;
 }
 
@@ -195,20 +195,20 @@ static struct hpm_section *parent_of(const struct hpm_engine *engine, struct hpm
 				     struct hpm_section *section, enum hpm_function function,
 				     int parent)
 {
-	struct hpm_section *found;
+	struct hpm_section *section_of_id;
 	const char *what;
 
 	if (parent == HPM_NO_PARENT)
 		return NULL;
 	if (parent == HPM_AUTO_PARENT || parent == HPM_ONLY_EXCLUSIVE)
 		return around(engine, thread, section->kind);
-	found = find(engine, parent);
-	if (found && found != section &&
-	    (found->kind == section->kind || found->kind == HPM_PROCESS))
-		return found;
-	what = !found		  ? "which was never started"
-	       : found == section ? "which is itself"
-				  : "which counts one thread only";
+	section_of_id = find(engine, parent);
+	if (section_of_id && section_of_id != section &&
+	    (section_of_id->kind == section->kind || section_of_id->kind == HPM_PROCESS))
+		return section_of_id;
+	what = !section_of_id		  ? "which was never started"
+	       : section_of_id == section ? "which is itself"
+					  : "which counts one thread only";
 	hpm_error(section, HPM_BAD_PARENT,
 		  "%s(%d, %d): it is to be a child of section %d, %s; start a parent before that "
 		  "counts what the child counts, or give HPM_AUTO_PARENT or HPM_NO_PARENT",

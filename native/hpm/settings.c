@@ -124,18 +124,18 @@ static void read_defined(struct hpm_constants *constants)
 
 	while ((part = strsep(&rest, ","))) {
 		char name[64] = "", number[64] = "", more[2];
-		double found;
+		double parsed;
 
 		if (!part[strspn(part, " \t")])
 			continue;
 		if (sscanf(part, " %63[^= ] = %63s %1s", name, number, more) != 2 ||
-		    !is_free(name) || hpm_signed(number, &found))
+		    !is_free(name) || hpm_signed(number, &parsed))
 			hpm_warn(
 				"GNOMON_DEFINE: %.60s is not heeded; give NAME=NUMBER, with a name "
 				"of letters, digits and _ such as peak_flops_per_cycle=16",
 				part);
 		else
-			hpm_constant_set(constants, name, found, HPM_ESTIMATED);
+			hpm_constant_set(constants, name, parsed, HPM_ESTIMATED);
 	}
 	free(copy);
 }

@@ -47,26 +47,26 @@ static int is_plain(uint32_t code)
 
 size_t hpm_piece(const char **text, char piece[HPM_PIECE_SIZE])
 {
-	const unsigned char *at = (const unsigned char *)*text;
+	const unsigned char *next = (const unsigned char *)*text;
 	uint32_t code;
 	size_t length;
 	int printed;
 
-	if (!*at)
+	if (!*next)
 		return 0;
-	length = decode(at, &code);
+	length = decode(next, &code);
 	*text += length ? length : 1;
 	if (length && is_plain(code)) {
-		memcpy(piece, at, length);
+		memcpy(piece, next, length);
 		piece[length] = 0;
 		return length;
 	}
-	if (*at == '\t')
+	if (*next == '\t')
 		printed = snprintf(piece, HPM_PIECE_SIZE, " ");
-	else if (*at == '\n' || *at == '\r')
-		printed = snprintf(piece, HPM_PIECE_SIZE, "\\%c", *at == '\n' ? 'n' : 'r');
+	else if (*next == '\n' || *next == '\r')
+		printed = snprintf(piece, HPM_PIECE_SIZE, "\\%c", *next == '\n' ? 'n' : 'r');
 	else if (!length || code < 0x100)
-		printed = snprintf(piece, HPM_PIECE_SIZE, "\\x%02x", length ? code : *at);
+		printed = snprintf(piece, HPM_PIECE_SIZE, "\\x%02x", length ? code : *next);
 	else if (code < 0x10000)
 		printed = snprintf(piece, HPM_PIECE_SIZE, "\\u%04x", code);
 	else
@@ -77,15 +77,15 @@ size_t hpm_piece(const char **text, char piece[HPM_PIECE_SIZE])
 char *hpm_printable(const char *text)
 {
 	char piece[HPM_PIECE_SIZE], *copy, *end;
-	const char *at = text;
+	const char *next = text;
 	size_t length, whole = 1;
 
-	while ((length = hpm_piece(&at, piece)))
+	while ((length = hpm_piece(&next, piece)))
 		whole += length;
 	end = copy = malloc(whole);
 	if (!copy)
 		return NULL;
-	for (at = text; (length = hpm_piece(&at, piece)); end += length)
+	for (next = text; (length = hpm_piece(&next, piece)); end += length)
 		memcpy(end, piece, length);
 	*end = 0;
 	return copy;

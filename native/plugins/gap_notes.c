@@ -9,11 +9,11 @@
 
 static char *joined(const char *first, const char *between, const char *second)
 {
-	char *made;
+	char *text;
 
 	if (!first || !*first)
 		return strdup(second);
-	return asprintf(&made, "%s%s%s", first, between, second) < 0 ? NULL : made;
+	return asprintf(&text, "%s%s%s", first, between, second) < 0 ? NULL : text;
 }
 
 /* Adds a line to what is printed before an item; what was there stays somebody else's. */
@@ -39,18 +39,18 @@ void hpm_gap_say(const hpm_gap *gap, char *line, size_t size)
 /* Whether an item is over one of these tasks ("0-3,7 and 12 more"), as far as that can be told. */
 static int is_over(const hpm_data_item *item, const hpm_gap *gap)
 {
-	const char *at = item->tasks;
+	const char *next = item->tasks;
 	char *end;
 
-	while (at && item->n_tasks > 0) {
-		const long first = strtol(at, &end, 10);
+	while (next && item->n_tasks > 0) {
+		const long first = strtol(next, &end, 10);
 		const long last = *end == '-' ? strtol(end + 1, &end, 10) : first;
 
-		if (end == at || (first <= gap->last && last >= gap->first))
+		if (end == next || (first <= gap->last && last >= gap->first))
 			return 1;
 		if (*end != ',')
 			return *end != 0;
-		at = end + 1;
+		next = end + 1;
 	}
 	return 1;
 }
@@ -72,15 +72,15 @@ void hpm_gaps_tell(const hpm_gap *gaps, int n_gaps, int n, hpm_event_vector out)
 int hpm_own_items(int n, hpm_event_vector in, const char *why, int *n_out, hpm_event_vector *out,
 		  int *is_print_task)
 {
-	hpm_event_vector made = calloc((size_t)n + 1, sizeof(*made));
+	hpm_event_vector copy = calloc((size_t)n + 1, sizeof(*copy));
 
-	if (!made)
+	if (!copy)
 		return ENOMEM;
-	memcpy(made, in, (size_t)n * sizeof(*made));
+	memcpy(copy, in, (size_t)n * sizeof(*copy));
 	if (n)
-		tell(&made[0], why);
+		tell(&copy[0], why);
 	*n_out = n;
-	*out = made;
+	*out = copy;
 	*is_print_task = 1;
 	return 0;
 }

@@ -60,10 +60,10 @@ static void *open_shipped(const char *name)
 	const char *slash;
 	Dl_info info;
 	void *address;
-	int (*known)(hpm_tree **) = hpm_tree_open;
+	int (*address_of_open)(hpm_tree **) = hpm_tree_open;
 	int length;
 
-	memcpy(&address, &known, sizeof(address));
+	memcpy(&address, &address_of_open, sizeof(address));
 	if (strchr(name, '/') || !dladdr(address, &info) || !(slash = strrchr(info.dli_fname, '/')))
 		return NULL;
 	length = snprintf(path, sizeof(path), "%.*s/gnomon/plugins/%s%s",
@@ -97,13 +97,13 @@ static void *open_plugin(const char *name)
 
 static void *symbol_of(void *plugin, const char *name)
 {
-	void *found = dlsym(plugin, name);
+	void *symbol = dlsym(plugin, name);
 
-	if (!found)
+	if (!symbol)
 		failed("Dynamic link error at dlsym(): %s; a plug-in has the functions distributor "
 		       "and aggregator",
 		       dlerror());
-	return found;
+	return symbol;
 }
 
 static const char *reason(int error)
@@ -162,7 +162,7 @@ static char **copy_environment(void)
 static int distribute(const char *name)
 {
 	char **before = copy_environment();
-	void *plugin = open_plugin(name), *found;
+	void *plugin = open_plugin(name), *symbol;
 	distribute_function *function;
 	int error;
 
@@ -170,12 +170,12 @@ static int distribute(const char *name)
 		return 1;
 	if (!before)
 		return failed("no memory for the environment; free some");
-	found = symbol_of(plugin, "aggregator");
-	if (found)
-		found = symbol_of(plugin, "distributor");
-	if (!found)
+	symbol = symbol_of(plugin, "aggregator");
+	if (symbol)
+		symbol = symbol_of(plugin, "distributor");
+	if (!symbol)
 		return 1;
-	memcpy(&function, &found, sizeof(function));
+	memcpy(&function, &symbol, sizeof(function));
 	error = function();
 	if (error)
 		return failed("the distributor failed: %s", reason(error));
@@ -250,18 +250,18 @@ static void be_patient(void)
 
 static int aggregate(const char *name)
 {
-	void *plugin = open_plugin(name), *found;
+	void *plugin = open_plugin(name), *symbol;
 	aggregate_function *function;
-	struct hpm_items items, made;
+	struct hpm_items items, aggregated;
 	unsigned char *bytes;
 	char why[256], outcome[64];
 	size_t size;
 	int error, is_print_task = 1;
 
-	found = plugin ? symbol_of(plugin, "aggregator") : NULL;
-	if (!found)
+	symbol = plugin ? symbol_of(plugin, "aggregator") : NULL;
+	if (!symbol)
 		return 1;
-	memcpy(&function, &found, sizeof(function));
+	memcpy(&function, &symbol, sizeof(function));
 	error = read_all(STDIN_FILENO, &bytes, &size);
 	if (error)
 		return failed("the items cannot be read: %s", strerror(error));
@@ -274,21 +274,21 @@ static int aggregate(const char *name)
 	/* Of what these items are, for one that keeps those of several programs apart. */
 	setenv("HPM_AGGREGATE_PROGRAM", items.program ? items.program : "", 1);
 	be_patient();
-	made = items;
-	made.n = 0;
-	made.item = NULL;
-	error = function(items.n, items.item, &made.n, &made.item, &is_print_task);
+	aggregated = items;
+	aggregated.n = 0;
+	aggregated.item = NULL;
+	error = function(items.n, items.item, &aggregated.n, &aggregated.item, &is_print_task);
 	if (error)
 		return failed("the aggregator failed: %s", reason(error));
 	/* Nobody waits for this task any more, and the last one removes the job's directory. */
 	hpm_job_end();
 	if (!is_print_task)
-		made.n = 0;
-	if (hpm_items_check(made.n, made.item, why))
+		aggregated.n = 0;
+	if (hpm_items_check(aggregated.n, aggregated.item, why))
 		return failed("the aggregator lied: %s", why);
 	error = gn_write_all(output, is_print_task ? "\1" : "\0", 1);
 	if (!error)
-		error = write_items(&made);
+		error = write_items(&aggregated);
 	return error ? failed("what the aggregator made cannot be written: %s", strerror(error))
 		     : 0;
 }

@@ -24,13 +24,13 @@ static int merge(hpm_blob *into, const hpm_blob *other, void *context)
 struct run {
 	const hpm_reduction *reduction;
 	hpm_tree *tree;
-	hpm_blob known;
+	hpm_blob shared;
 	char own_why[GN_REASON_SIZE]; /* this task prints by itself */
 	int n;
 	hpm_event_vector in;
 };
 
-/* What the root says with `known`. */
+/* What the root says with `shared`. */
 enum { GO_ON, IS_DONE, FAILED };
 
 /* What next() gave, with one byte of the above behind it. */
@@ -59,7 +59,7 @@ static int one_round(struct run *run, int round, int *mark, int *root_failed)
 
 	*root_failed = 0;
 	if (!*run->own_why) {
-		failed = run->reduction->partial(round, &run->known, hpm_tree_task(run->tree),
+		failed = run->reduction->partial(round, &run->shared, hpm_tree_task(run->tree),
 						 run->n, run->in, &blob);
 		if (failed) {
 			snprintf(run->own_why, sizeof(run->own_why), "could not be aggregated: %s",
@@ -71,8 +71,8 @@ static int one_round(struct run *run, int round, int *mark, int *root_failed)
 	if (failed)
 		return failed;
 	if (hpm_tree_is_root(run->tree)) {
-		next = run->known;
-		run->known = (hpm_blob){NULL, 0};
+		next = run->shared;
+		run->shared = (hpm_blob){NULL, 0};
 		failed = run->reduction->next(round, &blob, &next, &is_done);
 		if (failed) {
 			*root_failed = failed;
@@ -91,8 +91,8 @@ static int one_round(struct run *run, int round, int *mark, int *root_failed)
 		return failed;
 	}
 	*mark = marked(&next);
-	free(run->known.data);
-	run->known = next;
+	free(run->shared.data);
+	run->shared = next;
 	return 0;
 }
 
@@ -101,7 +101,7 @@ static int finish(struct run *run, int *n_out, hpm_event_vector *out, int *is_pr
 	const hpm_gap *gaps;
 	int n_gaps, failed;
 
-	failed = run->reduction->finish(&run->known, hpm_tree_task(run->tree), run->n, run->in,
+	failed = run->reduction->finish(&run->shared, hpm_tree_task(run->tree), run->n, run->in,
 					n_out, out, is_print_task);
 	if (failed)
 		return failed;
@@ -144,7 +144,7 @@ int hpm_reduction_run(const hpm_reduction *reduction, int n, hpm_event_vector in
 	} else {
 		failed = finish(&run, n_out, out, is_print_task);
 	}
-	free(run.known.data);
+	free(run.shared.data);
 	hpm_tree_close(run.tree);
 	return failed;
 }

@@ -23,7 +23,7 @@ struct replay {
 	int tasks;
 	struct rank *rank;
 	int round;
-	hpm_blob known;
+	hpm_blob shared;
 	struct gn_gaps gaps;
 	char *why;
 	int failed;
@@ -115,7 +115,7 @@ static void load_own(struct replay *replay, int task, struct gn_message *load)
 			hpm_items_release(&items);
 			return;
 		}
-		failed = replay->reduction->partial(replay->round, &replay->known, task, items.n,
+		failed = replay->reduction->partial(replay->round, &replay->shared, task, items.n,
 						    items.item, &load->blob);
 		hpm_items_release(&items);
 		load->has_blob = !failed;
@@ -172,7 +172,7 @@ static int one_round(struct replay *replay, int *is_done)
 		return replay->failed;
 	}
 	replay->gaps = total.gaps;
-	failed = replay->reduction->next(replay->round, &total.blob, &replay->known, is_done);
+	failed = replay->reduction->next(replay->round, &total.blob, &replay->shared, is_done);
 	gn_message_free(&total);
 	if (failed)
 		said(replay, failed > 0 ? failed : EINVAL, "the aggregator failed",
@@ -187,7 +187,7 @@ static int print_task(struct replay *replay, int task,
 {
 	const struct rank *rank = &replay->rank[task];
 	hpm_gap gaps[GN_GAPS_MAX];
-	struct hpm_items items, made;
+	struct hpm_items items, printed;
 	hpm_event_vector out = NULL;
 	int n_out = 0, is_print_task = 1, failed;
 	char why[256], line[128];
@@ -200,7 +200,7 @@ static int print_task(struct replay *replay, int task,
 		snprintf(line, sizeof(line), "task %d by itself: it %s", task, rank->why);
 		failed = hpm_own_items(items.n, items.item, line, &n_out, &out, &is_print_task);
 	} else {
-		failed = replay->reduction->finish(&replay->known, task, items.n, items.item,
+		failed = replay->reduction->finish(&replay->shared, task, items.n, items.item,
 						   &n_out, &out, &is_print_task);
 	}
 	if (failed)
@@ -213,10 +213,10 @@ static int print_task(struct replay *replay, int task,
 
 		if (!rank->is_out && n_out)
 			hpm_gaps_tell(gaps, n_gaps, n_out, out);
-		made = items;
-		made.n = n_out;
-		made.item = out;
-		failed = print(&made, replay->why);
+		printed = items;
+		printed.n = n_out;
+		printed.item = out;
+		failed = print(&printed, replay->why);
 		replay->failed = failed;
 	}
 	/* What a plug-in gives is its own, and stays. */
@@ -243,7 +243,7 @@ int hpm_replay(const hpm_reduction *reduction, int n_files, char *const *path,
 	for (int task = 0; !replay.failed && task < replay.tasks; task++)
 		if (replay.rank[task].path)
 			print_task(&replay, task, print);
-	free(replay.known.data);
+	free(replay.shared.data);
 	free(replay.rank);
 	return replay.failed;
 }

@@ -302,7 +302,7 @@ static PyObject *raw_open_costs(PyObject *module, PyObject *args)
 		return NULL;
 	for (int i = 0; i < n; i++)
 		gn_attr_init(&attr[i], &spec[i], 0);
-	for (Py_ssize_t at = 0; at < samples && !failed; at++) {
+	for (Py_ssize_t sample_number = 0; sample_number < samples && !failed; sample_number++) {
 		uint64_t begun = gn_clock_ns();
 		int opened = 0;
 
@@ -317,7 +317,7 @@ static PyObject *raw_open_costs(PyObject *module, PyObject *args)
 		}
 		while (opened)
 			close(fd[--opened]);
-		sample[at] = gn_clock_ns() - begun;
+		sample[sample_number] = gn_clock_ns() - begun;
 	}
 	return returned(sample, samples, failed);
 }

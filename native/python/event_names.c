@@ -199,11 +199,11 @@ static PyObject *nearest_names(struct gn_nearest *nearest, PyObject *known)
 
 static PyObject *nearest(PyObject *module, PyObject *args)
 {
-	PyObject *typed, *known, *bytes;
+	PyObject *typed, *names, *bytes;
 	struct gn_nearest near;
 
 	(void)module;
-	if (!PyArg_ParseTuple(args, "OO:nearest", &typed, &known))
+	if (!PyArg_ParseTuple(args, "OO:nearest", &typed, &names))
 		return NULL;
 	bytes = core_name_bytes(typed);
 	if (!bytes && PyErr_Occurred())
@@ -214,7 +214,7 @@ static PyObject *nearest(PyObject *module, PyObject *args)
 	}
 	gn_nearest_begin(&near, PyBytes_AsString(bytes));
 	Py_DECREF(bytes);
-	return nearest_names(&near, known);
+	return nearest_names(&near, names);
 }
 
 /* --- PMUs ------------------------------------------------------------------------------------- */

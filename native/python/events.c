@@ -62,17 +62,17 @@ static PyObject *pfm_pmus(PyObject *module, PyObject *unused)
 	all = PyList_New(0);
 	for (int id = 0; all && id < GN_PFM_PMUS; id++) {
 		pfm_pmu_info_t info;
-		PyObject *one;
+		PyObject *row;
 
 		if (!gn_pfm_pmu(pfm, id, &info))
 			continue;
-		one = Py_BuildValue("(isssiiiO)", id, info.name, info.desc ? info.desc : "",
+		row = Py_BuildValue("(isssiiiO)", id, info.name, info.desc ? info.desc : "",
 				    info.type == PFM_PMU_TYPE_CORE ? "core" : "other", info.nevents,
 				    info.num_cntrs, info.num_fixed_cntrs,
 				    info.is_present ? Py_True : Py_False);
-		if (!one || PyList_Append(all, one) < 0)
+		if (!row || PyList_Append(all, row) < 0)
 			Py_CLEAR(all);
-		Py_XDECREF(one);
+		Py_XDECREF(row);
 	}
 	return all;
 }
@@ -83,17 +83,17 @@ static PyObject *unit_masks(const struct gn_pfm *pfm, int event, int n)
 
 	for (int i = 0; all && i < n; i++) {
 		pfm_event_attr_info_t info;
-		PyObject *one;
+		PyObject *row;
 
 		memset(&info, 0, sizeof(info));
 		info.size = sizeof(info);
 		if (pfm->get_event_attr_info(event, i, PFM_OS_PERF_EVENT, &info) != PFM_SUCCESS ||
 		    info.type != PFM_ATTR_UMASK)
 			continue;
-		one = Py_BuildValue("(ss)", info.name, info.desc ? info.desc : "");
-		if (!one || PyList_Append(all, one) < 0)
+		row = Py_BuildValue("(ss)", info.name, info.desc ? info.desc : "");
+		if (!row || PyList_Append(all, row) < 0)
 			Py_CLEAR(all);
-		Py_XDECREF(one);
+		Py_XDECREF(row);
 	}
 	return all;
 }
@@ -116,18 +116,18 @@ static PyObject *pfm_events(PyObject *module, PyObject *arg)
 	all = PyList_New(0);
 	for (int i = pmu.first_event; all && i != -1; i = pfm->get_event_next(i)) {
 		pfm_event_info_t info;
-		PyObject *masks, *one;
+		PyObject *masks, *row;
 
 		memset(&info, 0, sizeof(info));
 		info.size = sizeof(info);
 		if (pfm->get_event_info(i, PFM_OS_PERF_EVENT, &info) != PFM_SUCCESS)
 			continue;
 		masks = unit_masks(pfm, i, info.nattrs);
-		one = masks ? Py_BuildValue("(ssN)", info.name, info.desc ? info.desc : "", masks)
+		row = masks ? Py_BuildValue("(ssN)", info.name, info.desc ? info.desc : "", masks)
 			    : NULL;
-		if (!one || PyList_Append(all, one) < 0)
+		if (!row || PyList_Append(all, row) < 0)
 			Py_CLEAR(all);
-		Py_XDECREF(one);
+		Py_XDECREF(row);
 	}
 	return all;
 }

@@ -400,10 +400,11 @@ static PyObject *group_add(struct group *self, PyObject *args)
 static void drop_words(const struct group *self, uint64_t *word, int index)
 {
 	const int width = self->perf.whole ? 1 : 3;
-	const int at = self->perf.whole ? 3 + index : 3 * index;
+	const int offset = self->perf.whole ? 3 + index : 3 * index;
 
 	/* The group has one event less by now. */
-	memmove(word + at, word + at + width, (size_t)(words_of(self) - at) * sizeof(uint64_t));
+	memmove(word + offset, word + offset + width,
+		(size_t)(words_of(self) - offset) * sizeof(uint64_t));
 }
 
 static PyObject *group_remove(struct group *self, PyObject *arg)

@@ -368,16 +368,16 @@ static PyObject *tuple_of(PyObject *types, int n, const void *from,
 	return tuple;
 }
 
-static PyObject *bin_of(PyObject *types, const void *bins, int at)
+static PyObject *bin_of(PyObject *types, const void *bins, int index)
 {
 	(void)types;
-	return PyLong_FromLongLong(((const long long *)bins)[at]);
+	return PyLong_FromLongLong(((const long long *)bins)[index]);
 }
 
-static PyObject *double_of(PyObject *types, const void *numbers, int at)
+static PyObject *double_of(PyObject *types, const void *numbers, int index)
 {
 	(void)types;
-	return PyFloat_FromDouble(((const double *)numbers)[at]);
+	return PyFloat_FromDouble(((const double *)numbers)[index]);
 }
 
 static PyObject *spread_of(PyObject *types, const void *spreads, int at)
@@ -435,13 +435,13 @@ static PyObject *file_of(PyObject *types, const struct hpm_items *items)
 }
 
 /* A FormatError of what hpm_items_read() says: "byte 57: ...". */
-static void raise_format_error(PyObject *name, size_t at, const char *why)
+static void raise_format_error(PyObject *name, size_t offset, const char *why)
 {
 	const char *problem = strstr(why, ": ");
 	PyObject *errors = PyImport_ImportModule("gnomon.errors");
 	PyObject *kind = errors ? PyObject_GetAttrString(errors, "FormatError") : NULL;
 	PyObject *arguments =
-		kind ? Py_BuildValue("(Ons)", name, (Py_ssize_t)at, problem ? problem + 2 : why)
+		kind ? Py_BuildValue("(Ons)", name, (Py_ssize_t)offset, problem ? problem + 2 : why)
 		     : NULL;
 
 	if (arguments)
@@ -460,12 +460,12 @@ static int is_types(PyObject *types)
 	return PyTuple_Size(types) == TYPES;
 }
 
-static int failed_to_read(int failed, PyObject *name, size_t at, const char *why)
+static int failed_to_read(int failed, PyObject *name, size_t offset, const char *why)
 {
 	if (failed == ENOMEM)
 		PyErr_NoMemory();
 	else if (failed)
-		raise_format_error(name, at, why);
+		raise_format_error(name, offset, why);
 	return failed;
 }
 
@@ -474,27 +474,27 @@ static PyObject *items_read(PyObject *module, PyObject *args)
 	struct hpm_items items = {0};
 	PyObject *types, *name, *file = NULL;
 	Py_buffer content;
-	Py_ssize_t at;
+	Py_ssize_t offset;
 	size_t used;
 	char why[256];
 	int failed;
 
 	(void)module;
 	if (!PyArg_ParseTuple(args, "O!y*On:items_read", &PyTuple_Type, &types, &content, &name,
-			      &at))
+			      &offset))
 		return NULL;
-	if (at < 0 || at > content.len || !is_types(types)) {
+	if (offset < 0 || offset > content.len || !is_types(types)) {
 		PyErr_SetString(PyExc_ValueError, "items_read: no such place, or no such types");
 		PyBuffer_Release(&content);
 		return NULL;
 	}
-	failed = hpm_items_read((const unsigned char *)content.buf + at, (size_t)(content.len - at),
-				&items, &used, why);
+	failed = hpm_items_read((const unsigned char *)content.buf + offset,
+				(size_t)(content.len - offset), &items, &used, why);
 	PyBuffer_Release(&content);
-	if (!failed_to_read(failed, name, (size_t)at + used, why))
+	if (!failed_to_read(failed, name, (size_t)offset + used, why))
 		file = file_of(types, &items);
 	hpm_items_release(&items);
-	return file ? Py_BuildValue("(Nn)", file, at + (Py_ssize_t)used) : NULL;
+	return file ? Py_BuildValue("(Nn)", file, offset + (Py_ssize_t)used) : NULL;
 }
 
 static PyObject *items_owner(PyObject *module, PyObject *args)

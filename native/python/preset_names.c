@@ -85,7 +85,7 @@ static int step_in(PyObject *step, int natives, struct gn_op *op)
 {
 	const char *symbol;
 	double value;
-	int at = 0;
+	int symbol_index = 0;
 
 	if (!PyTuple_Check(step)) {
 		PyErr_SetString(PyExc_TypeError, "a step must be a tuple");
@@ -93,15 +93,15 @@ static int step_in(PyObject *step, int natives, struct gn_op *op)
 	}
 	if (!PyArg_ParseTuple(step, "sd", &symbol, &value))
 		return -1;
-	while (at < SYMBOLS && strcmp(symbol, symbols[at].symbol))
-		at++;
+	while (symbol_index < SYMBOLS && strcmp(symbol, symbols[symbol_index].symbol))
+		symbol_index++;
 	memset(op, 0, sizeof(*op));
-	op->kind = at < SYMBOLS ? symbols[at].kind : GN_OP_SECONDS;
+	op->kind = symbol_index < SYMBOLS ? symbols[symbol_index].kind : GN_OP_SECONDS;
 	if (op->kind == GN_OP_CONSTANT)
 		op->constant = value;
 	if (op->kind == GN_OP_NATIVE && value >= 0 && value < natives)
 		op->native = (int)value;
-	else if (op->kind == GN_OP_NATIVE || at == SYMBOLS) {
+	else if (op->kind == GN_OP_NATIVE || symbol_index == SYMBOLS) {
 		PyErr_Format(PyExc_ValueError, "'%s' is no step of a formula here", symbol);
 		return -1;
 	}
@@ -252,13 +252,13 @@ static PyObject *terms_of(const struct gn_event *event)
 
 static PyObject *step_of(const struct gn_op *op)
 {
-	int at = 0;
+	int index = 0;
 
-	while (symbols[at].kind != op->kind)
-		at++;
+	while (symbols[index].kind != op->kind)
+		index++;
 	if (op->kind == GN_OP_CONSTANT)
-		return Py_BuildValue("(sd)", symbols[at].symbol, op->constant);
-	return Py_BuildValue("(si)", symbols[at].symbol, op->native);
+		return Py_BuildValue("(sd)", symbols[index].symbol, op->constant);
+	return Py_BuildValue("(si)", symbols[index].symbol, op->native);
 }
 
 static PyObject *steps_of(const struct gn_event *event)

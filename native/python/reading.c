@@ -104,11 +104,11 @@ static PyObject *reading_counts(struct reading *self, PyObject *unused)
 	(void)unused;
 	for (Py_ssize_t i = 0; all && i < (Py_ssize_t)self->n; i++) {
 		struct gn_count count = count_at(self, i);
-		PyObject *one = Py_BuildValue("(LKK)", (long long)count.value,
+		PyObject *row = Py_BuildValue("(LKK)", (long long)count.value,
 					      (unsigned long long)count.enabled,
 					      (unsigned long long)count.running);
 
-		if (!one || PyTuple_SetItem(all, i, one) < 0)
+		if (!row || PyTuple_SetItem(all, i, row) < 0)
 			Py_CLEAR(all);
 	}
 	return all;
@@ -171,7 +171,7 @@ static PyType_Spec reading_spec = {
  * A count is one of the kernel's 64 bits, which a Group shows signed too. What does not fit is no
  * count: wrapped around it would be a number that nobody counted.
  */
-static int count_of(PyObject *row, Py_ssize_t at, struct gn_count *count)
+static int count_of(PyObject *row, Py_ssize_t index, struct gn_count *count)
 {
 	PyObject *raw, *enabled, *running;
 
@@ -193,7 +193,7 @@ static int count_of(PyObject *row, Py_ssize_t at, struct gn_count *count)
 		PyErr_Format(PyExc_OverflowError,
 			     "event %zd: raw %R, enabled_ns %R, running_ns %R: a raw count has 64 "
 			     "bits with a sign, a time 64 without",
-			     at, raw, enabled, running);
+			     index, raw, enabled, running);
 	return -1;
 }
 

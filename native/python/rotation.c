@@ -25,14 +25,14 @@ static PyObject *rotation_prepare(struct rotation *self, PyObject *unused)
 static int collect(PyObject *turns, struct gn_group **all, int *width)
 {
 	const Py_ssize_t n = PyTuple_Size(turns);
-	int found = 0;
+	int collected = 0;
 
 	for (Py_ssize_t i = 0; i < n; i++) {
 		PyObject *turn = PyTuple_GetItem(turns, i);
 		Py_ssize_t size = PyTuple_Check(turn) ? PyTuple_Size(turn) : 0;
 
 		if (size < 1 || (i > 0 && size != *width) ||
-		    size > GN_ROTATION_GROUPS_MAX - found) {
+		    size > GN_ROTATION_GROUPS_MAX - collected) {
 			PyErr_Format(PyExc_ValueError,
 				     "turns are tuples of equally many groups, %d in all at most",
 				     GN_ROTATION_GROUPS_MAX);
@@ -40,12 +40,12 @@ static int collect(PyObject *turns, struct gn_group **all, int *width)
 		}
 		*width = (int)size;
 		for (Py_ssize_t j = 0; j < size; j++) {
-			all[found] = core_group_to_rotate(PyTuple_GetItem(turn, j));
-			if (!all[found++])
+			all[collected] = core_group_to_rotate(PyTuple_GetItem(turn, j));
+			if (!all[collected++])
 				return -1;
 		}
 	}
-	return found;
+	return collected;
 }
 
 static PyObject *rotation_start(struct rotation *self, PyObject *args)

@@ -102,7 +102,7 @@ static int make_room(int index)
 static int take_number(struct section *root, struct state **state)
 {
 	PyObject *done = PyObject_CallNoArgs(prepare);
-	struct state *made;
+	struct state *numbered;
 
 	if (!done)
 		return -1;
@@ -112,10 +112,10 @@ static int take_number(struct section *root, struct state **state)
 	*state = state_of(root);
 	if (*state)
 		return 0;
-	made = root->is_whole ? &root->whole : &states[root->index];
-	made->number = hpmNewID(PyBytes_AsString(root->file), root->line);
+	numbered = root->is_whole ? &root->whole : &states[root->index];
+	numbered->number = hpmNewID(PyBytes_AsString(root->file), root->line);
 	if (!root->first_number)
-		root->first_number = made->number;
+		root->first_number = numbered->number;
 	*state = state_of(root);
 	return 0;
 }
@@ -285,14 +285,14 @@ static PyObject *find_section(PyObject *module, PyObject *const *arguments, Py_s
 			      PyObject *names)
 {
 	const Py_ssize_t n_named = names ? PyTuple_Size(names) : 0;
-	PyObject *given, *named, *made = NULL;
+	PyObject *given, *named, *section = NULL;
 
 	(void)module;
 	if (n == 1 && !n_named && PyUnicode_CheckExact(arguments[0])) {
-		PyObject *found = PyDict_GetItemWithError(by_label, arguments[0]);
+		PyObject *known_section = PyDict_GetItemWithError(by_label, arguments[0]);
 
-		if (found)
-			return Py_NewRef(found);
+		if (known_section)
+			return Py_NewRef(known_section);
 		if (PyErr_Occurred())
 			return NULL;
 	}
@@ -306,11 +306,11 @@ static PyObject *find_section(PyObject *module, PyObject *const *arguments, Py_s
 		if (PyDict_SetItem(named, PyTuple_GetItem(names, i), arguments[n + i]))
 			goto out;
 	}
-	made = PyObject_Call(make, given, named);
+	section = PyObject_Call(make, given, named);
 out:
 	Py_XDECREF(given);
 	Py_XDECREF(named);
-	return made;
+	return section;
 }
 
 static PyObject *connect(PyObject *module, PyObject *arguments)

@@ -99,11 +99,11 @@ static void add(struct small *small, const struct kept *kept, uintptr_t begin, u
 		uintptr_t next = end, after = end;
 
 		for (int i = 0; i < kept->n; i++) {
-			const struct range *one = &kept->range[i];
+			const struct range *range = &kept->range[i];
 
-			if (one->begin < next && one->end > begin) {
-				next = one->begin > begin ? one->begin : begin;
-				after = one->end;
+			if (range->begin < next && range->end > begin) {
+				next = range->begin > begin ? range->begin : begin;
+				after = range->end;
 			}
 		}
 		if (next > begin)
@@ -139,19 +139,19 @@ void small_prepare(struct small *small, const void *words, size_t bytes)
 		return;
 	}
 	while (fgets(line, sizeof(line), maps)) {
-		struct range one;
+		struct range mapped;
 		char flags[5];
 		int name = 0;
 
-		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s %*s %*s %*s %n", &one.begin,
-			   &one.end, flags, &name) != 3 ||
+		if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s %*s %*s %*s %n", &mapped.begin,
+			   &mapped.end, flags, &name) != 3 ||
 		    flags[3] != 'p')
 			continue;
 		/* What the kernel has there. */
 		if (name && line[name] == '[' && strncmp(line + name, "[heap]", 6) != 0 &&
 		    strncmp(line + name, "[stack]", 7) != 0)
 			continue;
-		add(small, &kept, one.begin, one.end);
+		add(small, &kept, mapped.begin, mapped.end);
 	}
 	fclose(maps);
 }

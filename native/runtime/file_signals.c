@@ -20,14 +20,14 @@ void gn_file_signals_release(const struct gn_file_signals *signals)
 	const int ours[] = {SIGPIPE, SIGXFSZ};
 
 	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++) {
-		sigset_t one;
+		sigset_t wanted;
 
 		/* What waited before is the program's own. */
 		if (sigismember(&signals->pending, ours[i]))
 			continue;
-		sigemptyset(&one);
-		sigaddset(&one, ours[i]);
-		while (sigtimedwait(&one, NULL, &at_once) < 0 && errno == EINTR)
+		sigemptyset(&wanted);
+		sigaddset(&wanted, ours[i]);
+		while (sigtimedwait(&wanted, NULL, &at_once) < 0 && errno == EINTR)
 			;
 	}
 	pthread_sigmask(SIG_SETMASK, &signals->before, NULL);

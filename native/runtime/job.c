@@ -78,32 +78,32 @@ static void place(const struct gn_launch *launch, const struct gn_job_terms *ter
  * The file is locked before it has its name, so that nobody sees it without. -EEXIST: another
  * process of this rank was quicker.
  */
-static int appear(const struct gn_job *made, char why[PATH_MAX])
+static int appear(const struct gn_job *joined, char why[PATH_MAX])
 {
 	char name[32], hidden[48], reason[GN_REASON_SIZE] = "";
 	int fd, error = 0;
 
-	snprintf(name, sizeof(name), "here.%d", made->launch.rank);
-	snprintf(hidden, sizeof(hidden), "new.%d.%d", made->launch.rank, (int)getpid());
-	fd = openat(made->folder, hidden, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+	snprintf(name, sizeof(name), "here.%d", joined->launch.rank);
+	snprintf(hidden, sizeof(hidden), "new.%d.%d", joined->launch.rank, (int)getpid());
+	fd = openat(joined->folder, hidden, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
 		    0600);
 	/* Room for a reason is taken now: the disk may be full when there is one. */
 	errno = fd < 0 ? errno : ENOSPC;
 	if (fd < 0 || write(fd, reason, sizeof(reason)) != (ssize_t)sizeof(reason) ||
-	    (flock(fd, LOCK_EX | LOCK_NB) && made->has_locks) ||
-	    linkat(made->folder, hidden, made->folder, name, 0))
+	    (flock(fd, LOCK_EX | LOCK_NB) && joined->has_locks) ||
+	    linkat(joined->folder, hidden, joined->folder, name, 0))
 		error = errno;
 	/* Some file systems have no second names. */
 	if ((error == EPERM || error == EOPNOTSUPP || error == ENOSYS) && fd >= 0 &&
-	    !renameat(made->folder, hidden, made->folder, name))
+	    !renameat(joined->folder, hidden, joined->folder, name))
 		error = 0;
-	unlinkat(made->folder, hidden, 0);
+	unlinkat(joined->folder, hidden, 0);
 	if (!error)
 		return fd;
 	snprintf(why, PATH_MAX,
 		 "nothing can be written to %.2000s, in which the job's tasks meet: %s; free some "
 		 "room, or set %s",
-		 made->where, strerror(error), made->terms->directory);
+		 joined->where, strerror(error), joined->terms->directory);
 	if (fd >= 0)
 		close(fd);
 	return -error;
@@ -131,31 +131,31 @@ static int sees_locks(const struct gn_job *of)
 static int join(const struct gn_job_terms *terms, char why[PATH_MAX])
 {
 	static int is_prepared;
-	struct gn_job made = {.terms = terms, .here = -1, .folder = -1, .is_own = 1};
+	struct gn_job joined = {.terms = terms, .here = -1, .folder = -1, .is_own = 1};
 	char base[PATH_MAX], name[64];
-	int failed = gn_launch_find(&made.launch);
+	int failed = gn_launch_find(&joined.launch);
 
 	if (failed) {
 		snprintf(why, PATH_MAX, "no launcher started this as one of several tasks");
 		return failed;
 	}
-	place(&made.launch, terms, base, name, &made.is_one_node);
+	place(&joined.launch, terms, base, name, &joined.is_one_node);
 	do {
-		made.folder = gn_job_directory_enter(base, name, made.launch.rank, terms->directory,
-						     made.where);
-		if (made.folder < 0) {
-			snprintf(why, PATH_MAX, "%s", made.where);
-			return made.folder;
+		joined.folder = gn_job_directory_enter(base, name, joined.launch.rank,
+						       terms->directory, joined.where);
+		if (joined.folder < 0) {
+			snprintf(why, PATH_MAX, "%s", joined.where);
+			return joined.folder;
 		}
-		made.has_locks = sees_locks(&made);
-		made.here = appear(&made, why);
-		if (made.here < 0)
-			close(made.folder);
-	} while (made.here == -EEXIST);
-	if (made.here < 0)
-		return made.here;
-	made.process = getpid();
-	job = made;
+		joined.has_locks = sees_locks(&joined);
+		joined.here = appear(&joined, why);
+		if (joined.here < 0)
+			close(joined.folder);
+	} while (joined.here == -EEXIST);
+	if (joined.here < 0)
+		return joined.here;
+	joined.process = getpid();
+	job = joined;
 	if (!is_prepared)
 		is_prepared = !pthread_atfork(NULL, NULL, forget);
 	return 0;
@@ -166,7 +166,7 @@ static int inherit(const struct gn_job_child *child, char why[PATH_MAX])
 {
 	const char *number = child ? getenv(child->descriptor) : NULL;
 	const char *where = child ? getenv(child->directory) : NULL;
-	struct gn_job made = {0};
+	struct gn_job inherited = {0};
 	struct stat named, opened;
 	char name[32];
 	char *end;
@@ -176,29 +176,30 @@ static int inherit(const struct gn_job_child *child, char why[PATH_MAX])
 	if (!number || !where || has_left)
 		return -ENOENT;
 	fd = strtol(number, &end, 10);
-	failed = gn_launch_find(&made.launch);
+	failed = gn_launch_find(&inherited.launch);
 	if (failed)
 		return failed;
-	snprintf(name, sizeof(name), "here.%d", made.launch.rank);
-	made.folder = open(where, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (*end || fd < 0 || fd > INT_MAX || made.folder < 0 || fstat((int)fd, &opened) ||
-	    fstatat(made.folder, name, &named, AT_SYMLINK_NOFOLLOW) ||
+	snprintf(name, sizeof(name), "here.%d", inherited.launch.rank);
+	inherited.folder = open(where, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (*end || fd < 0 || fd > INT_MAX || inherited.folder < 0 || fstat((int)fd, &opened) ||
+	    fstatat(inherited.folder, name, &named, AT_SYMLINK_NOFOLLOW) ||
 	    named.st_ino != opened.st_ino || named.st_dev != opened.st_dev) {
-		if (made.folder >= 0)
-			close(made.folder);
+		if (inherited.folder >= 0)
+			close(inherited.folder);
 		snprintf(why, PATH_MAX,
 			 "%s=%.20s and %s=%.2000s are not those of this task; leave them to %s",
 			 child->descriptor, number, child->directory, where, child->parent);
 		return -EBADF;
 	}
-	made.terms = child->terms;
-	made.here = (int)fd;
+	inherited.terms = child->terms;
+	inherited.here = (int)fd;
 	if (getenv(child->is_shortened))
 		gn_job_shorten_deadline();
-	made.process = getpid();
-	made.is_one_node = made.launch.local_ranks != made.launch.ranks && !made.launch.is_common;
-	snprintf(made.where, sizeof(made.where), "%s", where);
-	job = made;
+	inherited.process = getpid();
+	inherited.is_one_node = inherited.launch.local_ranks != inherited.launch.ranks &&
+				!inherited.launch.is_common;
+	snprintf(inherited.where, sizeof(inherited.where), "%s", where);
+	job = inherited;
 	return 0;
 }
 
@@ -222,12 +223,12 @@ int gn_job_join(const struct gn_job_terms *terms, char *where, size_t size)
 	return failed ? failed : job.here;
 }
 
-int gn_job_get(const struct gn_job_terms *terms, struct gn_job **found)
+int gn_job_get(const struct gn_job_terms *terms, struct gn_job **current)
 {
 	char why[PATH_MAX] = "";
 	const int failed = find(terms, why);
 
-	*found = failed ? NULL : &job;
+	*current = failed ? NULL : &job;
 	if (failed)
 		gn_tree_failed(-failed, "%.1000s", why);
 	return failed;

@@ -91,13 +91,13 @@ static long turn_of(int top, int rank)
 /* A link's text takes no room that a full disk has not, and is there as a whole or not at all. */
 static int set_turn(int top, int rank, long turn)
 {
-	char name[32], made[48], text[32];
+	char name[32], link[48], text[32];
 
 	snprintf(name, sizeof(name), "turn.%d", rank);
-	snprintf(made, sizeof(made), "turn.%d.%d", rank, (int)getpid());
+	snprintf(link, sizeof(link), "turn.%d.%d", rank, (int)getpid());
 	snprintf(text, sizeof(text), "%ld", turn);
-	unlinkat(top, made, 0);
-	if (symlinkat(text, top, made) || renameat(top, made, top, name))
+	unlinkat(top, link, 0);
+	if (symlinkat(text, top, link) || renameat(top, link, top, name))
 		return -errno;
 	return 0;
 }
@@ -172,7 +172,7 @@ int gn_job_directory_is_locked(int folder, const char *name, char *content, size
 
 int gn_job_directory_has_locks(int folder)
 {
-	static const unsigned int known[] = {
+	static const unsigned int with_locks[] = {
 		0xef53,	    /* ext2 to ext4 */
 		0x58465342, /* XFS */
 		0x9123683e, /* Btrfs */
@@ -184,8 +184,9 @@ int gn_job_directory_has_locks(int folder)
 	};
 	struct statfs is;
 
-	for (size_t i = 0; !fstatfs(folder, &is) && i < sizeof(known) / sizeof(*known); i++)
-		if ((unsigned int)is.f_type == known[i])
+	for (size_t i = 0; !fstatfs(folder, &is) && i < sizeof(with_locks) / sizeof(*with_locks);
+	     i++)
+		if ((unsigned int)is.f_type == with_locks[i])
 			return 1;
 	return 0;
 }

@@ -92,18 +92,18 @@ int gn_message_pack(const struct gn_message *message, unsigned char **bytes, siz
 	const struct message_head head = {MESSAGE_MAGIC, message->gaps.n, message->has_blob,
 					  sizeof(message->gaps.gap[0]),
 					  message->has_blob ? message->blob.size : 0};
-	unsigned char *made;
+	unsigned char *packed;
 
 	if (head.size > GN_BLOB_MAX)
 		return EOVERFLOW;
-	made = malloc(sizeof(head) + gaps + head.size);
-	if (!made)
+	packed = malloc(sizeof(head) + gaps + head.size);
+	if (!packed)
 		return ENOMEM;
-	memcpy(made, &head, sizeof(head));
-	memcpy(made + sizeof(head), message->gaps.gap, gaps);
+	memcpy(packed, &head, sizeof(head));
+	memcpy(packed + sizeof(head), message->gaps.gap, gaps);
 	if (head.size)
-		memcpy(made + sizeof(head) + gaps, message->blob.data, head.size);
-	*bytes = made;
+		memcpy(packed + sizeof(head) + gaps, message->blob.data, head.size);
+	*bytes = packed;
 	*size = sizeof(head) + gaps + head.size;
 	return 0;
 }

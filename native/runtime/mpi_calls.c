@@ -49,13 +49,13 @@ static any_function *find(const char *name)
 {
 	char hidden[64] = "P";
 	any_function *function;
-	void *found;
+	void *symbol;
 
 	strncat(hidden, name, sizeof(hidden) - 2);
-	found = dlsym(mpi.library, hidden);
-	if (!found)
-		found = dlsym(mpi.library, name);
-	memcpy(&function, &found, sizeof(function));
+	symbol = dlsym(mpi.library, hidden);
+	if (!symbol)
+		symbol = dlsym(mpi.library, name);
+	memcpy(&function, &symbol, sizeof(function));
 	return function;
 }
 

@@ -24,24 +24,24 @@ static void find_outcome(struct gn_tree *tree)
 
 int gn_tree_open(struct gn_tree **tree, const struct gn_job_terms *terms)
 {
-	struct gn_tree *made = calloc(1, sizeof(*made));
+	struct gn_tree *opened = calloc(1, sizeof(*opened));
 	int failed;
 
 	*tree = NULL;
-	if (!made)
+	if (!opened)
 		return gn_tree_failed(ENOMEM, "no memory for the tree of tasks; free some");
-	made->terms = terms;
-	made->ranks = 1;
-	made->is_root = 1;
-	find_outcome(made);
-	failed = gn_tree_open_mpi(made);
+	opened->terms = terms;
+	opened->ranks = 1;
+	opened->is_root = 1;
+	find_outcome(opened);
+	failed = gn_tree_open_mpi(opened);
 	if (failed)
-		failed = gn_tree_open_files(made);
+		failed = gn_tree_open_files(opened);
 	if (failed && failed != ENODATA) {
-		free(made);
+		free(opened);
 		return failed;
 	}
-	*tree = made;
+	*tree = opened;
 	return 0;
 }
 

@@ -58,22 +58,22 @@ static int write_message(struct gn_tree *tree, const char *name, const struct gn
 {
 	const int folder = files_of(tree)->job->folder;
 	unsigned char *bytes;
-	char made[32];
+	char draft[32];
 	size_t size;
 	int fd, failed = gn_message_pack(message, &bytes, &size);
 
 	if (failed)
 		return gn_tree_too_large(tree, failed);
-	snprintf(made, sizeof(made), "new.%d", tree->rank);
-	fd = openat(folder, made, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	snprintf(draft, sizeof(draft), "new.%d", tree->rank);
+	fd = openat(folder, draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	failed = fd < 0 ? errno : gn_write_all(fd, bytes, size);
 	if (fd >= 0 && close(fd) && !failed)
 		failed = errno;
-	if (!failed && renameat(folder, made, folder, name))
+	if (!failed && renameat(folder, draft, folder, name))
 		failed = errno;
 	free(bytes);
 	if (failed) {
-		unlinkat(folder, made, 0);
+		unlinkat(folder, draft, 0);
 		gn_tree_failed(failed, "%.800s/%s cannot be written: %s; free some room, or set %s",
 			       files_of(tree)->job->where, name, strerror(failed),
 			       tree->terms->directory);
@@ -162,7 +162,7 @@ static int is_elsewhere(const struct gn_job *job)
 /* --- messages of others --------------------------------------------------------------------------
  */
 
-enum found {
+enum arrival {
 	FOUND_WHOLE,
 	FOUND_OWN, /* those below it are missing in it */
 	FOUND_NOTHING,
@@ -202,8 +202,8 @@ static int is_shut_out(struct gn_tree *tree, int rank, char why[GN_REASON_SIZE])
 }
 
 /* Takes what there is of a rank. */
-static enum found take(struct gn_tree *tree, int rank, int is_last, struct gn_message *message,
-		       char *why)
+static enum arrival take(struct gn_tree *tree, int rank, int is_last, struct gn_message *message,
+			 char *why)
 {
 	char name[32];
 	int failed;
@@ -220,7 +220,7 @@ static enum found take(struct gn_tree *tree, int rank, int is_last, struct gn_me
 	return read_message(tree, name, message) ? FOUND_NOTHING : FOUND_OWN;
 }
 
-static enum found await(struct gn_tree *tree, int rank, struct gn_message *message, char *why)
+static enum arrival await(struct gn_tree *tree, int rank, struct gn_message *message, char *why)
 {
 	struct files *files = files_of(tree);
 	const int64_t since = gn_monotonic_ns();
@@ -232,10 +232,10 @@ static enum found await(struct gn_tree *tree, int rank, struct gn_message *messa
 	for (;;) {
 		char reason[GN_REASON_SIZE] = "";
 		enum gn_presence presence;
-		enum found found = take(tree, rank, 0, message, why);
+		enum arrival state = take(tree, rank, 0, message, why);
 
-		if (found != FOUND_NOTHING || *why)
-			return found;
+		if (state != FOUND_NOTHING || *why)
+			return state;
 		if (gn_monotonic_ns() - looked < LOOK_EVERY) {
 			gn_backoff(since);
 			continue;
@@ -244,11 +244,11 @@ static enum found await(struct gn_tree *tree, int rank, struct gn_message *messa
 		refresh(files->job);
 		presence = gn_job_presence(files->job, rank, reason);
 		if (presence == GN_RANK_GONE) {
-			found = take(tree, rank, 1, message, why);
-			if (found == FOUND_NOTHING && !*why)
+			state = take(tree, rank, 1, message, why);
+			if (state == FOUND_NOTHING && !*why)
 				snprintf(why, GN_REASON_SIZE, "%s",
 					 *reason ? reason : files->job->terms->gone);
-			return found;
+			return state;
 		}
 		if (presence == GN_RANK_ABSENT && is_elsewhere(files->job)) {
 			snprintf(why, GN_REASON_SIZE,
@@ -257,10 +257,10 @@ static enum found await(struct gn_tree *tree, int rank, struct gn_message *messa
 			return FOUND_NOTHING;
 		}
 		if (is_past(files, patience(files, presence), HURRIED_MESSAGES)) {
-			found = take(tree, rank, 1, message, why);
-			if (found == FOUND_NOTHING)
+			state = take(tree, rank, 1, message, why);
+			if (state == FOUND_NOTHING)
 				shut_out(tree, rank, presence, why);
-			return found;
+			return state;
 		}
 		gn_backoff(since);
 	}
@@ -275,17 +275,17 @@ static void collect(struct gn_tree *tree, int rank, struct gn_message *own, stru
 {
 	char why[GN_REASON_SIZE];
 	struct gn_message message = {0};
-	enum found found = FOUND_OWN;
+	enum arrival state = FOUND_OWN;
 
 	if (own && rank == tree->rank)
 		gn_message_merge(into, own, rank, merging);
 	else
-		found = await(tree, rank, &message, why);
-	if (found == FOUND_NOTHING)
+		state = await(tree, rank, &message, why);
+	if (state == FOUND_NOTHING)
 		gn_gaps_add(&into->gaps, rank, rank, 0, why);
 	else if (!own || rank != tree->rank)
 		gn_message_merge(into, &message, rank, merging);
-	for (int i = 1; found != FOUND_WHOLE && i <= GN_TREE_FANOUT; i++) {
+	for (int i = 1; state != FOUND_WHOLE && i <= GN_TREE_FANOUT; i++) {
 		const int64_t child = (int64_t)rank * GN_TREE_FANOUT + i;
 
 		if (child >= tree->ranks)

@@ -72,20 +72,20 @@ HPM_TREE_API const char *hpm_tree_error(void);
 /* --- reductions in rounds --------------------------------------------------------------------- */
 
 /*
- * What an aggregator is made of that has no need to know of trees. In each round every task makes
- * a partial of its items, partials are merged, and the root makes of the total what everyone knows
- * in the next round, or at the end: next() gets in `known` what was known so far, and replaces it.
- * `known` is empty in round 0, and `total` where no task has a partial. All return 0 or an errno.
+ * Callbacks of a reduction in rounds, for an aggregator. In each round every task makes a partial
+ * of its items, and partials are merged. From the total the root makes what all tasks share in the
+ * next round, or at the end: next() gets the last round's result in `shared` and replaces it.
+ * `shared` is empty in round 0, and `total` where no task has a partial. All return 0 or an errno.
  *
  * A plug-in exports it by the name hpm_reduction_of_plugin beside distributor and aggregator: then
  * it can be replayed over files of ranks (gnomon repair -a).
  */
 typedef struct {
-	int (*partial)(int round, const hpm_blob *known, int task, int n, hpm_event_vector items,
+	int (*partial)(int round, const hpm_blob *shared, int task, int n, hpm_event_vector items,
 		       hpm_blob *out);
 	int (*merge)(int round, hpm_blob *into, const hpm_blob *other);
-	int (*next)(int round, hpm_blob *total, hpm_blob *known, int *is_done);
-	int (*finish)(const hpm_blob *known, int task, int n, hpm_event_vector items, int *n_out,
+	int (*next)(int round, hpm_blob *total, hpm_blob *shared, int *is_done);
+	int (*finish)(const hpm_blob *shared, int task, int n, hpm_event_vector items, int *n_out,
 		      hpm_event_vector *out, int *is_print_task);
 } hpm_reduction;
 

@@ -33,7 +33,7 @@ int ranks_distribute(void)
 {
 	const char *asked = getenv("HPM_EVENT_DISTR");
 	const int task = hpm_job_task();
-	const char *at, *group;
+	const char *next, *group;
 	size_t length;
 	int n = 0, error;
 	char *chosen;
@@ -42,13 +42,13 @@ int ranks_distribute(void)
 		asked = getenv("HPM_EVENT_SET");
 	if (!asked || task < 0)
 		return 0;
-	for (at = asked; next_group(&at, &group, &length);)
+	for (next = asked; next_group(&next, &group, &length);)
 		n++;
 	if (!n)
 		return 0;
-	at = asked;
+	next = asked;
 	for (int turn = task % n; turn >= 0; turn--)
-		next_group(&at, &group, &length);
+		next_group(&next, &group, &length);
 	chosen = strndup(group, length);
 	if (!chosen)
 		return ENOMEM;

@@ -194,26 +194,26 @@ static void tell_of(hpm_data_item *item, const struct ranks_tasks *tasks, const 
 }
 
 /* The first of those that print has to say who does not. */
-static int is_first(const struct ranks_total *known, const struct ranks_tasks *apart, int task)
+static int is_first(const struct ranks_total *total, const struct ranks_tasks *apart, int task)
 {
 	int first = -1;
 
-	for (int i = 0; i < known->n_groups; i++) {
-		const int lowest = ranks_lowest(&known->group[i].tasks);
+	for (int i = 0; i < total->n_groups; i++) {
+		const int lowest = ranks_lowest(&total->group[i].tasks);
 
-		if (known->group[i].state == RANKS_SETTLED && (first < 0 || lowest < first))
+		if (total->group[i].state == RANKS_SETTLED && (first < 0 || lowest < first))
 			first = lowest;
 	}
 	return task == (first < 0 ? ranks_lowest(apart) : first);
 }
 
-static void tell_rest(const struct ranks_total *known, hpm_data_item *item)
+static void tell_rest(const struct ranks_total *total, hpm_data_item *item)
 {
-	if (known->note[0])
-		tell(item, kept(known->note));
-	tell_of(item, &known->changed, why_changed(ranks_count(&known->changed) == 1));
-	tell_of(item, &known->uneven, why_uneven(ranks_count(&known->uneven) == 1));
-	tell_of(item, &known->crowded, why_crowded(ranks_count(&known->crowded) == 1));
+	if (total->note[0])
+		tell(item, kept(total->note));
+	tell_of(item, &total->changed, why_changed(ranks_count(&total->changed) == 1));
+	tell_of(item, &total->uneven, why_uneven(ranks_count(&total->uneven) == 1));
+	tell_of(item, &total->crowded, why_crowded(ranks_count(&total->crowded) == 1));
 }
 
 /* --- items ------------------------------------------------------------------------------------ */
@@ -234,7 +234,7 @@ static int by_place(const void *one, const void *other)
 	return (*a > *b) - (*a < *b);
 }
 
-static void put_item(const struct ranks_plan *plan, const struct ranks_total *known,
+static void put_item(const struct ranks_plan *plan, const struct ranks_total *total,
 		     const struct ranks_group *group, const struct ranks_item *item,
 		     hpm_data_item *out)
 {
@@ -246,11 +246,11 @@ static void put_item(const struct ranks_plan *plan, const struct ranks_total *kn
 	if (!out->data || !out->times_spread)
 		return;
 	for (int i = 0; i < item->n_events; i++)
-		put_event(plan, &item->event[i], known->n_bins, &out->data[i]);
+		put_event(plan, &item->event[i], total->n_bins, &out->data[i]);
 	for (int t = 0; t < HPM_NTIM; t++) {
 		out->times[t] = value_of(plan, &item->times[t]);
 		put_spread(plan, &item->times[t],
-			   item->bins ? item->bins + t * known->n_bins : NULL, known->n_bins,
+			   item->bins ? item->bins + t * total->n_bins : NULL, total->n_bins,
 			   &out->times_spread[t]);
 	}
 	out->is_mplex_cont = item->is_mplex_cont;
@@ -271,7 +271,7 @@ static void put_item(const struct ranks_plan *plan, const struct ranks_total *kn
 	describe(out, heading(plan, group, item));
 }
 
-static int print_group(const struct ranks_plan *plan, const struct ranks_total *known,
+static int print_group(const struct ranks_plan *plan, const struct ranks_total *total,
 		       const struct ranks_group *group, int is_task, int *n_out,
 		       hpm_event_vector *out)
 {
@@ -285,7 +285,7 @@ static int print_group(const struct ranks_plan *plan, const struct ranks_total *
 		sorted[i] = &group->item[i];
 	qsort(sorted, n, sizeof(*sorted), by_place);
 	for (size_t i = 0; i < n; i++)
-		put_item(plan, known, group, sorted[i], &items[i]);
+		put_item(plan, total, group, sorted[i], &items[i]);
 	/* A program without tasks has no task 0. */
 	for (size_t i = 0; !is_task && i < n; i++)
 		items[i].mpi_task_id = -1;
@@ -314,10 +314,10 @@ static int print_own(int n, const hpm_data_item *in, const char *why, int *n_out
 }
 
 static int finish(const struct ranks_plan *plan, struct ranks_arena *arena,
-		  const struct ranks_total *known, int task, int n, hpm_event_vector in, int *n_out,
+		  const struct ranks_total *total, int task, int n, hpm_event_vector in, int *n_out,
 		  hpm_event_vector *out, int *is_print_task)
 {
-	struct ranks_tasks apart = known->changed;
+	struct ranks_tasks apart = total->changed;
 	char path[RANKS_ROUNDS + 1];
 	const struct ranks_group *group;
 	struct ranks_group own;
@@ -326,15 +326,15 @@ static int finish(const struct ranks_plan *plan, struct ranks_arena *arena,
 	error = ranks_collect(arena, task, n, in, &own, &is_changed);
 	if (error)
 		return error;
-	ranks_add_tasks(&apart, &known->uneven);
-	ranks_add_tasks(&apart, &known->crowded);
-	group = ranks_group_for(known, &own, path);
+	ranks_add_tasks(&apart, &total->uneven);
+	ranks_add_tasks(&apart, &total->crowded);
+	group = ranks_group_for(total, &own, path);
 	is_apart = is_changed || !group || group->state != RANKS_SETTLED ||
-		   ranks_place(&known->crowded, task) >= 0;
+		   ranks_place(&total->crowded, task) >= 0;
 	if (is_apart) {
 		const int64_t place = ranks_place(&apart, task);
 		const char *why = is_changed				   ? why_changed(1)
-				  : ranks_place(&known->uneven, task) >= 0 ? why_uneven(1)
+				  : ranks_place(&total->uneven, task) >= 0 ? why_uneven(1)
 									   : why_crowded(1);
 
 		*is_print_task = place >= 0 && place < RANKS_APART;
@@ -345,15 +345,15 @@ static int finish(const struct ranks_plan *plan, struct ranks_arena *arena,
 	} else {
 		*is_print_task = task == ranks_lowest(&group->tasks);
 		if (*is_print_task)
-			error = print_group(plan, known, group, !n || in[0].mpi_task_id >= 0, n_out,
+			error = print_group(plan, total, group, !n || in[0].mpi_task_id >= 0, n_out,
 					    out);
 	}
-	if (!error && *is_print_task && *n_out && is_first(known, &apart, task))
-		tell_rest(known, &(*out)[0]);
+	if (!error && *is_print_task && *n_out && is_first(total, &apart, task))
+		tell_rest(total, &(*out)[0]);
 	return error;
 }
 
-int ranks_finish(const struct ranks_plan *plan, const hpm_blob *known, int task, int n,
+int ranks_finish(const struct ranks_plan *plan, const hpm_blob *shared, int task, int n,
 		 hpm_event_vector items, int *n_out, hpm_event_vector *out, int *is_print_task)
 {
 	struct ranks_arena arena = {0};
@@ -363,7 +363,7 @@ int ranks_finish(const struct ranks_plan *plan, const hpm_blob *known, int task,
 	*n_out = 0;
 	*out = NULL;
 	*is_print_task = 0;
-	error = ranks_unpack(&arena, known, &total);
+	error = ranks_unpack(&arena, shared, &total);
 	if (!error)
 		error = finish(plan, &arena, &total, task, n, items, n_out, out, is_print_task);
 	ranks_drop(&arena);

@@ -45,11 +45,12 @@ static int is_same(const char *one, const char *other)
 	return !strcmp(one ? one : "", other ? other : "");
 }
 
-static int is_same_section(const hpm_data_item *one, const hpm_data_item *other)
+static int is_same_section(const hpm_data_item *first, const hpm_data_item *second)
 {
-	return !one->is_rusage && !other->is_rusage && one->instr_id == other->instr_id &&
-	       one->is_exclusive == other->is_exclusive && one->thread_id == other->thread_id &&
-	       one->process_id == other->process_id && is_same(one->label, other->label);
+	return !first->is_rusage && !second->is_rusage && first->instr_id == second->instr_id &&
+	       first->is_exclusive == second->is_exclusive &&
+	       first->thread_id == second->thread_id && first->process_id == second->process_id &&
+	       is_same(first->label, second->label);
 }
 
 /* Sections that the library numbers, by label and thread, have other numbers on other tasks. */
@@ -71,19 +72,19 @@ struct collection {
 
 static int place_of(struct collection *all, char *signature)
 {
-	int at = 0;
+	int place = 0;
 
-	while (at < all->n_signatures && strcmp(all->signature[at], signature) != 0)
-		at++;
-	if (at == all->n_signatures) {
-		char **longer = ranks_grow(all->arena, all->signature, at, sizeof(*longer));
+	while (place < all->n_signatures && strcmp(all->signature[place], signature) != 0)
+		place++;
+	if (place == all->n_signatures) {
+		char **longer = ranks_grow(all->arena, all->signature, place, sizeof(*longer));
 
 		if (!longer)
 			return -1;
 		all->signature = longer;
 		all->signature[all->n_signatures++] = signature;
 	}
-	return at;
+	return place;
 }
 
 static uint32_t hash_of(const char *text)
@@ -96,7 +97,7 @@ static uint32_t hash_of(const char *text)
 }
 
 /* The same on every task for what is the same section and group. */
-static char *key_of(struct collection *all, int at, const hpm_data_item *item, int place)
+static char *key_of(struct collection *all, int index, const hpm_data_item *item, int place)
 {
 	char *key;
 	int ordinal = 0;
@@ -111,9 +112,9 @@ static char *key_of(struct collection *all, int at, const hpm_data_item *item, i
 				 item->instr_id, item->label ? item->label : "");
 	if (!key)
 		return NULL;
-	all->hash[at] = hash_of(key);
-	for (int i = 0; i < at; i++)
-		ordinal += all->hash[i] == all->hash[at];
+	all->hash[index] = hash_of(key);
+	for (int i = 0; i < index; i++)
+		ordinal += all->hash[i] == all->hash[index];
 	return ordinal ? ranks_text(all->arena, "%s\x1f%d", key, ordinal) : key;
 }
 
@@ -141,15 +142,15 @@ static void take_event(struct ranks_arena *arena, int task, const hpm_event_info
 	ranks_number_set(&event->value, has_value ? from->value : (double)NAN, task);
 }
 
-static int take_item(struct collection *all, int at, int task, const hpm_data_item *from)
+static int take_item(struct collection *all, int index, int task, const hpm_data_item *from)
 {
-	struct ranks_item *item = &all->group->item[at];
+	struct ranks_item *item = &all->group->item[index];
 	char *signature = from->is_rusage ? NULL : signature_of(all->arena, from);
 
 	if (!from->is_rusage && !signature)
 		return ENOMEM;
 	item->place = from->is_rusage ? 0 : place_of(all, signature);
-	item->key = item->place < 0 ? NULL : key_of(all, at, from, item->place);
+	item->key = item->place < 0 ? NULL : key_of(all, index, from, item->place);
 	item->label = copied(all->arena, from->label);
 	item->group = copied(all->arena, from->group);
 	item->file = copied(all->arena, from->file);
@@ -322,14 +323,14 @@ int ranks_merge_group(struct ranks_arena *arena, struct ranks_group *into,
 /* Of too many groups those with the lowest tasks stay, and those that lead to others. */
 static void drop_group(struct ranks_total *total)
 {
-	int at = total->n_groups - 1;
+	int last = total->n_groups - 1;
 
-	for (int i = at - 1; i >= 0; i--)
+	for (int i = last - 1; i >= 0; i--)
 		if (total->group[i].state != RANKS_SPLIT &&
-		    ranks_lowest(&total->group[i].tasks) > ranks_lowest(&total->group[at].tasks))
-			at = i;
-	ranks_add_tasks(&total->crowded, &total->group[at].tasks);
-	total->group[at] = total->group[--total->n_groups];
+		    ranks_lowest(&total->group[i].tasks) > ranks_lowest(&total->group[last].tasks))
+			last = i;
+	ranks_add_tasks(&total->crowded, &total->group[last].tasks);
+	total->group[last] = total->group[--total->n_groups];
 }
 
 int ranks_merge_total(struct ranks_arena *arena, struct ranks_total *into,

@@ -186,15 +186,15 @@ struct ranks_plan {
 	int (*complete)(struct ranks_arena *arena, struct ranks_total *total);
 };
 
-int ranks_partial(const struct ranks_plan *plan, int round, const hpm_blob *known, int task, int n,
+int ranks_partial(const struct ranks_plan *plan, int round, const hpm_blob *shared, int task, int n,
 		  hpm_event_vector items, hpm_blob *out);
 int ranks_merge(int round, hpm_blob *into, const hpm_blob *other);
-int ranks_next(const struct ranks_plan *plan, int round, hpm_blob *total, hpm_blob *known,
+int ranks_next(const struct ranks_plan *plan, int round, hpm_blob *total, hpm_blob *shared,
 	       int *is_done);
 
 /* The group that a task is in, or is to be in; its path is put into `path`. NULL: none yet. */
 #define RANKS_ROUNDS 6
-struct ranks_group *ranks_group_for(const struct ranks_total *known, const struct ranks_group *own,
+struct ranks_group *ranks_group_for(const struct ranks_total *total, const struct ranks_group *own,
 				    char path[RANKS_ROUNDS + 1]);
 
 /* --- group_output.c --------------------------------------------------------------------------- */
@@ -202,7 +202,7 @@ struct ranks_group *ranks_group_for(const struct ranks_total *known, const struc
 /* At most so many tasks that are in no group print; the others are named. */
 #define RANKS_APART 16
 
-int ranks_finish(const struct ranks_plan *plan, const hpm_blob *known, int task, int n,
+int ranks_finish(const struct ranks_plan *plan, const hpm_blob *shared, int task, int n,
 		 hpm_event_vector items, int *n_out, hpm_event_vector *out, int *is_print_task);
 
 /* --- distribute.c ----------------------------------------------------------------------------- */
@@ -215,19 +215,19 @@ int ranks_distribute(void);
 
 /* Everything that a plug-in exports, for its plan. */
 #define RANKS_PLUGIN(plan)                                                                         \
-	static int partial(int round, const hpm_blob *known, int task, int n,                      \
+	static int partial(int round, const hpm_blob *shared, int task, int n,                     \
 			   hpm_event_vector items, hpm_blob *out)                                  \
 	{                                                                                          \
-		return ranks_partial(&(plan), round, known, task, n, items, out);                  \
+		return ranks_partial(&(plan), round, shared, task, n, items, out);                 \
 	}                                                                                          \
-	static int next(int round, hpm_blob *total, hpm_blob *known, int *is_done)                 \
+	static int next(int round, hpm_blob *total, hpm_blob *shared, int *is_done)                \
 	{                                                                                          \
-		return ranks_next(&(plan), round, total, known, is_done);                          \
+		return ranks_next(&(plan), round, total, shared, is_done);                         \
 	}                                                                                          \
-	static int finish(const hpm_blob *known, int task, int n, hpm_event_vector items,          \
+	static int finish(const hpm_blob *shared, int task, int n, hpm_event_vector items,         \
 			  int *n_out, hpm_event_vector *out, int *is_print_task)                   \
 	{                                                                                          \
-		return ranks_finish(&(plan), known, task, n, items, n_out, out, is_print_task);    \
+		return ranks_finish(&(plan), shared, task, n, items, n_out, out, is_print_task);   \
 	}                                                                                          \
 	HPM_PLUGIN extern const hpm_reduction hpm_reduction_of_plugin;                             \
 	const hpm_reduction hpm_reduction_of_plugin = {partial, ranks_merge, next, finish};        \

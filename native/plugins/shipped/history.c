@@ -31,11 +31,11 @@ struct file {
 
 static uint64_t sum_of(const hpm_blob *blob)
 {
-	const unsigned char *at = blob->data;
+	const unsigned char *bytes = blob->data;
 	uint64_t sum = 14695981039346656037u;
 
 	for (size_t i = 0; i < blob->size; i++)
-		sum = (sum ^ at[i]) * 1099511628211u;
+		sum = (sum ^ bytes[i]) * 1099511628211u;
 	return sum;
 }
 
@@ -60,7 +60,7 @@ static int lock(int fd)
 static int open_file(struct file *file)
 {
 	const char *asked = getenv("HPM_HISTORY_FILE");
-	struct stat opened, there;
+	struct stat opened, named;
 
 	file->fd = -1;
 	if (snprintf(file->path, sizeof(file->path) - 32, "%s",
@@ -80,8 +80,8 @@ static int open_file(struct file *file)
 			close(file->fd);
 			return error;
 		}
-		if (!stat(file->path, &there) && there.st_ino == opened.st_ino &&
-		    there.st_dev == opened.st_dev)
+		if (!stat(file->path, &named) && named.st_ino == opened.st_ino &&
+		    named.st_dev == opened.st_dev)
 			return 0;
 		close(file->fd);
 	}
@@ -125,14 +125,14 @@ static int read_file(const struct file *file, struct ranks_arena *arena, struct 
 
 static int write_all(int fd, const void *bytes, size_t size)
 {
-	const char *at = bytes;
+	const char *next = bytes;
 
 	while (size) {
-		const ssize_t n = write(fd, at, size);
+		const ssize_t n = write(fd, next, size);
 
 		if (n < 0 && errno != EINTR)
 			return errno;
-		at += n > 0 ? n : 0;
+		next += n > 0 ? n : 0;
 		size -= n > 0 ? (size_t)n : 0;
 	}
 	return 0;

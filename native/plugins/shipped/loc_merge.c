@@ -13,12 +13,13 @@ static int is_same_text(const char *one, const char *other)
 	return !strcmp(one ? one : "", other ? other : "");
 }
 
-static int is_same_section(const hpm_data_item *one, const hpm_data_item *other)
+static int is_same_section(const hpm_data_item *first, const hpm_data_item *second)
 {
-	return !one->is_rusage && !other->is_rusage && one->instr_id == other->instr_id &&
-	       one->is_exclusive == other->is_exclusive && one->thread_id == other->thread_id &&
-	       one->process_id == other->process_id && one->mpi_task_id == other->mpi_task_id &&
-	       is_same_text(one->label, other->label);
+	return !first->is_rusage && !second->is_rusage && first->instr_id == second->instr_id &&
+	       first->is_exclusive == second->is_exclusive &&
+	       first->thread_id == second->thread_id && first->process_id == second->process_id &&
+	       first->mpi_task_id == second->mpi_task_id &&
+	       is_same_text(first->label, second->label);
 }
 
 /* Turns are over the same time, and have been scaled; groups that were changed follow each other.

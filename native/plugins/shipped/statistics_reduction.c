@@ -29,37 +29,38 @@ static double spread(const struct ranks_item *item)
 /* The section that a group is split by: at either side of its mean there are tasks. */
 static int widest(const struct ranks_group *group)
 {
-	int at = 0;
+	int widest_item = 0;
 
 	for (int i = 1; i < group->n_items; i++)
-		if (spread(&group->item[i]) > spread(&group->item[at]))
-			at = i;
-	return at;
+		if (spread(&group->item[i]) > spread(&group->item[widest_item]))
+			widest_item = i;
+	return widest_item;
 }
 
 static char side(const struct ranks_group *own, const struct ranks_group *group)
 {
-	const int at = widest(group);
-	const struct ranks_item *item = ranks_item_of(own, group->item[at].key, at);
-	const double apart = item ? ranks_mean(&item->times[HPM_TIME_WALLCLOCK]) -
-					     ranks_mean(&group->item[at].times[HPM_TIME_WALLCLOCK])
-				  : 0;
+	const int item_index = widest(group);
+	const struct ranks_item *item = ranks_item_of(own, group->item[item_index].key, item_index);
+	const double apart =
+		item ? ranks_mean(&item->times[HPM_TIME_WALLCLOCK]) -
+				ranks_mean(&group->item[item_index].times[HPM_TIME_WALLCLOCK])
+		     : 0;
 
 	return apart < -COMPARABLE_S ? '<' : apart > COMPARABLE_S ? '>' : '=';
 }
 
-struct ranks_group *ranks_group_for(const struct ranks_total *known, const struct ranks_group *own,
+struct ranks_group *ranks_group_for(const struct ranks_total *total, const struct ranks_group *own,
 				    char path[RANKS_ROUNDS + 1])
 {
 	struct ranks_group *group;
 	int length = 0;
 
 	path[0] = '\0';
-	group = ranks_group_of(known, own->scenario, path);
+	group = ranks_group_of(total, own->scenario, path);
 	while (group && group->state == RANKS_SPLIT && length < RANKS_ROUNDS) {
 		path[length++] = side(own, group);
 		path[length] = '\0';
-		group = ranks_group_of(known, own->scenario, path);
+		group = ranks_group_of(total, own->scenario, path);
 	}
 	return group;
 }
@@ -106,11 +107,11 @@ static void count_in(const struct ranks_number *own, const struct ranks_number *
 
 /* The task's own group with a bin for each value, and nothing else. */
 static int put_into_bins(struct ranks_arena *arena, struct ranks_group *own,
-			 const struct ranks_group *known, int n_bins)
+			 const struct ranks_group *ranges, int n_bins)
 {
 	for (int i = 0; i < own->n_items; i++) {
 		struct ranks_item *item = &own->item[i];
-		const struct ranks_item *range = ranks_item_of(known, item->key, i);
+		const struct ranks_item *range = ranks_item_of(ranges, item->key, i);
 
 		if (!range || range->n_events != item->n_events)
 			continue;
@@ -133,20 +134,20 @@ static int put_into_bins(struct ranks_arena *arena, struct ranks_group *own,
 
 /* --- a task ----------------------------------------------------------------------------------- */
 
-static int contribute(struct ranks_arena *arena, int round, const struct ranks_total *known,
+static int contribute(struct ranks_arena *arena, int round, const struct ranks_total *total,
 		      struct ranks_group *own, struct ranks_total *part)
 {
 	char path[RANKS_ROUNDS + 1];
-	struct ranks_group *group = ranks_group_for(known, own, path);
+	struct ranks_group *group = ranks_group_for(total, own, path);
 
-	if (known->is_binning) {
+	if (total->is_binning) {
 		if (!group || group->state != RANKS_SETTLED)
 			return 0;
 		part->is_binning = 1;
-		part->n_bins = known->n_bins;
+		part->n_bins = total->n_bins;
 		part->n_groups = 1;
 		own->path = ranks_text(arena, "%s", path);
-		return own->path ? put_into_bins(arena, own, group, known->n_bins) : ENOMEM;
+		return own->path ? put_into_bins(arena, own, group, total->n_bins) : ENOMEM;
 	}
 	/* Only the parts of a group that was split are still to be known. */
 	if (round && (group || !path[0]))
@@ -156,7 +157,7 @@ static int contribute(struct ranks_arena *arena, int round, const struct ranks_t
 	return own->path ? 0 : ENOMEM;
 }
 
-int ranks_partial(const struct ranks_plan *plan, int round, const hpm_blob *known, int task, int n,
+int ranks_partial(const struct ranks_plan *plan, int round, const hpm_blob *shared, int task, int n,
 		  hpm_event_vector items, hpm_blob *out)
 {
 	struct ranks_arena arena = {0};
@@ -165,7 +166,7 @@ int ranks_partial(const struct ranks_plan *plan, int round, const hpm_blob *know
 	int is_changed, error;
 
 	(void)plan;
-	error = ranks_unpack(&arena, known, &before);
+	error = ranks_unpack(&arena, shared, &before);
 	if (!error)
 		error = ranks_collect(&arena, task, n, items, &own, &is_changed);
 	if (!error && is_changed && !round)
@@ -182,18 +183,18 @@ int ranks_partial(const struct ranks_plan *plan, int round, const hpm_blob *know
 int ranks_merge(int round, hpm_blob *into, const hpm_blob *other)
 {
 	struct ranks_arena arena = {0};
-	struct ranks_total one, another;
+	struct ranks_total merged_into, another;
 	hpm_blob merged = {0};
 	int error;
 
 	(void)round;
-	error = ranks_unpack(&arena, into, &one);
+	error = ranks_unpack(&arena, into, &merged_into);
 	if (!error)
 		error = ranks_unpack(&arena, other, &another);
 	if (!error)
-		error = ranks_merge_total(&arena, &one, &another);
+		error = ranks_merge_total(&arena, &merged_into, &another);
 	if (!error)
-		error = ranks_pack(&one, &merged);
+		error = ranks_pack(&merged_into, &merged);
 	ranks_drop(&arena);
 	if (error)
 		return error;
@@ -234,11 +235,11 @@ static int judge(const struct ranks_plan *plan, int round, struct ranks_total *t
 	return is_split;
 }
 
-static void take_bins(const struct ranks_total *total, struct ranks_total *known)
+static void take_bins(const struct ranks_total *total, struct ranks_total *next)
 {
 	for (int g = 0; g < total->n_groups; g++) {
 		const struct ranks_group *from = &total->group[g];
-		struct ranks_group *group = ranks_group_of(known, from->scenario, from->path);
+		struct ranks_group *group = ranks_group_of(next, from->scenario, from->path);
 
 		for (int i = 0; group && i < from->n_items; i++) {
 			struct ranks_item *item = ranks_item_of(group, from->item[i].key, i);
@@ -253,30 +254,30 @@ static void take_bins(const struct ranks_total *total, struct ranks_total *known
 }
 
 static int advance(const struct ranks_plan *plan, int round, struct ranks_arena *arena,
-		   struct ranks_total *total, struct ranks_total *known, int *is_done)
+		   struct ranks_total *total, struct ranks_total *result, int *is_done)
 {
 	int is_split, error;
 
 	*is_done = 1;
-	if (known->is_binning) {
-		take_bins(total, known);
+	if (result->is_binning) {
+		take_bins(total, result);
 		return 0;
 	}
 	is_split = judge(plan, round, total);
-	error = ranks_merge_total(arena, known, total);
+	error = ranks_merge_total(arena, result, total);
 	if (error)
 		return error;
 	if (is_split) {
 		*is_done = 0;
-	} else if (plan->has_bins && known->n_groups) {
-		known->is_binning = 1;
-		known->n_bins = bins_asked();
+	} else if (plan->has_bins && result->n_groups) {
+		result->is_binning = 1;
+		result->n_bins = bins_asked();
 		*is_done = 0;
 	}
 	return 0;
 }
 
-int ranks_next(const struct ranks_plan *plan, int round, hpm_blob *total, hpm_blob *known,
+int ranks_next(const struct ranks_plan *plan, int round, hpm_blob *total, hpm_blob *shared,
 	       int *is_done)
 {
 	struct ranks_arena arena = {0};
@@ -286,7 +287,7 @@ int ranks_next(const struct ranks_plan *plan, int round, hpm_blob *total, hpm_bl
 
 	error = ranks_unpack(&arena, total, &came);
 	if (!error)
-		error = ranks_unpack(&arena, known, &before);
+		error = ranks_unpack(&arena, shared, &before);
 	if (!error)
 		error = advance(plan, round, &arena, &came, &before, is_done);
 	if (!error && *is_done && plan->complete)
@@ -296,7 +297,7 @@ int ranks_next(const struct ranks_plan *plan, int round, hpm_blob *total, hpm_bl
 	ranks_drop(&arena);
 	if (error)
 		return error;
-	free(known->data);
-	*known = after;
+	free(shared->data);
+	*shared = after;
 	return 0;
 }
