@@ -27,7 +27,7 @@ def report_parts() -> tuple[ReportPart, ...]:
 
 
 def readers() -> tuple[Reader, ...]:
-    """Return what reads files in the place of a run: the store's, then those of capabilities."""
+    """Return the readers of files that stand for a run: the store's, then those of capabilities."""
     from gnomon.store.run_files import READERS
 
     return (*READERS, *(reader for one in CAPABILITIES for reader in one.readers))

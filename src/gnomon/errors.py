@@ -19,7 +19,7 @@
     │   ├── NotInSetError           an event that the set does not have
     │   ├── AttachedError           attached already, or detached without
     │   ├── OptionError             an option that makes no sense
-    │   ├── DomainError             a domain that is none, or that nobody can tell apart
+    │   ├── DomainError             an invalid domain, or one that cannot be separated
     │   ├── FeatureError            an option that a component cannot honour
     │   ├── WriteError              counters of the kernel cannot be written
     │   ├── ClosedError             the set was closed
@@ -69,7 +69,7 @@ class GnomonError(Exception):
 
 
 class UsageError(GnomonError):
-    """A command line, option or argument that cannot be meant as it stands."""
+    """Invalid command line, option or argument."""
 
     exit_status = 2
 
@@ -297,7 +297,7 @@ class NotRunningError(EventSetError):
 
 
 class RunningError(EventSetError):
-    """The set is counting and what was asked for needs it stopped, or another set is in the way."""
+    """The set is counting and must be stopped first, or another set is in the way."""
 
     papi_name = "PAPI_EISRUN"
 

@@ -1,6 +1,6 @@
 """Text that fits its width: tables, shortened names and paths, filled sentences.
 
-Pure functions of text and a width in columns; whoever prints finds out how wide the terminal is.
+Pure functions of text and a width in columns; the caller finds out how wide the terminal is.
 """
 
 from __future__ import annotations

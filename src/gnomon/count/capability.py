@@ -53,7 +53,7 @@ class Counters(Capability):
             return counters
 
     def checks(self) -> Iterable[Check]:
-        """Return what counting depends on here."""
+        """Return the checks of what counting depends on here."""
         from gnomon.counters.doctor import diagnose
 
         return diagnose()
@@ -96,7 +96,7 @@ class EmulatedCounts(Capability):
         return engine().availability()
 
     def observe(self, execution: Execution) -> Observer:
-        """Return what runs the program on the emulated PMU.
+        """Return the observer that runs the program on the emulated PMU.
 
         Raises:
             ProgramError: it would not be executed.

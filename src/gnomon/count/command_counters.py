@@ -61,7 +61,7 @@ class CountingObserver(Observer):
         is_whole: all of the command is counted, and nothing else.
         task_values: names of the values that `rows` has counts of.
         values: the counts, once the program has ended.
-        remarks: sentences of whoever opened them, for `gnomon run`.
+        remarks: sentences of the code that opened them, for `gnomon run`.
     """
 
     is_whole = True
@@ -79,7 +79,7 @@ class CountingObserver(Observer):
         return ()
 
     def measurement(self, process: ProcessResult) -> Measurement:
-        """Return what an execution came to by these counters."""
+        """Return the measurement of an execution by these counters."""
         return _measurement(process, self)
 
     def result(self, process: ProcessResult) -> Collected:
@@ -338,7 +338,7 @@ class CommandCounters(CountingObserver):
 
 
 def _rank_asker() -> Callable[[int], int | None] | None:
-    """Return what tells a process's rank by its environment; None where we are a task ourselves."""
+    """Return the function that finds a process's rank in its environment; None inside a rank."""
     from gnomon.launch.job import job, job_of
 
     if job() is not None:

@@ -43,7 +43,7 @@ class Mode(NamedTuple):
         cgroup: the processes of this cgroup, and not the program; "" for none.
         per: "cpu" or "core" for a row of each; "" for totals only.
         delay_ns: counting begins so long after the program was executed.
-        intervals: what is told meanwhile; None for nothing.
+        intervals: the intervals to report meanwhile; None for none.
     """
 
     machine: bool = False
@@ -65,7 +65,7 @@ def run(command: Sequence[str], wanted: Resolved, mode: Mode) -> Measurement:
 
     Raises:
         ProgramError: the program cannot be executed; has the shell's status for that.
-        GnomonError: nothing of what was asked for may be counted so.
+        GnomonError: none of the events can be counted this way.
     """
     with closing(LiveCounts(wanted, mode)) as counts:
         return measure(command, counts)
@@ -86,7 +86,7 @@ class LiveCounts(CountingObserver):
             pid: a process that is there already; 0 for a command, or none.
 
         Raises:
-            GnomonError: nothing of what was asked for may be counted so.
+            GnomonError: none of the events can be counted this way.
         """
         self.watches_orphans = not mode.machine and not mode.cgroup
         self.is_whole = self.watches_orphans and not mode.delay_ns
@@ -176,7 +176,7 @@ class LiveCounts(CountingObserver):
             self._cgroup = -1
 
     def measurement(self, process: ProcessResult) -> Measurement:
-        """Return what an execution came to by these counters."""
+        """Return the measurement of an execution by these counters."""
         return self.completed(super().measurement(process))
 
     def completed(self, measurement: Measurement) -> Measurement:

@@ -66,7 +66,7 @@ def usable() -> Engine:
 
 
 def announcement(engine: Engine) -> str:
-    """Return what is said before the program runs."""
+    """Return the notes to print before the program runs."""
     return f"running on {engine.title}: expect it to take {engine.slowdown}"
 
 
@@ -140,7 +140,7 @@ class EmulatedCounters(CountingObserver):
             ) from None
 
     def wrap(self, invocation: Invocation) -> Invocation:
-        """Return what runs the program under the engine."""
+        """Return the command that runs the program under the engine."""
         prepared = self._engine.prepare(
             self._caches, self._folder, invocation.command, invocation.environment
         )
@@ -181,7 +181,7 @@ class EmulatedCounters(CountingObserver):
         return 0
 
     def measurement(self, process: ProcessResult) -> Measurement:
-        """Return what an execution came to by what the engine left."""
+        """Return the measurement of an execution from the files that the engine left."""
         measurement = super().measurement(process)
         engine, caches = self._engine, self._caches
         try:
@@ -233,7 +233,7 @@ class EmulatedCounters(CountingObserver):
 
 
 def _remarks(emulation: Emulation, quantities: Sequence[Quantity]) -> Iterable[str]:
-    """Yield what the lines themselves tell of how far to trust a profile."""
+    """Yield remarks on how far to trust a profile, from its lines themselves."""
     instructions = quantities.index(Quantity.INSTRUCTIONS)
     branches = quantities.index(Quantity.CONDITIONAL_BRANCHES)
     whole = unnamed = rounds = 0

@@ -313,7 +313,7 @@ class _TurnCounts(CountingObserver):
         self._rest.close()
 
     def measurement(self, process: ProcessResult) -> Measurement:
-        """Return what an execution came to, and each group in its turns."""
+        """Return the measurement of an execution, with a part for each group in its turns."""
         measured = super().measurement(process)
         if self._takers:
             # The first turn began when the program was executed, which only the whole time tells.

@@ -38,7 +38,7 @@ os.register_at_fork(after_in_child=_renew_lock)
 
 
 def place(target: Target) -> Place | None:
-    """Return what a target counts; None for a command, which does not exist yet."""
+    """Return a target's thread, process or CPU; None for a command, which does not exist yet."""
     if target.command:
         return None
     pid = target.pid or 0

@@ -13,7 +13,7 @@ class Check(NamedTuple):
     Attributes:
         name: what it is, in two or three words.
         state: "ok", "limited" (less can be measured) or "missing".
-        found: what is there.
+        found: the present state.
         consequence: what it means for measuring, "" where all is well.
         remedy: what to type or switch on, "" where there is nothing to do.
     """

@@ -78,7 +78,7 @@ class Resolution(NamedTuple):
         backward: how many were smaller than the one before.
         cost_ns: nanoseconds of a call from C, averages of batches.
         python_ns: the same of a call from Python (median), None where Python has no such call.
-        unavailable: why the timer is not to be had; all else is then None, 0 or empty.
+        unavailable: why the timer is not available; all else is then None, 0 or empty.
     """
 
     name: str
@@ -122,7 +122,7 @@ class Steadiness(NamedTuple):
 
 
 def resolutions(samples: int = SAMPLES) -> tuple[Resolution, ...]:
-    """Return what each timer resolves and costs.
+    """Return the resolution and cost of each timer.
 
     Raises:
         UsageError: the number of samples is not in 100 to 10 million.

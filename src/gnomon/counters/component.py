@@ -76,7 +76,7 @@ def make_value(
     derived: float | None = None,
     is_missing: bool = False,
 ) -> Value:
-    """Return the typed value of an event's raw count, or of what its formula came to."""
+    """Return the typed value of an event's raw count, or of its formula's result."""
     how = event.info.how
     if how is How.COUNTED and running_ns != enabled_ns:
         how = How.SCALED
@@ -157,7 +157,7 @@ class RawCount(NamedTuple):
     Attributes:
         raw: the count; 0 where the event is derived.
         enabled_ns, running_ns: the two times of perf_event_open(2).
-        derived: what the formula of a derived event came to; None where it has no value.
+        derived: the formula's result of a derived event; None where it has no value.
         is_missing: nothing was there to count it (`Value.is_missing`).
     """
 
@@ -200,7 +200,7 @@ class Counting(Protocol):
         """Begin at zero. `pid` is the process just spawned when the target is a command."""
 
     def read(self) -> Sequence[RawCount]:
-        """Return what was counted since `start`, in the order of the events."""
+        """Return the counts since `start`, in the order of the events."""
 
     def stop(self) -> Sequence[RawCount]:
         """Stop counting and return the final counts, in the order of the events."""
@@ -230,7 +230,7 @@ class Growing(Resettable, Protocol):
         """Return the one kernel group whose reading is this counting's, None if it takes more."""
 
     def notes(self) -> tuple[str, ...]:
-        """Return what is to be said of the counts so far."""
+        """Return notes on the counts so far."""
 
 
 class Refusal(NamedTuple):
@@ -254,7 +254,7 @@ class Refusal(NamedTuple):
 
 
 class Added(NamedTuple):
-    """What came of adding events to a `Growing`; the fields are those of `Opened`."""
+    """The result of adding events to a `Growing`; the fields are those of `Opened`."""
 
     events: tuple[Event, ...]
     refused: tuple[Refusal, ...] = ()
@@ -262,7 +262,7 @@ class Added(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """What came of opening events: a counting of those that opened, and the refusals.
+    """The result of opening events: a counting of those that opened, and the refusals.
 
     Attributes:
         counting: counts `events`, None if none opened.
@@ -284,7 +284,7 @@ class Component(Protocol):
     Attributes:
         name: one word; the prefix in `name:::event`.
         description: one line for `gnomon components`.
-        how_measured: how its values come to be, one line.
+        how_measured: how its values are obtained, one line.
         scope: what a count of it covers at the finest.
         overflow: how its counters can signal a threshold.
     """

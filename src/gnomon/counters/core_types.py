@@ -55,7 +55,7 @@ def models_text(models: Mapping[str, str]) -> str:
 
 
 def encode(event: str, core: Core) -> Encoding | None:
-    """Return what libpfm4 makes of an event on a kind of core, None if it knows no such event.
+    """Return libpfm4's encoding of an event on a kind of core, None if it knows no such event.
 
     Args:
         event: libpfm4's name, without the PMU or with it.

@@ -27,7 +27,7 @@ _COUNTER_OF_LIKWID = r"[A-Z]+[0-9]*[A-Z0-9]*(?::\S+)?"  # what `gnomon.metrics.l
 
 
 class Resolved(NamedTuple):
-    """The events of a list of names, and the names that exist but are not to be had here.
+    """The events of a list of names, and the names that exist but are not available here.
 
     Attributes:
         events: those that can be counted.
@@ -150,7 +150,7 @@ def _has_users_presets() -> bool:
 
 
 def _preset(name: str) -> Found:
-    """Return what a preset is; the users' files are read only where there may be some."""
+    """Return the events of a preset; the users' files are read only where there may be some."""
     if _has_users_presets():
         from gnomon.counters import presets
 

@@ -104,7 +104,7 @@ def granularity_of(value: Granularity | str) -> Granularity:
 
 
 def sharing_of(value: bool | Sharing | str) -> Sharing:
-    """Return what `multiplex=value` means.
+    """Return the sharing that `multiplex=value` means.
 
     Raises:
         OptionError: it means nothing.

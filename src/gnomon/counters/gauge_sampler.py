@@ -49,7 +49,7 @@ class GaugeSampler:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def look(self) -> Gauges:
-        """Take a sample now and return what is kept of each gauge, None if it was never there."""
+        """Take a sample now and return the kept value of each gauge, None if it was never there."""
         with self._lock:
             found = self._sample()
             self.samples += any(value is not None for value in found)

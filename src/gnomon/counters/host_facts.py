@@ -75,7 +75,7 @@ class Clock(NamedTuple):
 
 
 class Machine(NamedTuple):
-    """What of a machine decides which counters it has.
+    """The facts of a machine that decide which counters it has.
 
     Attributes:
         kernel: its release.
@@ -135,7 +135,7 @@ def core_pmu_names(root: Path = ROOT) -> tuple[str, ...]:
 
 
 def rights(root: Path = ROOT) -> Rights:
-    """Return what this process may do."""
+    """Return the rights of this process."""
     paranoid, capabilities, is_privileged, is_nested, seccomp, soft, hard = _core.rights(root)
     kernel = root / "proc/sys/kernel"
     return Rights(

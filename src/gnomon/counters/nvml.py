@@ -199,7 +199,7 @@ class Session:
 
 
 def explain(number: int, gpu: str = "") -> Problem:
-    """Return what an error of NVML means, what to do, and its number; `gpu` is whom was asked."""
+    """Return an NVML error's meaning, remedy and number; `gpu` is the one that was asked."""
     who = gpu or "NVML"
     if number == _NOT_SUPPORTED:
         remedy = "`gnomon events --component gpu` lists what it does tell"

@@ -103,7 +103,7 @@ class Parts:
         return self._parts[0].grows.group()
 
     def remarks(self) -> tuple[str, ...]:
-        """Return what is to be said of the counts so far."""
+        """Return notes on the counts so far."""
         return tuple(
             note for part in self._parts if part.grows is not None for note in part.grows.notes()
         )

@@ -123,7 +123,7 @@ def costs(
     numbers: Sequence[int] = (),
     told: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Cost]:
-    """Yield what every operation costs, kind by kind.
+    """Yield the cost of every operation, kind by kind.
 
     Args:
         chosen: kinds of events.
@@ -144,7 +144,7 @@ def costs(
 
 
 def timer_ns(samples: int = 10_000) -> float:
-    """Return what measuring nothing comes to: the median of reading the clock twice."""
+    """Return the cost of measuring nothing: the median of reading the clock twice."""
     return spread(_timed(None, samples)).median
 
 

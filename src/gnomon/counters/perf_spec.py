@@ -122,7 +122,7 @@ def list_by_core(
 
 
 def flags_of(flags: int) -> tuple[bool, bool, bool, bool]:
-    """Return what flags of an event say: the fields of `PerfSpec` from `hardware` on.
+    """Decode the flags of an event: the fields of `PerfSpec` from `hardware` on.
 
     A PMU that counts in every mode, and refuses to leave one out, is no clock of the kernel: a set
     with a domain cannot have its events.
@@ -185,7 +185,7 @@ def join(specs: Sequence[PerfSpec], natives: NativeCounts) -> tuple[RawCount, ..
 
 
 def native_specs(events: Sequence[Event], *, together: bool) -> tuple[list[NativeSpec], list[int]]:
-    """Return what `_core.Group` wants for events, and which event each native one belongs to.
+    """Return the arguments of `_core.Group` for events, and the event of each native one.
 
     `together` puts all into one kernel group, or, on hybrid CPUs, into one for each PMU, which is
     as far as groups go; otherwise only brace groups stay together.

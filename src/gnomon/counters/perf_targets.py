@@ -85,7 +85,7 @@ def threads_only_is_known() -> bool:
 
 
 def has_ended(spot: Spot) -> bool:
-    """Return whether the thread there has ended; nobody reaped a zombie yet, but it counts as one.
+    """Return whether the thread there has ended; a zombie that is not reaped yet counts as ended.
 
     The kernel starts what was opened on it all the same, and then counts nothing.
     """

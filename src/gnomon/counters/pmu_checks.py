@@ -84,7 +84,7 @@ def _user_reads(facts: Machine) -> Check:
 
 
 def _tried(before: Check) -> Check:
-    """Return that check with what came of reading a counter in user space, where it is allowed."""
+    """Return that check with the result of reading a counter in user space, where it is allowed."""
     from gnomon.counters.eventset import EventSet
     from gnomon.errors import GnomonError
 

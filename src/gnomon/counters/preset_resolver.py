@@ -29,7 +29,7 @@ class Found(NamedTuple):
 
 
 def find(name: str, cpu: CpuComponent | None = None) -> Found:
-    """Return what a name is as a preset, of those that are known so far; nothing for other names.
+    """Resolve a name among the presets that are known so far; no events for other names.
 
     Raises:
         EventNameError: it begins with PAPI_, and no preset has that name.

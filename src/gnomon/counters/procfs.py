@@ -32,7 +32,7 @@ def below(root: Path | str, name: str) -> str:
 def read_text(
     path: Path | str, directory: int | None = None, most_bytes: int = _LIMIT_BYTES
 ) -> str | None:
-    """Return what a file holds, None if it cannot be read.
+    """Return a file's content, None if it cannot be read.
 
     Args:
         path: the file.
@@ -147,7 +147,7 @@ class ProcessFiles:
                 self.errors[name] = error.errno or errno.EIO
 
     def read(self, name: str) -> str | None:
-        """Return what a file holds now, None if it cannot be read (`errors` then says why)."""
+        """Return a file's present content, None if it cannot be read (`errors` then says why)."""
         fd = self._files.get(name)
         if fd is None:
             return None
@@ -158,7 +158,7 @@ class ProcessFiles:
             return None
 
     def reopen(self, name: str) -> str | None:
-        """Return what a file holds when it is opened anew, None if it cannot be read.
+        """Open a file anew and return its content, None if it cannot be read.
 
         numa_maps and maps stay with the memory that the process had when they were opened, even
         after it has executed another program.

@@ -67,7 +67,7 @@ class SensorCounting:
             self._watch = Watch(self._look, _GAUGE_PAUSE_NS if self._is_sampled else FOLLOW_NS)
 
     def read(self) -> tuple[RawCount, ...]:
-        """Return what was counted since `start`; after `stop`, what it returned.
+        """Return the counts since `start`; after `stop`, its result.
 
         Raises:
             NotRunningError: `start` was never called.
@@ -195,7 +195,7 @@ class Totals:
 
 
 def _step(before: int, after: int, modulus: int, gap_ns: int) -> int | None:
-    """Return what a counter grew by; None if it was set back or may have gone round unseen."""
+    """Return a counter's increase; None if it was set back or may have wrapped unseen."""
     if not modulus:
         return after - before if after >= before else None
     if gap_ns * MOST_PER_NS >= modulus:

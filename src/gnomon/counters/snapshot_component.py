@@ -82,7 +82,7 @@ class SnapshotComponent(ABC):
 
     @abstractmethod
     def offers(self, *, idle: bool) -> Iterator[Offer]:
-        """Yield every event here; with `idle` also those of units that nobody would list."""
+        """Yield every event here; with `idle` also those of idle units."""
 
     @abstractmethod
     def node_snapshot(self, tallies: Sequence[Tally]) -> Snapshot:

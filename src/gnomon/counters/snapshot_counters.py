@@ -148,7 +148,7 @@ class SnapshotCounting:
             self._sampler.start()
 
     def read(self) -> tuple[RawCount, ...]:
-        """Return what was counted since `start`; after `stop`, what it returned.
+        """Return the counts since `start`; after `stop`, its result.
 
         Raises:
             NotRunningError: `start` was never called.
@@ -256,7 +256,7 @@ def current(tally: Tally, now: Snapshot) -> int | None:
 
 
 def difference(tally: Tally, base: Snapshot, now: Snapshot) -> int | None:
-    """Return what a tally grew by between two snapshots, None where that is not certain.
+    """Return a tally's increase between two snapshots, None where that is not certain.
 
     A unit that appeared in between counts in full if its identity is newer than all that were
     there before, for then its counters began at 0 after the start.

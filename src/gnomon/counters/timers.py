@@ -16,7 +16,7 @@ Cycles are those of the time counter, which runs at one rate whatever the core's
 PAPI has them; for the core's own cycles count the event `cycles`. Virtual cycles are computed:
 no processor counts the time counter per thread. Where no counter of constant rate can be used (the
 kernel distrusts the TSC, GNOMON_CLOCK=vdso, architectures other than x86-64 and arm64) neither
-kind of cycles is to be had: `real_cycles` and `virtual_cycles` raise `gnomon.errors.TimerError`,
+kind of cycles is available: `real_cycles` and `virtual_cycles` raise `gnomon.errors.TimerError`,
 and `cycles_per_second` returns None.
 
 Source: clock_gettime(2); Intel SDM vol. 3, 18.17 (invariant TSC); native/core/clock.c.

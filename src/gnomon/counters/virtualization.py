@@ -42,7 +42,7 @@ class Container(NamedTuple):
 
 
 def first_cpu(root: Path | str) -> dict[str, str]:
-    """Return what /proc/cpuinfo says of the first CPU.
+    """Return the fields of the first CPU in /proc/cpuinfo.
 
     Its flags come long before the limit; to write about all of hundreds of CPUs takes the kernel
     milliseconds.

@@ -47,7 +47,7 @@ class Settings(NamedTuple):
 
 
 def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
-    """Return what the variables say.
+    """Return the settings of the environment variables.
 
     Raises:
         UsageError: one of them says what cannot be.

@@ -40,7 +40,7 @@ Attributes = Mapping[str, str | int | float | None]
 
 
 class Block(NamedTuple):
-    """What one group of events, counted together, came to.
+    """The counts of one group of events that were counted together.
 
     Attributes:
         group: "2 BRANCH", or "" where events were asked for by name.
@@ -60,7 +60,7 @@ class Block(NamedTuple):
 
 
 def blocks(measurements: Sequence[Measurement], group: str, *, apart: bool) -> tuple[Block, ...]:
-    """Return what was counted, group by group where they are to stay apart.
+    """Return the counts in blocks, one for each group where groups stay separate.
 
     Args:
         measurements: executions.
@@ -199,7 +199,7 @@ def _of_parts(
 
 
 def program_of(measurement: Measurement) -> str:
-    """Return the name of the program that was measured, or what else was."""
+    """Return the name of the measured program, or of another target."""
     if measurement.command:
         return measurement.command[0].rpartition("/")[2] or measurement.command[0]
     return measurement.covers or f"process {measurement.pid}"
@@ -277,7 +277,7 @@ def _of_value(value: Value) -> dict[str, str | int | float | None]:
 
 
 def metric_fields(metric: MetricValue) -> dict[str, str | int | float | None]:
-    """Return what is written of a metric."""
+    """Return the fields that are written of a metric."""
     return {
         "name": metric.guide_name or metric.name,
         "value": metric.value,

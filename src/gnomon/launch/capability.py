@@ -96,7 +96,7 @@ class Capability:
         return Availability(True)
 
     def observe(self, execution: Execution) -> Observer:
-        """Return what observes an execution, with all open that can be before it begins.
+        """Return the observer of an execution, with everything open that can be before it begins.
 
         Raises:
             GnomonError: it cannot be observed.
@@ -106,7 +106,7 @@ class Capability:
         return Observer()
 
     def collect(self, folder: Path) -> Collected:
-        """Return what is in the staging folder, after the program or, by `gnomon repair`, a kill.
+        """Return the results in the staging folder, after the program's end or, in repair, a kill.
 
         What cannot be read costs a warning in what is returned, no exception.
         """
@@ -122,5 +122,5 @@ class Capability:
         return {}
 
     def checks(self) -> Iterable[Check]:
-        """Return what `gnomon doctor` looks at for this capability."""
+        """Return the checks of `gnomon doctor` for this capability."""
         return ()

@@ -34,14 +34,14 @@ def select(
     words: Words,
     times: Capability,
 ) -> Selection:
-    """Return what observes a run.
+    """Return the observers of a run.
 
     Args:
         capabilities: all there are.
         wanted: names that were asked for, separated by commas; None for none.
         without: names that were left out, likewise.
         words: options that were typed; each asks for its capability.
-        times: observes where nobody else gives the program's times.
+        times: observes where no other capability gives the program's times.
 
     Raises:
         UsageError: a name is none of them, a value is none, two cannot observe the same execution,

@@ -137,7 +137,7 @@ class _Careful:
 
 
 def observed(command: Sequence[str], observers: Sequence[Observer]) -> Invocation:
-    """Return what is executed of a command that is observed.
+    """Return the invocation of an observed command.
 
     Raises:
         ObserverError: the observers cannot share an execution.

@@ -53,7 +53,7 @@ class Neighbours:
         self._task_after = _task(_read(f"/proc/{self._pid}/schedstat"))
 
     def contention(self, cpu_ns: int, schedule: bytes) -> Contention | None:
-        """Return what others kept from the program; None if /proc does not tell.
+        """Return the CPU time that other programs took from this one; None if /proc does not tell.
 
         Args:
             cpu_ns: CPU time of the program.

@@ -63,7 +63,7 @@ class _Staging(Observer):
 def _of_libraries(
     observers: Sequence[Observer], process: ProcessResult, folder: Path
 ) -> Iterator[str]:
-    """Yield what is to be said of what libraries of capabilities recorded in the program."""
+    """Yield the warnings about recordings that libraries of capabilities made in the program."""
     names = [one.name for one in observers if one.failure is None and one.preloads()]
     if not names:
         return
@@ -84,7 +84,7 @@ def _of_libraries(
 
 
 def _result(observer: Observer, process: ProcessResult) -> Collected:
-    """Return what an observer hands over; of one that failed, why."""
+    """Return an observer's results; of one that failed, the reason."""
     failure = observer.failure
     if failure is None:
         try:

@@ -92,7 +92,7 @@ class StandIn:
     def hang_up(self) -> None:
         """Close what the launcher has given to the program, which has ended.
 
-        Hydra sees that a task has ended when nobody has the other end of its socket any more.
+        Hydra sees that a rank has ended when no process holds the other end of its socket any more.
         """
         number = os.environ.get("PMI_FD", "")
         with suppress(OSError):
@@ -123,7 +123,7 @@ _current: StandIn | None = None
 
 
 def current() -> StandIn | None:
-    """Return what stands in for this process; None without a launcher."""
+    """Return the process that stands in for this one; None without a launcher."""
     return _current
 
 

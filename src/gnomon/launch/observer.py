@@ -40,7 +40,7 @@ class Observer:
         return ()
 
     def wrap(self, invocation: Invocation) -> Invocation:
-        """Return what is executed in the place of a program, all variables set."""
+        """Return the invocation that replaces a program's, all variables set."""
         return invocation
 
     def attach(self, pid: int) -> None:
@@ -68,7 +68,7 @@ class Observer:
         """Read the last of it: the process has ended, and its files in /proc are still there."""
 
     def result(self, process: ProcessResult) -> Collected:
-        """Return what was measured of an execution that `gnomon run` makes a run of."""
+        """Return the results of an execution for `gnomon run`."""
         from gnomon.model.capability_result import Collected
 
         return Collected()

@@ -37,7 +37,7 @@ class Option(NamedTuple):
 
 
 def whole_number(least: int | None = None) -> Callable[[str], int]:
-    """Return what converts whole numbers, of at least so much."""
+    """Return a converter of whole numbers from a minimum on."""
 
     def convert(word: str) -> int:
         value = int(word)
@@ -49,7 +49,7 @@ def whole_number(least: int | None = None) -> Callable[[str], int]:
 
 
 def number(least: float | None = None) -> Callable[[str], float]:
-    """Return what converts finite numbers, of at least so much."""
+    """Return a converter of finite numbers from a minimum on."""
 
     def convert(word: str) -> float:
         value = float(word)
@@ -71,7 +71,7 @@ def share(word: str) -> float:
 
 
 def choice(*words: str) -> Callable[[str], str]:
-    """Return what takes one of some words."""
+    """Return a converter that accepts one of some words."""
 
     def convert(word: str) -> str:
         if word not in words:

@@ -46,7 +46,7 @@ class Invocation(NamedTuple):
 
 
 def invocation(command: Sequence[str]) -> Invocation:
-    """Return what a command is executed with where nobody adds to it."""
+    """Return a command's invocation with nothing added."""
     return Invocation(tuple(command), tuple(environment()))
 
 
@@ -141,7 +141,7 @@ class PreExecUsage(NamedTuple):
 
 
 def exec_target(command: Sequence[str], pid: int, gate: int) -> PreExecUsage:
-    """Let a spawned process execute its command; return what there was just before.
+    """Let a spawned process execute its command; return its resource usage just before.
 
     Raises:
         ProgramError: it cannot be executed; has the shell's status for that.

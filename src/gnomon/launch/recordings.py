@@ -88,7 +88,7 @@ def recordings(folder: Path, capability: str, kinds: Iterable[str] = ()) -> Reco
 
 
 def _ended_early(capability: str, processes: Sequence[RecordedProcess]) -> list[str]:
-    """Return what is missing of recordings that ended before their processes."""
+    """Return warnings about recordings that ended before their processes."""
     lost: dict[int, dict[int, int]] = {}
     for process in processes:
         for file in process.files:

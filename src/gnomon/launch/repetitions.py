@@ -42,7 +42,7 @@ def folders(folder: Path) -> list[Path]:
 
 
 def collect_results(capability: Capability, folder: Path) -> list[Collected]:
-    """Return what a capability left in a staging folder, of each execution."""
+    """Return a capability's results in a staging folder, of each execution."""
     results = []
     for number, own in enumerate(folders(folder)):
         try:
@@ -117,12 +117,12 @@ def join_executions(
 def joined_results(
     results: Sequence[Collected], command: Sequence[str], names: Sequence[str] = ()
 ) -> Collected:
-    """Return what several capabilities or executions handed over as one set of tables.
+    """Return the tables of several capabilities or executions as one set.
 
     Args:
         results: of each.
         command: what was run.
-        names: of the capabilities, for what is said of their tables; none for executions.
+        names: of the capabilities, for messages about their tables; none for executions.
     """
     sets = [result.tables for result in results if result.tables]
     notes: tuple[str, ...] = ()

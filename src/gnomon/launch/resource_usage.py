@@ -49,7 +49,7 @@ def usage_rows(
 
     Args:
         usage: of the process that was measured.
-        before: what of it the process had used before it executed its program.
+        before: the usage of the process before it executed its program.
         own_peak_kib: peak resident memory of the process before it executed its program. The
             kernel counts that too, so a peak that is not above this says nothing of the program:
             it is left out rather than wrong.

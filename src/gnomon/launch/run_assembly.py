@@ -55,7 +55,7 @@ def assemble_run(
     *,
     force: bool = False,
 ) -> AssembledRun:
-    """Write the run of all that is in a staging folder, and remove that.
+    """Write the run from the contents of a staging folder, and remove the folder.
 
     Args:
         folder: the staging folder.
@@ -121,7 +121,7 @@ def assemble_run(
 
 
 def _state(capability: Capability, used: Container[str]) -> dict[str, Any]:
-    """Return what the head of a run says of a capability."""
+    """Return the entry of a capability in the head of a run."""
     state = capability.availability()
     return {
         "name": capability.name,
@@ -148,7 +148,7 @@ def _command(rank_parts: Sequence[staging.RankPart]) -> list[str]:
 
 
 def _absent(found: Sequence[staging.RankPart], tasks: int) -> str:
-    """Return the tasks of a job that are not among those that were found."""
+    """Return the missing ranks of a job as text."""
     present = {part.task for part in found}
     gone = (task for task in range(tasks) if task not in present)
     named = ", ".join(map(str, islice(gone, _ABSENT)))

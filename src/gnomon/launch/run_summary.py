@@ -111,7 +111,7 @@ class _Values:
                 self.parts[names[metric]].append((location, path, *means))
 
     def _rows(self, tables: Sequence[Table]) -> Iterator[Sequence[Any]]:
-        """Yield what is needed of the profile: from memory or, of a large one, from the run."""
+        """Yield the profile rows that the summary needs, from memory or, if large, from the run."""
         for table in tables:
             if table.schema is PROFILE and len(table) <= _ROWS_IN_MEMORY:
                 yield from zip(*map(table.values, _COLUMNS), strict=True)
@@ -155,7 +155,7 @@ def _times(values: _Values, width: int) -> Iterator[str]:
 
 
 class _Sums(NamedTuple):
-    """What a region came to over all processes and threads; None where one has no value."""
+    """Sums of a region over all processes and threads; None where one has no value."""
 
     inclusive: float
     exclusive: float | None

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
             """Return in how many milliseconds `drain` is due, None for no time."""
 
         def drain(self) -> None:
-            """Take what is there and do what is due."""
+            """Take pending signals and run the actions that are due."""
 
 
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
@@ -85,7 +85,7 @@ class SignalForwarder:
         os.close(self._wakeup_write)
 
     def dispositions(self) -> tuple[int, ...]:
-        """Return what the program must find otherwise than we have it, for `_core.spawn`."""
+        """Return the signal settings that the program must start with, for `_core.spawn`."""
         first = self
         while first._outer is not None:
             first = first._outer

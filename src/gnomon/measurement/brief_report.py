@@ -37,11 +37,11 @@ class Hidden(NamedTuple):
 
 
 def hidden(measurement: Measurement, *, default_events: bool) -> Hidden:
-    """Return what the tables of a short report leave out.
+    """Return the events and metrics that a short report leaves out.
 
     Args:
         measurement: the measurement.
-        default_events: nobody chose the events.
+        default_events: the user chose no events.
     """
     if measurement.emulation is not None:
         return Hidden(frozenset(), frozenset(), frozenset())
@@ -62,12 +62,12 @@ def rows(
     default_events: bool,
     formulas: bool = False,
 ) -> list[tuple[str, str, str]]:
-    """Return name, value and remark of what is asked first.
+    """Return name, value and remark of the quantities that matter most.
 
     Args:
         measurement: one execution.
         metrics: that follow from it.
-        default_events: nobody chose the events.
+        default_events: the user chose no events.
         formulas: with the formula of the utilisation.
     """
     values = {value.event: value for value in measurement.values}

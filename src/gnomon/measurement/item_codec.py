@@ -17,7 +17,7 @@ _TYPES = (RankFile, Item, EventInfo, Spread)
 
 
 def encoded(file: RankFile) -> bytes:
-    """Return what a task measured as bytes, in this machine's byte order.
+    """Encode a rank's measurement as bytes, in this machine's byte order.
 
     Raises:
         ValueError: a member has no room in the layout; the message names it.
@@ -26,11 +26,11 @@ def encoded(file: RankFile) -> bytes:
 
 
 def decoded(content: bytes, name: str, offset: int = 0) -> tuple[RankFile, int]:
-    """Return what a task measured, and the place behind it.
+    """Decode a rank's measurement; return it and the offset behind it.
 
     Args:
         content: bytes of one or several files.
-        name: of the file, for what is said of it.
+        name: of the file, for messages.
         offset: where it begins.
 
     Raises:

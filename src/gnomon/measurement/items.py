@@ -87,7 +87,7 @@ class EventInfo(NamedTuple):
 
 
 class Item(NamedTuple):
-    """What one group of events came to, on one task or over several.
+    """The counts of one group of events, on one rank or over several.
 
     Attributes:
         data: the events.
@@ -97,7 +97,7 @@ class Item(NamedTuple):
         mpi_task_id: the task, the lowest of several; -1 without MPI.
         instr_id: the section; 0 for the whole program.
         count: of calls.
-        is_exclusive: without what the section's parts came to.
+        is_exclusive: without the values of the section's parts.
         xml_element_id: the same for everything of one section; 0 is none.
         description: printed before the item; may have several lines.
         xml_descr: the same for the XML output, in one line.

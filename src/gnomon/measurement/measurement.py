@@ -53,7 +53,7 @@ class GroupPart(NamedTuple):
         user_ns, system_ns: CPU time in that time; with turns, its share of the whole; None if
             not known.
         turns: how many turns it had; 0 if it counted through the whole of an execution.
-        unavailable: what of it could not be counted.
+        unavailable: its events that could not be counted.
     """
 
     number: int
@@ -98,7 +98,7 @@ class Measurement(NamedTuple):
         user_ns, system_ns: CPU time of it and the children it waited for; None if attached, or
             if both together are too short to be told apart.
         values: counts, in the order in which they were asked for.
-        unavailable: what was asked for and could not be counted.
+        unavailable: requested events that could not be counted.
         notes: sentences that belong beside the counts.
         rusage: resource usage, () if attached.
         tasks: a row per thread where asked for, else None.

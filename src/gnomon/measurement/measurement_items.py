@@ -167,7 +167,7 @@ def has_value(event: EventInfo) -> bool:
 
 
 def how_of(event: EventInfo) -> How:
-    """Return how the value of an event came to be; the least certain if that is not known."""
+    """Return how an event's value was obtained; the least certain way if that is not known."""
     return HOWS[event.how] if 0 <= event.how < len(HOWS) else HOWS[-1]
 
 

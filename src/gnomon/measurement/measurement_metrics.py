@@ -119,7 +119,7 @@ def metrics_of_values(
 
 
 def part_as_measurement(measurement: Measurement, part: GroupPart) -> Measurement:
-    """Return what one of several groups counted as a measurement of its own."""
+    """Return the counts of one of several groups as a measurement of its own."""
     return measurement._replace(
         values=part.values,
         wall_ns=part.wall_ns,
@@ -132,7 +132,7 @@ def part_as_measurement(measurement: Measurement, part: GroupPart) -> Measuremen
 
 
 def without_parts(measurement: Measurement) -> Measurement:
-    """Return what was counted through the whole of a run in which groups took turns."""
+    """Return the events that counted all the time in a run in which groups took turns."""
     counted = {value.event for part in measurement.parts for value in part.values}
     values = tuple(value for value in measurement.values if value.event not in counted)
     missing = {one.event for part in measurement.parts for one in part.unavailable}

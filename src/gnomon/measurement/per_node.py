@@ -20,7 +20,7 @@ _EVERYBODYS = ("tsc",)
 def only_first_rank_of_node(
     wanted: Resolved, environment: Mapping[str, str] = os.environ
 ) -> Resolved:
-    """Return what this task is to count of what was asked for.
+    """Return the requested events that this rank is to count.
 
     Of events that cover a node, all but the first task of each node say who counts them. Where the
     launcher does not tell who that is, every task counts them, and a note says so.

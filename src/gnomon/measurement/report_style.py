@@ -15,7 +15,7 @@ class ReportOptions(NamedTuple):
     Attributes:
         tool: name of the command, for the headline.
         brief: only what most runs are asked for; the rest is left to `--all`.
-        default_events: nobody chose the events; a brief report leaves out most of them.
+        default_events: the user chose no events; a brief report leaves out most of them.
         formulas: print each metric's formula.
         every_usage_row: one line for each field of getrusage(2), those without meaning on
             Linux as n/a; otherwise only those with one.
@@ -54,7 +54,7 @@ class Style:
 
 
 def joined(*parts: str, sep: str = "; ") -> str:
-    """Return what is not empty, one after the other."""
+    """Return the non-empty texts, joined."""
     return sep.join(part for part in parts if part)
 
 
@@ -64,7 +64,7 @@ def format_value(value: Value) -> str:
 
 
 def remark(value: Value, doubt: str = "", *, of_machine: bool = False) -> str:
-    """Return what must be said beside a value: modes, scope, multiplexing; "" for nothing.
+    """Return the remark beside a value: modes, scope, multiplexing; "" for none.
 
     Args:
         value: the value.

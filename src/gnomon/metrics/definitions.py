@@ -254,7 +254,7 @@ def _load(path: Path | str) -> Metrics:
 
 
 def _compiled(document: Document) -> Metrics:
-    """Return what a shipped file defines, which has been checked before it was shipped."""
+    """Return the definitions of a shipped file, which was checked before it was shipped."""
     sections, source = document.sections, document.source
 
     def defined(fields: dict[str, Any], rule: str) -> Metric:

@@ -30,7 +30,7 @@ class FormulaInput(NamedTuple):
 
     Attributes:
         value: None where nothing was measured.
-        how: how it came to be.
+        how: how it was obtained.
         domain: privilege levels it was counted in; None for what has none.
         scope: what it covers; None for variables.
         is_event: it is the count of an event under its plain name: patterns find it.
@@ -85,7 +85,7 @@ def formula_inputs(
     refused: Iterable[str] = (),
     tasks: Mapping[str, int] = MappingProxyType({}),
 ) -> dict[str, FormulaInput]:
-    """Return what formulas may use, by identifier.
+    """Return the inputs of formulas, by identifier.
 
     An event that was typed with modifiers (`cycles:u`) or on its PMU (`cpu/cycles/`) also
     answers to its plain name, unless that was counted itself or would be ambiguous. The counts
@@ -95,7 +95,7 @@ def formula_inputs(
     Args:
         values: what was counted, each event once.
         variables: measured numbers that are not events: those of `VARIABLES`.
-        given: numbers that somebody stated, such as latencies; what is computed from them is
+        given: numbers that the user stated, such as latencies; what is computed from them is
             an estimate.
         refused: events that were asked for and could not be counted; a pattern that matches one
             of them has no value.
@@ -312,7 +312,7 @@ def _widest(used: Collection[FormulaInput]) -> Scope | None:
 
 
 def _quantity(parts: list[Value]) -> FormulaInput:
-    """Return a count, or what the counts of one event on several kinds of core come to.
+    """Return a count, or the total of one event's counts on several kinds of core.
 
     A thread runs on one core at a time, so the parts' running times add up to the enabled time
     unless the counters were multiplexed; the sum is scaled by what is missing, as for one counter.

@@ -18,7 +18,7 @@ every event that was asked for and begins so, and has a value only if each of th
 
 Evaluation is in double precision and never invents: a missing input, a division by zero, a root of
 a negative number or a result (even an intermediate one) beyond the range of a double make the whole
-formula None. A condition comes to 1 or 0; a number in it holds if it is above zero.
+formula None. A condition evaluates to 1 or 0; a number in it holds if it is above zero.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class Name:
         self.name = name
 
     def evaluate(self, values: Values) -> float | None:
-        """Return what the name stands for; None for what is absent, infinite or not a number."""
+        """Return the value of the name; None if it is absent, infinite or not a number."""
         value = values.get(self.name)
         if value is None:
             return None
@@ -65,7 +65,7 @@ class Chain:
         self.rest = tuple(rest)
 
     def evaluate(self, values: Values) -> float | None:
-        """Return what the operators come to."""
+        """Return the result of the operators."""
         result = self.first.evaluate(values)
         for symbol, operand in self.rest:
             right = operand.evaluate(values)

@@ -1,6 +1,6 @@
 """Formulas as postfix programs, from which C code is made.
 
-A program and the formula's `evaluate` must come to the same number, bit by bit.
+A program and the formula's `evaluate` must give the same number, bit by bit.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ CONFIDENCE = 0.95
 
 
 class Summary(NamedTuple):
-    """What repeated measurements of one quantity come to, all in that quantity's unit.
+    """Statistics of repeated measurements of one quantity, all in that quantity's unit.
 
     Attributes:
         n: number of values.

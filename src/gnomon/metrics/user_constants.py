@@ -20,7 +20,7 @@ WEIGHT = "HPM_DIV_WEIGHT"
 
 
 def read_user_constants(environment: Mapping[str, str]) -> dict[str, float]:
-    """Return what the environment states, by the names that formulas use; {} if nothing.
+    """Return the environment's constants, by the names that formulas use; {} if there are none.
 
     A latency is a number of cycles, 0 or more; the weight of a division a whole number from 1 on.
     A variable that is set and empty counts as not set.

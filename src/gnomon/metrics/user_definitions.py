@@ -30,7 +30,7 @@ class Library(NamedTuple):
 
     Attributes:
         groups, metrics: what it defines.
-        notes: what of it could not be understood and is left out, with file and line.
+        notes: definitions that could not be read and are left out, with file and line.
         path: the file, "" for Gnomon's own.
     """
 
@@ -46,7 +46,7 @@ _all: list[Library] = []
 
 
 def read_library(path: Path | str, is_known: Known = None) -> Library:
-    """Return what a file defines, without making it known.
+    """Return the definitions of a file without registering them.
 
     Args:
         path: TOML, or with the suffix .txt a group file of LIKWID.
@@ -67,7 +67,7 @@ def read_library(path: Path | str, is_known: Known = None) -> Library:
 
 
 def load(path: Path | str, is_known: Known = None) -> Library:
-    """Return what a file defines, which holds from now on in this process; errors as `read`."""
+    """Register the definitions of a file in this process and return them; errors as `read`."""
     library = read_library(path, is_known)
     _loaded[:] = [one for one in _loaded if one.path != library.path]
     _loaded.append(library)

@@ -20,13 +20,13 @@ EVIDENCE = (WAITED, OTHERS, IDLE, STOLEN)
 
 
 class Contention(NamedTuple):
-    """What others kept from an execution.
+    """CPU time that other programs took from an execution.
 
     Attributes:
         waited_ns: how long it waited for a CPU; None where the kernel does not tell it of all of
             its tasks.
         others_ns: CPU time of all other programs while it ran.
-        idle_ns: CPU time that nobody used.
+        idle_ns: CPU time that no program used.
         stolen_ns: CPU time that the machine's host gave to others, over all CPUs.
     """
 

@@ -80,7 +80,7 @@ def filled_from_children(values: Floats, parent: Ints) -> Floats:
 def first_of_their_kind(group: Ints, parent: Ints) -> Flags:
     """Return which positions have no ancestor in the same group.
 
-    What a recursive function came to with all it called is that of its outermost calls.
+    The inclusive value of a recursive function is that of its outermost calls.
 
     Args:
         group: number of each one's group, -1 for none.

@@ -24,7 +24,7 @@ from gnomon.model.symbol_names import FORTRAN, is_template, namespace
 
 
 class FunctionFragment(NamedTuple):
-    """What of a function is in one file; "" for what is not known."""
+    """The part of a function that is in one file; "" for what is not known."""
 
     program: str
     function: str

@@ -59,7 +59,7 @@ class RegionKinds:
         return iter(self._known.values())
 
     def of(self, kind: str) -> RegionKind:
-        """Return a kind; of one that nobody has named, what its name tells."""
+        """Return a kind; an unregistered one is derived from its name."""
         return self._known.get(kind) or RegionKind(kind, kind or "(unknown)", kind or "section")
 
     def code(self) -> str:
@@ -91,13 +91,13 @@ def of_head(head: Mapping[str, Any]) -> RegionKinds:
 
 
 def as_head(kinds: Iterable[RegionKind]) -> dict[str, Any]:
-    """Return what the head of a run has of kinds that are not Gnomon's own."""
+    """Return the kinds in the head of a run that are not Gnomon's own."""
     more = [one._asdict() for one in dict.fromkeys(kinds) if one.kind not in _OWN]
     return {FIELD: more} if more else {}
 
 
 def joined(heads: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what the head of a combination of runs has of the kinds of all."""
+    """Return the kinds of all runs, for the head of their combination."""
     listed = [head.get(FIELD) for head in heads]
     entries = [entry for one in listed if isinstance(one, list) for entry in one[:_KINDS_MOST]]
     return as_head(one for one in map(_read, entries) if one is not None)

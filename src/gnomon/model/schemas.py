@@ -50,7 +50,7 @@ class Schema:
     is_bulk: bool = False
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
-        """Return what another process takes for the same table: there is one of each."""
+        """Pickle by name: each process has one object for each table."""
         return schema_of, (self.name,)
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class How(StrEnum):
-    """How a number came to be; shown beside it on every screen."""
+    """How a number was obtained; shown beside it on every screen."""
 
     COUNTED = "counted"
     SCALED = "scaled"
@@ -49,8 +49,8 @@ class Value(NamedTuple):
         unit_factor: multiplies a raw count into `unit` (1 for plain counts).
         domain: privilege levels counted.
         scope: what the count covers.
-        how: how the number came to be.
-        derived: what the event's formula came to, for events that are not one count or a sum of
+        how: how the number was obtained.
+        derived: the result of the event's formula, for events that are not one count or a sum of
             counts; None where it has no value, as after a division by zero.
         is_derived: the value is that of a formula; `raw` then is 0 and says nothing.
         is_missing: nothing was there to count it: it was added since the last run, or what it
@@ -76,7 +76,7 @@ class Value(NamedTuple):
     is_missing: bool = False
 
     def __str__(self) -> str:
-        """Return the event, its value with the unit, and how it came to be: for looking at."""
+        """Return the event, its value with the unit, and how it was obtained, for display."""
         value = self.value
         if value is None:
             return f"{self.event} not measured"
@@ -101,7 +101,7 @@ class Value(NamedTuple):
     def value(self) -> int | float | None:
         """The count in `unit`, scaled for multiplexing; None where nothing was measured.
 
-        That of a formula is exactly what it came to: neither rounded nor cut off at zero.
+        That of a formula is its exact result: neither rounded nor cut off at zero.
         """
         if self.is_missing:
             return None

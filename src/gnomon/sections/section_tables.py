@@ -48,7 +48,7 @@ _NO_EXCLUSIVE = Unavailable(
 
 
 def collect(folder: Path) -> Collected:
-    """Return what the sections of all processes measured that had the folder.
+    """Return the results of the sections of all processes that had the folder.
 
     A file that cannot be read costs a warning, never the others. One process is in memory at a
     time; of many, the rows are in a file of the folder until they are asked for.
@@ -145,7 +145,7 @@ def _owners(folder: Path, unreadable: dict[str, str]) -> dict[str, tuple[int, in
 
 
 def _decoded(folder: Path, stem: str) -> RankFile:
-    """Return what a process left.
+    """Return the content of a process's file.
 
     Raises:
         OSError: it cannot be read.
@@ -250,7 +250,7 @@ class _Rows:
                 self._overlapping.add(self._regions.texts("name")[int(of_region[path])])
 
     def warnings(self) -> list[str]:
-        """Return what keeps a section's parts from adding up to it."""
+        """Return why a section's parts do not add up to it."""
         return [
             f"sections within '{printable(name)}' come to more than it: some overlap, or were "
             "started in other sections, too; each stands below the one it was started in last"

@@ -51,7 +51,7 @@ def measurement(sample: Sample, monitor: Monitor, choice: WatchedEvents) -> Meas
 
 
 def _parts(whole: Measurement, choice: WatchedEvents) -> tuple[GroupPart, ...]:
-    """Return what each group came to; what had turns is extrapolated to the interval."""
+    """Return the totals of each group; counts in turns are extrapolated to the interval."""
     values = {value.event: value for value in whole.values}
     parts = []
     for group in choice.groups:

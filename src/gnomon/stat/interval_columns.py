@@ -33,9 +33,9 @@ class StatColumn(NamedTuple):
         cell: what it shows of a row.
         unit: "%", "bytes" or "" for how numbers are written.
         rank: those with the highest go first where the room is short.
-        name: the event or metric in full, for what is said of columns without room.
+        name: the event or metric in full, for the note on columns without room.
         is_metric: it shows a metric.
-        of: the event, the vital or the metric that it shows, which says how it came to be.
+        of: the event, the vital or the metric that it shows, which says how it was obtained.
         above: what stands above it and its neighbours that have the same.
         padding: how much wider it is than its numbers need, for what stands above.
     """
@@ -147,7 +147,7 @@ def _metric(name: str) -> Cell:
 
 
 def _by_default(kind: str) -> list[StatColumn]:
-    """Return the columns of a row where nobody said what to count."""
+    """Return the columns of a row where the user chose no events."""
 
     def column(above: str, head: str, of: str, cell: Kind, unit: str, rank: int) -> StatColumn:
         name = f"{above} {head}".strip()
@@ -198,7 +198,7 @@ def _by_default(kind: str) -> list[StatColumn]:
 def columns(
     choice: WatchedEvents, kind: str, rows: Sequence[IntervalRow], infos: Mapping[str, EventInfo]
 ) -> list[StatColumn]:
-    """Return the columns for what was asked for.
+    """Return the columns of the chosen events and metrics.
 
     Args:
         choice: what is counted.

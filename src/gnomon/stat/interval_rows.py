@@ -1,4 +1,4 @@
-"""What one interval came to: a row for the machine, a CPU, a cgroup, a process.
+"""The results of one interval: a row for the machine, a CPU, a cgroup, a process.
 
 A row has the values of events and of vitals in one sequence; what a value is (a count that grows,
 or a gauge that has a present value) says its `EventInfo`.
@@ -30,7 +30,7 @@ PROCESS = "process"
 
 
 class LazyRow:
-    """Metrics that nobody has asked for yet: most rows of a large machine are never asked."""
+    """Metrics computed on first use: those of most rows of a large machine are never used."""
 
     __slots__ = ("_cpus", "_derivation", "_found", "_span_ns", "_values")
 
@@ -123,7 +123,7 @@ def summed(events: Iterable[Event], places: Sequence[Counts]) -> list[Value]:
 def vital_values(
     before: Numbers, now: Numbers, span_ns: int, scope: Scope = Scope.NODE
 ) -> list[Value]:
-    """Return what vitals grew by; of gauges what they are now.
+    """Return the increase of vitals; of gauges the present value.
 
     The kernel's idle and iowait times go back now and then: that is no time at all.
     """
@@ -153,7 +153,7 @@ class Derivation:
         self._possible: dict[tuple[str, ...], Metrics] = {}
 
     def of(self, values: Sequence[Value], span_ns: int, cpus: int | None) -> LazyRow:
-        """Return what computes the metrics of a row's values; the arguments are `compute`'s."""
+        """Return the lazy metrics of a row's values; the arguments are `compute`'s."""
         return LazyRow(self, values, span_ns, cpus)
 
     def compute(
@@ -189,6 +189,6 @@ class Derivation:
 
 
 def worst(hows: Iterable[How]) -> How:
-    """Return the least certain of several ways in which numbers came to be."""
+    """Return the least certain of several ways in which numbers were obtained."""
     order = tuple(How)
     return max(hows, key=order.index, default=How.COUNTED)

@@ -83,7 +83,7 @@ class Table:
         return "".join(f"{line}\n" for line in lines)
 
     def summary(self, sample: Sample, intervals: int, width: int) -> str:
-        """Return what all intervals came to: means, and the extremes of whole intervals."""
+        """Return the summary of all intervals: means, and the extremes of whole intervals."""
         if not self._columns:
             self._choose(sample.rows)
         self._fit(sample.rows, width)
@@ -104,7 +104,7 @@ class Table:
         return "".join(f"{line}\n" for line in lines)
 
     def _hows(self, rows: Sequence[IntervalRow]) -> list[str]:
-        """Return what is to be said of columns that are not counted exactly, once of each."""
+        """Return the notes on columns that are not counted exactly, each once."""
         by_how: dict[How, list[str]] = {}
         for row in rows:
             hows: dict[str, How] = {value.event: value.how for value in row.values}

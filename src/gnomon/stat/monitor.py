@@ -1,4 +1,4 @@
-"""Watching in intervals: what is open, its turns, and what each interval came to."""
+"""Watching in intervals: open counters, their turns, and the results of each interval."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ class Monitor:
         events: what is counted, by name.
         infos: what each event and each vital is.
         number: of the last interval, 0 before the first.
-        unavailable: what was asked for and is not.
+        unavailable: requested events that cannot be counted.
         notes: sentences on the whole.
-        totals: what all intervals came to.
+        totals: the totals of all intervals.
     """
 
     def __init__(self, choice: WatchedEvents, watched: MonitorConfig, turn_ns: int) -> None:
@@ -150,7 +150,7 @@ class Monitor:
         self._timers.run_due()
 
     def take(self, *, is_whole: bool = True) -> Sample:
-        """Return what was counted since the last call; `is_whole` says that its time was up."""
+        """Return the counts since the last call; `is_whole`: the interval has its full length."""
         now_ns = raw_clock_ns()
         span_ns = max(now_ns - self._last_ns, 1)
         notes: list[str] = []

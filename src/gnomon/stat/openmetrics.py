@@ -75,7 +75,7 @@ class MetricFamily:
 def families(
     totals: Totals, infos: Mapping[str, EventInfo], groups: Mapping[str, str]
 ) -> list[MetricFamily]:
-    """Return what was counted since the beginning, by name.
+    """Return the counts since the beginning, by name.
 
     Counts are counters, which only grow. Gauges and metrics are gauges, of the last interval; those
     of a row that has gone are left out, so that they go stale. What parts of the machine have

@@ -109,7 +109,7 @@ class _File:
 
 
 class MachineMetrics:
-    """/proc/stat and what else tells of the whole machine."""
+    """/proc/stat and other files about the whole machine."""
 
     def __init__(self, proc: str = "/proc", *, times_only: bool = False) -> None:
         """Open the files; `times_only` leaves everything but CPU times out."""

@@ -415,7 +415,7 @@ def check_rights(subjects: Sequence[Subject], chosen: TargetSelection, what: str
         what: the option that is to be blamed, "" for the event.
 
     Raises:
-        GnomonError: nothing of what was asked for may be.
+        GnomonError: none of the events can be counted.
     """
     if not (chosen.on_cpus or chosen.rest) or any(subject.events for subject in subjects):
         return

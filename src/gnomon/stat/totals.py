@@ -1,4 +1,4 @@
-"""What all intervals came to: counts that only grow, as monitoring wants them, and a summary."""
+"""Totals of all intervals: counts that only grow, as monitoring wants them, and a summary."""
 
 from __future__ import annotations
 

@@ -31,8 +31,8 @@ class WatchedEvents(NamedTuple):
     Attributes:
         chosen: the events.
         groups: the event groups that were asked for.
-        unavailable: what exists but cannot be had on this machine.
-        is_default: nobody said what to count.
+        unavailable: events that exist but cannot be counted on this machine.
+        is_default: the user chose no events.
         names: the events in the order asked for.
     """
 
@@ -44,7 +44,7 @@ class WatchedEvents(NamedTuple):
 
 
 def choose(events: Sequence[str], groups: Sequence[str], *, machine: bool) -> WatchedEvents:
-    """Return what is to be counted.
+    """Return the events to count.
 
     Args:
         events: event lists.

@@ -43,7 +43,7 @@ def of_array(column: Column) -> str:
 
 
 def reading(file: Path) -> str:
-    """Return what a query reads a Parquet file by: what it holds, and nothing from its name.
+    """Return the SQL source of a Parquet file: its columns, and nothing from its name.
 
     Left to itself DuckDB takes `metric=3` in a path for the value of that column in every row.
 

@@ -52,7 +52,7 @@ RENAMED = (
 
 
 def reading(file: Path, schema: Schema) -> str:
-    """Return what a query reads a table of a run by, with what metrics have now.
+    """Return the SQL source of a run's table, with the present names of metrics.
 
     Raises:
         RunDirectoryError: DuckDB cannot open it, for its path is no UTF-8.

@@ -72,7 +72,7 @@ class Hotspots:
         kind: function, file or line.
         events: names, in the order of the run.
         sort: the event that the rows are ordered by.
-        how: how the counts of each event came to be.
+        how: how the counts of each event were obtained.
         totals: over the whole run, by event.
         file_totals: over each source file that is wanted, by event.
         rows: those wanted, most first.

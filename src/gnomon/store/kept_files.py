@@ -96,7 +96,7 @@ def of_capability(run: Path, head: Mapping[str, Any], capability: str) -> tuple[
 
 
 def problem_of(files: object) -> str:
-    """Return what is wrong with what the head of a run says of its files, "" if nothing is."""
+    """Return the error in the file list of a run's head, "" if there is none."""
     if not isinstance(files, dict) or len(files) > FILES_MOST:
         return "'files' is no table of names and sizes"
     for name, size in files.items():

@@ -29,7 +29,7 @@ _INFERRED = {
 
 
 def filled(table: str) -> str:
-    """Return what a query reads a table of metrics by: with all columns, these never NULL.
+    """Return the SQL source of a table of metrics with all columns, these never NULL.
 
     Args:
         table: what it is read by as it is.

@@ -110,7 +110,7 @@ def together_query(metric: int, once: str, only: str = "") -> str:
     Args:
         metric: number of the metric.
         once: which paths are of calls that are recorded once (`RegionKinds.recorded_once`).
-        only: what else locations `l` must be, as " AND ..."; "" for all.
+        only: further conditions on locations `l`, as " AND ..."; "" for all.
     """
     return f"{_there(metric, once, only)}{_VALUES}"
 
@@ -121,7 +121,7 @@ def values_query(metric: int, kinds: RegionKinds, only: str = "") -> str:
     Args:
         metric: number of the metric.
         kinds: those of the run's regions.
-        only: what else locations `l` must be, as " AND ..."; "" for all.
+        only: further conditions on locations `l`, as " AND ..."; "" for all.
     """
     together = together_query(metric, kinds.recorded_once(), only)
     return f"{together} SELECT * FROM values_ ORDER BY path"
@@ -152,7 +152,7 @@ def told(ranks: int, processes: int, places: int) -> str:
 
 
 class OfRun(NamedTuple):
-    """Values of each path, which of several places these are, and what the program came to."""
+    """Values of each path, which of several places these are, and the program's total."""
 
     values: Mapping[int, OfPath]
     told: str
@@ -185,7 +185,7 @@ def _of_run(identity: RunIdentity, metric: int, once: str) -> OfRun:
 
 
 def told_of(run: Run, sums: Sequence[Sum], by: str) -> tuple[list[Sum], str]:
-    """Return sums of a profile with what such times come to over all places, and which that is.
+    """Return sums of a profile with the totals of such times over all places, and which these are.
 
     Args:
         run: the run.
@@ -256,7 +256,7 @@ def _of_key(together: dict[tuple[int, Key, bool], float], one: Sum) -> float | N
 
 
 def whole(run: Run, metric: Mapping[str, Cell]) -> float | None:
-    """Return what the program came to, with all that is in it, in one execution; None: not known.
+    """Return the program's inclusive total of one execution; None if not known.
 
     Raises:
         RunDirectoryError: the tables cannot be read.

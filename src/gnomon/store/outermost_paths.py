@@ -22,7 +22,7 @@ class OutermostPaths(NamedTuple):
 
     Attributes:
         path: its number.
-        top: that of the outermost one; -1 where nobody knows it.
+        top: that of the outermost one; -1 where it is not known.
         is_code: it is a function or line.
         has_calls: it is one within another.
     """

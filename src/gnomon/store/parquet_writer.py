@@ -46,7 +46,7 @@ class ParquetWriter:
     """Writes one table's file.
 
     Args:
-        file: which; what is there is overwritten.
+        file: the file to write; an existing one is overwritten.
         schema: of the table.
 
     Raises:

@@ -3,8 +3,8 @@
 An analysis is a pair of functions: `partial` makes a small table of a part of a run, `merge` one
 table of such tables. `run` does the parts one after the other, or lets an executor of
 `concurrent.futures` do them (threads, processes; those of mpi4py and Dask have the same `map`).
-The parts are the same whoever does them and are merged in their order, so the results are too, to
-the last digit.
+The parts are the same whichever worker does them and are merged in their order, so the results are
+too, to the last digit.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ BY = (*BY_REGIONS, "rank", "process", "thread", "metric")
 
 
 class Part(NamedTuple):
-    """What of a run one call of `partial` looks at: locations from `first` up to before `end`.
+    """The part of a run for one call of `partial`: locations from `first` up to before `end`.
 
     `files` says where its tables are; without it, those of every run are in its directory. `code`
     are the kinds of regions that are functions and lines, as a list of SQL; `once` is which paths
@@ -66,7 +66,7 @@ class Analysis(Protocol[Result]):
 
 
 def parts(run: Run) -> tuple[Part, ...]:
-    """Return the parts of a run: the same ones whoever asks.
+    """Return the parts of a run, always the same ones.
 
     Raises:
         RunDirectoryError: its locations cannot be read.
@@ -89,7 +89,7 @@ def parts(run: Run) -> tuple[Part, ...]:
 
 
 def run(analysis: Analysis[Result], of: Iterable[Part], executor: Executor | None = None) -> Result:
-    """Return what an analysis makes of parts, done here or by an executor.
+    """Return an analysis of parts, done here or by an executor.
 
     Raises:
         RunDirectoryError: a part cannot be read.

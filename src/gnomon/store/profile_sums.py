@@ -120,7 +120,7 @@ def each_once(sums: Iterable[Sum], by: str, *, of_regions: bool) -> list[Sum]:
 
 
 def _order(row: Sum, with_parts: str, by: str, *, of_regions: bool) -> tuple[int, int]:
-    """Return what is least for the sums that stand for a value."""
+    """Return the sort key by which the sums that stand for a value are chosen."""
     if of_regions:
         if not with_parts:
             return 0, _place(_FINEST, row.kind)

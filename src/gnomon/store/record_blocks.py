@@ -123,7 +123,7 @@ class BlockWriter:
     """Writes a file of blocks, which gets its name when it is whole.
 
     Args:
-        file: which; what is there is replaced.
+        file: the file to write; an existing one is replaced.
 
     Raises:
         OSError: the disk refuses, as of every method.
@@ -348,7 +348,7 @@ def _is_one(cells: Any) -> bool:  # noqa: ANN401
 
 
 def _bytes_of(cells: Any) -> list[Any]:  # noqa: ANN401
-    """Return what a column is written as."""
+    """Return the encoding of a column."""
     if isinstance(cells, list):
         texts = [text.encode(errors="surrogatepass") for text in cells]
         return [array("I", map(len, texts)).tobytes(), b"".join(texts)]
@@ -359,7 +359,7 @@ def _bytes_of(cells: Any) -> list[Any]:  # noqa: ANN401
 
 @lru_cache(maxsize=4096)
 def _name(descriptor: bytes) -> str | None:
-    """Return whose rows a block has, "" for a document; None if nobody's."""
+    """Return the table of a block's rows, "" for a document; None for neither."""
     if descriptor == b'""':
         return ""
     about = _parsed(descriptor)

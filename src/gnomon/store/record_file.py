@@ -208,7 +208,7 @@ class RecordFile:
         return whole
 
     def _block(self, block: memoryview, offset: int) -> RecordBlock | None:
-        """Return what a block holds, None for one that was taken and never begun."""
+        """Return a block's content, None for one that was taken and never begun."""
         import numpy as np
 
         if len(block) < self._block_bytes:

@@ -43,7 +43,7 @@ class RecordKind(NamedTuple):
 
 
 def text_of(data: bytes) -> str:
-    """Return what stands before the first zero byte."""
+    """Return the text before the first zero byte."""
     return data.split(b"\0")[0].decode(errors="replace")
 
 

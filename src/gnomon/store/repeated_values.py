@@ -36,7 +36,7 @@ class Repeated(NamedTuple):
 def repeated_values(
     chunks: Sequence[tuple[Numbered, Table]], whole: Table, context: Context
 ) -> tuple[Repeated, ...]:
-    """Return what sets with a name have more than once themselves.
+    """Return the values that named sets repeat themselves.
 
     Args:
         chunks: rows of the profile of each set.
@@ -63,7 +63,7 @@ def repeated_values(
 
 
 def notes(repeated: Sequence[Repeated], metrics: Table) -> tuple[str, ...]:
-    """Return what is said of them in a run whose metrics these are."""
+    """Return the notes on them for a run with these metrics."""
     names = metrics.texts("name")
     sums: dict[tuple[str, str], int] = {}
     for name, metric, values in repeated:

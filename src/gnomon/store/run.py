@@ -93,7 +93,7 @@ class Run:
     )
 
     def identity(self) -> RunIdentity:
-        """Return what is the same as long as the same files hold its tables, once it is checked.
+        """Return a key that is the same as long as the same files hold its tables.
 
         Raises:
             RunDirectoryError: a table holds more than a run does.
@@ -236,7 +236,7 @@ class Run:
         )
 
     def source(self, schema: Schema) -> str:
-        """Return what a query reads a table by, with what it has by now in runs of before.
+        """Return the SQL source of a table, with columns that older runs lack.
 
         Raises:
             RunDirectoryError: DuckDB cannot open it, for its path is no UTF-8.

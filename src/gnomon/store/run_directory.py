@@ -252,7 +252,7 @@ def is_run(path: Path) -> bool:
 
 
 def stamp(path: Path) -> int:
-    """Return what changes when another run takes a directory's place.
+    """Return a stamp that changes when another run takes a directory's place.
 
     Raises:
         OSError: there is none any more.

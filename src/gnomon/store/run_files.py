@@ -78,7 +78,7 @@ class VizReader(NamedTuple):
         return re.match(pattern, start, re.DOTALL) is not None
 
     def open(self, path: Path) -> Run:
-        """Return the file as a run, its tables unpacked where nobody sees them."""
+        """Return the file as a run, its tables unpacked in a hidden folder."""
         from gnomon.store import viz
 
         return viz.open_viz(path)
@@ -89,7 +89,7 @@ READERS: tuple[Reader, ...] = (VizReader(),)
 
 
 def reader_of(path: Path, readers: Sequence[Reader]) -> Reader | None:
-    """Return what reads a file, None for what no reader takes for its own, or is not there."""
+    """Return the reader of a file, None if no reader recognises it or it does not exist."""
     start = _start(path)
     if start is None:
         return None

@@ -26,7 +26,7 @@ _ITEMS: dict[str, type] = {"command": str, "hosts": dict, "unavailable": dict, "
 
 
 def problem_of(head: Mapping[str, Any]) -> str:
-    """Return what is wrong with the head of a run, "" if every reader can rely on it."""
+    """Return the error in the head of a run, "" if every reader can rely on it."""
     for key, value in head.items():
         if why := _oddity(value):
             return f"{key[:40]!a} {why}"

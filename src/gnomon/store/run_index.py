@@ -219,7 +219,7 @@ def _locked(where: Path) -> Iterator[None]:
 
 
 def _remedy(where: Path) -> str:
-    """Return what helps where the index of a folder cannot be changed."""
+    """Return the remedy where the index of a folder cannot be changed."""
     file = where / FILE
     if os.access(where, os.W_OK) and (not file.exists() or os.access(file, os.W_OK)):
         return "try: gnomon runs rebuild"
@@ -348,7 +348,7 @@ def _export(where: Path, tags: Tags, notes: Notes) -> None:
 
 
 def _imported(file: Path) -> tuple[Tags, Notes]:
-    """Return the tags and notes of a copy; what of it makes no sense is left out."""
+    """Return the tags and notes of a copy, without invalid ones."""
     tags: Tags = {}
     notes: Notes = {}
     try:

@@ -155,7 +155,7 @@ def collected_set(folder: Path, number: int, tables: Iterable[Table]) -> TableSe
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Be the only task that looks at what is there.
+    """Hold the lock by which one rank alone looks at the folder.
 
     Raises:
         RunDirectoryError: it is gone.
@@ -308,7 +308,7 @@ def _part(path: Path) -> tuple[Mapping[str, Any], Collected]:
 
 
 def _is_head(head: Mapping[str, Any]) -> bool:
-    """Return whether what was known of a task when it began is what `begin` writes."""
+    """Return whether the head of a rank is what `begin` writes."""
     command, host, environment = head.get("command"), head.get("host"), head.get("environment", {})
     return (
         _are_texts(command)

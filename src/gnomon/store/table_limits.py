@@ -142,7 +142,7 @@ def check(run: TableSource, connection: DuckDBPyConnection) -> dict[str, int]:
 
 
 def no_memory(what: str) -> str:
-    """Return what is said where reading something takes more memory than there is."""
+    """Return the message where reading needs more memory than there is."""
     return (
         f"{what}: there is not enough memory to read it; raise the limit if one is set (ulimit -v),"
         " or read it on a machine that has more"

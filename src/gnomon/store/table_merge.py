@@ -8,7 +8,7 @@ workers of an executor: threads and processes, those of mpi4py and Dask.
 2. The rows of the large ones get these numbers: `partial` does it for some sets and writes a piece
    of each table, `merge` adds up what the command has of all ranks and appends piece to piece.
 
-The sets are shared out in the same way whoever works, and what they give is taken in their order:
+The sets are shared out in the same way for any workers, and results are taken in their order:
 the results are the same to the last digit. No worker holds more than a few million rows.
 """
 
@@ -160,7 +160,7 @@ def _appended(folder: Path, schema: Schema, parts: Sequence[Path], last: Sequenc
 
 
 def _workers(tasks: int, executor: Executor | None) -> AbstractContextManager[Executor | None]:
-    """Return what does so many tasks: the executor that is there, threads, or the caller itself."""
+    """Return the worker of so many tasks: the given executor, threads, or the caller itself."""
     if executor is not None:
         return nullcontext(executor)
     if tasks <= 1:

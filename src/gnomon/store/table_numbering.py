@@ -64,7 +64,7 @@ class Numbers(NamedTuple):
         return self._replace(new=array("i", (second.new[number] for number in self.new)))
 
     def of(self, cells: NDArray[Any], origin: str, what: str) -> NDArray[Any]:
-        """Return what numbers of a column become; -1, for none, stays.
+        """Return the new numbers of a column; -1, for none, stays.
 
         Raises:
             RunDirectoryError: the table has no such number.
@@ -110,7 +110,7 @@ class Numbered(NamedTuple):
     rows: dict[str, int]
 
     def numbers(self, column: Column) -> Numbers | None:
-        """Return what the numbers in a column become; None if they stay, or are none."""
+        """Return the new numbers of a column's numbers; None if they stay the same."""
         if not column.refers or self.maps is None:
             return None
         return self.maps.get(column.refers, NO_NUMBERS)

@@ -82,7 +82,7 @@ class Piece(NamedTuple):
         tables: the rows, if they are in memory.
         own: series that were taken for sums of sections' own values, and
         not_own: those that were not.
-        of_command: what the rows come to at the command's location.
+        of_command: the totals of the rows at the command's location.
         of_ranks: what the ranks have together.
         repeated: values that sets with a name have more than once; the first counts.
     """
@@ -281,7 +281,7 @@ def _context(small: Sequence[Table], kinds: RegionKinds) -> Context:
 
 
 def _at_command(of_ranks: Sequence[OfRanks], context: Context) -> Table:
-    """Return what ranks have together as rows of the command."""
+    """Return the totals of ranks as rows of the command."""
     table = Table(PROFILE)
     for one in of_ranks:
         repetition, metric = divmod(one.series, len(context.is_peak))
@@ -351,7 +351,7 @@ def _with_numbers(chunks: Sequence[tuple[Numbered, Table]]) -> Table:
 def _renumbered(
     cells: Ints, numbers: Numbers, column: Column, chunks: Sequence[tuple[Numbered, Table]]
 ) -> Ints:
-    """Return what the numbers in a column of several chunks become.
+    """Return the new numbers of a column of several chunks.
 
     Raises:
         RunDirectoryError: a set has no such number; names its file.

@@ -61,11 +61,11 @@ class Context(NamedTuple):
 
 
 class Within(NamedTuple):
-    """What the paths below the root come to at locations.
+    """Sums of the paths below the root at locations.
 
     Attributes:
         keys: (repetition * metrics + metric) * locations + location, ascending.
-        values: what each comes to.
+        values: the sum of each.
         counts: of how many values it is one, where several are no sum; 0 for a sum.
     """
 
@@ -142,7 +142,7 @@ class Rows:
         return np.setdiff1d(below, np.union1d(self.not_own, self.known.not_own))
 
     def within(self) -> Within:
-        """Return what the paths below the root come to, at every location that has some within."""
+        """Return the sums of the paths below the root, at every location that has any."""
         below = self.path != 0
         is_own = below & np.isin(self.series, self.own)
         is_peak = self.context.is_peak[self.metric]
@@ -310,7 +310,7 @@ class Rows:
         return self.series[below], self.path[below]
 
     def of_ranks(self) -> list[OfRanks]:
-        """Return what the ranks have on their roots together; what is a ratio is no sum."""
+        """Return the totals of the ranks on their roots, without ratios."""
         is_wanted = self.context.is_rank[self.location] & (self.path == 0)
         rows = np.flatnonzero(is_wanted & ~self.context.is_ratio[self.metric])
         by_series: dict[int, OfRanks] = {}
@@ -328,7 +328,7 @@ class Rows:
 
 
 def together(first: OfRanks, other: OfRanks, *, is_peak: bool) -> OfRanks:
-    """Return what ranks have together of what some and others have."""
+    """Return the total of two groups of ranks."""
     if is_peak:
         most = _largest(first.inclusive, other.inclusive)
         return OfRanks(first.series, most, most)
@@ -343,7 +343,7 @@ def _largest(one: float, other: float) -> float:
 
 
 def joined(parts: Sequence[Within]) -> Within:
-    """Return what several batches of rows come to, in their order."""
+    """Return the results of several batches of rows, in their order."""
     keys, values, counts = (np.concatenate(one) for one in zip(*parts, strict=True))
     distinct, sums, _ = sum_by_key(keys, values)
     return Within(distinct, sums, sum_by_key(keys, counts)[1].astype(np.int64))

@@ -19,7 +19,7 @@ class TableSet(NamedTuple):
         tables: those in memory; there may be several with rows of one table.
         file: of record blocks, where they are instead.
         rank: of a job, of which the command of the set is a rank; -1 for none.
-        name: whose rows they are, for what is said of them; "" where nothing is.
+        name: whose rows they are, for messages; "" for none.
     """
 
     tables: tuple[Table, ...] = ()

@@ -1,6 +1,6 @@
 """Run directories while they are written: hidden beside their names, until they are whole.
 
-Who writes one has a lock on it. What a killed process has left is locked by nobody, and is removed
+The writer holds a lock on it. What a killed process has left is not locked, and is removed
 by who writes in the same folder next, on the same node: some file systems of clusters do not show
 one node's locks to the others (Lustre with localflock, sshfs).
 """

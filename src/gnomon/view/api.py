@@ -145,7 +145,7 @@ def _posted(answer: Callable[[Mapping[str, Any], str], Response]) -> Callable[[R
 
 
 class _Api:
-    """The answers; each is called with what was asked, in a thread of its own."""
+    """The request handlers; each runs in a thread of its own."""
 
     def __init__(self, session: Session) -> None:
         self._session = session

@@ -17,7 +17,7 @@ PER = ("", *PLACES)
 def compare_runs(
     baseline: OpenRun, other: OpenRun, per: str, metric: str = ""
 ) -> ComparisonDocument:
-    """Return what `gnomon compare ONE OTHER --json` prints.
+    """Return the document that `gnomon compare ONE OTHER --json` prints.
 
     Args:
         baseline: the baseline.

@@ -54,7 +54,7 @@ class TableColumn(NamedTuple):
 
 
 class TableQuery(NamedTuple):
-    """What of a table is wanted.
+    """Which rows and columns of a table are requested.
 
     Attributes:
         name: one of `TABLES`.

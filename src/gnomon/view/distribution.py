@@ -148,7 +148,7 @@ def _kind(location: Location) -> str:
 
 
 def summary(data: Dataset, metric: Metric, places: Ints, values: Floats) -> dict[str, Any] | None:
-    """Return what `Summary` of the contract has, None where there is no value."""
+    """Return the `Summary` of the contract, None where there is no value."""
     with_value = np.flatnonzero(~np.isnan(values))
     if not len(with_value):
         return None

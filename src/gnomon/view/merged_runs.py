@@ -154,7 +154,7 @@ class _Union:
         return f"CREATE VIEW profile({columns}) AS " + " UNION ALL ".join(parts)
 
     def head(self) -> dict[str, Any]:
-        """Return what a combination has for a head: what all of its runs have in common."""
+        """Return the head of a combination: what all of its runs have in common."""
         heads = [part.data.head for part in self._parts]
         hosts: list[Any] = []
         for head in heads:

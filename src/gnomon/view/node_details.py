@@ -18,7 +18,7 @@ _REGIONS_LIMIT = 200
 
 
 def node(opened: OpenRun, by: str, number: int, location: int) -> dict[str, Any]:
-    """Return what is known of a node: `NodeDetails` of the contract.
+    """Return the `NodeDetails` of the contract for a node.
 
     Raises:
         UsageError: there is no such grouping or node.

@@ -34,7 +34,7 @@ class Values(NamedTuple):
 class PathValues(NamedTuple):
     """Values of paths, and which paths have any.
 
-    An exclusive value may be NaN although the path has one: nobody knows it.
+    `exclusive` is NaN where it was not measured, even if `has` is true.
     """
 
     inclusive: Floats
@@ -106,7 +106,7 @@ def _without_overlaps(values: Values, tree: Tree, metric: Metric) -> Values:
     """Return values with no exclusive one of a group where it is above the inclusive one.
 
     Sections of whole processes have in them what those of single threads have at the same time:
-    added up, both come to more than there was.
+    added up, both exceed the total.
     """
     is_group = np.bincount(tree.exclusive.node, minlength=tree.n) > 1
     margin = _MARGIN_COUNTED if metric.how == How.COUNTED.value else _MARGIN

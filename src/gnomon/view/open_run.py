@@ -1,4 +1,4 @@
-"""An open run, .viz file or combination: what is asked of it, each answer worked out once."""
+"""An open run, .viz file or combination: the answers to requests, each computed once."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class OpenRun:
         return sum(column.nbytes for rows in self._rows.values() for column in rows)
 
     def known(self) -> dict[int, MetricCoverage]:
-        """Return what is known of each metric, by number."""
+        """Return the coverage of each metric, by number."""
         return self.once("known", self._known)
 
     def _known(self) -> dict[int, MetricCoverage]:
@@ -154,7 +154,7 @@ class OpenRun:
         return next(iter(exact or with_regions or coverage), -1)
 
     def _recomputed(self, metric: Metric) -> Formula | None:
-        """Return a formula that gives for the whole program what the run says it came to."""
+        """Return a formula that gives the run's own value for the whole program."""
         formula = self.inputs.formula(metric) if metric.is_derived else None
         if formula is None:
             return None
@@ -363,7 +363,7 @@ class OpenRun:
         return distribution.grid(self.data, places[there], again[0][there], again[1][there])
 
     def once(self, key: Hashable, work: Callable[[], T]) -> T:
-        """Return what some work gives; done once, unless it was not asked for since long."""
+        """Return the cached result of a function; called again only after it left the cache."""
         with self._lock:
             if key in self._answers:
                 self._answers.move_to_end(key)

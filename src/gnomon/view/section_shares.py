@@ -91,7 +91,7 @@ def _fits(metric: Metric, own: float, whole: float) -> bool:
 
 
 def _below_roots(data: Dataset, metrics: list[int], location: int) -> dict[int, float]:
-    """Return what all sections have of each metric, over all executions."""
+    """Return the totals of all sections for each metric, over all executions."""
     if not metrics:
         return {}
     numbers = np.array([one.location for one in data.locations], dtype=np.int32)

@@ -1,4 +1,4 @@
-"""Who may ask: whoever has the token, on this machine, from our own page.
+"""Who may send requests: a client with the token, on this machine, from our own page.
 
 - The server listens on loopback, and the kernel tells it whose each connection is: only the user
   who started it, and root, get an answer.

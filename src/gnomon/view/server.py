@@ -1,4 +1,4 @@
-"""The server: one process on loopback, for as long as somebody looks."""
+"""The server: one process on loopback, for as long as a page is open."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class Session:
             return list(self._opened.values())
 
     def run(self, number: str) -> OpenRun:
-        """Return what is open under a number.
+        """Return the open run with a number.
 
         Raises:
             UsageError: nothing is.
@@ -114,7 +114,7 @@ class Session:
         return self._keep("run", str(run.path), title, data)
 
     def combine(self, numbers: Sequence[str]) -> OpenRun:
-        """Return what combines several that are open: their tree in one, a location for each.
+        """Return a combination of several open runs: one tree, a location for each.
 
         Raises:
             GnomonError: there are fewer than two, or one cannot be read.

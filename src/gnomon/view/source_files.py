@@ -132,7 +132,7 @@ def _shared(first: Sequence[str], other: Sequence[str]) -> int:
 
 
 def language(file: str) -> str:
-    """Return the language of a file by its name: `text` where nobody can tell."""
+    """Return the language of a file by its name: `text` where it is not known."""
     name = file.rpartition("/")[2]
     return _LANGUAGES.get(name.rpartition(".")[2].lower(), "cpp" if "." not in name else "text")
 

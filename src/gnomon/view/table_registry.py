@@ -80,7 +80,7 @@ def export(opened: OpenRun, wanted: TableQuery, kind: str) -> tuple[str, str, It
 
 
 def _rows_of(wanted: TableQuery) -> TableQuery | None:
-    """Return what is wanted of the rows of a table of the run, None for another table.
+    """Return the query of rows of a table of the run, None for another table.
 
     Raises:
         UsageError: no capability has such a page.

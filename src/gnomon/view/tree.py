@@ -95,7 +95,7 @@ class Tree(NamedTuple):
         return self.strings[int(numbers[node])]
 
     def arrays(self) -> dict[str, Cells]:
-        """Return what the page gets, by name."""
+        """Return the arrays of the page, by name."""
         names = ("parent", "end", "name", "kind", "region", "location", "file", "module", "line")
         return {name: getattr(self, name) for name in names}
 
@@ -226,7 +226,7 @@ def grouped(*keys: Cells) -> tuple[Longs, Longs]:
 def added(values: Floats, has: Flags, pairs: PathNodePairs, n: int) -> Floats:
     """Return each node's sum over its paths that have a value; NaN where none has.
 
-    A path that has a value which is NaN (an exclusive one that nobody knows) makes the sum NaN.
+    A path that has a value which is NaN (an exclusive one that was not measured) makes the sum NaN.
     """
     chosen = has[pairs.path]
     nodes = pairs.node[chosen]

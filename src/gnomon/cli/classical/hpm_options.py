@@ -81,7 +81,7 @@ def groups_of(chosen: Settings) -> list[str]:
 
 
 def guide_errors(tool: str, find: Callable[[], _Found]) -> _Found:
-    """Return what is found by the names of groups and events.
+    """Return the selection that the names of groups and events make.
 
     Raises:
         GuideError: there is no such group.

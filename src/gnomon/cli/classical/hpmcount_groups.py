@@ -42,7 +42,7 @@ def measuring_function(
     repeat: int | None,
     slice_ms: int,
 ) -> Callable[[], list[Measurement]]:
-    """Return what measures a command: several groups in turns, or with `repeat` apart."""
+    """Return the measuring function of a command: groups in turns, or with `repeat` apart."""
     from gnomon.count import command_counters, group_schedule
 
     if len(groups) > 1 and repeat is not None:

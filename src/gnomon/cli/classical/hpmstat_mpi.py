@@ -158,4 +158,4 @@ def _counted_by_the_first(watched: Measurement, own: Job) -> Measurement:
 
 
 def _nothing(_: Sample) -> None:
-    """Tell nothing of an interval: what all of them came to is aggregated."""
+    """Print nothing for an interval: only the totals over all intervals are aggregated."""

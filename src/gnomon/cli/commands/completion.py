@@ -39,7 +39,7 @@ def _complete(whole: argparse.ArgumentParser, words: Mapping[str, Sequence[str]]
 
 
 def _words() -> dict[str, Sequence[str]]:
-    """Return what may stand where the help has a word, by that word."""
+    """Return the values that may replace a placeholder of the help, by placeholder."""
     from gnomon.capabilities import CAPABILITIES, report_parts
     from gnomon.cli.lists.hardware_report import SECTIONS
     from gnomon.counters import presets

@@ -87,7 +87,7 @@ def _numbers(text: str) -> tuple[int, ...]:
 
 
 def _progress(kinds: int) -> tuple[Callable[[str], None], Callable[[], None]]:
-    """Return what shows on a terminal that it goes on, and what wipes that away."""
+    """Return the functions that show progress on a terminal and that erase it."""
     if not kinds or not sys.stderr.isatty():
         return (lambda _: None), (lambda: None)
 

@@ -347,7 +347,7 @@ def _with_typed_remedy(measurement: Measurement, arguments: argparse.Namespace) 
 def _measure(
     arguments: argparse.Namespace, command: Sequence[str], delivery: Delivery
 ) -> Callable[[Resolved], Measurement]:
-    """Return what makes one measurement of some events."""
+    """Return the function that makes one measurement of some events."""
     if _is_live(arguments):
         from gnomon.cli.terminal.count_mode_options import measurer
 

@@ -171,7 +171,7 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _choice(arguments: argparse.Namespace, chosen: Settings) -> WatchedEvents:
-    """Return what is to be counted.
+    """Return the events to count.
 
     Raises:
         GuideError: there is no such group.

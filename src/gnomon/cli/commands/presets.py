@@ -182,7 +182,7 @@ def _as_json(row: PresetRow) -> dict[str, Any]:
 
 
 def _nothing(words: Sequence[str]) -> list[str]:
-    """Return what to say where no preset matches: perhaps the word is an event's, or a slip."""
+    """Return the message for no matching preset: the word may be an event or a typing error."""
     from gnomon.counters import presets
     from gnomon.errors import EventError, EventNameError, EventUnavailableError, NotPresetError
 
@@ -235,7 +235,7 @@ def _titles(rows: Sequence[PresetRow]) -> str:
 def _ending(
     rows: Sequence[PresetRow], listed: Sequence[PresetRow], arguments: argparse.Namespace
 ) -> list[str]:
-    """Return what is to be said once, below the list: how many, why not, and what to do."""
+    """Return the notes below the list: how many are unavailable, why, and the remedy."""
     from gnomon.cli.terminal.two_column_text import filled
 
     elsewhere = [line for text in _elsewhere(arguments) for line in filled(text, "    ")]

@@ -213,7 +213,7 @@ def _of_task(name: str, task: int, folder: Path) -> tuple[Path, RankFile]:
 
 
 def _notes(files: Sequence[RankFile]) -> list[str]:
-    """Return what is to be said of the files, each sentence once with its tasks."""
+    """Return the notes on the files, each sentence once with its ranks."""
     tasks: dict[str, list[int]] = {}
     for file in files:
         for note in file.notes.splitlines():

@@ -136,7 +136,7 @@ class _Words(NamedTuple):
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print a part and return 0, or 1 if the run has nothing of what was asked for.
+    """Print a part and return 0, or 1 if the run has no such data.
 
     Raises:
         UsageError: there is no such part, or it does not take an option that was typed.
@@ -245,7 +245,7 @@ def _name_and_by(arguments: argparse.Namespace, part: str | None) -> tuple[str, 
 def _request(
     arguments: argparse.Namespace, part: ReportPart, by: str | None, argument: str
 ) -> Request:
-    """Return what is wanted of a part.
+    """Return the request for a part.
 
     Raises:
         UsageError: it is something that the part does not take.

@@ -178,7 +178,7 @@ def _repeated(
 
 
 def _leave(folder: Path, part: RunPart, observed: Observed) -> None:
-    """Write this task's part; whoever is the last of a job makes the run of all."""
+    """Write this rank's part; the last rank of a job assembles the run."""
     from gnomon.store import staging
 
     process = observed.process
@@ -228,7 +228,7 @@ def close_run(folder: Path, name: str, *, force: bool = False) -> AssembledRun:
 
 
 def _tell_of_others(part: RunPart, process: ProcessResult) -> None:
-    """Say what to do where no other task may come to make the run."""
+    """Print the remedy where no other rank may be left to assemble the run."""
     if not part.tasks and part.task == 0:
         why = "the launcher does not tell how many tasks there are; when all have ended"
     elif (

@@ -65,10 +65,10 @@ def parser() -> argparse.ArgumentParser:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do what was asked for and return 0, or 1 if a list is empty or nothing was deleted.
+    """Perform the action and return 0, or 1 if a list is empty or nothing was deleted.
 
     Raises:
-        UsageError: a tag is none, or nobody can be asked.
+        UsageError: a tag is invalid, or there is no terminal to ask on.
         RunDirectoryError: there is no such run or folder, or it cannot be changed.
     """
     from gnomon.store import run_index

@@ -320,7 +320,7 @@ def group_labels(choice: WatchedEvents) -> dict[str, str]:
 
 
 def first_lines(monitor: Monitor, *, is_default: bool) -> list[str]:
-    """Return what is to be said before the first interval: what is not counted, and why."""
+    """Return the notes before the first interval: what is not counted, and why."""
     from gnomon.stat.watched_events import HARDWARE
 
     by_cause: dict[tuple[str, str], list[str]] = {}

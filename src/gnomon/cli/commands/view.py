@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
 def serve(
     arguments: argparse.Namespace, paths: Sequence[str], *, combined: bool, asking: int
 ) -> int:
-    """Open what is asked for, print the address, and answer until a signal comes.
+    """Open the named runs, print the address, and answer until a signal arrives.
 
     Raises:
         GnomonError: nothing of it can be opened, or the server cannot start.

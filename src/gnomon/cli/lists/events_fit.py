@@ -73,7 +73,7 @@ def _resolve(text: str, pmu: CorePmu | None) -> tuple[Event, ...]:
 
 
 def _kernel(events: Sequence[Event], pmus: int) -> Verdict | None:
-    """Return what the kernel makes of the events, None where it cannot be asked at once."""
+    """Return the kernel's verdict on the events, None where it cannot be asked at once."""
     from gnomon.counters.allocation import opening_order
     from gnomon.counters.allocation.kernel_probe import Verdict, verdict
     from gnomon.counters.perf_spec import PerfSpec

@@ -21,7 +21,7 @@ class WholeFile:
     """A text file that takes its place, and that of an earlier one, with `keep`.
 
     Attributes:
-        name: its name, for what is said of it.
+        name: its name in messages.
         text: what is to be written to.
     """
 

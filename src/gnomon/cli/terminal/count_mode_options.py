@@ -59,7 +59,7 @@ def check(arguments: argparse.Namespace) -> None:
 def measurer(
     arguments: argparse.Namespace, command: Sequence[str], delivery: Delivery
 ) -> Callable[[Resolved], Measurement]:
-    """Return what makes one measurement of some events as the options say."""
+    """Return the function that makes one measurement of some events with these options."""
     from gnomon.count import attach, count_modes
     from gnomon.measurement import intervals
 

@@ -57,7 +57,7 @@ class Renderer:
         return self._record(sample)
 
     def end(self, summary: Sample, width: int) -> str:
-        """Return what all intervals came to."""
+        """Return the summary of all intervals."""
         if self.kind == "text":
             return self._table.summary(summary, self._monitor.number, width)
         return self._record(summary)

@@ -39,7 +39,7 @@ def width_of(stream: IO[str]) -> int:
 
 
 def format_of(output: str | None, *, as_json: bool = False) -> str:
-    """Return what a report is written as: "json", "csv" or "text".
+    """Return the format of a report: "json", "csv" or "text".
 
     Args:
         output: the file that was asked for; the end of its name says what it is to be.

@@ -91,7 +91,7 @@ def generic_name(encoding: Encoding) -> str | None:
 
 
 def demand(family: Family, available: frozenset[int], encoding: Encoding) -> Demand:
-    """Return what a native event asks of a PMU of a family.
+    """Return the demands of a native event on a PMU of a family.
 
     A generic name that the family's table leaves out may go to any general counter.
 

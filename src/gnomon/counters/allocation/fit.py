@@ -65,7 +65,7 @@ class Asked(NamedTuple):
     owners: tuple[tuple[int, int], ...]
 
     def of(self, events: Sequence[int]) -> Asked:
-        """Return what some of the events ask."""
+        """Return the demands of some of the events."""
         kept = [at for at, (event, _) in enumerate(self.owners) if event in events]
         return Asked(
             self.pmu,
@@ -200,7 +200,7 @@ def is_hardware(event: Event) -> bool:
 
 
 def ask(events: Sequence[Event], pmus: Sequence[CorePmu]) -> tuple[Asked, ...]:
-    """Return what events ask of each PMU that they ask anything of."""
+    """Return the demands of events on each PMU that counts any of them."""
     asked = []
     for pmu in pmus:
         demands: list[Demand] = []

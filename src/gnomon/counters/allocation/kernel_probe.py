@@ -80,7 +80,7 @@ def alone(event: Event) -> Verdict:
 def free_counters() -> int | None:
     """Return how many counters that any event can use are free here, found by trying.
 
-    Where only instructions can be tried, one less than could be had: they may have a counter of
+    Where only instructions can be tried, one less than there may be: they may have a counter of
     their own. None where nothing counts, for want of a PMU or of rights.
     """
     for config in _ANYWHERE:
@@ -117,4 +117,4 @@ def _try(specs: list[tuple[int, int, int, int, int, int, int]]) -> tuple[bool, i
 
 
 def _no_value(*_: object) -> None:
-    """Stand in for typed values, which nobody asks for here."""
+    """Stand in for typed values, which are not used here."""

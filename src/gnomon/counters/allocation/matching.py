@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 
 class Matching(NamedTuple):
-    """Who got what.
+    """An assignment of events to counters.
 
     Attributes:
         of_event: for each event its counter, None where it got none.
@@ -80,7 +80,7 @@ def competitors(edges: Sequence[Sequence[int]], matching: Matching, event: int) 
 
     Args:
         edges: as given to `largest`.
-        matching: what came of it.
+        matching: the largest one.
         event: one without a counter.
     """
     if matching.of_event[event] is not None:

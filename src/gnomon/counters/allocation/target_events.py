@@ -29,7 +29,7 @@ def resolve_on(pmu: CorePmu, name: str) -> tuple[Event, ...]:
 
     Raises:
         EventNameError: the PMU has no such event.
-        EventUnavailableError: the preset is not to be had on it, or libpfm4 is needed and is not
+        EventUnavailableError: the preset is not available on it, or libpfm4 is needed and is not
             there or was built without this PMU.
     """
     base, mods = modifiers(name)

@@ -101,7 +101,7 @@ def at_hand(root: Path = _ROOT) -> tuple[CorePmu, ...]:
 
 
 def named(name: str, *, is_smt: bool = True) -> CorePmu:
-    """Return a core PMU by libpfm4's name of it, of this machine or not, as if nobody used it.
+    """Return a core PMU by its libpfm4 name, of this machine or not, with all counters free.
 
     Args:
         name: such as "skx", "amd64_fam19h_zen4", "arm_n1", "power9".

@@ -46,7 +46,7 @@ class GpuComponent(SensorComponent):
         return Availability(True)
 
     def events(self) -> Iterator[EventInfo]:
-        """Yield what the GPUs here tell: sums over all, then each; without NVML what there is."""
+        """Yield the events of the GPUs: sums over all, then each; without NVML all that exist."""
         from gnomon.counters.nvml import QUANTITIES, NvmlError
 
         try:

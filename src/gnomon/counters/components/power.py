@@ -230,7 +230,7 @@ class PowerComponent(SensorComponent):
         return node_pmu(self.sys, name)
 
     def _perf_infos(self, *, sliced: bool = False) -> Iterator[EventInfo]:
-        """Yield what the power PMU counts, in all and (of several packages, or `sliced`) in each.
+        """Yield the events of the power PMU, in all and (of several packages, or `sliced`) in each.
 
         An event without its scale would be a number without a unit, so that it is left out.
         """

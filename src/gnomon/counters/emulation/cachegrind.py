@@ -140,7 +140,7 @@ class CachegrindFile(NamedTuple):
 
 
 def read(path: Path) -> CachegrindFile:
-    """Return what a file of cachegrind's holds.
+    """Return the content of a cachegrind file.
 
     Raises:
         FormatError: it is truncated, damaged, too large, or no such file.

@@ -141,7 +141,7 @@ class Engine(Protocol):
         """
 
     def harvest(self, folder: Path) -> Emulated:
-        """Return what was left in the folder.
+        """Return the results that were left in the folder.
 
         Raises:
             FormatError: a file in it is damaged.

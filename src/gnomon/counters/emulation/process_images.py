@@ -2,7 +2,7 @@
 
 An image is one execution of one program in one process. A process has several if it executes
 one program after another, and a forked child begins one with its parent's counts in it.
-`native/emulation/forks.c` says how the marks in Valgrind's logs come to be.
+`native/emulation/forks.c` explains the marks in Valgrind's logs.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class _Log(NamedTuple):
 
 
 def processes(folder: Path, order: tuple[str, ...]) -> Emulated:
-    """Return what every process did, from the files that Valgrind left in a folder.
+    """Return the counts of every process, from the files that Valgrind left in a folder.
 
     Args:
         folder: with `counts.PID` and `log.PID` for every process and probe.

@@ -107,7 +107,7 @@ class Valgrind:
         return Prepared(words, _placed(tools, command, environment))
 
     def harvest(self, folder: Path) -> Emulated:
-        """Return what Valgrind left in the folder."""
+        """Return the results that Valgrind left in the folder."""
         return processes(folder, tuple(_COUNTS))
 
     def explain(self, folder: Path, signal: int) -> str:

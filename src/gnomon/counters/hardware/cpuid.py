@@ -54,7 +54,7 @@ def bits(register: int, high: int, low: int) -> int:
 
 
 def answers(root: Path = _ROOT, cpu: int | None = None) -> Answers:
-    """Return what a CPU says of itself, {} where it says nothing or may not be asked.
+    """Return the cpuid answers of a CPU, {} where it has none or may not be asked.
 
     Args:
         root: "/" for this machine, else the tree that its `cpuid` was recorded in.
@@ -89,7 +89,7 @@ def vendor(known: Answers) -> str:
 
 
 def hypervisor_signature(known: Answers) -> str:
-    """Return what the hypervisor calls itself in cpuid ("KVMKVMKVM"), "" if it does not."""
+    """Return the hypervisor's signature in cpuid ("KVMKVMKVM"), "" if there is none."""
     first = known.get((0x40000000, 0))
     return "" if first is None else _text(first.ebx, first.ecx, first.edx)
 

@@ -20,7 +20,7 @@ class Hwloc(NamedTuple):
     """What hwloc found.
 
     Attributes:
-        version: of its interface, "" where it is not to be had.
+        version: of its interface, "" where it is not available.
         counts: how many objects of each type there are, outermost first.
         cache_bytes: the total size of the caches by type ("L2": bytes).
         unknown: why it says nothing.
@@ -33,7 +33,7 @@ class Hwloc(NamedTuple):
 
 
 def hwloc() -> Hwloc:
-    """Return what hwloc sees of this machine."""
+    """Return this machine's topology as hwloc sees it."""
     try:
         library = ctypes.CDLL(_LIBRARY)
         library.hwloc_get_api_version.restype = ctypes.c_uint
@@ -48,7 +48,7 @@ def hwloc() -> Hwloc:
 
 
 def parse(version: str, xml: bytes) -> Hwloc:
-    """Return what an exported topology (hwloc's XML) holds."""
+    """Return the content of an exported topology (hwloc's XML)."""
     from xml.etree.ElementTree import ParseError, fromstring
 
     if len(xml) > _MOST_BYTES or b"<!ENTITY" in xml:

@@ -85,7 +85,7 @@ def hardware(root: Path = ROOT) -> Hardware:
 
 
 def _answers_by_kind(root: Path, places: Topology) -> dict[str, Answers]:
-    """Return what cpuid says on each kind of core, {} of one where this process may not run."""
+    """Return cpuid's answers on each kind of core, {} for one where this process may not run."""
     by_kind = {}
     for kind in places.kinds:
         usable = [cpu.number for cpu in places.cpus

@@ -136,7 +136,7 @@ def pages(root: Path) -> Pages:
 
 
 def limits(root: Path) -> Limits:
-    """Return what the control groups of this process (v1 or v2) leave to it."""
+    """Return the limits of this process's control groups (v1 or v2)."""
     memory_limits: list[int] = []
     cpu_limits: list[float] = []
     for line in (read_text(root / "proc/self/cgroup") or "").split("\n"):

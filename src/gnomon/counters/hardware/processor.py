@@ -142,7 +142,7 @@ def processor(root: Path) -> Processor:
 
 
 def platform(root: Path) -> str:
-    """Return what the machine calls itself, "" if it does not."""
+    """Return the machine's own name, "" if it has none."""
     folder = root / "sys/class/dmi/id"
     words = (read_line(folder / "sys_vendor"), read_line(folder / "product_name"))
     named = " ".join(word for word in words if word)

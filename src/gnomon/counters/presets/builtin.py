@@ -23,7 +23,7 @@ _UNKNOWN = "no event of this PMU is known to have this meaning"
 
 @cache
 def meanings() -> dict[str, Meaning]:
-    """Return what each of the standard presets means, by name, in alphabetic order."""
+    """Return the meaning of each standard preset, by name, in alphabetic order."""
     return {name: Meaning(*meaning) for name, *meaning in sorted(_core.preset_meanings())}
 
 

@@ -121,7 +121,7 @@ def made(
 
 
 def kind_of(text: str, program: Formula, events: int) -> str:
-    """Return the kind of a preset from what its formula comes to.
+    """Return the kind of a preset, judged by its formula.
 
     Args:
         text: the formula as written, "" for none.

@@ -32,7 +32,7 @@ def resolve(name: str, cpu: CpuComponent | None = None) -> tuple[Event, ...]:
 
 
 def find(name: str, cpu: CpuComponent | None = None) -> Found:
-    """Return what `resolve` does, and beside it the kinds of cores that have no such event.
+    """Return what `resolve` returns, and the kinds of cores that have no such event.
 
     Raises:
         EventNameError, EventUnavailableError, PresetFileError: as `resolve`.

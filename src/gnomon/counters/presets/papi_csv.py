@@ -54,7 +54,7 @@ def read(path: Path, meanings: dict[str, Meaning]) -> Family:
 
 
 def parse(text: str, path: Path, meanings: dict[str, Meaning]) -> Family:
-    """Return what `read` returns, of a text.
+    """Parse a text as `read` does a file.
 
     Raises:
         PresetFileError: a line makes no sense.

@@ -49,7 +49,7 @@ def read(path: Path, meanings: dict[str, Meaning]) -> Family:
 
 
 def parse(text: str, path: Path, meanings: dict[str, Meaning]) -> Family:
-    """Return what `read` returns, of a text.
+    """Parse a text as `read` does a file.
 
     Raises:
         PresetFileError: it is not TOML or not a file of presets.
@@ -91,7 +91,7 @@ def parse(text: str, path: Path, meanings: dict[str, Meaning]) -> Family:
 
 
 def read_meanings(path: Path) -> dict[str, Meaning]:
-    """Return what each preset of a file of meanings means.
+    """Return the meaning of each preset in a file of meanings.
 
     Raises:
         PresetFileError: the file cannot be read or says something that makes no sense.
@@ -115,7 +115,7 @@ def read_meanings(path: Path) -> dict[str, Meaning]:
 
 
 def head_of(text: str) -> str:
-    """Return what stands before the first table of a file: its title, PMUs and source."""
+    """Return the fields before the first table of a file: its title, PMUs and source."""
     first = re.search(r"^[ \t]*\[[ \t]*[A-Za-z\"']", text, re.MULTILINE)
     return text[: first.start()] if first else text
 

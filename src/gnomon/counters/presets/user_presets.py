@@ -149,7 +149,7 @@ def _of_variable(value: str) -> tuple[Family, ...]:
 
 
 def _refuse_taken_names(family: Family) -> None:
-    """Refuse a preset that would hide an event: nobody could tell which of them was counted."""
+    """Refuse a preset that would hide an event: one could not tell which of them was counted."""
     from gnomon.counters.components import COMPONENTS
     from gnomon.errors import EventError
 

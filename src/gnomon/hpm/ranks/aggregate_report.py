@@ -99,7 +99,7 @@ def _whose(item: Item) -> tuple[int, str]:
 def _description_lines(
     item: Item, said: set[str], options: ReportOptions, style: Style
 ) -> list[str]:
-    """Return what an aggregator says of an item, each line once for the items of some tasks."""
+    """Return an aggregator's descriptions of items, each line once for the items of some ranks."""
     lines: list[str] = []
     for line in item.description.splitlines():
         if line in said:

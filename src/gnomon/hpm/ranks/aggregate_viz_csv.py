@@ -1,4 +1,4 @@
-"""NAME.viz and NAME.csv of items: as those of one task, with what is known over several tasks.
+"""NAME.viz and NAME.csv of items: as those of one task, with the statistics over several ranks.
 
 `viz.xsd` and `gnomon.hpm.viz_csv` say what is in them; libhpm writes the same.
 """

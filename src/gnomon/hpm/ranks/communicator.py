@@ -113,11 +113,11 @@ class Ranks:
         return said.decode(errors="replace") if said else ""
 
     def reduce(self, value: T, merge: Callable[[T, T], T]) -> T | None:
-        """Return at the root what the values of all tasks come to, elsewhere None.
+        """Return the values of all ranks merged at the root, None elsewhere.
 
         Args:
             value: this task's.
-            merge: returns what two values come to; it must not matter which come first together,
+            merge: merges two values; the order in which values are merged must not matter,
                 as with sums, extremes and lists whose order says nothing.
 
         Raises:
@@ -162,7 +162,7 @@ class Ranks:
             self._libc.free(blob.data)
 
     def allreduce(self, value: T, merge: Callable[[T, T], T]) -> T:
-        """Return everywhere what the values of all tasks come to.
+        """Return the values of all ranks merged, on every rank.
 
         Raises:
             GnomonError: as `reduce` and `share`.

@@ -135,7 +135,7 @@ def run_aggregator(
     patience_s: float | None = None,
     aside: tuple[float, Callable[[], None]] | None = None,
 ) -> AggregateResult:
-    """Return what a plug-in makes of what this task measured.
+    """Return a plug-in's aggregate of this rank's measurement.
 
     Args:
         plugin: it.
@@ -181,7 +181,7 @@ def run_aggregator(
 def replay_aggregator(
     plugin: Plugin, paths: Sequence[str], environment: Mapping[str, str]
 ) -> tuple[RankFile, ...]:
-    """Return what a plug-in makes of the files of tasks: what each printing task would print.
+    """Return a plug-in's aggregates of the files of ranks: what each printing rank would print.
 
     Raises:
         GnomonError: it failed, or one of the files is none.
@@ -284,7 +284,7 @@ def _timeout_s(environment: Mapping[str, str]) -> float:
 
 
 def _failure(ended: plugin_process.PluginResult, function: str, *, hurried: bool = False) -> str:
-    """Return what went wrong in a plug-in's process, "" if nothing did."""
+    """Return the error in a plug-in's process, "" if there was none."""
     if ended.is_late and hurried:
         return f"the {function} was ended: the job was, and launchers kill a moment after that"
     if ended.is_late:

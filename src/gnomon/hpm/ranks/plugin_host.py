@@ -172,7 +172,7 @@ def _called(call: Callable[[], T], what: str) -> T:
 
 
 def _checked(items: object) -> tuple[Item, ...]:
-    """Return what an aggregator gave if it is items; raise what is said of them if not."""
+    """Return an aggregator's result if it is a list of items; raise _PluginError if not."""
     if not isinstance(items, list | tuple):
         raise _PluginError(
             f"the aggregator lied: it gave {type(items).__name__}, and not a list of items or None"

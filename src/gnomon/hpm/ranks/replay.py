@@ -72,7 +72,7 @@ class ReplayedRanks:
         return self.task == self._meeting.root
 
     def reduce(self, value: T, merge: Callable[[T, T], T]) -> T | None:
-        """Return at the root what the values of all tasks come to, elsewhere None."""
+        """Return the values of all ranks merged at the root, None elsewhere."""
         sent = "" if self.own_gap else json.dumps(value)
 
         def total(values: dict[int, str]) -> str:
@@ -95,7 +95,7 @@ class ReplayedRanks:
         return cast(T, json.loads(self._meeting.meet(self.task, json.dumps(value), of_root)))
 
     def allreduce(self, value: T, merge: Callable[[T, T], T]) -> T:
-        """Return everywhere what the values of all tasks come to."""
+        """Return the values of all ranks merged, on every rank."""
         return self.share(self.reduce(value, merge))
 
 
@@ -115,7 +115,7 @@ class _Meeting:
         self._finish: Callable[[dict[int, str]], str] = lambda _: "null"
 
     def meet(self, task: int, value: str, finish: Callable[[dict[int, str]], str]) -> str:
-        """Return what all values come to, once all have come."""
+        """Return all values merged, once all have arrived."""
         with self._changed:
             mine = self._round
             self._values[task] = value

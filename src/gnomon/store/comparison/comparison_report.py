@@ -130,7 +130,7 @@ def _appeared(row: ComparisonRow) -> str:
 
 
 def _unjudged(rows: Sequence[ComparisonRow], width: int) -> list[str]:
-    """Return what is not judged: the values with a reason once for all that share it."""
+    """Return the values that are not judged, those that share a reason together."""
     by_reason: dict[str, list[ComparisonRow]] = {}
     for row in rows:
         if row.unjudged:

@@ -1,4 +1,4 @@
-"""What of a difference the rest of the machine explains, and what is left to the program.
+"""How much of a difference the rest of the machine explains, and how much the program.
 
 A program that waits for a CPU takes longer, and none of that is its own. Where the kernel tells for
 how long each execution waited, that is taken off. Where it does not, the program can have waited as
@@ -70,7 +70,7 @@ class Machine(NamedTuple):
 
 
 def machine(of: Measured) -> Machine | None:
-    """Return what is known of the machine of a side; None if some run says nothing of it."""
+    """Return the machine facts of a side; None if some run lacks them."""
     found = [of.samples.get((WHOLE, name)) for name in (WALL, OTHERS, IDLE, STOLEN)]
     wall, others, idle, stolen = found
     if wall is None or others is None or idle is None or stolen is None:
@@ -128,7 +128,7 @@ def remaining(
 
 
 def samples(runs: Runs, *, of_runs: bool, mean: bool = False) -> list[float]:
-    """Return what is compared: of several runs a side the centre of each, else all values."""
+    """Return the samples: the centre of each run where a side has several, else all values."""
     if not of_runs:
         return [value for run in runs for value in run]
     return [fmean(run) if mean else centre(run) for run in runs]

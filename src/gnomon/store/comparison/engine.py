@@ -311,10 +311,10 @@ def _is_asked_first(row: ComparisonRow) -> bool:
 def _breaches(
     sides: Sequence[Side], rows: Sequence[Sequence[ComparisonRow]], limits: Sequence[Limit]
 ) -> tuple[Breach, ...]:
-    """Return what is surely worse by more than a limit.
+    """Return the metrics that are significantly worse by more than a limit.
 
     Raises:
-        UsageError: nobody knows which direction of a metric is worse.
+        UsageError: the direction in which a metric gets worse is not known.
         RunDirectoryError: a limit cannot be judged, as where nothing was repeated.
     """
     tried: list[Breach] = []
@@ -366,7 +366,7 @@ def _by_family(tried: Sequence[Breach]) -> list[Breach]:
 
 
 def _importance(row: ComparisonRow) -> tuple[int, float, float, str]:
-    """Return what rows are ordered by: sure ones, worse ones, larger ones first."""
+    """Return the sort key of rows: significant ones, worse ones, larger ones first."""
     if row.p is None:
         return (4, 0.0 if row.metric == WALL else 1.0, 0.0, row.metric)
     order = {"worse": 0, "better": 1, "more": 2, "less": 2, "": 3}
@@ -378,7 +378,7 @@ def _importance(row: ComparisonRow) -> tuple[int, float, float, str]:
 
 
 def _effect(row: ComparisonRow, totals: Mapping[str, float]) -> tuple[int, float, Place, str]:
-    """Return what rows of places are ordered by: by how much of the total they differ."""
+    """Return the sort key of rows of places: the difference as a share of the total."""
     gone = abs((row.after or 0.0) - (row.before or 0.0)) / (abs(totals.get(row.metric, 0)) or 1.0)
     return (0 if row.verdict else 1, -gone, row.place, row.metric)
 

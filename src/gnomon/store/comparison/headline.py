@@ -17,7 +17,7 @@ _TIMES_FROM = 9.995
 def headline(comparison: Comparison, width: int) -> list[str]:
     """Return the answer to the first questions: what differs, and is it slower?
 
-    Wall time stands first where nothing is known more surely than what is said of it.
+    Wall time stands first unless another result is more certain.
     """
     wall = next(
         (row for row in comparison.whole if row.metric == WALL and row.place == WHOLE), None
@@ -62,7 +62,7 @@ def shares(row: ComparisonRow) -> tuple[str, str, str]:
 
 
 def notation(several: Iterable[float | None]) -> Callable[[float], str]:
-    """Return what writes these shares: all as percentages, or, if one is large, all as factors."""
+    """Return the formatter of these shares: percentages or, if one is large, factors."""
     if any(share is not None and share >= _TIMES_FROM for share in several):
         return _factor
     return percent
@@ -104,7 +104,7 @@ def _reach(row: ComparisonRow) -> str:
 
 
 def _evidence(comparison: Comparison) -> str:
-    """Return what others did on both sides."""
+    """Return the activity of other programs on both sides."""
     said = []
     if comparison.waited is not None:
         before, after = (f"{100 * share:.3g} %" for share in comparison.waited)

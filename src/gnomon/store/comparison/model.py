@@ -34,7 +34,7 @@ class ComparisonRow:
         before, after: trimmed means of the values; None where there are none.
         samples: how many values each side has.
         found: the difference; None where it cannot be judged.
-        own: what of the difference is left to the program, where others on the machine may have
+        own: the program's part of the difference, where others on the machine may have
             made some of it; None where they cannot.
         p: adjusted for the number of comparisons; None likewise. It is that of `own`, where this
             is less sure.

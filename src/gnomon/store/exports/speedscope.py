@@ -136,7 +136,7 @@ def _profile(
 def _widths_left(
     run: Run, metric: Mapping[str, Any], paths: Mapping[int, _Path]
 ) -> dict[int, float]:
-    """Return what the paths right below each path leave of its time, as a flame graph draws it.
+    """Return the part of each path's time that no child covers, as a flame graph draws it.
 
     Of several threads each path has the longest one's time, which need not be the same thread's: of
     its own time a path has no more than that, or the graph would be wider than the run. Nothing

@@ -62,7 +62,7 @@ def viz(run: Run) -> Iterator[str]:
 
 
 def _run(run: Run) -> Iterator[str]:
-    """Yield what ran as sections' files have it, for readers that do not know the head."""
+    """Yield the program as section files record it, for readers that do not know the head."""
     head = run.head
     host = head["hosts"][0] if head["hosts"] else {}
     ended = head.get("ended")

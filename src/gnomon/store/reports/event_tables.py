@@ -38,7 +38,7 @@ def cells(run: Run, schema: Schema, rows: Sequence[Mapping[str, Cell]]) -> list[
 
 
 def _shown(schema: Schema) -> list[Field]:
-    """Return what has a column for people, numbers first."""
+    """Return the columns to show, numbers first."""
     shown = [field for field in fields(schema) if field.heading]
     return sorted(shown, key=lambda field: not field.is_number)
 

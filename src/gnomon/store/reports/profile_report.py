@@ -271,9 +271,9 @@ def _none(run: Run, by: str, metric: int) -> str:
 
 
 def _whole(run: Run, metric: Mapping[str, Cell], by: str, sums: Sequence[float]) -> float:
-    """Return what shares are of, 0 where parts are at the same time and have none.
+    """Return the total that shares refer to, 0 where parts overlap in time and have none.
 
-    Of sections and lines that is the whole program, unless they come to more than it.
+    For sections and lines that is the whole program, unless their sum is more.
     """
     if by == "metric" or (by in _OF_PLACES and metric["aggregation"] == Aggregation.ELAPSED):
         return 0.0
@@ -305,7 +305,7 @@ def _is_additive(metric: Mapping[str, Cell]) -> bool:
 
 
 def _inclusive(row_sum: Sum, metric: Mapping[str, Cell], repetitions: int) -> float | None:
-    """Return what one execution has with all that is called; None where nobody knows it."""
+    """Return the inclusive value of one execution; None where it is not known."""
     if not _is_additive(metric) and row_sum.locations > repetitions:
         return None
     if row_sum.together is not None or metric["aggregation"] == Aggregation.ELAPSED:

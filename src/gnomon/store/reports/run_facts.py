@@ -178,7 +178,7 @@ def killed_by(head: Mapping[str, Any]) -> str:
 
 
 def wall_text(head: Mapping[str, Any], none: str) -> str:
-    """Return how long a run's program ran, or what is said where nobody saw its end."""
+    """Return how long a run's program ran, or a text where its end was not seen."""
     is_known = head["wall_seconds"] or head["exit_status"] is not None
     return duration(float(head["wall_seconds"]) * 1e9) if is_known else none
 

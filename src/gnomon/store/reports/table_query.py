@@ -76,7 +76,7 @@ class Field(NamedTuple):
 
 
 def fields(schema: Schema) -> tuple[Field, ...]:
-    """Return what the rows of a table have in a report, in the order of the keys."""
+    """Return the fields of a table's rows in a report, in the order of the keys."""
     has_region = any(column.name == "region" for column in schema.columns)
     return tuple(
         field

@@ -32,7 +32,7 @@ _ESCAPE = re.compile(r"\\(?:\\|x[0-9a-f]{2}|u[0-9a-f]{4})|\\")
 
 
 def attribute(schema: Schema, column: str) -> str:
-    """Return what a column of a table is called as an attribute."""
+    """Return the attribute name of a table's column."""
     if column == "domain":
         return "modes"
     return "id" if f"{column}s" == schema.name else column

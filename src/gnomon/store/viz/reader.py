@@ -146,7 +146,7 @@ class _Reader:
             self._fail(f"too large: more than {most >> 20} MiB")
 
     def _rows(self, head: Mapping[str, Any]) -> None:
-        """Hand on the rows that sections come to."""
+        """Pass on the rows made from sections."""
         if head["wall_seconds"]:
             self._used["wall time"] = head["wall_seconds"] * _NS
         run = self._run

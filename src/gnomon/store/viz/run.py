@@ -20,7 +20,7 @@ class Document(NamedTuple):
 
 
 def read_viz(path: Path) -> Document:
-    """Return what a .viz file holds, in memory.
+    """Return the content of a .viz file, in memory.
 
     Raises:
         RunDirectoryError: it cannot be read, or is no such file; names the line.
