@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import (
@@ -110,20 +111,29 @@ def servers() -> Iterator[ExitStack]:
         yield stack
 
 
+@pytest.fixture(scope="package")
+def tab(browser: Browser) -> Iterator[Page]:
+    """Return the page in which tests take turns: a new one, with its processes, costs a second."""
+    context = browser.new_context(viewport=SIZE, color_scheme="light", accept_downloads=True)
+    context.set_default_timeout(PATIENCE_MS)
+    yield context.new_page()
+    context.close()
+
+
 @pytest.fixture
 def page(
-    browser: Browser,
+    tab: Page,
     trouble: list[str],
     servers: ExitStack,  # noqa: ARG001 - asked for here, so that it ends after the page
 ) -> Iterator[Page]:
-    """Return a page of its own; no error on its console and no request to elsewhere is allowed."""
-    context = browser.new_context(viewport=SIZE, color_scheme="light", accept_downloads=True)
-    context.set_default_timeout(PATIENCE_MS)
-    made = context.new_page()
+    """Return a page as if new; no error on its console and no request to elsewhere is allowed."""
 
     def said(message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
             trouble.append(f"console: {message.text}")
+
+    def failed(error: object) -> None:
+        trouble.append(f"error: {error}")
 
     def asked(request: Request) -> None:
         if not re.match(r"(http://127\.0\.0\.1:\d+/|blob:|data:)", request.url):
@@ -133,10 +143,24 @@ def page(
         if response.status >= 400:
             trouble.append(f"{response.status}: {response.url}")
 
-    made.on("console", said)
-    made.on("pageerror", lambda error: trouble.append(f"error: {error}"))
-    made.on("request", asked)
-    made.on("response", answered)
-    yield made
-    context.close()
+    watched: dict[Any, Any] = {
+        "console": said, "pageerror": failed, "request": asked, "response": answered,
+    }  # fmt: skip
+    for event, told in watched.items():
+        tab.on(event, told)
+    yield tab
+    for event, told in watched.items():
+        tab.remove_listener(event, told)
+    as_new(tab)
     assert not trouble
+
+
+def as_new(page: Page) -> None:
+    """Take from a page what a test left in it: routes, preferences, size, colours, the mouse."""
+    page.unroute_all()
+    if page.url.startswith("http"):
+        page.evaluate("localStorage.clear()")
+    page.goto("about:blank")
+    page.set_viewport_size(SIZE)
+    page.emulate_media(color_scheme="light")
+    page.mouse.move(0, 0)

@@ -8,12 +8,14 @@ import re
 import statistics
 import subprocess
 from pathlib import Path
+from typing import Literal
 from urllib.parse import urljoin
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Page, Route, expect
 
-from browser.pages import GNOMON, Served, choose_run, comes_to, row_of, text, visit
+from browser.conftest import as_new
+from browser.pages import GNOMON, READY, Served, choose_run, comes_to, row_of, text, visit
 from gnomon.store import run_directory
 from gnomon.units import quantity
 
@@ -314,10 +316,11 @@ def test_keys_lead_everywhere(page: Page, served: Served) -> None:
     expect(page).to_have_url(re.compile("#/run"))
 
 
-def test_dark_and_bright(browser: Browser, served: Served) -> None:
-    for scheme in ("dark", "light"):
-        context = browser.new_context(color_scheme=scheme)
-        page = context.new_page()
+def test_dark_and_bright(page: Page, served: Served) -> None:
+    schemes: tuple[Literal["dark", "light"], ...] = ("dark", "light")
+    for scheme in schemes:
+        as_new(page)
+        page.emulate_media(color_scheme=scheme)
         visit(page, served)
         expect(page.locator(".tree-row").first).to_be_visible()
         ground = "getComputedStyle(document.body).backgroundColor"
@@ -328,16 +331,17 @@ def test_dark_and_bright(browser: Browser, served: Served) -> None:
         page.reload()
         expect(page.locator(".tree-row").first).to_be_visible()
         assert page.evaluate(ground) == after
-        context.close()
 
 
-@pytest.mark.parametrize("view", ["tree", "table", "metrics", "compare", "run"])
-def test_no_view_is_wider_than_the_window(page: Page, served: Served, view: str) -> None:
-    visit(page, served, f"#/{view}")
-    for width, height in ((2560, 1440), (1280, 800)):
-        page.set_viewport_size({"width": width, "height": height})
-        page.wait_for_timeout(600)
-        found = page.evaluate(
-            "[document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
-        )
-        assert found == [width, height]
+def test_no_view_is_wider_than_the_window(page: Page, served: Served) -> None:
+    visit(page, served)
+    for view, ready in READY.items():
+        page.goto(urljoin(page.url, f"#/{view}"))
+        page.wait_for_selector(ready)
+        for width, height in ((2560, 1440), (1280, 800)):
+            page.set_viewport_size({"width": width, "height": height})
+            page.wait_for_timeout(600)
+            found = page.evaluate(
+                "[document.documentElement.scrollWidth, document.documentElement.scrollHeight]"
+            )
+            assert found == [width, height], view

@@ -275,7 +275,8 @@ def event_names() -> None:
     The interpreter's own free lists and caches take some tries to fill, and grow at random until
     they have; a leak stays, at least a block a round.
     """
-    rounds, tries, growth = 20, 40, []
+    rounds, tries = 20, 40
+    growth: list[int] = []
     while len(growth) < tries:
         gc.collect()
         blocks = sys.getallocatedblocks()
