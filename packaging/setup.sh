@@ -110,6 +110,10 @@ has_chromium() {
 	command -v chromium >/dev/null || command -v chromium-browser >/dev/null
 }
 
+has_gdb() {
+	command -v gdb >/dev/null
+}
+
 has_git() {
 	command -v git >/dev/null
 }
@@ -142,7 +146,7 @@ has_apt() {
 needs() {
 	case $1 in
 	build) echo "compiler cmake ninja python libpfm xz valgrind" ;;
-	test) echo "perf fortran pkgconf setpriv ps ip git likwid openmpi mpich chromium" ;;
+	test) echo "perf fortran pkgconf setpriv ps ip git gdb likwid openmpi mpich chromium" ;;
 	guest) echo "apt arm64_compiler arm64_emulator ppc64el_compiler ppc64el_emulator" ;;
 	*) fail "packages: 'build', 'test' or 'guest', not '$1'" ;;
 	esac
@@ -179,6 +183,7 @@ packages_for() {
 	setpriv) echo util-linux ;;
 	ps) echo procps ;;
 	ip) echo iproute2 ;;
+	gdb) echo gdb ;;
 	git) echo git ;;
 	chromium)
 		case $distribution in
