@@ -228,7 +228,7 @@ static int add_tracepoint(struct gn_query *query, const char *root, const char *
 	if (length <= 0 || text[strspn(text, "0123456789")] || length > 19) {
 		gn_error_unavailable(query->why, GN_ESYS, length < 0 ? -length : 0, query->name,
 				     "its id in %s cannot be read (%s)", root,
-				     length < 0 ? strerror(-length) : "it is not a number");
+				     length < 0 ? strerror(-length) : "not a number");
 		return gn_error_remedy(query->why, "see gnomon doctor");
 	}
 	spec.config = strtoull(text, NULL, 10);

@@ -393,7 +393,7 @@ enum hpm_verdict hpm_aggregate(const struct hpm_header *header, int is_child, in
 	}
 	hpm_error(NULL, HPM_BAD_PLUGIN,
 		  "the aggregator %s: %s; what was measured is written as it is",
-		  call.copied == EBADMSG && !ended ? "lied" : "failed",
+		  call.copied == EBADMSG && !ended ? "returned invalid data" : "failed",
 		  ended			   ? ending(ended, why, sizeof(why))
 		  : call.failed		   ? said(call.failed)
 		  : call.copied == EBADMSG ? call.copy.lie

@@ -53,7 +53,7 @@ static int read_all(struct reader *reader, int fd)
 	if (fstat(fd, &status))
 		return refuse(reader, "it cannot be read: %s", strerror(errno));
 	if (!S_ISREG(status.st_mode))
-		return refuse(reader, "it is no plain file; name a .hpmraw file");
+		return refuse(reader, "not a regular file; name a .hpmraw file");
 	if (is_in_use(fd, &pid))
 		return refuse(reader, "process %d still writes it; wait for its end", pid);
 	if ((uint64_t)status.st_size < sizeof(struct hpm_raw_header))

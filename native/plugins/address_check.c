@@ -20,7 +20,7 @@ struct check {
 	int failed;
 };
 
-static void lied(struct check *check, int error, const char *what, long long n)
+static void report_invalid(struct check *check, int error, const char *what, long long n)
 {
 	if (check->failed)
 		return;
@@ -61,7 +61,7 @@ static void check_bytes(struct check *check, const void *memory, size_t size, co
 		size_t piece = to_page_end(check, from);
 
 		if (!from || !is_readable(check, from)) {
-			lied(check, EFAULT, what, 0);
+			report_invalid(check, EFAULT, what, 0);
 			return;
 		}
 		if (piece > size)
@@ -82,11 +82,11 @@ static void check_string(struct check *check, const char *text, const char *what
 		if (piece > left)
 			piece = left;
 		if (!piece) {
-			lied(check, EOVERFLOW, what, HPM_ITEMS_STRING_MAX);
+			report_invalid(check, EOVERFLOW, what, HPM_ITEMS_STRING_MAX);
 			return;
 		}
 		if (!is_readable(check, from)) {
-			lied(check, EFAULT, what, 0);
+			report_invalid(check, EFAULT, what, 0);
 			return;
 		}
 		if (strnlen(from, piece) < piece)
@@ -100,7 +100,7 @@ static void check_number(struct check *check, long long n, long long least, long
 			 const char *what)
 {
 	if (n < least || n > most)
-		lied(check, EOVERFLOW, what, n);
+		report_invalid(check, EOVERFLOW, what, n);
 }
 
 static void check_spreads(struct check *check, const hpm_spread *spread, int n)

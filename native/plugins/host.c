@@ -285,7 +285,7 @@ static int aggregate(const char *name)
 	if (!is_print_task)
 		aggregated.n = 0;
 	if (hpm_items_check(aggregated.n, aggregated.item, why))
-		return failed("the aggregator lied: %s", why);
+		return failed("the aggregator returned invalid data: %s", why);
 	error = gn_write_all(output, is_print_task ? "\1" : "\0", 1);
 	if (!error)
 		error = write_items(&aggregated);

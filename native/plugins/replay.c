@@ -207,7 +207,7 @@ static int print_task(struct replay *replay, int task,
 		said(replay, failed > 0 ? failed : EINVAL, "the aggregator failed",
 		     failed > 0 ? strerror(failed) : "finish returned a negative number");
 	if (!failed && is_print_task && hpm_items_check(n_out, out, why))
-		failed = said(replay, EFAULT, "the aggregator lied", why);
+		failed = said(replay, EFAULT, "the aggregator returned invalid data", why);
 	if (!failed && is_print_task) {
 		const int n_gaps = gn_gaps_list(&replay->gaps, gaps);
 

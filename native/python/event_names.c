@@ -330,8 +330,7 @@ static PyObject *pmu_encode(PyObject *module, PyObject *args)
 	if (text_bytes && name_bytes)
 		code = split_terms(PyBytes_AsString(text_bytes), &parts, &why);
 	if (!PyErr_Occurred() && code == 0)
-		gn_error_event(&why, GN_ENOEVNT, "",
-			       "between the slashes stands no event of the unit");
+		gn_error_event(&why, GN_ENOEVNT, "", "no event of the unit between the slashes");
 	else if (code > 0)
 		code = gn_pmu_encode(PyBytes_AsString(sysfs), &pmu, PyBytes_AsString(name_bytes),
 				     &parts, &spec, &why)

@@ -199,7 +199,7 @@ def _asked() -> list[str]:
     return [
         f"{' '.join(command)}: {problem}"
         for command, problem in found
-        if problem and "there is not enough memory" not in problem
+        if problem and "not enough memory" not in problem
     ]
 
 

@@ -300,7 +300,7 @@ def outcome(command: list[str]) -> str:
     said = err.getvalue()
     if status not in (0, 1, 2, 3):
         return f"status {status}"
-    if "a bug of gnomon's" in said + out.getvalue():
+    if "internal error: " in said + out.getvalue():
         return said + out.getvalue()
     quiet = command[0] != "repair"
     if quiet and status in (0, 3) and said and not said.startswith("gnomon: note: "):

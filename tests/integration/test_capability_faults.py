@@ -20,8 +20,8 @@ from gnomon.store import run_directory
 @pytest.mark.parametrize(
     ("method", "said"),
     [
-        ("collect", "writes: not collected: a bug of gnomon's: ZeroDivisionError: no"),
-        ("files_to_keep", "writes: its files are not kept: a bug of gnomon's: ZeroDivisionError"),
+        ("collect", "writes: not collected: internal error: ZeroDivisionError: no"),
+        ("files_to_keep", "writes: its files are not kept: internal error: ZeroDivisionError"),
     ],
 )
 def test_what_it_cannot_read_costs_a_warning(
@@ -46,8 +46,8 @@ def test_names_and_files_that_are_none_are_not_kept(
     assert main(["run", "--with", "writes", "--name", "r", "--", "true"]) == 0
     said = " ".join(run_directory.find(str(here / "r")).head["warnings"])
     assert "writes/../up: not kept in the run: a name in its path is none that a file can" in said
-    assert "writes/link: not kept in the run: it is no regular file" in said
-    assert "writes/none: not kept in the run: it is no regular file" in said
+    assert "writes/link: not kept in the run: not a regular file" in said
+    assert "writes/none: not kept in the run: not a regular file" in said
     assert not (here / "r.gnomon" / "files").exists()
 
 
@@ -92,7 +92,7 @@ def test_one_that_cannot_attach_keeps_the_program_from_running(
     monkeypatch.setattr(Second, "observe", lambda *_: Failing("attach"))
     register(monkeypatch, *capabilities.CAPABILITIES, Second(here))
     assert main(["run", "--name", "r", "--", "touch", "ran"]) == 1
-    said = "second: it cannot observe the program: no attach; leave it out: --without second\n"
+    said = "second: cannot observe the program: no attach; leave it out: --without second\n"
     assert capfd.readouterr().err == f"gnomon: {said}"
     assert list(here.iterdir()) == []
 
@@ -159,7 +159,7 @@ def test_a_program_that_loads_no_library_is_named(here: Path) -> None:
         program = str(here / name)
         assert main(["run", "--with", "writes", "--name", name, "--", program]) == 0
         (said,) = [one for one in warnings_of(name) if one.startswith("writes: ")]
-        assert said.startswith(f"writes: nothing was recorded of any process: {program} is ")
+        assert said.startswith(f"writes: no process was recorded: {program} is ")
         assert why in said
 
 
@@ -185,7 +185,7 @@ def test_processes_left_behind_are_cut_off_and_it_says_so() -> None:
         == 0
     )
     (said,) = [one for one in warnings_of("r") if one.startswith("writes: ")]
-    assert said.endswith("left processes behind: what they recorded after its end is missing")
+    assert said.endswith("left processes behind; what these recorded after its end is missing")
 
 
 @pytest.mark.usefixtures("here")
@@ -198,7 +198,7 @@ def test_values_given_twice_for_a_place_are_no_silence(
     assert main(["run", "-r", times, "--name", "r", "--", "true"]) == 0
     said = [one for one in warnings_of("r") if one.startswith("twice: ")]
     assert said[0].startswith("twice: bytes sent: ")
-    assert "the first counts; a bug of twice, please report it" in said[0]
+    assert "the first is used; please report this bug of twice" in said[0]
     assert [
         value
         for (value,) in run_directory.find("r").query(

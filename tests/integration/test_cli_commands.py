@@ -55,7 +55,7 @@ def test_components_in_detail() -> None:
     done = gnomon("components", "memry")
     assert (done.returncode, done.stderr) == (
         2,
-        "gnomon: there is no component 'memry'; did you mean memory?\n",
+        "gnomon: no component 'memry'; did you mean memory?\n",
     )
 
 
@@ -287,7 +287,7 @@ def test_help_of_each_command(command: str) -> None:
 def test_unknown_command_gets_the_nearest_one() -> None:
     done = gnomon("cuont", "--", "touch", "ran")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "gnomon: there is no command 'cuont'; did you mean count?\n"
+    assert done.stderr == "gnomon: no command 'cuont'; did you mean count?\n"
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ def test_process_that_does_not_exist() -> None:
     nobody = Path("/proc/sys/kernel/pid_max").read_text().strip()
     done = gnomon("count", "-p", nobody, "-e", "task-clock")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"gnomon: process {nobody}: it does not exist; see ps for those that do\n"
+    assert done.stderr == f"gnomon: process {nobody}: no such process; see ps\n"
 
 
 def test_command_that_does_not_exist(server: Server) -> None:

@@ -262,7 +262,7 @@ def test_repetitions_that_end_differently(tmp_path: Path) -> None:
         (("-e", "page-faults:p"), 2, "page-faults"),
         (("-g", "CASHE"), 2, "CACHE"),
         (("-g", "999"), 2, "999"),
-        (("-r", "0", *EVENTS), 2, "at least once"),
+        (("-r", "0", *EVENTS), 2, "must be at least 1"),
         (("-n", *EVENTS), 2, "-o NAME"),
         (("-u", *EVENTS), 2, "-o NAME"),
         (("-o", "no/such/folder/out", *EVENTS), 1, "cannot be written"),

@@ -210,7 +210,7 @@ def test_what_cannot_be_emulated_is_said(event: str, said: str, tmp_path: Path) 
     ("arguments", "status", "said"),
     [
         (("-e", "intsructions", "--", "true"), 2, "did you mean instructions"),
-        (("-p", "1"), 2, "must be started on it"),
+        (("-p", "1"), 2, "only programs that it starts"),
         (("--per", "thread", "--", "true"), 2, "--per process"),
         (("--cache", "D1=32K", "--", "true"), 2, "D1=32K,8,64"),
         (("--cache", "D1=96K,8,64", "--", "true"), 2, "power of two"),

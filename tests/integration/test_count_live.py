@@ -382,7 +382,7 @@ def test_cgroups_that_are_none(tmp_path: Path) -> None:
     for name in ("no-such-cgroup", "no/such/cgroup", "cgroup.procs", "a\nb"):
         done = gnomon("count", "-G", name, *FAULTS, "--", "touch", "ran", cwd=tmp_path)
         assert done.returncode == 2
-        assert re.fullmatch(r"gnomon: -G .*: there is no cgroup of that name; .*\n", done.stderr)
+        assert re.fullmatch(r"gnomon: -G .*: no such cgroup; .*\n", done.stderr)
     elsewhere = os.path.relpath(tmp_path, mount)
     done = gnomon("count", "-G", elsewhere, *FAULTS, "--", "touch", "ran", cwd=tmp_path)
     assert done.returncode == 1
@@ -424,19 +424,19 @@ def test_program_finds_the_world_as_it_was(
         (("-I", "5"), "10 to 1000000000 ms"),
         (("-I", "-5"), "10 to 1000000000 ms"),
         (("--interval-count", "2"), "goes with -I"),
-        (("-I", "100", "--count", "-2"), "at least one"),
+        (("-I", "100", "--count", "-2"), "must be at least 1"),
         (("-I", "100", "-r", "2"), "-r and -I"),
-        (("-D", "-1"), "a delay is 0 to"),
-        (("-a", "-p", "1"), "-p and -a"),
+        (("-D", "-1"), "a delay must be 0 to"),
+        (("-a", "-p", "1"), "-p excludes -a"),
         (("-a", "-G", "x"), "-a and -G"),
         (("-a", "--per", "thread"), "--per cpu"),
         (("-D", "10", "--per", "process"), "--per cpu"),
         (("-I", "100", "--per", "thread"), "--per cpu"),
-        (("-A", "--pmu", "emulated"), "leave -a, -A"),
-        (("-I", "100", "--pmu", "emulated"), "leave -a, -A"),
+        (("-A", "--pmu", "emulated"), "leave out -a, -A"),
+        (("-I", "100", "--pmu", "emulated"), "leave out -a, -A"),
         (("-d", "1"), "-d goes with -p, -a and -G"),
         (("-a", "-d", "inf"), "at most 1e9 s"),
-        (("-G", ""), "a cgroup has a name"),
+        (("-G", ""), "a cgroup name is missing"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

@@ -131,17 +131,17 @@ def test_a_merge_is_the_same_under_dask(job: Path, scheduler: str, tmp_path: Pat
 def test_a_mistake_is_one_line_of_one_rank(job: Path) -> None:
     words = ("report", "nothing", "profile", "--executor", "mpi")
     done = mpi.launch(mpi.OPEN_MPI, 3, GNOMON, *words, folder=job, status=1)
-    assert done.err.count("gnomon: nothing.gnomon: there is no run of that name") == 1
+    assert done.err.count("gnomon: nothing.gnomon: no such run") == 1
 
 
 @pytest.mark.parametrize(
     ("word", "status", "why"),
     [
-        ("nobody", 2, "it is threads[:N], processes[:N], mpi or dask:ADDRESS"),
-        ("threads:", 2, "it is threads[:N]"),
+        ("nobody", 2, "must be threads[:N], processes[:N], mpi or dask:ADDRESS"),
+        ("threads:", 2, "must be threads[:N]"),
         ("processes:0", 2, "workers are 1 to 1024"),
         ("threads:many", 2, "workers are 1 to 1024"),
-        ("dask:", 2, "it is threads[:N]"),
+        ("dask:", 2, "must be threads[:N]"),
         ("dask:nowhere", 1, "no scheduler of Dask answers there"),
     ],
 )

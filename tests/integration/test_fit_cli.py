@@ -143,7 +143,7 @@ def test_pmus_are_completed(tmp_path: Path) -> None:
         (("--one-thread",), "--one-thread needs --fit"),
         (("--fit", "cycles", "--one-thread"), "--one-thread needs --pmu"),
         (("--fit", "cycles", "cache"), "--chooser"),
-        (("--fit", "cycles", "--check"), "--fit goes with"),
+        (("--fit", "cycles", "--check"), "--fit can be combined with"),
         (("--fit", "cycles", "--pmu", "nonsense"), "there is no PMU 'nonsense'"),
         pytest.param(("--fit", "nonsense", "--pmu", "skx"), "event 'nonsense'", marks=needs_libpfm),
         (("--fit", "{cycles", "--pmu", "skx"), "brace"),

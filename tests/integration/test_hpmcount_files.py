@@ -305,7 +305,9 @@ def test_a_file_that_another_process_wrote_meanwhile(tmp_path: Path) -> None:
     """Of libhpm in the program, say, which has the same variable."""
     done = hpmcount("-o", "out", *EVENTS, "sh", "-c", "echo libhpm: >out.hpm", cwd=tmp_path)
     assert done.returncode == 0
-    assert done.stderr.startswith("HPM WARNING - out.hpm is replaced, which another process has")
+    assert done.stderr.startswith(
+        "HPM WARNING - out.hpm, written by another process in the meantime"
+    )
     assert (tmp_path / "out.hpm").read_text().startswith("hpmcount: sh")
     done = hpmcount("-o", "out", *EVENTS, "true", cwd=tmp_path)
     assert done.stderr == ""

@@ -245,7 +245,7 @@ def test_repetitions_of_one_group(tmp_path: Path) -> None:
     assert "hpmcount: sh -c 'exit 4' × 3" in done.stdout
     done = hpmcount("-r", "0", "true", cwd=tmp_path)
     assert done.returncode == 2
-    assert "at least once" in done.stderr
+    assert "must be at least 1" in done.stderr
 
 
 # --- gnomon count ---------------------------------------------------------------------------------
@@ -290,10 +290,10 @@ def test_groups_apart_by_cpu_and_by_thread(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("-g", "5,6", "--turns", "10", "--per", "thread"), "counts that never stop"),
+        (("-g", "5,6", "--turns", "10", "--per", "thread"), "must not be interrupted"),
         (("-g", "6", "--turns", "10"), "--turns goes with several groups"),
         (("-g", "5,6", "--turns", "5"), "10 to 30000 ms"),
-        (("-g", "5,6", "--turns", "10", "-I", "100"), "leave -p, -a"),
+        (("-g", "5,6", "--turns", "10", "-I", "100"), "leave out -p, -a"),
     ],
 )
 def test_turns_that_make_no_sense(options: tuple[str, ...], said: str, tmp_path: Path) -> None:
@@ -345,7 +345,10 @@ def test_an_option_that_names_nothing_is_refused(option: str, tmp_path: Path) ->
     """A shell's variable that is empty must not count something else in silence."""
     done = hpmcount(option, "", "touch", "ran", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"hpmcount: {option} '': name what to count, or leave {option} out\n"
+    assert (
+        done.stderr
+        == f"hpmcount: {option} '': the value is empty; give one, or leave {option} out\n"
+    )
     assert not (tmp_path / "ran").exists()
 
 

@@ -134,7 +134,7 @@ def test_lists() -> None:
     [
         (["-g", "99999"], "hpmstat ERROR - pm_set_program_mygroup:\n"
          "pm_api : event group ID is invalid\nhpmstat: no group '99999'"),
-        (["-g", ""], "hpmstat: -g '': name something"),
+        (["-g", ""], "hpmstat: -g '': the value is empty"),
         (["x"], "hpmstat: interval 'x'"),
     ],
 )  # fmt: skip

@@ -59,7 +59,7 @@ def test_a_launcher_that_is_told_to_end(
     assert list(reports) == ["r.hpm"], out
     assert "average over 4 tasks: 0-3" in reports["r.hpm"]
     assert f"note: {who}" in reports["r.hpm"]
-    assert "ended the job: counts are those up to then" in reports["r.hpm"]
+    assert "ended the job; counts are those up to then" in reports["r.hpm"]
 
 
 @both

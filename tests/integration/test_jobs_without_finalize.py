@@ -63,7 +63,7 @@ def test_the_others_are_ended_and_report(mpi: Mpi, status: int, tmp_path: Path) 
     if status and mpi is OPEN_MPI:  # which ends jobs over any such status, MPI or not
         assert "note: another task failed, which ended the job" in said
     else:
-        assert "note: the launcher ended the job: counts are those up to then" in said
+        assert "note: the launcher ended the job; counts are those up to then" in said
         assert f"task 2 ended with exit status {status} before that" in said
 
 

@@ -84,10 +84,10 @@ SAYS = {
     "aborts": "the aggregator failed: it crashed: SIGABRT, ",
     "exits": "the aggregator failed: it called exit; ",
     "hangs": "the aggregator failed: it did not come back within 3 s (",
-    "length": "the aggregator lied: num_out is 1073741824; ",
+    "length": "the aggregator returned invalid data: num_out is 1073741824; ",
     "pointer": "the aggregator failed: it crashed: SIGSEGV, ",
-    "null": "the aggregator lied: num_out is 2 and out is NULL; ",
-    "data": "the aggregator lied: item 1 has num_data -7; ",
+    "null": "the aggregator returned invalid data: num_out is 2 and out is NULL; ",
+    "data": "the aggregator returned invalid data: item 1 has num_data -7; ",
     "text": "the aggregator failed: it crashed: SIGSEGV, ",
     "distributor": "the distributor failed: it crashed: SIGSEGV, ",
 }

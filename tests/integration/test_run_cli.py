@@ -384,7 +384,7 @@ def test_a_killed_run_is_repaired(tmp_path: Path) -> None:
     assert gnomon("report", "k", "--per", "thread", cwd=tmp_path).returncode == 1
     assert not (tmp_path / "k.gnomon.raw").exists()
     again = gnomon("repair", "k", cwd=tmp_path)
-    assert again.stderr == "gnomon: k.gnomon: this run is whole; there is nothing to repair\n"
+    assert again.stderr == "gnomon: k.gnomon: this run is complete; nothing to repair\n"
     assert again.returncode == 1
 
 

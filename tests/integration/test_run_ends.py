@@ -51,10 +51,10 @@ def test_a_run_that_cannot_be_written_is_kept_for_repair(tmp_path: Path) -> None
     assert run_directory.find(str(tmp_path / "r")).head["exit_status"] == 5
     again = gnomon("repair", "r", cwd=tmp_path)
     assert (again.returncode, again.stderr.count("\n")) == (1, 1)
-    assert "this run is whole; there is nothing to repair" in again.stderr
+    assert "this run is complete; nothing to repair" in again.stderr
     none = gnomon("repair", "other", cwd=tmp_path)
     assert (none.returncode, none.stderr.count("\n")) == (1, 1)
-    assert none.stderr.startswith("gnomon: other: there is no such file, and no other.gnomon.raw")
+    assert none.stderr.startswith("gnomon: other: no such file, and no other.gnomon.raw")
     # What has no rows is no table.
     ranks = gnomon("report", "r", "profile", "--by", "rank", "-o", "r.csv", cwd=tmp_path)
     assert (ranks.returncode, ranks.stdout) == (1, "")
@@ -77,7 +77,7 @@ def test_ctrl_c_while_the_run_is_put_together(
         assert main(["run", "--name", "r", "--", "sh", "-c", "exit 4"]) == 4
     said = capsys.readouterr().err
     assert said.strip().count("\n") == 0
-    assert "what was measured is kept: gnomon repair r" in said
+    assert "the measured data is kept: gnomon repair r" in said
     (part,) = staging.parts(staging.raw_of("r"))
     assert part.end is not None
     assert part.end["exit_status"] == 4
@@ -136,10 +136,10 @@ def test_what_is_repaired_can_have_another_name(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.raw"))
     (tmp_path / "c.hpmraw").touch()
     for words, said in (
-        (["c.hpmraw", "--name", "c"], "--name goes with what a gnomon run left, and c.hpmraw is a"),
-        (["c.hpmraw", "--force"], "--force goes with what a gnomon run left, and c.hpmraw is a"),
-        (["-a", "average", "c.hpmraw", "--name", "c"], "--name goes with what a gnomon run left"),
-        (["a", "b", "--name", "c"], "--name names the run directory of one gnomon run; give one"),
+        (["c.hpmraw", "--name", "c"], "--name applies to a gnomon run, and c.hpmraw is a"),
+        (["c.hpmraw", "--force"], "--force applies to a gnomon run, and c.hpmraw is a"),
+        (["-a", "average", "c.hpmraw", "--name", "c"], "--name applies to a gnomon run"),
+        (["a", "b", "--name", "c"], "--name needs exactly one gnomon run"),
     ):
         refused = gnomon("repair", *words, cwd=tmp_path)
         assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)

@@ -44,7 +44,7 @@ def used(path: Path) -> list[str]:
     ("words", "said"),
     [
         (("--with", "counters", "--without", "counters"), "--with counters and --without counters"),
-        (("--without", "nothing"), "--without nothing: there is none of that name; there are coun"),
+        (("--without", "nothing"), "--without nothing: no such name; known names: counters"),
         (("--emulated-cache", "L9"), "--emulated-cache L9: write level=size,ways,line"),
         (
             ("--emulated-cache", "D1=1K,2,64", "--without", "emulated"),

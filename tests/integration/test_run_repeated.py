@@ -61,7 +61,7 @@ def test_executions_of_one_run_are_told_apart(tmp_path: Path) -> None:
 def test_a_program_is_run_at_least_once(tmp_path: Path) -> None:
     done = gnomon("run", "-r", "0", "--", "true", cwd=tmp_path)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "-r 0: a program is run at least once" in done.stderr
+    assert "-r 0: the number of repetitions must be at least 1" in done.stderr
     missing = gnomon("run", "-r", "2", "--", "./no-such-program", cwd=tmp_path)
     assert missing.returncode == 127
     assert list(tmp_path.iterdir()) == []

@@ -93,12 +93,12 @@ def test_a_stopped_monitor_tells_rates_of_the_true_time(programs: Programs) -> N
         (["1", "9" * 30], "count '999"),
         (["-p", "x"], "-p 'x': a process has a number above 0"),
         (["-p", "1", "-G", "/"], "-p and -G"),
-        (["-p", "1", "-A"], "--per cpu: it is of the machine"),
+        (["-p", "1", "-A"], "--per cpu: applies to the whole machine"),
         (["-n"], "-n goes with -o NAME, --openmetrics FILE or --listen PORT"),
         (["-u"], "-u goes with -o NAME"),
-        (["-G", ""], "a cgroup has a name"),
+        (["-G", ""], "a cgroup name is missing"),
         (["-g", "6", "--turns", "100"], "--turns goes with several groups"),
-        (["-g", "5,6", "--turns", "1"], "a turn lasts 10 to 30000 ms"),
+        (["-g", "5,6", "--turns", "1"], "a turn must be 10 to 30000 ms"),
         (["--token-file", "x"], "--token-file goes with --listen"),
         (["--listen", "x"], "it is [HOST:]PORT"),
         (["--listen", ":1"], "name the host"),
@@ -119,10 +119,10 @@ def test_processes_and_cgroups_that_are_none() -> None:
     child.wait()
     gone = gnomon("stat", "-p", str(child.pid))
     assert (gone.returncode, gone.stdout) == (1, "")
-    assert gone.stderr.startswith(f"gnomon: process {child.pid}: it does not exist")
+    assert gone.stderr.startswith(f"gnomon: process {child.pid}: no such process")
     none = gnomon("stat", "-G", "/,no-such-cgroup")
     assert none.returncode == 2
-    assert "-G no-such-cgroup: there is no cgroup of that name" in none.stderr
+    assert "-G no-such-cgroup: no such cgroup" in none.stderr
 
 
 # --- the table ------------------------------------------------------------------------------------
@@ -267,7 +267,7 @@ def test_processes_and_one_that_ends(programs: Programs) -> None:
     faults = sum(of_row(line, str(goes.pid))["page-faults"] for line in found[: last + 1])
     assert faults >= 4000
     assert of_row(summary, str(goes.pid))["page-faults"] == faults
-    assert f"process {goes.pid} (sh) has ended: it is counted no more" in found[last]["notes"]
+    assert f"process {goes.pid} (sh) has ended and is no longer counted" in found[last]["notes"]
     assert rows[last + 1 :]
     assert all(set(later) == {str(stays.pid)} for later in rows[last + 1 :])
 
@@ -305,7 +305,7 @@ def test_cgroups_and_one_that_goes(cgroup: Path, programs: Programs) -> None:
         until(lambda: not (cgroup / "cgroup.procs").read_text())
         cgroup.rmdir()
         # Lines of before may wait in the pipe; what comes after the one that says so has "/" alone.
-        while " is gone" not in text:
+        while " was removed" not in text:
             text += first_line(ours)
         text += first_line(ours)
         status, out, _ = ended(ours)
@@ -313,7 +313,7 @@ def test_cgroups_and_one_that_goes(cgroup: Path, programs: Programs) -> None:
     *found, summary = lines(text + out)
     assert of_row(summary, cgroup.name)["page-faults"] >= 8000
     notes = [note for line in found for note in line.get("notes", ())]
-    assert f"cgroup {cgroup.name} is gone: it is counted no more" in notes
+    assert f"cgroup {cgroup.name} was removed and is no longer counted" in notes
     assert [row["name"] for row in found[-1]["rows"]] == ["/"]
 
 

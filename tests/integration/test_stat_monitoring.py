@@ -289,8 +289,8 @@ def test_a_port_that_is_taken() -> None:
         done = gnomon("stat", "-n", "--listen", port)
         assert done.returncode == 1
         assert done.stderr.splitlines()[-1] == (
-            f"gnomon: --listen 127.0.0.1:{port}: Address already in use; name another port, or 0 "
-            "for any that is free"
+            f"gnomon: --listen 127.0.0.1:{port}: Address already in use; give another port, or "
+            "0 for any free one"
         )
 
 

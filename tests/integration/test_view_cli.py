@@ -132,10 +132,10 @@ def test_peekperf_combines_what_it_is_given(runs: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "status", "why"),
     [
-        (["view", "nowhere"], 1, "there is no run of that name here"),
-        (["view", "first", "--port", "70000"], 2, "ports are 1 to 65535"),
+        (["view", "nowhere"], 1, "no such run"),
+        (["view", "first", "--port", "70000"], 2, "must be 1 to 65535"),
         (["view", "first", "--sources", "/no/such"], 2, "no directory"),
-        (["view", "no.viz"], 1, "no.viz: there is no such file"),
+        (["view", "no.viz"], 1, "no.viz: no such file"),
         (["view", "nowhere", "nothing"], 1, "nowhere.gnomon"),
     ],
 )

@@ -74,7 +74,7 @@ def its_part_of_the_report(capfd: pytest.CaptureFixture[str]) -> None:
     assert Path("x.csv").read_text().startswith("pid,metric,unit,how,total,calls\n")
     Path("x.csv").unlink()
     assert "did you mean sizes? It has values, profile, run, " in told("size", status=2)
-    assert "--by rank does not go with sizes" in told("sizes", "--by", "rank", status=2)
+    assert "--by rank is not possible with sizes" in told("sizes", "--by", "rank", status=2)
     with pytest.raises(SystemExit):
         main(["report", "--help"])
     assert "  sizes          bytes that each process wrote" in capfd.readouterr().out
@@ -123,9 +123,9 @@ def test_its_option_is_in_the_help_and_checked(
     shown = " ".join(capfd.readouterr().out.split())
     assert "--writes-least BYTES record calls of at least so many bytes (default: 0)" in shown
     assert main(["run", "--writes-least", "-1", "--", "true"]) == 2
-    assert "--writes-least -1: it is to be at least 0\n" in capfd.readouterr().err
+    assert "--writes-least -1: must be at least 0\n" in capfd.readouterr().err
     assert main(["run", "--writes-least", "many", "--", "true"]) == 2
-    assert "--writes-least many: it is not a whole number\n" in capfd.readouterr().err
+    assert "--writes-least many: not a whole number\n" in capfd.readouterr().err
     assert list(here.iterdir()) == []
 
 
@@ -142,7 +142,7 @@ def test_its_command_is_listed_and_works(here: Path, capfd: pytest.CaptureFixtur
     assert main(["writes", "r", "--least", "4"]) == 0
     assert capfd.readouterr().out == ""
     assert main(["writes", "r", "--least", "few"]) == 2
-    assert "gnomon: --least few: it is not a whole number\n" in capfd.readouterr().err
+    assert "gnomon: --least few: not a whole number\n" in capfd.readouterr().err
     assert main(["writs"]) == 2
     assert "did you mean writes?" in capfd.readouterr().err
     with pytest.raises(SystemExit):

@@ -109,8 +109,8 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for name, said in (
         ("none", "No such file or directory"),
-        (".", "it is no plain file"),
-        ("pipe", "it is no plain file"),
+        (".", "not a regular file"),
+        ("pipe", "not a regular file"),
     ):
         done = subprocess.run(
             [REPAIR, name], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60

@@ -189,7 +189,7 @@ def test_gnomon_config_compiles_and_links(tmp_path: Path) -> None:
     refused = run(GNOMON, "config", "--fortran", "hpm_plugin", folder=tmp_path, status=2)
     assert "hpm_plugin has no Fortran module" in refused.stderr
     refused = run(GNOMON, "config", "hpm", folder=tmp_path, status=2)
-    assert "nothing is asked for; give --cflags" in refused.stderr
+    assert "nothing to print; give --cflags" in refused.stderr
 
 
 @pytest.mark.parametrize(

@@ -193,15 +193,18 @@ def test_what_an_aggregator_prints_is_not_its_result(plugin: Path, tmp_path: Pat
     assert decoded(done.output, "output", 1)[0].items == ()
 
 
+_INVALID = "the aggregator returned invalid data: "
+
+
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
-        ("negative", "the aggregator lied: num_out is -1, which cannot be"),
-        ("many", "the aggregator lied: out (1000000 items) is no readable memory"),
-        ("null", "the aggregator lied: out (2 items) is no readable memory"),
-        ("data", "the aggregator lied: item 0: data is no readable memory"),
-        ("text", "the aggregator lied: item 0: label is no readable memory"),
-        ("how", "the aggregator lied: item 0: how a value came to be is 77, which cannot be"),
+        ("negative", _INVALID + "num_out is -1, which cannot be"),
+        ("many", _INVALID + "out (1000000 items) is no readable memory"),
+        ("null", _INVALID + "out (2 items) is no readable memory"),
+        ("data", _INVALID + "item 0: data is no readable memory"),
+        ("text", _INVALID + "item 0: label is no readable memory"),
+        ("how", _INVALID + "item 0: how a value came to be is 77, which cannot be"),
         ("errno", "the aggregator failed: No space left on device"),
         ("other", "the aggregator failed: it returned a negative number"),
     ],

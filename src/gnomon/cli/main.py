@@ -179,7 +179,7 @@ def _module(name: str) -> Command:
 
         close = difflib.get_close_matches(name, [*COMMANDS, *added], n=1)
         hint = f"did you mean {close[0]}?" if close else "see gnomon --help"
-        raise UsageError(f"there is no command '{name}'; {hint}")
+        raise UsageError(f"no command '{name}'; {hint}")
     from importlib import import_module
 
     return cast("Command", import_module(f"gnomon.cli.commands.{_MODULES.get(name, name)}"))
@@ -200,8 +200,8 @@ def _guarded(tool: str, do: Callable[[], int]) -> int:
         return 0
     except MemoryError:
         _complain(
-            f"{tool}: there is not enough memory for it; raise the limit if one is set "
-            "(ulimit -v), or ask for less at once"
+            f"{tool}: not enough memory; raise the limit if one is set (ulimit -v), or request "
+            "less at once"
         )
         return GnomonError.exit_status
     except OSError as error:
@@ -211,7 +211,7 @@ def _guarded(tool: str, do: Callable[[], int]) -> int:
                 "it: ulimit -n 1024"
             )
         elif error.errno == errno.EBADF and not error.filename:
-            _complain(f"{tool}: standard output is closed: nothing can be printed; leave it open")
+            _complain(f"{tool}: standard output is closed; open it")
         else:
             _complain(f"{tool}: {error.filename or 'output'}: {error.strerror}")
         return GnomonError.exit_status

@@ -190,8 +190,8 @@ def is_mixed_up(values: Sequence[Value], user_ns: int, system_ns: int, faults: i
 def _without_mixed_up(
     values: tuple[Value, ...], names: Sequence[str]
 ) -> tuple[tuple[Value, ...], tuple[Unavailable, ...]]:
-    why = "the program counts with inherited events itself, and the kernel mixes counts up then"
-    gone = tuple(Unavailable(name, why, "count without telling threads apart") for name in names)
+    why = "the program uses inherited events itself, for which the kernel mixes up counts"
+    gone = tuple(Unavailable(name, why, "count without --per") for name in names)
     return tuple(value for value in values if value.event not in names), gone
 
 

@@ -145,8 +145,8 @@ class LiveCounts(CountingObserver):
         """Read the counters of the process, which has ended."""
         if not self._runs:
             self._notes.append(
-                f"nothing was counted: the program ended within {duration(self._mode.delay_ns)} "
-                "(-D)"
+                "nothing was counted: the program ended within the delay of "
+                f"{duration(self._mode.delay_ns)} (-D)"
             )
             return
         final = self._read(lambda counting: counting.stop())
@@ -311,7 +311,7 @@ class LiveCounts(CountingObserver):
             self.unavailable += (
                 Unavailable(
                     event.name,
-                    "its value comes from a formula and is one for each CPU, none for all of them",
+                    "computed by a formula for each CPU, without a value for all CPUs",
                     "see --per cpu, or count the program alone",
                 ),
             )

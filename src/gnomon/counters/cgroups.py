@@ -42,7 +42,7 @@ def open_cgroup(name: str, root: Path = _ROOT) -> int:
             beside = []
         close = nearest(path.name, beside)
         hint = f"did you mean {' or '.join(close)}?" if close else f"they are folders of {mount}"
-        raise UsageError(f"-G {printable(name)}: there is no cgroup of that name; {hint}") from None
+        raise UsageError(f"-G {printable(name)}: no such cgroup; {hint}") from None
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
             short = f"{printable(name[:40])}..."

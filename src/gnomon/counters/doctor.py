@@ -56,7 +56,7 @@ def diagnose(root: Path = ROOT) -> tuple[Check, ...]:
 
 def _machine(facts: Machine) -> Check:
     memory = "" if facts.memory_bytes is None else f", {facts.memory_bytes / 2**30:.1f} GiB"
-    model = facts.cpu_model or "a CPU that does not name itself"
+    model = facts.cpu_model or "a CPU without a name"
     where = f"{model}, {facts.cpus} CPUs{memory}; Linux {facts.kernel or 'of unknown release'}"
     host = facts.hypervisor
     if host is None:
@@ -97,14 +97,14 @@ def _paranoid(facts: Machine) -> Check:
     name = "perf_event_paranoid"
     level = facts.rights.paranoid
     if level is None:
-        return Check(name, "missing", "not there: this kernel has no perf events")
+        return Check(name, "missing", "not available: this kernel has no perf events")
     if facts.rights.is_privileged:
         return Check(name, "ok", f"{level}, which does not bind this process")
     if level <= 0:
         return Check(name, "ok", str(level))
     consequence = {
-        1: "whole CPUs cannot be counted, one's own processes can",
-        2: "the kernel's part of one's own processes cannot be counted, nor tracepoints",
+        1: "whole CPUs cannot be counted, only your own processes",
+        2: "kernel mode and tracepoints of your own processes cannot be counted",
     }.get(level, "nothing can be counted through perf events")
     wanted = 0 if level == 1 else 1
     remedy = (
@@ -220,7 +220,7 @@ def _mlock(facts: Machine) -> Check:
     name = "perf_event_mlock_kb"
     limit = facts.rights.mlock_kb
     if limit is None:
-        return Check(name, "missing", "not there: this kernel has no perf events")
+        return Check(name, "missing", "not available: this kernel has no perf events")
     if limit >= _ENOUGH_MLOCK_KB or facts.rights.is_privileged:
         return Check(name, "ok", f"{limit} KiB a CPU")
     return Check(
@@ -259,9 +259,9 @@ def _whole_machine(root: Path) -> Iterator[Check]:
     from gnomon.counters.nvml import nvidia_devices
 
     sysfs = root / "sys"
-    lost = "energy is unknown, or some of it"
+    lost = "some or all energy counters are missing"
     yield _tried("energy, sensors", PowerComponent(root / "proc", sysfs).availability(), lost)
-    lost = "memory traffic and what else happens outside the cores is unknown"
+    lost = "memory traffic and other events outside the cores are missing"
     yield _tried("uncore PMUs", UncoreComponent(sysfs).availability(), lost)
     gpus = GpuComponent(root / "proc", sysfs).availability()
     if not gpus.available and not nvidia_devices(sysfs):

@@ -203,7 +203,7 @@ def explain(number: int, gpu: str = "") -> Problem:
     who = gpu or "NVML"
     if number == _NOT_SUPPORTED:
         remedy = "`gnomon events --component gpu` lists what it does tell"
-        return f"{who} does not tell it: this model or mode (MIG, vGPU) has none", remedy, number
+        return f"{who} does not provide it in this model or mode (MIG, vGPU)", remedy, number
     if number == _FUNCTION_NOT_FOUND:
         return f"the driver is too old to tell it of {who}", "install a newer NVIDIA driver", number
     cause, remedy = _ERRORS.get(

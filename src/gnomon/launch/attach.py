@@ -45,7 +45,7 @@ def check_running(pid: int) -> None:
         GnomonError: there is none.
     """
     if not Path(f"/proc/{pid}").exists():
-        raise GnomonError(f"process {pid}: it does not exist; see ps for those that do")
+        raise GnomonError(f"process {pid}: no such process; see ps")
 
 
 def observe_running(

@@ -83,7 +83,7 @@ def _names(option: str, words: str | None, by_name: Mapping[str, Capability]) ->
     for word in () if words is None else words.split(","):
         name, available = word.strip(), ", ".join(by_name)
         if not name:
-            raise UsageError(f"{option} '{words}': a name is missing; there are {available}")
+            raise UsageError(f"{option} '{words}': a name is missing; known names: {available}")
         if name not in by_name:
-            raise UsageError(f"{option} {name}: there is none of that name; there are {available}")
+            raise UsageError(f"{option} {name}: no such name; known names: {available}")
         yield name

@@ -98,7 +98,7 @@ def _attach(observer: Observer, pid: int) -> None:
         if not observer.name:
             raise
         raise ObserverError(
-            f"{observer.name}: it cannot observe the program: {error.strerror or error}; leave it "
+            f"{observer.name}: cannot observe the program: {error.strerror or error}; leave it "
             f"out: --without {observer.name}"
         ) from None
 

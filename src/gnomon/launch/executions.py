@@ -72,13 +72,13 @@ def _of_libraries(
     for name in names:
         if name not in present:
             why = reason or (
-                "none loads libraries of others (statically linked, set-user-ID, or with an "
-                "environment of its own)"
+                "no process loaded the library (statically linked, set-user-ID, or with its own "
+                "environment)"
             )
-            yield f"{name}: nothing was recorded of any process: {why}"
+            yield f"{name}: no process was recorded: {why}"
         elif process.has_orphans:
             yield (
-                f"{name}: the program left processes behind: what they recorded after its end is "
+                f"{name}: the program left processes behind; what these recorded after its end is "
                 "missing"
             )
 

@@ -10,8 +10,8 @@ from gnomon.errors import UsageError
 
 # What Python says of a word that is no number.
 _PYTHONS = {
-    "invalid literal for int()": "it is not a whole number",
-    "could not convert string to float": "it is not a number",
+    "invalid literal for int()": "not a whole number",
+    "could not convert string to float": "not a number",
 }
 
 
@@ -42,7 +42,7 @@ def whole_number(least: int | None = None) -> Callable[[str], int]:
     def convert(word: str) -> int:
         value = int(word)
         if least is not None and value < least:
-            raise ValueError(f"it is to be at least {least}")
+            raise ValueError(f"must be at least {least}")
         return value
 
     return convert
@@ -54,9 +54,9 @@ def number(least: float | None = None) -> Callable[[str], float]:
     def convert(word: str) -> float:
         value = float(word)
         if not isfinite(value):
-            raise ValueError("it is not a number")
+            raise ValueError("not a number")
         if least is not None and value < least:
-            raise ValueError(f"it is to be at least {least:g}")
+            raise ValueError(f"must be at least {least:g}")
         return value
 
     return convert
@@ -66,7 +66,7 @@ def share(word: str) -> float:
     """Return a share from 0 to 1, which may be in percent."""
     value = float(word.removesuffix("%")) / (100 if word.endswith("%") else 1)
     if not 0 <= value <= 1:
-        raise ValueError("it is to be from 0 to 1, or from 0% to 100%")
+        raise ValueError("must be from 0 to 1, or from 0% to 100%")
     return value
 
 
@@ -75,7 +75,7 @@ def choice(*words: str) -> Callable[[str], str]:
 
     def convert(word: str) -> str:
         if word not in words:
-            raise ValueError(f"it is to be one of {', '.join(words)}")
+            raise ValueError(f"must be one of {', '.join(words)}")
         return word
 
     return convert

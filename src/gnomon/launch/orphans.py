@@ -18,8 +18,8 @@ _DUMMY = (1, 9, 0, 0, 0, _core.EXCLUDE_KERNEL | _core.EXCLUDE_HYPERVISOR, 0)
 _CPU = 0
 
 NOTE = (
-    "the program left processes behind: they were counted up to its end, and are not in its CPU "
-    "time and resource usage"
+    "the program left processes behind: these were counted up to its end, but are not included in "
+    "CPU time and resource usage"
 )
 
 

@@ -52,8 +52,8 @@ def variables(additions: Sequence[Additions], environment: Sequence[bytes]) -> d
         for name, value in added.items():
             if name == LD_PRELOAD:
                 raise ObserverError(
-                    f"{observer}: it sets {LD_PRELOAD}, which is everybody's; it is to name its "
-                    "libraries by preloads()"
+                    f"{observer}: sets {LD_PRELOAD}, which is shared; name its libraries with "
+                    "preloads()"
                 )
             if wanted.setdefault(name, value) != value:
                 raise ObserverError(
@@ -81,7 +81,7 @@ def why_not_loaded(program: str) -> str:
         return ""
     if status.st_mode & (stat.S_ISUID | stat.S_ISGID):
         return (
-            f"{program} is a set-user-ID or set-group-ID program, which loads no library of others"
+            f"{program} is a set-user-ID or set-group-ID program, which ignores preloaded libraries"
         )
     if head.startswith(b"\x7fELF") and not _is_dynamic(head):
         return f"{program} is statically linked and loads no libraries"
@@ -121,7 +121,7 @@ def _checked(observer: str, path: str) -> str:
     if any(separator in path for separator in _SEPARATORS):
         raise ObserverError(
             f"{observer}: {path} cannot be loaded into the program: its path has a space or a "
-            f"colon, which separate libraries; install Gnomon in another folder, or leave it out: "
+            "colon, which separate libraries; install Gnomon in another folder, or leave it out: "
             f"--without {observer}"
         )
     # The dynamic loader would complain into the program's own output.

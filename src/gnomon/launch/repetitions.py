@@ -75,7 +75,7 @@ def complaint(name: str, what: str, error: Exception) -> str:
     """Return a warning about a capability that failed."""
     said = str(error)
     if not isinstance(error, GnomonError | OSError):
-        said = f"a bug of gnomon's: {type(error).__name__}: {said}; please report it"
+        said = f"internal error: {type(error).__name__}: {said}; please report this bug"
     return f"{name}: {what}: {said}"
 
 

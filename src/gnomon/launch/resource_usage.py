@@ -54,7 +54,7 @@ def usage_rows(
             kernel counts that too, so a peak that is not above this says nothing of the program:
             it is left out rather than wrong.
     """
-    unknown = f"not above the {own_peak_kib} KiB that its process had before it"
+    unknown = f"not above the {own_peak_kib} KiB that the process used before"
     described = (
         ("ru_utime", "user time", "s"),
         ("ru_stime", "system time", "s"),

@@ -28,8 +28,8 @@ _ABSENT = 1000
 _PROGRAMS = 4
 
 _KILLED = (
-    "gnomon run was killed before the program's end, or could not write what it counted: "
-    "counters and times are lost"
+    "gnomon run was killed before the program's end, or could not write its counters: counters "
+    "and times are lost"
 )
 
 

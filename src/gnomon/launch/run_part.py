@@ -58,8 +58,8 @@ def plan_part(command: Sequence[str], name: str | None, *, force: bool = False) 
     began, identity = _launcher(own)
     if not name and not identity:
         raise UsageError(
-            "the tasks of this job cannot agree on a name for the run, as they are on several "
-            "nodes; give one: gnomon run --name NAME -- program"
+            "the tasks of this job are on several nodes and cannot agree on a name for the run; "
+            "give one: gnomon run --name NAME -- program"
         )
     when = time.localtime(began)
     stamp = "" if name else time.strftime(_STAMP, when)

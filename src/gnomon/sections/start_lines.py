@@ -28,7 +28,7 @@ def read_start_lines(path: Path) -> dict[int, Address]:
         OSError: it cannot be read.
     """
     if not path.is_file():
-        raise GnomonError(f"{path}: it is no plain file")
+        raise GnomonError(f"{path}: not a regular file")
     with path.open("rb") as file:
         text = os.fsdecode(file.read(_BYTES_MAX))
     if not text.startswith(_BEGIN):

@@ -85,7 +85,7 @@ class Server:
         except (OSError, UnicodeError) as error:
             why = getattr(error, "strerror", None) or str(error)
             raise GnomonError(
-                f"--listen {host}:{port}: {why}; name another port, or 0 for any that is free"
+                f"--listen {host}:{port}: {why}; give another port, or 0 for any free one"
             ) from None
         self.host, self.port = str(self._server.server_address[0]), self._server.server_address[1]
         self.is_loopback = self.host.startswith("127.") or self.host == "::1"

@@ -160,8 +160,8 @@ class Monitor:
         slept_ns = _suspended_ns()
         if slept_ns - self._slept_ns > _SLEPT_NS:
             notes.append(
-                f"the machine was suspended for {duration(slept_ns - self._slept_ns)}: rates are "
-                f"of the {duration(span_ns)} that it ran"
+                f"the machine was suspended for {duration(slept_ns - self._slept_ns)}: rates "
+                f"refer to the {duration(span_ns)} that it ran"
             )
         self._slept_ns = slept_ns
         self._last_ns = now_ns

@@ -187,9 +187,9 @@ class MachineSubject(_Begins):
             return
         now = self._online.cpus
         for cpu in sorted(before - set(now)):
-            notes.append(f"CPU {cpu} went offline: nothing is counted there until it is back")
+            notes.append(f"CPU {cpu} went offline and is not counted until it is back")
         for cpu in sorted(set(now) - before):
-            notes.append(f"CPU {cpu} came online: it is counted from now on")
+            notes.append(f"CPU {cpu} came online and is counted from now on")
         if self._counts:
             self._cpus.follow(now, starts=True)
         # Rows of CPUs that are offline stay, so that the gap is seen.
@@ -289,7 +289,7 @@ class CgroupSubject(_Begins):
         gap = ""
         if not self._is_there():
             gap = "gone"
-            notes.append(f"cgroup {printable(self._name)} is gone: it is counted no more")
+            notes.append(f"cgroup {printable(self._name)} was removed and is no longer counted")
             self.is_gone = True
             self._cpus.close()
         elif self._online.look() and self._counts:
@@ -333,9 +333,7 @@ class ProcessSubject(_Begins):
         try:
             self._fd = os.pidfd_open(pid)
         except ProcessLookupError:
-            raise GnomonError(
-                f"process {pid}: it does not exist; see ps for those that do"
-            ) from None
+            raise GnomonError(f"process {pid}: no such process; see ps") from None
         except OSError as error:
             raise GnomonError(
                 f"process {pid}: it cannot be watched: {error.strerror}; name a process, not one "
@@ -382,7 +380,8 @@ class ProcessSubject(_Begins):
         if self._has_ended():
             gap = "ended"
             notes.append(
-                f"process {self._pid} ({printable(self._program)}) has ended: it is counted no more"
+                f"process {self._pid} ({printable(self._program)}) has ended and is no longer "
+                "counted"
             )
             self.is_gone = True
             self.close()

@@ -68,7 +68,7 @@ def _opened(word: str) -> AbstractContextManager[Executor | None]:
         return _mpi()
     if kind == "dask" and rest:
         return _dask(rest)
-    raise UsageError(f"--executor {word}: it is {WORDS}")
+    raise UsageError(f"--executor {word}: must be {WORDS}")
 
 
 def _number(word: str, digits: str) -> int:

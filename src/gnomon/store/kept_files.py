@@ -44,7 +44,7 @@ def keep(folder: Path, files: Mapping[str, Path]) -> tuple[dict[str, int], list[
     for name, file in files.items():
         why = _problem(name) or ("" if len(sizes) < FILES_MOST else f"a run has {FILES_MOST} files")
         if not why and not _is_regular(file):
-            why = "it is no regular file"
+            why = "not a regular file"
         if why:
             warnings.append(f"{printable(name)}: not kept in the run: {why}")
             continue

@@ -70,7 +70,7 @@ def notes(repeated: Sequence[Repeated], metrics: Table) -> tuple[str, ...]:
         key = (name, names[metric])
         sums[key] = sums.get(key, 0) + values
     return tuple(
-        f"{name}: {metric}: {values} values of the same location, path and repetition as another: "
-        f"the first counts; a bug of {name}, please report it"
+        f"{name}: {metric}: {values} duplicate values of a location, path and repetition: the "
+        f"first is used; please report this bug of {name}"
         for (name, metric), values in sums.items()
     )

@@ -158,7 +158,7 @@ def drafted(name: str, *, force: bool = False) -> Iterator[Draft]:
     except OSError as error:
         if path.exists() and not force:
             raise RunDirectoryError(
-                f"{path}: another process has made it meanwhile; under mpirun use -u"
+                f"{path}: created by another process in the meantime; under mpirun use -u"
             ) from None
         raise RunDirectoryError(f"{path}: cannot be written: {error.strerror}") from None
 
@@ -181,9 +181,7 @@ def find(name: str | None, where: Path = Path(), readers: Sequence[Reader] | Non
     if name is None:
         latest_first = runs(where)
         if not latest_first:
-            raise RunDirectoryError(
-                "there is no run directory here; make one with: gnomon run -- program"
-            )
+            raise RunDirectoryError("no run in this directory; create one: gnomon run -- program")
         return _open(latest_first[0])
     if not _has_run(name):
         reader = _reader_of(name, readers)
@@ -229,7 +227,7 @@ def located(name: str, readers: Sequence[Reader] | None = None) -> Path:
 
         known = run_files.READERS if readers is None else readers
         raise RunDirectoryError(run_files.not_meant(name, known) or (
-            f"{path}: there is no run of that name here; {_others(path)}"
+            f"{path}: no such run; {_others(path)}"
         ))  # fmt: skip
     return path
 
@@ -281,7 +279,7 @@ def _others(path: Path) -> str:
         )
     names = [printable(str(run).removesuffix(SUFFIX)) for run in runs(path.parent)]
     if not names:
-        return "nor any other; make one with: gnomon run -- program"
+        return "there is none here; create one: gnomon run -- program"
     more = f" and {len(names) - _NAMED_RUNS} more" if len(names) > _NAMED_RUNS else ""
     return f"the latest are: {', '.join(names[:_NAMED_RUNS])}{more}"
 

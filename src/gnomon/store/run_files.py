@@ -105,20 +105,20 @@ def why_not(path: Path, readers: Sequence[Reader]) -> str:
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
-            return "it is a folder, and no run directory"
+            return "a directory, but not a run directory"
         if not stat.S_ISREG(mode):
-            return "it is no regular file"
+            return "not a regular file"
         with path.open("rb") as file:
             start = file.read(SNIFFED_BYTES)
     except FileNotFoundError:
-        return "there is no such file"
+        return "no such file"
     except OSError as error:
         return f"cannot be read: {error.strerror}"
     if not start:
         return "the file is empty"
     formats = "; ".join(f"{one.name} ({one.title})" for one in readers)
     what = next((said for magic, said in _OTHERS if start.startswith(magic)), "")
-    what = f"it is {what}" if what else "it is in no format that is known"
+    what = f"it is {what}" if what else "unknown format"
     return f"{what}; Gnomon reads {formats}"
 
 
@@ -138,7 +138,7 @@ def not_meant(name: str, readers: Sequence[Reader]) -> str:
         return f"{name}: {why_not(path, readers)}"
     ends = tuple(end for one in readers for end in one.suffixes)
     if name.lower().endswith(ends) and not path.exists():
-        return f"{name}: there is no such file{_others_like(path, ends)}"
+        return f"{name}: no such file{_others_like(path, ends)}"
     return ""
 
 

@@ -88,7 +88,7 @@ def entries(where: Path) -> Listing:
         RunDirectoryError: there is no such folder.
     """
     if not where.is_dir():
-        raise RunDirectoryError(f"{where}: there is no such folder")
+        raise RunDirectoryError(f"{where}: no such directory")
     if not os.access(where, os.W_OK):
         return Listing(_listed(where, {}, *_annotations(where)))
     with _locked(where), _opened(where) as (connection, said):
@@ -105,7 +105,7 @@ def tag(run: Path, add: Sequence[str], remove: Sequence[str] = ()) -> tuple[str,
     for tag_text in (*add, *remove):
         if not _TAG.fullmatch(tag_text):
             raise UsageError(
-                f"'{tag_text}' is no tag: letters, digits and . _ + -, at most 64, no dash in front"
+                f"'{tag_text}': a tag has up to 64 letters, digits and . _ + -, no dash in front"
             )
     where, name, started = _key(run)
     with _locked(where), _changing(where) as connection:
@@ -168,7 +168,7 @@ def rebuild(where: Path) -> Listing:
         RunDirectoryError: there is no such folder, or it cannot be written.
     """
     if not where.is_dir():
-        raise RunDirectoryError(f"{where}: there is no such folder")
+        raise RunDirectoryError(f"{where}: no such directory")
     with _locked(where):
         tags, notes = _annotations(where)
         _remake(where, tags, notes)
@@ -188,7 +188,7 @@ def tagged(name: str, where: Path) -> tuple[Path, ...]:
         known = sorted({one for entry in listed for one in entry.tags})
         there = f"; there are: {', '.join(known)}" if known else ""
         raise RunDirectoryError(
-            f"@{name}: no run here has this tag{there}; give it with: gnomon runs tag RUN {name}"
+            f"@{name}: no run here has this tag{there}; to set it: gnomon runs tag RUN {name}"
         )
     return tuple(where / f"{one.name}{run_directory.SUFFIX}" for one in reversed(tagged_runs))
 

@@ -79,7 +79,7 @@ def open_regular(path: Path) -> Iterator[IO[bytes]]:
     """
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            raise RunDirectoryError(f"{path}: it is no regular file")
+            raise RunDirectoryError(f"{path}: not a regular file")
         file = path.open("rb")
     except OSError as error:
         raise RunDirectoryError(f"{path}: cannot be read: {error.strerror}") from None

@@ -228,7 +228,7 @@ def check_regular(file: Path) -> None:
     except OSError as error:
         raise RunDirectoryError(f"{file}: cannot be read: {error.strerror}; {_REMEDY}") from None
     if not stat.S_ISREG(mode):
-        raise RunDirectoryError(f"{file}: it is no regular file; {_REMEDY}")
+        raise RunDirectoryError(f"{file}: not a regular file; {_REMEDY}")
 
 
 def _read(run: Run, schema: Schema) -> str:

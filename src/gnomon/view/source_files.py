@@ -210,7 +210,7 @@ def _read(
     try:
         about = os.fstat(descriptor)
         if not stat.S_ISREG(about.st_mode):
-            return refused("it is no regular file")
+            return refused("not a regular file")
         if about.st_size > LIMIT_BYTES:
             return refused(f"it has {size(about.st_size)}; at most {size(LIMIT_BYTES)} are shown")
         with open(descriptor, "rb", closefd=False) as opened:

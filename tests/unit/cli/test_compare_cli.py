@@ -43,7 +43,7 @@ def test_what_was_none_before_breaks_a_limit_and_is_called_new(
     words = ["compare", str(tmp_path / "before"), str(tmp_path / "after"), "--fail-on", "5%"]
     assert main(words) == 3
     assert "major-faults of" in (said := " ".join(capsys.readouterr().out.split()))
-    assert said.endswith("is new, surely beyond 5 %")
+    assert said.endswith("is new, significantly beyond 5 %")
     assert main([*words, "--json"]) == 3
     (breach,) = json.loads(capsys.readouterr().out)["breaches"]
     assert (breach["metric"], breach["change"]) == ("major-faults", None)
@@ -53,7 +53,7 @@ def test_what_was_none_before_breaks_a_limit_and_is_called_new(
     ("words", "status", "said"),
     [
         (["before"], 2, "needs a baseline and another run"),
-        (["before", "none"], 1, "there is no run of that name here"),
+        (["before", "none"], 1, "no such run"),
         (["before", "before,"], 2, "a name is missing"),
         (["before", "after,after"], 2, "named twice"),
         (["before", "after", "-e", "cycles"], 2, "no run has such a metric"),
@@ -62,7 +62,7 @@ def test_what_was_none_before_breaks_a_limit_and_is_called_new(
         (["before", "after", "--fail-on", "context-switches=5%"], 2, "context-switches=+5% (more"),
         (["before", "after", "--at-least", "-1"], 2, "not a percentage"),
         (["before", "after", "--at-least", "nan"], 2, "not a percentage"),
-        (["before", "after", "--top", "3"], 2, "with --per"),
+        (["before", "after", "--top", "3"], 2, "needs --per"),
         (["before", "once", "--fail-on", "5%"], 1, "can be judged: one repetition only"),
         (["before", "once", "--fail-on", "wall time=5%"], 1, "wall time cannot be judged"),
         (["before", "before", "once", "--fail-on", "5%"], 1, "no metric of once can be judged"),
@@ -114,7 +114,7 @@ def test_the_headline_names_the_strongest_verdict_in_one_notation(
     text = " ".join(capsys.readouterr().out.split("metric ")[0].split("\n\n")[1].split())
     first, rest = text.split(" wall time beyond")
     assert first.startswith("task-clock +130 %, worse, sure to >99.9 %: +12")
-    assert first.endswith("between the runs no sure difference in")
+    assert first.endswith("between the runs no significant difference in")
     low, high = rest.split(": ")[1].removesuffix(" with 95 % confidence").split(" to ")
     assert low.startswith("×0.")
     assert high.startswith("×")

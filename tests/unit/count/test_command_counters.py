@@ -272,7 +272,7 @@ def test_what_executes_a_program_keeps_what_a_preloaded_library_may_need(
     measurement = measured(["true"], resolve("task-clock"))
     (peak,) = (row for row in measurement.rusage if row.field == "ru_maxrss")
     assert (measurement.exit_status, peak.value) == (0, None)
-    assert "that its process had before it" in peak.remark
+    assert "that the process used before" in peak.remark
 
 
 def test_unique_names() -> None:

@@ -201,7 +201,7 @@ show([[[r.event.name, r.reason, r.remedy] for r in found.refused], [e.name for e
     assert kept == ["gpu:::power:1"]
     reasons = {name: reason for name, reason, _ in refused}
     assert reasons["gpu:::energy:1"] == reasons["gpu:::energy"]
-    assert "GPU 1 (Tesla K80) does not tell it" in reasons["gpu:::energy"]
+    assert "GPU 1 (Tesla K80) does not provide it" in reasons["gpu:::energy"]
     assert "driver is too old" in reasons["gpu:::power_throttled_ns:0"]
     assert all(remedy for _, _, remedy in refused)
 

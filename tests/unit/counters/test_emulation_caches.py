@@ -51,7 +51,7 @@ def test_two_levels_only(tmp_path: Path) -> None:
     }
     caches = of_machine(recorded(tmp_path, levels))
     assert caches.last == Cache(1 << 20, 8, 64)
-    assert "I1: this machine does not tell; 32 KiB 8-way, 64-byte lines is simulated" in (
+    assert "I1: not known on this machine; 32 KiB 8-way, 64-byte lines is simulated" in (
         caches.remarks
     )
 

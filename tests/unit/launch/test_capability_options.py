@@ -36,18 +36,18 @@ def test_words_become_values(convert: Callable[[str], object], word: str, expect
 @pytest.mark.parametrize(
     ("convert", "word", "said"),
     [
-        (int, "x", "--toy-x x: it is not a whole number"),
-        (int, "", "--toy-x '': it is not a whole number"),
-        (float, "x", "--toy-x x: it is not a number"),
-        (lambda word: int(word) * 2, "1.5", "--toy-x 1.5: it is not a whole number"),
-        (whole_number(1), "0", "--toy-x 0: it is to be at least 1"),
-        (whole_number(1), "x", "--toy-x x: it is not a whole number"),
-        (number(0.5), "0.25", "--toy-x 0.25: it is to be at least 0.5"),
-        (number(), "nan", "--toy-x nan: it is not a number"),
-        (share, "1.5", "--toy-x 1.5: it is to be from 0 to 1, or from 0% to 100%"),
-        (share, "nan", "--toy-x nan: it is to be from 0 to 1, or from 0% to 100%"),
-        (share, "half", "--toy-x half: it is not a number"),
-        (choice("all", "none"), "some", "--toy-x some: it is to be one of all, none"),
+        (int, "x", "--toy-x x: not a whole number"),
+        (int, "", "--toy-x '': not a whole number"),
+        (float, "x", "--toy-x x: not a number"),
+        (lambda word: int(word) * 2, "1.5", "--toy-x 1.5: not a whole number"),
+        (whole_number(1), "0", "--toy-x 0: must be at least 1"),
+        (whole_number(1), "x", "--toy-x x: not a whole number"),
+        (number(0.5), "0.25", "--toy-x 0.25: must be at least 0.5"),
+        (number(), "nan", "--toy-x nan: not a number"),
+        (share, "1.5", "--toy-x 1.5: must be from 0 to 1, or from 0% to 100%"),
+        (share, "nan", "--toy-x nan: must be from 0 to 1, or from 0% to 100%"),
+        (share, "half", "--toy-x half: not a number"),
+        (choice("all", "none"), "some", "--toy-x some: must be one of all, none"),
     ],
 )
 def test_what_is_no_value_is_said(convert: Callable[[str], object], word: str, said: str) -> None:
@@ -60,6 +60,6 @@ def test_what_is_no_value_is_said(convert: Callable[[str], object], word: str, s
 @pytest.mark.parametrize("option", ["--with", "--without"])
 def test_a_name_that_is_missing_is_refused(option: str, words: str) -> None:
     wanted, without = (words, None) if option == "--with" else (None, words)
-    with pytest.raises(UsageError, match="a name is missing; there are counters, ") as raised:
+    with pytest.raises(UsageError, match="a name is missing; known names: counters, ") as raised:
         select(CAPABILITIES, wanted, without, {}, TIMES)
     assert str(raised.value).startswith(f"{option} '{words}': ")

@@ -58,7 +58,7 @@ def test_variables_of_all_are_set() -> None:
             [Additions("a", {"X": "1"}, ()), Additions("b", {"X": "2"}, ())],
             "a and b: both set X, to different values; use one of them: --without b",
         ),
-        ([Additions("a", {"LD_PRELOAD": "x.so"}, ())], "a: it sets LD_PRELOAD"),
+        ([Additions("a", {"LD_PRELOAD": "x.so"}, ())], "a: sets LD_PRELOAD"),
         ([Additions("a", {}, ["/a b.so"])], "its path has a space or a colon"),
         ([Additions("a", {}, ["/no/such.so"])], "is not there or cannot be read"),
     ],

@@ -37,9 +37,9 @@ def test_other_files_are_refused(tmp_path: Path, content: bytes) -> None:
         start_lines.read_start_lines(written(tmp_path, content))
 
 
-def test_what_is_no_plain_file_is_refused(tmp_path: Path) -> None:
+def test_a_device_is_refused(tmp_path: Path) -> None:
     (tmp_path / "link.hpmplaces").symlink_to("/dev/zero")
-    with pytest.raises(GnomonError, match="no plain file"):
+    with pytest.raises(GnomonError, match="not a regular file"):
         start_lines.read_start_lines(tmp_path / "link.hpmplaces")
 
 

@@ -124,8 +124,8 @@ def test_a_cpu_that_goes_is_a_gap_and_counts_again_when_it_returns(tmp_path: Pat
         # What it counted until it went is there.
         assert (counted[MACHINE, ""]["page-faults"] or 0) >= 2000
         assert notes == [
-            f"CPU {CPU_NUMBER} went offline: nothing is counted there until it is back",
-            "CPU 4001 came online: it is counted from now on",
+            f"CPU {CPU_NUMBER} went offline and is not counted until it is back",
+            "CPU 4001 came online and is counted from now on",
         ]
         touch(2000)
         notes.clear()
@@ -193,4 +193,4 @@ def test_a_suspension_is_told_and_rates_are_of_the_time_that_it_ran(
     finally:
         watched.close()
     assert sample.span_ns < 3600 * 10**9
-    assert sample.notes[0].startswith("the machine was suspended for 8 h 0 min 0 s: rates are of")
+    assert sample.notes[0].startswith("the machine was suspended for 8 h 0 min 0 s: rates refer to")

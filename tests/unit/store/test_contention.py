@@ -82,10 +82,10 @@ def test_time_that_others_took_is_the_machines(
     assert {one.metric for one in found.whole}.isdisjoint(UNITS)
     assert main(["compare", str(a), str(b), "--fail-on", "5%"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "wall time +54.5 % is the machine's: " in said
+    assert "wall time +54.5 % is explained by other load: " in said
     assert "others used 3.49 CPUs, 0.03 before" in said
     assert ("the program waited for a CPU 35.3 % of the time, 0 % before" in said) is knows
-    assert "nothing sure is left to the program beyond 2 %" in said
+    assert "no significant difference beyond 2 % is left" in said
     assert main(["compare", str(a), str(b), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)["comparisons"][0]
     (of_wall,) = (one for one in told["metrics"] if one["metric"] == "wall time")

@@ -146,7 +146,7 @@ def test_a_table_that_a_run_has_not_is_empty(tmp_path: Path) -> None:
     tables = Tables.of_run(run)
     assert tables.rows("SELECT COUNT(*) FROM events, messages") == [(0,)]
     tables.close()
-    with pytest.raises(GnomonError, match="it has no table events; it has locations, regions"):
+    with pytest.raises(GnomonError, match="no table events; it has locations, regions"):
         list(exports.csv_text(run, "events"))
 
 
@@ -236,7 +236,7 @@ def test_what_cannot_be_kept_is_said_and_costs_nothing_else(tmp_path: Path) -> N
     assert warnings[0] == "one"
     assert len(warnings) == len(names)
     assert all("not kept in the run: " in warning for warning in warnings[1:])
-    assert "toy/pipe: not kept in the run: it is no regular file" in warnings
+    assert "toy/pipe: not kept in the run: not a regular file" in warnings
 
 
 def test_kept_files_that_changed_are_refused(tmp_path: Path) -> None:

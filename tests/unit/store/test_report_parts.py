@@ -112,7 +112,7 @@ def test_help_lists_the_parts(capsys: pytest.CaptureFixture[str]) -> None:
         (
             ["app", "--by", "rank"],
             2,
-            "--by rank does not go with values; type gnomon report RUN profile --by rank",
+            "--by rank is not possible with values; type gnomon report RUN profile --by rank",
         ),
         (
             ["app", "metrics", "--by", "colour"],
@@ -145,7 +145,7 @@ def test_help_lists_the_parts(capsys: pytest.CaptureFixture[str]) -> None:
             2,
             "source: its file is missing; type gnomon report app.gnomon source FILE",
         ),
-        (["app", "source", "x.c", "y"], 2, "'y': gnomon report takes nothing more"),
+        (["app", "source", "x.c", "y"], 2, "'y': unexpected; see gnomon report"),
         (["app", "profile", "-e", "a,b"], 2, "a profile is of one event"),
         (["app", "profile", "-e", "cycles"], 2, "this run has no regions with that event"),
         (["app", "regions", "--top", "-1"], 2, "0 (for all) or more"),

@@ -115,16 +115,16 @@ def test_a_name_longer_than_names_are_is_one_error(tmp_path: Path) -> None:
 
 
 def test_the_latest_run_is_found(tmp_path: Path) -> None:
-    with pytest.raises(RunDirectoryError, match="no run directory here"):
+    with pytest.raises(RunDirectoryError, match="no run in this directory"):
         run_directory.find(None, tmp_path)
     path = written(tmp_path)
     assert run_directory.find(None, tmp_path).path == path
-    with pytest.raises(RunDirectoryError, match="no run of that name"):
+    with pytest.raises(RunDirectoryError, match="no such run"):
         run_directory.find(str(tmp_path / "other"))
 
 
 def test_a_wrong_name_tells_the_runs_that_are_there(tmp_path: Path) -> None:
-    with pytest.raises(RunDirectoryError, match="nor any other; make one with: gnomon run --"):
+    with pytest.raises(RunDirectoryError, match="there is none here; create one: gnomon run --"):
         run_directory.find(str(tmp_path / "other"))
     path = written(tmp_path)
     for at in range(6):

@@ -77,7 +77,7 @@ def test_names(capsys: pytest.CaptureFixture[str]) -> None:
     for words, status, why in (
         (["one.viz", "--name", "app"], 1, taken),
         *((["one.viz", "--name", name], 2, f"'{name}{none}") for name in ("", "/", "..")),
-        ([""], 2, "import '': a file has a name"),
+        ([""], 2, "import '': a file name is missing"),
         (
             ["one.viz", "--name", "no/such/x"], 1,
             "no/such/x.gnomon: no/such is not a directory that can be written",
@@ -124,9 +124,9 @@ def test_what_begins_like_one(here: Path) -> None:
 OTHERS: tuple[tuple[str, bytes, str], ...] = (
     ("a.gz", gzip.compress(b"x"), "it is a file compressed by gzip: unpack it first; Gnomon "),
     ("perf.data", b"PERFILE2" + bytes(90), "it is a perf.data file of perf record; Gnomon "),
-    ("a.txt", b"some text\n", "in no format that is known; Gnomon reads viz (sections and"),
-    ("noise", random.Random(1).randbytes(5000), "in no format that is known; "),
-    ("zeros", bytes(5000), "in no format that is known; "),
+    ("a.txt", b"some text\n", "unknown format; Gnomon reads viz (sections and"),
+    ("noise", random.Random(1).randbytes(5000), "unknown format; "),
+    ("zeros", bytes(5000), "unknown format; "),
     ("empty", b"", "the file is empty\n"),
     ("bad.viz", b"some text\n", "bad.viz:1: no XML: syntax error; no .viz file of Gnomon"),
     ("empty.viz", b"", "empty.viz:1: no XML: no element found"),
@@ -160,11 +160,11 @@ def test_what_is_no_file(capsys: pytest.CaptureFixture[str]) -> None:
     Path("folder").mkdir()
     Path("locked.viz").write_bytes(b"<hpm ")
     for name, why in (
-        ("pipe.viz", "pipe.viz: it is no regular file"),
-        ("pipe", "pipe: nothing to import: it is no regular file"),
-        ("folder", "folder: nothing to import: it is a folder, and no run directory"),
+        ("pipe.viz", "pipe.viz: not a regular file"),
+        ("pipe", "pipe: nothing to import: not a regular file"),
+        ("folder", "folder: nothing to import: a directory, but not a run directory"),
         ("app.gnomon", "app.gnomon: nothing to import: it is a run directory"),
-        ("none.viz", "none.viz: nothing to import: there is no such file"),
+        ("none.viz", "none.viz: nothing to import: no such file"),
     ):
         said = told(capsys, "import", name, status=1)
         assert said.startswith(f"gnomon: {why}")

@@ -110,7 +110,7 @@ def test_sides_of_a_comparison_may_be_tags(
 
 @pytest.mark.parametrize("bad", ["", "-x", "a b", "a,b", "@a", "x" * 65, "ä", "a\n"])
 def test_what_is_no_tag_is_refused(folder: Path, bad: str) -> None:
-    with pytest.raises(UsageError, match="is no tag"):
+    with pytest.raises(UsageError, match="a tag has up to 64 letters"):
         run_index.tag(folder / "first.gnomon", [bad])
     assert tags(folder) == {}
 
@@ -308,9 +308,9 @@ def test_an_empty_or_missing_folder(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["runs"]) == 1
-    assert capsys.readouterr().out.startswith("there is no run here; make one with: gnomon run")
+    assert capsys.readouterr().out.startswith("no run in this directory; create one: gnomon run")
     assert main(["runs", "list", "none"]) == 1
-    assert capsys.readouterr().err == "gnomon: none: there is no such folder\n"
+    assert capsys.readouterr().err == "gnomon: none: no such directory\n"
     with pytest.raises(GnomonError):
         run_index.rebuild(tmp_path / "none")
 

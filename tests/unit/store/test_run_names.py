@@ -72,7 +72,7 @@ def test_a_damaged_table_is_named_under_every_name(tmp_path: Path) -> None:
 
 
 def test_the_home_of_nobody_is_a_name_like_others(tmp_path: Path) -> None:
-    with pytest.raises(RunDirectoryError, match="there is no run of that name"):
+    with pytest.raises(RunDirectoryError, match="no such run"):
         Session().open(["~nobody-of-that-name/run"])
     with pytest.raises(RunDirectoryError, match="cannot be listed"):
         listing("~nobody-of-that-name")

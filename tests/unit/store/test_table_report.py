@@ -274,7 +274,7 @@ def test_what_is_of_the_whole_machine_is_not_added_over_ranks(
 def test_a_run_without_ranks_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made_run(tmp_path, [])
     assert main(["report", str(tmp_path / "run"), "profile", "--by", "rank"]) == 1
-    assert "no values by rank: it is no run of several MPI ranks" in capsys.readouterr().out
+    assert "no values by rank: it is not a run of several MPI ranks" in capsys.readouterr().out
 
 
 @pytest.fixture
@@ -300,7 +300,7 @@ def test_what_a_program_has_without_its_sections(
     text = capsys.readouterr().out
     # Made up: the parts come to more than the program.
     assert "of total" not in text
-    assert "parts of these are at the same time: no shares of the whole" in text
+    assert "rows overlap: no shares of the whole" in text
     assert "min, mean and max of the processes or threads" in text
     assert main(["report", job, "profile", "-e", "wall time"]) == 0
     text = capsys.readouterr().out

@@ -214,7 +214,7 @@ def test_no_run_directory_is_one_line(
     made_run(tmp_path, [])
     assert main(["export", "run", "--to", "viz", "-o", "run.viz"]) == 0
     for words, why in [
-        (["report", "other.viz"], "gnomon: other.viz: there is no such file; there are: run.viz\n"),
+        (["report", "other.viz"], "gnomon: other.viz: no such file; there are: run.viz\n"),
         (["runs", "delete", "run.viz", "--yes"], "a .viz file is no run directory"),
         (["runs", "tag", "run.viz", "good"], "a .viz file is no run directory"),
         (["runs", "note", "run.viz", "good"], "a .viz file is no run directory"),

@@ -180,7 +180,7 @@ def test_runs_are_opened_combined_compared_and_closed(client: Client, tmp_path: 
     third = ranks(tmp_path / "third")
     answer = client.post("/api/open", {"paths": [str(third), "/no/such/run"]}).json
     (opened,) = answer["runs"]
-    assert "no run of that name" in answer["problems"][0]
+    assert "no such run" in answer["problems"][0]
     both = client.post("/api/combine", {"ids": ["1", opened["id"]]}).json
     first, second = both["parts"]
     for part in (first, second):

@@ -278,8 +278,8 @@ def test_only_sources_that_the_run_names_are_served(tmp_path: Path) -> None:
     (tmp_path / "passwords").write_text("secret\n")
     (tmp_path / "folder.c").mkdir()
     names = {
-        "link.c": "name is none", "device.c": "devices", "pipe.c": "no regular", "huge.c": "8 MiB",
-        "binary.c": "no text", "passwords": "name is none", "folder.c": "no regular",
+        "link.c": "name is none", "device.c": "devices", "pipe.c": "a regular", "huge.c": "8 MiB",
+        "binary.c": "no text", "passwords": "name is none", "folder.c": "a regular file",
     }  # fmt: skip
     files = [str(good), *(str(tmp_path / name) for name in names), "/etc/passwd", "/proc/self/x.c"]
     session = Session()
@@ -352,12 +352,12 @@ def test_runs_that_are_links_and_pipes_are_refused_and_not_waited_for(tmp_path: 
     run = ranks(tmp_path / "run")
     (run / "profile.parquet").unlink()
     os.mkfifo(run / "profile.parquet")
-    with pytest.raises(GnomonError, match=r"profile\.parquet: it is no regular file"):
+    with pytest.raises(GnomonError, match=r"profile\.parquet: not a regular file"):
         Session().open([str(run)])
     other = ranks(tmp_path / "other")
     (other / "run.json").unlink()
     (other / "run.json").symlink_to("/dev/zero")
-    with pytest.raises(GnomonError, match=r"run\.json: it is no regular file"):
+    with pytest.raises(GnomonError, match=r"run\.json: not a regular file"):
         Session().open([str(other)])
 
 

@@ -117,6 +117,6 @@ def _warn_of_another(name: str) -> None:
     if sys.stderr is not None:
         write(
             sys.stderr,
-            f"HPM WARNING - {printable(name)} is replaced, which another process has written "
-            "since this one began; give another name by -o, or set HPM_UNIQUE_FILE_NAME=1\n",
+            f"HPM WARNING - {printable(name)}, written by another process in the meantime, is "
+            "replaced; give another name with -o, or set HPM_UNIQUE_FILE_NAME=1\n",
         )

@@ -53,13 +53,13 @@ def count(arguments: argparse.Namespace, command: Sequence[str], name: str) -> i
     source = "HPM_AGGREGATE=" if arguments.plugin is None else "-a "
     if arguments.repeat is not None:
         raise UsageError(
-            f"-r and {source}{name}: tasks are aggregated over one execution; leave out one of them"
+            f"-r and {source}{name}: tasks are aggregated over one execution; leave one of them out"
         )
     # Whoever has joined may be told to end, and reports all the same.
     with SignalForwarder() as early:
         joined, why_not = join(LIBRARY_FOLDER)
         if why_not:
-            print_complaint(f"the job's other tasks cannot be met: {why_not}")
+            print_complaint(f"the other tasks of the job cannot be reached: {why_not}")
         others_s = 0.0
         first: tuple[int, ...] = ()
         try:
@@ -213,11 +213,11 @@ def _of_task(
     file = rank_file(measurement, group, task=task, size=size, host=this_host().name, order=order)
     if by:
         # That is no fault of this task, whose counts are as good as those of the others.
-        lines = [f"{by} ended the job: counts are those up to then"]
+        lines = [f"{by} ended the job; counts are those up to then"]
         if by == _LAUNCHER and joined is not None:
             lines += [
-                f"task {task} {how} before that: launchers end a job over a task that ends before "
-                "MPI_Finalize"
+                f"task {task} {how} before that; launchers end a job if a task ends before "
+                f"MPI_Finalize"
                 for task, how in joined.departures()[:_DEPARTURES]
             ]
         file = file._replace(signal=0, exit_status=0, notes="\n".join([file.notes, *lines]).strip())

@@ -64,7 +64,7 @@ def watch(
     seen = with_options(os.environ, arguments, name)
     joined, why_not = join(LIBRARY_FOLDER)
     if why_not:
-        print_complaint(f"the job's other tasks cannot be met: {why_not}")
+        print_complaint(f"the other tasks of the job cannot be reached: {why_not}")
     plugin, changes = plugins.find_plugin(name, seen, source)
     pass_on(changes)
     apply_changes(changes, seen)

@@ -106,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
     if len(arguments.sides) < 2:
         raise UsageError("compare needs a baseline and another run: gnomon compare before after")
     if arguments.top is not None and (arguments.top < 0 or not arguments.per):
-        raise UsageError(f"--top {arguments.top}: 0 (for all) or more, and with --per")
+        raise UsageError(f"--top {arguments.top}: must be 0 (for all) or more, and needs --per")
     options = ComparisonOptions(
         per=arguments.per,
         metrics=tuple(n for names in arguments.event for n in names.split(",") if n.strip()),

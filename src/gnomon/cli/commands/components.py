@@ -93,7 +93,7 @@ def _chosen(names: Sequence[str], components: Sequence[Component]) -> list[Compo
 
             close = nearest(name, list(by_name))
             hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(by_name)}"
-            raise UsageError(f"there is no component '{name}'; {hint}")
+            raise UsageError(f"no component '{name}'; {hint}")
     return [by_name[name] for name in dict.fromkeys(names)] if names else list(components)
 
 

@@ -52,11 +52,11 @@ def run(arguments: argparse.Namespace) -> int:
     package = Path(gnomon.__path__[0])
     words = _words(package, arguments)
     if not words:
-        raise UsageError("config: nothing is asked for; give --cflags, --libs or both")
+        raise UsageError("config: nothing to print; give --cflags, --libs or both")
     if any(" " in word or "'" in word for word in words):
         raise UsageError(
-            f"config: {package} has a blank in its path, which shells take apart; "
-            "install Gnomon elsewhere, or use pkg-config"
+            f"config: the path {package} contains a space, which shells split; install Gnomon "
+            "elsewhere, or use pkg-config"
         )
     print(" ".join(words))
     return 0
@@ -77,7 +77,7 @@ def _words(package: Path, arguments: argparse.Namespace) -> list[str]:
     elif arguments.libs:
         words += [f"-L{lib}", f"-l{name}", f"-Wl,-rpath,{lib}"]
     if arguments.fortran and name not in _FORTRAN:
-        raise UsageError(f"config: {name} has no Fortran module; hpm and gnomon have")
+        raise UsageError(f"config: {name} has no Fortran module; only hpm and gnomon have one")
     if arguments.fortran:
         words.append(str(package / "fortran" / _FORTRAN[name]))
     if arguments.libdir:

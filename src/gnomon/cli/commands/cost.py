@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("choose either kinds of events or events (-e), not both")
     wrong = [name for name in arguments.kinds if name not in KINDS]
     if wrong:
-        raise UsageError(f"there is no kind of events '{wrong[0]}'; there are {', '.join(KINDS)}")
+        raise UsageError(f"no kind of events '{wrong[0]}'; known kinds: {', '.join(KINDS)}")
     numbers = _numbers(arguments.numbers)
     chosen = kinds(arguments.events, arguments.kinds or KINDS)
     show, done = _progress(len(chosen))

@@ -202,26 +202,31 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _check(arguments: argparse.Namespace, command: Sequence[str]) -> None:
     if arguments.cgroup == "":
-        raise UsageError("-G '': a cgroup has a name, as cat /proc/PID/cgroup shows it; / is all")
+        raise UsageError(
+            "-G '': a cgroup name is missing; cat /proc/PID/cgroup shows it, / is the whole machine"
+        )
     elsewhere = arguments.all_cpus or arguments.cgroup
     if not command and arguments.pid is None and not elsewhere:
         raise UsageError("no program to count: gnomon count [options] -- program [arguments]")
     if arguments.repeat is not None and arguments.repeat < 1:
-        raise UsageError(f"-r {arguments.repeat}: a program is run at least once")
+        raise UsageError(f"-r {arguments.repeat}: the number of repetitions must be at least 1")
     if arguments.pid is not None:
         if arguments.pid < 1:
-            raise UsageError(f"-p {arguments.pid}: a process has a number above 0")
+            raise UsageError(f"-p {arguments.pid}: a process id must be above 0")
         if arguments.repeat is not None and arguments.repeat > 1:
             raise UsageError("-r and -p: a running process cannot be run again")
         if arguments.per in _PER_TASK:
             raise UsageError(
-                f"--per {arguments.per} and -p: threads can only be told apart from their start"
+                f"--per {arguments.per} and -p: threads can only be counted separately from their "
+                "start"
             )
     if arguments.duration is not None:
         if arguments.pid is None and not elsewhere:
             raise UsageError("-d goes with -p, -a and -G; to limit a program: timeout S program")
         if not 0 < arguments.duration < 1e9:
-            raise UsageError(f"-d {arguments.duration}: a duration is above 0 s, at most 1e9 s")
+            raise UsageError(
+                f"-d {arguments.duration}: a duration must be above 0 s and at most 1e9 s"
+            )
     if arguments.unique and not (arguments.output or arguments.name):
         raise UsageError("-u goes with -o NAME or --name NAME")
     if arguments.force and not arguments.name:
@@ -232,7 +237,8 @@ def _check(arguments: argparse.Namespace, command: Sequence[str]) -> None:
         raise UsageError("--turns goes with several groups: -g GROUP,GROUP")
     if arguments.turns is not None and arguments.per in _PER_TASK:
         raise UsageError(
-            f"--turns and --per {arguments.per}: threads are told apart by counts that never stop"
+            f"--turns and --per {arguments.per}: counts per thread must not be interrupted; leave "
+            "one of them out"
         )
     if arguments.cache and arguments.pmu != "emulated":
         raise UsageError("--cache goes with --pmu emulated")
@@ -242,10 +248,12 @@ def _check(arguments: argparse.Namespace, command: Sequence[str]) -> None:
         check(arguments)
     if arguments.pmu == "emulated":
         if arguments.pid is not None:
-            raise UsageError("--pmu emulated and -p: a program must be started on it")
+            raise UsageError(
+                "--pmu emulated and -p: the emulated PMU counts only programs that it starts"
+            )
         if arguments.per == "thread":
             raise UsageError(
-                "--pmu emulated and --per thread: it tells processes apart, not threads; "
+                "--pmu emulated and --per thread: the emulated PMU counts processes, not threads; "
                 "use --per process"
             )
 

@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
 
             close = nearest(name, list(SECTIONS))
             hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(SECTIONS)}"
-            raise UsageError(f"there is no section '{name}' of the hardware; {hint}")
+            raise UsageError(f"no hardware section '{name}'; {hint}")
     from gnomon.counters.hardware import hardware
 
     machine = hardware()

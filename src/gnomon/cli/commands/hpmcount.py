@@ -105,12 +105,12 @@ def _run(arguments: argparse.Namespace) -> int:
     if not command:
         raise UsageError("no program to count: hpmcount [options] <program>")
     if arguments.repeat is not None and arguments.repeat < 1:
-        raise UsageError(f"-r {arguments.repeat}: a program is run at least once")
+        raise UsageError(f"-r {arguments.repeat}: the number of repetitions must be at least 1")
     if arguments.output == "":
-        raise UsageError("-o '': a file has a name")
+        raise UsageError("-o '': a file name is missing")
     for option, given in (("-g", arguments.group), ("-e", arguments.event)):
         if given == "":
-            raise UsageError(f"{option} '': name what to count, or leave {option} out")
+            raise UsageError(f"{option} '': the value is empty; give one, or leave {option} out")
     return outliving(lambda: _count(arguments, command))
 
 

@@ -167,7 +167,7 @@ def _check(arguments: argparse.Namespace) -> None:
         ("-e", arguments.event),
     ):
         if given == "":
-            raise UsageError(f"{option} '': name something, or leave {option} out")
+            raise UsageError(f"{option} '': the value is empty; give one, or leave {option} out")
 
 
 def _choice(arguments: argparse.Namespace, chosen: Settings) -> WatchedEvents:

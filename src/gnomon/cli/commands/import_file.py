@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     from gnomon.units import printable
 
     if not arguments.file:
-        raise UsageError("import '': a file has a name")
+        raise UsageError("import '': a file name is missing")
     file = Path(arguments.file)
     made = import_file(file, arguments.name, readers(), force=arguments.force)
     print(printable(str(made)))

@@ -34,5 +34,5 @@ def parser() -> argparse.ArgumentParser:
 def run(arguments: argparse.Namespace) -> int:
     """Serve the page until a signal comes, and return 0."""
     if not 0 <= arguments.num <= _MOST:
-        raise UsageError(f"-num {arguments.num}: a number of source files is 0 to {_MOST}")
+        raise UsageError(f"-num {arguments.num}: the number of source files must be 0 to {_MOST}")
     return view.serve(arguments, arguments.files, combined=True, asking=arguments.num)

@@ -91,8 +91,8 @@ def _rows(arguments: argparse.Namespace) -> list[PresetRow]:
         candidates = [*own, *(p for p in presets.family(family).presets if p.name not in names)]
         if arguments.available and not tried:
             raise UsageError(
-                f"--available and --pmu {arguments.pmu}: that PMU is not here, so nothing of it "
-                "can be tried; leave one of them out"
+                f"--available and --pmu {arguments.pmu}: availability can be tested only on this "
+                "machine's PMU; leave one of them out"
             )
     else:
         candidates, tried = list(here), True
@@ -138,7 +138,7 @@ def _family(word: str) -> str:
         return pmus[word]
     close = nearest(word, [*names, *pmus])
     hint = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(names)}"
-    raise UsageError(f"--pmu {word}: no family of presets and no PMU of one has that name; {hint}")
+    raise UsageError(f"--pmu {word}: no such family of presets or PMU; {hint}")
 
 
 def _emulated() -> list[Preset]:
@@ -247,7 +247,7 @@ def _ending(
     plural = "" if len(rows) == 1 else "s"
     counts = f"{len(rows)} preset{plural} ({_titles(rows)}), {len(defined)} defined"
     if all(row.state is None for row in rows):
-        untried = f"{counts}; none was tried: that is not this machine's PMU"
+        untried = f"{counts}; not tested, as it is not this machine's PMU"
         return [*lines, *filled(untried, "    "), *elsewhere]
     available = sum(row.available is True for row in rows)
     lines += [*filled(f"{counts}, {available} can be counted here", "    "), *elsewhere]

@@ -83,36 +83,33 @@ def _repair_all(arguments: argparse.Namespace) -> int:
     given = "--name" if arguments.name is not None else "--force" if arguments.force else ""
     if arguments.plugin is not None:
         if given:
-            raise UsageError(f"{given} goes with what a gnomon run left, not with -a")
+            raise UsageError(f"{given} applies to a gnomon run, not to -a")
         return _aggregate(arguments.plugin, arguments.files, arguments.output)
     if arguments.name is not None and len(arguments.files) > 1:
-        raise UsageError("--name names the run directory of one gnomon run; give one")
+        raise UsageError("--name needs exactly one gnomon run")
     if arguments.output and len(arguments.files) > 1:
-        parser().error("-o names the output of one file; give one file")
+        parser().error("-o needs exactly one file")
 
     status = 0
     for file in arguments.files:
         name = _run_of(file)
         if not name and not Path(file).exists() and run_directory.exists(file):
             made = run_directory.located(file)
-            raise GnomonError(f"{made}: this run is whole; there is nothing to repair")
+            raise GnomonError(f"{made}: this run is complete; nothing to repair")
         if name:
             _close(name, arguments.name, force=arguments.force)
             continue
         if not Path(file).is_file() and run_directory.exists(file):
             raise RunDirectoryError(
-                f"{run_directory.located(file)}: it is a whole run: there is nothing to repair"
+                f"{run_directory.located(file)}: this run is complete; nothing to repair"
             )
         if not Path(file).exists():
             raise GnomonError(
-                f"{file}: there is no such file, and no {staging.raw_of(file)} that a run left; "
-                "give a NAME.hpmraw, or the name of a run that was killed"
+                f"{file}: no such file, and no {staging.raw_of(file)} of a killed run; give a "
+                f"NAME.hpmraw, or the name of a killed run"
             )
         if given:
-            raise UsageError(
-                f"{given} goes with what a gnomon run left, and {file} is a file; -o NAME names "
-                "what is made of it"
-            )
+            raise UsageError(f"{given} applies to a gnomon run, and {file} is a file; use -o NAME")
         status = status or _repair(file, [arguments.output] if arguments.output else [])
     return status
 
@@ -147,7 +144,7 @@ def _repair(file: str, rest: Sequence[str | Path], *options: str) -> int:
     """Run the helper and return its status."""
     helper = LIBRARY_FOLDER / "hpm-repair"
     if not os.access(helper, os.X_OK):
-        raise GnomonError(f"{helper}: not there or not executable; install Gnomon again")
+        raise GnomonError(f"{helper}: missing or not executable; install Gnomon again")
     # A file may begin with a dash.
     shown = file if "/" in file else f"./{file}"
     words = [os.fspath(helper), *options, shown, *rest]
@@ -172,7 +169,7 @@ def _aggregate(name: str, files: Sequence[str], output: str | None) -> int:
     from gnomon.hpm.ranks import plugin as plugins
 
     if output == "":
-        raise UsageError("-o '': a file has a name")
+        raise UsageError("-o '': a file name is missing")
     plugin, _ = plugins.find_plugin(name, os.environ, "-a ")
     with tempfile.TemporaryDirectory(prefix="gnomon-repair-") as folder:
         tasks = [_of_task(file, at, Path(folder)) for at, file in enumerate(files)]

@@ -199,9 +199,7 @@ def _words(arguments: argparse.Namespace, parts: Mapping[str, ReportPart]) -> _W
     if given and given[0] in parts and not exists(str(given[0]), readers()):
         given.insert(0, None)
     if len(given) > len(_Words._fields):
-        raise UsageError(
-            f"'{given[3]}': gnomon report takes nothing more; see gnomon report --help"
-        )
+        raise UsageError(f"'{given[3]}': unexpected; see gnomon report --help")
     given += [None] * (len(_Words._fields) - len(given))
     return _Words(given[0], given[1], given[2] or "")
 
@@ -261,7 +259,7 @@ def _request(
             takers = _listed([one.name for one in report_parts() if field in one.options], "and")
             raise UsageError(f"{option} does not go with {part.name}; it goes with {takers}")
     if arguments.top is not None and arguments.top < 0:
-        raise UsageError(f"--top {arguments.top}: a number of rows is 0 (for all) or more")
+        raise UsageError(f"--top {arguments.top}: must be 0 (for all) or more")
     to_file = bool(arguments.output) and arguments.output != "-"
     names = [name for names in arguments.metrics for name in names.split(",")]
     return Request(
@@ -282,7 +280,7 @@ def _wrong_by(part: ReportPart, by: str) -> str:
     others = [one.name for one in report_parts() if by in one.by]
     if others:
         instead = f"gnomon report RUN {others[0]} --by {by}"
-        return f"--by {by} does not go with {part.name}; type {instead}"
+        return f"--by {by} is not possible with {part.name}; type {instead}"
     takers = [one.name for one in report_parts() if one.by]
     if not part.by:
         return f"--by does not go with {part.name}; it goes with {_listed(takers, 'and')}"

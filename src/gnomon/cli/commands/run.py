@@ -107,9 +107,9 @@ def run(arguments: argparse.Namespace) -> int:
     if not command:
         raise UsageError("no program to run: gnomon run [options] -- program [arguments]")
     if arguments.name == "":
-        raise UsageError("--name '': a run has a name")
+        raise UsageError("--name '': the name is empty")
     if arguments.repeat < 1:
-        raise UsageError(f"-r {arguments.repeat}: a program is run at least once")
+        raise UsageError(f"-r {arguments.repeat}: the number of repetitions must be at least 1")
     if arguments.force and arguments.name is None:
         raise UsageError("--force goes with --name NAME")
     return outliving(lambda: _measure(arguments, command))
@@ -138,7 +138,7 @@ def _measure(arguments: argparse.Namespace, command: Sequence[str]) -> int:
         finally:
             signal.signal(signal.SIGTERM, usual)
     except KeyboardInterrupt:
-        why = "interrupted before the run was made; what was measured is kept"
+        why = "interrupted before the run was assembled; the measured data is kept"
         write(sys.stderr, f"\ngnomon: {why}: gnomon repair {part.name}\n")
     return finish(observed.process.exit_status, observed.process.signal)
 
@@ -197,7 +197,7 @@ def _leave(folder: Path, part: RunPart, observed: Observed) -> None:
         try:
             assembled = close_run(folder, part.name)
         except (FormatError, RunDirectoryError) as error:
-            kept = f"what was measured is kept: mend that, then: gnomon repair {part.name}"
+            kept = f"the measured data is kept; solve this, then: gnomon repair {part.name}"
             raise RunDirectoryError(f"{error}; {kept}") from None
     print_summary(assembled)
 
@@ -230,11 +230,14 @@ def close_run(folder: Path, name: str, *, force: bool = False) -> AssembledRun:
 def _tell_of_others(part: RunPart, process: ProcessResult) -> None:
     """Print the remedy where no other rank may be left to assemble the run."""
     if not part.tasks and part.task == 0:
-        why = "the launcher does not tell how many tasks there are; when all have ended"
+        why = "the launcher does not tell the number of tasks; when all have ended"
     elif (
         process.exit_status and process.signal != signal.SIGTERM
     ):  # which launchers send the others
-        why = f"rank {part.rank} failed; the last to end makes the run; if all have and none did"
+        why = (
+            f"rank {part.rank} failed; the last rank to end assembles the run; if all have "
+            "ended and none did"
+        )
     else:
         return
     write(sys.stderr, f"gnomon: {why}: gnomon repair {part.name}\n")

@@ -130,7 +130,7 @@ def _list(listing: Listing, folder: Path, tag: str, *, as_json: bool) -> int:
     elif selected:
         print("\n".join(_table(selected, width_of(sys.stdout))))
     else:
-        none = "there is no run here; make one with: gnomon run -- program"
+        none = "no run in this directory; create one: gnomon run -- program"
         print(f"no run here has the tag {tag}; gnomon runs tag RUN {tag}" if tag else none)
     return 0 if selected else 1
 

@@ -161,11 +161,13 @@ def timing(interval: str | None, count: str | None, goes_on: bool = False) -> tu
 
 def _check(arguments: argparse.Namespace) -> None:
     if arguments.pid and arguments.cgroup:
-        raise UsageError("-p and -G: name processes or cgroups")
+        raise UsageError("-p and -G exclude each other; give processes or cgroups")
     if arguments.per and (arguments.pid or arguments.cgroup):
-        raise UsageError(f"--per {arguments.per}: it is of the machine; leave -p and -G out")
+        raise UsageError(
+            f"--per {arguments.per}: applies to the whole machine; leave out -p and -G"
+        )
     if arguments.output == "" or arguments.openmetrics == "":
-        raise UsageError("-o '', --openmetrics '': a file has a name")
+        raise UsageError("-o '', --openmetrics '': a file name is missing")
     if arguments.unique and not arguments.output:
         raise UsageError("-u goes with -o NAME")
     elsewhere = arguments.output or arguments.openmetrics or arguments.listen
@@ -178,7 +180,7 @@ def _check(arguments: argparse.Namespace) -> None:
 
         if not SHORTEST_SLICE_MS <= arguments.turns <= LONGEST_SLICE_MS:
             raise UsageError(
-                f"--turns {arguments.turns}: a turn lasts {SHORTEST_SLICE_MS} to "
+                f"--turns {arguments.turns}: a turn must be {SHORTEST_SLICE_MS} to "
                 f"{LONGEST_SLICE_MS} ms"
             )
         if len(_words(arguments.group)) < 2:
@@ -200,7 +202,9 @@ def _watched(arguments: argparse.Namespace) -> MonitorConfig:
         pids.append(number)
     groups = _words(arguments.cgroup)
     if "" in groups:
-        raise UsageError("-G '': a cgroup has a name, as cat /proc/PID/cgroup shows it; / is all")
+        raise UsageError(
+            "-G '': a cgroup name is missing; cat /proc/PID/cgroup shows it, / is the whole machine"
+        )
     return MonitorConfig(arguments.per, tuple(groups), tuple(pids))
 
 

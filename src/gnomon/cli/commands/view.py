@@ -81,7 +81,9 @@ def serve(
         GnomonError: nothing of it can be opened, or the server cannot start.
     """
     if not 0 <= arguments.port <= _LARGEST_PORT:
-        raise UsageError(f"--port {arguments.port}: ports are 1 to {_LARGEST_PORT}, 0 for any")
+        raise UsageError(
+            f"--port {arguments.port}: must be 1 to {_LARGEST_PORT}, or 0 for any free port"
+        )
     from gnomon.view.server import Server
     from gnomon.view.session import Session
 

@@ -24,11 +24,13 @@ def run(arguments: argparse.Namespace) -> int:
     from gnomon.counters.allocation import at_hand, fits, groups
 
     if arguments.words and not arguments.chooser:
-        raise UsageError(f"'{arguments.words[0]}': words narrow the list of --fit LIST --chooser")
+        raise UsageError(
+            f"'{arguments.words[0]}': words can be given with --fit LIST --chooser only"
+        )
     if arguments.check or arguments.component:
-        raise UsageError("--fit goes with --chooser, --pmu and --json, not with other lists")
+        raise UsageError("--fit can be combined with --chooser, --pmu and --json only")
     if arguments.one_thread and not arguments.pmu:
-        raise UsageError("--one-thread needs --pmu NAME: of this machine it is known")
+        raise UsageError("--one-thread needs --pmu NAME; for this machine it is detected")
     pmus = _asked_for(arguments) if arguments.pmu else at_hand()
     events = _resolve(arguments.fit, pmus[0] if arguments.pmu else None)
     fit = fits(events, pmus)

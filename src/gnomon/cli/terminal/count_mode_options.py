@@ -27,33 +27,35 @@ def check(arguments: argparse.Namespace) -> None:
     """
     if arguments.pmu == "emulated" and arguments.pid is None:
         raise UsageError(
-            "--pmu emulated counts one program whole: leave -a, -A, -G, -D, -I and --per core out"
+            "--pmu emulated counts one whole program; leave out -a, -A, -G, -D, -I and --per core"
         )
     if arguments.pid is not None and (arguments.all_cpus or arguments.cgroup):
-        raise UsageError("-p and -a or -G: a process is part of the machine; name one of them")
+        raise UsageError("-p excludes -a and -G; give one of them")
     if arguments.all_cpus and arguments.cgroup:
-        raise UsageError("-a and -G: a cgroup is part of the machine; name one of them")
+        raise UsageError("-a and -G exclude each other; give one of them")
     if arguments.per in ("thread", "process"):
         others = arguments.all_cpus or arguments.cgroup or arguments.delay
         if others or arguments.interval_print:
             raise UsageError(
-                f"--per {arguments.per}: the kernel tells a thread's counts at its end, and only "
-                "the program's; leave -a, -G, -D and -I out, or use --per cpu"
+                f"--per {arguments.per}: the kernel reports counts of the program's threads when "
+                "they end; leave out -a, -G, -D and -I, or use --per cpu"
             )
     if arguments.turns is not None:
-        raise UsageError("--turns counts one program whole: leave -p, -a, -A, -G, -D and -I out")
+        raise UsageError("--turns counts one whole program; leave out -p, -a, -A, -G, -D and -I")
     if not 0 <= arguments.delay <= _LONGEST_MS:
-        raise UsageError(f"-D {arguments.delay}: a delay is 0 to {_LONGEST_MS} ms")
+        raise UsageError(f"-D {arguments.delay}: a delay must be 0 to {_LONGEST_MS} ms")
     if arguments.interval_print and not _SHORTEST_MS <= arguments.interval_print <= _LONGEST_MS:
         raise UsageError(
-            f"-I {arguments.interval_print}: an interval lasts {_SHORTEST_MS} to {_LONGEST_MS} ms"
+            f"-I {arguments.interval_print}: an interval must be {_SHORTEST_MS} to {_LONGEST_MS} ms"
         )
     if arguments.interval_count and not arguments.interval_print:
         raise UsageError("--interval-count goes with -I MS")
     if arguments.interval_count < 0:
-        raise UsageError(f"--interval-count {arguments.interval_count}: at least one is printed")
+        raise UsageError(f"--interval-count {arguments.interval_count}: must be at least 1")
     if arguments.interval_print and (arguments.repeat or 1) > 1:
-        raise UsageError("-r and -I: intervals of several executions do not belong to one another")
+        raise UsageError(
+            "-r and -I exclude each other: intervals belong to one execution; leave one of them out"
+        )
 
 
 def measurer(

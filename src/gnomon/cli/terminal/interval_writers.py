@@ -128,7 +128,7 @@ class Appended:
                 with suppress(OSError):
                     os.ftruncate(self._fd, length)
             if not self._has_failed:
-                print_line(f"{self._name}: cannot be written: {error.strerror}; trying on")
+                print_line(f"{self._name}: cannot be written: {error.strerror}; will try again")
             self._has_failed = True
         else:
             self._has_failed = False
@@ -198,7 +198,7 @@ class Textfile:
             os.replace(self._part, self._path)  # noqa: PTH105
         except OSError as error:
             if not self._has_failed:
-                print_line(f"{self._name}: cannot be written: {error.strerror}; trying on")
+                print_line(f"{self._name}: cannot be written: {error.strerror}; will try again")
             self._has_failed = True
         else:
             self._has_failed = False

@@ -56,7 +56,7 @@ class Delivery:
         self._run: str | None = arguments.name
         self._force: bool = arguments.force
         if arguments.output == "":
-            raise UsageError("-o '': a file has a name")
+            raise UsageError("-o '': a file name is missing")
         if arguments.output == "-":
             self._terminal = sys.stdout
         elif arguments.output is not None:
@@ -183,7 +183,9 @@ def guarded(name: str, do: Callable[[], None]) -> bool:
         _complain(str(error))
     except Exception as error:
         # The program has run, and its status must stand whatever is wrong with us.
-        _complain(f"{name}: a bug of gnomon's: {type(error).__name__}: {error}; please report it")
+        _complain(
+            f"{name}: internal error: {type(error).__name__}: {error}; please report this bug"
+        )
     else:
         return True
     return False

@@ -43,14 +43,14 @@ def _unrecognized(
     option = next((word for word in words if word.startswith("-")), words[0])
     name = option.partition("=")[0]
     if not name.startswith("-"):
-        return f"'{name}': {parser.prog} takes nothing more; see {parser.prog} --help"
+        return f"'{name}': unexpected; see {parser.prog} --help"
     return _unknown(parser, name, parser_of)
 
 
 def _unknown(parser: argparse.ArgumentParser, name: str, parser_of: _ParserOf) -> str:
     close = _nearest(name, _options(parser))
     if close:
-        return f"{name}: there is no such option; did you mean {_told_of(parser, close)}?"
+        return f"{name}: no such option; did you mean {_told_of(parser, close)}?"
     for action, sub in _subparsers(parser):
         if name in _options(sub):
             where = f"{parser.prog} {action}"
@@ -95,7 +95,7 @@ def _wrong_choice(parser: argparse.ArgumentParser, match: re.Match[str]) -> str:
     choices = [str(choice) for choice in (action.choices if action and action.choices else ())]
     close = _nearest(match[2], choices)
     remedy = f"did you mean {close}?" if close else f"there are {', '.join(choices)}"
-    return f"{name} '{match[2]}': there is no such value; {remedy}"
+    return f"{name} '{match[2]}': no such value; {remedy}"
 
 
 def _missing(parser: argparse.ArgumentParser, match: re.Match[str]) -> str:

@@ -121,7 +121,7 @@ class GpuComponent(SensorComponent):
         """Return why a GPU does not tell a field."""
         answer = self._ask(field)
         if isinstance(answer, int):
-            return "NVML told it only when it was asked again", "try again", 0
+            return "NVML returned it only on a second request", "try again", 0
         return answer
 
     def _ask(self, field: str) -> int | Problem:

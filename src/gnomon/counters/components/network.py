@@ -95,7 +95,7 @@ class NetworkComponent(SnapshotComponent):
         """Return why a link's number is not there."""
         if tally.unit is not None:
             return (
-                f"link '{tally.unit}' does not tell it",
+                f"link '{tally.unit}' does not provide it",
                 "see gnomon events --component network",
                 0,
             )

@@ -289,7 +289,7 @@ class PowerComponent(SensorComponent):
             raise EventUnavailableError(name, *self._nothing_here())
         source = "power PMU" if field in _PARTS else "powercap"
         remedy = f"count {others[0]}" if others else "see gnomon events --component power"
-        raise EventUnavailableError(name, f"this machine's {source} does not tell it", remedy)
+        raise EventUnavailableError(name, f"this machine's {source} does not provide it", remedy)
 
     # --- powercap ---
 

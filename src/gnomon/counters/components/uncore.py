@@ -142,7 +142,7 @@ class UncoreComponent:
         terms = pmu_terms(f"uncore/{rest}") if units and rest.strip("/") else None
         if terms is None:
             if units:
-                raise EventNameError(name, "between the slashes stands no event of the unit")
+                raise EventNameError(name, "no event of the unit between the slashes")
             return ()
         if mods.exclude:
             raise EventNameError(name, "uncore units count in every mode; leave the modifier out")
@@ -154,7 +154,7 @@ class UncoreComponent:
         if per and per not in _SLICES:
             raise EventNameError(name, f"per={per}: events are given per=unit or per=socket")
         if not rest_terms.terms:
-            raise EventNameError(name, "between the slashes stands no event of the unit")
+            raise EventNameError(name, "no event of the unit between the slashes")
         by_unit = is_glob or per == "unit"
         text = ",".join(k if v is None else f"{k}={v}" for k, v in rest_terms.terms)
         if is_glob:

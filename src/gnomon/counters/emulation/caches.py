@@ -120,7 +120,7 @@ def of_machine(sysfs: Path = _SYSFS) -> Caches:
     caches, remarks = _USUAL, []
     for level_name, usual in _USUAL.levels.items():
         if level_name not in by_level:
-            remarks.append(f"{level_name}: this machine does not tell; {usual} is simulated")
+            remarks.append(f"{level_name}: not known on this machine; {usual} is simulated")
             continue
         cache = _legal(by_level[level_name])
         caches = caches.with_level(level_name, cache)

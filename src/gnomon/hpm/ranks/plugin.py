@@ -174,7 +174,9 @@ def run_aggregator(
             raise FormatError("its output", 0, "nothing is there")
         aggregated, _ = decoded(ended.output, "its output", 1)
     except FormatError as error:
-        return AggregateResult(None, f"plug-in {plugin.name}: the aggregator lied: {error}")
+        return AggregateResult(
+            None, f"plug-in {plugin.name}: the aggregator returned invalid data: {error}"
+        )
     return AggregateResult(aggregated if ended.output[0] else None, "", ended.said)
 
 
@@ -261,7 +263,7 @@ def _words(plugin: Plugin, task: str) -> list[str]:
         return [sys.executable, "-P", "-m", "gnomon.hpm.ranks.plugin_host", task, plugin.target]
     host = LIBRARY_FOLDER / "hpm-plugin-host"
     if not os.access(host, os.X_OK):
-        raise GnomonError(f"{host}: not there or not executable; install Gnomon again")
+        raise GnomonError(f"{host}: missing or not executable; install Gnomon again")
     return [str(host), task, plugin.target]
 
 

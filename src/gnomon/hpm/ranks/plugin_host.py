@@ -156,7 +156,7 @@ def _encoded(file: RankFile, made: object) -> bytes:
     try:
         return encoded(file._replace(items=_checked(made)))
     except (ValueError, TypeError, AttributeError) as error:
-        raise _PluginError(f"the aggregator lied: {error}") from None
+        raise _PluginError(f"the aggregator returned invalid data: {error}") from None
 
 
 def _called(call: Callable[[], T], what: str) -> T:
@@ -175,18 +175,20 @@ def _checked(items: object) -> tuple[Item, ...]:
     """Return an aggregator's result if it is a list of items; raise _PluginError if not."""
     if not isinstance(items, list | tuple):
         raise _PluginError(
-            f"the aggregator lied: it gave {type(items).__name__}, and not a list of items or None"
+            f"the aggregator returned invalid data: {type(items).__name__} instead of a list of "
+            "items or None"
         )
     for index, item in enumerate(items):
         if not isinstance(item, Item):
             raise _PluginError(
-                f"the aggregator lied: item {index} is {type(item).__name__}, no Item"
+                f"the aggregator returned invalid data: item {index} is "
+                f"{type(item).__name__}, not Item"
             )
         for event in item.data:
             if not isinstance(event, EventInfo):
                 raise _PluginError(
-                    f"the aggregator lied: item {index}: {type(event).__name__} among its events, "
-                    "where an EventInfo belongs"
+                    f"the aggregator returned invalid data: item {index}: {type(event).__name__} "
+                    "instead of EventInfo"
                 )
     return tuple(items)
 

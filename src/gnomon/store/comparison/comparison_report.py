@@ -240,10 +240,10 @@ def _place(row: ComparisonRow, per: str, labels: dict[str, str], width: int, kin
 
 def _limits(breaches: Sequence[Breach], width: int) -> list[str]:
     if not breaches:
-        return filled("--fail-on: nothing is surely worse by more than the limit", width)
+        return filled("--fail-on: nothing is significantly worse by more than the limit", width)
     lines = []
     for breach in breaches:
         change = "new" if breach.change is None else notation([breach.change])(breach.change)
-        said = f"--fail-on: {breach.metric} of {breach.side} is {change}, surely beyond "
+        said = f"--fail-on: {breach.metric} of {breach.side} is {change}, significantly beyond "
         lines += filled(printable(said) + bare(breach.share), width, "", "  ")
     return lines

@@ -250,7 +250,7 @@ def _why_not(
                 return f"{what} differs between the runs of a side: {' and '.join(sorted(mine))}"
             return f"{what} differs: {' and '.join(sorted(mine))}; {' and '.join(sorted(its))}"
     if any(one.dilated for one in ours):
-        return "time that the emulation took, not the program"
+        return "the time of the emulation, not of the program"
     apart = _apart(baseline.side, other.side)
     if apart and not options.any_machine and not row.is_exact:
         return apart
@@ -331,8 +331,8 @@ def _breaches(
                 if not direction:
                     if limit.metric:
                         raise UsageError(
-                            f"--fail-on {row.metric}: which direction is worse is not known; "
-                            f"say so: {row.metric}=+5% (more is worse) or {row.metric}=-5%"
+                            f"--fail-on {row.metric}: the worse direction is not known; give it: "
+                            f"{row.metric}=+5% (more is worse) or {row.metric}=-5%"
                         )
                     continue
                 why = why or row.unjudged
@@ -433,6 +433,6 @@ def _notes(
     is_timed = any(row.found is not None and not row.is_exact for row in rows)
     if is_timed and min(len(baseline.runs), len(other.runs)) == 1:
         yield (
-            "a side has one run only: what else changed on the machine between the runs looks "
-            "like the program; compare several runs of each, measured in turns"
+            "a side has one run only: changes of the machine between the runs look like changes "
+            "of the program; compare several runs of each, measured alternately"
         )

@@ -116,7 +116,7 @@ def _evidence(comparison: Comparison) -> str:
 
 
 def _left(wall: ComparisonRow) -> str:
-    return f"nothing sure is left to the program beyond {bare(wall.margin)}"
+    return f"no significant difference beyond {bare(wall.margin)} is left"
 
 
 def _verdict(row: ComparisonRow) -> str:
@@ -130,12 +130,12 @@ def _wall(wall: ComparisonRow, comparison: Comparison) -> str:
     if wall.found is None or wall.change is None:
         return f"wall time is not judged: {printable(wall.unjudged)}"
     if wall.is_of_machine:
-        return (
-            f"wall time {shares(wall)[0]} is the machine's: {_evidence(comparison)}; {_left(wall)}"
-        )
+        change = shares(wall)[0]
+        evidence = _evidence(comparison)
+        return f"wall time {change} is explained by other load: {evidence}; {_left(wall)}"
     if not wall.verdict:
         more = f" beyond {bare(wall.margin)}" if wall.margin else ""
-        return f"no sure difference in wall time{more}: {_reach(wall)}"
+        return f"no significant difference in wall time{more}: {_reach(wall)}"
     word = "slower" if wall.change > 0 else "faster"
     change, _, _ = shares(wall)
     if not change.endswith("%"):

@@ -82,7 +82,7 @@ def _schema(run: Run, table: str) -> Schema:
         if schema.name == table:
             return schema
     names = ", ".join(schema.name for schema in run.schemas)
-    raise UsageError(f"{run.path}: it has no table {table}; it has {names}")
+    raise UsageError(f"{run.path}: no table {table}; it has {names}")
 
 
 def _lines(rows: list[tuple[Any, ...]]) -> str:

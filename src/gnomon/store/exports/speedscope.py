@@ -78,7 +78,7 @@ def speedscope(run: Run) -> Iterator[str]:
             yield ("\n" if first else ",\n") + json.dumps(profile)
             first = False
     if first:
-        raise RunDirectoryError(f"{run.path}: it has no values that a flame graph could show")
+        raise RunDirectoryError(f"{run.path}: no values for a flame graph")
     yield "\n]}\n"
 
 

@@ -238,13 +238,13 @@ def profile_text(
     for note in _notes(shown) if is_sum and of_regions else ():
         lines += filled(note, width)
     if is_sum and of_regions and not whole_of:
-        lines += filled("parts of these are at the same time: no shares of the whole", width)
+        lines += filled("rows overlap: no shares of the whole", width)
     if (
         by in _OF_TASKS
         and any(one.once for one in row_sums)
         and not any(one.whole for one in row_sums)
     ):
-        lines += filled("of their sections only: all that ran there is not known", width)
+        lines += filled("values are those of sections only", width)
     rest = ", ".join(name for name in others if name != of[row_sums[0].metric]["name"])
     if rest and by != "metric":
         lines += filled(printable(f"choose with -e: {rest}"), width, "", "  ")
@@ -254,7 +254,7 @@ def profile_text(
 def _none(run: Run, by: str, metric: int) -> str:
     """Return why there are no values by something, and by what there are."""
     if by == "rank" and not run.query("SELECT 1 FROM locations WHERE rank >= 0 LIMIT 1"):
-        return "this run has no values by rank: it is no run of several MPI ranks"
+        return "this run has no values by rank: it is not a run of several MPI ranks"
     about = next((row for row in run.rows(METRICS) if row["metric"] == metric), None)
     if about is None:
         return f"this run has no values by {by}"
@@ -262,7 +262,7 @@ def _none(run: Run, by: str, metric: int) -> str:
     query = f"JOIN locations l USING (location) WHERE p.metric = {metric}"
     kinds = {str(kind) for (kind,) in run.query(f"SELECT DISTINCT l.kind FROM profile p {query}")}
     if by in BY_REGIONS or by in kinds or not kinds & {*_OF_TASKS, "command"}:
-        why = "what each has itself is not known"
+        why = "exclusive values are not known"
         return f"{told}: {why if _is_additive(about) else 'what does not add up has none there'}"
     if not kinds & {*_OF_TASKS}:
         return f"{told}: it is of the whole command alone; see --by metric"
@@ -320,7 +320,7 @@ def _notes(found: Sequence[Sum]) -> list[str]:
     unknown = [one for one in found if _is_unknown(one)]
     told = []
     if any(one.is_code for one in unknown):
-        told.append("no totals of functions and lines: which of them called which was not recorded")
+        told.append("no totals of functions and lines: calls were not recorded")
     if not all(one.is_code for one in unknown):
         told.append("no total of what was measured within another call of it, but not around that")
     return told

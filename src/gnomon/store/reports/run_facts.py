@@ -34,7 +34,7 @@ class ProfileRow:
         location, kind, rank, pid, tid, name: where; numbers that there are not are -1.
         metric, unit, how, value: what.
         repetition: number of the execution, from 0.
-        dilated: a time that the emulation took, not the program.
+        dilated: a time of the emulation, not of the program.
     """
 
     location: int
