@@ -147,7 +147,7 @@ def observed(command: Sequence[str], observers: Sequence[Observer]) -> Invocatio
     if any(variables or libraries for _, variables, libraries in added):
         from gnomon.launch import preloads
 
-        additions = [preloads.Additions(*one) for one in added]
+        additions = [preloads.EnvironmentAdditions(*one) for one in added]
         target = target.with_variables(preloads.variables(additions, target.environment))
     for observer in observers:
         target = observer.wrap(target)

@@ -11,7 +11,7 @@ from gnomon.launch.capability import Execution
 from gnomon.launch.capability_selection import Selection
 from gnomon.launch.command import execute
 from gnomon.launch.observer import Observer
-from gnomon.launch.process_result import Observed, ProcessResult
+from gnomon.launch.process_result import ObservedExecution, ProcessResult
 from gnomon.launch.repetitions import complaint, joined_results
 from gnomon.model.capability_result import Collected
 
@@ -20,7 +20,7 @@ FOLDER_VARIABLE = "GNOMON_RUN_DIR"
 _WITHOUT_VARIABLE = "GNOMON_WITHOUT"
 
 
-def observe(command: Sequence[str], selection: Selection, folder: Path) -> Observed:
+def observe(command: Sequence[str], selection: Selection, folder: Path) -> ObservedExecution:
     """Execute a program and return how it went and what was measured.
 
     Args:
@@ -43,7 +43,9 @@ def observe(command: Sequence[str], selection: Selection, folder: Path) -> Obser
         process = execute(command, [_Staging(folder, selection.without), *observers])
         results = [_result(observer, process) for observer in observers]
         results.append(Collected(warnings=tuple(_of_libraries(observers, process, folder))))
-    return Observed(process, joined_results(results, command, [one.name for one in observers]))
+    return ObservedExecution(
+        process, joined_results(results, command, [one.name for one in observers])
+    )
 
 
 class _Staging(Observer):

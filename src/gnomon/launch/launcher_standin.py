@@ -35,7 +35,7 @@ _KILLED_MS = 500
 _WAITS_FOR_OUTPUT = ("OMPI_COMM_WORLD_RANK", "HYDI_CONTROL_FD")
 
 
-class End(NamedTuple):
+class ProgramEnd(NamedTuple):
     """How a program ended: its exit status, and the signal that killed it or 0."""
 
     exit_status: int
@@ -77,7 +77,7 @@ class StandIn:
 
         A launcher's signal comes to both at once, and to us a moment later.
         """
-        self._say(_ANSWER, End(0, 0))
+        self._say(_ANSWER, ProgramEnd(0, 0))
         poll = select.poll()
         poll.register(self._answers, select.POLLIN)
         poll.register(self._pidfd, select.POLLIN)
@@ -103,11 +103,11 @@ class StandIn:
         """Return whether its launcher waits for what we print when the stand-in has ended."""
         return any(name in os.environ for name in _WAITS_FOR_OUTPUT)
 
-    def depart(self, end: End) -> None:
+    def depart(self, end: ProgramEnd) -> None:
         """Have it end as the program did, while this process goes on."""
         self._say(_DEPART, end)
 
-    def _say(self, wanted: int, end: End) -> None:
+    def _say(self, wanted: int, end: ProgramEnd) -> None:
         # Nothing is said to one that has gone.
         with suppress(ProcessLookupError, BrokenPipeError):
             os.write(self._words, _WORD.pack(wanted, *end))
@@ -127,7 +127,7 @@ def current() -> StandIn | None:
     return _current
 
 
-def split() -> End | None:
+def split() -> ProgramEnd | None:
     """Have this process stand in for a child, if a launcher started it as a task.
 
     Returns None in the process that is to do the work, and in the stand-in how that ended.
@@ -162,7 +162,7 @@ def split() -> End | None:
     return None
 
 
-def _stand_in(child: int, words: int, answer: int) -> End:
+def _stand_in(child: int, words: int, answer: int) -> ProgramEnd:
     # Where it was ignored, children leave no status.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     while True:
@@ -176,9 +176,9 @@ def _stand_in(child: int, words: int, answer: int) -> End:
             while said := os.read(words, _WORD.size):
                 wanted, *end = _WORD.unpack(said)
                 if wanted == _DEPART:
-                    return End(*end)
+                    return ProgramEnd(*end)
                 os.write(answer, b".")
         pid, status = os.waitpid(child, os.WNOHANG)
         if pid:
             code = os.waitstatus_to_exitcode(status)
-            return End(max(code, 0), max(-code, 0))
+            return ProgramEnd(max(code, 0), max(-code, 0))

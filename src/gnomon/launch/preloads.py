@@ -21,7 +21,7 @@ _PT_INTERP = 3
 _HEAD_BYTES = 1 << 14
 
 
-class Additions(NamedTuple):
+class EnvironmentAdditions(NamedTuple):
     """What an observer adds to the environment of a program.
 
     Attributes:
@@ -35,7 +35,9 @@ class Additions(NamedTuple):
     libraries: Sequence[str]
 
 
-def variables(additions: Sequence[Additions], environment: Sequence[bytes]) -> dict[str, str]:
+def variables(
+    additions: Sequence[EnvironmentAdditions], environment: Sequence[bytes]
+) -> dict[str, str]:
     """Return the variables that a program gets of its observers, LD_PRELOAD among them.
 
     Args:

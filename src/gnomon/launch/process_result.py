@@ -45,7 +45,7 @@ class ProcessResult(NamedTuple):
     contention: Contention | None
 
 
-class Observed(NamedTuple):
+class ObservedExecution(NamedTuple):
     """An execution that was observed.
 
     Attributes:

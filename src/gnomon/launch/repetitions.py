@@ -13,12 +13,12 @@ from gnomon.launch.program_names import program_name
 from gnomon.model.capability_result import Collected
 from gnomon.model.tables import Table
 from gnomon.store import table_merge
-from gnomon.store.table_merge import Root
+from gnomon.store.table_merge import RunRoot
 from gnomon.store.table_set import TableSet
 
 if TYPE_CHECKING:
     from gnomon.launch.capability import Capability
-    from gnomon.launch.process_result import Observed
+    from gnomon.launch.process_result import ObservedExecution
 
 _FOLDER = "repetition."
 
@@ -91,8 +91,8 @@ def numbered(tables: Iterable[Table], number: int) -> Iterable[Table]:
 
 
 def join_executions(
-    executions: Sequence[Observed], wanted: int, command: Sequence[str]
-) -> Observed:
+    executions: Sequence[ObservedExecution], wanted: int, command: Sequence[str]
+) -> ObservedExecution:
     """Return several executions as one; the first that failed says how it went.
 
     Args:
@@ -129,7 +129,7 @@ def joined_results(
     if len(sets) > 1:
         owners = [name for name, each in zip(names, results, strict=False) if each.tables]
         host = os.uname().nodename
-        root = Root(Path(program_name(command)).name, command[0], host, is_job=False)
+        root = RunRoot(Path(program_name(command)).name, command[0], host, is_job=False)
         owners += [""] * (len(sets) - len(owners))
         merged = table_merge.merged(
             [TableSet(tuple(t), name=name) for t, name in zip(sets, owners, strict=True)], root

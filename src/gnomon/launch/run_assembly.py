@@ -14,7 +14,7 @@ from gnomon.launch.run_environment import component_states
 from gnomon.model import region_kinds
 from gnomon.model.capability_result import Collected, rows_of
 from gnomon.store import run_directory, staging, table_merge
-from gnomon.store.table_merge import Root
+from gnomon.store.table_merge import RunRoot
 from gnomon.store.table_set import TableSet
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def assemble_run(
             each = each._replace(warnings=(*each.warnings, why))
         gathered.append(each)
     host = str(first["host"].get("name", ""))
-    root = Root(Path(command[0]).name, command[0], host, of_job)
+    root = RunRoot(Path(command[0]).name, command[0], host, of_job)
     files: dict[str, Path] = {}
     for capability in capabilities:
         if capability.name in used:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gnomon.launch.run_assembly import AssembledRun
     from gnomon.model.inlining import FunctionFragment
     from gnomon.model.tables import Cell, Table
-    from gnomon.store.moments import OfPath
+    from gnomon.store.moments import PathTimes
 
 _REGIONS = 5
 _METRICS = 6
@@ -128,7 +128,7 @@ class _Values:
         ):
             yield from (row for *row, _ in rows)
 
-    def together(self, metric: str) -> tuple[Mapping[int, OfPath], str]:
+    def together(self, metric: str) -> tuple[Mapping[int, PathTimes], str]:
         """Return what each path took of several places' times, and which that is; none of a sum."""
         if metric not in self._elapsed:
             return {}, ""

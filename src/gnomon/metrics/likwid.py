@@ -67,7 +67,7 @@ _ENERGY = {
 _MEMORY = {"CAS_COUNT_RD": "cas_count_read", "CAS_COUNT_WR": "cas_count_write"}
 
 
-class Counted(NamedTuple):
+class EventSetLine(NamedTuple):
     """A line of an event set: counter with its options, event."""
 
     counter: str
@@ -97,7 +97,7 @@ def load(path: Path, is_known: Callable[[str], bool] | None = None) -> LikwidGro
     """
     source = str(path)
     title = ""
-    counted: list[Counted] = []
+    counted: list[EventSetLine] = []
     formulas: list[tuple[int, str]] = []
     last = 1
     for section, line, row in _rows(read_text(path), source):
@@ -195,7 +195,7 @@ def _rows(text: str, source: str) -> Iterator[tuple[str, int, str]]:
             _refuse(source, line, f"expected EVENTSET, METRICS or LONG, not {quote(row)}")
 
 
-def _counted(source: str, line: int, row: str, before: list[Counted]) -> Counted:
+def _counted(source: str, line: int, row: str, before: list[EventSetLine]) -> EventSetLine:
     words = row.split()
     if len(words) != 2:
         _refuse(source, line, f"expected a counter and an event, not {quote(row.strip())}")
@@ -207,7 +207,7 @@ def _counted(source: str, line: int, row: str, before: list[Counted]) -> Counted
     for one in before:
         if one.counter == counter:
             _refuse(source, line, f"{quote(counter)} counts already, see line {one.line}")
-    return Counted(counter, event, line)
+    return EventSetLine(counter, event, line)
 
 
 def _metric(source: str, line: int, row: str, names: Mapping[str, str]) -> Metric:

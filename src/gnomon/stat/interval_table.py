@@ -20,7 +20,7 @@ _TITLES = {"cpu": "CPU", "core": "core", "node": "node", "socket": "socket", "cg
 _WHOLE = "all"
 
 
-class Table:
+class IntervalTable:
     """Renders samples one after the other."""
 
     def __init__(
@@ -48,9 +48,9 @@ class Table:
         self._whose = ""
         self.left_out: tuple[str, ...] = ()
 
-    def twin(self) -> Table:
+    def twin(self) -> IntervalTable:
         """Return one for the same, that has told nothing yet."""
-        return Table(self._choice, self._infos, self._period_ns)
+        return IntervalTable(self._choice, self._infos, self._period_ns)
 
     def text(self, sample: Sample, width: int, height: int, *, bold: bool = False) -> str:
         """Return an interval as lines.

@@ -50,7 +50,7 @@ def address(text: str) -> tuple[str, int]:
     return host or LOOPBACK, int(port)
 
 
-class Server:
+class MetricsServer:
     """Answers `GET /metrics` on a thread of its own until it is closed.
 
     Attributes:

@@ -9,7 +9,7 @@ from gnomon.stat.interval_rows import Derivation, IntervalRow, LazyRow, Sample, 
 from gnomon.stat.proc_metrics import PROC_METRICS
 
 
-class Total:
+class EventTotal:
     """One event of one row.
 
     Attributes:
@@ -65,7 +65,7 @@ class Totals:
 
     def __init__(self, derive: Derivation) -> None:
         self._derive = derive
-        self.rows: dict[tuple[str, str], dict[str, Total]] = {}
+        self.rows: dict[tuple[str, str], dict[str, EventTotal]] = {}
         self.last: dict[tuple[str, str], IntervalRow] = {}
         # Of a row that went offline the last one knows no metrics: how many CPUs it is of.
         self._metrics: dict[tuple[str, str], LazyRow] = {}
@@ -87,7 +87,7 @@ class Totals:
             for value in row.values:
                 total = totals.get(value.event)
                 if total is None:
-                    total = Total(value, is_gauge=value.event in self.gauges)
+                    total = EventTotal(value, is_gauge=value.event in self.gauges)
                     totals[value.event] = total
                 total.add(value, span_ns)
             self.last[row.key] = row

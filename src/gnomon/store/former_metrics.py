@@ -13,7 +13,7 @@ from gnomon.model.tables import METRICS, Schema
 from gnomon.store import duckdb_parquet, metric_columns
 
 
-class Renamed(NamedTuple):
+class RenamedMetric(NamedTuple):
     """A metric that has another name now.
 
     Attributes:
@@ -33,18 +33,18 @@ _PER_CPU = "unit = '/s' AND formula <> '' AND NOT contains(formula, 'wall_second
 _OF_USER_TIME = "contains(formula, 'user_seconds')"
 
 RENAMED = (
-    Renamed("utilisation", _OF_USER_TIME, "user_utilisation", "%"),
-    Renamed("context_switch_rate", _PER_CPU, "context_switches_per_cpu_second", "/CPU s"),
-    Renamed("migration_rate", _PER_CPU, "migrations_per_cpu_second", "/CPU s"),
-    Renamed("page_fault_rate", _PER_CPU, "page_faults_per_cpu_second", "/CPU s"),
-    Renamed("system_call_rate", _PER_CPU, "system_calls_per_cpu_second", "/CPU s"),
-    Renamed("user_flip_rate", _OF_USER_TIME, "flips_per_user_cpu_second", "Mflip/CPU s"),
-    Renamed("user_flop_rate", _OF_USER_TIME, "flops_per_user_cpu_second", "Mflop/CPU s"),
-    Renamed(
+    RenamedMetric("utilisation", _OF_USER_TIME, "user_utilisation", "%"),
+    RenamedMetric("context_switch_rate", _PER_CPU, "context_switches_per_cpu_second", "/CPU s"),
+    RenamedMetric("migration_rate", _PER_CPU, "migrations_per_cpu_second", "/CPU s"),
+    RenamedMetric("page_fault_rate", _PER_CPU, "page_faults_per_cpu_second", "/CPU s"),
+    RenamedMetric("system_call_rate", _PER_CPU, "system_calls_per_cpu_second", "/CPU s"),
+    RenamedMetric("user_flip_rate", _OF_USER_TIME, "flips_per_user_cpu_second", "Mflip/CPU s"),
+    RenamedMetric("user_flop_rate", _OF_USER_TIME, "flops_per_user_cpu_second", "Mflop/CPU s"),
+    RenamedMetric(
         "user_algebraic_flop_rate", _OF_USER_TIME, "algebraic_flops_per_user_cpu_second",
         "Mflop/CPU s",
     ),
-    Renamed(
+    RenamedMetric(
         "user_weighted_flop_rate", _OF_USER_TIME, "weighted_flops_per_user_cpu_second",
         "Mflop/CPU s",
     ),

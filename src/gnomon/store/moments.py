@@ -97,7 +97,7 @@ _PLACES = """
 """
 
 
-class OfPath(NamedTuple):
+class PathTimes(NamedTuple):
     """Values of a path over all places, of one execution; exclusive is NaN where not known."""
 
     inclusive: float
@@ -151,15 +151,15 @@ def told(ranks: int, processes: int, places: int) -> str:
     return "max of threads" if places > 1 else ""
 
 
-class OfRun(NamedTuple):
+class RunTimes(NamedTuple):
     """Values of each path, which of several places these are, and the program's total."""
 
-    values: Mapping[int, OfPath]
+    values: Mapping[int, PathTimes]
     told: str
     whole: float | None
 
 
-def of_run(run: Run, metric: int) -> OfRun:
+def of_run(run: Run, metric: int) -> RunTimes:
     """Return the value of each path, and which of several places it is.
 
     Raises:
@@ -170,16 +170,16 @@ def of_run(run: Run, metric: int) -> OfRun:
 
 # A report asks for them twice: for its rows, and for what their shares are of.
 @lru_cache(maxsize=2)
-def _of_run(identity: RunIdentity, metric: int, once: str) -> OfRun:
+def _of_run(identity: RunIdentity, metric: int, once: str) -> RunTimes:
     # One thread: means of the same numbers in another order differ in their last digit.
     rows = shared_run(identity).query(
         f"{together_query(metric, once)}{_PLACES} "
         f"SELECT v.*, path IN ({_ROOTS}), p.* FROM values_ v, places_ p ORDER BY path",
         threads=1,
     )
-    values = {int(path): OfPath(*rest) for path, *rest, _, _, _, _ in rows}
+    values = {int(path): PathTimes(*rest) for path, *rest, _, _, _, _ in rows}
     roots = [inclusive for _, inclusive, _, is_root, *_ in rows if is_root]
-    return OfRun(
+    return RunTimes(
         values, told(*map(int, rows[0][-3:])) if rows else "", sum(roots) if roots else None
     )
 

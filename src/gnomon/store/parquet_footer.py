@@ -26,7 +26,7 @@ TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = range
 Struct = dict[int, tuple[int, Any]]
 
 
-class List(NamedTuple):
+class ThriftList(NamedTuple):
     """A list of values of one type."""
 
     of: int
@@ -196,7 +196,7 @@ def _value(content: bytes, offset: int, kind: int, depth: int) -> tuple[Any, int
         for _ in range(n):
             value, offset = _value(content, offset, of, depth + 1)
             values.append(value)
-        return List(of, values), offset
+        return ThriftList(of, values), offset
     if kind == DOUBLE:
         return content[offset : offset + 8], offset + 8
     if kind in (TRUE, FALSE, BYTE):

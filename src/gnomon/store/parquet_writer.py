@@ -20,7 +20,7 @@ from typing import IO, TYPE_CHECKING, Any
 from gnomon.model.tables import TYPECODES, Cell, Column, Schema, Table
 from gnomon.store import parquet_footer as thrift
 from gnomon.store.duckdb_parquet import as_utf8, connected, of_array, target
-from gnomon.store.parquet_footer import BINARY, I32, I64, LIST, STRUCT, List
+from gnomon.store.parquet_footer import BINARY, I32, I64, LIST, STRUCT, ThriftList
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -106,9 +106,9 @@ class ParquetWriter:
         footer = thrift.encoded(
             {
                 1: (I32, 1),
-                thrift.SCHEMA: (LIST, List(STRUCT, [root, *leaves])),
+                thrift.SCHEMA: (LIST, ThriftList(STRUCT, [root, *leaves])),
                 thrift.NUM_ROWS: (I64, self._rows),
-                thrift.ROW_GROUPS: (LIST, List(STRUCT, self._groups)),
+                thrift.ROW_GROUPS: (LIST, ThriftList(STRUCT, self._groups)),
                 6: (BINARY, b"gnomon"),
             }
         )
@@ -148,14 +148,14 @@ class ParquetWriter:
             columns.append({
                 2: (I64, begin),
                 3: (STRUCT, {
-                    1: (I32, _TYPES[column.type][0]), 2: (LIST, List(I32, [_PLAIN, _RLE])),
-                    3: (LIST, List(BINARY, [column.name.encode()])), 4: (I32, _UNCOMPRESSED),
+                    1: (I32, _TYPES[column.type][0]), 2: (LIST, ThriftList(I32, [_PLAIN, _RLE])),
+                    3: (LIST, ThriftList(BINARY, [column.name.encode()])), 4: (I32, _UNCOMPRESSED),
                     5: (I64, len(table)), 6: (I64, length), 7: (I64, length), 9: (I64, begin),
                     12: (STRUCT, statistics),
                 }),
             })  # fmt: skip
         self._groups.append(
-            {1: (LIST, List(STRUCT, columns)), 2: (I64, size), 3: (I64, len(table))}
+            {1: (LIST, ThriftList(STRUCT, columns)), 2: (I64, size), 3: (I64, len(table))}
         )
         self._rows += len(table)
 

@@ -15,11 +15,11 @@ import numpy as np
 
 from gnomon.model.tables import Table
 from gnomon.store.keyed_sums import Ints
-from gnomon.store.table_numbering import Numbered
-from gnomon.store.table_rows import Context, keys_of
+from gnomon.store.table_numbering import NumberedSet
+from gnomon.store.table_rows import RowContext, keys_of
 
 
-class Repeated(NamedTuple):
+class RepeatedValues(NamedTuple):
     """Values of a metric for places of which the same set has one before.
 
     Attributes:
@@ -34,8 +34,8 @@ class Repeated(NamedTuple):
 
 
 def repeated_values(
-    chunks: Sequence[tuple[Numbered, Table]], whole: Table, context: Context
-) -> tuple[Repeated, ...]:
+    chunks: Sequence[tuple[NumberedSet, Table]], whole: Table, context: RowContext
+) -> tuple[RepeatedValues, ...]:
     """Return the values that named sets repeat themselves.
 
     Args:
@@ -54,7 +54,7 @@ def repeated_values(
             rows_of.setdefault(name, []).append(np.delete(np.arange(begin, end), first))
         begin = end
     return tuple(
-        Repeated(name, int(metric), int(values))
+        RepeatedValues(name, int(metric), int(values))
         for name, rows in rows_of.items()
         for metric, values in np.stack(
             np.unique(metrics[np.concatenate(rows)], return_counts=True), axis=1
@@ -62,7 +62,7 @@ def repeated_values(
     )
 
 
-def notes(repeated: Sequence[Repeated], metrics: Table) -> tuple[str, ...]:
+def notes(repeated: Sequence[RepeatedValues], metrics: Table) -> tuple[str, ...]:
     """Return the notes on them for a run with these metrics."""
     names = metrics.texts("name")
     sums: dict[tuple[str, str], int] = {}

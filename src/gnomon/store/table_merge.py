@@ -30,7 +30,7 @@ from gnomon.store.table_numbering import (
     BULK,
     BatchNumbers,
     Locations,
-    Numbered,
+    NumberedSet,
     Numbering,
     batch_numbers,
 )
@@ -50,7 +50,7 @@ Task = TypeVar("Task")
 Found = TypeVar("Found")
 
 
-class Root(NamedTuple):
+class RunRoot(NamedTuple):
     """What was started: the root of all paths, at the root of all locations.
 
     Attributes:
@@ -66,7 +66,7 @@ class Root(NamedTuple):
     is_job: bool
 
 
-class Merged(NamedTuple):
+class MergedTables(NamedTuple):
     """The tables of all sets.
 
     Attributes:
@@ -84,10 +84,10 @@ Tell = Callable[[str], object]
 
 
 def merged(
-    sets: Sequence[TableSet], root: Root, folder: Path | None = None,
+    sets: Sequence[TableSet], root: RunRoot, folder: Path | None = None,
     executor: Executor | None = None, tell: Tell = lambda _: None,
     kinds: RegionKinds = OWN_KINDS,
-) -> Merged:  # fmt: skip
+) -> MergedTables:  # fmt: skip
     """Return the tables of all sets.
 
     Args:
@@ -114,13 +114,13 @@ def merged(
         small, numbered = _numbered(sets, root, workers, tell)
     alone = None if root.is_job else _as_it_is(numbered)
     if alone is not None:
-        return Merged((*small, *alone), {})
+        return MergedTables((*small, *alone), {})
     from gnomon.store.repeated_values import notes
-    from gnomon.store.table_pieces import Pieces, done
+    from gnomon.store.table_pieces import MergeTasks, done
 
     rows = {schema.name: sum(each.rows.get(schema.name, 0) for each in numbered) for schema in BULK}
     in_files = folder if max(rows.values(), default=0) > ROWS_IN_MEMORY else None
-    pieces = Pieces(numbered, small, is_job=root.is_job, folder=in_files, kinds=kinds)
+    pieces = MergeTasks(numbered, small, is_job=root.is_job, folder=in_files, kinds=kinds)
     with _workers(len(pieces.tasks), executor) as workers:
         finished = list(_done(done, pieces.tasks, workers, tell, "putting rows together"))
         again = pieces.again(finished)
@@ -136,7 +136,7 @@ def merged(
             if parts:
                 files[schema.name] = _appended(in_files, schema, parts, tables)
                 tables = [table for table in tables if table.schema is not schema]
-    return Merged(tuple(tables), files, said)
+    return MergedTables(tuple(tables), files, said)
 
 
 def _appended(folder: Path, schema: Schema, parts: Sequence[Path], last: Sequence[Table]) -> Path:
@@ -188,13 +188,13 @@ def _done(
 # --- numbers --------------------------------------------------------------------------------------
 
 
-def _numbers_of(root: Root, sets: Sequence[TableSet]) -> BatchNumbers:
+def _numbers_of(root: RunRoot, sets: Sequence[TableSet]) -> BatchNumbers:
     return batch_numbers(sets, root.program, root.module)
 
 
 def _numbered(
-    sets: Sequence[TableSet], root: Root, executor: Executor | None, tell: Tell
-) -> tuple[tuple[Table, ...], list[Numbered]]:
+    sets: Sequence[TableSet], root: RunRoot, executor: Executor | None, tell: Tell
+) -> tuple[tuple[Table, ...], list[NumberedSet]]:
     """Return the small tables of all sets, and each set with the numbers of its rows in them."""
     batches = [sets[at : at + SETS_PER_BATCH] for at in range(0, len(sets), SETS_PER_BATCH)]
     numbering = Numbering(root.program, root.module)
@@ -211,11 +211,11 @@ def _numbered(
         ]
         for each, about in zip(batch, batch_result.sets, strict=True):
             maps = {**shapes[about.shape], LOCATIONS.name: locations.add(about.locations)}
-            numbered.append(Numbered(each, maps, dict(about.rows)))
+            numbered.append(NumberedSet(each, maps, dict(about.rows)))
     return (locations.table(), *numbering.tables()), numbered
 
 
-def _as_it_is(numbered: Sequence[Numbered]) -> list[Table] | None:
+def _as_it_is(numbered: Sequence[NumberedSet]) -> list[Table] | None:
     """Return the rows of a set that is the only one with any, and needs no merge; None: it does.
 
     It needs none where each of its rows has its number already and is of the root.

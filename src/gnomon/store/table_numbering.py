@@ -96,7 +96,7 @@ NO_NUMBERS = Numbers(None, array("i"))
 """Those of a table that the set does not have."""
 
 
-class Numbered(NamedTuple):
+class NumberedSet(NamedTuple):
     """A set and the numbers that its rows get.
 
     Attributes:

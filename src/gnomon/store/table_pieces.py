@@ -27,15 +27,15 @@ from gnomon.model.tables import (
 from gnomon.store.keyed_sums import NOTHING, Ints
 from gnomon.store.parquet_writer import write_file
 from gnomon.store.record_blocks import BlockWriter
-from gnomon.store.repeated_values import Repeated, repeated_values
-from gnomon.store.table_numbering import BULK, Numbered, Numbers
+from gnomon.store.repeated_values import RepeatedValues, repeated_values
+from gnomon.store.table_numbering import BULK, NumberedSet, Numbers
 from gnomon.store.table_rows import (
     NOBODY,
-    Context,
-    Known,
-    OfRanks,
+    OtherBatches,
+    RankTotals,
+    RowContext,
     Rows,
-    Within,
+    SumsBelowRoot,
     joined,
     together,
 )
@@ -53,7 +53,7 @@ _SETS_MOST = 512
 _PEAKS = (Aggregation.ELAPSED, Aggregation.MAX)
 
 
-class Task(NamedTuple):
+class MergeTask(NamedTuple):
     """What one worker does: the rows of a table of some sets.
 
     Attributes:
@@ -67,15 +67,15 @@ class Task(NamedTuple):
     """
 
     schema: Schema
-    sets: tuple[Numbered, ...]
-    context: Context
-    known: Known
+    sets: tuple[NumberedSet, ...]
+    context: RowContext
+    known: OtherBatches
     is_whole: bool
     is_job: bool
     file: Path | None
 
 
-class Piece(NamedTuple):
+class MergeResult(NamedTuple):
     """What a worker made.
 
     Attributes:
@@ -90,12 +90,12 @@ class Piece(NamedTuple):
     tables: tuple[Table, ...] = ()
     own: Ints = NOTHING
     not_own: Ints = NOTHING
-    of_command: Within = Within(NOTHING, np.zeros(0), NOTHING)
-    of_ranks: tuple[OfRanks, ...] = ()
-    repeated: tuple[Repeated, ...] = ()
+    of_command: SumsBelowRoot = SumsBelowRoot(NOTHING, np.zeros(0), NOTHING)
+    of_ranks: tuple[RankTotals, ...] = ()
+    repeated: tuple[RepeatedValues, ...] = ()
 
 
-def done(task: Task) -> Piece:
+def done(task: MergeTask) -> MergeResult:
     """Do a worker's task.
 
     Raises:
@@ -106,16 +106,16 @@ def done(task: Task) -> Piece:
         return _profile(task)
     chunks = (table for each in task.sets for table in each.chunks(task.schema))
     if task.file is None:
-        return Piece(tuple(chunks))
+        return MergeResult(tuple(chunks))
     write_file(task.file, task.schema, chunks)
-    return Piece()
+    return MergeResult()
 
 
-def _profile(task: Task) -> Piece:
+def _profile(task: MergeTask) -> MergeResult:
     chunks = [(each, table) for each in task.sets for table in each.set.chunks({PROFILE.name})]
     given = _with_numbers(chunks)
     rows = Rows(given, task.context, task.known)
-    repeated: tuple[Repeated, ...] = ()
+    repeated: tuple[RepeatedValues, ...] = ()
     if len(rows.table) < len(given):
         repeated = repeated_values(chunks, given, task.context)
     of_ranks = rows.of_ranks() if task.is_job else []
@@ -125,9 +125,9 @@ def _profile(task: Task) -> Piece:
     within = rows.within()
     table = rows.settled(within)
     at_command = within.keys % len(task.context.parents) == 0
-    piece = Piece(
+    piece = MergeResult(
         (table,), rows.own, rows.not_own,
-        Within(*(column[at_command] for column in within)), tuple(of_ranks), repeated,
+        SumsBelowRoot(*(column[at_command] for column in within)), tuple(of_ranks), repeated,
     )  # fmt: skip
     if task.file is None:
         return piece
@@ -135,7 +135,7 @@ def _profile(task: Task) -> Piece:
     return piece._replace(tables=())
 
 
-class Pieces:
+class MergeTasks:
     """The tasks that the rows of all sets are shared out in, and what is made of their results.
 
     Args:
@@ -146,7 +146,7 @@ class Pieces:
     """
 
     def __init__(
-        self, sets: Sequence[Numbered], small: Sequence[Table], *, is_job: bool,
+        self, sets: Sequence[NumberedSet], small: Sequence[Table], *, is_job: bool,
         folder: Path | None, kinds: RegionKinds,
     ) -> None:  # fmt: skip
         self._folder = folder
@@ -157,15 +157,15 @@ class Pieces:
         is_whole = len(batches) == 1
         if not is_whole:
             batches = self._apart(sets, batches)
-        known = Known(self._command.not_own, self._command.below())
+        known = OtherBatches(self._command.not_own, self._command.below())
         self.tasks = [
-            Task(PROFILE, tuple(batch), self._context, known, is_whole, is_job, None)
+            MergeTask(PROFILE, tuple(batch), self._context, known, is_whole, is_job, None)
             for batch in batches
         ]
         for schema in BULK:
             if schema is not PROFILE:
                 self.tasks += [
-                    Task(schema, tuple(group), self._context, NOBODY, True, is_job, None)
+                    MergeTask(schema, tuple(group), self._context, NOBODY, True, is_job, None)
                     for group in _groups(sets, schema)
                 ]
         if folder is not None:
@@ -175,8 +175,8 @@ class Pieces:
             ]
 
     def _apart(
-        self, sets: Sequence[Numbered], batches: Sequence[list[Numbered]]
-    ) -> list[list[Numbered]]:
+        self, sets: Sequence[NumberedSet], batches: Sequence[list[NumberedSet]]
+    ) -> list[list[NumberedSet]]:
         """Return batches to which the rows of sets that are of all ranks were shared out.
 
         What they have of the command itself is kept here.
@@ -211,7 +211,7 @@ class Pieces:
                         writers[batch_number] = BlockWriter(file)
                         name = each.set.name
                         split_batches[batch_number].append(
-                            Numbered(TableSet(file=file, name=name), None, {})
+                            NumberedSet(TableSet(file=file, name=name), None, {})
                         )
                     writers[batch_number].append(rows)
             for writer in writers.values():
@@ -219,7 +219,7 @@ class Pieces:
         self._command = Rows(concatenated(of_command), self._context)
         return split_batches
 
-    def again(self, pieces: Sequence[Piece]) -> Mapping[int, Task]:
+    def again(self, pieces: Sequence[MergeResult]) -> Mapping[int, MergeTask]:
         """Return tasks that took for sections' own values what elsewhere was not, by number."""
         not_own = np.unique(np.concatenate([piece.not_own for piece in pieces]))
         repeated_tasks = {}
@@ -231,7 +231,7 @@ class Pieces:
                 )
         return repeated_tasks
 
-    def tables(self, pieces: Sequence[Piece]) -> list[Table]:
+    def tables(self, pieces: Sequence[MergeResult]) -> list[Table]:
         """Return the rows that are in memory, those of the command last."""
         tables = [table for piece in pieces for table in piece.tables]
         for file in self._splits:
@@ -240,7 +240,7 @@ class Pieces:
                     if task.schema is PROFILE]  # fmt: skip
         if len(profiles) == 1:
             return tables
-        of_ranks: dict[int, OfRanks] = {}
+        of_ranks: dict[int, RankTotals] = {}
         n = len(self._context.is_peak)
         for piece in profiles:
             for rank_values in piece.of_ranks:
@@ -253,7 +253,7 @@ class Pieces:
                 )
         sums = _at_command(list(of_ranks.values()), self._context)
         not_own = np.unique(np.concatenate([piece.not_own for piece in profiles]))
-        known = Known(not_own, (NOTHING, NOTHING))
+        known = OtherBatches(not_own, (NOTHING, NOTHING))
         rows = Rows(concatenated([self._command.table, sums]), self._context, known)
         within = joined([*(one.of_command for one in profiles), rows.within()])
         return [*tables, rows.settled(within)]
@@ -263,13 +263,13 @@ class Pieces:
         return [task.file for task in self.tasks if task.schema is schema and task.file is not None]
 
 
-def _context(small: Sequence[Table], kinds: RegionKinds) -> Context:
+def _context(small: Sequence[Table], kinds: RegionKinds) -> RowContext:
     by_name = {table.schema.name: table for table in small}
     locations, paths = by_name[LOCATIONS.name], by_name[PATHS.name]
     location_kinds = locations.texts("kind")
     is_section = [kinds.of(kind).is_section for kind in by_name[REGIONS.name].texts("kind")]
     aggregations = by_name[METRICS.name].texts("aggregation")
-    return Context(
+    return RowContext(
         locations.numbers("parent").astype(np.int64),
         np.array([kind == "thread" for kind in location_kinds], dtype=bool),
         np.array([kind == "rank" for kind in location_kinds], dtype=bool),
@@ -280,7 +280,7 @@ def _context(small: Sequence[Table], kinds: RegionKinds) -> Context:
     )
 
 
-def _at_command(of_ranks: Sequence[OfRanks], context: Context) -> Table:
+def _at_command(of_ranks: Sequence[RankTotals], context: RowContext) -> Table:
     """Return the totals of ranks as rows of the command."""
     table = Table(PROFILE)
     for one in of_ranks:
@@ -289,12 +289,12 @@ def _at_command(of_ranks: Sequence[OfRanks], context: Context) -> Table:
     return table
 
 
-def _batches(sets: Sequence[Numbered]) -> list[list[Numbered]]:
+def _batches(sets: Sequence[NumberedSet]) -> list[list[NumberedSet]]:
     """Return sets of whole ranks, about as many rows of the profile together.
 
     All are one batch where two of these would have rows of the same process or thread.
     """
-    batches: list[list[Numbered]] = []
+    batches: list[list[NumberedSet]] = []
     of_location: dict[int, int] = {}
     rows = 0
     for each in sets:
@@ -312,9 +312,9 @@ def _batches(sets: Sequence[Numbered]) -> list[list[Numbered]]:
     return batches if len(batches) > 1 else [list(sets)]
 
 
-def _groups(sets: Sequence[Numbered], schema: Schema) -> list[list[Numbered]]:
+def _groups(sets: Sequence[NumberedSet], schema: Schema) -> list[list[NumberedSet]]:
     """Return the sets that have rows of a table, about as many rows together."""
-    groups: list[list[Numbered]] = []
+    groups: list[list[NumberedSet]] = []
     rows = 0
     for each in sets:
         n = each.rows.get(schema.name, 0)
@@ -327,7 +327,7 @@ def _groups(sets: Sequence[Numbered], schema: Schema) -> list[list[Numbered]]:
     return groups
 
 
-def _with_numbers(chunks: Sequence[tuple[Numbered, Table]]) -> Table:
+def _with_numbers(chunks: Sequence[tuple[NumberedSet, Table]]) -> Table:
     """Return the rows of the profile of several sets, with their numbers, as one table."""
     whole = concatenated([table for _, table in chunks])
     columns = {}
@@ -349,7 +349,7 @@ def _with_numbers(chunks: Sequence[tuple[Numbered, Table]]) -> Table:
 
 
 def _renumbered(
-    cells: Ints, numbers: Numbers, column: Column, chunks: Sequence[tuple[Numbered, Table]]
+    cells: Ints, numbers: Numbers, column: Column, chunks: Sequence[tuple[NumberedSet, Table]]
 ) -> Ints:
     """Return the new numbers of a column of several chunks.
 

@@ -39,7 +39,7 @@ _KEY_BITS = 62
 Flags = NDArray[Any]
 
 
-class Context(NamedTuple):
+class RowContext(NamedTuple):
     """What is known of the numbers in the rows, by number.
 
     Attributes:
@@ -60,7 +60,7 @@ class Context(NamedTuple):
     is_peak: Flags
 
 
-class Within(NamedTuple):
+class SumsBelowRoot(NamedTuple):
     """Sums of the paths below the root at locations.
 
     Attributes:
@@ -74,7 +74,7 @@ class Within(NamedTuple):
     counts: Ints
 
 
-class Known(NamedTuple):
+class OtherBatches(NamedTuple):
     """What other batches of rows have that decides about these.
 
     Attributes:
@@ -87,7 +87,7 @@ class Known(NamedTuple):
     rows: tuple[Ints, Ints]
 
 
-class OfRanks(NamedTuple):
+class RankTotals(NamedTuple):
     """What ranks have of a series on their roots together.
 
     Attributes:
@@ -101,7 +101,7 @@ class OfRanks(NamedTuple):
     exclusive: float | None
 
 
-NOBODY = Known(NOTHING, (NOTHING, NOTHING))
+NOBODY = OtherBatches(NOTHING, (NOTHING, NOTHING))
 
 
 class Rows:
@@ -113,7 +113,7 @@ class Rows:
         known: what other rows have that decides about these.
     """
 
-    def __init__(self, table: Table, context: Context, known: Known = NOBODY) -> None:
+    def __init__(self, table: Table, context: RowContext, known: OtherBatches = NOBODY) -> None:
         self.context = context
         self.known = known
         self.table = _first_of_each(table, context)
@@ -141,7 +141,7 @@ class Rows:
         below = distinct_numbers(self.series[(self.path != 0) & is_sum])
         return np.setdiff1d(below, np.union1d(self.not_own, self.known.not_own))
 
-    def within(self) -> Within:
+    def within(self) -> SumsBelowRoot:
         """Return the sums of the paths below the root, at every location that has any."""
         below = self.path != 0
         is_own = below & np.isin(self.series, self.own)
@@ -153,7 +153,7 @@ class Rows:
         ]
         keys, values, counts = (np.concatenate(parts) for parts in zip(*groups, strict=True))
         order = np.argsort(keys, kind="stable")
-        return Within(keys[order], values[order], counts[order])
+        return SumsBelowRoot(keys[order], values[order], counts[order])
 
     def _lines(self, location: Ints) -> Ints:
         """Return locations, and in further columns what they are in; -1 beyond the outermost."""
@@ -171,28 +171,28 @@ class Rows:
     def _key(self, series: Ints, location: Ints) -> Ints:
         return series * len(self.context.parents) + location
 
-    def _each_alone(self, rows: Ints) -> Within:
+    def _each_alone(self, rows: Ints) -> SumsBelowRoot:
         """Return sums of exclusive values, of each location and all that it is in."""
         lines = self._lines(self.location[rows])
         keys = self._key(self.series[rows][:, None], lines)
         weights = np.broadcast_to(self.exclusive[rows][:, None], lines.shape)
         is_there = lines >= 0
         if is_there.all():
-            return Within(*sum_by_key(keys.ravel(), weights.ravel()))
-        return Within(*sum_by_key(keys[is_there], weights[is_there]))
+            return SumsBelowRoot(*sum_by_key(keys.ravel(), weights.ravel()))
+        return SumsBelowRoot(*sum_by_key(keys[is_there], weights[is_there]))
 
-    def _moments(self, rows: Ints) -> Within:
+    def _moments(self, rows: Ints) -> SumsBelowRoot:
         """Return the same of times, of which several threads of a process have the same ones.
 
         Of each path its longest thread counts. What is below an outermost path comes to no more
         than that; what other threads had at the same time is in it once.
         """
         if not len(rows):
-            return Within(NOTHING, np.zeros(0), NOTHING)
+            return SumsBelowRoot(NOTHING, np.zeros(0), NOTHING)
         location, path, series = self.location[rows], self.path[rows], self.series[rows]
         exclusive, inclusive = self.exclusive[rows], self.inclusive[rows]
         is_thread = self.context.is_thread[location]
-        threads = Within(
+        threads = SumsBelowRoot(
             *sum_by_key(self._key(series[is_thread], location[is_thread]), exclusive[is_thread])
         )
         home = np.where(is_thread, self.context.parents[location], location)
@@ -222,7 +222,7 @@ class Rows:
         keys = self._key((homes // n_locations)[:, None], lines)[is_there]
         weights = np.broadcast_to(values[:, None], lines.shape)[is_there]
         climbed = sum_and_count(keys, weights)
-        return Within(*map(np.concatenate, zip(threads, climbed, strict=True)))
+        return SumsBelowRoot(*map(np.concatenate, zip(threads, climbed, strict=True)))
 
     def _tops(self, paths: Ints) -> Ints:
         """Return the paths right below the root that paths are below, or are."""
@@ -234,14 +234,14 @@ class Rows:
             inner = inner[above[tops[inner]] != 0]
         return tops
 
-    def _outermost(self, rows: Ints) -> Within:
+    def _outermost(self, rows: Ints) -> SumsBelowRoot:
         """Return sums of inclusive values of the paths that are below no other with a value.
 
         What a location has of a path includes what those in it have of the path and below. Times
         of one that has some itself are no sums with those of others in it.
         """
         if not len(rows):
-            return Within(NOTHING, np.zeros(0), NOTHING)
+            return SumsBelowRoot(NOTHING, np.zeros(0), NOTHING)
         location, path, series = self.location[rows], self.path[rows], self.series[rows]
         is_peak = self.context.is_peak[self.metric[rows]]
         values = np.where(self.context.is_ratio[self.metric[rows]], np.nan, self.inclusive[rows])
@@ -268,7 +268,7 @@ class Rows:
         weights = np.broadcast_to(values[:, None], lines.shape)
         sums = sum_by_key(keys[is_there & is_sum], weights[is_there & is_sum])
         single = sum_and_count(keys[is_there & ~is_sum], weights[is_there & ~is_sum])
-        return Within(*map(np.concatenate, zip(sums, single, strict=True)))
+        return SumsBelowRoot(*map(np.concatenate, zip(sums, single, strict=True)))
 
     def _has_above(self, values_at: _Pairs, key: Ints, path: Ints, *, is_own: bool) -> Flags:
         """Return which locations have a value of a path above, or of this one not its own."""
@@ -285,7 +285,7 @@ class Rows:
 
     # --- what remains -----------------------------------------------------------------------------
 
-    def settled(self, within: Within) -> Table:
+    def settled(self, within: SumsBelowRoot) -> Table:
         """Return the rows, of roots with what is their own."""
         roots = np.flatnonzero(self.path == 0)
         keys = self._key(self.series[roots], self.location[roots])
@@ -309,16 +309,16 @@ class Rows:
         below = self.path != 0
         return self.series[below], self.path[below]
 
-    def of_ranks(self) -> list[OfRanks]:
+    def of_ranks(self) -> list[RankTotals]:
         """Return the totals of the ranks on their roots, without ratios."""
         is_wanted = self.context.is_rank[self.location] & (self.path == 0)
         rows = np.flatnonzero(is_wanted & ~self.context.is_ratio[self.metric])
-        by_series: dict[int, OfRanks] = {}
+        by_series: dict[int, RankTotals] = {}
         cells = (self.series, self.inclusive, self.exclusive, self.has_exclusive, self.metric)
         for series, inclusive, exclusive, has_own, metric in zip(
             *(column[rows].tolist() for column in cells), strict=True
         ):
-            rank_values = OfRanks(series, inclusive, exclusive if has_own else None)
+            rank_values = RankTotals(series, inclusive, exclusive if has_own else None)
             before = by_series.get(series)
             is_peak = bool(self.context.is_peak[metric])
             by_series[series] = (
@@ -327,14 +327,14 @@ class Rows:
         return list(by_series.values())
 
 
-def together(first: OfRanks, other: OfRanks, *, is_peak: bool) -> OfRanks:
+def together(first: RankTotals, other: RankTotals, *, is_peak: bool) -> RankTotals:
     """Return the total of two groups of ranks."""
     if is_peak:
         most = _largest(first.inclusive, other.inclusive)
-        return OfRanks(first.series, most, most)
+        return RankTotals(first.series, most, most)
     is_known = first.exclusive is not None and other.exclusive is not None
     own = (first.exclusive or 0.0) + (other.exclusive or 0.0) if is_known else None
-    return OfRanks(first.series, first.inclusive + other.inclusive, own)
+    return RankTotals(first.series, first.inclusive + other.inclusive, own)
 
 
 def _largest(one: float, other: float) -> float:
@@ -342,11 +342,11 @@ def _largest(one: float, other: float) -> float:
     return one if one >= other or isnan(other) else other
 
 
-def joined(parts: Sequence[Within]) -> Within:
+def joined(parts: Sequence[SumsBelowRoot]) -> SumsBelowRoot:
     """Return the results of several batches of rows, in their order."""
     keys, values, counts = (np.concatenate(one) for one in zip(*parts, strict=True))
     distinct, sums, _ = sum_by_key(keys, values)
-    return Within(distinct, sums, sum_by_key(keys, counts)[1].astype(np.int64))
+    return SumsBelowRoot(distinct, sums, sum_by_key(keys, counts)[1].astype(np.int64))
 
 
 class _Pairs:
@@ -377,7 +377,7 @@ def _among(ordered: Ints, wanted: Ints) -> Flags:
     return np.asarray(ordered[place] == wanted)
 
 
-def keys_of(table: Table, context: Context) -> Ints:
+def keys_of(table: Table, context: RowContext) -> Ints:
     """Return a number for each row: the same for all of one combination of numbers."""
     n = len(table)
     sizes = (len(context.parents), len(context.above), len(context.is_peak))
@@ -389,7 +389,7 @@ def keys_of(table: Table, context: Context) -> Ints:
     return key
 
 
-def _first_of_each(table: Table, context: Context) -> Table:
+def _first_of_each(table: Table, context: RowContext) -> Table:
     """Return the rows without those whose combination of numbers an earlier one has."""
     n, key = len(table), keys_of(table, context)
     # As they are written, mostly.

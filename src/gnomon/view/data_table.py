@@ -75,7 +75,7 @@ class TableQuery(NamedTuple):
     columns: tuple[str, ...] = ()
 
 
-class Coded(NamedTuple):
+class CodedColumn(NamedTuple):
     """A column of a few values that many rows have: for each row the number of its value."""
 
     values: Cells
@@ -101,9 +101,9 @@ class TableRows(NamedTuple):
     """
 
     columns: tuple[TableColumn, ...]
-    cells: tuple[Coded | Cells, ...]
-    files: Coded | Cells
-    lines: Coded | Cells
+    cells: tuple[CodedColumn | Cells, ...]
+    files: CodedColumn | Cells
+    lines: CodedColumn | Cells
     rows: Longs
 
     @property
@@ -112,13 +112,13 @@ class TableRows(NamedTuple):
         return len(self.rows)
 
 
-def _at(cells: Coded | Cells, rows: Longs) -> Cells:
-    found: Cells = cells.at(rows) if isinstance(cells, Coded) else cells[rows]
+def _at(cells: CodedColumn | Cells, rows: Longs) -> Cells:
+    found: Cells = cells.at(rows) if isinstance(cells, CodedColumn) else cells[rows]
     return found
 
 
-def _values_of(cells: Coded | Cells) -> Cells:
-    return cells.values if isinstance(cells, Coded) else cells
+def _values_of(cells: CodedColumn | Cells) -> Cells:
+    return cells.values if isinstance(cells, CodedColumn) else cells
 
 
 def query_table(opened: OpenRun, wanted: TableQuery) -> TableRows:
@@ -155,16 +155,18 @@ def _has(whole: TableRows, word: str, rows: Longs) -> Flags:
             continue
         values = _values_of(cells)
         there = np.fromiter((word in one.lower() for one in values), dtype=bool, count=len(values))
-        has_word |= _at(cells._replace(values=there) if isinstance(cells, Coded) else there, rows)
+        has_word |= _at(
+            cells._replace(values=there) if isinstance(cells, CodedColumn) else there, rows
+        )
     return has_word
 
 
-def _order(cells: Coded | Cells, rows: Longs, descending: bool) -> Longs:
+def _order(cells: CodedColumn | Cells, rows: Longs, descending: bool) -> Longs:
     """Return the order of a column's rows; what has no value is last either way."""
     if _values_of(cells).dtype != object:
         numbers = _at(cells, rows)
         return np.argsort(-numbers if descending else numbers, kind="stable")
-    values, codes = cells if isinstance(cells, Coded) else (cells, np.arange(len(cells)))
+    values, codes = cells if isinstance(cells, CodedColumn) else (cells, np.arange(len(cells)))
     # Not as an array of texts of one width, which the longest would give to all.
     small = _texts([one.lower() for one in values])
     _, places = np.unique(small, return_inverse=True)
@@ -316,17 +318,17 @@ def _values(opened: OpenRun, wanted: TableQuery) -> TableRows:
     number = np.repeat(np.arange(len(metrics), dtype=np.int32), [part.n for part in parts])
     metric_rows = [opened.metric(one) for one in metrics]
     regions, region = data.regions, data.paths.region[_joined([part.path for part in parts])]
-    files, lines = Coded(regions.file, region), Coded(regions.line, region)
-    texts: list[tuple[str, Coded]] = [
-        ("metric", Coded(_texts([one.name for one in metric_rows]), number)),
-        ("name", Coded(regions.name, region)),
-        ("program", Coded(regions.module, region)),
+    files, lines = CodedColumn(regions.file, region), CodedColumn(regions.line, region)
+    texts: list[tuple[str, CodedColumn]] = [
+        ("metric", CodedColumn(_texts([one.name for one in metric_rows]), number)),
+        ("name", CodedColumn(regions.name, region)),
+        ("program", CodedColumn(regions.module, region)),
         ("file", files),
-        ("place", Coded(_texts([one.title for one in data.locations]), location)),
-        ("unit", Coded(_texts([one.unit for one in metric_rows]), number)),
-        ("how", Coded(_texts([one.how for one in metric_rows]), number)),
+        ("place", CodedColumn(_texts([one.title for one in data.locations]), location)),
+        ("unit", CodedColumn(_texts([one.unit for one in metric_rows]), number)),
+        ("how", CodedColumn(_texts([one.how for one in metric_rows]), number)),
     ]
-    numbers: list[tuple[str, Coded | Cells]] = [("line", lines)]
+    numbers: list[tuple[str, CodedColumn | Cells]] = [("line", lines)]
     numbers += [
         (name, _joined([getattr(part, name) for part in parts]))
         for name in ("inclusive", "exclusive", "calls", "repetition")

@@ -22,7 +22,7 @@ _TIMES = {
 _NS = 1e-9
 
 
-class Inputs:
+class FormulaInputs:
     """What the formulas of a run can be worked out from: metrics by the names in formulas."""
 
     def __init__(self, data: Dataset) -> None:

@@ -40,7 +40,7 @@ class Distribution(NamedTuple):
     exclusive: Floats
 
 
-class AtPlaces(NamedTuple):
+class PlaceValues(NamedTuple):
     """Values at places, by position of the location; NaN where not known."""
 
     place: Ints
@@ -50,7 +50,7 @@ class AtPlaces(NamedTuple):
 
 def per_location(
     data: Dataset, tree: Tree, metric: Metric, rows: ProfileRows, node: int, location: int
-) -> AtPlaces:
+) -> PlaceValues:
     """Return a metric's values of a node at each of the innermost places that have any.
 
     Args:
@@ -86,7 +86,7 @@ def per_location(
     if metric.absent_is_zero:
         # Where nothing was written there was none.
         columns = [np.where(np.isnan(values), 0.0, values) for values in columns]
-    return AtPlaces(places.astype(np.int32), columns[0], columns[1])
+    return PlaceValues(places.astype(np.int32), columns[0], columns[1])
 
 
 def _pairs(data: Dataset, tree: Tree, pairs: PathNodePairs, node: int) -> PathNodePairs:
@@ -104,7 +104,7 @@ def _at(places: Ints, found: NodeCells) -> Floats:
     return values
 
 
-def moved(at_places: AtPlaces, column: str, places: Ints) -> Floats:
+def moved(at_places: PlaceValues, column: str, places: Ints) -> Floats:
     """Return a column of values at more places, NaN at those that have none."""
     values = np.full(len(places), np.nan)
     values[np.searchsorted(places, at_places.place)] = getattr(at_places, column)

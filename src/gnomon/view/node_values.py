@@ -24,7 +24,7 @@ _CELLS_LIMIT = 40_000_000
 _MARGIN_COUNTED, _MARGIN = 1e-9, 0.05
 
 
-class Values(NamedTuple):
+class NodeValues(NamedTuple):
     """Inclusive and exclusive values, NaN where there are none."""
 
     inclusive: Floats
@@ -86,23 +86,23 @@ def told(data: Dataset, metric: Metric, location: int) -> str:
 
 def node_values(
     data: Dataset, tree: Tree, metric: Metric, rows: ProfileRows, location: int
-) -> Values:
+) -> NodeValues:
     """Return a metric's values of each node; see `of_paths` for the arguments."""
     if tree.by == "rank":
         return _by_rank(data, tree, metric, rows, location)
     paths = path_values(data, metric, rows, location)
     if not metric.is_additive:
-        return Values(
+        return NodeValues(
             _single(paths.inclusive, paths.has, tree.inclusive, tree.n),
             _single(paths.exclusive, paths.has, tree.exclusive, tree.n),
         )
-    return Values(
+    return NodeValues(
         added(paths.inclusive, paths.has, tree.inclusive, tree.n),
         added(paths.exclusive, paths.has, tree.exclusive, tree.n),
     )
 
 
-def _without_overlaps(values: Values, tree: Tree, metric: Metric) -> Values:
+def _without_overlaps(values: NodeValues, tree: Tree, metric: Metric) -> NodeValues:
     """Return values with no exclusive one of a group where it is above the inclusive one.
 
     Sections of whole processes have in them what those of single threads have at the same time:
@@ -122,7 +122,9 @@ def _single(values: Floats, has: Flags, pairs: PathNodePairs, n: int) -> Floats:
     return np.where(counted == 1, sums, np.nan)
 
 
-def _by_rank(data: Dataset, tree: Tree, metric: Metric, rows: ProfileRows, location: int) -> Values:
+def _by_rank(
+    data: Dataset, tree: Tree, metric: Metric, rows: ProfileRows, location: int
+) -> NodeValues:
     if location >= 0:
         rows = rows.chosen(profile_rows.within(data, location)[rows.location])
     executions = np.ones(len(data.locations))
@@ -133,7 +135,7 @@ def _by_rank(data: Dataset, tree: Tree, metric: Metric, rows: ProfileRows, locat
         inclusive=rows.inclusive / executions[rows.location],
         exclusive=rows.exclusive / executions[rows.location],
     )
-    values = Values(*(_functions(tree, scaled, pairs, at) for at, pairs in (
+    values = NodeValues(*(_functions(tree, scaled, pairs, at) for at, pairs in (
         (3, tree.inclusive), (4, tree.exclusive),
     )))  # fmt: skip
     inclusive = values.inclusive
@@ -153,7 +155,7 @@ def _by_rank(data: Dataset, tree: Tree, metric: Metric, rows: ProfileRows, locat
     roots = (data.paths.parent < 0) & paths.has
     if roots.any() and (metric.is_additive or roots.sum() == 1):
         inclusive[0] = paths.inclusive[roots].sum()
-    return Values(inclusive, values.exclusive)
+    return NodeValues(inclusive, values.exclusive)
 
 
 def _functions(tree: Tree, rows: ProfileRows, pairs: PathNodePairs, column: int) -> Floats:
@@ -219,7 +221,7 @@ def cells(data: Dataset, rows: ProfileRows, pairs: PathNodePairs, values: Floats
 
 def statistic(
     data: Dataset, tree: Tree, metric: Metric, rows: ProfileRows, location: int, which: str
-) -> Values:
+) -> NodeValues:
     """Return mean, min, median or max over the places that have a value of a node.
 
     Places are the innermost ones that have values of a path: threads, or where there are none,
@@ -235,7 +237,7 @@ def statistic(
     if which == "total":
         return _without_overlaps(node_values(data, tree, metric, rows, location), tree, metric)
     inclusive, exclusive = per_location(data, tree, rows, location)
-    return Values(reduced(inclusive, tree.n, which), reduced(exclusive, tree.n, which))
+    return NodeValues(reduced(inclusive, tree.n, which), reduced(exclusive, tree.n, which))
 
 
 def per_location(

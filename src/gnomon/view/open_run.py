@@ -14,9 +14,9 @@ from gnomon.metrics.formula import Formula
 from gnomon.model.array_types import Floats
 from gnomon.model.metric import Aggregation, Metric
 from gnomon.view import distribution, node_values, profile_rows, section_shares, tree_builders
-from gnomon.view.derived_metrics import Inputs
+from gnomon.view.derived_metrics import FormulaInputs
 from gnomon.view.distribution import Distribution
-from gnomon.view.node_values import Values
+from gnomon.view.node_values import NodeValues
 from gnomon.view.profile_rows import ProfileRows
 from gnomon.view.run_metadata import Dataset
 from gnomon.view.tree import GROUPINGS, Tree
@@ -66,7 +66,7 @@ class OpenRun:
         self.title = title
         self.data = data
         self.parts = parts
-        self.inputs = Inputs(data)
+        self.inputs = FormulaInputs(data)
         self._lock = threading.RLock()
         self._rows: OrderedDict[int, ProfileRows] = OrderedDict()
         self._answers: OrderedDict[Hashable, Any] = OrderedDict()
@@ -218,7 +218,7 @@ class OpenRun:
             calls = np.where(np.isnan(calls) & (found > 0), found, calls)
         return calls
 
-    def values(self, by: str, metric: int, location: int = -1, which: str = "total") -> Values:
+    def values(self, by: str, metric: int, location: int = -1, which: str = "total") -> NodeValues:
         """Return a metric's values of each node of a tree.
 
         Args:
@@ -282,7 +282,7 @@ class OpenRun:
         found = {number: self._is_shared(number, location) for number in others}
         return found | section_shares.of_sums(self.data, sums, location)
 
-    def _values(self, by: str, number: int, location: int, which: str) -> Values:
+    def _values(self, by: str, number: int, location: int, which: str) -> NodeValues:
         metric = self.metric(number)
         tree = self.tree(by)
         recorded = node_values.statistic(
@@ -302,11 +302,11 @@ class OpenRun:
             for column in (0, 1)
         ]
         # What the run itself has is what its own report prints.
-        return Values(
+        return NodeValues(
             np.where(np.isnan(recorded.inclusive), again[0], recorded.inclusive), again[1]
         )
 
-    def _of_places(self, tree: Tree, formula: Formula, location: int, which: str) -> Values:
+    def _of_places(self, tree: Tree, formula: Formula, location: int, which: str) -> NodeValues:
         """Return a statistic over places at each of which a formula is worked out."""
         inputs = {
             one.metric: node_values.per_location(self.data, tree, self.rows(one.metric), location)
@@ -321,7 +321,7 @@ class OpenRun:
             columns.append(
                 node_values.reduced(node_values.NodeCells(node, place, again), tree.n, which)
             )
-        return Values(columns[0], columns[1])
+        return NodeValues(columns[0], columns[1])
 
     def spread(self, by: str, metric: int, node: int, location: int = -1) -> Distribution:
         """Return a metric's values of a node at each of the innermost places that have any.
@@ -389,4 +389,4 @@ class OpenRun:
 
 
 def _bytes(answer: object) -> int:
-    return sum(array.nbytes for array in answer) if isinstance(answer, Values) else 0
+    return sum(array.nbytes for array in answer) if isinstance(answer, NodeValues) else 0

@@ -69,7 +69,7 @@ class Paths(NamedTuple):
     depth: Ints
 
 
-class Together(NamedTuple):
+class OverallTimes(NamedTuple):
     """A time of several places at once: values of paths by position, NaN where there are none.
 
     Attributes:
@@ -91,7 +91,7 @@ class Dataset:
         self.name = name
         self.head = head
         self.tables = tables
-        self._together: dict[tuple[int, int], Together] = {}
+        self._together: dict[tuple[int, int], OverallTimes] = {}
 
     @cached_property
     def has_sections(self) -> bool:
@@ -129,7 +129,7 @@ class Dataset:
         flags = np.array([kinds[kind] for kind in self.regions.kind.tolist()], dtype=bool)
         return flags[self.paths.region] if len(flags) else np.zeros(len(self.paths.number), bool)
 
-    def together(self, metric: int, location: int = -1) -> Together:
+    def together(self, metric: int, location: int = -1) -> OverallTimes:
         """Return the values of a metric whose values are times of the same moments.
 
         Args:
@@ -156,7 +156,7 @@ class Dataset:
                 moments.places_query(metric, self.region_kinds, only), wanted
             )
             told = moments.told(*map(int, places))
-            sums = Together(inclusive, exclusive, ~np.isnan(inclusive), told)
+            sums = OverallTimes(inclusive, exclusive, ~np.isnan(inclusive), told)
             self._together[(metric, location)] = sums
         return sums
 

@@ -100,16 +100,16 @@ class Tree(NamedTuple):
         return {name: getattr(self, name) for name in names}
 
 
-class Strings:
+class TextTable:
     """Texts, each once, by number; "" is 0."""
 
     def __init__(self, known: dict[str, int] | None = None) -> None:
         self._known = {"": 0} if known is None else dict(known)
         self._listed: list[str] = []
 
-    def copy(self) -> Strings:
+    def copy(self) -> TextTable:
         """Return the same, to which others can be added."""
-        return Strings(self._known)
+        return TextTable(self._known)
 
     def number(self, text: str) -> int:
         """Return the number of a text, a new one for a new text."""
@@ -131,7 +131,7 @@ class Strings:
         return self._listed
 
 
-class Builder:
+class TreeBuilder:
     """Nodes as they are found, many at once: the root is node 0, the others follow in order.
 
     Args:
@@ -139,7 +139,7 @@ class Builder:
         strings: texts that nodes have; it may have others too.
     """
 
-    def __init__(self, by: str, strings: Strings) -> None:
+    def __init__(self, by: str, strings: TextTable) -> None:
         self._by = by
         self.strings = strings
         self._kinds = {kind: at for at, kind in enumerate(KINDS)}

@@ -9,7 +9,7 @@ from gnomon.model.array_types import Cells, Flags, Floats, Ints, Texts
 from gnomon.model.inlining import FunctionFragment, defining_files
 from gnomon.view.node_kinds import OF_THREAD
 from gnomon.view.run_metadata import Dataset, positions
-from gnomon.view.tree import Builder, PathNodePairs, Strings, Tree, grouped
+from gnomon.view.tree import PathNodePairs, TextTable, Tree, TreeBuilder, grouped
 
 FUNCTION = "function"
 """A grouping for tables: each function once. Not among those of the page's trees."""
@@ -32,7 +32,7 @@ def build(data: Dataset, by: str, names: Names) -> Tree:
     Raises:
         RunDirectoryError: its tables cannot be read.
     """
-    named = _Named(data, names, Builder(by, names.strings.copy()))
+    named = _Named(data, names, TreeBuilder(by, names.strings.copy()))
     return {
         "region": _by_region, "capability": _by_capability, "file": _by_file, "rank": _by_rank,
         FUNCTION: _by_function,
@@ -58,7 +58,7 @@ class Names:
 
     def __init__(self, data: Dataset, weights: Floats) -> None:
         regions, paths = data.regions, data.paths
-        self.strings = Strings()
+        self.strings = TextTable()
         self._region = paths.region
         self.kinds, kind = _numbered(regions.kind)
         self.kind = kind[paths.region]
@@ -113,7 +113,7 @@ class _Named:
         is_single: the program is one root, which is the tree's.
     """
 
-    def __init__(self, data: Dataset, names: Names, builder: Builder) -> None:
+    def __init__(self, data: Dataset, names: Names, builder: TreeBuilder) -> None:
         self.data = data
         self.builder = builder
         self.region, self.parent = data.paths.region, data.paths.parent

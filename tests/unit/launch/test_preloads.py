@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gnomon.errors import ObserverError
-from gnomon.launch.preloads import Additions, variables
+from gnomon.launch.preloads import EnvironmentAdditions, variables
 
 
 @pytest.fixture
@@ -35,19 +35,25 @@ def test_the_users_own_stay_first(
     own: list[bytes], expected: str, libraries: tuple[str, str]
 ) -> None:
     one, two = libraries
-    found = variables([Additions("a", {}, [one]), Additions("b", {}, [two, one])], own)
+    found = variables(
+        [EnvironmentAdditions("a", {}, [one]), EnvironmentAdditions("b", {}, [two, one])], own
+    )
     assert found == {"LD_PRELOAD": expected.format(one=one, two=two)}
 
 
 def test_what_the_user_preloads_already_is_not_loaded_again(libraries: tuple[str, str]) -> None:
     one, two = libraries
-    found = variables([Additions("a", {}, [one, two])], [f"LD_PRELOAD=x.so {two}".encode()])
+    found = variables(
+        [EnvironmentAdditions("a", {}, [one, two])], [f"LD_PRELOAD=x.so {two}".encode()]
+    )
     assert found == {"LD_PRELOAD": f"x.so {two}:{one}"}
 
 
 def test_variables_of_all_are_set() -> None:
     same = {"SHARED": "1"}
-    found = variables([Additions("a", {"A": "1", **same}, ()), Additions("b", same, ())], [])
+    found = variables(
+        [EnvironmentAdditions("a", {"A": "1", **same}, ()), EnvironmentAdditions("b", same, ())], []
+    )
     assert found == {"A": "1", "SHARED": "1"}
 
 
@@ -55,14 +61,14 @@ def test_variables_of_all_are_set() -> None:
     ("additions", "said"),
     [
         (
-            [Additions("a", {"X": "1"}, ()), Additions("b", {"X": "2"}, ())],
+            [EnvironmentAdditions("a", {"X": "1"}, ()), EnvironmentAdditions("b", {"X": "2"}, ())],
             "a and b: both set X, to different values; use one of them: --without b",
         ),
-        ([Additions("a", {"LD_PRELOAD": "x.so"}, ())], "a: sets LD_PRELOAD"),
-        ([Additions("a", {}, ["/a b.so"])], "its path has a space or a colon"),
-        ([Additions("a", {}, ["/no/such.so"])], "is not there or cannot be read"),
+        ([EnvironmentAdditions("a", {"LD_PRELOAD": "x.so"}, ())], "a: sets LD_PRELOAD"),
+        ([EnvironmentAdditions("a", {}, ["/a b.so"])], "its path has a space or a colon"),
+        ([EnvironmentAdditions("a", {}, ["/no/such.so"])], "is not there or cannot be read"),
     ],
 )
-def test_what_cannot_be_is_refused(additions: list[Additions], said: str) -> None:
+def test_what_cannot_be_is_refused(additions: list[EnvironmentAdditions], said: str) -> None:
     with pytest.raises(ObserverError, match=said):
         variables(additions, [])

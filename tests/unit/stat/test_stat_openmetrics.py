@@ -21,7 +21,7 @@ from gnomon.errors import GnomonError, UsageError
 from gnomon.metrics.derived import MetricValue
 from gnomon.model.value import Domain, How, Scope, Value
 from gnomon.stat.interval_rows import CGROUP, MACHINE, PROCESS, Derivation, IntervalRow, Sample
-from gnomon.stat.metrics_server import LOOPBACK, Server, address
+from gnomon.stat.metrics_server import LOOPBACK, MetricsServer, address
 from gnomon.stat.openmetrics import exposition, families
 from gnomon.stat.totals import Totals
 
@@ -171,11 +171,11 @@ def test_addresses_that_are_none(text: str) -> None:
 def test_a_host_that_is_none_is_one_line() -> None:
     for host in ("no.such.host.invalid", "192.0.2.1", "x" * 300, "\udcff"):
         with pytest.raises(GnomonError, match="--listen"):
-            Server(host, 0, "t" * 20, lambda _: "")
+            MetricsServer(host, 0, "t" * 20, lambda _: "")
 
 
 def test_who_asks_byte_by_byte_does_not_keep_its_place() -> None:
-    server = Server(LOOPBACK, 0, "t" * 20, lambda _: "", seconds=0.2)
+    server = MetricsServer(LOOPBACK, 0, "t" * 20, lambda _: "", seconds=0.2)
     with closing(server), socket.create_connection((server.host, server.port)) as client:
         client.settimeout(0.05)
         # It would go on for half a minute, and is never silent for long.

@@ -10,7 +10,7 @@ from gnomon.metrics.derived import MetricValue
 from gnomon.model.value import Domain, How, Scope, Value
 from gnomon.stat.interval_columns import StatColumn, columns_that_fit, format_cell
 from gnomon.stat.interval_rows import CPU, MACHINE, IntervalRow, Sample
-from gnomon.stat.interval_table import Table
+from gnomon.stat.interval_table import IntervalTable
 from gnomon.stat.proc_metrics import CPU_TIMES, PROC_METRICS
 from gnomon.stat.targets import TargetSelection
 from gnomon.stat.watched_events import WatchedEvents
@@ -42,7 +42,7 @@ def machine_with_a_pmu(name: str = "", kind: str = MACHINE) -> IntervalRow:
 
 def test_hardware_has_its_columns_and_what_is_scaled_is_named() -> None:
     infos = {name: vital.info for name, vital in PROC_METRICS.items()}
-    table = Table(DEFAULT, infos, SECOND)
+    table = IntervalTable(DEFAULT, infos, SECOND)
     sample = Sample(1, SECOND, SECOND, 0.0, (machine_with_a_pmu(),))
     above, head, line, note = table.text(sample, 100, 0).splitlines()
     assert above.replace("-", " ").split() == [
@@ -60,20 +60,20 @@ def test_hardware_has_its_columns_and_what_is_scaled_is_named() -> None:
     assert note == "# scaled: hardware, per second bmiss"
     # What was said is not said again, and the heading comes once where there is no terminal.
     assert len(table.text(sample, 100, 0).splitlines()) == 1
-    narrow = Table(DEFAULT, infos, SECOND).text(sample, 60, 0).splitlines()
+    narrow = IntervalTable(DEFAULT, infos, SECOND).text(sample, 60, 0).splitlines()
     assert max(map(len, narrow)) <= 60
 
 
 def test_a_gap_is_seen_and_a_summary_has_extremes() -> None:
     infos = {name: vital.info for name, vital in PROC_METRICS.items()}
-    table = Table(DEFAULT, infos, SECOND)
+    table = IntervalTable(DEFAULT, infos, SECOND)
     gone = IntervalRow(CPU, "3", (), gap="offline")
     sample = Sample(1, SECOND, SECOND, 0.0, (machine_with_a_pmu(), gone))
     lines = table.text(sample, 100, 0).splitlines()
     assert lines[1].split()[:2] == ["time", "CPU"]
     assert lines[3].split()[1] == "3"
     assert lines[3].endswith("-  (offline)")
-    alone = Table(DEFAULT, infos, SECOND)
+    alone = IntervalTable(DEFAULT, infos, SECOND)
     for switches in (10, 30):
         row = machine_with_a_pmu()
         counts = (value("context-switches", switches), *row.values[1:])

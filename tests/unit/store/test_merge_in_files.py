@@ -14,10 +14,10 @@ from random_sets import in_files, random_sets
 from gnomon.errors import GnomonError
 from gnomon.model.tables import PROFILE, Table
 from gnomon.store import table_merge, table_pieces
-from gnomon.store.table_merge import Root, merged
+from gnomon.store.table_merge import RunRoot, merged
 from gnomon.store.table_set import TableSet
 
-ROOT = Root("app", "./app", "node0", is_job=True)
+ROOT = RunRoot("app", "./app", "node0", is_job=True)
 RANKS = 9
 
 

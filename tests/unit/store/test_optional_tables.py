@@ -28,7 +28,7 @@ from gnomon.model.tables import (
     Table,
 )
 from gnomon.store import exports, run_directory, table_merge
-from gnomon.store.table_merge import Root, merged
+from gnomon.store.table_merge import RunRoot, merged
 from gnomon.store.table_set import TableSet
 from gnomon.view.database import Tables
 
@@ -60,7 +60,7 @@ def rows(tables: tuple[Table, ...], name: str) -> list[dict[str, Any]]:
 
 
 def test_rows_of_ranks_get_the_numbers_of_the_run() -> None:
-    done = merged([of_rank(0), of_rank(1)], Root("app", "./app", "node0", is_job=True)).tables
+    done = merged([of_rank(0), of_rank(1)], RunRoot("app", "./app", "node0", is_job=True)).tables
     names = [row["name"] for row in rows(done, "files")]
     assert names == ["/data/in", "/out.0", "/out.1"]
     assert [names[row["file"]] if row["file"] >= 0 else "" for row in rows(done, "events")] == [
@@ -82,15 +82,17 @@ def test_rows_of_ranks_get_the_numbers_of_the_run() -> None:
 def test_rows_need_no_table_that_they_do_not_refer_to() -> None:
     (plain,) = random_sets(1, 1)[:1]
     events = Table(EVENTS, [(0, 0, 1, 1, T0, 10, None, -1)])
-    done = merged([TableSet((*plain.tables, events))], Root("app", "a", "h", is_job=False)).tables
+    done = merged(
+        [TableSet((*plain.tables, events))], RunRoot("app", "a", "h", is_job=False)
+    ).tables
     assert [row["file"] for row in rows(done, "events")] == [-1]
     odd = Table(EVENTS, [(0, 0, 1, 1, T0, 10, None, 0)])
     with pytest.raises(GnomonError, match="it refers to file 0, which it does not have"):
-        merged([TableSet((*plain.tables, odd))], Root("app", "a", "h", is_job=False))
+        merged([TableSet((*plain.tables, odd))], RunRoot("app", "a", "h", is_job=False))
 
 
 def test_in_files_they_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sets, root = [of_rank(rank) for rank in range(4)], Root("app", "./app", "node0", is_job=True)
+    sets, root = [of_rank(rank) for rank in range(4)], RunRoot("app", "./app", "node0", is_job=True)
     at_once = merged(sets, root)
     monkeypatch.setattr(table_merge, "ROWS_IN_MEMORY", 0)
     in_pieces = merged(in_files(sets, tmp_path), root, tmp_path)
@@ -116,7 +118,7 @@ def test_in_files_they_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def written(folder: Path) -> run_directory.Run:
-    done = merged([of_rank(0), of_rank(1)], Root("app", "./app", "node0", is_job=True))
+    done = merged([of_rank(0), of_rank(1)], RunRoot("app", "./app", "node0", is_job=True))
     return run_directory.find(str(run_directory.write(str(folder / "run"), HEAD, done.tables, {})))
 
 
@@ -280,6 +282,8 @@ def test_numbers_of_many_rows_are_mapped_as_arrays() -> None:
         "position": np.arange(20_000),
     }
     many = Table.of(COORDINATES, columns)
-    done = merged([TableSet((*tables.tables, many))], Root("app", "./app", "node0", is_job=False))
+    done = merged(
+        [TableSet((*tables.tables, many))], RunRoot("app", "./app", "node0", is_job=False)
+    )
     (found,) = [table for table in done.tables if table.schema is COORDINATES]
     assert found.values("position")[-1] == 19_999

@@ -10,7 +10,7 @@ import pytest
 from gnomon.model.capability_result import rows_of
 from gnomon.model.region_kinds import OWN_KINDS, RegionKind, RegionKinds
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Table
-from gnomon.store.table_merge import Root, merged
+from gnomon.store.table_merge import RunRoot, merged
 from gnomon.store.table_set import TableSet
 
 NAMES = ("wall time", "page-faults", "ratio")
@@ -50,7 +50,7 @@ def merged_tables(
     sets: Sequence[tuple[Table, ...]], kinds: RegionKinds = OWN_KINDS
 ) -> tuple[Table, ...]:
     """Return the tables of a command that had several sets."""
-    root = Root("app", "app", "h", is_job=False)
+    root = RunRoot("app", "app", "h", is_job=False)
     return merged(list(map(TableSet, sets)), root, kinds=kinds).tables
 
 
@@ -89,7 +89,7 @@ def latencies(aggregation: str | None, *of_ranks: float) -> tuple[Table, ...]:
         for row in tables[3].dicts():
             metrics.add(**{**row, "aggregation": aggregation})
         parts.append(TableSet((*tables[:3], metrics, tables[4]), rank=rank))
-    return merged(parts, Root("app", "app", "h", is_job=True)).tables
+    return merged(parts, RunRoot("app", "app", "h", is_job=True)).tables
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_tasks_in_containers_have_the_same_process_numbers() -> None:
         return TableSet(tables, rank=rank)
 
     given = [of_rank(0, 10.0, 0), of_rank(1, 20.0, 0), of_rank(1, 5.0, 1), of_rank(0, 4.0, 1)]
-    tables = merged(given, Root("app", "app", "h", is_job=True)).tables
+    tables = merged(given, RunRoot("app", "app", "h", is_job=True)).tables
     place = {row["location"]: (row["kind"], row["rank"]) for row in rows_of(tables, "locations")}
     root = {row["path"] for row in rows_of(tables, "paths") if row["parent"] == -1}
     found = {

@@ -18,7 +18,7 @@ from gnomon.model.metric import Aggregation
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Table
 from gnomon.store import moments, run_directory, table_merge, table_pieces
 from gnomon.store.reports import profile_report
-from gnomon.store.table_merge import Root, merged
+from gnomon.store.table_merge import RunRoot, merged
 from gnomon.store.table_set import TableSet
 
 AGGREGATIONS = (Aggregation.SUM, Aggregation.MAX, Aggregation.ELAPSED, Aggregation.NONE)
@@ -51,7 +51,7 @@ def of_rank(rank: int, whole: float, section: float) -> TableSet:
 
 def of_job(sets: list[TableSet], folder: Path) -> dict[str, tuple[float, float | None]]:
     """Return what a job has of each metric, and what of it is in no section of its ranks."""
-    done = merged(in_files(sets, folder), Root("app", "app", "h", is_job=True), folder)
+    done = merged(in_files(sets, folder), RunRoot("app", "app", "h", is_job=True), folder)
     metrics = next(table for table in done.tables if table.schema is METRICS)
     (file,) = done.files.values()
     with duckdb.connect() as connection:

@@ -177,7 +177,7 @@ def _departure(
     stand_in = launcher_standin.current()
     if joined is None or stand_in is None or not stand_in.can_depart():
         return None
-    end = launcher_standin.End(file.exit_status, file.signal)
+    end = launcher_standin.ProgramEnd(file.exit_status, file.signal)
 
     def depart() -> None:
         joined.tell_departure(file.task, end)

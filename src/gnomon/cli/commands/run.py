@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from gnomon.launch.capability import Capability
     from gnomon.launch.capability_selection import Selection
-    from gnomon.launch.process_result import Observed, ProcessResult
+    from gnomon.launch.process_result import ObservedExecution, ProcessResult
     from gnomon.launch.run_assembly import AssembledRun
     from gnomon.launch.run_part import RunPart
 
@@ -155,13 +155,13 @@ def _typed(arguments: argparse.Namespace) -> dict[str, dict[str, Any]]:
 
 def _repeated(
     times: int, folder: Path, part: RunPart, command: Sequence[str], selection: Selection
-) -> Observed:
+) -> ObservedExecution:
     """Run the program so many times, up to one that Ctrl-C ended."""
     from gnomon.launch import repetitions
     from gnomon.launch.executions import observe
     from gnomon.launch.run_part import discard_staging
 
-    executions: list[Observed] = []
+    executions: list[ObservedExecution] = []
     try:
         if times == 1:
             return observe(command, selection, folder)
@@ -177,7 +177,7 @@ def _repeated(
     return repetitions.join_executions(executions, times, command)
 
 
-def _leave(folder: Path, part: RunPart, observed: Observed) -> None:
+def _leave(folder: Path, part: RunPart, observed: ObservedExecution) -> None:
     """Write this rank's part; the last rank of a job assembles the run."""
     from gnomon.store import staging
 

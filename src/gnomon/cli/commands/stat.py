@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from gnomon.cli.terminal.interval_writers import Destination
     from gnomon.stat.interval_rows import Sample
-    from gnomon.stat.interval_table import Table
-    from gnomon.stat.metrics_server import Server
+    from gnomon.stat.interval_table import IntervalTable
+    from gnomon.stat.metrics_server import MetricsServer
     from gnomon.stat.monitor import Monitor, MonitorConfig
     from gnomon.stat.watched_events import WatchedEvents
 
@@ -213,7 +213,7 @@ def _watch(arguments: argparse.Namespace, period_ns: int, count: int) -> int:
     from gnomon.cli.terminal.interval_writers import print_line
     from gnomon.hpm.environment import slice_ms
     from gnomon.measurement.event_selection import check_user_constants
-    from gnomon.stat.interval_table import Table
+    from gnomon.stat.interval_table import IntervalTable
     from gnomon.stat.monitor import Monitor
     from gnomon.stat.watched_events import choose
 
@@ -223,7 +223,7 @@ def _watch(arguments: argparse.Namespace, period_ns: int, count: int) -> int:
     choice = choose(arguments.event, _words(arguments.group), machine=is_machine)
     turn_ms = arguments.turns or slice_ms()
     with closing(Monitor(choice, watched, turn_ms * 1_000_000)) as monitor, Ending() as ending:
-        table = Table(choice, monitor.infos, period_ns)
+        table = IntervalTable(choice, monitor.infos, period_ns)
         places = _destinations(arguments, monitor, table, group_labels(choice))
         server = _serve(arguments, monitor, choice)
         if not (arguments.json or arguments.no_terminal):
@@ -257,7 +257,7 @@ def take_rest(monitor: Monitor) -> None:
 
 
 def _destinations(
-    arguments: argparse.Namespace, monitor: Monitor, table: Table, groups: Mapping[str, str]
+    arguments: argparse.Namespace, monitor: Monitor, table: IntervalTable, groups: Mapping[str, str]
 ) -> list[Destination]:
     from gnomon.cli.terminal.interval_writers import GrowingFile, Renderer, Terminal, Textfile
     from gnomon.stat.openmetrics import exposition, families
@@ -289,7 +289,9 @@ def _destinations(
     return destinations
 
 
-def _serve(arguments: argparse.Namespace, monitor: Monitor, choice: WatchedEvents) -> Server | None:
+def _serve(
+    arguments: argparse.Namespace, monitor: Monitor, choice: WatchedEvents
+) -> MetricsServer | None:
     if not arguments.listen:
         return None
     from gnomon.cli.terminal.interval_writers import print_line
@@ -307,7 +309,7 @@ def _serve(arguments: argparse.Namespace, monitor: Monitor, choice: WatchedEvent
     else:
         token = metrics_server.make_token()
         told = f"?token={token}"
-    started = metrics_server.Server(host, port, token, text)
+    started = metrics_server.MetricsServer(host, port, token, text)
     print_line(f"listening on {started.url}{told}")
     if not started.is_loopback:
         print_line(f"{started.host} is not loopback: token and metrics travel unencrypted")

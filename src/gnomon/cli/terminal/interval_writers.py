@@ -13,7 +13,7 @@ from gnomon.cli.terminal.streams import is_styled, width_of, write
 from gnomon.errors import GnomonError
 from gnomon.stat.interval_json import csv_head, csv_lines, document
 from gnomon.stat.interval_rows import Sample
-from gnomon.stat.interval_table import Table
+from gnomon.stat.interval_table import IntervalTable
 from gnomon.stat.monitor import Monitor
 from gnomon.terminal_text import WIDTH
 from gnomon.units import printable
@@ -43,7 +43,7 @@ class Destination(Protocol):
 class Renderer:
     """Makes text of intervals: a table, JSON lines or CSV."""
 
-    def __init__(self, monitor: Monitor, table: Table, kind: str) -> None:
+    def __init__(self, monitor: Monitor, table: IntervalTable, kind: str) -> None:
         """Prepare; `kind` is "text", "json" or "csv"."""
         self._monitor = monitor
         self._table = table

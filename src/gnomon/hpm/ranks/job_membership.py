@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from gnomon.hpm.ranks.plugin_process import ABOVE
 from gnomon.launch import launcher_standin
-from gnomon.launch.launcher_standin import End
+from gnomon.launch.launcher_standin import ProgramEnd
 from gnomon.units import signal_name
 
 _ROOM = 4096
@@ -90,7 +90,7 @@ class JobMembership(NamedTuple):
                     os.kill(pid, 0)
                     time.sleep(_LOOK_S)
 
-    def tell_departure(self, task: int, end: End) -> None:
+    def tell_departure(self, task: int, end: ProgramEnd) -> None:
         """Leave word that a task has ended so, as far as its launcher knows."""
         with suppress(OSError):
             (self._folder / f"{_DEPARTED}{task}").symlink_to(_words_of(end))
@@ -144,7 +144,7 @@ class JobMembership(NamedTuple):
         return os.fstat(self.fd).st_mtime_ns
 
 
-def _words_of(end: End) -> str:
+def _words_of(end: ProgramEnd) -> str:
     if end.killed_by:
         return f"was killed by {signal_name(end.killed_by)}"
     return f"ended with exit status {end.exit_status}"

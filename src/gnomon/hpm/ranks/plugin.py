@@ -154,7 +154,7 @@ def run_aggregator(
     seconds = _timeout_s(environment) + _GRACE_S
     if then or is_over:
         seconds = min(seconds, _ENDED_S)
-    clock = plugin_process.Clock(seconds, _HURRIED_S, beats, then, aside)
+    clock = plugin_process.TimeLimit(seconds, _HURRIED_S, beats, then, aside)
     if hurried:
         clock.hurry()
         seen["HPM_JOB_HURRY"] = "1"
@@ -190,7 +190,7 @@ def replay_aggregator(
     """
     words = [*_words(plugin, "replay"), *paths]
     ended = plugin_process.run(
-        words, environment, b"", plugin_process.Clock(_timeout_s(environment), _HURRIED_S)
+        words, environment, b"", plugin_process.TimeLimit(_timeout_s(environment), _HURRIED_S)
     )
     failure = _failure(ended, "aggregator")
     if failure:
@@ -207,7 +207,7 @@ def replay_aggregator(
 
 
 def _distributed(plugin: Plugin, environment: Mapping[str, str], source: str) -> EnvironmentChanges:
-    clock = plugin_process.Clock(_timeout_s(environment), _HURRIED_S)
+    clock = plugin_process.TimeLimit(_timeout_s(environment), _HURRIED_S)
     # A launcher ends whole process groups, and the plug-in is to be found there or not all the
     # same. Ctrl-C is not held back: the distributor may hang.
     held_back = (signal.SIGTERM, signal.SIGHUP)

@@ -47,7 +47,7 @@ class PluginResult(NamedTuple):
     is_late: bool
 
 
-class Clock:
+class TimeLimit:
     """How long a child may take.
 
     Args:
@@ -114,7 +114,7 @@ def run(
     words: Sequence[str],
     environment: Mapping[str, str],
     given: bytes,
-    clock: Clock,
+    clock: TimeLimit,
     *,
     blocked: Sequence[signal.Signals] = (),
     kept: Sequence[int] = (),
@@ -179,7 +179,7 @@ def _spawned(
             os.set_inheritable(fd, False)
 
 
-def _awaited(pid: int, clock: Clock, signals: SignalForwarder | None) -> tuple[int, bool]:
+def _awaited(pid: int, clock: TimeLimit, signals: SignalForwarder | None) -> tuple[int, bool]:
     """Return the child's status, negative for a signal, and whether its time was up."""
     poll = select.poll()
     pidfd = os.pidfd_open(pid)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from gnomon.metrics.significance import TRIM, Difference, centre, difference
 from gnomon.model.contention import EVIDENCE, IDLE, OTHERS, STOLEN, WAITED
 from gnomon.store.comparison.model import WALL
-from gnomon.store.comparison.samples import WHOLE, Measured, RunMetric
+from gnomon.store.comparison.samples import WHOLE, MeasuredSide, RunMetric
 
 # Metrics of the kernel's scheduler, in parts of their names: there is more of it with others there.
 _SCHEDULING = ("context-switch", "context_switch", "migration", "vcsw", "sched:")
@@ -69,7 +69,7 @@ class Machine(NamedTuple):
         ]  # fmt: skip
 
 
-def machine(of: Measured) -> Machine | None:
+def machine(of: MeasuredSide) -> Machine | None:
     """Return the machine facts of a side; None if some run lacks them."""
     found = [of.samples.get((WHOLE, name)) for name in (WALL, OTHERS, IDLE, STOLEN)]
     wall, others, idle, stolen = found

@@ -30,7 +30,7 @@ from gnomon.store.comparison.model import (
 from gnomon.store.comparison.samples import (
     WHERE_ELSE_0,
     WHOLE,
-    Measured,
+    MeasuredSide,
     Place,
     RunMetric,
     Side,
@@ -125,7 +125,7 @@ def _of_both(
     return None if before is None or after is None else (before, after)
 
 
-def _named(name: str, whole: Sequence[Measured]) -> str:
+def _named(name: str, whole: Sequence[MeasuredSide]) -> str:
     """Return the metric that an option names, in any case and with or without PAPI_."""
     metric_names = list(dict.fromkeys(metric for one in whole for metric in one.quantities))
     wanted = name.strip().lower()
@@ -140,7 +140,7 @@ def _named(name: str, whole: Sequence[Measured]) -> str:
     )
 
 
-def _with_places(of_places: Sequence[Measured]) -> tuple[str, ...]:
+def _with_places(of_places: Sequence[MeasuredSide]) -> tuple[str, ...]:
     """Return the metrics, in the order of the runs, that the places have values of."""
     there = {metric for one in of_places for place, metric in one.samples if place != WHOLE}
     known = dict.fromkeys(metric for one in of_places for metric in one.quantities)
@@ -148,7 +148,7 @@ def _with_places(of_places: Sequence[Measured]) -> tuple[str, ...]:
 
 
 def _rows(
-    baseline: Measured, other: Measured, places: Iterable[Place], metrics: Sequence[str],
+    baseline: MeasuredSide, other: MeasuredSide, places: Iterable[Place], metrics: Sequence[str],
     options: ComparisonOptions, machines: _Both = None,
 ) -> list[ComparisonRow]:  # fmt: skip
     names = metrics or list(dict.fromkeys((*baseline.quantities, *other.quantities)))
@@ -161,8 +161,8 @@ def _rows(
 
 
 def _row(
-    baseline: Measured,
-    other: Measured,
+    baseline: MeasuredSide,
+    other: MeasuredSide,
     place: Place,
     name: str,
     options: ComparisonOptions,
@@ -225,7 +225,7 @@ def _left(found: Difference, own: Difference, margin: float) -> float:
     return 1.0 if found.shift * own.shift < 0 else own.p_beyond(margin)
 
 
-def _runs(of: Measured, key: tuple[Place, str], *, fill: bool) -> list[list[float]]:
+def _runs(of: MeasuredSide, key: tuple[Place, str], *, fill: bool) -> list[list[float]]:
     """Return the values of each run that has any; a place that is in no line then has 0."""
     runs = of.samples.get(key)
     if runs is None:
@@ -236,7 +236,7 @@ def _runs(of: Measured, key: tuple[Place, str], *, fill: bool) -> list[list[floa
 
 
 def _why_not(
-    row: ComparisonRow, baseline: Measured, other: Measured, options: ComparisonOptions
+    row: ComparisonRow, baseline: MeasuredSide, other: MeasuredSide, options: ComparisonOptions
 ) -> str:
     """Return why a row cannot be judged, "" if it can."""
     for side, n in zip((baseline.side, other.side), row.samples, strict=True):
@@ -383,7 +383,7 @@ def _effect(row: ComparisonRow, totals: Mapping[str, float]) -> tuple[int, float
     return (0 if row.verdict else 1, -gone, row.place, row.metric)
 
 
-def _totals(of: Measured, metrics: Sequence[str]) -> dict[str, float]:
+def _totals(of: MeasuredSide, metrics: Sequence[str]) -> dict[str, float]:
     # Of what a formula gives there is no total.
     derived = {name for name, said in of.quantities.items() if any(one.is_derived for one in said)}
     totals = dict.fromkeys((name for name in metrics if name not in derived), 0.0)
@@ -396,7 +396,7 @@ def _totals(of: Measured, metrics: Sequence[str]) -> dict[str, float]:
     return totals
 
 
-def _large(first: Measured, other: Measured, metrics: Sequence[str]) -> set[Place]:
+def _large(first: MeasuredSide, other: MeasuredSide, metrics: Sequence[str]) -> set[Place]:
     """Return the places that have enough of a metric to matter."""
     places = set()
     for of in (first, other):

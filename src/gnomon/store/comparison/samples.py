@@ -192,7 +192,7 @@ Samples = dict[tuple[Place, str], list[list[float]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredSide:
     """A side with its values.
 
     Attributes:
@@ -240,7 +240,7 @@ def side(text: str, where: Path = Path(), readers: Sequence[Reader] | None = Non
     return Side(text, runs)
 
 
-def measured(sides: Sequence[Side], per: str = "") -> tuple[Measured, ...]:
+def measured(sides: Sequence[Side], per: str = "") -> tuple[MeasuredSide, ...]:
     """Return the values of each side.
 
     Args:
@@ -269,7 +269,7 @@ def measured(sides: Sequence[Side], per: str = "") -> tuple[Measured, ...]:
         for at, rows in enumerate(of_runs):
             _gather(samples, rows, at, len(of_runs), repetitions[at] if per in WHERE_ELSE_0 else ())
         known_as = {name: tuple(some) for name, some in quantities.items()}
-        measured_sides.append(Measured(side, known_as, samples, tuple(map(len, repetitions))))
+        measured_sides.append(MeasuredSide(side, known_as, samples, tuple(map(len, repetitions))))
     return tuple(measured_sides)
 
 

@@ -24,7 +24,7 @@ from gnomon.store import run_head
 from gnomon.store.source_lines import Address
 from gnomon.store.unpacked_run import Sink
 from gnomon.store.viz import encoding
-from gnomon.store.viz.sections import TIMES, Group, Program, Rows, Section, with_lines
+from gnomon.store.viz.sections import TIMES, Program, Section, SectionRows, ValueGroup, with_lines
 
 _VERSIONS = ("1", "2")
 # Without tables and with them: sections are held until the last one is read.
@@ -150,7 +150,7 @@ class _Reader:
         if head["wall_seconds"]:
             self._used["wall time"] = head["wall_seconds"] * _NS
         run = self._run
-        rows = Rows(
+        rows = SectionRows(
             Program(
                 run["program"], run["host"], self._whole(run, "process", -1),
                 self._whole(run, "task", -1),
@@ -208,7 +208,7 @@ class _Reader:
             self._section(given)
         elif name == "values":
             self._sections[-1].values.append(
-                Group(
+                ValueGroup(
                     given.get("exclusive") in ("true", "1"),
                     given.get("continues") in ("true", "1"),
                     max(self._whole(given, "repetition", 1), 1) - 1,

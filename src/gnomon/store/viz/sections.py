@@ -43,11 +43,11 @@ class Section(NamedTuple):
     thread: int
     process: int
     task: int
-    values: list[Group]
+    values: list[ValueGroup]
     start: Address | None
 
 
-class Group(NamedTuple):
+class ValueGroup(NamedTuple):
     """A `values`: each metric by name, with its value, and how often the section was entered."""
 
     exclusive: bool
@@ -73,7 +73,7 @@ def with_lines(
     ], missing
 
 
-class Rows:
+class SectionRows:
     """Fills the tables of the model from sections."""
 
     def __init__(
