@@ -151,7 +151,7 @@ def test_report_refuses_what_a_run_has_not(tmp_path: Path) -> None:
 
 def test_tables_are_as_wide_as_the_terminal(compiled: Callable[..., Path], tmp_path: Path) -> None:
     program = compiled("g++", "sums.cpp", "-std=c++17", "-O2")
-    for columns in ("80", "100", "160"):
+    for columns in ("80", "160"):
         run_it = {"cwd": tmp_path, "env": os.environ | {"COLUMNS": columns}}
         name = f"c{columns}"
         told = gnomon("count", "--pmu", "emulated", "--name", name, "--", program, **run_it).stderr
@@ -184,26 +184,23 @@ def test_presets_of_parts_and_wholes(tmp_path: Path) -> None:
     assert n["L3_DCM"] == n["L3_LDM"] + n["L3_STM"]
 
 
-@pytest.mark.parametrize(
-    ("event", "said"),
-    [
-        ("cycles", "has no clock"),
-        ("PAPI_TOT_CYC", "has no clock"),
-        ("PAPI_L2_TCM", "two levels"),
-        ("PAPI_FP_OPS", "floating-point and vector instructions"),
-        ("PAPI_CA_SNP", "none shares its caches"),
-        ("PAPI_TLB_DM", "no TLB"),
-        ("page-faults", "it would count the emulator"),
-        ("instructions:k", "never the kernel's"),
-    ],
-)
-def test_what_cannot_be_emulated_is_said(event: str, said: str, tmp_path: Path) -> None:
-    document = emulated(tmp_path, "-e", f"instructions,{event}", "--", "true")
+def test_what_cannot_be_emulated_is_said(tmp_path: Path) -> None:
+    reasons = {
+        "cycles": "has no clock",
+        "PAPI_TOT_CYC": "has no clock",
+        "PAPI_L2_TCM": "two levels",
+        "PAPI_FP_OPS": "floating-point and vector instructions",
+        "PAPI_CA_SNP": "none shares its caches",
+        "PAPI_TLB_DM": "no TLB",
+        "page-faults": "it would count the emulator",
+        "instructions:k": "never the kernel's",
+    }
+    document = emulated(tmp_path, "-e", ",".join(("instructions", *reasons)), "--", "true")
     assert list(values(document)) == ["instructions"]
-    (missing,) = document["unavailable"]
-    assert missing["event"] == event
-    assert said in missing["reason"]
-    assert missing["remedy"]
+    assert [missing["event"] for missing in document["unavailable"]] == list(reasons)
+    for missing in document["unavailable"]:
+        assert reasons[missing["event"]] in missing["reason"]
+        assert missing["remedy"]
 
 
 @pytest.mark.parametrize(
@@ -323,7 +320,7 @@ def test_counts_do_not_depend_on_the_size_of_the_environment(
 ) -> None:
     program = compiled("g++", "sums.cpp", "-O1")
     counts = []
-    for size in (0, 5, 500, 3000, 9000):
+    for size in (0, 5, 9000):
         file = tmp_path / "o"
         gnomon(
             "count", "--pmu", "emulated", "-e", "instructions,branch-misses", "--json",

@@ -16,17 +16,17 @@ import mpi
 import pytest
 from commands import GNOMON, gnomon, run
 
-RANKS = 600
 # More than one batch of sets is numbered, and more than one of rows is merged.
-REGIONS, METRICS = 20, 10
+RANKS = 520
+REGIONS, METRICS, EVENTS = 10, 5, 200
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
 def job(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with what 600 ranks left of a run, and a run of a million values."""
+    """Return a folder with what 520 ranks left of a run, and a run of a million values."""
     folder = tmp_path_factory.mktemp("job")
-    for name, numbers in (("left", (RANKS, REGIONS, METRICS, 500)), ("large", (60, 500, 40, 0))):
+    for name, numbers in (("left", (RANKS, REGIONS, METRICS, EVENTS)), ("large", (60, 500, 40, 0))):
         words = (sys.executable, "-m", "benchmarks.large_job", name, *map(str, numbers))
         made = run(*words, cwd=folder, env={"PYTHONPATH": str(ROOT)})
         assert made.returncode == 0, made.stderr

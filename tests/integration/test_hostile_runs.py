@@ -19,7 +19,7 @@ from property_tests import all_are_tried
 from run_programs import WAITS, compiled
 
 PROGRAM = Path(hostile_runs.__file__)
-SEEDS, AT_ONCE, COMMANDS, PROCESSES = 120, 10, 3, 2
+SEEDS, AT_ONCE, COMMANDS, PROCESSES = 60, 10, 3, 2
 BATCHES = 25 if all_are_tried() else 1
 # For root no file is forbidden, unless it gives these up.
 AS_USERS = ("setpriv", "--bounding-set=-dac_override,-dac_read_search") if os.geteuid() == 0 else ()

@@ -42,13 +42,18 @@ def overflowing(text: str, columns: int) -> list[str]:
         "cost software -n 1,8 -i 10",
     ],
 )
-def test_reports_keep_to_the_width_of_the_terminal(command: str, columns: int) -> None:
-    done = run(GNOMON, *command.split(), env={**os.environ, "COLUMNS": str(columns)})
-    assert done.returncode == 0
-    assert overflowing(done.stdout, columns) == []
+def test_reports_keep_to_the_width_of_the_terminal(
+    command: str,
+    columns: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    assert main(command.split()) == 0
+    assert overflowing(capfd.readouterr().out, columns) == []
 
 
-@pytest.mark.parametrize("columns", [60, 80, 120])
+@pytest.mark.parametrize("columns", [60, 120])
 @pytest.mark.parametrize(
     "options",
     [

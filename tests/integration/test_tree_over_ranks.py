@@ -62,8 +62,8 @@ def told(mpi: Mpi, tasks: int, program: Path, *actions: str, folder: Path,
     [
         *((way, tasks) for way in ("files", "mpi", "finalized") for tasks in (2, 4)),
         ("files", 64),
-        ("mpi", 64),
-        pytest.param("finalized", 64, marks=pytest.mark.long),
+        ("mpi", 20),
+        *(pytest.param(way, 64, marks=pytest.mark.long) for way in ("mpi", "finalized")),
     ],
 )
 @BY_MPI

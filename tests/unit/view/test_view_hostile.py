@@ -145,11 +145,13 @@ EVERY = [
     for table, columns in TABLES.items()
     for i, column in enumerate(columns)
 ]
-# Of each claim about each table one column, each column in its turn.
+# Of each claim about every other table one column, each column in its turn.
 SOME = [
     (claim, table, column, which)
     for claim, table, column, which in EVERY
-    if column == TABLES[table][list(CLAIMS).index(claim) % len(TABLES[table])]
+    for turn in (list(CLAIMS).index(claim),)
+    if column == TABLES[table][turn % len(TABLES[table])]
+    and (turn + list(TABLES).index(table)) % 2 == 0
 ]
 
 
