@@ -78,7 +78,7 @@ def test_sorting_and_filters_reach_all_of_them(page: Page, large: Served) -> Non
 def test_the_heat_map_has_every_rank_and_thread(page: Page, large: Served) -> None:
     visit(page, large, "#/metrics")
     places = large_run.RANKS * large_run.THREADS
-    expect(page.locator(".figure h3").last).to_contain_text(f"over {number(places)} places")
+    expect(page.locator(".figure h3").last).to_contain_text(f"over {number(places)} locations")
     expect(page.locator(".figure h3").first).to_contain_text("rank by thread")
     values = [
         float(row[0])

@@ -222,7 +222,7 @@ def _of_nodes(opened: OpenRun, tree: Tree, nodes: Longs, wanted: TableQuery) -> 
     elif wanted.name == "files":
         add(TableColumn("file", "file", "text", shows="path"), names)
     else:
-        add(TableColumn("name", "place", "text"), names)
+        add(TableColumn("name", "location", "text"), names)
         add(TableColumn("kind", "kind", "text"), kinds[tree.kind[nodes]])
         places = [opened.data.locations[at] for at in tree.location[nodes].tolist()]
         add(TableColumn("host", "host", "text"), _texts([one.host for one in places]))
@@ -333,8 +333,10 @@ def _values(opened: OpenRun, wanted: TableQuery) -> TableRows:
         (name, _joined([getattr(part, name) for part in parts]))
         for name in ("inclusive", "exclusive", "calls", "repetition")
     ]
+    titles = {"place": "location"}
     columns = [
-        TableColumn(name, name, "text", shows="path" if name == "file" else "") for name, _ in texts
+        TableColumn(name, titles.get(name, name), "text", shows="path" if name == "file" else "")
+        for name, _ in texts
     ]
     columns += [
         TableColumn(name, name, "number", shows="number" if name in ("line", "repetition") else "")

@@ -78,7 +78,7 @@ def per_location(
     inner = profile_rows.leaf_location_rows(data, rows.chosen(wanted[rows.path]))
     places = np.unique(inner.location)
     if len(places) > _ROWS_LIMIT:
-        raise UsageError(f"{len(places)} places are too many to show; choose a location")
+        raise UsageError(f"{len(places)} locations are too many to show; choose a location")
     columns = [
         _at(places, cells(data, inner, pairs, values))
         for pairs, values in ((inclusive, inner.inclusive), (exclusive, inner.exclusive))
@@ -131,7 +131,7 @@ def grid(data: Dataset, places: Ints, inclusive: Floats, exclusive: Floats) -> D
     width = max(column_at, default=-1) + 1
     row_kinds = {_kind(locations[at]) for at in row_of}
     return Distribution(
-        rows=row_kinds.pop() if len(row_kinds) == 1 else "place",
+        rows=row_kinds.pop() if len(row_kinds) == 1 else "location",
         columns="" if is_flat else "thread",
         row_names=[locations[at].title for at in row_of],
         column_names=[""] if is_flat else [f"thread {at}" for at in range(width)],

@@ -72,7 +72,7 @@ def _facts(opened: OpenRun, tree: Tree, number: int, regions: int) -> list[dict[
         facts["calls"] = f"{calls:.0f}"
     if tree.location[number] >= 0:
         place = opened.data.locations[int(tree.location[number])]
-        facts["place"] = place.title
+        facts["location"] = place.title
         facts["host"] = place.host
         facts["rank"] = str(place.rank) if place.rank >= 0 else ""
         facts["process"] = str(place.pid) if place.pid >= 0 else ""

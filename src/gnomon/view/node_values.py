@@ -201,7 +201,7 @@ def cells(data: Dataset, rows: ProfileRows, pairs: PathNodePairs, values: Floats
     total = int(count.sum())
     if total > _CELLS_LIMIT:
         raise UsageError(
-            f"{data.name}: {total} values at single places are too many to compare; "
+            f"{data.name}: {total} values of single locations are too many to compare; "
             "choose a location, or the total"
         )
     starts = np.repeat(first - (np.cumsum(count) - count), count)

@@ -237,7 +237,7 @@ class OpenRun:
     def told(self, metric: int, location: int, which: str) -> str:
         """Return which value of several places those of nodes are, "" for their sum."""
         if which != "total":
-            return f"{which} of places"
+            return f"{which} of locations"
         return node_values.told(self.data, self.metric(metric), location)
 
     def is_shared(self, by: str, metric: int, location: int, which: str) -> bool:

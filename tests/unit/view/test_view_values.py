@@ -360,7 +360,7 @@ def test_times_of_ranks_are_their_mean_from_the_root_to_the_leaves(tmp_path: Pat
     assert view.told(0, first, "total") == "max of threads"
     assert view.values("region", 1).inclusive.tolist() == [50.0, 48.0, 10.0]
     assert view.told(1, -1, "total") == ""
-    assert view.told(1, -1, "max") == "max of places"
+    assert view.told(1, -1, "max") == "max of locations"
     kinds = [tree.kinds[kind] for kind in tree.kind]
     assert kinds == ["run", "section", "thread's section"]
     known = {one["metric"]: one for one in node_details.node(view, "region", 2, -1)["values"]}

@@ -414,7 +414,7 @@ def _without(wanted: Sequence[str], rows: Sequence[ComparisonRow]) -> Iterable[s
     for metric in wanted:
         if all(row.metric != metric for row in rows):
             yield (
-                f"{metric}: neither side has a value of the whole command; see its places: "
+                f"{metric}: neither side has a value of the whole command; see its locations: "
                 f"gnomon report RUN profile -e {shlex.quote(metric)}"
             )
 

@@ -74,7 +74,7 @@ class Values(NamedTuple):
     """Each value of the whole command or of a kind of places."""
 
     name: str = "values"
-    title: str = "each value of the whole command, or of each place"
+    title: str = "each value of the whole command, or of each location"
     by: tuple[str, ...] = ("command", "process", "thread", "core", "cpu")
     argument: str = ""
     options: frozenset[str] = frozenset()

@@ -146,7 +146,7 @@ export function HeatMap(props: Props) {
         ref={canvas}
         tabIndex={0}
         role="img"
-        aria-label={`heat map of ${spread.n} places; arrows move from one to the next`}
+        aria-label={`heat map of ${spread.n} locations; arrows move from one to the next`}
         onMouseMove={(event) => onHighlight(find(event))}
         onMouseLeave={() => onHighlight(-1)}
         onKeyDown={(event) => {

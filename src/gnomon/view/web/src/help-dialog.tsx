@@ -43,7 +43,7 @@ const KEYS: readonly (readonly [string, readonly (readonly [string, string])[]])
     [
       ["↑ ↓", "the metric before, after"],
       ["e", "inclusive or exclusive"],
-      ["Tab to the heat map, ← → ↑ ↓", "from place to place"],
+      ["Tab to the heat map, ← → ↑ ↓", "from location to location"],
     ],
   ],
   [

@@ -93,7 +93,7 @@ export function Histogram({ values, unit, before }: HistogramProps) {
       const bars = Plot.paths.bars!({ size: [0.92, 100], align: 0 });
       const series: uPlot.Series[] = [
         {},
-        { label: "places", paths: bars, fill: themeValue("--bar"), stroke: themeValue("--bar-strong"), width: 1, points: { show: false } },
+        { label: "locations", paths: bars, fill: themeValue("--bar"), stroke: themeValue("--bar-strong"), width: 1, points: { show: false } },
       ];
       const data: (number | null)[][] = [bins.middles, bins.counts];
       if (other.length > 0) {
@@ -124,8 +124,8 @@ export function Histogram({ values, unit, before }: HistogramProps) {
   );
   return (
     <figure>
-      <div ref={container} class="plot" role="img" aria-label="histogram of the values of all places" />
-      <figcaption>how many places have how much</figcaption>
+      <div ref={container} class="plot" role="img" aria-label="histogram of the values of all locations" />
+      <figcaption>number of locations by value</figcaption>
     </figure>
   );
 }
@@ -178,7 +178,7 @@ export function LocationPlot({ values, unit, names, highlighted }: LocationPlotP
   );
   return (
     <figure>
-      <div ref={container} class="plot" role="img" aria-label="values of all places, least first" />
+      <div ref={container} class="plot" role="img" aria-label="values of all locations, smallest first" />
       <figcaption>
         places, least first
         {order.length > 0 && `: ${names[order[0]!] ?? ""} to ${names[order[order.length - 1]!] ?? ""}`}

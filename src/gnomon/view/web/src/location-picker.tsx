@@ -50,11 +50,11 @@ export function LocationPicker({ locations, chosen }: Props) {
       <select
         class="location"
         value={chosen === undefined ? "" : String(chosen)}
-        aria-label="place"
-        title="values of all places, or of one rank, process, thread or core"
+        aria-label="location"
+        title="values of all locations, or of one rank, process, thread or core"
         onChange={(event) => setParams({ location: event.currentTarget.value || null })}
       >
-        <option value="">all places</option>
+        <option value="">all locations</option>
         {shown.slice(0, OPTIONS_MOST).map((one) => (
           <option key={one.location} value={String(one.location)}>
             {"\u00a0\u00a0".repeat(depth.get(one.location) ?? 0) + titles.get(one.location)}

@@ -247,7 +247,7 @@ function MetricPane(props: MetricProps) {
                 unit={value.unit}
                 how={value.how}
                 additive={metric.additive && !metric.atOnce}
-                title={(location) => names[value.location.indexOf(location)] ?? `place ${location}`}
+                title={(location) => names[value.location.indexOf(location)] ?? `location ${location}`}
                 onPlace={(location) => setHighlighted(value.location.indexOf(location))}
               />
               {values.length > 1 && <section class="figure">
@@ -266,7 +266,7 @@ function MetricPane(props: MetricProps) {
               </section>}
               {values.length > 1 && (
                 <section class="figure">
-                  <h3>distribution over {formatNumber(values.filter((one) => one === one).length)} places</h3>
+                  <h3>distribution over {formatNumber(values.filter((one) => one === one).length)} locations</h3>
                   <div class="plots">
                     {values.length >= ENOUGH_FOR_BINS && (
                       <Histogram values={values} unit={value.unit} before={other?.[part] ?? null} />
@@ -296,14 +296,14 @@ function useBaselineSpread({ baseline, by, node, metric }: MetricProps): Spread 
 }
 
 function heatMapTitle({ rows, columns, rowNames, columnNames }: Spread): string {
-  if (rowNames.length <= 1) return columns ? `by ${columns}` : "by place";
-  if (columnNames.length <= 1 || !columns) return rows ? `by ${rows}` : "by place";
+  if (rowNames.length <= 1) return columns ? `by ${columns}` : "by location";
+  if (columnNames.length <= 1 || !columns) return rows ? `by ${rows}` : "by location";
   return `${rows} by ${columns}`;
 }
 
 function cellTitles(spread: Spread, locations: ViewProps["locations"]): string[] {
   const known = locationTitles(locations);
-  return Array.from(spread.location, (location) => known.get(location) ?? `place ${location}`);
+  return Array.from(spread.location, (location) => known.get(location) ?? `location ${location}`);
 }
 
 interface SummaryProps {

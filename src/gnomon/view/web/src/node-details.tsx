@@ -70,7 +70,7 @@ export function NodeDetails(props: Props) {
             )}
             {loaded.facts.map((fact) => (
               <div key={fact.title}>
-                <dt>{fact.title === "calls" && location !== undefined ? "calls, of all places" : fact.title}</dt>
+                <dt>{fact.title === "calls" && location !== undefined ? "calls, of all locations" : fact.title}</dt>
                 <dd>{fact.title === "file" ? normalizePath(fact.value) : fact.value}</dd>
               </div>
             ))}

@@ -103,7 +103,7 @@ export function OpenDialog({ state, onClose }: Props) {
         <button
           type="button"
           disabled={chosen.length < 2}
-          title="one tree of all of them, with a place for each"
+          title="one tree of all of them, with a location for each"
           onClick={() => take(chosen, true)}
         >
           Combine into one

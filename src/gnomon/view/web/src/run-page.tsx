@@ -93,7 +93,7 @@ export function RunPage(props: ViewProps) {
               {plural(run.counts.metrics, "metric")}
             </button>
           </li>
-          <li>{plural(run.counts.locations, "place")}</li>
+          <li>{plural(run.counts.locations, "location")}</li>
           <li>{plural(run.counts.paths, "path")}</li>
           <li>{plural(run.counts.sources, "source file")}</li>
         </ul>

@@ -52,7 +52,7 @@ export function SourcePane(props: Props) {
         <div class="nothing">
           <p>
             {run.sourceFiles.length > 0
-              ? "Choose a node that has a place in a source, or a file above."
+              ? "Choose a node with a known source line, or a file above."
               : "This run names no source files."}
           </p>
           {run.sourceFiles.length === 0 && (

@@ -190,7 +190,7 @@ export function TableGrid(props: GridProps) {
                   tabIndex={-1}
                   class="row-number"
                   disabled={!source}
-                  title={source ? `show ${source.file}:${source.line}` : "no place in a source is known"}
+                  title={source ? `show ${source.file}:${source.line}` : "no source line is known"}
                   onClick={() => toSource(at)}
                 >
                   {formatNumber(at + 1)}

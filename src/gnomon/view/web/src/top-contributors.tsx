@@ -28,7 +28,7 @@ export function TopContributors({ run, by, metric, part }: Props) {
   const nodes = [...sortOrder(values, true).subarray(0, MOST)].filter((node) => values[node] === values[node]);
   if (nodes.length === 0) {
     const also = part === "exclusive" ? ", exclusive of what is called: try inclusive" : "";
-    return <p class="hint">No place has a value of this metric here{also}.</p>;
+    return <p class="hint">No location has a value of this metric here{also}.</p>;
   }
   return (
     <section class="figure">

@@ -258,7 +258,7 @@ function isInFile(tree: Tree, node: number): boolean {
 }
 
 const TOGETHER =
-  "places have their times at once, and their sum is none; of a rank its longest thread counts";
+  "locations run at the same time, so their times are not added up; of a rank, its longest thread counts";
 
 /** Which statistic over locations a column shows; ratios are computed from sums. */
 function locationNote(column: ColumnValues): string {

@@ -279,7 +279,7 @@ function TreePane(props: PaneProps) {
         {props.locations.length > 1 && (
           <select
             value={props.statistic}
-            title="of all places together: their sum, or one value of them"
+            title="of all locations together: their sum, or one statistic of their values"
             aria-label="statistic"
             onChange={(event) => setParams({ statistic: event.currentTarget.value })}
           >
