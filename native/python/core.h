@@ -25,6 +25,7 @@ int core_add_checksum(PyObject *module);
 int core_add_host(PyObject *module);
 int core_add_items(PyObject *module);
 int core_add_event_names(PyObject *module);
+int core_add_named_tuple(PyObject *module);
 int core_add_output_names(PyObject *module);
 int core_add_preset_names(PyObject *module);
 

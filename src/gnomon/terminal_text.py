@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+
+from gnomon.named_tuple import NamedTuple
 
 WIDTH = 80
 """Columns where the output is no terminal."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gnomon.count.command_counters import CountingObserver, measure
 from gnomon.counters import cgroups
@@ -27,6 +27,7 @@ from gnomon.launch.timer_queue import TimerQueue
 from gnomon.measurement.intervals import Interval, Intervals
 from gnomon.measurement.measurement import WHOLE_MACHINE, Measurement, PlaceRow
 from gnomon.model.value import Scope, Unavailable, Value
+from gnomon.named_tuple import NamedTuple
 from gnomon.units import duration, printable
 
 if TYPE_CHECKING:

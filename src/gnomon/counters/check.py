@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from gnomon.named_tuple import NamedTuple
 
 State = Literal["ok", "limited", "missing"]
 

@@ -13,7 +13,6 @@ from array import array
 from collections.abc import Callable, Sequence
 from itertools import pairwise, repeat
 from pathlib import Path
-from typing import NamedTuple
 
 from gnomon import _core
 from gnomon.counters import timers
@@ -21,6 +20,7 @@ from gnomon.counters.host_facts import Clock, clock
 from gnomon.counters.sample_statistics import Spread, spread
 from gnomon.counters.virtualization import first_cpu
 from gnomon.errors import UsageError
+from gnomon.named_tuple import NamedTuple
 
 SAMPLES = 100_000
 FEWEST, MOST = 100, 10_000_000

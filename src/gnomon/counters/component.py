@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from gnomon import _core
 from gnomon.model.value import Domain, How, Scope, Value
+from gnomon.named_tuple import NamedTuple
 
 
 class Overflow(StrEnum):

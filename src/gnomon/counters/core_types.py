@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from gnomon import _core
 from gnomon.counters.sysfs_pmu import DEVICES, SYSFS, Encoding, Pmu
+from gnomon.named_tuple import NamedTuple
 
 
 class Core(NamedTuple):

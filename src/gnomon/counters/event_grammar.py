@@ -13,11 +13,11 @@ Lists are taken apart here, single names in C: native/counters/event_grammar.c.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from gnomon import _core
 from gnomon.errors import UsageError
 from gnomon.model.value import Domain
+from gnomon.named_tuple import NamedTuple
 
 # By enum gn_domain of gnomon.h.
 DOMAINS = {

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gnomon.counters.component import Component, Event
 from gnomon.counters.component_registry import is_disabled, native_events, source, sources
@@ -18,6 +18,7 @@ from gnomon.errors import (
     UsageError,
 )
 from gnomon.model.value import Unavailable
+from gnomon.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from gnomon.counters.preset_resolver import Found

@@ -6,7 +6,6 @@ PAPI's names of them are in docs/counters/index.md.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
 
 from gnomon import _core
 from gnomon.counters.component import Event, Granularity, Sharing, Target
@@ -14,6 +13,7 @@ from gnomon.counters.event_grammar import modifiers
 from gnomon.counters.perf_spec import PerfSpec
 from gnomon.errors import DomainError, FeatureError, OptionError
 from gnomon.model.value import Domain, Scope
+from gnomon.named_tuple import NamedTuple
 
 SLICE_MS = 100
 """How long a turn of multiplexing is by default, in milliseconds."""

@@ -10,7 +10,6 @@ Documentation/ABI/testing/sysfs-hypervisor-xen and sysfs-firmware-dmi.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 from gnomon import _core
 from gnomon.counters.procfs import entries, keyed, kilobytes, read_line, read_text, whole
@@ -22,6 +21,7 @@ from gnomon.counters.virtualization import (
     first_cpu,
     hypervisor,
 )
+from gnomon.named_tuple import NamedTuple
 
 ROOT = Path("/")
 CAP_SYS_ADMIN = 21

@@ -12,10 +12,11 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 from gnomon.counters.procfs import entries, read_line
 from gnomon.counters.snapshot_component import Problem
+from gnomon.named_tuple import NamedTuple
 
 LIBRARY = "libnvidia-ml.so.1"
 

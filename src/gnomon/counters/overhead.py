@@ -10,7 +10,6 @@ from __future__ import annotations
 import gc
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
 from gnomon import _core
 from gnomon.counters.component import Event
@@ -19,6 +18,7 @@ from gnomon.counters.perf_spec import PerfSpec, native_specs
 from gnomon.counters.sample_statistics import Bin, Spread, histogram, spread
 from gnomon.errors import EventError, EventSetError, UsageError
 from gnomon.model.value import Unavailable
+from gnomon.named_tuple import NamedTuple
 
 ITERATIONS = 10_000
 FEWEST, MOST = 10, 10_000_000

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gnomon import _core
 from gnomon.counters.component import (
@@ -18,6 +18,7 @@ from gnomon.counters.component import (
 from gnomon.counters.event_grammar import DOMAINS
 from gnomon.counters.sysfs_pmu import Encoding
 from gnomon.model.value import Domain, Scope
+from gnomon.named_tuple import NamedTuple
 
 NativeSpec = tuple[int, int, int, int, int, int, int]
 """What `_core.Group` wants for one native event."""

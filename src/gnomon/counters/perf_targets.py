@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gnomon import _core
 from gnomon.counters.component import Granularity, Target
 from gnomon.counters.procfs import entries, read_text, stat_fields, whole
 from gnomon.counters.sysfs_pmu import online_cpus
+from gnomon.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from pathlib import Path

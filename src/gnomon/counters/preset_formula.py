@@ -16,9 +16,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from math import isfinite
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 from gnomon.errors import FormulaError
+from gnomon.named_tuple import NamedTuple
 
 NATIVES_MAX = 64
 """Most native events in one formula."""

@@ -6,7 +6,7 @@ Source: native/counters/presets.c. Users' own files are read, and handed over, b
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gnomon import _core
 from gnomon.counters.component import Event, EventInfo
@@ -14,6 +14,7 @@ from gnomon.counters.event_grammar import DOMAINS
 from gnomon.counters.perf_spec import COMPONENTS, PerfSpec, Term, flags_of
 from gnomon.counters.sysfs_pmu import Encoding
 from gnomon.model.value import Scope, Unavailable
+from gnomon.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from gnomon.counters.components.cpu import CpuComponent

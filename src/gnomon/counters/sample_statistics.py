@@ -5,10 +5,10 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from math import ceil
-from typing import NamedTuple
 
 from gnomon.errors import UsageError
 from gnomon.metrics.statistics import summarise
+from gnomon.named_tuple import NamedTuple
 
 
 class Spread(NamedTuple):

@@ -12,9 +12,9 @@ Where one was left alone for so long that it may have gone round unseen, it is n
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 from gnomon.counters.component import EventInfo
+from gnomon.named_tuple import NamedTuple
 
 
 class Sensor(NamedTuple):

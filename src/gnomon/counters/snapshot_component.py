@@ -9,7 +9,7 @@ import errno
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gnomon.counters.component import (
     Availability,
@@ -26,6 +26,7 @@ from gnomon.counters.procfs import ProcessFiles
 from gnomon.counters.snapshot_counters import Snapshot, SnapshotCounting, Sources, Tally, current
 from gnomon.errors import EventNameError
 from gnomon.model.value import Domain, How, Scope
+from gnomon.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from pathlib import Path

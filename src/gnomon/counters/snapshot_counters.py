@@ -18,13 +18,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
 
 from gnomon.counters.component import RawCount, Target
 from gnomon.counters.gauge_sampler import GaugeSampler
 from gnomon.counters.procfs import ProcessFiles
 from gnomon.errors import EventSetError, NotRunningError
 from gnomon.model.value import Scope
+from gnomon.named_tuple import NamedTuple
 
 _MOST = 1 << 63
 

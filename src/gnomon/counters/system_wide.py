@@ -14,7 +14,6 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from gnomon import _core
 from gnomon.counters.component import (
@@ -29,6 +28,7 @@ from gnomon.counters.procfs import entries, read_line, read_number
 from gnomon.counters.sysfs_pmu import Encoding, Pmu, cpu_list
 from gnomon.errors import UsageError
 from gnomon.model.value import Value
+from gnomon.named_tuple import NamedTuple
 
 DEVICES = "bus/event_source/devices"
 

@@ -14,7 +14,6 @@ import struct
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from gnomon import _core
 from gnomon.counters.component import (
@@ -31,6 +30,7 @@ from gnomon.counters.perf_spec import PerfSpec, combine, native_specs
 from gnomon.counters.sysfs_pmu import Encoding, online_cpus
 from gnomon.errors import EventSetError
 from gnomon.model.value import Domain, Scope, Value
+from gnomon.named_tuple import NamedTuple
 
 _LOST, _COMM, _EXIT, _FORK, _READ = 2, 3, 4, 7, 8
 _HEADER = struct.Struct("<IHH")

@@ -5,10 +5,11 @@ Source: native/counters/hypervisor.c, native/counters/container.c.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gnomon import _core
 from gnomon.counters.procfs import below, keyed, read_text
+from gnomon.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from pathlib import Path

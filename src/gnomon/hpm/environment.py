@@ -9,12 +9,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from gnomon.counters.event_set_options import LONGEST_SLICE_MS, SHORTEST_SLICE_MS, SLICE_MS
 from gnomon.errors import UsageError
 from gnomon.metrics.toml_document import quote
 from gnomon.metrics.user_constants import read_user_constants
+from gnomon.named_tuple import NamedTuple
 
 _DIGITS = re.compile(r"[0-9]{1,9}")
 _FORMATS = ("ASC", "VIZ", "CSV")

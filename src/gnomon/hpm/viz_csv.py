@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
 
 from gnomon import __version__
 from gnomon.hpm.output_names import mpi_task
@@ -19,6 +18,7 @@ from gnomon.measurement import measurement_metrics, process_counts, report_style
 from gnomon.measurement.measurement import Measurement
 from gnomon.metrics.derived import MetricValue
 from gnomon.model.value import Unavailable, Value
+from gnomon.named_tuple import NamedTuple
 from gnomon.units import printable
 
 COLUMNS = (

@@ -13,12 +13,13 @@ import time
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gnomon.errors import GnomonError
 from gnomon.launch.clock import raw_clock_ns
 from gnomon.launch.process import exec_target, invocation, spawn
 from gnomon.launch.signals import SignalForwarder
+from gnomon.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from gnomon.launch.observer import Observer

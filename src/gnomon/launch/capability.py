@@ -7,7 +7,9 @@ what was left in the staging folder. Each writes what it needs; what stands here
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from gnomon.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from gnomon.errors import UsageError
 from gnomon.launch.capability import Capability
 from gnomon.launch.options import option_values
+from gnomon.named_tuple import NamedTuple
 
 Words = Mapping[str, Mapping[str, Any]]
 """What was typed of each capability's options, by its name and theirs."""

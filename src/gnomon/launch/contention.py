@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import os
 import time
-from typing import NamedTuple
 
 from gnomon.model.contention import Contention
+from gnomon.named_tuple import NamedTuple
 
 # Fields of a line of /proc/stat.
 _IDLE, _IOWAIT, _STEAL = 3, 4, 7

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from gnomon import _core
+from gnomon.named_tuple import NamedTuple
 
 
 class Job(NamedTuple):

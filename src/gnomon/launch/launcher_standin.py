@@ -19,9 +19,9 @@ import select
 import signal
 import struct
 from contextlib import suppress
-from typing import NamedTuple
 
 from gnomon.errors import ProgramError
+from gnomon.named_tuple import NamedTuple
 
 _PASSED_ON = (
     signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any
 
 from gnomon.errors import UsageError
+from gnomon.named_tuple import NamedTuple
 
 # What Python says of a word that is no number.
 _PYTHONS = {

@@ -10,9 +10,9 @@ import shutil
 import stat
 import struct
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from gnomon.errors import ObserverError
+from gnomon.named_tuple import NamedTuple
 
 LD_PRELOAD = "LD_PRELOAD"
 _SEPARATORS = " :"

@@ -11,9 +11,9 @@ import errno
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from gnomon.errors import FormatError
+from gnomon.named_tuple import NamedTuple
 from gnomon.store.record_file import SUFFIX, RecordFile, open_records
 
 # So many processes are named in a warning; of others it is said how many they are.

@@ -6,7 +6,9 @@ Source: getrusage(2).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from gnomon.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     import resource

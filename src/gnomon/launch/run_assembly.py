@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from gnomon.launch import repetitions
 from gnomon.launch.program_names import program_name
@@ -13,6 +13,7 @@ from gnomon.launch.resource_usage import PEAK_MEMORY
 from gnomon.launch.run_environment import component_states
 from gnomon.model import region_kinds
 from gnomon.model.capability_result import Collected, rows_of
+from gnomon.named_tuple import NamedTuple
 from gnomon.store import run_directory, staging, table_merge
 from gnomon.store.table_merge import RunRoot
 from gnomon.store.table_set import TableSet

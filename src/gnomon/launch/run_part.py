@@ -7,13 +7,13 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from gnomon import _core
 from gnomon.errors import UsageError
 from gnomon.launch.job import Job, job
 from gnomon.launch.program_names import program_name
 from gnomon.launch.run_environment import kept_environment, this_host
+from gnomon.named_tuple import NamedTuple
 from gnomon.store import run_directory, staging
 
 _STAMP = "%Y%m%d-%H%M%S"

@@ -6,12 +6,13 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite, isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from gnomon.model.capability_result import rows_of
 from gnomon.model.metric import Aggregation
 from gnomon.model.symbol_names import short_name
 from gnomon.model.tables import PROFILE
+from gnomon.named_tuple import NamedTuple
 from gnomon.store.reports.run_facts import exit_text, without_values
 from gnomon.store.run import Run
 from gnomon.terminal_text import cut, filled, shortened

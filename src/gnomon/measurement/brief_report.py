@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from gnomon.launch.resource_usage import UsageRow
 from gnomon.measurement import report_style
@@ -12,6 +11,7 @@ from gnomon.measurement.report_style import joined
 from gnomon.metrics import user_definitions
 from gnomon.metrics.derived import MetricValue
 from gnomon.model.value import How, Value
+from gnomon.named_tuple import NamedTuple
 from gnomon.units import duration, number, quantity
 
 _CPU_TIME = "task-clock"

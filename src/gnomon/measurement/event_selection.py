@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gnomon.counters.event_resolver import Resolved
 from gnomon.errors import GnomonError
@@ -12,6 +12,7 @@ from gnomon.measurement.measurement_metrics import core_models
 from gnomon.metrics import user_definitions
 from gnomon.metrics.user_constants import read_user_constants
 from gnomon.model.value import Scope
+from gnomon.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from gnomon.metrics.groups import Group

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from gnomon.measurement import report_style
 from gnomon.model.value import Value
+from gnomon.named_tuple import NamedTuple
 from gnomon.terminal_text import WIDTH
 
 SCHEMA_VERSION = 1

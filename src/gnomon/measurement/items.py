@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import nan
-from typing import NamedTuple
 
 from gnomon.model.value import Domain, How
+from gnomon.named_tuple import NamedTuple
 
 N_TIMES = 8
 WALLCLOCK, CYCLE, USER, SYSTEM, START, STOP, OVERHEAD, INIT = range(N_TIMES)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gnomon._core import LEAST_CPU_NS
 from gnomon.model.value import Unavailable, Value
+from gnomon.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from gnomon.counters.emulation.caches import Cache

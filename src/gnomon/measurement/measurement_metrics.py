@@ -6,7 +6,7 @@ import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gnomon.counters.sysfs_pmu import core_pmus
 from gnomon.launch.resource_usage import PEAK_MEMORY
@@ -16,6 +16,7 @@ from gnomon.metrics.definitions import Metrics
 from gnomon.metrics.derived import MetricValue, computable, formula_inputs, possible
 from gnomon.metrics.user_constants import read_user_constants
 from gnomon.model.value import How, Value
+from gnomon.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from gnomon.counters.hardware.metric_constants import Constants

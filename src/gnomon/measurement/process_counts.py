@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import add
-from typing import NamedTuple
 
 from gnomon.counters.component import RawCount
 from gnomon.measurement.measurement import Emulation, Measurement
+from gnomon.named_tuple import NamedTuple
 
 
 class ProcessRow(NamedTuple):

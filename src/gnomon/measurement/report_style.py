@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from gnomon.model.value import Domain, How, Scope, Value
+from gnomon.named_tuple import NamedTuple
 from gnomon.terminal_text import WIDTH
 from gnomon.units import quantity
 

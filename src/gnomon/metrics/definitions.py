@@ -36,12 +36,13 @@ from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from math import inf, isfinite
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from gnomon.errors import FormulaError
 from gnomon.metrics.formula import Formula, identifier, parse, plain_name, trusted
 from gnomon.metrics.groups import SECTIONS
 from gnomon.metrics.toml_document import SHIPPED, Document, TomlEntry
+from gnomon.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -262,9 +263,11 @@ def _compiled(document: Document) -> Metrics:
         return Metric(
             fields["name"],
             fields.get("unit", ""),
-            trusted(fields["formula"], source),
+            trusted(fields["formula"], fields["formula_names"], source),
             fields["description"],
-            None if condition is None else trusted(condition, source, is_condition=True),
+            None
+            if condition is None
+            else trusted(condition, fields["condition_names"], source, is_condition=True),
             _RULES[fields.get("domain", rule)],
             fields.get("title", ""),
             tuple(fields.get("cpus", ())),

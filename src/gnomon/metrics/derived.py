@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gnomon.metrics.definitions import CONSTANTS, DomainRule, Metric, Metrics
 from gnomon.metrics.formula import identifier, plain_name
 from gnomon.model.value import Domain, How, Scope, Value
+from gnomon.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from gnomon.metrics.machine_constants import Machine

@@ -24,7 +24,7 @@ formula None. A condition evaluates to 1 or 0; a number in it holds if it is abo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from math import isfinite
 from typing import TYPE_CHECKING, NoReturn
@@ -60,7 +60,6 @@ _TOKEN = (
     r"|(?P<symbol>[-+*/(),])"
 )
 _WORDS = ("and", "or")
-_NAMES = r"(?<![A-Za-z0-9_.])([A-Za-z_][A-Za-z0-9_]*)(?![A-Za-z0-9_]|[ ]*\()"
 # A core PMU's event as typed or as hybrid CPUs give it: pmu/event/mods, PRESET:mods@pmu.
 _ON_PMU = r"[\w.-]+/(?P<event>[\w.-]+)/(?P<modifiers>[ukhGHI]*)"
 _OF_LIBPFM = r"[A-Za-z0-9_]+::(?!:)"
@@ -211,13 +210,12 @@ def parse(
     return Formula(text, frozenset(parser.names), source, line, root)
 
 
-def trusted(text: str, source: str, *, is_condition: bool = False) -> Formula:
-    """Return a formula that is known to be right, as the shipped ones are; parsed when evaluated.
+def trusted(text: str, names: Iterable[str], source: str, *, is_condition: bool = False) -> Formula:
+    """Return a formula that was parsed before, as the shipped ones were; again when evaluated.
 
     Most of the shipped formulas need events that were not counted, and are never evaluated.
     """
-    names = frozenset(re.findall(_NAMES, text)).difference(_WORDS if is_condition else ())
-    return Formula(text, names, source, 1, None, is_condition=is_condition)
+    return Formula(text, frozenset(names), source, 1, None, is_condition=is_condition)
 
 
 class _Token:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 from gnomon.errors import FormulaError, UsageError
 from gnomon.metrics.definitions import Metric, Metrics
@@ -29,6 +29,7 @@ from gnomon.metrics.formula import identifier, parse
 from gnomon.metrics.formula_ast import FUNCTIONS
 from gnomon.metrics.groups import NAME, Group
 from gnomon.metrics.toml_document import quote, read_text
+from gnomon.named_tuple import NamedTuple
 
 SUFFIX = ".txt"
 """How LIKWID's group files end."""

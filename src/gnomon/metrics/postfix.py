@@ -6,9 +6,9 @@ A program and the formula's `evaluate` must give the same number, bit by bit.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from gnomon.metrics.formula_ast import Call, Chain, Name, Negation, Node, Number
+from gnomon.named_tuple import NamedTuple
 
 
 class Step(NamedTuple):

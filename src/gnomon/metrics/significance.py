@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from math import exp, expm1, fsum, inf, isfinite, lgamma, log, log1p, sqrt
-from typing import NamedTuple
 
 from gnomon.errors import UsageError
 from gnomon.metrics.statistics import student_t
+from gnomon.named_tuple import NamedTuple
 
 TRIM = 0.2
 """Share of the values at either end that is trimmed, of samples that are large enough."""

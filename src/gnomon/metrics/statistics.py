@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import exp, frexp, fsum, inf, isfinite, ldexp, lgamma, log, log1p, pi, sqrt, tan
-from typing import NamedTuple
 
 from gnomon.errors import UsageError
+from gnomon.named_tuple import NamedTuple
 
 CONFIDENCE = 0.95
 """Probability with which mean ± half-width holds the true mean (normally spread values)."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from gnomon.model.tables import Table
 from gnomon.model.value import Unavailable
+from gnomon.named_tuple import NamedTuple
 
 
 class Collected(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from gnomon.named_tuple import NamedTuple
 
 WAITED = "CPU wait time"
 """Name of the time that a program could have run and no CPU was free for it, in ns."""

@@ -18,9 +18,9 @@ project's own files that holds most of it; for the C++ library's own templates a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from gnomon.model.symbol_names import FORTRAN, is_template, namespace
+from gnomon.named_tuple import NamedTuple
 
 
 class FunctionFragment(NamedTuple):

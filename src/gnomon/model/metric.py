@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
 
 from gnomon.model.contention import EVIDENCE
+from gnomon.named_tuple import NamedTuple
 
 
 class Aggregation(StrEnum):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import NamedTuple
 
+from gnomon.named_tuple import NamedTuple
 from gnomon.terminal_text import heading
 from gnomon.units import NOT_AVAILABLE, number
 

@@ -7,7 +7,9 @@ written into run.json, so that whoever reads the run knows them, whatever is ins
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+from gnomon.named_tuple import NamedTuple
 
 FIELD = "region_kinds"
 """Where run.json has the kinds that are not Gnomon's own."""

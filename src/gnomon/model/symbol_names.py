@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
 
+from gnomon.named_tuple import NamedTuple
 from gnomon.terminal_text import ELLIPSIS as _ELLIPSIS
 from gnomon.terminal_text import shortened
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from math import isfinite
-from typing import NamedTuple
 
 from gnomon.counters.component import EventInfo
 from gnomon.metrics.derived import MetricValue
 from gnomon.model.value import Value
+from gnomon.named_tuple import NamedTuple
 from gnomon.stat.interval_rows import CGROUP, MACHINE, PROCESS, IntervalRow
 from gnomon.stat.proc_metrics import CPU_TIMES, SYSTEM_TIME, USER_TIME
 from gnomon.stat.watched_events import WatchedEvents

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from gnomon.counters.component import Event, RawCount, make_value
 from gnomon.counters.per_cpu import total
@@ -18,6 +17,7 @@ from gnomon.metrics.definitions import Metrics
 from gnomon.metrics.derived import FormulaInput, MetricValue, computable, formula_inputs, possible
 from gnomon.metrics.user_constants import read_user_constants
 from gnomon.model.value import Domain, How, Scope, Unavailable, Value
+from gnomon.named_tuple import NamedTuple
 from gnomon.stat.proc_metrics import PROC_METRICS, SYSTEM_TIME, USER_TIME, Numbers
 
 MACHINE = "machine"

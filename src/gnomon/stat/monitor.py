@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import NamedTuple
 
 from gnomon.counters.component import Event, EventInfo
 from gnomon.counters.perf_spec import PerfSpec
@@ -13,6 +12,7 @@ from gnomon.launch.clock import raw_clock_ns
 from gnomon.launch.process import raise_nofile
 from gnomon.launch.timer_queue import TimerQueue
 from gnomon.model.value import Unavailable
+from gnomon.named_tuple import NamedTuple
 from gnomon.stat.interval_rows import Derivation, IntervalRow, Sample
 from gnomon.stat.proc_metrics import PROC_METRICS
 from gnomon.stat.targets import (

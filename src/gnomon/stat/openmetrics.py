@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from math import isfinite
-from typing import NamedTuple
 
 from gnomon.counters.component import EventInfo
 from gnomon.metrics.derived import MetricValue
 from gnomon.model.value import Domain
+from gnomon.named_tuple import NamedTuple
 from gnomon.stat.interval_rows import CGROUP, CORE, CPU, MACHINE, NODE, PROCESS, SOCKET, IntervalRow
 from gnomon.stat.totals import Totals
 

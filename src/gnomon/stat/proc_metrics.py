@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import NamedTuple
 
 from gnomon.counters.component import EventInfo
 from gnomon.counters.procfs import stat_fields, whole
 from gnomon.model.value import How, Scope
+from gnomon.named_tuple import NamedTuple
 
 COMPONENT = "proc"
 _TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")

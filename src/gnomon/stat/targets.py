@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from gnomon.counters import cgroups
 from gnomon.counters.component import Event, Granularity, RawCount, Target
@@ -14,6 +14,7 @@ from gnomon.counters.per_cpu import why_forbidden
 from gnomon.counters.procfs import read_text
 from gnomon.errors import GnomonError
 from gnomon.model.value import Scope, Unavailable
+from gnomon.named_tuple import NamedTuple
 from gnomon.stat.counter_target import CounterTarget
 from gnomon.stat.cpu_groups import places
 from gnomon.stat.interval_rows import (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from gnomon.counters.component import Event
 from gnomon.counters.event_resolver import Resolved, resolve
@@ -12,6 +11,7 @@ from gnomon.counters.sysfs_pmu import core_pmus
 from gnomon.errors import EventNameError
 from gnomon.measurement.event_selection import SelectedGroup, groups_with_events
 from gnomon.model.value import Unavailable
+from gnomon.named_tuple import NamedTuple
 from gnomon.stat.targets import TargetSelection
 
 SOFTWARE = ("context-switches", "cpu-migrations", "page-faults", "major-faults")

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
-from typing import NamedTuple
 
 from gnomon.errors import FormatError
+from gnomon.named_tuple import NamedTuple
 
 MAGIC_BYTES = 8
 HEAD_BYTES = 32

@@ -7,9 +7,9 @@ names still. Which a metric is its formula says: what has the name now is made o
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 from gnomon.model.tables import METRICS, Schema
+from gnomon.named_tuple import NamedTuple
 from gnomon.store import duckdb_parquet, metric_columns
 
 

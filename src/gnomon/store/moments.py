@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import isfinite, nan
-from typing import NamedTuple
 
 from gnomon.model import location_kinds
 from gnomon.model.metric import Aggregation
 from gnomon.model.region_kinds import RegionKinds
 from gnomon.model.tables import Cell
+from gnomon.named_tuple import NamedTuple
 from gnomon.store import profile_query
 from gnomon.store.profile_sums import Key, Sum
 from gnomon.store.run import Run, RunIdentity, shared_run

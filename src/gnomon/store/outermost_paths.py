@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from gnomon.named_tuple import NamedTuple
 from gnomon.store import table_limits
 from gnomon.store.run import Run, RunIdentity, shared_run
 

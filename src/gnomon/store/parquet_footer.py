@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from gnomon.errors import FormatError
+from gnomon.named_tuple import NamedTuple
 
 MAGIC = b"PAR1"
 _TAIL = struct.Struct("<I4s")

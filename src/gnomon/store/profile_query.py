@@ -15,11 +15,12 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial as bound
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from gnomon.errors import UsageError
 from gnomon.model.metric import Aggregation
 from gnomon.model.region_kinds import OWN_KINDS
+from gnomon.named_tuple import NamedTuple
 from gnomon.store import outermost_paths, profile_sums
 from gnomon.store.outermost_paths import OutermostPaths
 from gnomon.store.profile_sums import MIXED, ONCE_OF_MIXED

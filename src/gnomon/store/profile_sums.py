@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import reduce
-from typing import NamedTuple
+
+from gnomon.named_tuple import NamedTuple
 
 Key = tuple[str, str, str, int]
 

@@ -23,11 +23,12 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from gnomon._core import crc32c
 from gnomon.errors import FormatError
 from gnomon.model.tables import TYPECODES, Schema, Table, schema_of
+from gnomon.named_tuple import NamedTuple
 from gnomon.store import file_head
 from gnomon.store.file_head import FileKind
 

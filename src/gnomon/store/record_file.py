@@ -15,10 +15,11 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gnomon._core import crc32c
 from gnomon.errors import FormatError
+from gnomon.named_tuple import NamedTuple
 from gnomon.store import file_head
 from gnomon.store.file_head import FileKind
 from gnomon.store.record_kinds import PAGE_BYTES, RecordKind, read_kinds, text_of

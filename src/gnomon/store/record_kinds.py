@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import struct
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gnomon._core import crc32c
 from gnomon.errors import FormatError
+from gnomon.named_tuple import NamedTuple
 from gnomon.store.file_head import HEADER_BYTES_AT
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import NamedTuple
 
 import numpy as np
 
 from gnomon.model.tables import Table
+from gnomon.named_tuple import NamedTuple
 from gnomon.store.keyed_sums import Ints
 from gnomon.store.table_numbering import NumberedSet
 from gnomon.store.table_rows import RowContext, keys_of

@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from gnomon.errors import RunDirectoryError
 from gnomon.model import region_kinds
 from gnomon.model.region_kinds import RegionKinds
 from gnomon.model.tables import ALL_SCHEMAS, REQUIRED_SCHEMAS, SCHEMAS, Cell, Schema
+from gnomon.named_tuple import NamedTuple
 from gnomon.store import former_metrics, kept_files, table_limits
 from gnomon.store.duckdb_parquet import connected
 

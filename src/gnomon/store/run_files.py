@@ -11,8 +11,9 @@ import re
 import stat
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from gnomon.named_tuple import NamedTuple
 from gnomon.units import printable
 
 if TYPE_CHECKING:

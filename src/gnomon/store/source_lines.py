@@ -11,10 +11,10 @@ import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from gnomon.errors import GnomonError
 from gnomon.model.value import Unavailable
+from gnomon.named_tuple import NamedTuple
 from gnomon.store.build_ids import build_id
 from gnomon.units import printable
 

@@ -17,12 +17,13 @@ from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
 from math import gcd
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from gnomon.errors import FormatError, RunDirectoryError
 from gnomon.model.capability_result import Collected
 from gnomon.model.tables import Table
 from gnomon.model.value import Unavailable
+from gnomon.named_tuple import NamedTuple
 from gnomon.store.record_blocks import read_blocks, write_blocks
 from gnomon.store.run_directory import SUFFIX, path_of
 from gnomon.store.table_set import TableSet

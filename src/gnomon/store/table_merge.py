@@ -20,10 +20,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial as bound
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from gnomon.model.region_kinds import OWN_KINDS, RegionKinds
 from gnomon.model.tables import LOCATIONS, METRICS, PROFILE, Schema, Table
+from gnomon.named_tuple import NamedTuple
 from gnomon.store import executors
 from gnomon.store.parquet_writer import ParquetWriter
 from gnomon.store.table_numbering import (

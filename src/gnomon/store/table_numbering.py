@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from gnomon.errors import RunDirectoryError
 from gnomon.model.metric import usual_aggregation
@@ -26,6 +26,7 @@ from gnomon.model.tables import (
     Schema,
     Table,
 )
+from gnomon.named_tuple import NamedTuple
 from gnomon.store.table_set import TableSet
 
 if TYPE_CHECKING:

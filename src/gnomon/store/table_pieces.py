@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from gnomon.model.tables import (
     Schema,
     Table,
 )
+from gnomon.named_tuple import NamedTuple
 from gnomon.store.keyed_sums import NOTHING, Ints
 from gnomon.store.parquet_writer import write_file
 from gnomon.store.record_blocks import BlockWriter

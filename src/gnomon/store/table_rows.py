@@ -17,12 +17,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from math import isnan
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gnomon.model.tables import Table
+from gnomon.named_tuple import NamedTuple
 from gnomon.store.keyed_sums import (
     NOTHING,
     Floats,

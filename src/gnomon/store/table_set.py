@@ -5,10 +5,10 @@ from __future__ import annotations
 from array import array
 from collections.abc import Container, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from gnomon.errors import RunDirectoryError
 from gnomon.model.tables import LOCATIONS, Table
+from gnomon.named_tuple import NamedTuple
 from gnomon.store.record_blocks import Block, read_blocks
 
 

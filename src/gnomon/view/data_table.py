@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
 from gnomon.errors import UsageError
 from gnomon.model import location_kinds
 from gnomon.model.array_types import Cells, Flags, Longs, Texts
+from gnomon.named_tuple import NamedTuple
 from gnomon.view import profile_rows
 from gnomon.view.distribution import to_jsonable
 from gnomon.view.open_run import OpenRun

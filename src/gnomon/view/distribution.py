@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from gnomon.errors import UsageError
 from gnomon.model.array_types import Floats, Ints
 from gnomon.model.metric import Metric
+from gnomon.named_tuple import NamedTuple
 from gnomon.view import profile_rows
 from gnomon.view.node_values import NodeCells, cells
 from gnomon.view.profile_rows import ProfileRows

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from gnomon.named_tuple import NamedTuple
 
 OF_THREAD = "thread's section"
 """What a node is that counts single threads where others count all of them."""

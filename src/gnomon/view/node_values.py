@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from gnomon.model import forest, location_kinds
 from gnomon.model.array_types import Flags, Floats, Longs
 from gnomon.model.metric import Metric
 from gnomon.model.value import How
+from gnomon.named_tuple import NamedTuple
 from gnomon.view import profile_rows
 from gnomon.view.profile_rows import ProfileRows
 from gnomon.view.run_metadata import Dataset

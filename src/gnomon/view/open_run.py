@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from gnomon.errors import UsageError
 from gnomon.metrics.formula import Formula
 from gnomon.model.array_types import Floats
 from gnomon.model.metric import Aggregation, Metric
+from gnomon.named_tuple import NamedTuple
 from gnomon.view import distribution, node_values, profile_rows, section_shares, tree_builders
 from gnomon.view.derived_metrics import FormulaInputs
 from gnomon.view.distribution import Distribution

@@ -8,12 +8,12 @@ by place, those of the innermost. Calls of sections have one location each: all 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
 from gnomon.errors import RunDirectoryError
 from gnomon.model.array_types import Flags, Floats, Ints, Longs
+from gnomon.named_tuple import NamedTuple
 from gnomon.view.database import Arrays
 from gnomon.view.run_metadata import Dataset, positions
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from gnomon.model.array_types import Cells, Flags, Floats, Ints, Texts
 from gnomon.model.metric import Metric
 from gnomon.model.region_kinds import RegionKind, RegionKinds
 from gnomon.model.tables import METRICS
+from gnomon.named_tuple import NamedTuple
 from gnomon.store import moments, table_limits
 from gnomon.view.database import Tables
 

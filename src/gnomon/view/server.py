@@ -6,7 +6,6 @@ import errno
 import secrets
 import socket
 from pathlib import Path
-from typing import NamedTuple
 
 import uvicorn
 from starlette.applications import Starlette
@@ -17,6 +16,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from gnomon.errors import UsageError, ViewError
+from gnomon.named_tuple import NamedTuple
 from gnomon.view.api import routes
 from gnomon.view.connections import CONNECTIONS_MOST, PATIENCE_S, patient
 from gnomon.view.security import NONCE, Guard, policy, refused

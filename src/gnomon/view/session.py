@@ -8,10 +8,11 @@ import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from gnomon.capabilities import readers
 from gnomon.errors import GnomonError, RunDirectoryError, UsageError
+from gnomon.named_tuple import NamedTuple
 from gnomon.store import run_directory, table_limits
 from gnomon.view.database import Tables, check_regular
 from gnomon.view.open_run import MergedPart, OpenRun

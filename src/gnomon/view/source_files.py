@@ -13,9 +13,10 @@ import stat
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from gnomon.errors import UsageError
+from gnomon.named_tuple import NamedTuple
 from gnomon.units import size
 
 LIMIT_BYTES = 8 << 20

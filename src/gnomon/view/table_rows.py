@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from gnomon.errors import UsageError
 from gnomon.model import schemas
 from gnomon.model.array_types import Cells, Ints
 from gnomon.model.tables import LOCATIONS, METRICS, Schema
+from gnomon.named_tuple import NamedTuple
 from gnomon.store import table_limits
 from gnomon.view.data_table import ROWS_OF_PAGE, TableColumn, TableQuery, as_cell
 from gnomon.view.open_run import OpenRun

@@ -6,13 +6,12 @@ kept as pairs of path and node, so that the values of any metric are a sum over 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 import numpy.typing as npt
 
 from gnomon.model import forest, location_kinds
 from gnomon.model.array_types import Cells, Flags, Floats, Ints, Longs
+from gnomon.named_tuple import NamedTuple
 
 GROUPINGS = {
     "region": "by region: as they were called",

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gnomon.cli.terminal.argument_help import Parser
 from gnomon.errors import UsageError
+from gnomon.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from gnomon.counters.component import Component, EventInfo

@@ -7,13 +7,14 @@ import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gnomon.capabilities import readers, report_parts
 from gnomon.cli.terminal.argument_help import Parser, add_report_options
 from gnomon.cli.terminal.piecewise_output import write_pieces
 from gnomon.cli.terminal.streams import csv_pieces, format_of, width_of, write_report
 from gnomon.errors import GnomonError, UsageError
+from gnomon.named_tuple import NamedTuple
 from gnomon.store import executors
 from gnomon.store.reports import report_part
 from gnomon.store.reports.report_part import Request

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gnomon.cli.terminal.streams import width_of, write
+from gnomon.named_tuple import NamedTuple
 from gnomon.terminal_text import filled
 
 if TYPE_CHECKING:

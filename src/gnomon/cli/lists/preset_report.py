@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gnomon.cli.terminal.two_column_text import filled, terminal_columns
+from gnomon.named_tuple import NamedTuple
 from gnomon.terminal_text import wrapped, wrapped_table
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ shares it, and the NUMA node. What is alike is drawn as often as there is room, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from gnomon.counters.hardware import Hardware
 from gnomon.counters.sysfs_pmu import cpu_ranges
+from gnomon.named_tuple import NamedTuple
 from gnomon.units import size
 
 _NODE_RANK = 100

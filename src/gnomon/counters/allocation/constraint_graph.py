@@ -8,11 +8,11 @@ that take two counters, registers that several events share.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from gnomon.counters.allocation import matching
 from gnomon.counters.allocation.constraint_tables import Family
 from gnomon.counters.sysfs_pmu import Encoding
+from gnomon.named_tuple import NamedTuple
 
 _HARDWARE = 0
 _HW_CACHE = 3

@@ -39,9 +39,10 @@ import re
 from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 from gnomon.errors import ConstraintFileError
+from gnomon.named_tuple import NamedTuple
 
 _DATA = Path(__file__).parent / "data"
 _COUNTERS_MAX = 64

@@ -7,7 +7,6 @@ a core (software events, tracepoints, /proc) always fit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from gnomon.counters.allocation import constraint_graph
 from gnomon.counters.allocation.constraint_graph import Demand
@@ -16,6 +15,7 @@ from gnomon.counters.component import Event
 from gnomon.counters.perf_spec import PerfSpec
 from gnomon.counters.sysfs_pmu import Encoding
 from gnomon.errors import EventUnavailableError
+from gnomon.named_tuple import NamedTuple
 
 
 class Place(NamedTuple):

@@ -8,9 +8,9 @@ a tuple of `Mode`; nothing here knows any of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from gnomon.counters.allocation.matching import Matching, heaviest, largest
+from gnomon.named_tuple import NamedTuple
 
 _SEARCH_MAX = 100_000
 

@@ -15,13 +15,13 @@ the answer).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from gnomon.counters.allocation import constraint_graph, matching
 from gnomon.counters.allocation.constraint_graph import Demand
 from gnomon.counters.allocation.fit import Asked, ask, is_hardware
 from gnomon.counters.allocation.target_pmus import CorePmu, at_hand
 from gnomon.counters.component import Event
+from gnomon.named_tuple import NamedTuple
 
 _SEARCH_MAX = 20_000  # steps, of some 10 microseconds each
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from gnomon import _core
 from gnomon.counters import perf_errors
 from gnomon.counters.component import Event
 from gnomon.counters.perf_spec import narrowed, native_specs
+from gnomon.named_tuple import NamedTuple
 
 _HARDWARE = 0
 _INSTRUCTIONS = 1

@@ -15,7 +15,8 @@ nothing, and are deterministic: earlier events and lower counters come first.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from gnomon.named_tuple import NamedTuple
 
 
 class Matching(NamedTuple):

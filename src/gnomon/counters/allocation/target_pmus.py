@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gnomon import _core
 from gnomon.counters.allocation import constraint_tables
@@ -15,6 +15,7 @@ from gnomon.counters.procfs import read_line, read_number
 from gnomon.counters.sysfs_pmu import Encoding, Pmu, core_pmus
 from gnomon.counters.virtualization import first_cpu
 from gnomon.errors import UsageError
+from gnomon.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from gnomon.counters.libpfm import LibpfmPmu

@@ -20,7 +20,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gnomon.counters.component import EventInfo
 from gnomon.counters.procfs import (
@@ -35,6 +35,7 @@ from gnomon.counters.procfs import (
 from gnomon.counters.snapshot_component import Offer, Problem, SnapshotComponent
 from gnomon.counters.snapshot_counters import PROCESS, Snapshot, Tally, Unit
 from gnomon.model.value import Scope
+from gnomon.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from pathlib import Path

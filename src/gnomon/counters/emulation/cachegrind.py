@@ -15,11 +15,11 @@ from collections.abc import Collection, Mapping
 from itertools import chain
 from operator import add, sub
 from pathlib import Path
-from typing import NamedTuple
 
 from gnomon.counters.emulation.engine import Line
 from gnomon.errors import FormatError
 from gnomon.model.symbol_names import FORTRAN, external_procedure, module_procedure
+from gnomon.named_tuple import NamedTuple
 
 _LIMIT_BYTES = 1 << 30
 _LARGEST_COUNT = 1 << 63

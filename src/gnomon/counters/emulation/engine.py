@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from gnomon.counters.component import Availability
 from gnomon.counters.emulation.caches import Caches
+from gnomon.named_tuple import NamedTuple
 
 
 class Quantity(StrEnum):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from gnomon.counters.component import Event, EventInfo
 from gnomon.counters.emulation.engine import EXACT, Quantity
 from gnomon.counters.event_grammar import modifiers, nearest
 from gnomon.errors import EventNameError, EventUnavailableError
 from gnomon.model.value import Domain, How, Scope
+from gnomon.named_tuple import NamedTuple
 
 COMPONENT = "emulated"
 _Q = Quantity

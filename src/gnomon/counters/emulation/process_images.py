@@ -11,11 +11,11 @@ import re
 from collections.abc import Iterable, Mapping
 from operator import add
 from pathlib import Path
-from typing import NamedTuple
 
 from gnomon.counters.emulation.cachegrind import CachegrindFile, Seen, read
 from gnomon.counters.emulation.engine import Emulated, Line, ProcessCounts
 from gnomon.errors import FormatError
+from gnomon.named_tuple import NamedTuple
 
 COUNTS = "counts"
 LOG = "log"

@@ -15,9 +15,9 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from gnomon.counters.procfs import read_text
+from gnomon.named_tuple import NamedTuple
 
 _ROOT = Path("/")
 _MOST_BYTES = 1 << 22

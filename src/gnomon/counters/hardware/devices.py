@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from gnomon.counters.hardware.cpuid import Answers, bits, vendor
 from gnomon.counters.procfs import entries, read_line, read_number, whole
 from gnomon.counters.sysfs_pmu import Pmu, cpu_list, find
+from gnomon.named_tuple import NamedTuple
 
 _CLASSES = {
     "net": "network",

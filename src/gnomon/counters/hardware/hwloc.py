@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from gnomon.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 from gnomon.counters.hardware.cpuid import Answers, answers, hypervisor_signature
 from gnomon.counters.hardware.devices import Device, PmuFacts, devices, pmus
@@ -21,6 +20,7 @@ from gnomon.counters.hardware.processor import Frequency, Processor, frequencies
 from gnomon.counters.hardware.tlbs import Tlbs, from_cpuid, from_device_tree
 from gnomon.counters.hardware.topology import Cache, Topology, caches, topology
 from gnomon.counters.virtualization import Container, Hypervisor, container, hypervisor
+from gnomon.named_tuple import NamedTuple
 
 ROOT = Path("/")
 

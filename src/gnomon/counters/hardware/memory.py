@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
 
 from gnomon.counters.procfs import (
     entries,
@@ -21,6 +20,7 @@ from gnomon.counters.procfs import (
     whole,
 )
 from gnomon.counters.sysfs_pmu import cpu_list
+from gnomon.named_tuple import NamedTuple
 
 _NODES = "sys/devices/system/node"
 _POOL = re.compile(r"hugepages-(\d{1,12})kB")

@@ -10,12 +10,12 @@ import struct
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from gnomon.counters.hardware.cpuid import Answers, bits
 from gnomon.counters.hardware.topology import CPUS, Cpu
 from gnomon.counters.procfs import keyed, read_line, read_number, read_text
 from gnomon.counters.virtualization import first_cpu
+from gnomon.named_tuple import NamedTuple
 
 _IMPLEMENTERS = {
     0x41: "Arm", 0x42: "Broadcom", 0x43: "Cavium", 0x46: "Fujitsu", 0x48: "HiSilicon",

@@ -8,10 +8,10 @@ Platform Reference, properties of CPU nodes.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 from gnomon.counters.hardware.cpuid import Answers, bits, parts, vendor
 from gnomon.counters.procfs import entries
+from gnomon.named_tuple import NamedTuple
 
 KB, MB, GB = 1 << 10, 1 << 20, 1 << 30
 FULL = 0

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from gnomon.counters.hardware.cpuid import Answers, bits, parts
 from gnomon.counters.procfs import entries, keyed, read_line, read_number, read_text, whole
 from gnomon.counters.sysfs_pmu import core_pmus, cpu_list
+from gnomon.named_tuple import NamedTuple
 
 CPUS = "sys/devices/system/cpu"
 _MOST_CACHES = 16

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from gnomon.counters.preset_formula import Formula, parse, sum_of
+from gnomon.named_tuple import NamedTuple
 
 
 class Meaning(NamedTuple):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from math import inf, isfinite
-from typing import NamedTuple
 
 from gnomon.launch.run_environment import Host
 from gnomon.measurement.items import (
@@ -28,6 +27,7 @@ from gnomon.measurement.measurement_items import domain_of, has_value, how_of, m
 from gnomon.measurement.measurement_report import metric_lines, place, unavailable_lines
 from gnomon.measurement.report_style import ReportOptions, Style, joined
 from gnomon.model.value import Domain, How, Unavailable
+from gnomon.named_tuple import NamedTuple
 from gnomon.terminal_text import filled
 from gnomon.units import number, printable, quantity, signal_name
 

@@ -13,12 +13,13 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from gnomon.errors import GnomonError
 from gnomon.hpm.ranks.job_membership import library
 from gnomon.hpm.ranks.plugin import ENDING
 from gnomon.launch.job import job
+from gnomon.named_tuple import NamedTuple
 
 T = TypeVar("T")
 

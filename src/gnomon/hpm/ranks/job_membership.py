@@ -12,11 +12,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from gnomon.hpm.ranks.plugin_process import ABOVE
 from gnomon.launch import launcher_standin
 from gnomon.launch.launcher_standin import ProgramEnd
+from gnomon.named_tuple import NamedTuple
 from gnomon.units import signal_name
 
 _ROOM = 4096

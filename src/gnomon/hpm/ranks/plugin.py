@@ -18,13 +18,14 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gnomon.errors import FormatError, GnomonError, GuideError, UsageError
 from gnomon.hpm.ranks import plugin_process
 from gnomon.installation import LIBRARY_FOLDER
 from gnomon.measurement.item_codec import decoded, encoded
 from gnomon.measurement.items import RankFile
+from gnomon.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from gnomon.hpm.ranks.job_membership import JobMembership

@@ -14,9 +14,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from gnomon.errors import GnomonError
+from gnomon.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from gnomon.launch.signals import SignalForwarder

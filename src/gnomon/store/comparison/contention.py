@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from math import exp, log, sqrt
 from statistics import fmean, variance
-from typing import NamedTuple
 
 from gnomon.metrics.significance import TRIM, Difference, centre, difference
 from gnomon.model.contention import EVIDENCE, IDLE, OTHERS, STOLEN, WAITED
+from gnomon.named_tuple import NamedTuple
 from gnomon.store.comparison.model import WALL
 from gnomon.store.comparison.samples import WHOLE, MeasuredSide, RunMetric
 

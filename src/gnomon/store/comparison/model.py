@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from gnomon.metrics.metric_direction import LESS, MORE
 from gnomon.metrics.significance import Difference
+from gnomon.named_tuple import NamedTuple
 from gnomon.store.comparison.samples import Place, Side
 
 SURE = 0.01

@@ -14,12 +14,13 @@ import json
 import shlex
 from collections.abc import Iterator, Mapping
 from math import fsum, isfinite
-from typing import Any, NamedTuple
+from typing import Any
 
 from gnomon import __version__
 from gnomon.errors import RunDirectoryError
 from gnomon.model.metric import Aggregation
 from gnomon.model.tables import METRICS
+from gnomon.named_tuple import NamedTuple
 from gnomon.store import moments, profile_query, table_limits
 from gnomon.store.run import Run
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
+from gnomon.named_tuple import NamedTuple
 from gnomon.store.run import Run
 
 VERSION = 2

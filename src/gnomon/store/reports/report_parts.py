@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from typing import NamedTuple
 
 from gnomon.errors import UsageError
 from gnomon.model.tables import METRICS, OPTIONAL_SCHEMAS, schema_of
+from gnomon.named_tuple import NamedTuple
 from gnomon.store import hotspots
 from gnomon.store.profile_query import BY, BY_REGIONS
 from gnomon.store.reports import (

@@ -7,10 +7,11 @@ run's start on, and rows that have one are in order of time.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from gnomon.model.schemas import Column
 from gnomon.model.tables import Cell, Schema, schema_of
+from gnomon.named_tuple import NamedTuple
 from gnomon.store import table_limits
 from gnomon.store.reports.report_part import CALLS, HOW, METRIC, REPETITION, TOTAL, UNIT, Key
 from gnomon.store.run import Run

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from gnomon.model.tables import SCHEMAS, Cell, Schema, Table
+from gnomon.named_tuple import NamedTuple
 from gnomon.store.run import Run
 from gnomon.store.unpacked_run import Sink, open_regular, unpacked_run
 from gnomon.store.viz.reader import parse

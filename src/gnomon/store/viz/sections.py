@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from gnomon.model.metric import Metric
 from gnomon.model.tables import LOCATIONS, METRICS, PATHS, PROFILE, REGIONS, Table
 from gnomon.model.value import Unavailable
+from gnomon.named_tuple import NamedTuple
 from gnomon.store import source_lines
 from gnomon.store.source_lines import Address
 
