@@ -83,8 +83,16 @@ def test_presets_cost_no_reading_of_toml() -> None:
     assert "tomllib" not in found
 
 
-def test_help_does_without_the_extension_and_the_parser() -> None:
-    assert {"gnomon._core", "argparse", "json"} & imported("-h") == set()
+def test_help_does_without_the_parser() -> None:
+    assert {"argparse", "json"} & imported("-h") == set()
+
+
+def test_help_does_without_the_extension() -> None:
+    """Where it cannot be loaded, the list of commands can be read, and doctor tried."""
+    code = (
+        "import sys; sys.modules['gnomon._core'] = None; from gnomon.cli import main; main(['-h'])"
+    )
+    assert "explore this machine" in run(sys.executable, "-c", code).stdout
 
 
 def test_heavy_modules_would_be_seen() -> None:
