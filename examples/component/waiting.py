@@ -22,7 +22,7 @@ from gnomon.counters.component import (
     Availability,
     Event,
     EventInfo,
-    Opened,
+    OpenResult,
     Overflow,
     RawCount,
     Refusal,
@@ -84,7 +84,7 @@ class Waiting:
         known = ", ".join(FIELDS)
         raise EventNameError(name, f"component '{self.name}' has {known}")
 
-    def open(self, events: Sequence[Event], target: Target) -> Opened:
+    def open(self, events: Sequence[Event], target: Target) -> OpenResult:
         """Open events on a thread; what cannot be counted is refused, never raised."""
         tid = target.pid or get_native_id()
         try:
@@ -92,10 +92,10 @@ class Waiting:
         except OSError as error:
             reason = f"/proc/{tid}/schedstat cannot be read ({error.strerror})"
             remedy = "name a thread that runs, of your own"
-            return Opened(
+            return OpenResult(
                 None, (), tuple(Refusal(e, reason, remedy, error.errno or 0) for e in events)
             )
-        return Opened(Counting(tid, [event.spec for event in events]), tuple(events))
+        return OpenResult(Counting(tid, [event.spec for event in events]), tuple(events))
 
 
 class Counting:

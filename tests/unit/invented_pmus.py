@@ -9,7 +9,13 @@ from typing import NamedTuple
 from hypothesis import strategies as st
 
 from gnomon.counters.allocation import CorePmu, named
-from gnomon.counters.allocation.constraint_tables import Bits, Condition, Family, Rule, Shared
+from gnomon.counters.allocation.constraint_tables import (
+    Bits,
+    Condition,
+    Family,
+    Rule,
+    SharedRegisters,
+)
 from gnomon.counters.component import Event, EventInfo
 from gnomon.counters.perf_spec import PerfSpec, Term
 from gnomon.counters.sysfs_pmu import Encoding
@@ -73,7 +79,9 @@ def invent(counters: int, kinds: Sequence[Kind], registers: int) -> Invented:
         same={at: machine.codes(at)[1:] for at in range(len(kinds))},
         generic={},
         rules=tuple(Rule(is_code(at), kind.places) for at, kind in enumerate(kinds)),
-        shared=(Shared("the register", is_code(*sharing), SETTING, registers),) if sharing else (),
+        shared=(SharedRegisters("the register", is_code(*sharing), SETTING, registers),)
+        if sharing
+        else (),
         needs=(),
     )
     pmu = CorePmu("invented", "", family, frozenset(range(counters)))

@@ -60,6 +60,23 @@ def test_former_modules_are_the_present_ones(former: str, present: str) -> None:
     assert all(getattr(old, name) is getattr(new, name) for name in old.__all__)
 
 
+# Former names of classes that docs/ or examples/ have imported: (module, former, present).
+FORMER_CLASSES = (
+    ("counters.component", "Added", "AddResult"),
+    ("counters.component", "Counting", "CounterSession"),
+    ("counters.component", "Growing", "ExtendableSession"),
+    ("counters.component", "Opened", "OpenResult"),
+    ("counters.component", "Resettable", "ResettableSession"),
+    ("counters.event_resolver", "Resolved", "EventResolution"),
+)
+
+
+@pytest.mark.parametrize(("module", "former", "present"), FORMER_CLASSES)
+def test_former_classes_are_the_present_ones(module: str, former: str, present: str) -> None:
+    owner = importlib.import_module(f"gnomon.{module}")
+    assert getattr(owner, former) is getattr(owner, present)
+
+
 def test_sections_have_the_classical_names() -> None:
     from gnomon import hpm
     from gnomon.sections import _libhpm, api

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from gnomon.count.count_modes import LiveCounts, Mode
-from gnomon.counters.event_resolver import Resolved
+from gnomon.counters.event_resolver import EventResolution
 from gnomon.launch.attach import check_running, observe_running
 from gnomon.measurement.measurement import Measurement
 
@@ -15,7 +15,7 @@ _PLAIN = Mode()
 
 def attach(
     pid: int,
-    wanted: Resolved,
+    wanted: EventResolution,
     *,
     seconds: float | None = None,
     command: Sequence[str] = (),

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from gnomon import _core
 from gnomon.counters.component import Event, Sharing, Target, make_value
-from gnomon.counters.event_resolver import Resolved
-from gnomon.counters.open_components import Parts
+from gnomon.counters.event_resolver import EventResolution
+from gnomon.counters.open_components import OpenComponents
 from gnomon.counters.perf_spec import PerfSpec
 from gnomon.errors import EventSetError, GnomonError
 from gnomon.launch.command import execute
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from gnomon.model.capability_result import Collected
 
 
-def run(command: Sequence[str], wanted: Resolved, *, by_task: bool = False) -> Measurement:
+def run(command: Sequence[str], wanted: EventResolution, *, by_task: bool = False) -> Measurement:
     """Return the measurement of one execution of a command.
 
     Args:
@@ -199,7 +199,7 @@ class _Opened:
     """The counters of a process: those of its events that open, on one target."""
 
     def __init__(self, events: Sequence[Event], target: Target) -> None:
-        self._parts = Parts(target)
+        self._parts = OpenComponents(target)
         self.unavailable = tuple(
             Unavailable(one.event.name, one.reason, one.remedy, one.errno)
             for one in self._parts.add(events, strict=False)
@@ -223,7 +223,7 @@ class _Opened:
 class CommandCounters(CountingObserver):
     """The counters of one command: those of the whole, and those that tell threads apart."""
 
-    def __init__(self, wanted: Resolved, by_task: bool) -> None:
+    def __init__(self, wanted: EventResolution, by_task: bool) -> None:
         """Open them.
 
         Raises:

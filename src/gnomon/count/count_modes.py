@@ -12,11 +12,18 @@ from typing import TYPE_CHECKING
 
 from gnomon.count.command_counters import CountingObserver, measure
 from gnomon.counters import cgroups
-from gnomon.counters.component import Event, Granularity, RawCount, Sharing, Target, make_value
-from gnomon.counters.component import Resettable as Counting
-from gnomon.counters.event_resolver import Resolved
+from gnomon.counters.component import (
+    Event,
+    Granularity,
+    RawCount,
+    ResettableSession,
+    Sharing,
+    Target,
+    make_value,
+)
+from gnomon.counters.event_resolver import EventResolution
 from gnomon.counters.multiplex import ALWAYS_ENABLED
-from gnomon.counters.open_components import Parts
+from gnomon.counters.open_components import OpenComponents
 from gnomon.counters.per_cpu import core_of, total, why_forbidden
 from gnomon.counters.perf_spec import PerfSpec
 from gnomon.counters.sysfs_pmu import online_cpus
@@ -61,7 +68,7 @@ class Mode(NamedTuple):
         return WHOLE_MACHINE if self.machine else ""
 
 
-def run(command: Sequence[str], wanted: Resolved, mode: Mode) -> Measurement:
+def run(command: Sequence[str], wanted: EventResolution, mode: Mode) -> Measurement:
     """Return the measurement of one execution of a command.
 
     Raises:
@@ -78,7 +85,7 @@ class LiveCounts(CountingObserver):
     Counters that belong to no CPU (of files, of units outside the cores) are open once.
     """
 
-    def __init__(self, wanted: Resolved, mode: Mode, pid: int = 0) -> None:
+    def __init__(self, wanted: EventResolution, mode: Mode, pid: int = 0) -> None:
         """Open what can be before the program is there.
 
         Args:
@@ -102,9 +109,9 @@ class LiveCounts(CountingObserver):
         if apart:
             natives = sum(len(e.spec.terms) for e in wanted.events if isinstance(e.spec, PerfSpec))
             raise_nofile((natives + 1) * len(self._cpus) + 64)
-        self._parts: list[Parts] = []
-        self._countings: list[Counting] = []
-        self._rest: Parts | None = None
+        self._parts: list[OpenComponents] = []
+        self._countings: list[ResettableSession] = []
+        self._rest: OpenComponents | None = None
         self._events: tuple[Event, ...] = ()
         self._notes = [*wanted.notes]
         self._before: list[dict[str, RawCount]] = []
@@ -222,7 +229,7 @@ class LiveCounts(CountingObserver):
         refused: dict[str, Unavailable] = {}
         for cpu in self._cpus if perf else ():
             target = self._target(cpu)
-            parts = Parts(target)
+            parts = OpenComponents(target)
             clocked = cpu != _ANYWHERE and not self._elsewhere
             asked = [*([ALWAYS_ENABLED] if clocked else []), *map(self._scoped, perf)]
             for unavailable in parts.add(asked, strict=False):
@@ -243,7 +250,7 @@ class LiveCounts(CountingObserver):
             self.close()
             raise GnomonError(f"{what}: {why_forbidden(next(iter(refused.values())))}")
         if rest:
-            self._rest = Parts(self._target(_ANYWHERE))
+            self._rest = OpenComponents(self._target(_ANYWHERE))
             for one in self._rest.add(rest, strict=False):
                 refused[one.event.name] = Unavailable(
                     one.event.name, one.reason, one.remedy, one.errno
@@ -279,7 +286,9 @@ class LiveCounts(CountingObserver):
 
     # --- reading ------------------------------------------------------------------------------
 
-    def _read(self, reading: Callable[[Counting], Sequence[RawCount]]) -> list[dict[str, RawCount]]:
+    def _read(
+        self, reading: Callable[[ResettableSession], Sequence[RawCount]]
+    ) -> list[dict[str, RawCount]]:
         """Return for each CPU, and then for what belongs to none, the counts by event."""
         by_place = []
         everything = [*self._parts, *([self._rest] if self._rest is not None else [])]

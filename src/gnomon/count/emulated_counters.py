@@ -14,11 +14,11 @@ from gnomon.count.command_counters import CountingObserver, measure
 from gnomon.count.progress_line import Progress
 from gnomon.counters.component import Event, make_value
 from gnomon.counters.emulation.caches import Caches
-from gnomon.counters.emulation.engine import Emulated, Engine, Quantity
+from gnomon.counters.emulation.engine import EmulatedCount, EmulatedRun, Engine
 from gnomon.counters.emulation.engines import engine as usable_engine
 from gnomon.counters.emulation.events import DEFAULT, event_of, sums
 from gnomon.counters.event_grammar import split
-from gnomon.counters.event_resolver import Resolved
+from gnomon.counters.event_resolver import EventResolution
 from gnomon.errors import EmulationError, EventUnavailableError, GnomonError, UsageError
 from gnomon.launch.process import Invocation, check
 from gnomon.measurement.measurement import Emulation, Measurement
@@ -33,7 +33,7 @@ _ROUNDS = 0.9
 _LOOK_MS = 50
 
 
-def resolve(names: Iterable[str]) -> Resolved:
+def resolve(names: Iterable[str]) -> EventResolution:
     """Return the emulated events of event lists, in order, each once; all of them if none.
 
     Raises:
@@ -49,7 +49,7 @@ def resolve(names: Iterable[str]) -> Resolved:
             unavailable.append(Unavailable(name, error.reason, error.remedy, error.errno))
         else:
             events.setdefault(event.name, event)
-    return Resolved(tuple(events.values()), tuple(unavailable))
+    return EventResolution(tuple(events.values()), tuple(unavailable))
 
 
 def usable() -> Engine:
@@ -70,7 +70,7 @@ def announcement(engine: Engine) -> str:
     return f"running on {engine.title}: expect it to take {engine.slowdown}"
 
 
-def check_wanted(command: Sequence[str], wanted: Resolved) -> None:
+def check_wanted(command: Sequence[str], wanted: EventResolution) -> None:
     """Check, before a long run, that it can be made and will give something.
 
     Raises:
@@ -88,7 +88,7 @@ def check_wanted(command: Sequence[str], wanted: Resolved) -> None:
 
 def run(
     command: Sequence[str],
-    wanted: Resolved,
+    wanted: EventResolution,
     engine: Engine,
     caches: Caches,
     progress: Progress | None = None,
@@ -118,7 +118,11 @@ class EmulatedCounters(CountingObserver):
     watches_orphans = False
 
     def __init__(
-        self, wanted: Resolved, engine: Engine, caches: Caches, progress: Progress | None = None
+        self,
+        wanted: EventResolution,
+        engine: Engine,
+        caches: Caches,
+        progress: Progress | None = None,
     ) -> None:
         """Make the folder.
 
@@ -188,7 +192,7 @@ class EmulatedCounters(CountingObserver):
             emulated = engine.harvest(self._folder)
         except (GnomonError, OSError) as error:
             # The program has run: its status counts, and what it did is said to be unknown.
-            emulated = Emulated((), (f"the counts cannot be read: {error}",))
+            emulated = EmulatedRun((), (f"the counts cannot be read: {error}",))
         emulation = Emulation(
             engine.title,
             caches.levels,
@@ -232,10 +236,10 @@ class EmulatedCounters(CountingObserver):
         return [sum(column) for column in zip(*each, strict=True)]
 
 
-def _remarks(emulation: Emulation, quantities: Sequence[Quantity]) -> Iterable[str]:
+def _remarks(emulation: Emulation, quantities: Sequence[EmulatedCount]) -> Iterable[str]:
     """Yield remarks on how far to trust a profile, from its lines themselves."""
-    instructions = quantities.index(Quantity.INSTRUCTIONS)
-    branches = quantities.index(Quantity.CONDITIONAL_BRANCHES)
+    instructions = quantities.index(EmulatedCount.INSTRUCTIONS)
+    branches = quantities.index(EmulatedCount.CONDITIONAL_BRANCHES)
     whole = unnamed = rounds = 0
     for process in emulation.processes:
         for line, counts in process.lines.items():

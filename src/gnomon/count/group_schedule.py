@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from gnomon import _core
 from gnomon.count.command_counters import CountingObserver, measure
 from gnomon.counters.component import Event, Sharing, Target, make_value
-from gnomon.counters.event_resolver import Resolved
+from gnomon.counters.event_resolver import EventResolution
 from gnomon.counters.event_set_options import LONGEST_SLICE_MS, SHORTEST_SLICE_MS, SLICE_MS
 from gnomon.counters.multiplex import ALWAYS_ENABLED, FEW_TURNS
-from gnomon.counters.open_components import Parts
+from gnomon.counters.open_components import OpenComponents
 from gnomon.counters.perf_counting import PerfCounting
 from gnomon.counters.perf_spec import NativeCounts, PerfSpec, join
 from gnomon.errors import UsageError
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 def run_apart(
     groups: Sequence[SelectedGroup],
     times: int,
-    measure: Callable[[Resolved], Measurement],
+    measure: Callable[[EventResolution], Measurement],
 ) -> list[Measurement]:
     """Return `times` measurements, each joined from one execution for each group.
 
@@ -233,7 +233,7 @@ class _TurnCounts(CountingObserver):
             rest.update(
                 (e.name, e) for e in group.wanted.events if not isinstance(e.spec, PerfSpec)
             )
-        self._rest = Parts(Target(inherit=True, command=True))
+        self._rest = OpenComponents(Target(inherit=True, command=True))
         refused = self._rest.add(tuple(rest.values()), strict=False) if rest else ()
         self._rest_values: dict[str, Value] = {}
         unavailable = [one for group in groups for one in group.wanted.unavailable]

@@ -17,7 +17,7 @@ from pathlib import Path
 from gnomon import _core
 from gnomon.counters import timers
 from gnomon.counters.host_facts import Clock, clock
-from gnomon.counters.sample_statistics import Spread, spread
+from gnomon.counters.sample_statistics import SampleStatistics, spread
 from gnomon.counters.virtualization import first_cpu
 from gnomon.errors import UsageError
 from gnomon.named_tuple import NamedTuple
@@ -87,10 +87,10 @@ class Resolution(NamedTuple):
     resolution: int | None = None
     resolution_ns: float | None = None
     claimed_ns: float | None = None
-    steps: Spread | None = None
+    steps: SampleStatistics | None = None
     still: float | None = None
     backward: int = 0
-    cost_ns: Spread | None = None
+    cost_ns: SampleStatistics | None = None
     python_ns: float | None = None
     unavailable: str = ""
 

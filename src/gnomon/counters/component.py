@@ -194,7 +194,7 @@ def _value_of(
     return make_value(shown[0], raw, enabled_ns, running_ns, shown[1], shown[2])
 
 
-class Counting(Protocol):
+class CounterSession(Protocol):
     """Events of one component, opened on one target."""
 
     def start(self, pid: int | None = None) -> None:
@@ -210,7 +210,7 @@ class Counting(Protocol):
         """Give back every descriptor."""
 
 
-class Resettable(Counting, Protocol):
+class ResettableSession(CounterSession, Protocol):
     """A counting whose zero can be moved while it counts."""
 
     def take(self) -> Sequence[RawCount]:
@@ -218,10 +218,10 @@ class Resettable(Counting, Protocol):
 
 
 @runtime_checkable
-class Growing(Resettable, Protocol):
+class ExtendableSession(ResettableSession, Protocol):
     """A counting that takes further events, and gives some up, while it is stopped."""
 
-    def add(self, events: Sequence[Event]) -> Added:
+    def add(self, events: Sequence[Event]) -> AddResult:
         """Open more events; none that is open already is touched."""
 
     def remove(self, at: int) -> None:
@@ -254,15 +254,15 @@ class Refusal(NamedTuple):
     conflict: bool = False
 
 
-class Added(NamedTuple):
-    """The result of adding events to a `Growing`; the fields are those of `Opened`."""
+class AddResult(NamedTuple):
+    """The result of adding events to an `ExtendableSession`; fields as in `OpenResult`."""
 
     events: tuple[Event, ...]
     refused: tuple[Refusal, ...] = ()
     notes: tuple[str, ...] = ()
 
 
-class Opened(NamedTuple):
+class OpenResult(NamedTuple):
     """The result of opening events: a counting of those that opened, and the refusals.
 
     Attributes:
@@ -273,7 +273,7 @@ class Opened(NamedTuple):
         notes: sentences for the user.
     """
 
-    counting: Counting | None
+    counting: CounterSession | None
     events: tuple[Event, ...]
     refused: tuple[Refusal, ...] = ()
     notes: tuple[str, ...] = ()
@@ -312,5 +312,10 @@ class Component(Protocol):
         Raises EventNameError for a name that is plainly this component's, but wrong.
         """
 
-    def open(self, events: Sequence[Event], target: Target) -> Opened:
+    def open(self, events: Sequence[Event], target: Target) -> OpenResult:
         """Open events on a target; never raises for an event that the kernel refuses."""
+
+
+# The names by which components outside of Gnomon import them.
+Counting, Resettable, Growing = CounterSession, ResettableSession, ExtendableSession
+Added, Opened = AddResult, OpenResult

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from gnomon.counters.component import Counting, RawCount, Resettable
+from gnomon.counters.component import CounterSession, RawCount, ResettableSession
 
 
 class JoinedCounting:
-    """Countings that start, are read and stop together; meets `component.Counting`.
+    """Countings that start, are read and stop together; meets `component.CounterSession`.
 
     `places[i]` says where the counts of `parts[i]` stand among all.
     """
 
-    def __init__(self, parts: Sequence[Counting], places: Sequence[Sequence[int]]) -> None:
+    def __init__(self, parts: Sequence[CounterSession], places: Sequence[Sequence[int]]) -> None:
         self._parts = tuple(parts)
         self._places = tuple(tuple(place) for place in places)
         self._n = sum(len(place) for place in self._places)
@@ -45,9 +45,9 @@ class JoinedCounting:
 
 
 class JoinedResettable(JoinedCounting):
-    """Countings that are reset together, too; meets `component.Resettable`."""
+    """Countings that are reset together, too; meets `component.ResettableSession`."""
 
-    def __init__(self, parts: Sequence[Resettable], places: Sequence[Sequence[int]]) -> None:
+    def __init__(self, parts: Sequence[ResettableSession], places: Sequence[Sequence[int]]) -> None:
         super().__init__(parts, places)
         self._resettable = tuple(parts)
 
@@ -57,13 +57,13 @@ class JoinedResettable(JoinedCounting):
 
 
 class ResettableCounting:
-    """A counting whose zero can be moved while it counts; meets `component.Resettable`.
+    """A counting whose zero can be moved while it counts; meets `component.ResettableSession`.
 
     A reset is a read: what was counted until then is subtracted from then on, so that nothing is
     lost between the two. Gauges have a present value and no zero: only their times begin anew.
     """
 
-    def __init__(self, counting: Counting, gauges: Sequence[bool]) -> None:
+    def __init__(self, counting: CounterSession, gauges: Sequence[bool]) -> None:
         self._counting = counting
         self._gauges = tuple(gauges)
         self._zero: tuple[RawCount, ...] | None = None

@@ -30,7 +30,7 @@ DOMAINS = {
 }
 
 
-class TypedName(NamedTuple):
+class ParsedName(NamedTuple):
     """One name of an event list.
 
     Attributes:
@@ -61,13 +61,13 @@ class PmuTerms(NamedTuple):
     terms: tuple[tuple[str, str | None], ...]
 
 
-def split(text: str) -> tuple[TypedName, ...]:
+def split(text: str) -> tuple[ParsedName, ...]:
     """Return the names of an event list, in order.
 
     Raises:
         UsageError: unbalanced braces or slashes, or an empty name.
     """
-    names: list[TypedName] = []
+    names: list[ParsedName] = []
     word: list[str] = []
     group: int | None = None
     groups = 0
@@ -77,7 +77,7 @@ def split(text: str) -> tuple[TypedName, ...]:
         name = "".join(word).strip()
         word.clear()
         if name:
-            names.append(TypedName(name, group))
+            names.append(ParsedName(name, group))
         elif column == 0 or text[column - 1] not in "}":
             raise UsageError(f"event list '{text}': an empty name at column {column + 1}")
 

@@ -21,13 +21,13 @@ from gnomon.model.value import Unavailable
 from gnomon.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
-    from gnomon.counters.preset_resolver import Found
+    from gnomon.counters.preset_resolver import PresetResolution
 
 _PRESET = "PAPI_"
 _COUNTER_OF_LIKWID = r"[A-Z]+[0-9]*[A-Z0-9]*(?::\S+)?"  # what `gnomon.metrics.likwid` leaves
 
 
-class Resolved(NamedTuple):
+class EventResolution(NamedTuple):
     """The events of a list of names, and the names that exist but are not available here.
 
     Attributes:
@@ -49,7 +49,10 @@ class Resolved(NamedTuple):
         return self.order or found
 
 
-def resolve(names: str | Iterable[str]) -> Resolved:
+Resolved = EventResolution  # the name by which scripts import it
+
+
+def resolve(names: str | Iterable[str]) -> EventResolution:
     """Return the events of an event list (or several), in order, each once by whichever name.
 
     Raises:
@@ -78,7 +81,7 @@ def resolve(names: str | Iterable[str]) -> Resolved:
                     notes.append(f"{event.name} is {counted.name}, which is counted once")
             unavailable.extend(resolved.unavailable)
         groups += 1 + max((name.group or 0 for name in typed), default=0)
-    return Resolved(tuple(events), tuple(unavailable), tuple(notes))
+    return EventResolution(tuple(events), tuple(unavailable), tuple(notes))
 
 
 def twin(event: Event, others: Iterable[Event]) -> Event | None:
@@ -123,14 +126,14 @@ def one(name: str) -> tuple[Event, ...]:
     return _one(name).events
 
 
-def _one(name: str) -> Resolved:
+def _one(name: str) -> EventResolution:
     if _has_users_presets() or name[: len(_PRESET)].upper() == _PRESET:
         preset_events = _preset(name)
         disabled = [e.info.component for e in preset_events.events if is_disabled(e.info.component)]
         if disabled:
             raise ComponentNameError(name, f"component '{disabled[0]}' was disabled")
         if preset_events.events:
-            return Resolved(*preset_events)
+            return EventResolution(*preset_events)
     events = native_events(name)
     if not events:
         if re.fullmatch(_COUNTER_OF_LIKWID, name.partition("@")[2]):
@@ -140,7 +143,7 @@ def _one(name: str) -> Resolved:
                 "write a group of your own with events of this machine (gnomon events)",
             )
         raise _unknown(name)
-    return Resolved(events, ())
+    return EventResolution(events, ())
 
 
 def _has_users_presets() -> bool:
@@ -150,7 +153,7 @@ def _has_users_presets() -> bool:
     )
 
 
-def _preset(name: str) -> Found:
+def _preset(name: str) -> PresetResolution:
     """Return the events of a preset; the users' files are read only where there may be some."""
     if _has_users_presets():
         from gnomon.counters import presets

@@ -36,7 +36,7 @@ _SCOPES = {
 }
 
 
-class State(StrEnum):
+class SetState(StrEnum):
     """What an event set is doing; it is STOPPED or RUNNING, and may be others besides."""
 
     STOPPED = "stopped"
@@ -46,7 +46,7 @@ class State(StrEnum):
     CLOSED = "closed"
 
 
-class Options(NamedTuple):
+class EventSetOptions(NamedTuple):
     """How a set counts.
 
     Attributes:

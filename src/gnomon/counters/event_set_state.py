@@ -14,7 +14,7 @@ from gnomon.counters.component import (
     Event,
     Granularity,
     RawCount,
-    Resettable,
+    ResettableSession,
     Sharing,
     Target,
     make_reading,
@@ -22,14 +22,14 @@ from gnomon.counters.component import (
 from gnomon.counters.event_resolver import by_another_name, resolve, twin
 from gnomon.counters.event_set_options import (
     SLICE_MS,
-    Options,
-    State,
+    EventSetOptions,
+    SetState,
     adapted,
     checked,
     chosen_target,
     domain_of,
 )
-from gnomon.counters.open_components import Parts
+from gnomon.counters.open_components import OpenComponents
 from gnomon.errors import (
     AttachedError,
     ClosedError,
@@ -49,7 +49,7 @@ Reading = _core.Reading[Value]
 _numbers = count(1)
 
 
-class Composition:
+class EventSetState:
     """The events and options of an event set; `EventSet` counts with it."""
 
     def __init__(
@@ -81,8 +81,8 @@ class Composition:
         self._unavailable: tuple[Unavailable, ...] = ()
         self._had_events = False
         self._braces = 0
-        self._parts: Parts | None = None
-        self._counting: Resettable | None = None
+        self._parts: OpenComponents | None = None
+        self._counting: ResettableSession | None = None
         self._group: _core.Group[Value] | None = None
         self._notes: tuple[str, ...] = ()
         self._remarks: tuple[str, ...] = ()
@@ -108,24 +108,24 @@ class Composition:
         return self._unavailable
 
     @property
-    def options(self) -> Options:
+    def options(self) -> EventSetOptions:
         """How the set counts, defaults included."""
         t = self._target
-        return Options(
+        return EventSetOptions(
             t.pid or 0, t.cpu, t.granularity, self._domain, t.inherit, t.pinned, t.exclusive,
             t.sharing, self._slice_ms, self._limit,
         )  # fmt: skip
 
     @property
-    def state(self) -> frozenset[State]:
+    def state(self) -> frozenset[SetState]:
         """What the set is doing: STOPPED, RUNNING or CLOSED, and MULTIPLEXED, ATTACHED."""
         if self._closed:
-            return frozenset({State.CLOSED})
-        states = {State.RUNNING if self._running else State.STOPPED}
+            return frozenset({SetState.CLOSED})
+        states = {SetState.RUNNING if self._running else SetState.STOPPED}
         if self._target.sharing is not Sharing.NONE:
-            states.add(State.MULTIPLEXED)
+            states.add(SetState.MULTIPLEXED)
         if self._is_attached:
-            states.add(State.ATTACHED)
+            states.add(SetState.ATTACHED)
         return frozenset(states)
 
     @property
@@ -151,10 +151,10 @@ class Composition:
         return len(self._events)
 
     def __repr__(self) -> str:
-        defaults = Options()
+        defaults = EventSetOptions()
         chosen = [
             f"{field}={value}"
-            for field, value in zip(Options._fields, self.options, strict=True)
+            for field, value in zip(EventSetOptions._fields, self.options, strict=True)
             if value != getattr(defaults, field)
         ]
         how = ", ".join(chosen) or "this thread, all domains, nothing inherited"
@@ -211,7 +211,7 @@ class Composition:
                 self.open()
             counts = self._counts()
             n = len(self._events)
-            self._open_beside(self._parts or Parts(self._target), asked, self._target)
+            self._open_beside(self._parts or OpenComponents(self._target), asked, self._target)
             self._keep_counts([*counts, *[NO_COUNT] * (len(self._events) - n)])
         self._had_events = self._had_events or bool(self._events)
 
@@ -262,7 +262,7 @@ class Composition:
         if self._parts is None and self._asked:
             asked, self._asked = self._asked, ()
             try:
-                self._open_beside(Parts(self._target), asked, self._target)
+                self._open_beside(OpenComponents(self._target), asked, self._target)
             except BaseException:
                 self._asked = asked
                 raise
@@ -363,7 +363,7 @@ class Composition:
             for event in events
         )
 
-    def _open_beside(self, parts: Parts, asked: Sequence[Event], target: Target) -> None:
+    def _open_beside(self, parts: OpenComponents, asked: Sequence[Event], target: Target) -> None:
         """Open events behind those of `parts`, and take over what is open then."""
         n = len(parts.events)
         fitted = [adapted(event, target, self._domain) for event in asked]
@@ -389,7 +389,7 @@ class Composition:
         unfit = error.errno in (errno.EINVAL, errno.EOPNOTSUPP) and event is not None
         if self._domain is Domain.ALL or not unfit or event is None:
             return
-        trial = Parts(target)
+        trial = OpenComponents(target)
         if not trial.add([event], strict=False):
             trial.close()
             raise DomainError(
@@ -402,7 +402,7 @@ class Composition:
         checked_target = checked(target, slice_ms, limit)
         before = self._parts
         if before is not None:
-            parts = Parts(checked_target)
+            parts = OpenComponents(checked_target)
             try:
                 self._open_beside(parts, self._asked, checked_target)
             except BaseException:

@@ -9,14 +9,14 @@ from types import TracebackType
 from gnomon import _core
 from gnomon.counters import active_sets
 from gnomon.counters.component import NO_COUNT, Event, RawCount
-from gnomon.counters.event_set_state import Composition, Reading
+from gnomon.counters.event_set_state import EventSetState, Reading
 from gnomon.errors import EventSetError, NotRunningError, RunningError, WriteError
 from gnomon.model.value import How, Value
 
 __all__ = ["EventSet", "Reading"]
 
 
-class EventSet(Composition):
+class EventSet(EventSetState):
     """Events that are counted together.
 
         with EventSet("task-clock,page-faults") as events:

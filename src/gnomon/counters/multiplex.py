@@ -17,7 +17,7 @@ from pathlib import Path
 
 from gnomon import _core
 from gnomon.counters.component import (
-    Added,
+    AddResult,
     Event,
     EventInfo,
     Granularity,
@@ -28,7 +28,7 @@ from gnomon.counters.component import (
 )
 from gnomon.counters.perf_counting import PerfCounting, are_braced, ended_error, fit, refused_error
 from gnomon.counters.perf_spec import NativeCounts, PerfSpec, pmu_of
-from gnomon.counters.perf_targets import Spot, has_ended
+from gnomon.counters.perf_targets import PerfTarget, has_ended
 from gnomon.counters.procfs import read_number
 from gnomon.counters.sysfs_pmu import SYSFS, Encoding
 from gnomon.errors import KernelError
@@ -50,7 +50,7 @@ _ATTEMPTS = 5
 
 
 class MultiplexCounting:
-    """Events in groups that take turns; meets `component.Growing`.
+    """Events in groups that take turns; meets `component.ExtendableSession`.
 
     An event is tried when it is added. The groups are formed and opened at the start, once for as
     long as no event comes or goes.
@@ -69,7 +69,7 @@ class MultiplexCounting:
         self._rotation = _core.Rotation()
         self._by_kernel_ns = 0
 
-    def add(self, events: Sequence[Event]) -> Added:
+    def add(self, events: Sequence[Event]) -> AddResult:
         """Take more events; say of each that would not open why."""
         kept: list[Event] = []
         refused: list[Refusal] = []
@@ -84,7 +84,7 @@ class MultiplexCounting:
             notes.extend(added.notes)
         self._events.extend(kept)
         self._close_groups()
-        return Added(tuple(kept), tuple(refused), tuple(notes))
+        return AddResult(tuple(kept), tuple(refused), tuple(notes))
 
     def remove(self, at: int) -> None:
         """Give up the event at that place."""
@@ -202,7 +202,7 @@ class MultiplexCounting:
         is_own = t.pid == 0 and t.granularity is Granularity.THREAD and not t.inherit
         if is_own and get_native_id() != self._maker:
             # Another thread starts what counts the one that made it.
-            if has_ended(Spot(self._maker, t.cpu)):
+            if has_ended(PerfTarget(self._maker, t.cpu)):
                 raise ended_error(self._maker)
             self._target = t._replace(pid=self._maker)
         self._plan = form_groups(self._events, self._limit)

@@ -61,7 +61,7 @@ Ask = Callable[[Any, Handle], int]
 """Returns a number of a GPU, given the module pynvml and the GPU's handle."""
 
 
-class Quantity(NamedTuple):
+class GpuReading(NamedTuple):
     """Something that a GPU tells.
 
     Attributes:
@@ -86,45 +86,46 @@ class Quantity(NamedTuple):
 
 
 QUANTITIES = (
-    Quantity("energy", "J", 1e-3, "energy since the start (Volta and newer)",
-             lambda m, gpu: m.nvmlDeviceGetTotalEnergyConsumption(gpu), summed=True),
-    Quantity("power", "W", 1e-3, "power of the board",
-             lambda m, gpu: m.nvmlDeviceGetPowerUsage(gpu), gauge=True, summed=True),
-    Quantity("utilisation", "%", 1e-3, "share of time in which a kernel ran",
-             lambda m, gpu: 1000 * m.nvmlDeviceGetUtilizationRates(gpu).gpu, gauge=True),
-    Quantity("memory_utilisation", "%", 1e-3, "share of time in which memory was read or written",
-             lambda m, gpu: 1000 * m.nvmlDeviceGetUtilizationRates(gpu).memory, gauge=True),
-    Quantity("memory_used", "bytes", 1, "memory in use, the driver's own included",
-             lambda m, gpu: m.nvmlDeviceGetMemoryInfo(gpu).used, gauge=True, peak=True,
-             summed=True),
-    Quantity("sm_clock", "MHz", 1e-3, "clock of the multiprocessors",
-             lambda m, gpu: 1000 * m.nvmlDeviceGetClockInfo(gpu, m.NVML_CLOCK_SM), gauge=True),
-    Quantity("memory_clock", "MHz", 1e-3, "clock of the memory",
-             lambda m, gpu: 1000 * m.nvmlDeviceGetClockInfo(gpu, m.NVML_CLOCK_MEM), gauge=True),
-    Quantity("temperature", "°C", 1, "temperature of the GPU",
-             lambda m, gpu: m.nvmlDeviceGetTemperature(gpu, m.NVML_TEMPERATURE_GPU),
-             gauge=True, peak=True),
-    Quantity("pcie_tx", "KB/s", 1, "sent over PCIe, of 20 ms (which is how long asking takes)",
-             lambda m, gpu: m.nvmlDeviceGetPcieThroughput(gpu, m.NVML_PCIE_UTIL_TX_BYTES),
-             gauge=True, summed=True),
-    Quantity("pcie_rx", "KB/s", 1, "received over PCIe, of 20 ms (which is how long asking takes)",
-             lambda m, gpu: m.nvmlDeviceGetPcieThroughput(gpu, m.NVML_PCIE_UTIL_RX_BYTES),
-             gauge=True, summed=True),
-    Quantity("nvlink_tx_bytes", "bytes", 1, "bytes sent over all NVLinks, data only",
-             lambda m, gpu: 1024 * _field_value(m, gpu, _NVLINK_TX, _ALL_LINKS), summed=True),
-    Quantity("nvlink_rx_bytes", "bytes", 1, "bytes received over all NVLinks, data only",
-             lambda m, gpu: 1024 * _field_value(m, gpu, _NVLINK_RX, _ALL_LINKS), summed=True),
-    Quantity("ecc_corrected", "", 1, "memory errors that were corrected",
-             lambda m, gpu: m.nvmlDeviceGetTotalEccErrors(
+    GpuReading("energy", "J", 1e-3, "energy since the start (Volta and newer)",
+               lambda m, gpu: m.nvmlDeviceGetTotalEnergyConsumption(gpu), summed=True),
+    GpuReading("power", "W", 1e-3, "power of the board",
+               lambda m, gpu: m.nvmlDeviceGetPowerUsage(gpu), gauge=True, summed=True),
+    GpuReading("utilisation", "%", 1e-3, "share of time in which a kernel ran",
+               lambda m, gpu: 1000 * m.nvmlDeviceGetUtilizationRates(gpu).gpu, gauge=True),
+    GpuReading("memory_utilisation", "%", 1e-3, "share of time in which memory was read or written",
+               lambda m, gpu: 1000 * m.nvmlDeviceGetUtilizationRates(gpu).memory, gauge=True),
+    GpuReading("memory_used", "bytes", 1, "memory in use, the driver's own included",
+               lambda m, gpu: m.nvmlDeviceGetMemoryInfo(gpu).used, gauge=True, peak=True,
+               summed=True),
+    GpuReading("sm_clock", "MHz", 1e-3, "clock of the multiprocessors",
+               lambda m, gpu: 1000 * m.nvmlDeviceGetClockInfo(gpu, m.NVML_CLOCK_SM), gauge=True),
+    GpuReading("memory_clock", "MHz", 1e-3, "clock of the memory",
+               lambda m, gpu: 1000 * m.nvmlDeviceGetClockInfo(gpu, m.NVML_CLOCK_MEM), gauge=True),
+    GpuReading("temperature", "°C", 1, "temperature of the GPU",
+               lambda m, gpu: m.nvmlDeviceGetTemperature(gpu, m.NVML_TEMPERATURE_GPU),
+               gauge=True, peak=True),
+    GpuReading("pcie_tx", "KB/s", 1, "sent over PCIe, of 20 ms (which is how long asking takes)",
+               lambda m, gpu: m.nvmlDeviceGetPcieThroughput(gpu, m.NVML_PCIE_UTIL_TX_BYTES),
+               gauge=True, summed=True),
+    GpuReading("pcie_rx", "KB/s", 1,
+               "received over PCIe, of 20 ms (which is how long asking takes)",
+               lambda m, gpu: m.nvmlDeviceGetPcieThroughput(gpu, m.NVML_PCIE_UTIL_RX_BYTES),
+               gauge=True, summed=True),
+    GpuReading("nvlink_tx_bytes", "bytes", 1, "bytes sent over all NVLinks, data only",
+               lambda m, gpu: 1024 * _field_value(m, gpu, _NVLINK_TX, _ALL_LINKS), summed=True),
+    GpuReading("nvlink_rx_bytes", "bytes", 1, "bytes received over all NVLinks, data only",
+               lambda m, gpu: 1024 * _field_value(m, gpu, _NVLINK_RX, _ALL_LINKS), summed=True),
+    GpuReading("ecc_corrected", "", 1, "memory errors that were corrected",
+               lambda m, gpu: m.nvmlDeviceGetTotalEccErrors(
                  gpu, m.NVML_MEMORY_ERROR_TYPE_CORRECTED, m.NVML_VOLATILE_ECC), summed=True),
-    Quantity("ecc_uncorrected", "", 1, "memory errors that could not be corrected",
-             lambda m, gpu: m.nvmlDeviceGetTotalEccErrors(
+    GpuReading("ecc_uncorrected", "", 1, "memory errors that could not be corrected",
+               lambda m, gpu: m.nvmlDeviceGetTotalEccErrors(
                  gpu, m.NVML_MEMORY_ERROR_TYPE_UNCORRECTED, m.NVML_VOLATILE_ECC), summed=True),
-    Quantity("power_throttled_ns", "ns", 1, "time with clocks held down by the power limit",
-             lambda m, gpu: m.nvmlDeviceGetViolationStatus(
+    GpuReading("power_throttled_ns", "ns", 1, "time with clocks held down by the power limit",
+               lambda m, gpu: m.nvmlDeviceGetViolationStatus(
                  gpu, m.NVML_PERF_POLICY_POWER).violationTime),
-    Quantity("thermal_throttled_ns", "ns", 1, "time with clocks held down by heat",
-             lambda m, gpu: m.nvmlDeviceGetViolationStatus(
+    GpuReading("thermal_throttled_ns", "ns", 1, "time with clocks held down by heat",
+               lambda m, gpu: m.nvmlDeviceGetViolationStatus(
                  gpu, m.NVML_PERF_POLICY_THERMAL).violationTime),
 )  # fmt: skip
 
@@ -179,7 +180,7 @@ class Session:
                 )
             )
 
-    def ask(self, gpu: Gpu, quantity: Quantity) -> int:
+    def ask(self, gpu: Gpu, quantity: GpuReading) -> int:
         """Return a number of a GPU.
 
         Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from gnomon.counters.component import Event, Growing, Refusal, Resettable, Target
+from gnomon.counters.component import Event, ExtendableSession, Refusal, ResettableSession, Target
 from gnomon.counters.component_registry import note_use
 from gnomon.counters.composite_counters import JoinedResettable, ResettableCounting
 from gnomon.counters.event_resolver import owner
@@ -21,14 +21,16 @@ class _Part:
 
     __slots__ = ("component", "counting", "grows", "places")
 
-    def __init__(self, component: str, counting: Resettable, grows: Growing | None) -> None:
+    def __init__(
+        self, component: str, counting: ResettableSession, grows: ExtendableSession | None
+    ) -> None:
         self.component = component
         self.counting = counting
         self.grows = grows
         self.places: list[int] = []
 
 
-class Parts:
+class OpenComponents:
     """The events of a set that are open on one target.
 
     Nothing that is open is opened again when more is added.
@@ -88,7 +90,7 @@ class Parts:
                 other.places = [place - (place > place_index) for place in other.places]
         del self.events[place_index]
 
-    def counting(self) -> Resettable:
+    def counting(self) -> ResettableSession:
         """Return all of it as one counting, in the order of the events."""
         if len(self._parts) == 1:
             return self._parts[0].counting
@@ -127,7 +129,7 @@ class Parts:
         self.notes.extend(opened.notes)
         if opened.counting is None:
             return None, (), opened.refused
-        grows = opened.counting if isinstance(opened.counting, Growing) else None
+        grows = opened.counting if isinstance(opened.counting, ExtendableSession) else None
         gauges = [event.info.gauge for event in opened.events]
         counting = grows or ResettableCounting(opened.counting, gauges)
         part = _Part(component, counting, grows)

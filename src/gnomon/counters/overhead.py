@@ -15,7 +15,7 @@ from gnomon import _core
 from gnomon.counters.component import Event
 from gnomon.counters.eventset import EventSet
 from gnomon.counters.perf_spec import PerfSpec, native_specs
-from gnomon.counters.sample_statistics import Bin, Spread, histogram, spread
+from gnomon.counters.sample_statistics import Bin, SampleStatistics, histogram, spread
 from gnomon.errors import EventError, EventSetError, UsageError
 from gnomon.model.value import Unavailable
 from gnomon.named_tuple import NamedTuple
@@ -46,7 +46,7 @@ KINDS = ("software", "tracepoint", "hardware", "derived", "multiplexed")
 _EVENTS = {"software": _SOFTWARE, "tracepoint": _TRACEPOINTS, "hardware": _HARDWARE}
 
 
-class Kind(NamedTuple):
+class EventKind(NamedTuple):
     """A kind of events whose cost is measured.
 
     Attributes:
@@ -80,9 +80,9 @@ class Cost(NamedTuple):
     kind: str
     operation: str
     events: int
-    ns: Spread
+    ns: SampleStatistics
     bins: tuple[Bin, ...]
-    raw_ns: Spread | None
+    raw_ns: SampleStatistics | None
 
     @property
     def times(self) -> float | None:
@@ -90,7 +90,7 @@ class Cost(NamedTuple):
         return self.ns.median / self.raw_ns.median if self.raw_ns and self.raw_ns.median else None
 
 
-def kinds(given: Sequence[str] = (), wanted: Sequence[str] = KINDS) -> tuple[Kind, ...]:
+def kinds(given: Sequence[str] = (), wanted: Sequence[str] = KINDS) -> tuple[EventKind, ...]:
     """Return kinds of events to measure, those too that cannot be counted here.
 
     Args:
@@ -103,11 +103,11 @@ def kinds(given: Sequence[str] = (), wanted: Sequence[str] = KINDS) -> tuple[Kin
     if given:
         with EventSet(given) as events:
             names = tuple(event.name for event in events.events)
-        return (Kind("given", names, (len(names),)),)
+        return (EventKind("given", names, (len(names),)),)
     return tuple(_kind(name) for name in KINDS if name in wanted)
 
 
-def _kind(name: str) -> Kind:
+def _kind(name: str) -> EventKind:
     if name == "derived":
         return _derived()
     if name in _EVENTS:
@@ -118,7 +118,7 @@ def _kind(name: str) -> Kind:
 
 
 def costs(
-    chosen: Sequence[Kind],
+    chosen: Sequence[EventKind],
     iterations: int = ITERATIONS,
     numbers: Sequence[int] = (),
     told: Callable[[str], None] = lambda _: None,
@@ -152,7 +152,7 @@ class _Bench:
     """The measurements of one event set."""
 
     def __init__(
-        self, kind: Kind, names: Sequence[str], iterations: int, told: Callable[[str], None]
+        self, kind: EventKind, names: Sequence[str], iterations: int, told: Callable[[str], None]
     ) -> None:
         self._kind = kind
         self._names = list(names)
@@ -313,7 +313,7 @@ def _words(raw: bytes) -> Sequence[int]:
     return words
 
 
-def _usable(name: str, wanted: Sequence[str]) -> Kind:
+def _usable(name: str, wanted: Sequence[str]) -> EventKind:
     """Return the kind of those events that can be counted together here, or why none can."""
     usable: list[str] = []
     refused: Unavailable | None = None
@@ -324,8 +324,8 @@ def _usable(name: str, wanted: Sequence[str]) -> Kind:
         except EventError as error:
             refused = refused or _refusal(error)
     if not usable and refused is not None:
-        return Kind(name, (), (), refused.reason, refused.remedy)
-    return Kind(name, tuple(usable), tuple(n for n in COUNTS if n <= len(usable)))
+        return EventKind(name, (), (), refused.reason, refused.remedy)
+    return EventKind(name, tuple(usable), tuple(n for n in COUNTS if n <= len(usable)))
 
 
 def _refusal(error: EventError) -> Unavailable:
@@ -333,7 +333,7 @@ def _refusal(error: EventError) -> Unavailable:
     return Unavailable(getattr(error, "name", ""), reason, remedy)
 
 
-def _derived() -> Kind:
+def _derived() -> EventKind:
     """Return the presets that are made of several native events and can be counted here."""
     from gnomon.counters import presets
     from gnomon.counters.event_resolver import one
@@ -345,9 +345,9 @@ def _derived() -> Kind:
             if len(events) > 1 or events[0].spec.is_native:
                 continue
             with EventSet([preset.name]):
-                return Kind("derived", (preset.name,), (1,))
+                return EventKind("derived", (preset.name,), (1,))
         except (EventError, EventSetError) as error:
             refused = _refusal(error) if isinstance(error, EventError) else None
             if refused is not None and refused.remedy:
                 reason, remedy = refused.reason, refused.remedy
-    return Kind("derived", (), (), reason, remedy)
+    return EventKind("derived", (), (), reason, remedy)

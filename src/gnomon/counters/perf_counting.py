@@ -15,7 +15,7 @@ from gnomon import _core
 from gnomon.counters import perf_errors
 from gnomon.counters.component import (
     NO_COUNT,
-    Added,
+    AddResult,
     Event,
     RawCount,
     Refusal,
@@ -32,7 +32,13 @@ from gnomon.counters.perf_spec import (
     native_specs,
     pmu_of,
 )
-from gnomon.counters.perf_targets import Spot, has_ended, inheritance, spots, threads_only_is_known
+from gnomon.counters.perf_targets import (
+    PerfTarget,
+    has_ended,
+    inheritance,
+    spots,
+    threads_only_is_known,
+)
 from gnomon.counters.sysfs_pmu import core_pmus, pmu_name
 from gnomon.errors import EventUnavailableError, KernelError, refused
 from gnomon.model.value import Domain, Value
@@ -45,7 +51,7 @@ class _FullError(_core.OpenError):
 
 
 class PerfCounting:
-    """Events opened on one or more places; meets `component.Growing`.
+    """Events opened on one or more places; meets `component.ExtendableSession`.
 
     Where nothing is inherited and the kernel is not to rotate them, all events of a place form one
     kernel group, read by one system call. Otherwise they are independent, but for brace groups.
@@ -61,12 +67,12 @@ class PerfCounting:
         self._flags |= _core.EXCLUSIVE if target.exclusive else 0
         self._flags |= _core.CGROUP if target.cgroup >= 0 else 0
         self._groups: list[_core.Group[Value]] = []
-        self._spots: list[Spot] = []
+        self._spots: list[PerfTarget] = []
         self._is_over = False
         self._events: list[Event] = []
         self._specs: list[PerfSpec] = []
 
-    def add(self, events: Sequence[Event]) -> Added:
+    def add(self, events: Sequence[Event]) -> AddResult:
         """Open more events on every place; say of each that would not open why.
 
         An event that may not count the kernel is tried in user mode alone and says so.
@@ -90,7 +96,7 @@ class PerfCounting:
             if opened is not None:
                 kept.append(opened)
                 notes.extend(_remarks(event, opened))
-        return Added(tuple(kept), tuple(refused), tuple(notes))
+        return AddResult(tuple(kept), tuple(refused), tuple(notes))
 
     def remove(self, index: int) -> None:
         """Close the event at that place. Where it leads others, those are opened anew."""
@@ -221,10 +227,10 @@ class PerfCounting:
             self._flags |= _core.INDEPENDENT
         flags = self._flags
         places = spots(self._target)
-        if places == (Spot(0, -1),) and event.spec.hardware and not flags & _ELSEWHERE:
+        if places == (PerfTarget(0, -1),) and event.spec.hardware and not flags & _ELSEWHERE:
             flags |= _core.USER_READ
         opened: list[_core.Group[Value]] = []
-        on: list[Spot] = []
+        on: list[PerfTarget] = []
         for spot in places:
             try:
                 group = _core.Group(specs, spot.pid, spot.cpu, flags, descriptors, make_value)

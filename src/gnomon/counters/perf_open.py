@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gnomon.counters.component import Availability, Event, Opened, Sharing, Target
+from gnomon.counters.component import Availability, Event, OpenResult, Sharing, Target
 from gnomon.counters.perf_counting import PerfCounting
 
 if TYPE_CHECKING:
-    from gnomon.counters.component import Growing
+    from gnomon.counters.component import ExtendableSession
 
 
-def open_events(events: Sequence[Event], target: Target) -> Opened:
+def open_events(events: Sequence[Event], target: Target) -> OpenResult:
     """Open perf-backed events on a target and say of each that would not open why."""
-    counting: Growing
+    counting: ExtendableSession
     if target.sharing is Sharing.ROTATED:
         from gnomon.counters.multiplex import MultiplexCounting
 
@@ -22,7 +22,7 @@ def open_events(events: Sequence[Event], target: Target) -> Opened:
     else:
         counting = PerfCounting(target)
     added = counting.add(events)
-    return Opened(counting if added.events else None, *added)
+    return OpenResult(counting if added.events else None, *added)
 
 
 def availability(event: Event) -> Availability:

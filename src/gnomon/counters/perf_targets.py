@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _PROC = "/proc"
 
 
-class Spot(NamedTuple):
+class PerfTarget(NamedTuple):
     """A thread (0 is the calling one, -1 is any) and a CPU (-1 is any) of perf_event_open(2).
 
     In place of the thread there may be the descriptor of a cgroup (`Target.cgroup`).
@@ -31,19 +31,19 @@ class Spot(NamedTuple):
     cpu: int
 
 
-def spots(target: Target, proc: Path | str = _PROC) -> tuple[Spot, ...]:
+def spots(target: Target, proc: Path | str = _PROC) -> tuple[PerfTarget, ...]:
     """Return where the events of a target are opened, at least one place.
 
     Threads that begin between this and the opening are children of those listed and inherit, or
     belong to one that is not open yet: such a thread is missed.
     """
     if target.cgroup >= 0:
-        return (Spot(target.cgroup, target.cpu),)
+        return (PerfTarget(target.cgroup, target.cpu),)
     pid = target.pid or 0
     if target.granularity is Granularity.SYSTEM:
-        return tuple(Spot(-1, cpu) for cpu in online_cpus())
+        return tuple(PerfTarget(-1, cpu) for cpu in online_cpus())
     if target.granularity is Granularity.CPU:
-        return (Spot(-1, target.cpu),)
+        return (PerfTarget(-1, target.cpu),)
     if target.granularity is Granularity.PROCESS:
         tids = threads(pid or os.getpid(), proc)
     elif target.granularity is Granularity.PROCESS_GROUP:
@@ -52,7 +52,7 @@ def spots(target: Target, proc: Path | str = _PROC) -> tuple[Spot, ...]:
         tids = threads(pid, proc)
     else:
         tids = [pid]
-    return tuple(Spot(tid, target.cpu) for tid in tids)
+    return tuple(PerfTarget(tid, target.cpu) for tid in tids)
 
 
 def inheritance(target: Target) -> int:
@@ -82,10 +82,13 @@ def group_of(pid: int, proc: Path | str = _PROC) -> list[int]:
 
 def threads_only_is_known() -> bool:
     """Return whether this kernel can leave processes out of an inheritance (Linux 5.13)."""
-    return _refusal_of_dummy(Spot(0, -1), _core.INHERIT_THREADS) not in (errno.EINVAL, errno.E2BIG)
+    return _refusal_of_dummy(PerfTarget(0, -1), _core.INHERIT_THREADS) not in (
+        errno.EINVAL,
+        errno.E2BIG,
+    )
 
 
-def has_ended(spot: Spot) -> bool:
+def has_ended(spot: PerfTarget) -> bool:
     """Return whether the thread there has ended; a zombie that is not reaped yet counts as ended.
 
     The kernel starts what was opened on it all the same, and then counts nothing.
@@ -93,7 +96,7 @@ def has_ended(spot: Spot) -> bool:
     return spot.pid > 0 and _refusal_of_dummy(spot, 0) == errno.ESRCH
 
 
-def _refusal_of_dummy(spot: Spot, flags: int) -> int:
+def _refusal_of_dummy(spot: PerfTarget, flags: int) -> int:
     """Return the errno with which an event that counts nothing is refused there, 0 if it opens."""
     software_dummy = (1, 9, 0, 0, 0, _core.EXCLUDE_KERNEL | _core.EXCLUDE_HYPERVISOR, 0)
     try:

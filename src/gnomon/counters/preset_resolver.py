@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 PREFIX = "PAPI_"
 
 
-class Found(NamedTuple):
+class PresetResolution(NamedTuple):
     """What a preset is here: an event for each kind of core, and the kinds that have none."""
 
     events: tuple[Event, ...]
     unavailable: tuple[Unavailable, ...] = ()
 
 
-def find(name: str, cpu: CpuComponent | None = None) -> Found:
+def find(name: str, cpu: CpuComponent | None = None) -> PresetResolution:
     """Resolve a name among the presets that are known so far; no events for other names.
 
     Raises:
@@ -40,7 +40,7 @@ def find(name: str, cpu: CpuComponent | None = None) -> Found:
     sysfs, models = (None, None) if cpu is None else (cpu.sysfs, cpu.models)
     rows, lacking = _core.resolve_preset(name, sysfs, models)
     events = tuple(_event(row) for row in rows)
-    return Found(events, tuple(Unavailable(*row) for row in lacking) if events else ())
+    return PresetResolution(events, tuple(Unavailable(*row) for row in lacking) if events else ())
 
 
 def _event(row: _core.PresetRow) -> Event:

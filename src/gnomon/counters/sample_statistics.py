@@ -11,7 +11,7 @@ from gnomon.metrics.statistics import summarise
 from gnomon.named_tuple import NamedTuple
 
 
-class Spread(NamedTuple):
+class SampleStatistics(NamedTuple):
     """Where measurements lie, in their own unit.
 
     Attributes:
@@ -41,11 +41,11 @@ class Bin(NamedTuple):
     n: int
 
 
-def spread(values: Sequence[float]) -> Spread:
+def spread(values: Sequence[float]) -> SampleStatistics:
     """Return where values lie. Raises UsageError: there are none, or one is not finite."""
     whole = summarise(values)
     ordered = sorted(values)
-    return Spread(
+    return SampleStatistics(
         whole.n,
         whole.minimum,
         percentile(ordered, 25),

@@ -10,7 +10,7 @@ from gnomon.counters.component import (
     Availability,
     Event,
     EventInfo,
-    Opened,
+    OpenResult,
     Overflow,
     Refusal,
     Target,
@@ -64,7 +64,7 @@ class SensorComponent(ABC):
         for sensor in self.sensors():
             yield sensor.info
 
-    def open_sensors(self, events: Sequence[Event], target: Target) -> Opened:
+    def open_sensors(self, events: Sequence[Event], target: Target) -> OpenResult:
         """Open events whose spec is a `Sensor`; those that cannot be read now are refused."""
         sensors = [event.spec for event in events]
         now = self.read(fields_of(sensors)) if sensors else {}
@@ -79,12 +79,12 @@ class SensorComponent(ABC):
         )
         opened = tuple(e for e in events if missing[e.name] is None)
         if not opened:
-            return Opened(None, (), refused)
+            return OpenResult(None, (), refused)
         kept = [event.spec for event in opened]
         counting = SensorCounting(kept, self.read, self.ranges(fields_of(kept)), target.command)
         if target.command:
             opened = tuple(_as_sampled(event) for event in opened)
-        return Opened(counting, opened, refused, _notes(opened))
+        return OpenResult(counting, opened, refused, _notes(opened))
 
 
 def event_of(name: str, sensor: Sensor) -> Event:

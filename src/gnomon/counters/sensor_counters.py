@@ -27,7 +27,7 @@ _MOST = 1 << 63
 
 
 class SensorCounting:
-    """Sensors that are read, followed and sampled; meets `component.Counting`.
+    """Sensors that are read, followed and sampled; meets `component.CounterSession`.
 
     For a command the counters are first read at construction, because the program may run already
     when `start` is called.

@@ -15,7 +15,7 @@ from gnomon.counters.component import (
     Availability,
     Event,
     EventInfo,
-    Opened,
+    OpenResult,
     Overflow,
     Refusal,
     Target,
@@ -148,7 +148,7 @@ class SnapshotComponent(ABC):
             name, f"component '{self.name}' has no such event here", nearest(name, names)
         )
 
-    def open(self, events: Sequence[Event], target: Target) -> Opened:
+    def open(self, events: Sequence[Event], target: Target) -> OpenResult:
         """Open events on a target; those that cannot be read now are refused with the reason."""
         missing = self._missing([event.spec for event in events], target)
         refused = tuple(Refusal(e, *missing[e.spec]) for e in events if e.spec in missing)
@@ -158,7 +158,7 @@ class SnapshotComponent(ABC):
             if e.spec not in missing
         )
         if not opened:
-            return Opened(None, (), refused)
+            return OpenResult(None, (), refused)
         tallies = [event.spec for event in opened]
         files = None
         if not target.command and any(tally.scope is Scope.PROCESS for tally in tallies):
@@ -166,14 +166,14 @@ class SnapshotComponent(ABC):
                 files = self._attach(target.pid or "self", tallies)
             except OSError:
                 ended = (f"process {target.pid} has just ended", "count it earlier", errno.ESRCH)
-                return Opened(None, (), tuple(Refusal(e, *ended) for e in events))
+                return OpenResult(None, (), tuple(Refusal(e, *ended) for e in events))
         sources = Sources(
             node=lambda: self.node_snapshot(tallies),
             attach=lambda pid: self._attach(pid, tallies),
             process=self.process_snapshot,
         )
         counting = SnapshotCounting(tallies, target, sources, files)
-        return Opened(counting, opened, refused, _notes(opened, target))
+        return OpenResult(counting, opened, refused, _notes(opened, target))
 
     def _attach(self, pid: int | str, tallies: Sequence[Tally]) -> ProcessFiles:
         return ProcessFiles(self._proc, pid, {self.file_of(field) for field in _fields(tallies)})

@@ -90,7 +90,7 @@ class Sources(NamedTuple):
 
 
 class SnapshotCounting:
-    """Events counted as differences between snapshots; meets `component.Counting`.
+    """Events counted as differences between snapshots; meets `component.CounterSession`.
 
     For a command, what belongs to the machine is first read here, at construction, because the
     program runs already when `start` is called; a process that has been executed by then counts

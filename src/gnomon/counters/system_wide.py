@@ -16,14 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from gnomon import _core
-from gnomon.counters.component import (
-    Availability,
-    Event,
-    Opened,
-    RawCount,
-    Refusal,
-    make_value,
-)
+from gnomon.counters.component import Availability, Event, OpenResult, RawCount, Refusal, make_value
 from gnomon.counters.procfs import entries, read_line, read_number
 from gnomon.counters.sysfs_pmu import Encoding, Pmu, cpu_list
 from gnomon.errors import UsageError
@@ -100,7 +93,7 @@ def scaling(pmu: Pmu, event: str) -> tuple[float, str]:
     return factor, "J" if unit == "Joules" else unit
 
 
-def open_node_wide(events: Sequence[Event], sysfs: Path = _ROOT / "sys") -> Opened:
+def open_node_wide(events: Sequence[Event], sysfs: Path = _ROOT / "sys") -> OpenResult:
     """Open events whose spec is a `NodeSpec`; of each that would not open, say why.
 
     Events of one brace group are put on the PMU together at every place; they must have the same
@@ -126,8 +119,8 @@ def open_node_wide(events: Sequence[Event], sysfs: Path = _ROOT / "sys") -> Open
             refused.append(refusal)
             together.remove(refusal.event)
     if not kept:
-        return Opened(None, (), tuple(refused))
-    return Opened(NodeCounting(opened), tuple(kept), tuple(refused))
+        return OpenResult(None, (), tuple(refused))
+    return OpenResult(NodeCounting(opened), tuple(kept), tuple(refused))
 
 
 def availability(event: Event, sysfs: Path = _ROOT / "sys") -> Availability:
@@ -141,7 +134,7 @@ def availability(event: Event, sysfs: Path = _ROOT / "sys") -> Availability:
 
 
 class NodeCounting:
-    """Node-wide events, each open at all its places; meets `component.Counting`.
+    """Node-wide events, each open at all its places; meets `component.CounterSession`.
 
     `bundles` holds for each brace group (or single event) one kernel group a place.
     """

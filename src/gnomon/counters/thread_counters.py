@@ -19,7 +19,7 @@ from gnomon import _core
 from gnomon.counters.component import (
     Event,
     EventInfo,
-    Opened,
+    OpenResult,
     RawCount,
     Sharing,
     Target,
@@ -263,7 +263,7 @@ def _by_event(natives: dict[int, list[int]], specs: Sequence[PerfSpec]) -> tuple
 
 
 class TaskCounting:
-    """A command's events, kept apart by thread; meets `component.Counting` for the totals."""
+    """A command's events, kept apart by thread; meets `component.CounterSession` for the totals."""
 
     def __init__(
         self,
@@ -361,10 +361,10 @@ class TaskCounting:
         return self._records.lost
 
 
-def open_tasks(events: Sequence[Event]) -> Opened:
+def open_tasks(events: Sequence[Event]) -> OpenResult:
     """Open perf-backed events on the next command, to be told apart by thread.
 
-    `Opened.counting` is a TaskCounting. Events that do not open at all are refused as
+    `OpenResult.counting` is a TaskCounting. Events that do not open at all are refused as
     `perf_counting.open_events` refuses them.
 
     Raises:
@@ -395,7 +395,7 @@ def open_tasks(events: Sequence[Event]) -> Opened:
             f"this kernel ({os.uname().release}) does not report the counts of exiting threads, "
             "as Linux 6.18 does and 6.1 does not; count without it, or on a newer kernel"
         )
-    return Opened(counting, tried.events, tried.refused, tried.notes)
+    return OpenResult(counting, tried.events, tried.refused, tried.notes)
 
 
 def _open_on(cpu: int, events: Sequence[Event]) -> tuple[_core.Group[Value], list[int]]:

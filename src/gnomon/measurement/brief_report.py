@@ -22,7 +22,7 @@ _HARDWARE = "cpu"
 """The component whose events a short report shows even if nobody chose them."""
 
 
-class Hidden(NamedTuple):
+class HiddenRows(NamedTuple):
     """What a short report leaves out of its tables.
 
     Attributes:
@@ -36,7 +36,7 @@ class Hidden(NamedTuple):
     shown: frozenset[str]
 
 
-def hidden(measurement: Measurement, *, default_events: bool) -> Hidden:
+def hidden(measurement: Measurement, *, default_events: bool) -> HiddenRows:
     """Return the events and metrics that a short report leaves out.
 
     Args:
@@ -44,11 +44,11 @@ def hidden(measurement: Measurement, *, default_events: bool) -> Hidden:
         default_events: the user chose no events.
     """
     if measurement.emulation is not None:
-        return Hidden(frozenset(), frozenset(), frozenset())
+        return HiddenRows(frozenset(), frozenset(), frozenset())
     events = [value.event for value in measurement.values if value.component != _HARDWARE]
     own = frozenset(events if default_events else ())
     metrics = {metric.name for metric in user_definitions.metrics().obtainable(own)}
-    return Hidden(
+    return HiddenRows(
         own,
         frozenset(metrics | {_CPUS}),
         frozenset({_CPUS} | (own & {_CPU_TIME, _FAULTS, _SWITCHES})),
@@ -123,7 +123,9 @@ def _cpu_rows(
     return lines
 
 
-def remainder(measurement: Measurement, metrics: Sequence[MetricValue], left_out: Hidden) -> str:
+def remainder(
+    measurement: Measurement, metrics: Sequence[MetricValue], left_out: HiddenRows
+) -> str:
     """Return the line that says what --all shows, "" for nothing.
 
     Args:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from gnomon.counters.event_resolver import Resolved
+from gnomon.counters.event_resolver import EventResolution
 from gnomon.errors import GnomonError
 from gnomon.measurement.measurement_metrics import core_models
 from gnomon.metrics import user_definitions
@@ -40,7 +40,7 @@ def select_groups(wanted: Iterable[str]) -> tuple[Group, ...]:
     return user_definitions.select_groups(wanted, core_models, is_event)
 
 
-def select_events(names: str | Iterable[str]) -> Resolved:
+def select_events(names: str | Iterable[str]) -> EventResolution:
     """Return the events of event lists as a task of a job counts them, which most programs are not.
 
     Raises:
@@ -57,7 +57,7 @@ def select_events(names: str | Iterable[str]) -> Resolved:
     return only_first_rank_of_node(resolved)
 
 
-def without_processes(wanted: Resolved) -> Resolved:
+def without_processes(wanted: EventResolution) -> EventResolution:
     """Return the events that no process needs to be named for: those of CPUs and the machine."""
     kept = tuple(event for event in wanted.events if event.info.scope is not Scope.PROCESS)
     return wanted._replace(events=kept)
@@ -88,7 +88,7 @@ class SelectedGroup(NamedTuple):
     number: int
     name: str
     description: str
-    wanted: Resolved
+    wanted: EventResolution
 
 
 def groups_with_events(

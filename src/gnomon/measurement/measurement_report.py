@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from gnomon.launch.resource_usage import MEANINGLESS_USAGE
 from gnomon.launch.run_environment import Host
 from gnomon.measurement import brief_report, measurement_metrics, report_style
-from gnomon.measurement.brief_report import Hidden, usage_text
+from gnomon.measurement.brief_report import HiddenRows, usage_text
 from gnomon.measurement.measurement import WHOLE_MACHINE, GroupPart, Measurement
 from gnomon.measurement.report_style import ReportOptions, Style, joined
 from gnomon.metrics.derived import MetricValue
@@ -18,7 +18,7 @@ from gnomon.units import duration, number, printable, quantity, signal_name
 _PREFIXED = ("ns", "s", "bytes", "bytes/s", "")
 # What no shell takes apart; shlex, which quotes the rest, takes longer to import.
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-")
-_NOTHING_HIDDEN = Hidden(frozenset(), frozenset(), frozenset())
+_NOTHING_HIDDEN = HiddenRows(frozenset(), frozenset(), frozenset())
 
 
 def render_measurements(
@@ -122,7 +122,7 @@ def _time_lines(
 def _measured_lines(
     measurement: Measurement,
     metrics: Sequence[MetricValue],
-    hidden: Hidden,
+    hidden: HiddenRows,
     options: ReportOptions,
     style: Style,
 ) -> list[str]:
@@ -237,7 +237,7 @@ def _usage_lines(measurement: Measurement, options: ReportOptions, style: Style)
 def _spread_lines(
     measurements: Sequence[Measurement],
     metrics: Sequence[MetricValue],
-    hidden: Hidden,
+    hidden: HiddenRows,
     options: ReportOptions,
     style: Style,
 ) -> list[str]:

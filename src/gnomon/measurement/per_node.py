@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from gnomon.counters.event_resolver import Resolved
+from gnomon.counters.event_resolver import EventResolution
 from gnomon.launch.job import Job, job
 from gnomon.model.value import Scope, Unavailable
 
@@ -18,8 +18,8 @@ _EVERYBODYS = ("tsc",)
 
 
 def only_first_rank_of_node(
-    wanted: Resolved, environment: Mapping[str, str] = os.environ
-) -> Resolved:
+    wanted: EventResolution, environment: Mapping[str, str] = os.environ
+) -> EventResolution:
     """Return the requested events that this rank is to count.
 
     Of events that cover a node, all but the first task of each node say who counts them. Where the

@@ -37,7 +37,7 @@ class OnlineCpus:
 
 
 class PerCpuCounters:
-    """A `Place` on each CPU.
+    """A `CounterTarget` on each CPU.
 
     The kernel takes the events off a CPU that goes offline and does not put them back: they are
     opened anew when it returns. What was counted up to its end is not lost.

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from gnomon.counters import cgroups
 from gnomon.counters.component import Event, Granularity, RawCount, Target
-from gnomon.counters.open_components import Parts
+from gnomon.counters.open_components import OpenComponents
 from gnomon.counters.per_cpu import why_forbidden
 from gnomon.counters.procfs import read_text
 from gnomon.errors import GnomonError
@@ -89,7 +89,7 @@ class _Begins(ABC):
     """
 
     _counters: PerCpuCounters | CounterTarget
-    _rest: Parts
+    _rest: OpenComponents
 
     def start(self) -> None:
         """Begin at zero."""
@@ -133,7 +133,7 @@ class MachineSubject(_Begins):
             self._cpus.follow(self._online.cpus)
         self._counts = bool(chosen.on_cpus)
         self._rows = places(per, self._online.cpus)
-        self._rest = Parts(Target(pid=-1, granularity=Granularity.SYSTEM))
+        self._rest = OpenComponents(Target(pid=-1, granularity=Granularity.SYSTEM))
         refused = self._rest.add(chosen.rest, strict=False) if chosen.rest else ()
         self.refused = {
             name: one for name, one in self._cpus.refused.items() if name not in self._cpus.events
@@ -253,7 +253,7 @@ class CgroupSubject(_Begins):
             lambda cpu: CounterTarget(Target(pid=-1, cpu=cpu, cgroup=self._fd), always, turns)
         )
         self._counters = self._cpus
-        self._rest = Parts(Target(pid=-1, granularity=Granularity.SYSTEM))
+        self._rest = OpenComponents(Target(pid=-1, granularity=Granularity.SYSTEM))
         if chosen.on_cpus:
             self._cpus.follow(self._online.cpus)
         said = cgroups.problem(self._cpus.errno, name)
@@ -345,7 +345,7 @@ class ProcessSubject(_Begins):
         self._counters = self._place = CounterTarget(
             Target(pid=pid, inherit=True), chosen.perf, chosen.turns
         )
-        files = Parts(Target(pid=pid, inherit=True))
+        files = OpenComponents(Target(pid=pid, inherit=True))
         refused = files.add(chosen.rest, strict=False) if chosen.rest else ()
         self._rest = files
         self.events = {event.name: event for event in (*self._place.events, *files.events)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gnomon.counters.component import Event
-from gnomon.counters.event_resolver import Resolved, resolve
+from gnomon.counters.event_resolver import EventResolution, resolve
 from gnomon.counters.perf_spec import PerfSpec
 from gnomon.counters.sysfs_pmu import core_pmus
 from gnomon.errors import EventNameError
@@ -59,7 +59,7 @@ def choose(events: Sequence[str], groups: Sequence[str], *, machine: bool) -> Wa
     if not events and not groups:
         return _default(machine=machine)
     wanted = groups_with_events(groups) if groups else ()
-    extra = resolve(events) if events else Resolved((), ())
+    extra = resolve(events) if events else EventResolution((), ())
     chosen: dict[str, Event] = {event.name: event for event in extra.events}
     missing = {one.event: one for one in extra.unavailable}
     turns: list[tuple[Event, ...]] = []

@@ -16,7 +16,7 @@ import pytest
 
 from gnomon import _core
 from gnomon.count import attach, command_counters
-from gnomon.counters.event_resolver import Resolved, resolve
+from gnomon.counters.event_resolver import EventResolution, resolve
 from gnomon.errors import GnomonError, ProgramError
 from gnomon.hpm.output_names import unique_name
 from gnomon.launch.resource_usage import usage_rows
@@ -30,7 +30,7 @@ HANDLED = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP, signal.
            signal.SIGUSR2, signal.SIGCHLD)  # fmt: skip
 
 
-def measured(command: list[str], wanted: Resolved, *, by_task: bool = False) -> Measurement:
+def measured(command: list[str], wanted: EventResolution, *, by_task: bool = False) -> Measurement:
     """Return the measurement; a kernel that cannot tell threads apart is no fault of ours."""
     try:
         return command_counters.run(command, wanted, by_task=by_task)

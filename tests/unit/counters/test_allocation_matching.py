@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon.counters.allocation.fixed_groups import Mode, choose, turns
+from gnomon.counters.allocation.fixed_groups import FixedGroup, choose, turns
 from gnomon.counters.allocation.matching import Matching, competitors, heaviest, largest
 
 Edges = list[tuple[int, ...]]
@@ -104,9 +104,9 @@ def test_matching_of_many_events_needs_no_recursion() -> None:
 
 # Invented: three counters; "walk" and "talk" are in two groups, on different counters.
 INVENTED = (
-    Mode("day", (("walk",), ("talk", "sing"), ())),
-    Mode("night", (("sleep",), ("dream", "snore"), ("talk",))),
-    Mode("noon", (("eat",), ("walk",), ("drink",))),
+    FixedGroup("day", (("walk",), ("talk", "sing"), ())),
+    FixedGroup("night", (("sleep",), ("dream", "snore"), ("talk",))),
+    FixedGroup("noon", (("eat",), ("walk",), ("drink",))),
 )
 
 
@@ -144,10 +144,10 @@ modes = st.lists(
     st.lists(st.lists(names, max_size=2, unique=True).map(tuple), min_size=2, max_size=3),
     min_size=1,
     max_size=3,
-).map(lambda all_: tuple(Mode(str(at), tuple(slots)) for at, slots in enumerate(all_)))
+).map(lambda all_: tuple(FixedGroup(str(at), tuple(slots)) for at, slots in enumerate(all_)))
 
 
-def fewest_turns(given_modes: tuple[Mode, ...], events: tuple[str, ...]) -> int:
+def fewest_turns(given_modes: tuple[FixedGroup, ...], events: tuple[str, ...]) -> int:
     """Return the fewest turns, by trying every set of events as the first one."""
     if not events:
         return 0
@@ -162,7 +162,7 @@ def fewest_turns(given_modes: tuple[Mode, ...], events: tuple[str, ...]) -> int:
 
 
 @given(modes, st.lists(names, unique=True, max_size=5))
-def test_turns_are_the_fewest(given_modes: tuple[Mode, ...], events: list[str]) -> None:
+def test_turns_are_the_fewest(given_modes: tuple[FixedGroup, ...], events: list[str]) -> None:
     found, nowhere = turns(given_modes, events)
     countable = tuple(e for at, e in enumerate(events) if at not in nowhere)
     for event in (events[at] for at in nowhere):

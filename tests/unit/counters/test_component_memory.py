@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon.counters.component import Counting, EventInfo, RawCount, Target
+from gnomon.counters.component import CounterSession, EventInfo, RawCount, Target
 from gnomon.counters.components.memory import MemoryComponent
 from gnomon.errors import EventNameError
 from gnomon.model.value import How
@@ -26,7 +26,7 @@ MIB = 1 << 20
 
 def open_counting(
     component: MemoryComponent, names: Sequence[str], target: Target
-) -> tuple[Counting, list[EventInfo]]:
+) -> tuple[CounterSession, list[EventInfo]]:
     opened = component.open([component.resolve(n)[0] for n in names], target)
     assert opened.refused == ()
     assert opened.counting is not None

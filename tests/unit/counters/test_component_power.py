@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from planted import plant
 
-from gnomon.counters.component import Opened, RawCount, Target, make_value
+from gnomon.counters.component import OpenResult, RawCount, Target, make_value
 from gnomon.counters.components.power import PowerComponent
 from gnomon.errors import EventNameError, EventUnavailableError
 from gnomon.model.value import How, Scope
@@ -29,12 +29,12 @@ def component(sys_root: Path) -> PowerComponent:
     return PowerComponent(sys_root.parent / "proc", sys_root)
 
 
-def opened(power: PowerComponent, *names: str, target: Target | None = None) -> Opened:
+def opened(power: PowerComponent, *names: str, target: Target | None = None) -> OpenResult:
     events = [event for name in names for event in power.resolve(name)]
     return power.open(events, target or Target())
 
 
-def values(found: Opened, counts: tuple[RawCount, ...]) -> dict[str, float | None]:
+def values(found: OpenResult, counts: tuple[RawCount, ...]) -> dict[str, float | None]:
     return {
         event.name: make_value(event, *count).value
         for event, count in zip(found.events, counts, strict=True)

@@ -6,13 +6,13 @@ import gc
 
 import pytest
 
-from gnomon.counters.overhead import COUNTS, KINDS, Cost, Kind, costs, kinds, timer_ns
+from gnomon.counters.overhead import COUNTS, KINDS, Cost, EventKind, costs, kinds, timer_ns
 from gnomon.errors import EventNameError, UsageError
 
 RUNNING = ["read", "read, values", "read with time", "accumulate", "reset", "start", "stop"]
 
 
-def measured(kind: Kind, numbers: tuple[int, ...] = ()) -> dict[tuple[str, int], Cost]:
+def measured(kind: EventKind, numbers: tuple[int, ...] = ()) -> dict[tuple[str, int], Cost]:
     return {(one.operation, one.events): one for one in costs([kind], 20, numbers)}
 
 

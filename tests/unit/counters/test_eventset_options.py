@@ -17,9 +17,9 @@ from gnomon.counters.component import (
     Sharing,
 )
 from gnomon.counters.event_resolver import one
-from gnomon.counters.event_set_options import Options, State, adapted, checked
+from gnomon.counters.event_set_options import EventSetOptions, SetState, adapted, checked
 from gnomon.counters.perf_spec import PerfSpec, native_specs
-from gnomon.counters.perf_targets import Spot, group_of, inheritance, spots, threads
+from gnomon.counters.perf_targets import PerfTarget, group_of, inheritance, spots, threads
 from gnomon.counters.sysfs_pmu import Encoding
 from gnomon.errors import EventSystemError, EventUnavailableError, NotRunningError, RunningError
 from gnomon.model.value import Domain, How, Scope
@@ -30,7 +30,7 @@ NO_PROCESS = 0x3FFFFFFF
 
 def test_defaults_are_visible() -> None:
     events = EventSet("page-faults")
-    assert events.options == Options(
+    assert events.options == EventSetOptions(
         pid=0, cpu=-1, granularity=Granularity.THREAD, domain=Domain.ALL, inherit=False,
         pinned=False, exclusive=False, multiplex=Sharing.NONE, slice_ms=100, limit=None,
     )  # fmt: skip
@@ -47,7 +47,7 @@ def test_chosen_options_are_visible() -> None:
         slice_ms=20, limit=3,
     ) as events:  # fmt: skip
         value = events.read()[0]
-    assert events.options == Options(
+    assert events.options == EventSetOptions(
         domain=Domain.USER, granularity=Granularity.PROCESS, inherit=True,
         multiplex=Sharing.ROTATED, slice_ms=20, limit=3,
     )  # fmt: skip
@@ -67,16 +67,16 @@ def test_options_come_on_top_of_the_target() -> None:
 
 def test_state() -> None:
     events = EventSet("page-faults", multiplex=True)
-    assert events.state == {State.STOPPED, State.MULTIPLEXED}
+    assert events.state == {SetState.STOPPED, SetState.MULTIPLEXED}
     events.start()
-    assert events.state == {State.RUNNING, State.MULTIPLEXED}
+    assert events.state == {SetState.RUNNING, SetState.MULTIPLEXED}
     events.stop()
     events.attach(os.getppid())
-    assert events.state == {State.STOPPED, State.MULTIPLEXED, State.ATTACHED}
+    assert events.state == {SetState.STOPPED, SetState.MULTIPLEXED, SetState.ATTACHED}
     events.detach()
-    assert events.state == {State.STOPPED, State.MULTIPLEXED}
+    assert events.state == {SetState.STOPPED, SetState.MULTIPLEXED}
     events.close()
-    assert events.state == {State.CLOSED}
+    assert events.state == {SetState.CLOSED}
 
 
 # --- what they mean -------------------------------------------------------------------------------
@@ -166,14 +166,14 @@ def proc_tree(root: Path) -> Path:
 
 def test_spots(tmp_path: Path) -> None:
     proc = proc_tree(tmp_path)
-    assert spots(Target()) == (Spot(0, -1),)
-    assert spots(Target(pid=200), proc) == (Spot(200, -1),)
-    assert spots(Target(pid=200, cpu=1), proc) == (Spot(200, 1),)
-    assert spots(Target(pid=200, inherit=True), proc) == (Spot(200, -1), Spot(201, -1))
+    assert spots(Target()) == (PerfTarget(0, -1),)
+    assert spots(Target(pid=200), proc) == (PerfTarget(200, -1),)
+    assert spots(Target(pid=200, cpu=1), proc) == (PerfTarget(200, 1),)
+    assert spots(Target(pid=200, inherit=True), proc) == (PerfTarget(200, -1), PerfTarget(201, -1))
     process = Target(pid=200, granularity=Granularity.PROCESS)
-    assert spots(process, proc) == (Spot(200, -1), Spot(201, -1))
-    assert spots(Target(granularity=Granularity.CPU, cpu=3), proc) == (Spot(-1, 3),)
-    assert spots(Target(pid=-1, cpu=2), proc) == (Spot(-1, 2),)
+    assert spots(process, proc) == (PerfTarget(200, -1), PerfTarget(201, -1))
+    assert spots(Target(granularity=Granularity.CPU, cpu=3), proc) == (PerfTarget(-1, 3),)
+    assert spots(Target(pid=-1, cpu=2), proc) == (PerfTarget(-1, 2),)
     everywhere = spots(Target(granularity=Granularity.SYSTEM), proc)
     assert len(everywhere) >= 1
     assert all(spot.pid == -1 and spot.cpu >= 0 for spot in everywhere)

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gnomon import _core
-from gnomon.counters.event_grammar import TypedName, modifiers, nearest, pmu_terms, split
+from gnomon.counters.event_grammar import ParsedName, modifiers, nearest, pmu_terms, split
 from gnomon.counters.event_resolver import resolve
 from gnomon.errors import EventNameError, UsageError
 from gnomon.model.value import Domain
@@ -30,7 +30,7 @@ USER, KERNEL, HYPERVISOR = _core.EXCLUDE_USER, _core.EXCLUDE_KERNEL, _core.EXCLU
     ],
 )  # fmt: skip
 def test_lists(text: str, names: list[tuple[str, int | None]]) -> None:
-    assert split(text) == tuple(TypedName(*name) for name in names)
+    assert split(text) == tuple(ParsedName(*name) for name in names)
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,7 @@ from itertools import islice
 import pytest
 
 from gnomon.counters import EventSet, Target, add_component
-from gnomon.counters.component import (
-    Availability,
-    Event,
-    EventInfo,
-    Opened,
-    Overflow,
-    RawCount,
-)
+from gnomon.counters.component import Availability, Event, EventInfo, OpenResult, Overflow, RawCount
 from gnomon.counters.components import COMPONENTS, NAMES, component, may_own
 from gnomon.errors import ComponentError, ComponentNameError
 from gnomon.model.value import Domain, Scope
@@ -47,9 +40,9 @@ class Ticks:
         found = [info for info in self.events() if info.name == name]
         return tuple(Event(name, info, Domain.ALL, None) for info in found)
 
-    def open(self, events: list[Event], target: Target) -> Opened:
+    def open(self, events: list[Event], target: Target) -> OpenResult:
         del target
-        return Opened(_Reads(len(events)), tuple(events))
+        return OpenResult(_Reads(len(events)), tuple(events))
 
 
 class _Reads:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Sequence
 
-    from gnomon.counters.event_resolver import Resolved
+    from gnomon.counters.event_resolver import EventResolution
     from gnomon.hpm.environment import Settings
     from gnomon.measurement.event_selection import SelectedGroup
     from gnomon.measurement.measurement import Measurement
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def select_groups(
     arguments: argparse.Namespace, chosen: Settings
-) -> tuple[tuple[SelectedGroup, ...], Resolved]:
+) -> tuple[tuple[SelectedGroup, ...], EventResolution]:
     """Return the groups that were asked for, and the events of all of them.
 
     Raises:
@@ -38,7 +38,7 @@ def select_groups(
 def measuring_function(
     command: Sequence[str],
     groups: Sequence[SelectedGroup],
-    events: Resolved,
+    events: EventResolution,
     repeat: int | None,
     slice_ms: int,
 ) -> Callable[[], list[Measurement]]:

@@ -13,7 +13,7 @@ from gnomon.counters.overhead import KINDS
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
-    from gnomon.counters.overhead import Cost, Kind
+    from gnomon.counters.overhead import Cost, EventKind
 
 
 def parser() -> argparse.ArgumentParser:
@@ -98,7 +98,7 @@ def _progress(kinds: int) -> tuple[Callable[[str], None], Callable[[], None]]:
 
 
 def _print_json(
-    chosen: Sequence[Kind], measured_costs: Sequence[Cost], iterations: int, timer: float
+    chosen: Sequence[EventKind], measured_costs: Sequence[Cost], iterations: int, timer: float
 ) -> None:
     from gnomon.cli.terminal.to_json import to_jsonable
 
@@ -112,7 +112,9 @@ def _print_json(
     print(json.dumps(document, indent=2))
 
 
-def _print_tables(chosen: Sequence[Kind], measured_costs: Sequence[Cost], iterations: int) -> None:
+def _print_tables(
+    chosen: Sequence[EventKind], measured_costs: Sequence[Cost], iterations: int
+) -> None:
     from gnomon.cli.terminal.two_column_text import section, table, terminal_columns
 
     width = terminal_columns()

@@ -13,7 +13,7 @@ from gnomon.cli.terminal.streams import is_styled, write
 from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
-    from gnomon.counters.event_resolver import Resolved
+    from gnomon.counters.event_resolver import EventResolution
     from gnomon.measurement.event_selection import SelectedGroup
     from gnomon.measurement.measurement import Measurement
 
@@ -354,7 +354,7 @@ def _with_typed_remedy(measurement: Measurement, arguments: argparse.Namespace) 
 
 def _measure(
     arguments: argparse.Namespace, command: Sequence[str], delivery: Delivery
-) -> Callable[[Resolved], Measurement]:
+) -> Callable[[EventResolution], Measurement]:
     """Return the function that makes one measurement of some events."""
     if _is_live(arguments):
         from gnomon.cli.terminal.count_mode_options import measurer

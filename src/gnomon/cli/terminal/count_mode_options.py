@@ -10,7 +10,7 @@ from gnomon.errors import UsageError
 
 if TYPE_CHECKING:
     from gnomon.cli.terminal.report_output import Delivery
-    from gnomon.counters.event_resolver import Resolved
+    from gnomon.counters.event_resolver import EventResolution
     from gnomon.measurement.intervals import Interval
     from gnomon.measurement.measurement import Measurement
 
@@ -60,7 +60,7 @@ def check(arguments: argparse.Namespace) -> None:
 
 def measurer(
     arguments: argparse.Namespace, command: Sequence[str], delivery: Delivery
-) -> Callable[[Resolved], Measurement]:
+) -> Callable[[EventResolution], Measurement]:
     """Return the function that makes one measurement of some events with these options."""
     from gnomon.count import attach, count_modes
     from gnomon.measurement import intervals

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from gnomon.counters.allocation.fit import Fit, Place, addable, fits, is_hardware, opening_order
+from gnomon.counters.allocation.fit import (
+    CounterSlot,
+    Fit,
+    addable,
+    fits,
+    is_hardware,
+    opening_order,
+)
 from gnomon.counters.allocation.grouping import groups
 from gnomon.counters.allocation.target_pmus import CorePmu, at_hand, known_names, named
 
 __all__ = [
     "CorePmu",
+    "CounterSlot",
     "Fit",
-    "Place",
     "addable",
     "at_hand",
     "fits",

@@ -97,7 +97,7 @@ class Rule(NamedTuple):
     places: tuple[tuple[int, ...], ...]
 
 
-class Shared(NamedTuple):
+class SharedRegisters(NamedTuple):
     """Registers that all events of the condition have to share."""
 
     name: str
@@ -106,7 +106,7 @@ class Shared(NamedTuple):
     registers: int
 
 
-class Needs(NamedTuple):
+class CompanionRule(NamedTuple):
     """Events that count only beside another one."""
 
     when: Condition
@@ -148,8 +148,8 @@ class Family(NamedTuple):
     same: Mapping[int, tuple[int, ...]]
     generic: Mapping[str, tuple[int, int]]
     rules: tuple[Rule, ...]
-    shared: tuple[Shared, ...]
-    needs: tuple[Needs, ...]
+    shared: tuple[SharedRegisters, ...]
+    needs: tuple[CompanionRule, ...]
 
 
 def names() -> tuple[str, ...]:
@@ -289,21 +289,21 @@ class _Reader:
             self._fail(where, f"there is no counter '{missing[0]}'")
         return tuple(self._counters.index(name) for name in names)
 
-    def _shared(self, table: dict[str, Any], where: str) -> Shared:
+    def _shared(self, table: dict[str, Any], where: str) -> SharedRegisters:
         self._known(table, {"name", "when", "value", "registers"}, where)
         registers = table.get("registers", 1)
         if type(registers) is not int or registers < 1:
             self._fail(where, f"registers = '{registers}' is no number of registers")
-        return Shared(
+        return SharedRegisters(
             self._text(table.get("name"), where),
             self._condition(table.get("when", {}), where),
             self._bits(table.get("value"), where),
             registers,
         )
 
-    def _needs(self, table: dict[str, Any], where: str) -> Needs:
+    def _needs(self, table: dict[str, Any], where: str) -> CompanionRule:
         self._known(table, {"when", "beside", "why"}, where)
-        return Needs(
+        return CompanionRule(
             self._condition(table.get("when"), where),
             self._condition(table.get("beside"), where),
             self._text(table.get("why"), where),

@@ -18,7 +18,7 @@ from gnomon.errors import EventUnavailableError
 from gnomon.named_tuple import NamedTuple
 
 
-class Place(NamedTuple):
+class CounterSlot(NamedTuple):
     """Where one native event of an event counts.
 
     Attributes:
@@ -49,7 +49,7 @@ class Fit(NamedTuple):
     """
 
     fits: bool
-    placed: tuple[Place, ...]
+    placed: tuple[CounterSlot, ...]
     unlimited: tuple[int, ...] = ()
     conflict: tuple[int, ...] = ()
     why: str = ""
@@ -57,17 +57,17 @@ class Fit(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-class Asked(NamedTuple):
+class PmuDemands(NamedTuple):
     """What events ask of one PMU: `demands[i]` is of native `owners[i]`, an (event, native)."""
 
     pmu: CorePmu
     demands: tuple[Demand, ...]
     owners: tuple[tuple[int, int], ...]
 
-    def of(self, events: Sequence[int]) -> Asked:
+    def of(self, events: Sequence[int]) -> PmuDemands:
         """Return the demands of some of the events."""
         kept = [at for at, (event, _) in enumerate(self.owners) if event in events]
-        return Asked(
+        return PmuDemands(
             self.pmu,
             tuple(self.demands[at] for at in kept),
             tuple(self.owners[at] for at in kept),
@@ -109,7 +109,7 @@ def fits(events: Sequence[Event], pmus: Sequence[CorePmu] | None = None) -> Fit:
         for event in events:
             if is_hardware(event):
                 raise no_pmu(event)
-    placed: list[Place] = []
+    placed: list[CounterSlot] = []
     notes = tuple(note for one in asked for note in one.pmu.notes)
     unlimited = tuple(at for at, event in enumerate(events) if not is_hardware(event))
     for pmu_events in asked:
@@ -126,7 +126,7 @@ def fits(events: Sequence[Event], pmus: Sequence[CorePmu] | None = None) -> Fit:
             return Fit(False, (), unlimited, conflict, why, remedy, notes)
         own = places[len(pmu_events.all) - len(pmu_events.demands) :]
         placed.extend(
-            Place(event, native, pmu_events.pmu.name, pmu_events.pmu.counter_names(place))
+            CounterSlot(event, native, pmu_events.pmu.name, pmu_events.pmu.counter_names(place))
             for (event, native), place in zip(pmu_events.owners, own, strict=True)
         )
     return Fit(True, tuple(sorted(placed)), unlimited, notes=notes)
@@ -153,7 +153,7 @@ def addable(
                 own = base.get(new.pmu.name)
                 demands = (*(own.demands if own else ()), *new.demands)
                 owners = ((0, 0),) * len(demands)
-                answers[key] = Asked(new.pmu, demands, owners).is_placed()
+                answers[key] = PmuDemands(new.pmu, demands, owners).is_placed()
             if not answers[key]:
                 return False
         return bool(on) or not is_hardware(candidate)
@@ -199,7 +199,7 @@ def is_hardware(event: Event) -> bool:
     return isinstance(spec, PerfSpec) and spec.hardware and event.info.component == "cpu"
 
 
-def ask(events: Sequence[Event], pmus: Sequence[CorePmu]) -> tuple[Asked, ...]:
+def ask(events: Sequence[Event], pmus: Sequence[CorePmu]) -> tuple[PmuDemands, ...]:
     """Return the demands of events on each PMU that counts any of them."""
     asked = []
     for pmu in pmus:
@@ -220,11 +220,11 @@ def ask(events: Sequence[Event], pmus: Sequence[CorePmu]) -> tuple[Asked, ...]:
                 demands.append(demand_of[encoding])
                 owners.append((index, native))
         if demands:
-            asked.append(Asked(pmu, tuple(demands), tuple(owners)))
+            asked.append(PmuDemands(pmu, tuple(demands), tuple(owners)))
     return tuple(asked)
 
 
-def blame(asked: Asked) -> tuple[int, ...]:
+def blame(asked: PmuDemands) -> tuple[int, ...]:
     """Return the smallest conflict among events that do not fit: all but any one of them do."""
     kept = list(asked.events)
     # A maximal set that fits plus one that does not: what is left of it cannot be made smaller.
@@ -254,7 +254,7 @@ def _watchdog(pmu: CorePmu) -> tuple[Demand, ...]:
     return (constraint_graph.demand(pmu.family, pmu.available, encoding),)
 
 
-def _explain(asked: Asked, events: Sequence[Event]) -> tuple[str, str]:
+def _explain(asked: PmuDemands, events: Sequence[Event]) -> tuple[str, str]:
     """Return why the events of a smallest conflict do not fit, and the remedy."""
     pmu, family = asked.pmu, asked.pmu.family
     names = [events[at].name for at in asked.events]
@@ -282,7 +282,7 @@ def _explain(asked: Asked, events: Sequence[Event]) -> tuple[str, str]:
     return why, turns
 
 
-def _explain_alone(asked: Asked, name: str) -> tuple[str, str]:
+def _explain_alone(asked: PmuDemands, name: str) -> tuple[str, str]:
     for one in asked.demands:
         if not one.choices:
             return (

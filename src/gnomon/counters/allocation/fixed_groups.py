@@ -2,7 +2,7 @@
 
 A group (IBM's word on POWER4; "mode" on Blue Gene/P) says what each counter counts while it is
 chosen. Events count at once if one group has them all, on different counters. Such a PMU's table is
-a tuple of `Mode`; nothing here knows any of them.
+a tuple of `FixedGroup`; nothing here knows any of them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gnomon.named_tuple import NamedTuple
 _SEARCH_MAX = 100_000
 
 
-class Mode(NamedTuple):
+class FixedGroup(NamedTuple):
     """One of the fixed groups of a PMU.
 
     Attributes:
@@ -34,7 +34,7 @@ class Mode(NamedTuple):
         )
 
 
-class Chosen(NamedTuple):
+class ChosenGroup(NamedTuple):
     """A fixed group that was chosen for events.
 
     Attributes:
@@ -52,8 +52,8 @@ class Chosen(NamedTuple):
 
 
 def choose(
-    modes: Sequence[Mode], events: Sequence[str], weights: Sequence[float] | None = None
-) -> Chosen:
+    modes: Sequence[FixedGroup], events: Sequence[str], weights: Sequence[float] | None = None
+) -> ChosenGroup:
     """Return the group that counts the most events at once, or those of the largest total weight.
 
     Of equal ones it is the first.
@@ -70,19 +70,19 @@ def choose(
         raise ValueError("a PMU with fixed groups has at least one")
     worth = [1.0] * len(events) if weights is None else list(weights)
     best: tuple[float, int] | None = None
-    chosen = Chosen(0, ())
+    chosen = ChosenGroup(0, ())
     for index, mode in enumerate(modes):
         matched = heaviest(mode.edges(events), worth)
         value = (_weight(matched, worth), matched.size)
         if best is None or value > best:
             best = value
-            chosen = Chosen(index, matched.of_event)
+            chosen = ChosenGroup(index, matched.of_event)
     return chosen
 
 
 def turns(
-    modes: Sequence[Mode], events: Sequence[str]
-) -> tuple[tuple[Chosen, ...], tuple[int, ...]]:
+    modes: Sequence[FixedGroup], events: Sequence[str]
+) -> tuple[tuple[ChosenGroup, ...], tuple[int, ...]]:
     """Return the fewest groups that count all events in turns, and the events that none counts.
 
     Exact while few combinations are to be tried, else each next group is the one that counts most
@@ -102,7 +102,7 @@ def turns(
 
 
 def _greedily(
-    modes: Sequence[Mode], events: Sequence[str], wanted: Sequence[int]
+    modes: Sequence[FixedGroup], events: Sequence[str], wanted: Sequence[int]
 ) -> list[tuple[int, list[int]]]:
     left = list(wanted)
     parts = []
@@ -115,7 +115,7 @@ def _greedily(
 
 
 def _with(
-    modes: Sequence[Mode], events: Sequence[str], wanted: Sequence[int], number: int
+    modes: Sequence[FixedGroup], events: Sequence[str], wanted: Sequence[int], number: int
 ) -> list[tuple[int, list[int]]] | None:
     """Return the events over `number` groups, each chosen once or more; None if they do not fit."""
     from itertools import combinations_with_replacement
@@ -139,13 +139,15 @@ def _with(
     return None
 
 
-def _chosen(modes: Sequence[Mode], events: Sequence[str], part: tuple[int, list[int]]) -> Chosen:
+def _chosen(
+    modes: Sequence[FixedGroup], events: Sequence[str], part: tuple[int, list[int]]
+) -> ChosenGroup:
     mode_index, own = part
     found = largest(modes[mode_index].edges([events[one] for one in own]))
     counters: list[int | None] = [None] * len(events)
     for event, counter in zip(own, found.of_event, strict=True):
         counters[event] = counter
-    return Chosen(mode_index, tuple(counters))
+    return ChosenGroup(mode_index, tuple(counters))
 
 
 def _weight(found: Matching, weights: Sequence[float]) -> float:

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 from gnomon.counters.allocation import constraint_graph, matching
 from gnomon.counters.allocation.constraint_graph import Demand
-from gnomon.counters.allocation.fit import Asked, ask, is_hardware
+from gnomon.counters.allocation.fit import PmuDemands, ask, is_hardware
 from gnomon.counters.allocation.target_pmus import CorePmu, at_hand
 from gnomon.counters.component import Event
 from gnomon.named_tuple import NamedTuple
@@ -72,7 +72,7 @@ def groups(
     return tuple(packed)
 
 
-def _units(events: Sequence[Event], asked: Asked, taken: set[int]) -> list[_Unit]:
+def _units(events: Sequence[Event], asked: PmuDemands, taken: set[int]) -> list[_Unit]:
     together: dict[int, set[int]] = {at: {at} for at in asked.events if at not in taken}
 
     def unite(one: int, other: int) -> None:
@@ -104,7 +104,9 @@ def _units(events: Sequence[Event], asked: Asked, taken: set[int]) -> list[_Unit
     return units
 
 
-def _beside(asked: Asked, unit: tuple[int, ...], together: dict[int, set[int]]) -> tuple[int, ...]:
+def _beside(
+    asked: PmuDemands, unit: tuple[int, ...], together: dict[int, set[int]]
+) -> tuple[int, ...]:
     """Return the unit that has to be beside another one so that it counts, if there is one."""
     own = asked.of(unit)
     if constraint_graph.unmet(asked.pmu.family, own.demands) is None:
@@ -120,7 +122,7 @@ def _beside(asked: Asked, unit: tuple[int, ...], together: dict[int, set[int]]) 
 class _Packing:
     """Units of one PMU, to be packed into groups."""
 
-    def __init__(self, asked: Asked, units: Sequence[_Unit], limit: int | None) -> None:
+    def __init__(self, asked: PmuDemands, units: Sequence[_Unit], limit: int | None) -> None:
         self._asked = asked
         self._limit = limit
         self._answers: dict[tuple[tuple[Demand, int], ...], bool] = {}

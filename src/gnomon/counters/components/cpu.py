@@ -9,14 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from gnomon.counters.component import (
-    Availability,
-    Event,
-    EventInfo,
-    Opened,
-    Overflow,
-    Target,
-)
+from gnomon.counters.component import Availability, Event, EventInfo, OpenResult, Overflow, Target
 from gnomon.counters.perf_open import availability, open_events
 from gnomon.counters.perf_spec import list_by_core, resolve_by_core
 from gnomon.counters.sysfs_pmu import SYSFS, core_pmus
@@ -102,7 +95,7 @@ class CpuComponent:
         """
         return resolve_by_core(self.name, name, self._sysfs)
 
-    def open(self, events: Sequence[Event], target: Target) -> Opened:
+    def open(self, events: Sequence[Event], target: Target) -> OpenResult:
         """Open events on a target."""
         return open_events(events, target)
 

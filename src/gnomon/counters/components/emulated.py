@@ -8,7 +8,7 @@ from gnomon.counters.component import (
     Availability,
     Event,
     EventInfo,
-    Opened,
+    OpenResult,
     Overflow,
     Refusal,
     Target,
@@ -55,12 +55,12 @@ class EmulatedComponent:
 
         return (event_of(name),)
 
-    def open(self, events: Sequence[Event], target: Target) -> Opened:
+    def open(self, events: Sequence[Event], target: Target) -> OpenResult:
         """Refuse every event: a program must be started on the emulated PMU to be counted."""
         del target
         reason = "only a program that is run on the emulated PMU can be counted there"
         remedy = "gnomon count --pmu emulated -- program"
-        return Opened(None, (), tuple(Refusal(event, reason, remedy) for event in events))
+        return OpenResult(None, (), tuple(Refusal(event, reason, remedy) for event in events))
 
 
 COMPONENT = EmulatedComponent()

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from gnomon.counters.component import Availability, Event, EventInfo, Opened, Target
+from gnomon.counters.component import Availability, Event, EventInfo, OpenResult, Target
 from gnomon.counters.event_grammar import nearest
 from gnomon.counters.sensor_component import SensorComponent, event_of
 from gnomon.counters.sensors import Sensor
@@ -21,7 +21,7 @@ from gnomon.errors import EventNameError, EventUnavailableError
 from gnomon.model.value import Scope
 
 if TYPE_CHECKING:
-    from gnomon.counters.nvml import Gpu, Quantity, Session
+    from gnomon.counters.nvml import Gpu, GpuReading, Session
 
 _PREFIX = "gpu:::"
 
@@ -88,7 +88,7 @@ class GpuComponent(SensorComponent):
         sensor = _sensor(quantity, wanted, wanted[0] if which else None)
         return (event_of(name, sensor),)
 
-    def open(self, events: Sequence[Event], target: Target) -> Opened:
+    def open(self, events: Sequence[Event], target: Target) -> OpenResult:
         """Open events of the GPUs, whatever the target is."""
         return self.open_sensors(events, target)
 
@@ -155,12 +155,12 @@ class GpuComponent(SensorComponent):
 COMPONENT = GpuComponent()
 
 
-def _sensor(quantity: Quantity, gpus: Sequence[Gpu], gpu: Gpu | None) -> Sensor:
+def _sensor(quantity: GpuReading, gpus: Sequence[Gpu], gpu: Gpu | None) -> Sensor:
     fields = tuple(f"{quantity.name}:{one.number}" for one in gpus)
     return Sensor(_info(quantity, gpu), fields, quantity.factor, quantity.peak)
 
 
-def _info(quantity: Quantity, gpu: Gpu | None) -> EventInfo:
+def _info(quantity: GpuReading, gpu: Gpu | None) -> EventInfo:
     name = quantity.name if gpu is None else f"{quantity.name}:{gpu.number}"
     of = "all GPUs" if gpu is None else f"GPU {gpu.number} ({gpu.name}, {gpu.uuid})"
     if gpu is None and not quantity.summed:

@@ -8,14 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from gnomon.counters.component import (
-    Availability,
-    Event,
-    EventInfo,
-    Opened,
-    Overflow,
-    Target,
-)
+from gnomon.counters.component import Availability, Event, EventInfo, OpenResult, Overflow, Target
 from gnomon.counters.perf_open import availability, open_events
 from gnomon.counters.perf_spec import list_by_core, resolve_by_core
 from gnomon.model.value import Scope
@@ -58,7 +51,7 @@ class KernelComponent:
         """
         return resolve_by_core(self.name, name, tracefs=self._tracefs)
 
-    def open(self, events: Sequence[Event], target: Target) -> Opened:
+    def open(self, events: Sequence[Event], target: Target) -> OpenResult:
         """Open events on a target."""
         return open_events(events, target)
 

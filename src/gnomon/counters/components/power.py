@@ -27,10 +27,10 @@ from typing import TYPE_CHECKING
 
 from gnomon.counters.component import (
     Availability,
-    Counting,
+    CounterSession,
     Event,
     EventInfo,
-    Opened,
+    OpenResult,
     Target,
 )
 from gnomon.counters.composite_counters import JoinedCounting
@@ -147,7 +147,7 @@ class PowerComponent(SensorComponent):
         self._refuse_missing(name, known)
         raise EventNameError(name, "component 'power' has no such event here", nearest(name, known))
 
-    def open(self, events: Sequence[Event], target: Target) -> Opened:
+    def open(self, events: Sequence[Event], target: Target) -> OpenResult:
         """Open events for the whole machine, whatever the target is."""
         from gnomon.counters.system_wide import open_node_wide
 
@@ -157,11 +157,11 @@ class PowerComponent(SensorComponent):
         kept = tuple(event for part in parts for event in part.events)
         refused = tuple(one for part in parts for one in part.refused)
         notes = tuple(note for part in parts for note in part.notes)
-        countings: list[Counting] = [p.counting for p in parts if p.counting is not None]
+        countings: list[CounterSession] = [p.counting for p in parts if p.counting is not None]
         if len(countings) < 2:
-            return Opened(countings[0] if countings else None, kept, refused, notes)
+            return OpenResult(countings[0] if countings else None, kept, refused, notes)
         n = len(parts[0].events)
-        return Opened(
+        return OpenResult(
             JoinedCounting(countings, [range(n), range(n, len(kept))]), kept, refused, notes
         )
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from gnomon import _core
 from gnomon.counters.component import (
     Availability,
-    Counting,
+    CounterSession,
     Event,
     EventInfo,
-    Opened,
+    OpenResult,
     Overflow,
     RawCount,
     Target,
@@ -91,12 +91,12 @@ class TscComponent:
             return (Event(name, _own_info(key), Domain.ALL, key),)
         return resolve_by_core(self.name, name, self._sysfs)
 
-    def open(self, events: Sequence[Event], target: Target) -> Opened:
+    def open(self, events: Sequence[Event], target: Target) -> OpenResult:
         """Open events on a target."""
         own = [e for e in events if not isinstance(e.spec, PerfSpec)]
         perf = open_events([e for e in events if isinstance(e.spec, PerfSpec)], target)
         kept = [*own, *perf.events]
-        parts: list[Counting] = []
+        parts: list[CounterSession] = []
         places: list[range] = []
         if own:
             parts.append(TickCounting(len(own)))
@@ -105,16 +105,16 @@ class TscComponent:
             parts.append(perf.counting)
             places.append(range(len(own), len(kept)))
         if not parts:
-            return Opened(None, (), perf.refused, perf.notes)
+            return OpenResult(None, (), perf.refused, perf.notes)
         counting = parts[0] if len(parts) == 1 else JoinedCounting(parts, places)
-        return Opened(counting, tuple(kept), perf.refused, perf.notes)
+        return OpenResult(counting, tuple(kept), perf.refused, perf.notes)
 
 
 COMPONENT = TscComponent()
 
 
 class TickCounting:
-    """The time counter since the start; meets `component.Counting`."""
+    """The time counter since the start; meets `component.CounterSession`."""
 
     def __init__(self, n: int) -> None:
         self._n = n

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnomon import _core
-from gnomon.counters.component import Availability, Event, EventInfo, Opened, Overflow, Target
+from gnomon.counters.component import Availability, Event, EventInfo, OpenResult, Overflow, Target
 from gnomon.counters.event_grammar import PmuTerms, modifiers, nearest, pmu_terms
 from gnomon.counters.sysfs_pmu import SYSFS, Encoding, Pmu
 from gnomon.errors import EventNameError, EventUnavailableError
@@ -96,7 +96,7 @@ class UncoreComponent:
             events = self._from_libpfm(name, typed)
         return events or (self._unknown(name) if typed != name else ())
 
-    def open(self, events: Sequence[Event], target: Target) -> Opened:  # noqa: ARG002
+    def open(self, events: Sequence[Event], target: Target) -> OpenResult:  # noqa: ARG002
         """Open events for the whole machine, whatever the target is."""
         from gnomon.counters.system_wide import open_node_wide
 

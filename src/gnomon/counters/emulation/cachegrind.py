@@ -35,7 +35,7 @@ _LONGEST_ROW = 4000
 Counts = tuple[int, ...]
 
 
-class Seen(NamedTuple):
+class ParsedTexts(NamedTuple):
     """Texts of functions and rows of counts that were read already, of files of the same events."""
 
     texts: dict[bytes, Mapping[int, Counts]]
@@ -60,7 +60,7 @@ class CachegrindFile(NamedTuple):
     texts: dict[tuple[bytes, bytes], bytes]
 
     def lines(
-        self, base: CachegrindFile | None = None, seen: Seen | None = None
+        self, base: CachegrindFile | None = None, seen: ParsedTexts | None = None
     ) -> dict[Line, Counts]:
         """Return the counts of each line, less those of an earlier file of the same process.
 
@@ -72,7 +72,7 @@ class CachegrindFile(NamedTuple):
             FormatError: a line is damaged, or the lines do not add up to the summary.
         """
         by_line: dict[Line, Counts] = {}
-        seen = Seen({}, {}) if seen is None else seen
+        seen = ParsedTexts({}, {}) if seen is None else seen
         other = {} if base is None else base.texts
         procedures = _procedures(self.texts)
         for (file, function), text in self.texts.items():
@@ -96,7 +96,7 @@ class CachegrindFile(NamedTuple):
             raise FormatError(self.path, 0, f"it counts less than {base and base.path} before it")
         return by_line
 
-    def _counts(self, text: bytes, seen: Seen) -> Mapping[int, Counts]:
+    def _counts(self, text: bytes, seen: ParsedTexts) -> Mapping[int, Counts]:
         """Return the counts of a function's lines by their numbers."""
         known = seen.texts.get(text)
         if known is not None:

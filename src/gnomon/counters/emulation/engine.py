@@ -2,7 +2,7 @@
 
 An engine (`valgrind.py`; a faster one may join it) wraps the command, leaves files in a folder
 that is its own while the program runs, and reads them when that has ended. What it counts it
-names by `Quantity`; `events.py` says which event is the sum of which quantities, so an engine
+names by `EmulatedCount`; `events.py` says which event is the sum of which quantities, so an engine
 knows no event names and events know no engine.
 """
 
@@ -18,7 +18,7 @@ from gnomon.counters.emulation.caches import Caches
 from gnomon.named_tuple import NamedTuple
 
 
-class Quantity(StrEnum):
+class EmulatedCount(StrEnum):
     """What an engine may count, for each line of a program, in user mode."""
 
     INSTRUCTIONS = "instructions"
@@ -39,11 +39,11 @@ class Quantity(StrEnum):
 # Facts of the program; everything else depends on a model of caches or of branch prediction.
 EXACT = frozenset(
     {
-        Quantity.INSTRUCTIONS,
-        Quantity.LOADS,
-        Quantity.STORES,
-        Quantity.CONDITIONAL_BRANCHES,
-        Quantity.INDIRECT_BRANCHES,
+        EmulatedCount.INSTRUCTIONS,
+        EmulatedCount.LOADS,
+        EmulatedCount.STORES,
+        EmulatedCount.CONDITIONAL_BRANCHES,
+        EmulatedCount.INDIRECT_BRANCHES,
     }
 )
 
@@ -77,7 +77,7 @@ class ProcessCounts(NamedTuple):
     lines: Profile
 
 
-class Emulated(NamedTuple):
+class EmulatedRun(NamedTuple):
     """What an engine found when the program had ended.
 
     Attributes:
@@ -91,7 +91,7 @@ class Emulated(NamedTuple):
     doubt: str = ""
 
 
-class Prepared(NamedTuple):
+class EngineCommand(NamedTuple):
     """How to run a program under an engine.
 
     Attributes:
@@ -115,7 +115,7 @@ class Engine(Protocol):
     """
 
     name: str
-    quantities: tuple[Quantity, ...]
+    quantities: tuple[EmulatedCount, ...]
     slowdown: str
     exactness: str
 
@@ -128,7 +128,7 @@ class Engine(Protocol):
 
     def prepare(
         self, caches: Caches, folder: Path, command: Sequence[str], environment: Sequence[bytes]
-    ) -> Prepared:
+    ) -> EngineCommand:
         """Return how to run a program whose counts are to be left in a folder.
 
         Args:
@@ -141,7 +141,7 @@ class Engine(Protocol):
             EmulationError: the folder cannot be prepared.
         """
 
-    def harvest(self, folder: Path) -> Emulated:
+    def harvest(self, folder: Path) -> EmulatedRun:
         """Return the results that were left in the folder.
 
         Raises:

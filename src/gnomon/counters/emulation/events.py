@@ -6,21 +6,21 @@ import re
 from collections.abc import Iterable
 
 from gnomon.counters.component import Event, EventInfo
-from gnomon.counters.emulation.engine import EXACT, Quantity
+from gnomon.counters.emulation.engine import EXACT, EmulatedCount
 from gnomon.counters.event_grammar import modifiers, nearest
 from gnomon.errors import EventNameError, EventUnavailableError
 from gnomon.model.value import Domain, How, Scope
 from gnomon.named_tuple import NamedTuple
 
 COMPONENT = "emulated"
-_Q = Quantity
+_Q = EmulatedCount
 
 
 class EmulatedEvent(NamedTuple):
     """An event: the quantities that it is the sum of, and what it means."""
 
     name: str
-    quantities: tuple[Quantity, ...]
+    quantities: tuple[EmulatedCount, ...]
     description: str
 
     @property
@@ -183,7 +183,7 @@ def _is_no_preset(name: str) -> bool:
 
 
 def sums(
-    events: Iterable[EmulatedEvent], quantities: tuple[Quantity, ...]
+    events: Iterable[EmulatedEvent], quantities: tuple[EmulatedCount, ...]
 ) -> tuple[tuple[int, ...], ...]:
     """Return for each event the places of its quantities in an engine's order."""
     at = {quantity: place for place, quantity in enumerate(quantities)}

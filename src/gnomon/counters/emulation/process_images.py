@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from operator import add
 from pathlib import Path
 
-from gnomon.counters.emulation.cachegrind import CachegrindFile, Seen, read
-from gnomon.counters.emulation.engine import Emulated, Line, ProcessCounts
+from gnomon.counters.emulation.cachegrind import CachegrindFile, ParsedTexts, read
+from gnomon.counters.emulation.engine import EmulatedRun, Line, ProcessCounts
 from gnomon.errors import FormatError
 from gnomon.named_tuple import NamedTuple
 
@@ -44,7 +44,7 @@ class _Log(NamedTuple):
     lost: bool
 
 
-def processes(folder: Path, order: tuple[str, ...]) -> Emulated:
+def processes(folder: Path, order: tuple[str, ...]) -> EmulatedRun:
     """Return the counts of every process, from the files that Valgrind left in a folder.
 
     Args:
@@ -72,7 +72,7 @@ def processes(folder: Path, order: tuple[str, ...]) -> Emulated:
                 images[image] = files[number]
     probes = {number for number, log in logs.items() if log.probe is not None}
     emulated = []
-    seen = Seen({}, {})
+    seen = ParsedTexts({}, {})
     for pid in sorted((files.keys() | left.keys()) - probes):
         log = logs.get(pid, _Log(0, None, None, False))
         images = left.get(pid, {})
@@ -84,7 +84,7 @@ def processes(folder: Path, order: tuple[str, ...]) -> Emulated:
         emulated.append(_process(pid, log.parent, pieces, begun, seen))
     troubles = tuple(_troubles(logs, files, probes))
     doubt = "; ".join(short for _, short in troubles)
-    return Emulated(tuple(emulated), tuple(sentence for sentence, _ in troubles), doubt)
+    return EmulatedRun(tuple(emulated), tuple(sentence for sentence, _ in troubles), doubt)
 
 
 def _process(
@@ -92,7 +92,7 @@ def _process(
     parent: int,
     pieces: list[tuple[str, CachegrindFile]],
     begun: Mapping[str, CachegrindFile],
-    seen: Seen,
+    seen: ParsedTexts,
 ) -> ProcessCounts:
     lines: dict[Line, tuple[int, ...]] = {}
     for image, piece in pieces:

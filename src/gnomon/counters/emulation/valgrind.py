@@ -14,12 +14,12 @@ from pathlib import Path
 
 from gnomon.counters.component import Availability
 from gnomon.counters.emulation.caches import Cache, Caches
-from gnomon.counters.emulation.engine import Emulated, Prepared, Quantity
+from gnomon.counters.emulation.engine import EmulatedCount, EmulatedRun, EngineCommand
 from gnomon.counters.emulation.process_images import COUNTS, LOG, processes
 from gnomon.errors import EmulationError
 from gnomon.model.symbol_names import module_procedure
 
-_Q = Quantity
+_Q = EmulatedCount
 # cachegrind's names of its counts, and what they are.
 _COUNTS = {
     "Ir": _Q.INSTRUCTIONS,
@@ -82,7 +82,7 @@ class Valgrind:
 
     def prepare(
         self, caches: Caches, folder: Path, command: Sequence[str], environment: Sequence[bytes]
-    ) -> Prepared:
+    ) -> EngineCommand:
         """Return how to run a program whose counts are to be left in a folder."""
         if self._program is None or self._library is None:
             state = self.availability()
@@ -104,9 +104,9 @@ class Valgrind:
             "--",
         )
         tools = self._with_wrappers(self._library, folder)
-        return Prepared(words, _placed(tools, command, environment))
+        return EngineCommand(words, _placed(tools, command, environment))
 
-    def harvest(self, folder: Path) -> Emulated:
+    def harvest(self, folder: Path) -> EmulatedRun:
         """Return the results that Valgrind left in the folder."""
         return processes(folder, tuple(_COUNTS))
 

@@ -8,7 +8,7 @@ preset means, and a file for each family of PMUs which native events that is the
 from __future__ import annotations
 
 from gnomon.counters.preset_formula import Formula
-from gnomon.counters.preset_resolver import Found
+from gnomon.counters.preset_resolver import PresetResolution
 from gnomon.counters.presets.builtin import (
     by_pmu,
     families,
@@ -33,9 +33,9 @@ from gnomon.counters.presets.user_presets import of_pmus as users_of
 __all__ = [
     "Family",
     "Formula",
-    "Found",
     "Meaning",
     "Preset",
+    "PresetResolution",
     "availability",
     "by_pmu",
     "families",

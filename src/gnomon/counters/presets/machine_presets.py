@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gnomon.counters import preset_resolver
 from gnomon.counters.component import Availability, Event
 from gnomon.counters.event_grammar import modifiers, nearest
-from gnomon.counters.preset_resolver import PREFIX, Found
+from gnomon.counters.preset_resolver import PREFIX, PresetResolution
 from gnomon.counters.presets import builtin, user_presets
 from gnomon.errors import EventNameError, EventUnavailableError, NotPresetError
 
@@ -31,7 +31,7 @@ def resolve(name: str, cpu: CpuComponent | None = None) -> tuple[Event, ...]:
     return find(name, cpu).events
 
 
-def find(name: str, cpu: CpuComponent | None = None) -> Found:
+def find(name: str, cpu: CpuComponent | None = None) -> PresetResolution:
     """Return what `resolve` returns, and the kinds of cores that have no such event.
 
     Raises:
