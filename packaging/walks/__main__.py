@@ -1,27 +1,25 @@
 """List the files of Gnomon that a value goes through, from a trace of real calls.
 
-    python packaging/walks [event|unknown]
+    python packaging/walks [event|count|unknown]
 
 Runs the commands with the Gnomon that is installed beside the Python that runs this, follows the
 value and prints each file that it goes through, in order, with the first function there. Needs
-gdb and binutils for what is written in C. docs/architecture.md shows the walks.
+gdb and binutils for what is written in C, a compiler, Node and Chromium for `count`.
+docs/design/walks.md shows the walks and says what is on one.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from path import Walked, returns, walked
+from commands import Part, environment_of, run, trace, under_gdb
+from count import record_count
+from path import Walked, joined, returns, walked
 
-HERE = Path(__file__).resolve().parent
-PATIENCE_S = 300
 # An event that no text names by chance: PERF_TYPE_SOFTWARE, PERF_COUNT_SW_ALIGNMENT_FAULTS.
 EVENT = "alignment-faults"
 ENCODING = {"type": 1, "config": 7}
@@ -29,51 +27,32 @@ UNKNOWN = "no-such-event"
 
 
 class Walk(NamedTuple):
-    """A walk: what it is, how to record it in a log, and what ends it."""
+    """A walk: what it is, and how to record it in a folder."""
 
     title: str
-    record: Callable[[Path], None]
-    ends: tuple[str, ...]
+    record: Callable[[Path], list[Part]]
 
 
-def trace(log: Path, value: dict[str, Any], *words: str) -> list[str]:
-    """Return the command that runs `gnomon` and records what Python calls with a value."""
-    return [sys.executable, str(HERE / "python_calls.py"), str(log), json.dumps(value), *words]
-
-
-def run(command: list[str], **environment: str) -> None:
-    """Run a command to its end, in a folder of its own."""
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run(
-            command, cwd=folder, env=os.environ | environment, check=False, timeout=PATIENCE_S,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-
-
-def run_under_gdb(log: Path, value: dict[str, Any], command: list[str]) -> None:
-    """Run a command to its end and record what its C functions do with a value."""
-    gdb = ["gdb", "--nx", "--batch", "-x", str(HERE / "native_calls.py"), "--args", *command]
-    run(gdb, GNOMON_WALKS_LOG=str(log), GNOMON_WALKS_VALUE=json.dumps(value))
-
-
-def record_event(log: Path) -> None:
+def record_event(folder: Path) -> list[Part]:
     """Count an event."""
+    log = folder / "log"
     value = {"text": EVENT, "encoding": ENCODING}
-    run_under_gdb(log, value, trace(log, value, "count", "-e", EVENT, "true"))
+    command = under_gdb(trace(log, value, "count", "-e", EVENT, "true"))
+    run(command, folder, **environment_of(log, value))
+    return [Part(log, ("opened",))]
 
 
-def record_unknown(log: Path) -> None:
+def record_unknown(folder: Path) -> list[Part]:
     """Ask for an event that there is not."""
-    run(trace(log, {"text": UNKNOWN}, "count", "-e", UNKNOWN, "true"))
+    log = folder / "log"
+    run(trace(log, {"text": UNKNOWN}, "count", "-e", UNKNOWN, "true"), folder)
+    return [Part(log, ("raised", "written"))]
 
 
 WALKS = {
-    "event": Walk(
-        "an event name of gnomon count -e, to perf_event_open(2)", record_event, ("opened",)
-    ),
-    "unknown": Walk(
-        "an unknown event name, to the line on the screen", record_unknown, ("raised", "written")
-    ),
+    "event": Walk("an event name of gnomon count -e, to perf_event_open(2)", record_event),
+    "count": Walk("the count of an hpmStop, to the cell in the page", record_count),
+    "unknown": Walk("an unknown event name, to the line on the screen", record_unknown),
 }
 
 
@@ -97,10 +76,8 @@ def main() -> int:
     status = 0
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
-            log = Path(folder) / "log"
-            log.touch()
-            WALKS[name].record(log)
-            found = walked(log, WALKS[name].ends)
+            parts = WALKS[name].record(Path(folder))
+            found = joined([walked(part.log, part.ends) for part in parts])
         show(WALKS[name], found)
         status |= not found.steps
     return status

@@ -5,6 +5,8 @@
 LOG gets lines as python_calls.py writes them. A function *gets* the value if an argument, or what
 it points to, holds it, *gives* it if its result does or what an argument points to and did not
 before, and *passes* it if a function that it called got it. The names of registers are x86-64's.
+Of the environment: GNOMON_WALKS_FIRST is a function before which none is of interest,
+GNOMON_WALKS_LAST one by which the value has reached its end.
 """
 
 from __future__ import annotations
@@ -152,6 +154,9 @@ class Recorder:
         self.returns = {}
         self.stack = []
         self.number = 0
+        self.first = os.environ.get("GNOMON_WALKS_FIRST", "")
+        self.last = os.environ.get("GNOMON_WALKS_LAST", "")
+        self.later: dict[int, Function] = {}
         self.syscall = None
         self.libraries = []
 
@@ -167,6 +172,9 @@ class Recorder:
             addresses = function_addresses(library.filename)
             offset = load_offset(library, addresses)
             for address, function in addresses.items():
+                if self.first and function[1] != self.first:
+                    self.later[address + offset] = function
+                    continue
                 self.functions[address + offset] = function
                 at = gdb.Breakpoint(f"*{address + offset:#x}", internal=True)
                 self.breakpoints.append(at)
@@ -189,7 +197,14 @@ class Recorder:
             if pc in self.returns:
                 self.leave(frame, pc)
             if pc in self.functions:
+                self.stop_everywhere()
                 self.enter(frame, pc)
+                if self.stack[-1].function == self.last:
+                    self.stack[-1].gets = True
+                    if len(self.stack) > 1:
+                        self.stack[-2].passes = True
+                    self.finish()
+                    return
             gdb.execute("continue", to_string=True)
 
     def enter(self, frame: Any, pc: int) -> None:
@@ -218,6 +233,14 @@ class Recorder:
         if back and back not in self.returns:
             self.returns[back] = gdb.Breakpoint(f"*{back:#x}", internal=True)
 
+    def stop_everywhere(self) -> None:
+        """Stop at each function, now that the first of interest is called."""
+        self.first = ""
+        for address in self.later:
+            self.breakpoints.append(gdb.Breakpoint(f"*{address:#x}", internal=True))
+        self.functions.update(self.later)
+        self.later.clear()
+
     def is_opened(self, frame: Any) -> bool:
         """Return whether perf_event_open(2) is called for the value."""
         kind = gdb.lookup_type("struct perf_event_attr").pointer()
@@ -226,12 +249,13 @@ class Recorder:
     def finish(self) -> None:
         """Let the program go on without being looked at, once the value is where it was to go."""
         now = time.monotonic_ns()
-        self.log.write(json.dumps({"end": now, "how": "opened"}) + "\n")
+        self.log.write(json.dumps({"end": now, "how": self.last or "opened"}) + "\n")
         for call in self.stack:
             self.end(call)
         gdb.execute("set stop-on-solib-events 0")
         gdb.execute("delete")
-        for breakpoint in [self.syscall, *self.breakpoints, *self.returns.values()]:
+        syscalls = [self.syscall] if self.syscall else []
+        for breakpoint in [*syscalls, *self.breakpoints, *self.returns.values()]:
             breakpoint.delete()
         gdb.execute("continue", to_string=True)
 

@@ -9,11 +9,14 @@ from typing import Any, NamedTuple
 
 # The direction of imports, lowest first (docs/architecture.md); capabilities are beside each other.
 LAYERS = (
-    ("errors.py", "units.py"), ("terminal_text.py",), ("model",), ("native/core",),
-    ("native/runtime",), ("native/counters",), ("native/hpm",), ("native/python",), ("metrics",),
+    ("native/core",), ("native/runtime",), ("native/counters",), ("native/hpm",),
+    ("native/python",),
+    ("errors.py", "units.py"), ("terminal_text.py",), ("model",), ("metrics",),
     ("counters", "store"), ("launch",), ("measurement",), ("count", "sections", "stat"), ("hpm",),
     ("capabilities.py",), ("view",), ("cli",),
 )  # fmt: skip
+# What stands for a class of the standard library is not on a walk, as that library is not.
+STANDARD = ("src/gnomon/named_tuple.py", "native/python/named_tuple.c")
 
 
 class Step(NamedTuple):
@@ -47,9 +50,15 @@ def walked(log: Path, ends: tuple[str, ...]) -> Walked:
     A call is on the walk if it handles the value and has not returned when the value reaches an
     end, or if it gives the value to a call that is on the walk.
     """
+    if not log.exists():
+        return Walked([], [])
     lines = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     moments = [line["end"] for line in lines if line.get("how") in ends]
-    calls = sorted((line for line in lines if "file" in line), key=lambda call: int(call["began"]))
+    moments += [line["ended"] for line in lines if line.get("function") in ends]
+    calls = sorted(
+        (line for line in lines if line.get("file", STANDARD[0]) not in STANDARD),
+        key=lambda call: int(call["began"]),
+    )
     chosen = _on_the_walk(calls, moments)
     first: dict[str, str] = {}
     upward = {}
@@ -86,6 +95,16 @@ def _on_the_walk(calls: list[dict[str, Any]], ends: list[int]) -> Calls:
             chosen.add(call["number"])
             walk.append((call, caller))
     return walk
+
+
+def joined(parts: list[Walked]) -> Walked:
+    """Return a walk of several parts."""
+    first: dict[str, str] = {}
+    for part in parts:
+        for step in part.steps:
+            first.setdefault(*step)
+    upward = [call for part in parts for call in part.upward]
+    return Walked([Step(*item) for item in first.items()], upward)
 
 
 def returns(files: list[Step]) -> list[str]:

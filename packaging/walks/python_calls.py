@@ -4,11 +4,13 @@
 
 LOG gets a line of JSON for each call of a function of Gnomon that handled the value (see `Call`),
 and for each end that the value reached. VALUE says in JSON what it looks like (see `Value`).
+The environment's GNOMON_WALKS_PAGE is the folder of a page that `gnomon view` is to serve.
 """
 
 from __future__ import annotations
 
 import argparse
+import array
 import itertools
 import json
 import os
@@ -20,7 +22,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
-DEPTH = 5
+DEPTH = 9
 PARTS = 20_000
 PACKAGE = f"{os.sep}site-packages{os.sep}gnomon{os.sep}"
 
@@ -62,15 +64,25 @@ class Value:
 def _parts(data: Any) -> Iterable[Any]:
     if isinstance(data, dict):
         return [*list(data)[:PARTS], *list(data.values())[:PARTS]]
-    if isinstance(data, (list, tuple, set, frozenset)):
+    if isinstance(data, (list, tuple, set, frozenset, array.array)):
         return list(data)[:PARTS]
     if isinstance(data, BaseException):
         return [*data.args, *vars(data).values()]
     if isinstance(data, argparse.Namespace):
         return list(vars(data).values())
+    if type(data).__module__.startswith("gnomon.model."):
+        return [getattr(data, name, None) for name in (*_slots(type(data)), *_fields(data))]
     if "__dataclass_fields__" in type(data).__dict__:
         return [getattr(data, name, None) for name in data.__dataclass_fields__]
     return ()
+
+
+def _slots(kind: type) -> tuple[str, ...]:
+    return tuple(getattr(kind, "__slots__", ()))
+
+
+def _fields(data: Any) -> tuple[str, ...]:
+    return tuple(getattr(data, "__dict__", ()))
 
 
 class Call:
@@ -79,6 +91,7 @@ class Call:
     Attributes:
         gets: an argument held the value.
         passes: an argument of a function that it called held the value.
+        takes: the result of a function that it called held the value.
         gives: its result held the value, or `self` then did; an exception is none of its results.
     """
 
@@ -88,7 +101,7 @@ class Call:
         self.file = file
         self.function = function
         self.began = time.monotonic_ns()
-        self.gets = self.passes = self.gives = False
+        self.gets = self.passes = self.takes = self.gives = False
 
 
 class Recorder:
@@ -129,6 +142,9 @@ class Recorder:
         elif event == "return":
             del self._calls[frame]
             call.gives = self._value.is_in(argument) or (call.gets and self._is_kept(frame))
+            parent = self._calls.get(frame.f_back) if frame.f_back else None
+            if call.gives and parent:
+                parent.takes = True
             self._write(call)
         return self._look
 
@@ -147,7 +163,7 @@ class Recorder:
             return self._names[code]
 
     def _write(self, call: Call) -> None:
-        if call.gets or call.passes or call.gives:
+        if call.gets or call.passes or call.takes or call.gives:
             self._log.write(json.dumps(vars(call) | {"ended": time.monotonic_ns()}) + "\n")
 
     def end(self, how: str) -> None:
@@ -191,6 +207,10 @@ def main() -> int:
     log, looks, *words = sys.argv[1:]
     from gnomon.cli.main import main as gnomon
 
+    if page := os.environ.get("GNOMON_WALKS_PAGE"):
+        from gnomon.view import server
+
+        server.STATIC = Path(page)
     value = Value(json.loads(looks))
     recorder = Recorder(Path(log), value)
     sys.stderr = Screen(sys.stderr, recorder, value)  # type: ignore[assignment]
