@@ -21,9 +21,9 @@ unexport PYTHONDONTWRITEBYTECODE
 
 PREFIX ?= /usr/local
 
-# How many tests run at once; 0 is one after the other, in the process that shows them. Three keep
+# How many tests run at once; 0 is one after the other, in the process that shows them. Five keep
 # two cores busy: tests wait a good part of their time.
-WORKERS ?= 3
+WORKERS ?= 5
 AT_ONCE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder --costs
 
 # A test that hangs is ended, after saying where it hangs.

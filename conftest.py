@@ -6,7 +6,7 @@ To test another installation on purpose (a released wheel, say), set GNOMON_TEST
 Property tests try the same examples in every run of the same files, so that a failure is about the
 change at hand; `make fuzz` tries others, and more (tests/property_tests.py).
 
-Where there are several workers (`make test` has three), a test marked `alone` has the machine to
+Where there are several workers (`make test` has five), a test marked `alone` has the machine to
 itself, and what takes long to build is built once (tests/turns.py).
 """
 
