@@ -15,8 +15,8 @@ struct batch {
 	int units;
 	int together;
 	struct gn_resolved **resolved;
-	struct gn_resolved *one; /* where there is one name only */
-	char *text;		 /* what the names lie in, where there are several */
+	struct gn_resolved *resolved_name; /* where there is one name only */
+	char *text;			   /* what the names lie in, where there are several */
 	const char **name;
 };
 
@@ -144,7 +144,7 @@ static void free_batch(struct batch *batch)
 		if (batch->resolved[i])
 			gn_resolved_leave(batch->resolved[i]);
 	}
-	if (batch->resolved != &batch->one)
+	if (batch->resolved != &batch->resolved_name)
 		free(batch->resolved);
 	free(batch->text);
 	free(batch->name);
@@ -198,7 +198,7 @@ static int resolve_names(const char *text, struct batch *batch)
 	if (!text || !*text)
 		return gn_fail(GN_EINVAL, "event: no name; give one that `gnomon events` lists");
 	batch->names = 1;
-	batch->resolved = &batch->one;
+	batch->resolved = &batch->resolved_name;
 	if (*text == '{') {
 		error = split_braces(text, batch);
 		batch->resolved =
@@ -391,10 +391,10 @@ int gn_set_add_code(gn_set handle, uint32_t code)
 
 	if (!set)
 		return error;
-	batch.resolved = &batch.one;
-	error = gn_resolved_code(code, &batch.one, gn_last_error());
+	batch.resolved = &batch.resolved_name;
+	error = gn_resolved_code(code, &batch.resolved_name, gn_last_error());
 	if (!error) {
-		batch.units = batch.one->n;
+		batch.units = batch.resolved_name->n;
 		error = add_batch(set, &batch);
 	}
 	free_batch(&batch);

@@ -24,16 +24,16 @@
 
 void hpm_constant_set(struct hpm_constants *constants, const char *name, double value, int how)
 {
-	struct hpm_constant *constant = constants->one;
+	struct hpm_constant *constant = constants->constant;
 
 	if (strlen(name) >= sizeof(constant->name))
 		return;
-	for (; constant < constants->one + constants->n; constant++)
+	for (; constant < constants->constant + constants->n; constant++)
 		if (!strcmp(constant->name, name))
 			break;
-	if (constant == constants->one + HPM_CONSTANTS_MAX)
+	if (constant == constants->constant + HPM_CONSTANTS_MAX)
 		return;
-	if (constant == constants->one + constants->n)
+	if (constant == constants->constant + constants->n)
 		constants->n++;
 	else if (constant->how == HPM_ESTIMATED && how != HPM_ESTIMATED)
 		return;

@@ -147,8 +147,8 @@ static int plain_name(struct variant *variant)
 static struct hpm_metric_input *find(const struct hpm_metric_inputs *counts, const char *name)
 {
 	for (int i = 0; i < counts->n; i++)
-		if (!strcmp(counts->one[i].name, name))
-			return &counts->one[i];
+		if (!strcmp(counts->input[i].name, name))
+			return &counts->input[i];
 	return NULL;
 }
 
@@ -164,17 +164,17 @@ static int add(struct hpm_metric_inputs *counts, char *name, struct hpm_metric_i
 	if (counts->n == counts->room) {
 		int room = counts->room ? 2 * counts->room : 64;
 		struct hpm_metric_input *longer =
-			realloc(counts->one, (size_t)room * sizeof(*longer));
+			realloc(counts->input, (size_t)room * sizeof(*longer));
 
 		if (!longer) {
 			free(name);
 			return -ENOMEM;
 		}
-		counts->one = longer;
+		counts->input = longer;
 		counts->room = room;
 	}
 	count.name = name;
-	counts->one[counts->n++] = count;
+	counts->input[counts->n++] = count;
 	return 0;
 }
 
@@ -330,7 +330,7 @@ int hpm_metric_inputs_of(const hpm_data_item *item, struct hpm_metric_inputs *co
 void hpm_metric_inputs_free(struct hpm_metric_inputs *counts)
 {
 	for (int i = 0; i < counts->n; i++)
-		free(counts->one[i].name);
-	free(counts->one);
+		free(counts->input[i].name);
+	free(counts->input);
 	memset(counts, 0, sizeof(*counts));
 }

@@ -16,7 +16,7 @@ struct hpm_metric_input {
 };
 
 struct hpm_metric_inputs {
-	struct hpm_metric_input *one;
+	struct hpm_metric_input *input;
 	int n;
 	int room;
 };

@@ -95,7 +95,7 @@ static const char *keep(struct inputs *inputs, char *text)
 static void know_counts(struct inputs *inputs, const hpm_data_item *item)
 {
 	for (int i = 0; i < inputs->counts.n; i++) {
-		const struct hpm_metric_input *count = &inputs->counts.one[i];
+		const struct hpm_metric_input *count = &inputs->counts.input[i];
 		int number = name_number(count->name);
 
 		if (number < 0)
@@ -129,7 +129,7 @@ static void know_times(struct inputs *inputs, const hpm_data_item *item)
 static void know_constants(struct inputs *inputs, int of_machine)
 {
 	for (int i = 0; i < inputs->constants->n; i++) {
-		const struct hpm_constant *constant = &inputs->constants->one[i];
+		const struct hpm_constant *constant = &inputs->constants->constant[i];
 		int number = name_number(constant->name);
 		int is_machines;
 
@@ -203,7 +203,7 @@ static int know_pattern(struct inputs *inputs, int number)
 	int n = 0;
 
 	for (int i = 0; i < inputs->counts.n; i++) {
-		const struct hpm_metric_input *input = &inputs->counts.one[i];
+		const struct hpm_metric_input *input = &inputs->counts.input[i];
 
 		if (!input->is_event || strncmp(input->name, pattern, prefix) != 0)
 			continue;
@@ -225,7 +225,7 @@ static int know_pattern(struct inputs *inputs, int number)
 	if (!names)
 		return -ENOMEM;
 	for (int i = 0; i < inputs->counts.n; i++) {
-		const struct hpm_metric_input *input = &inputs->counts.one[i];
+		const struct hpm_metric_input *input = &inputs->counts.input[i];
 
 		if (input->is_event && !strncmp(input->name, pattern, prefix))
 			end += sprintf(end, "%s%s", end > names ? ", " : "", input->name);

@@ -23,7 +23,7 @@ struct hpm_constant {
 
 struct hpm_constants {
 	int n;
-	struct hpm_constant one[HPM_CONSTANTS_MAX];
+	struct hpm_constant constant[HPM_CONSTANTS_MAX];
 	int is_named; /* hpm_constants_name_cpu() has been called */
 	int n_cpus;   /* libpfm4's names of the core PMUs, which definitions may ask for */
 	char cpu[HPM_CPUS_MAX][32];

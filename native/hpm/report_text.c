@@ -26,7 +26,7 @@ struct reason {
 };
 
 struct reasons {
-	struct reason *one;
+	struct reason *reason;
 	int n;
 	int room;
 };
@@ -66,17 +66,17 @@ static int reason_number(struct reasons *reasons, const hpm_event_info *event)
 	void *array;
 	int number = 0;
 
-	while (number < reasons->n && strcmp(reasons->one[number].text, text) != 0)
+	while (number < reasons->n && strcmp(reasons->reason[number].text, text) != 0)
 		number++;
 	if (number == reasons->n) {
-		array = grown(reasons->one, sizeof(*reason), reasons->n, &reasons->room);
+		array = grown(reasons->reason, sizeof(*reason), reasons->n, &reasons->room);
 		if (!array)
 			return 0;
-		reasons->one = array;
-		memset(&reasons->one[reasons->n++], 0, sizeof(*reason));
-		reasons->one[number].text = text;
+		reasons->reason = array;
+		memset(&reasons->reason[reasons->n++], 0, sizeof(*reason));
+		reasons->reason[number].text = text;
 	}
-	reason = &reasons->one[number];
+	reason = &reasons->reason[number];
 	for (int i = 0; i < reason->n; i++)
 		if (!strcmp(reason->event[i], name))
 			return number + 1;
@@ -133,7 +133,7 @@ static void put_reasons(struct gn_atomic_file *output, struct reasons *reasons)
 	if (reasons->n)
 		gn_puts(output, "not counted\n");
 	for (int i = 0; i < reasons->n; i++) {
-		struct reason *reason = &reasons->one[i];
+		struct reason *reason = &reasons->reason[i];
 
 		gn_print(output, "%5d  ", i + 1);
 		put_names(output, reason);
@@ -141,7 +141,7 @@ static void put_reasons(struct gn_atomic_file *output, struct reasons *reasons)
 		put_filled(output, reason->text, 7, 7);
 		free(reason->event);
 	}
-	free(reasons->one);
+	free(reasons->reason);
 }
 
 /* Each line of a text, with the same words before it. */

@@ -103,8 +103,8 @@ static void texts(void)
 static void show_constants(const struct hpm_constants *constants)
 {
 	for (int i = 0; i < constants->n; i++)
-		printf("%s\t%a\t%d\n", constants->one[i].name, constants->one[i].value,
-		       constants->one[i].how);
+		printf("%s\t%a\t%d\n", constants->constant[i].name, constants->constant[i].value,
+		       constants->constant[i].how);
 }
 
 static void settings(const char *program)
