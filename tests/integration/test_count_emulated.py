@@ -133,7 +133,10 @@ def test_report_refuses_what_a_run_has_not(tmp_path: Path) -> None:
     for arguments, said in (
         (("t", "--per", "line", "--sort", "cycles"), "it has instructions"),
         (("t", "--per", "line", "--file", "none.c"), "no such source file"),
-        (("t", "--sort", "instructions"), "--sort does not go with values; it goes with hotspots"),
+        (
+            ("t", "--sort", "instructions"),
+            "--sort does not apply to values; it applies to hotspots",
+        ),
         (("t", "--per", "line", "--top", "-1"), "--top -1"),
     ):
         done = gnomon("report", *arguments, **run_it)

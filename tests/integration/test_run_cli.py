@@ -437,7 +437,7 @@ def test_a_raw_folder_of_another_run_is_left_alone(tmp_path: Path) -> None:
     done = gnomon("run", "--name", "x", "--", "true", cwd=tmp_path)
     assert (done.returncode, "gnomon repair x.gnomon" in done.stderr) == (1, True)
     done = gnomon("repair", "x", cwd=tmp_path)
-    assert (done.returncode, "nothing that a run left" in done.stderr) == (1, True)
+    assert (done.returncode, "not left by a killed run" in done.stderr) == (1, True)
     with pytest.raises(GnomonError):
         run_directory.find(str(tmp_path / "x"))
 

@@ -74,7 +74,7 @@ def its_part_of_the_report(capfd: pytest.CaptureFixture[str]) -> None:
     assert Path("x.csv").read_text().startswith("pid,metric,unit,how,total,calls\n")
     Path("x.csv").unlink()
     assert "did you mean sizes? It has values, profile, run, " in told("size", status=2)
-    assert "--by rank is not possible with sizes" in told("sizes", "--by", "rank", status=2)
+    assert "--by rank does not apply to sizes" in told("sizes", "--by", "rank", status=2)
     with pytest.raises(SystemExit):
         main(["report", "--help"])
     assert "  sizes          bytes that each process wrote" in capfd.readouterr().out

@@ -40,7 +40,7 @@ def address(text: str) -> tuple[str, int]:
     host = host.removeprefix("[").removesuffix("]")
     if not (port.isascii() and port.isdigit() and len(port) <= 5 and int(port) < 65536):
         raise UsageError(
-            f"--listen {text!a}: it is [HOST:]PORT, a port from 0 (any that is free) to 65535"
+            f"--listen {text!a}: must be [HOST:]PORT, with a port from 0 (any free one) to 65535"
         )
     if colon and not host:
         raise UsageError(

@@ -337,7 +337,7 @@ class ProcessSubject(_Begins):
             raise GnomonError(f"process {pid}: no such process; see ps") from None
         except OSError as error:
             raise GnomonError(
-                f"process {pid}: it cannot be watched: {error.strerror}; name a process, not one "
+                f"process {pid}: cannot be watched: {error.strerror}; name a process, not one "
                 "of its threads"
             ) from None
         # A name may hold anything, also the end of a line.

@@ -81,7 +81,7 @@ def _number(word: str, digits: str) -> int:
         return len(os.sched_getaffinity(0))
     if not re.fullmatch("[0-9]+", digits):
         raise UsageError(
-            f"--executor {word}: '{digits}' is no number; workers are 1 to {_WORKERS_MOST}"
+            f"--executor {word}: '{digits}' is not a number; workers are 1 to {_WORKERS_MOST}"
         )
     if not 0 < int(digits[:9]) <= _WORKERS_MOST:
         raise UsageError(f"--executor {word}: workers are 1 to {_WORKERS_MOST}")

@@ -87,7 +87,7 @@ def of_capability(run: Path, head: Mapping[str, Any], capability: str) -> tuple[
         except OSError as error:
             raise FormatError(file, 0, f"cannot be read: {error.strerror}; {_REMEDY}") from None
         if not stat.S_ISREG(status.st_mode) or not is_inside:
-            raise FormatError(file, 0, f"it is no file of the run; {_REMEDY}")
+            raise FormatError(file, 0, f"not a file of the run; {_REMEDY}")
         if status.st_size != size:
             at = min(status.st_size, size)
             raise FormatError(file, at, f"it has {status.st_size} bytes, not {size}; {_REMEDY}")

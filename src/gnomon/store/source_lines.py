@@ -91,7 +91,7 @@ def _check_same(module: Path, build: str, ended: float) -> None:
     name = printable(str(module))
     try:
         if not module.is_file():
-            raise GnomonError(f"{name} is not there; keep programs where they ran")
+            raise GnomonError(f"{name} is missing; keep programs where they ran")
         now = build_id(module)
         is_other = now != build if build else bool(ended and module.stat().st_mtime > ended)
     except (OSError, ValueError) as error:
@@ -103,7 +103,7 @@ def _check_same(module: Path, build: str, ended: float) -> None:
 def _lines(module: str, offsets: list[int]) -> Mapping[int, SourceLine]:
     tool = next((path for path in map(shutil.which, _TOOLS) if path), None)
     if tool is None:
-        raise GnomonError(f"there is no {' or '.join(_TOOLS)} on PATH; install binutils")
+        raise GnomonError(f"no {' or '.join(_TOOLS)} on PATH; install binutils")
     try:
         done = subprocess.run(
             [tool, "-e", module], input="".join(f"{offset:#x}\n" for offset in offsets),

@@ -256,7 +256,7 @@ def parts(folder: Path) -> tuple[RankPart, ...]:
             RankPart(int(number), head, end, collected, None if end is None else file)
         )
     if not rank_parts:
-        raise RunDirectoryError(f"{folder}: it has no task.*.json: it is nothing that a run left")
+        raise RunDirectoryError(f"{folder}: no task.*.json in it: not left by a killed run")
     return tuple(sorted(rank_parts, key=lambda part: part.task))
 
 

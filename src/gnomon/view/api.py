@@ -135,9 +135,9 @@ def _posted(answer: Callable[[Mapping[str, Any], str], Response]) -> Callable[[R
         try:
             body = json.loads(await request.body())
         except (ValueError, RecursionError):
-            return refused(400, "the body is no JSON")
+            return refused(400, "the body is not JSON")
         if not isinstance(body, dict):
-            return refused(400, "the body is no JSON object")
+            return refused(400, "the body is not a JSON object")
         number = str(request.path_params.get("id", ""))
         return await run_in_threadpool(_answered, lambda: answer(body, number))
 

@@ -23,7 +23,7 @@ def integer(asked: QueryParams, name: str, default: int | None = None) -> int:
             raise UsageError(f"'{name}' is missing")
         return default
     if not text.removeprefix("-").isascii() or not text.removeprefix("-").isdigit():
-        raise UsageError(f"{name}={text[:40]!a} is no whole number")
+        raise UsageError(f"{name}={text[:40]!a} is not a whole number")
     if len(text) > 11 or abs(int(text)) > _LARGEST:
         raise UsageError(f"{name}={text[:40]!a} is too large")
     return int(text)
@@ -46,7 +46,7 @@ def strings(body: Mapping[str, Any], name: str) -> list[str]:
     """
     texts = body.get(name)
     if not isinstance(texts, list) or not all(isinstance(one, str) for one in texts) or not texts:
-        raise UsageError(f"'{name}' is no list of texts")
+        raise UsageError(f"'{name}' is not a list of strings")
     return texts
 
 
@@ -58,5 +58,5 @@ def text(body: Mapping[str, Any], name: str) -> str:
     """
     value = body.get(name)
     if not isinstance(value, str):
-        raise UsageError(f"'{name}' is no text")
+        raise UsageError(f"'{name}' is not a string")
     return value

@@ -93,7 +93,9 @@ class Guard:
             return refused(403, "this server answers to 127.0.0.1, [::1] and localhost alone")
         owner = _owner(scope)
         if owner not in (None, os.getuid(), 0):
-            return refused(403, f"this is of another user; you are user {owner} of this machine")
+            return refused(
+                403, f"this page belongs to another user; you are user {owner} of this machine"
+            )
         if not self._has_token(scope, headers):
             return refused(
                 403, "the token is missing or wrong; open the address that gnomon view printed"

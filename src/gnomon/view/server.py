@@ -74,16 +74,16 @@ def application(session: Session, token: str) -> ASGIApp:
         # Only what was there at the start, by its exact name: no path is ever put together.
         file = files.get(request.path_params["name"])
         if file is None or file == page:
-            return refused(404, "there is no such page")
+            return refused(404, "no such page")
         kind = _TYPES.get(file.suffix, "application/octet-stream")
         kept = {"Cache-Control": _FOREVER} if file.parent.name == "assets" else {}
         return FileResponse(file, media_type=kind, headers=kept)
 
     async def nothing(_: Request, __: Exception) -> Response:
-        return refused(404, "there is no such address")
+        return refused(404, "no such address")
 
     async def broken(_: Request, error: Exception) -> Response:
-        return refused(500, f"a mistake of gnomon view, please report it: {type(error).__name__}")
+        return refused(500, f"internal error: {type(error).__name__}; please report this bug")
 
     app = Starlette(
         routes=[Route("/", index), *routes(session), Route("/{name:path}", static)],

@@ -76,7 +76,7 @@ class Session:
         with self._lock:
             opened = self._opened.get(number)
         if opened is None:
-            raise UsageError(f"there is no open run {number[:40]!a}; open it again")
+            raise UsageError(f"no open run {number[:40]!a}; open it again")
         return opened
 
     def open(self, paths: Sequence[str], *, combined: bool = False) -> list[OpenRun]:

@@ -109,7 +109,7 @@ def _index(folder: str) -> dict[str, list[str]]:
             count += 1
             if count > _FILES_LIMIT:
                 raise UsageError(
-                    f"{folder}: more than {_FILES_LIMIT} files; give the directory of the sources"
+                    f"{folder}: more than {_FILES_LIMIT} files; give the source directory"
                 )
             if _is_source_name(os.path.join(where, name)):  # noqa: PTH118
                 by_name.setdefault(name, []).append(
@@ -167,7 +167,7 @@ def find(
     candidates = folders.candidates(file)
     if choice:
         if choice not in candidates:
-            raise UsageError(f"{choice[:200]!a}: it is none of the files to choose from")
+            raise UsageError(f"{choice[:200]!a}: not one of the files to choose from")
         return _read(file, choice, kind, head, inside=folders.names())
     if own.startswith("/") and os.path.lexists(own):
         found = _read(file, own, kind, head)
@@ -195,14 +195,14 @@ def _read(
         return Source(file, path, None, kind, "refused", why)
 
     if "\0" in path:
-        return refused("its name is none of a file")
+        return refused("not a file name")
     real = os.path.realpath(path)
     if inside and not any(real == one or real.startswith(one + "/") for one in inside):
-        return refused("it is a link that leads out of the directory of the sources")
+        return refused("a link out of the source directory")
     if any(real == one or real.startswith(one + "/") for one in _NOT_SOURCES):
-        return refused("files of the kernel and devices are no sources")
+        return refused("kernel files and devices are not source files")
     if not _is_source_name(real):
-        return refused("its name is none of a source file")
+        return refused("not the name of a source file")
     try:
         # Not a pipe or device, not even for the moment between looking and opening.
         descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -221,9 +221,9 @@ def _read(
     finally:
         os.close(descriptor)
     if len(data) > LIMIT_BYTES:
-        return refused(f"it grows; at most {size(LIMIT_BYTES)} are shown")
+        return refused(f"it is growing; at most {size(LIMIT_BYTES)} are shown")
     if b"\0" in data[: 1 << 16]:
-        return refused("it is no text")
+        return refused("not a text file")
     state, why = _state(file, data, about.st_mtime, head)
     return Source(file, real, data.decode(errors="replace"), kind, state, why)
 

@@ -243,7 +243,10 @@ def test_what_repair_refuses_is_said_by_gnomon(capsys: pytest.CaptureFixture[str
 
 @pytest.mark.usefixtures("run")
 def test_workers_that_are_no_number_are_said(capsys: pytest.CaptureFixture[str]) -> None:
-    for word, why in (("threads:x", "'x' is no number; workers are"), ("threads:0", "1 to 1024")):
+    for word, why in (
+        ("threads:x", "'x' is not a number; workers are"),
+        ("threads:0", "1 to 1024"),
+    ):
         assert main(["report", "app", "profile", "--executor", word]) == 2
         assert why in capsys.readouterr().err
 

@@ -251,7 +251,7 @@ def test_kept_files_that_changed_are_refused(tmp_path: Path) -> None:
     with pytest.raises(GnomonError, match=r"files/toy/trace: at byte 0: cannot be read: No such"):
         run.kept("toy")
     file.symlink_to("/etc/passwd")
-    with pytest.raises(GnomonError, match=r"files/toy/trace: at byte 0: it is no file of the run"):
+    with pytest.raises(GnomonError, match=r"files/toy/trace: at byte 0: not a file of the run"):
         run.kept("toy")
 
 

@@ -105,28 +105,28 @@ def test_help_lists_the_parts(capsys: pytest.CaptureFixture[str]) -> None:
         (
             ["app", "profile", "--per", "line"],
             2,
-            "--per does not go with profile; it means hotspots --by line",
+            "--per does not apply to profile; it means hotspots --by line",
         ),
         (["app", "--per", "line", "--by", "file"], 2, "--per line means hotspots --by line; leave"),
         (["app", "metrics", "--by", "rank"], 2, "type gnomon report RUN profile --by rank"),
         (
             ["app", "--by", "rank"],
             2,
-            "--by rank is not possible with values; type gnomon report RUN profile --by rank",
+            "--by rank does not apply to values; type gnomon report RUN profile --by rank",
         ),
         (
             ["app", "metrics", "--by", "colour"],
             2,
-            "--by does not go with metrics; it goes with values, hotspots and profile",
+            "--by does not apply to metrics; it applies to values, hotspots and profile",
         ),
         (["app", "profile", "--by", "ranks"], 2, "profile has no such rows; did you mean rank?"),
         (["app", "hotspots", "--by", "x"], 2, "no such rows; it is function, file or line"),
         (
             ["app", "--sort", "x"],
             2,
-            "--sort does not go with values; it goes with hotspots and source",
+            "--sort does not apply to values; it applies to hotspots and source",
         ),
-        (["app", "run", "--top", "0"], 2, "--top does not go with run; it goes with hotspots, "),
+        (["app", "run", "--top", "0"], 2, "--top does not apply to run; it applies to hotspots, "),
         (
             ["app", "profil"],
             2,

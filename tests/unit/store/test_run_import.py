@@ -128,7 +128,7 @@ OTHERS: tuple[tuple[str, bytes, str], ...] = (
     ("noise", random.Random(1).randbytes(5000), "unknown format; "),
     ("zeros", bytes(5000), "unknown format; "),
     ("empty", b"", "the file is empty\n"),
-    ("bad.viz", b"some text\n", "bad.viz:1: no XML: syntax error; no .viz file of Gnomon"),
+    ("bad.viz", b"some text\n", "bad.viz:1: no XML: syntax error; not a .viz file of Gnomon"),
     ("empty.viz", b"", "empty.viz:1: no XML: no element found"),
     ("cut.viz", b"<hpm version='1'><run ", "cut.viz:1: no XML"),
     ("x.out", b"<hpm><script/></hpm>", "x.out:1: version '' of the format; this Gnomon reads"),

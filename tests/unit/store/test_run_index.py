@@ -235,7 +235,7 @@ def test_deletion_asks_or_wants_yes(
     run_index.tag(folder / "first.gnomon", ["main"])
     monkeypatch.setattr("sys.stdin", io.StringIO())
     assert main(["runs", "delete", "first"]) == 2
-    assert "no terminal to ask on; give --yes" in capsys.readouterr().err
+    assert "no terminal for the confirmation; give --yes" in capsys.readouterr().err
     assert main(["runs", "delete", "first", "none", "--yes"]) == 1
     assert (folder / "first.gnomon").exists()
     assert main(["runs", "delete", "first", "--yes"]) == 0

@@ -39,7 +39,7 @@ def test_lines_of_a_program_and_why_there_are_none(tmp_path: Path) -> None:
     )  # fmt: skip
     assert places == {one: SourceLine(str(tmp_path / "f.c"), 2)}
     assert [why.reason for why in missing] == [
-        "/no/such program is not there",
+        "/no/such program is missing",
         "1 start in f.c: it has no line numbers of them",
         "1 start in with: it has no line numbers of them",
         "1 start in without: it has no line numbers of them",

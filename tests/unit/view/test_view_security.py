@@ -278,8 +278,8 @@ def test_only_sources_that_the_run_names_are_served(tmp_path: Path) -> None:
     (tmp_path / "passwords").write_text("secret\n")
     (tmp_path / "folder.c").mkdir()
     names = {
-        "link.c": "name is none", "device.c": "devices", "pipe.c": "a regular", "huge.c": "8 MiB",
-        "binary.c": "no text", "passwords": "name is none", "folder.c": "a regular file",
+        "link.c": "not the name", "device.c": "devices", "pipe.c": "a regular", "huge.c": "8 MiB",
+        "binary.c": "not a text", "passwords": "not the name", "folder.c": "a regular file",
     }  # fmt: skip
     files = [str(good), *(str(tmp_path / name) for name in names), "/etc/passwd", "/proc/self/x.c"]
     session = Session()
@@ -317,7 +317,7 @@ def test_sources_elsewhere_are_found_by_their_path_and_links_do_not_lead_out(
         assert found["state"] == "choose"
         assert found["choices"] == [str(tree / "a/x.c"), str(tree / "b/x.c")]
         assert source(client, "/gone/x.c", str(tree / "b/x.c"))["text"] == "b\n"
-        assert "none of the files" in str(source(client, "/gone/x.c", str(outside))["error"])
+        assert "not one of the files" in str(source(client, "/gone/x.c", str(outside))["error"])
         assert source(client, "/gone/b/x.c")["text"] == "b\n"
         assert source(client, "../src/only.f90")["language"] == "fortran"
         assert source(client, "/gone/linked.c")["state"] == "refused"

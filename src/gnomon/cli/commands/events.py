@@ -81,9 +81,7 @@ def _check_components(names: list[str]) -> None:
     component_names = [source.name for source in COMPONENTS]
     for name in names:
         if name not in component_names:
-            raise UsageError(
-                f"there is no component '{name}'; there are {', '.join(component_names)}"
-            )
+            raise UsageError(f"no component '{name}'; there are {', '.join(component_names)}")
 
 
 def _check(arguments: argparse.Namespace) -> int:

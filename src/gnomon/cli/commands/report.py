@@ -235,7 +235,7 @@ def _name_and_by(arguments: argparse.Namespace, part: str | None) -> tuple[str, 
         return part or next(iter(report_parts())).name, arguments.by
     meant = f"{_PER[arguments.per]} --by {arguments.per}"
     if part is not None:
-        raise UsageError(f"--per does not go with {part}; it means {meant}")
+        raise UsageError(f"--per does not apply to {part}; it means {meant}")
     if arguments.by is not None:
         raise UsageError(f"--per and --by: --per {arguments.per} means {meant}; leave one out")
     return _PER[arguments.per], arguments.per
@@ -258,7 +258,7 @@ def _request(
         is_typed = value is not None and value is not False and value not in ("", [])
         if is_typed and field not in part.options:
             takers = _listed([one.name for one in report_parts() if field in one.options], "and")
-            raise UsageError(f"{option} does not go with {part.name}; it goes with {takers}")
+            raise UsageError(f"{option} does not apply to {part.name}; it applies to {takers}")
     if arguments.top is not None and arguments.top < 0:
         raise UsageError(f"--top {arguments.top}: must be 0 (for all) or more")
     to_file = bool(arguments.output) and arguments.output != "-"
@@ -281,10 +281,10 @@ def _wrong_by(part: ReportPart, by: str) -> str:
     others = [one.name for one in report_parts() if by in one.by]
     if others:
         instead = f"gnomon report RUN {others[0]} --by {by}"
-        return f"--by {by} is not possible with {part.name}; type {instead}"
+        return f"--by {by} does not apply to {part.name}; type {instead}"
     takers = [one.name for one in report_parts() if one.by]
     if not part.by:
-        return f"--by does not go with {part.name}; it goes with {_listed(takers, 'and')}"
+        return f"--by does not apply to {part.name}; it applies to {_listed(takers, 'and')}"
     close = difflib.get_close_matches(by, part.by, n=1)
     hint = f"did you mean {close[0]}?" if close else f"it is {_listed(part.by, 'or')}"
     return f"--by {by}: {part.name} has no such rows; {hint}"

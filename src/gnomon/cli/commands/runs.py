@@ -201,7 +201,7 @@ def _delete(names: Sequence[str], *, sure: bool, as_json: bool) -> int:
 
     paths = [run_directory.located(name) for name in names]
     if not sure and not sys.stdin.isatty():
-        raise UsageError(f"delete {names[0]}: there is no terminal to ask on; give --yes")
+        raise UsageError(f"delete {names[0]}: no terminal for the confirmation; give --yes")
     status = 0
     deleted: list[str] = []
     asked = sys.stderr if as_json else sys.stdout

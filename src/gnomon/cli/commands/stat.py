@@ -149,13 +149,13 @@ def timing(interval: str | None, count: str | None, goes_on: bool = False) -> tu
         seconds = -1
     if not SHORTEST_SECONDS <= seconds <= LONGEST_SECONDS:
         raise UsageError(
-            f"interval {interval!a}: it lasts {SHORTEST_SECONDS:g} to {LONGEST_SECONDS:g} seconds"
+            f"interval {interval!a}: must be {SHORTEST_SECONDS:g} to {LONGEST_SECONDS:g} seconds"
         )
     if count is None:
         return round(seconds * 1e9), 0
     times = int(count) if count.isascii() and count.isdigit() and len(count) < 11 else 0
     if not 1 <= times <= _MOST:
-        raise UsageError(f"count {count!a}: it is a whole number of intervals, 1 to {_MOST}")
+        raise UsageError(f"count {count!a}: must be a whole number of intervals, 1 to {_MOST}")
     return round(seconds * 1e9), times
 
 
@@ -198,7 +198,7 @@ def _watched(arguments: argparse.Namespace) -> MonitorConfig:
     for word in _words(arguments.pid):
         number = int(word) if word.isascii() and word.isdigit() and len(word) < 10 else 0
         if number < 1:
-            raise UsageError(f"-p {word!a}: a process has a number above 0")
+            raise UsageError(f"-p {word!a}: a process id must be above 0")
         pids.append(number)
     groups = _words(arguments.cgroup)
     if "" in groups:

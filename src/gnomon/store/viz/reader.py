@@ -166,7 +166,7 @@ class _Reader:
     def _fail(self, problem: str, line: int | None = None) -> NoReturn:
         at = line or self._parser.CurrentLineNumber
         raise RunDirectoryError(
-            f"{self._path}:{at}: {problem}; no .viz file of Gnomon, or a damaged one"
+            f"{self._path}:{at}: {problem}; not a .viz file of Gnomon, or damaged"
         )
 
     def _doctype(self, *_: object) -> None:
