@@ -20,8 +20,10 @@ READ_BY += [("commands", name) for name in (*compressed_runs.REFUSED, "long name
 # Many seconds each; the others meet the same bounds.
 LONG = {
     ("view", "8,192 ranks with 16 million values"),
+    ("view", "a long kind"),
     ("view", "many longish names"),
     ("view", "nested"),
+    ("view", "nested kinds"),
     ("view", "numbered regions without end"),
     ("commands", "nested"),
     ("commands", "regions without end"),

@@ -77,7 +77,7 @@ def under_mpi(folder: Path, *words: str) -> str:
 BY = ("region", "rank")
 
 
-@pytest.mark.parametrize("by", BY)
+@pytest.mark.parametrize("by", [BY[0], pytest.param(BY[1], marks=pytest.mark.long)])
 def test_an_analysis_is_the_same_whoever_does_it(job: Path, by: str) -> None:
     usual = report(job, by)
     assert report(job, by, "--executor", "threads:3") == usual

@@ -43,11 +43,14 @@ VALUES = {
 Way = Callable[..., Job]
 # Where the program's own counts stand: of the whole program, or of its section.
 WAYS: dict[str, tuple[Way, str]] = {"hpmcount": (counted, ""), "sections": (marked, "work")}
-# Where the counts come from has no part in the least and the most of them.
-LONG = {("minimum", "hpmcount"), ("maximum", "hpmcount")}
+# Where the counts come from has no part in what is made of those of all tasks.
+LONG = {(plugin, "hpmcount") for plugin in VALUES if plugin not in ("single", "statistics")}
 
 both = pytest.mark.parametrize("mpi", BOTH, ids=str)
 either = pytest.mark.parametrize("way", WAYS)
+hpmcount_is_long = pytest.mark.parametrize(
+    "way", [pytest.param("hpmcount", marks=pytest.mark.long), "sections"]
+)
 
 
 def reported(mpi: Mpi, known: Known, folder: Path, way: str, plugin: str, **options: object) -> Row:
@@ -139,7 +142,7 @@ def test_the_mean_is_that_of_the_tasks_own_reports(
 
 
 @both
-@pytest.mark.parametrize("way", [pytest.param("hpmcount", marks=pytest.mark.long), "sections"])
+@hpmcount_is_long
 def test_more_tasks_than_a_node_of_the_tree_has_children(
     mpi: Mpi, way: str, known: Known, tmp_path: Path
 ) -> None:
@@ -161,7 +164,7 @@ def test_the_report_on_standard_output_is_there_once(
 
 
 @both
-@either
+@hpmcount_is_long
 def test_history_keeps_runs_and_averages_over_them(
     mpi: Mpi, way: str, known: Known, tmp_path: Path
 ) -> None:
