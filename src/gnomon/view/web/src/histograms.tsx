@@ -180,7 +180,7 @@ export function LocationPlot({ values, unit, names, highlighted }: LocationPlotP
     <figure>
       <div ref={container} class="plot" role="img" aria-label="values of all locations, smallest first" />
       <figcaption>
-        places, least first
+        locations, smallest first
         {order.length > 0 && `: ${names[order[0]!] ?? ""} to ${names[order[order.length - 1]!] ?? ""}`}
       </figcaption>
     </figure>
