@@ -152,6 +152,7 @@ def test_report_refuses_what_a_run_has_not(tmp_path: Path) -> None:
     assert gnomon("report", "t", "--per", "process", **run_it).returncode == 0
 
 
+@pytest.mark.long
 def test_tables_are_as_wide_as_the_terminal(compiled: Callable[..., Path], tmp_path: Path) -> None:
     program = compiled("g++", "sums.cpp", "-std=c++17", "-O2")
     for columns in ("80", "160"):
@@ -318,6 +319,7 @@ def test_interrupt_leaves_the_counts_so_far(tmp_path: Path, programs: Programs) 
     assert not run("sh", "-c", f"pgrep -s {started.pid}").stdout
 
 
+@pytest.mark.long
 def test_counts_do_not_depend_on_the_size_of_the_environment(
     compiled: Callable[..., Path], tmp_path: Path
 ) -> None:

@@ -118,7 +118,7 @@ def test_a_faulty_plug_in_costs_no_data(
     found = {}
     for name in reports(tmp_path):
         found[name] = one(rows(tmp_path / name), "page-faults")
-        assert found[name]["value"] == str(PAGES[wanted[name]])
+        assert pages(found[name]) == PAGES[wanted[name]]
     kept = list(tmp_path.glob("*.hpmraw"))
     if how != "exits":
         assert reports(tmp_path) == list(wanted)
@@ -128,9 +128,19 @@ def test_a_faulty_plug_in_costs_no_data(
     for file in kept:
         run(GNOMON, "repair", "-o", "repaired", file.name, folder=tmp_path)
         found[file.name] = one(rows(tmp_path / "repaired.csv"), "page-faults")
-    assert {(row["value"], row["label"]) for row in found.values()} == {
-        (str(pages), "pages") for pages in PAGES
+    assert {(pages(row), row["label"]) for row in found.values()} == {
+        (count, "pages") for count in PAGES
     }
+
+
+def pages(row: dict[str, str]) -> int:
+    """Return what the program touched.
+
+    A thread that MPICH has may wake meanwhile, and its first touches are the process's too.
+    """
+    count = int(row["value"])
+    assert count % 100 <= 3
+    return count // 100 * 100
 
 
 def test_a_plug_in_that_is_not_there(mpi: Mpi, ranks_programs: Programs, tmp_path: Path) -> None:

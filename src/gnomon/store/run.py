@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
@@ -298,3 +299,7 @@ def shared_run(identity: RunIdentity) -> Run:
         identity: that of a run whose bounds somebody has looked at.
     """
     return Run(identity.path, {}, dict(identity.files), is_checked=True)
+
+
+# What DuckDB has open when the interpreter has been taken apart, it complains of on stderr.
+atexit.register(shared_run.cache_clear)

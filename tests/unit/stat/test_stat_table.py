@@ -117,7 +117,7 @@ def test_every_number_has_room_and_means_itself(number: float, unit: str) -> Non
     text = format_cell(number, unit)
     assert len(text) <= 6
     step = 1024 if unit == "bytes" else 1000
-    digits = text.rstrip("kMGTPEi")
+    digits = text.rstrip("kKMGTPEi")
     letter = text[len(digits) :].removesuffix("i").replace("K", "k")
     back = float(digits) * step ** ("", "k", "M", "G", "T", "P", "E").index(letter)
     assert back == pytest.approx(number, rel=0.006, abs=0.5 if unit or number >= 9.995 else 0.006)

@@ -61,6 +61,7 @@ def test_a_planted_slow_down_of_5_percent_is_found(tmp_path: Path) -> None:
         assert low < 0.05 < high
 
 
+@pytest.mark.long
 def test_twenty_equal_pairs_raise_no_alarm(tmp_path: Path) -> None:
     rng = random.Random(12)
     for at in range(20):

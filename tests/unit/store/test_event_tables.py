@@ -268,7 +268,7 @@ def test_what_a_viz_file_does_not_have_is_said(
 ) -> None:
     """After the file is written, on stderr, whatever it is written to."""
     tables = "events, messages, files, samples, arcs, coordinates, modules"
-    said = f"gnomon: not exported to .viz: {tables}\n"
+    said = f"gnomon: note: not exported to .viz: {tables}\n"
     assert main(["export", str(run), "--to", "viz"]) == 0
     printed = capsys.readouterr()
     assert printed.out.endswith("</hpm>\n")

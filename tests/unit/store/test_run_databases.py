@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -124,3 +126,12 @@ def test_a_child_of_a_process_that_forks_opens_its_own(tmp_path: Path) -> None:
         finally:
             for process in (executor._processes or {}).values():
                 process.kill()
+
+
+def test_a_script_that_reports_ends_in_silence(tmp_path: Path) -> None:
+    """DuckDB complains on stderr of what is open when the interpreter has been taken apart."""
+    path = sections(tmp_path / "run.gnomon")
+    script = f"from gnomon.cli import main; main(['report', {str(path)!r}, 'profile'])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
+    assert b"innermost" in done.stdout
+    assert (done.returncode, done.stderr) == (0, b"")

@@ -53,12 +53,25 @@ def contents(path: str) -> list[object]:
     return found
 
 
-def test_a_run_has_the_same_values_under_every_name(
+def test_a_run_has_the_same_values_under_odd_names(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
+    same_values(NAMES[::2])
+
+
+@pytest.mark.long
+def test_a_run_has_the_same_values_under_other_odd_names(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    same_values(NAMES[1::2])
+
+
+def same_values(names: list[str]) -> None:
+    """Make a run of each name and look at it as at the plain one."""
     plain = contents("plain")
-    for name in NAMES:
+    for name in names:
         Path(name).parent.mkdir(exist_ok=True)
         made_run(Path(), ROWS, name=name)
         assert contents(f"./{name}") == plain, name

@@ -91,7 +91,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return paths
 
 
-@examples(40)
+@examples(24)
 @given(st.integers(0, 2**32))
 @example(1366)  # DuckDB gave up the whole database
 @example(1926)  # a message of DuckDB's was no UTF-8
@@ -145,13 +145,13 @@ EVERY = [
     for table, columns in TABLES.items()
     for i, column in enumerate(columns)
 ]
-# Of each claim about every other table one column, each column in its turn.
+# Of each claim about every third table one column, each column in its turn.
 SOME = [
     (claim, table, column, which)
     for claim, table, column, which in EVERY
     for turn in (list(CLAIMS).index(claim),)
     if column == TABLES[table][turn % len(TABLES[table])]
-    and (turn + list(TABLES).index(table)) % 2 == 0
+    and (turn + list(TABLES).index(table)) % 3 == 0
 ]
 
 

@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         from gnomon.store.exports import left_out
 
         if tables := left_out(exported):
-            write(sys.stderr, f"gnomon: not exported to .viz: {', '.join(tables)}\n")
+            write(sys.stderr, f"gnomon: note: not exported to .viz: {', '.join(tables)}\n")
     return 0
 
 
