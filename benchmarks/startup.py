@@ -42,7 +42,7 @@ def _measured(rounds: int, left: Path) -> Table:
         [Row(name, roles.get(name, ""), value) for name, value in medians.items()],
         [
             verdict("gnomon count true above perf stat true", medians["gnomon count true"] - peer,
-                    40, "ms"),
+                    28, "ms"),
             verdict("gnomon run true above perf stat true", medians["gnomon run true"] - peer, 120,
                     "ms"),
             verdict("gnomon -h", medians["gnomon -h"], 100, "ms"),

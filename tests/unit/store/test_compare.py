@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,11 @@ from view_runs import Place, Quantity, Region, Value, write
 
 from gnomon.cli import main
 from gnomon.metrics.metric_direction import worse
+from gnomon.metrics.significance import Difference
+from gnomon.store.comparison.comparison_report import render_comparison
 from gnomon.store.comparison.engine import compare
 from gnomon.store.comparison.model import Comparison, ComparisonOptions, ComparisonRow
-from gnomon.store.comparison.samples import Side, measured, side
+from gnomon.store.comparison.samples import WHOLE, Side, measured, side
 from gnomon.store.reports import profile_report
 
 
@@ -403,3 +406,27 @@ def test_times_of_regions_are_those_of_the_report(tmp_path: Path) -> None:
     ).rows
     told = {row["region"]: row["total"] for row in rows}
     assert (told["outer"], told["inner"]) == (10.5, 5.0)
+
+
+def test_a_narrow_terminal_has_verdicts_without_how_sure_they_are(tmp_path: Path) -> None:
+    """Where values are long, too: the range goes first, then that, and a line never wraps."""
+    rng = random.Random(13)
+    program = next(iter(NOISE))
+    sides = [side(str(generated(tmp_path, rng, program, label))) for label in "ab"]
+    (found,), _ = compare(sides, ComparisonOptions())
+    difference = Difference(1 / 3, 5.0, is_ratio=True, shift=2.7, error=0.5, degrees=4)
+    rows = tuple(
+        ComparisonRow(WHOLE, metric, unit, "counted", "", before, after, (3, 3),
+                      found=difference, own=difference, p=0.022, measured_p=0.022)
+        for metric, unit, before, after in (
+            ("context-switches", "", 1 / 3, 5.0),
+            ("storage_read_bandwidth", "bytes/s", 1.2345e6, 123.45e6),
+        )
+    )  # fmt: skip
+    wide, narrow = (
+        render_comparison([replace(found, whole=rows)], (), width=width) for width in (120, 60)
+    )
+    assert "more 97.8 %" in wide
+    assert "more 97.8 %" not in narrow
+    assert " more\n" in narrow
+    assert [line for line in narrow.splitlines() if len(line) > 60] == []

@@ -85,12 +85,15 @@ def _table(rows: Iterable[ComparisonRow], first: str, width: int) -> list[str]:
     judged = [row for row in rows if not row.unjudged]
     table = [_HEADS, *(_cells(row) for row in judged)] if judged else []
     longest = max((len(printable(row.metric)) for row in judged), default=0)
-    widest = [max(map(len, column)) for column in zip(*table, strict=True)]
-    room = width - _INDENT - sum(widest) - _GAP * len(widest)
-    if room < min(_LEAST_NAME, longest):  # the range is the first to go: --json has it
+    least = min(_LEAST_NAME, longest)
+    # The range is the first to go, then how sure a verdict is: --json has both.
+    if _room(table, width) < least:
         table = [(*row[:_REACH], *row[_REACH + 1 :]) for row in table]
-        widest = [max(map(len, column)) for column in zip(*table, strict=True)]
-        room = width - _INDENT - sum(widest) - _GAP * len(widest)
+    if _room(table, width) < least:
+        verdicts = (_HEADS[-1], *(row.verdict or "." for row in judged))
+        table = [(*row[:-1], word) for row, word in zip(table, verdicts, strict=True)]
+    room = _room(table, width)
+    widest = _widths(table)
     names = max(min(room, longest), _LEAST_NAME)
     right = [
         tuple(cell.rjust(wide) for cell, wide in zip(row, widest, strict=True)) for row in table
@@ -102,6 +105,16 @@ def _table(rows: Iterable[ComparisonRow], first: str, width: int) -> list[str]:
         line = "  ".join((name.ljust(names), *row[:-1], row[-1].strip()))
         lines.append(" " * _INDENT + line)
     return lines
+
+
+def _widths(table: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(len, column)) for column in zip(*table, strict=True)]
+
+
+def _room(table: Sequence[Sequence[str]], width: int) -> int:
+    """Return what is left of a line for the name of a metric."""
+    widest = _widths(table)
+    return width - _INDENT - sum(widest) - _GAP * len(widest)
 
 
 def _cells(row: ComparisonRow) -> tuple[str, ...]:
