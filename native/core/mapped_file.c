@@ -280,7 +280,9 @@ int gn_mapped_file_grow(struct gn_mapped_file *b, uint64_t end)
 	int result;
 
 	gn_signal_shield_begin(&shield);
+	atomic_fetch_add(&b->growers, 1);
 	result = grow(b, end);
+	atomic_fetch_sub(&b->growers, 1);
 	gn_signal_shield_end(&shield);
 	return result;
 }
@@ -356,12 +358,22 @@ int gn_mapped_file_close(struct gn_mapped_file *b)
 	return 0;
 }
 
+/* What they allocate behind the end would stay there, and their descriptor may be another's soon.
+ */
+static void wait_for_growers(struct gn_mapped_file *b)
+{
+	for (int naps = 0; naps < NAPS_MAX && atomic_load(&b->growers); naps++)
+		gn_pause(NAP_NS);
+}
+
 int gn_mapped_file_finish(struct gn_mapped_file *b, uint64_t kept, uint64_t bytes)
 {
-	const int fd = descriptor(b);
-	int result = fd < 0 ? fd : 0;
+	int fd, result;
 
 	atomic_store(&b->is_given_up, true);
+	wait_for_growers(b);
+	fd = descriptor(b);
+	result = fd < 0 ? fd : 0;
 	kept = round_up(kept, page_bytes());
 	if (!result && b->capacity > kept &&
 	    mmap(address(b, kept), b->capacity - kept, PROT_READ | PROT_WRITE,

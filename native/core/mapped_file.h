@@ -20,6 +20,7 @@ struct gn_mapped_file {
 	_Atomic bool growing;	    /* somebody allocates ahead */
 	_Atomic bool writes_zeros;  /* the file system has no fallocate() */
 	_Atomic bool is_given_up;   /* it grows no more */
+	_Atomic int growers;	    /* threads that make room */
 	uint64_t released;	    /* pages up to here are unmapped; owned by who has `growing` */
 	int fd;
 	dev_t device;

@@ -9,8 +9,7 @@
 static newfunc new_tuple;
 static PyObject *fields_name, *defaults_name;
 
-/* The argument for a field that no position gave; NULL with TypeError, or an error of the lookup.
- */
+/* The argument for a field that no position gave; NULL with an exception set. */
 static PyObject *argument(PyTypeObject *type, PyObject *field, PyObject *named, PyObject *defaults,
 			  Py_ssize_t *n_named)
 {
@@ -57,8 +56,8 @@ static PyObject *complete(PyTypeObject *type, PyObject *fields, PyObject *args, 
 
 static PyObject *named_tuple_new(PyTypeObject *type, PyObject *args, PyObject *named)
 {
-	PyObject *fields = PyObject_GetAttr((PyObject *)type, fields_name), *values, *only,
-		 *made = NULL;
+	PyObject *fields = PyObject_GetAttr((PyObject *)type, fields_name), *values, *arguments,
+		 *tuple = NULL;
 
 	if (!fields)
 		return NULL;
@@ -73,12 +72,12 @@ static PyObject *named_tuple_new(PyTypeObject *type, PyObject *args, PyObject *n
 	else
 		values = complete(type, fields, args, named);
 	Py_DECREF(fields);
-	only = values ? PyTuple_Pack(1, values) : NULL;
-	if (only)
-		made = new_tuple(type, only, NULL);
-	Py_XDECREF(only);
+	arguments = values ? PyTuple_Pack(1, values) : NULL;
+	if (arguments)
+		tuple = new_tuple(type, arguments, NULL);
+	Py_XDECREF(arguments);
 	Py_XDECREF(values);
-	return made;
+	return tuple;
 }
 
 static PyType_Slot slots[] = {
