@@ -157,15 +157,24 @@ def all_commands() -> dict[str, str]:
 
 def _execute(name: str, words: Sequence[str]) -> int:
     module = _module(name)
-    from gnomon.cli.terminal.argument_help import CommandLineError, parse_arguments
+    from gnomon.cli.terminal.argument_help import CommandLineError
 
     try:
-        arguments = parse_arguments(module.parser(), words)
+        arguments = _parse(module.parser(), words)
     except CommandLineError as error:
         from gnomon.cli.terminal.usage_errors import explain
 
         raise UsageError(explain(error.parser, str(error), words, parser)) from None
     return module.run(arguments)
+
+
+def _parse(p: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:
+    """Return the arguments; options may stand between words, but not in those of a program."""
+    from argparse import PARSER, REMAINDER
+
+    if any(action.nargs in (PARSER, REMAINDER) for action in p._actions):
+        return p.parse_args(words)
+    return p.parse_intermixed_args(words)
 
 
 def _module(name: str) -> Command:

@@ -17,8 +17,7 @@ from gnomon.counters.emulation.caches import Caches
 from gnomon.counters.emulation.engine import EmulatedCount, EmulatedRun, Engine
 from gnomon.counters.emulation.engines import engine as usable_engine
 from gnomon.counters.emulation.events import DEFAULT, event_of, sums
-from gnomon.counters.event_grammar import split
-from gnomon.counters.event_resolver import EventResolution
+from gnomon.counters.event_resolver import EventResolution, split
 from gnomon.errors import EmulationError, EventUnavailableError, GnomonError, UsageError
 from gnomon.launch.process import Invocation, check
 from gnomon.measurement.measurement import Emulation, Measurement

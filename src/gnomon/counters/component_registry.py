@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gnomon.counters.component import Component, Event
+from gnomon.counters.component import Component
 from gnomon.counters.components import NAMES, component, may_own
 from gnomon.errors import ComponentError, ComponentUsedError
 
@@ -27,20 +27,6 @@ def sources_of(event: str) -> Iterator[Component]:
     for name in NAMES:
         if name not in _disabled and may_own(name, event):
             yield component(name)
-
-
-def native_events(name: str) -> tuple[Event, ...]:
-    """Return the event(s) of a name that is no preset's, () if nothing here answers to it.
-
-    Raises:
-        EventNameError: it is plainly a component's, but wrong.
-        EventUnavailableError: it exists, but not on this machine.
-    """
-    for one_source in sources_of(name):
-        found = one_source.resolve(name)
-        if found:
-            return found
-    return ()
 
 
 def source(name: str) -> Component:

@@ -1,13 +1,6 @@
-"""How people write events: lists, brace groups and modifiers.
+"""How people write the name of an event: modifiers, terms between slashes.
 
-The grammar is perf's where perf has one (`perf-list(1)`), plus PAPI's `component:::event`:
-
-    list      = item { "," item }            commas inside /.../ do not separate
-    item      = name | "{" list "}"          braces: always counted together
-    name      = base [ ":" modifiers ] | pmu "/" terms "/" [ modifiers ]
-    modifiers = { "u" | "k" | "h" | "G" | "H" | "I" }
-
-Lists are taken apart here, single names in C: native/counters/event_grammar.c.
+Source: native/counters/event_grammar.c. Lists of names: event_resolver.py.
 """
 
 from __future__ import annotations
@@ -15,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gnomon import _core
-from gnomon.errors import UsageError
 from gnomon.model.value import Domain
 from gnomon.named_tuple import NamedTuple
 
@@ -28,18 +20,6 @@ DOMAINS = {
     4: Domain.HYPERVISOR,
     7: Domain.ALL,
 }
-
-
-class ParsedName(NamedTuple):
-    """One name of an event list.
-
-    Attributes:
-        text: as typed.
-        group: number of its brace group, None outside braces.
-    """
-
-    text: str
-    group: int | None = None
 
 
 class Modifiers(NamedTuple):
@@ -59,49 +39,6 @@ class PmuTerms(NamedTuple):
 
     pmu: str
     terms: tuple[tuple[str, str | None], ...]
-
-
-def split(text: str) -> tuple[ParsedName, ...]:
-    """Return the names of an event list, in order.
-
-    Raises:
-        UsageError: unbalanced braces or slashes, or an empty name.
-    """
-    names: list[ParsedName] = []
-    word: list[str] = []
-    group: int | None = None
-    groups = 0
-    in_terms = False
-
-    def finish(column: int) -> None:
-        name = "".join(word).strip()
-        word.clear()
-        if name:
-            names.append(ParsedName(name, group))
-        elif column == 0 or text[column - 1] not in "}":
-            raise UsageError(f"event list '{text}': an empty name at column {column + 1}")
-
-    for column, char in enumerate(text):
-        if char == "/":
-            in_terms = not in_terms and "/" not in word
-        if in_terms or char not in "{},":
-            word.append(char)
-        elif char == "{":
-            if group is not None or "".join(word).strip():
-                raise UsageError(f"event list '{text}': unexpected '{{' at column {column + 1}")
-            group, groups = groups, groups + 1
-        elif char == "}":
-            if group is None:
-                raise UsageError(f"event list '{text}': unexpected '}}' at column {column + 1}")
-            finish(column)
-            group = None
-        else:
-            finish(column)
-    if group is not None or in_terms:
-        unclosed = "brace" if group is not None else "slash"
-        raise UsageError(f"event list '{text}': a {unclosed} is not closed")
-    finish(len(text))
-    return tuple(names)
 
 
 def modifiers(name: str) -> tuple[str, Modifiers]:

@@ -1,4 +1,14 @@
-"""From event names as people type them to events that components can open."""
+"""From event lists as people type them to events that components can open.
+
+The grammar is perf's where perf has one (`perf-list(1)`), plus PAPI's `component:::event`:
+
+    list      = item { "," item }            commas inside /.../ do not separate
+    item      = name | "{" list "}"          braces: always counted together
+    name      = base [ ":" modifiers ] | pmu "/" terms "/" [ modifiers ]
+    modifiers = { "u" | "k" | "h" | "G" | "H" | "I" }
+
+Lists are taken apart here, single names in C: native/counters/event_grammar.c.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +19,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from gnomon.counters.component import Component, Event
-from gnomon.counters.component_registry import is_disabled, native_events, source, sources
-from gnomon.counters.event_grammar import modifiers, nearest, pmu_terms, split
+from gnomon.counters.component_registry import is_disabled, source, sources, sources_of
+from gnomon.counters.event_grammar import modifiers, nearest, pmu_terms
 from gnomon.errors import (
     ComponentNameError,
     EventNameError,
@@ -25,6 +35,18 @@ if TYPE_CHECKING:
 
 _PRESET = "PAPI_"
 _COUNTER_OF_LIKWID = r"[A-Z]+[0-9]*[A-Z0-9]*(?::\S+)?"  # what `gnomon.metrics.likwid` leaves
+
+
+class ParsedName(NamedTuple):
+    """One name of an event list.
+
+    Attributes:
+        text: as typed.
+        group: number of its brace group, None outside braces.
+    """
+
+    text: str
+    group: int | None = None
 
 
 class EventResolution(NamedTuple):
@@ -84,6 +106,49 @@ def resolve(names: str | Iterable[str]) -> EventResolution:
     return EventResolution(tuple(events), tuple(unavailable), tuple(notes))
 
 
+def split(text: str) -> tuple[ParsedName, ...]:
+    """Return the names of an event list, in order.
+
+    Raises:
+        UsageError: unbalanced braces or slashes, or an empty name.
+    """
+    names: list[ParsedName] = []
+    word: list[str] = []
+    group: int | None = None
+    groups = 0
+    in_terms = False
+
+    def finish(column: int) -> None:
+        name = "".join(word).strip()
+        word.clear()
+        if name:
+            names.append(ParsedName(name, group))
+        elif column == 0 or text[column - 1] not in "}":
+            raise UsageError(f"event list '{text}': an empty name at column {column + 1}")
+
+    for column, char in enumerate(text):
+        if char == "/":
+            in_terms = not in_terms and "/" not in word
+        if in_terms or char not in "{},":
+            word.append(char)
+        elif char == "{":
+            if group is not None or "".join(word).strip():
+                raise UsageError(f"event list '{text}': unexpected '{{' at column {column + 1}")
+            group, groups = groups, groups + 1
+        elif char == "}":
+            if group is None:
+                raise UsageError(f"event list '{text}': unexpected '}}' at column {column + 1}")
+            finish(column)
+            group = None
+        else:
+            finish(column)
+    if group is not None or in_terms:
+        unclosed = "brace" if group is not None else "slash"
+        raise UsageError(f"event list '{text}': a {unclosed} is not closed")
+    finish(len(text))
+    return tuple(names)
+
+
 def twin(event: Event, others: Iterable[Event]) -> Event | None:
     """Return the one of several events that an event is, by the same name or by another.
 
@@ -134,7 +199,7 @@ def _one(name: str) -> EventResolution:
             raise ComponentNameError(name, f"component '{disabled[0]}' was disabled")
         if preset_events.events:
             return EventResolution(*preset_events)
-    events = native_events(name)
+    events = next(filter(None, (component.resolve(name) for component in sources_of(name))), ())
     if not events:
         if re.fullmatch(_COUNTER_OF_LIKWID, name.partition("@")[2]):
             raise EventUnavailableError(

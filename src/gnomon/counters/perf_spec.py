@@ -6,18 +6,13 @@ Source: perf_event_open(2).
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gnomon import _core
-from gnomon.counters.component import (
-    Event,
-    EventInfo,
-    RawCount,
-)
-from gnomon.counters.event_grammar import DOMAINS
+from gnomon.counters.component import Event, RawCount
 from gnomon.counters.sysfs_pmu import Encoding
-from gnomon.model.value import Domain, Scope
+from gnomon.model.value import Domain
 from gnomon.named_tuple import NamedTuple
 
 NativeSpec = tuple[int, int, int, int, int, int, int]
@@ -38,11 +33,7 @@ COMPONENTS = {
 }
 """The components that are written in C, by their numbers there."""
 
-_NUMBERS = {name: number for number, name in COMPONENTS.items()}
-
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from gnomon.counters.preset_formula import Formula
 
 
@@ -92,36 +83,6 @@ class PerfSpec(NamedTuple):
         return len(self.terms) == 1 and self.terms[0].factor == 1 and self.formula is None
 
 
-def resolve_by_core(
-    component: str,
-    name: str,
-    sysfs: Path | str | None = None,
-    tracefs: Path | str | None = None,
-) -> tuple[Event, ...]:
-    """Return the events that a name means to one of the components that are written in C.
-
-    Args:
-        component: "cpu", "kernel" or "tsc".
-        name: as typed.
-        sysfs: where a recorded machine's is, None for this machine's.
-        tracefs: the same.
-
-    Raises:
-        EventNameError: it is plainly the component's, but wrong.
-        EventUnavailableError: it exists, but not on this machine.
-    """
-    found = _core.resolve_event(_NUMBERS[component], name, sysfs, tracefs, None)
-    return tuple(_event(component, row) for row in found)
-
-
-def list_by_core(
-    component: str, sysfs: Path | str | None = None, tracefs: Path | str | None = None
-) -> Iterator[EventInfo]:
-    """Yield every event of one of the components that are written in C; see `resolve_by_core`."""
-    for name, unit, description in _core.list_events(_NUMBERS[component], sysfs, tracefs):
-        yield EventInfo(name, component, description, unit, Scope.THREAD)
-
-
 def flags_of(flags: int) -> tuple[bool, bool, bool, bool]:
     """Decode the flags of an event: the fields of `PerfSpec` from `hardware` on.
 
@@ -135,13 +96,6 @@ def flags_of(flags: int) -> tuple[bool, bool, bool, bool]:
         bool(flags & _core.EVENT_KERNEL_ONLY),
         bool(flags & _core.EVENT_EVERY_MODE) and not hardware,
     )
-
-
-def _event(component: str, row: _core.EventRow) -> Event:
-    name, native, description, unit, flags, domain, factor, encoding = row
-    spec = PerfSpec((Term(1, Encoding(*encoding)),), *flags_of(flags))
-    info = EventInfo(native, component, description, unit, Scope.THREAD)
-    return Event(name, info, DOMAINS[domain], spec, factor)
 
 
 def combine(spec: PerfSpec, counts: Sequence[tuple[int, int, int]]) -> RawCount:

@@ -25,7 +25,7 @@ from gnomon.counters.component import (
     Target,
     make_value,
 )
-from gnomon.counters.perf_open import open_events
+from gnomon.counters.perf_component import open_events
 from gnomon.counters.perf_spec import PerfSpec, combine, native_specs
 from gnomon.counters.sysfs_pmu import Encoding, online_cpus
 from gnomon.errors import EventSetError
@@ -365,7 +365,7 @@ def open_tasks(events: Sequence[Event]) -> OpenResult:
     """Open perf-backed events on the next command, to be told apart by thread.
 
     `OpenResult.counting` is a TaskCounting. Events that do not open at all are refused as
-    `perf_counting.open_events` refuses them.
+    `perf_component.open_events` refuses them.
 
     Raises:
         EventSetError: this kernel does not report the counts of exiting threads.

@@ -7,8 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gnomon import _core
-from gnomon.counters.event_grammar import ParsedName, modifiers, nearest, pmu_terms, split
-from gnomon.counters.event_resolver import resolve
+from gnomon.counters.event_grammar import modifiers, nearest, pmu_terms
+from gnomon.counters.event_resolver import ParsedName, resolve, split
 from gnomon.errors import EventNameError, UsageError
 from gnomon.model.value import Domain
 

@@ -65,7 +65,7 @@ def _resolve(text: str, pmu: CorePmu | None) -> tuple[Event, ...]:
             raise EventUnavailableError(first.event, first.reason, first.remedy, first.errno)
         return resolved.events
     from gnomon.counters.allocation.target_events import resolve_on
-    from gnomon.counters.event_grammar import split
+    from gnomon.counters.event_resolver import split
 
     events: dict[str, Event] = {}
     for typed in split(text):

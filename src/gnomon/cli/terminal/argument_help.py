@@ -14,9 +14,6 @@ from gnomon.terminal_text import WIDTH, filled
 vars(argparse)["_"] = str
 
 
-_REST = (argparse.REMAINDER, argparse.PARSER)
-
-
 def add_presets_option(p: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
     """Add `--presets FILE`, which `load_presets` takes care of."""
     p.add_argument(
@@ -49,13 +46,6 @@ def add_report_options(p: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write to this file: as JSON if it ends in .json, as CSV if in .csv; '-' is stdout",
     )
-
-
-def parse_arguments(p: argparse.ArgumentParser, words: Sequence[str]) -> argparse.Namespace:
-    """Return the arguments; options may stand between words, but not in those of a program."""
-    if any(action.nargs in _REST for action in p._actions):
-        return p.parse_args(words)
-    return p.parse_intermixed_args(words)
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):

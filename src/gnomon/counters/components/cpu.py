@@ -6,14 +6,12 @@ sysfs, and libpfm4's tables. Source: native/counters/core_events.c.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from gnomon.counters.component import Availability, Event, EventInfo, OpenResult, Overflow, Target
-from gnomon.counters.perf_open import availability, open_events
-from gnomon.counters.perf_spec import list_by_core, resolve_by_core
+from gnomon.counters.component import Availability, Overflow
+from gnomon.counters.perf_component import PerfComponent, availability
 from gnomon.counters.sysfs_pmu import SYSFS, core_pmus
-from gnomon.model.value import Scope
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,13 +19,15 @@ if TYPE_CHECKING:
     from gnomon.counters.core_types import Core
 
 
-class CpuComponent:
-    """The performance monitoring units of the CPU cores."""
+class CpuComponent(PerfComponent):
+    """The performance monitoring units of the CPU cores.
+
+    A generic name means an event on each kind of core: more than one on hybrid CPUs.
+    """
 
     name = "cpu"
     description = "hardware counters of the CPU cores"
     how_measured = "counted by the core's PMU; the kernel saves and restores it per thread"
-    scope = Scope.THREAD
     overflow = Overflow.INTERRUPT
 
     def __init__(self, sysfs: Path | str = SYSFS, models: Mapping[str, str] | None = None) -> None:
@@ -37,7 +37,7 @@ class CpuComponent:
             sysfs: where sysfs is mounted, or a recorded tree.
             models: libpfm4's name for each core PMU of the kernel; by default as it finds them.
         """
-        self._sysfs = sysfs
+        super().__init__(sysfs)
         self._models = models
 
     @property
@@ -81,23 +81,6 @@ class CpuComponent:
             if pmu.is_present and pmu.is_core and pmu.counters:
                 return pmu.counters + pmu.fixed_counters
         return None
-
-    def events(self) -> Iterator[EventInfo]:
-        """Yield generic names, the kernel's names, then libpfm4's for the PMUs present."""
-        return list_by_core(self.name, self._sysfs)
-
-    def resolve(self, name: str) -> tuple[Event, ...]:
-        """Return the event of a generic, sysfs, raw or libpfm4 name; one per core PMU if hybrid.
-
-        Raises:
-            EventNameError: a core PMU without that event or parameter.
-            EventUnavailableError: an event of another CPU.
-        """
-        return resolve_by_core(self.name, name, self._sysfs)
-
-    def open(self, events: Sequence[Event], target: Target) -> OpenResult:
-        """Open events on a target."""
-        return open_events(events, target)
 
 
 COMPONENT = CpuComponent()

@@ -22,10 +22,9 @@ from gnomon.counters.component import (
     Target,
 )
 from gnomon.counters.composite_counters import JoinedCounting
-from gnomon.counters.perf_open import open_events
-from gnomon.counters.perf_spec import PerfSpec, list_by_core, resolve_by_core
+from gnomon.counters.perf_component import PerfComponent
+from gnomon.counters.perf_spec import PerfSpec
 from gnomon.counters.procfs import read_line
-from gnomon.counters.sysfs_pmu import SYSFS
 from gnomon.errors import EventNameError
 from gnomon.model.value import Domain, Scope
 
@@ -36,17 +35,13 @@ _OWN = {
 }
 
 
-class TscComponent:
+class TscComponent(PerfComponent):
     """The time counter as an event, and the model-specific registers that the kernel shows."""
 
     name = "tsc"
     description = "the processor's time counter and the kernel's msr PMU"
     how_measured = "read from the time counter (rdtsc, cntvct); msr events counted by the kernel"
-    scope = Scope.THREAD
     overflow = Overflow.NONE
-
-    def __init__(self, sysfs: Path | str = SYSFS) -> None:
-        self._sysfs = Path(sysfs)
 
     def availability(self) -> Availability:
         """Return whether the processor has a time counter of constant rate."""
@@ -60,7 +55,7 @@ class TscComponent:
             return "Gnomon reads no time counter on this architecture"
         if os.environ.get("GNOMON_CLOCK") == "vdso":
             return "GNOMON_CLOCK=vdso in the environment keeps the time counter out of use"
-        folder = self._sysfs / "devices/system/clocksource/clocksource0"
+        folder = Path(self._sysfs) / "devices/system/clocksource/clocksource0"
         if _core.CLOCK_COUNTER == "tsc":
             sources = read_line(folder / "available_clocksource").split()
             if sources and "tsc" not in sources:
@@ -75,7 +70,7 @@ class TscComponent:
         """Yield the time counter, then the events of the msr PMU."""
         for key in _OWN:
             yield _own_info(key)
-        yield from list_by_core(self.name, self._sysfs)
+        yield from super().events()
 
     def resolve(self, name: str) -> tuple[Event, ...]:
         """Return the event of `tsc:::cycles` or of `msr/.../`.
@@ -89,12 +84,12 @@ class TscComponent:
                 known = tuple(_PREFIX + k for k in _OWN)
                 raise EventNameError(name, "component tsc has no such event", known)
             return (Event(name, _own_info(key), Domain.ALL, key),)
-        return resolve_by_core(self.name, name, self._sysfs)
+        return super().resolve(name)
 
     def open(self, events: Sequence[Event], target: Target) -> OpenResult:
         """Open events on a target."""
         own = [e for e in events if not isinstance(e.spec, PerfSpec)]
-        perf = open_events([e for e in events if isinstance(e.spec, PerfSpec)], target)
+        perf = super().open([e for e in events if isinstance(e.spec, PerfSpec)], target)
         kept = [*own, *perf.events]
         parts: list[CounterSession] = []
         places: list[range] = []

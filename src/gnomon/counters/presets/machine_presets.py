@@ -56,15 +56,14 @@ def preset_of(name: str, cpu: CpuComponent | None = None) -> Preset:
         if preset is not None:
             return preset
     find(name, cpu)  # raises, if it begins as a preset or is a user's for other PMUs
-    from gnomon.counters.component_registry import native_events
+    from gnomon.counters.component_registry import sources_of
 
-    events = native_events(name)
-    if events:
-        raise NotPresetError(
-            name,
-            f"this is an event of component {events[0].info.component}, not a preset; count it "
-            "by its name",
-        )
+    for source in sources_of(name):
+        if source.resolve(name):
+            raise NotPresetError(
+                name,
+                f"this is an event of component {source.name}, not a preset; count it by its name",
+            )
     raise EventNameError(name, "no such preset", nearest(base, known_names()))
 
 
@@ -111,7 +110,7 @@ def availability(preset: Preset, cpu: CpuComponent | None = None) -> Availabilit
 
     On hybrid CPUs they have to open on each kind of core whose family the preset belongs to.
     """
-    from gnomon.counters import perf_open
+    from gnomon.counters import perf_component
 
     if not preset.events:
         return Availability(False, preset.reason, _NO_EVENT)
@@ -125,7 +124,7 @@ def availability(preset: Preset, cpu: CpuComponent | None = None) -> Availabilit
             (event,) = find(f"{preset.name}@{core.name}", cpu).events
         except EventUnavailableError as error:
             return Availability(False, error.reason, error.remedy, error.errno)
-        state = perf_open.availability(event)
+        state = perf_component.availability(event)
         if not state.available:
             break
     return state
