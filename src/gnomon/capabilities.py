@@ -6,12 +6,11 @@ the reports take their lists from this tuple, and what it hands over are rows of
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gnomon.count.capability import COUNTERS, EMULATED, TIMES
 from gnomon.launch.capability import Capability
 from gnomon.sections.capability import SECTIONS
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gnomon.store.reports.report_part import ReportPart
     from gnomon.store.run_files import Reader

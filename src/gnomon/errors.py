@@ -45,8 +45,8 @@ A message names the thing, the cause and the remedy, in this order.
 from __future__ import annotations
 
 import errno
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 

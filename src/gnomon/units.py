@@ -9,7 +9,10 @@ chooses, never as a number.
 from __future__ import annotations
 
 from math import isfinite
-from typing import TypeGuard
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeGuard
 
 NOT_AVAILABLE = "n/a"
 """For what has no meaning here."""

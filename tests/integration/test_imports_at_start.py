@@ -18,6 +18,7 @@ HEAVY = {
     "numpy", "duckdb", "rich", "pyarrow", "shtab", "pandas", "subprocess", "asyncio", "inspect",
     "dataclasses", "logging", "multiprocessing", "concurrent.futures", "unittest", "socket", "ssl",
     "http", "email", "ctypes", "sqlite3", "difflib", "pdb", "platform", "random", "tempfile",
+    "typing",
 }  # fmt: skip
 # The default set has events of these components besides.
 COMPONENTS = {

@@ -9,14 +9,14 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NoReturn, cast
 
 from gnomon import __version__
 from gnomon.errors import GnomonError, UsageError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
-    from typing import Protocol
+    from typing import Any, NoReturn, Protocol
 
     class Command(Protocol):
         """What each command's module offers."""
@@ -191,7 +191,9 @@ def _module(name: str) -> Command:
         raise UsageError(f"no command '{name}'; {hint}")
     from importlib import import_module
 
-    return cast("Command", import_module(f"gnomon.cli.commands.{_MODULES.get(name, name)}"))
+    module: Any = import_module(f"gnomon.cli.commands.{_MODULES.get(name, name)}")
+    command: Command = module
+    return command
 
 
 def _guarded(tool: str, do: Callable[[], int]) -> int:

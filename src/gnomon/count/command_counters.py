@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING
 
 from gnomon import _core
 from gnomon.counters.component import Event, Sharing, Target, make_value
@@ -33,6 +32,7 @@ _FAULT_NS = 50
 # More than execve takes on any machine; on an emulated one it takes tens of milliseconds.
 _EXECVE_NS = 500_000_000
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gnomon.counters.thread_counters import TaskCounting, TaskRow
     from gnomon.model.capability_result import Collected

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from gnomon.counters.component import Target
     from gnomon.counters.component_registry import add_component, disable_component
     from gnomon.counters.eventset import EventSet

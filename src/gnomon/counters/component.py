@@ -10,11 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
-from typing import Any, Protocol, runtime_checkable
 
 from gnomon import _core
 from gnomon.model.value import Domain, How, Scope, Value
 from gnomon.named_tuple import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Protocol, TypeGuard
+else:
+    Protocol = object  # the classes below only describe, and `typing` is slow to import
 
 
 class Overflow(StrEnum):
@@ -217,7 +222,6 @@ class ResettableSession(CounterSession, Protocol):
         """Return the counts since the start, or the last of these calls, and go on from zero."""
 
 
-@runtime_checkable
 class ExtendableSession(ResettableSession, Protocol):
     """A counting that takes further events, and gives some up, while it is stopped."""
 
@@ -232,6 +236,11 @@ class ExtendableSession(ResettableSession, Protocol):
 
     def notes(self) -> tuple[str, ...]:
         """Return notes on the counts so far."""
+
+
+def is_extendable(session: CounterSession | None) -> TypeGuard[ExtendableSession]:
+    """Return whether a session is an `ExtendableSession`: it has what that has."""
+    return hasattr(session, "add") and hasattr(session, "remove")
 
 
 class Refusal(NamedTuple):

@@ -16,7 +16,6 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from gnomon.counters.component import Component, Event
 from gnomon.counters.component_registry import is_disabled, source, sources, sources_of
@@ -30,6 +29,7 @@ from gnomon.errors import (
 from gnomon.model.value import Unavailable
 from gnomon.named_tuple import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gnomon.counters.preset_resolver import PresetResolution
 

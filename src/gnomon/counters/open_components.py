@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
-from gnomon.counters.component import Event, ExtendableSession, Refusal, ResettableSession, Target
+from gnomon.counters.component import Event, Refusal, ResettableSession, Target, is_extendable
 from gnomon.counters.component_registry import note_use
 from gnomon.counters.composite_counters import JoinedResettable, ResettableCounting
 from gnomon.counters.event_resolver import owner
 from gnomon.counters.perf_counting import refused_error
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gnomon import _core
+    from gnomon.counters.component import ExtendableSession
     from gnomon.model.value import Value
 
 
@@ -129,7 +130,7 @@ class OpenComponents:
         self.notes.extend(opened.notes)
         if opened.counting is None:
             return None, (), opened.refused
-        grows = opened.counting if isinstance(opened.counting, ExtendableSession) else None
+        grows = opened.counting if is_extendable(opened.counting) else None
         gauges = [event.info.gauge for event in opened.events]
         counting = grows or ResettableCounting(opened.counting, gauges)
         part = _Part(component, counting, grows)

@@ -6,7 +6,6 @@ Source: native/counters/event_sources.c for the names, perf_event_open(2).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from gnomon import _core
 from gnomon.counters.component import Availability, Event, EventInfo, OpenResult, Sharing, Target
@@ -16,6 +15,7 @@ from gnomon.counters.perf_spec import COMPONENTS, PerfSpec, Term, flags_of
 from gnomon.counters.sysfs_pmu import SYSFS, Encoding
 from gnomon.model.value import Scope
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 

@@ -6,10 +6,10 @@ Source: native/counters/perf_errors.c.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
 
 from gnomon import _core
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from gnomon import _core
 from gnomon.counters.component import Event, RawCount
@@ -33,6 +32,7 @@ COMPONENTS = {
 }
 """The components that are written in C, by their numbers there."""
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gnomon.counters.preset_formula import Formula
 

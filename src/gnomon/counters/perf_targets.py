@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import TYPE_CHECKING
 
 from gnomon import _core
 from gnomon.counters.component import Granularity, Target
@@ -15,6 +14,7 @@ from gnomon.counters.procfs import entries, read_text, stat_fields, whole
 from gnomon.counters.sysfs_pmu import online_cpus
 from gnomon.named_tuple import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 

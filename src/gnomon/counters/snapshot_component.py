@@ -9,7 +9,6 @@ import errno
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from gnomon.counters.component import (
     Availability,
@@ -28,6 +27,7 @@ from gnomon.errors import EventNameError
 from gnomon.model.value import Domain, How, Scope
 from gnomon.named_tuple import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 

@@ -7,12 +7,13 @@ what was left in the staging folder. Each writes what it needs; what stands here
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 from gnomon.named_tuple import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Any
 
     from gnomon.counters.check import Check
     from gnomon.counters.component import Availability

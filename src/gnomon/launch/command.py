@@ -11,7 +11,6 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING, TypeVar
 
 from gnomon.errors import ObserverError
 from gnomon.launch import launcher_standin
@@ -23,12 +22,14 @@ from gnomon.launch.process_result import ProcessResult
 from gnomon.launch.resource_usage import own_usage, usage_rows
 from gnomon.launch.signals import SignalForwarder
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import TypeVar
+
     from gnomon.launch.observer import Observer
     from gnomon.launch.process import Invocation
 
-
-_T = TypeVar("_T")
+    _T = TypeVar("_T")
 
 
 def execute(command: Sequence[str], observers: Sequence[Observer]) -> ProcessResult:

@@ -7,8 +7,8 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gnomon.launch.process import Invocation
     from gnomon.launch.process_result import ProcessResult

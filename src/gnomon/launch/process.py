@@ -10,13 +10,13 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from gnomon import _core
 from gnomon.errors import ProgramError
 from gnomon.launch import launcher_standin
 from gnomon.named_tuple import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gnomon.launch.signals import SignalForwarder
 

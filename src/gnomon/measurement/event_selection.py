@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from gnomon.counters.event_resolver import EventResolution
 from gnomon.errors import GnomonError
@@ -14,6 +13,7 @@ from gnomon.metrics.user_constants import read_user_constants
 from gnomon.model.value import Scope
 from gnomon.named_tuple import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gnomon.metrics.groups import Group
 

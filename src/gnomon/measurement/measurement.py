@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from gnomon._core import LEAST_CPU_NS
 from gnomon.model.value import Unavailable, Value
 from gnomon.named_tuple import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gnomon.counters.emulation.caches import Cache
     from gnomon.counters.emulation.engine import ProcessCounts

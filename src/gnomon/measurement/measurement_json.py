@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from gnomon import __version__
 from gnomon.launch.run_environment import Host
@@ -12,6 +11,10 @@ from gnomon.measurement import measurement_metrics, process_counts
 from gnomon.measurement.measurement import GroupPart, Measurement
 from gnomon.model.value import Value
 from gnomon.units import signal_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 SCHEMA_VERSION = 1
 SCHEMA = Path(__file__).parent / "count.schema.json"

@@ -6,7 +6,6 @@ import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from gnomon.counters.sysfs_pmu import core_pmus
 from gnomon.launch.resource_usage import PEAK_MEMORY
@@ -18,6 +17,7 @@ from gnomon.metrics.user_constants import read_user_constants
 from gnomon.model.value import How, Value
 from gnomon.named_tuple import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gnomon.counters.hardware.metric_constants import Constants
     from gnomon.metrics.statistics import Summary

@@ -36,7 +36,6 @@ from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from math import inf, isfinite
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeGuard
 
 from gnomon.errors import FormulaError
 from gnomon.metrics.formula import Formula, identifier, parse, plain_name, trusted
@@ -44,8 +43,10 @@ from gnomon.metrics.groups import SECTIONS
 from gnomon.metrics.toml_document import SHIPPED, Document, TomlEntry
 from gnomon.named_tuple import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Any, TypeGuard
 
 FILES = ("metrics.toml", "hpm.toml", "machine.toml")
 """The shipped files, in the order in which their definitions are tried."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from gnomon.metrics.definitions import CONSTANTS, DomainRule, Metric, Metrics
 from gnomon.metrics.formula import identifier, plain_name
 from gnomon.model.value import Domain, How, Scope, Value
 from gnomon.named_tuple import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gnomon.metrics.machine_constants import Machine
 
@@ -210,10 +210,14 @@ class _Inputs:
 
     def has(self, metric: Metric) -> bool:
         """Whether all that a definition needs is known; asks the machine only if it is the last."""
-        missing = [name for name in metric.names if name not in self.known]
-        constants = {name: self._constant_of(name) for name in missing if name[-1] != "*"}
-        if not all(constants.values()):
-            return False
+        missing = metric.names.difference(self.known)
+        constants: dict[str, str] = {}
+        for name in missing:  # most definitions end here, at a name that nothing counts
+            if name[-1] != "*":
+                word = self._constant_of(name)
+                if not word:
+                    return False
+                constants[name] = word
         if metric.cpus and not self._is_on(metric.cpus):
             return False
         patterns = all(self._has_pattern(name) for name in missing if name[-1] == "*")
@@ -226,8 +230,12 @@ class _Inputs:
 
     def _constant_of(self, name: str) -> str:
         """Return the constant that a name stands for, "" if none."""
-        words = (name, *self._aliases.get(name, ()))
-        return next((word for word in words if word in CONSTANTS), "")
+        if name in CONSTANTS:
+            return name
+        for word in self._aliases.get(name, ()):
+            if word in CONSTANTS:
+                return word
+        return ""
 
     def _ask(self, name: str, constant: str) -> bool:
         value = self._machine.constant(constant) if self._machine else None

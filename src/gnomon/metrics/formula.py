@@ -27,7 +27,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from math import isfinite
-from typing import TYPE_CHECKING, NoReturn
 
 from gnomon.errors import FormulaError
 from gnomon.metrics.formula_ast import (
@@ -41,7 +40,10 @@ from gnomon.metrics.formula_ast import (
     Values,
 )
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import NoReturn
+
     from gnomon.metrics.postfix import Step
 
 MAX_LENGTH = 16_384

@@ -17,15 +17,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
 from gnomon.errors import UsageError
 from gnomon.metrics import toml_document
 from gnomon.metrics.toml_document import Document, TomlEntry, nearest, quote
 from gnomon.named_tuple import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Any
 
 SHIPPED = f"{toml_document.SHIPPED}/groups.toml"
 SECTIONS = ("group", "metric", "quantity", "aliases", "variables")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NoReturn
 
 from gnomon.errors import UsageError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Any, NoReturn
 
 SHIPPED = f"{__file__.rpartition('/')[0]}/data"
 """Folder of the definitions that come with Gnomon."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable
-from typing import TYPE_CHECKING
 
 from gnomon.errors import UsageError
 from gnomon.metrics.definitions import Metrics, load_metrics
 from gnomon.metrics.groups import Group, find_group, load_groups
 from gnomon.named_tuple import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gnomon.launch.capability import Capability
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 

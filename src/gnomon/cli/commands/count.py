@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from gnomon.cli.terminal.argument_help import Parser, add_presets_option, load_presets
 from gnomon.cli.terminal.report_output import Delivery, finish, outliving, undisturbed
 from gnomon.cli.terminal.streams import is_styled, write
 from gnomon.errors import UsageError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gnomon.counters.event_resolver import EventResolution
     from gnomon.measurement.event_selection import SelectedGroup

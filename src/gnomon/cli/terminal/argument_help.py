@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Sequence
-from typing import NoReturn
 
 from gnomon.errors import UsageError
 from gnomon.terminal_text import WIDTH, filled
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 # Our help is in English, and Python brings no translation of argparse's few words in it. To look
 # for one it would import `locale` and walk through folders: 1 ms of each start.

@@ -8,7 +8,6 @@ import stat
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import IO, TYPE_CHECKING
 
 from gnomon.cli.terminal.streams import (
     format_of,
@@ -20,7 +19,10 @@ from gnomon.cli.terminal.streams import (
 )
 from gnomon.errors import GnomonError, UsageError
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import IO
+
     from gnomon.measurement.measurement import Measurement
     from gnomon.measurement.report_style import ReportOptions
 

@@ -7,11 +7,14 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import IO, Any
 
 from gnomon.errors import GnomonError
 from gnomon.terminal_text import NARROWEST, WIDTH
 from gnomon.units import printable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import IO, Any
 
 _ROWS_AT_ONCE = 10_000
 

@@ -7,9 +7,11 @@ The file of a component is imported when a name may be of one of its events: the
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, cast
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from gnomon.counters.component import Component
 
     COMPONENTS: tuple[Component, ...]
@@ -36,7 +38,8 @@ def component(name: str) -> Component:
     if name not in _MARKS:
         raise KeyError(name)
     # Not by importlib: what that imports, `python -X importtime` does not tell.
-    return cast("Component", __import__(f"{__name__}.{name}", fromlist=("COMPONENT",)).COMPONENT)
+    source: Component = __import__(f"{__name__}.{name}", fromlist=("COMPONENT",)).COMPONENT
+    return source
 
 
 def may_own(component_name: str, event: str) -> bool:

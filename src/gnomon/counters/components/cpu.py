@@ -7,12 +7,12 @@ sysfs, and libpfm4's tables. Source: native/counters/core_events.c.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from gnomon.counters.component import Availability, Overflow
 from gnomon.counters.perf_component import PerfComponent, availability
 from gnomon.counters.sysfs_pmu import SYSFS, core_pmus
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 

@@ -20,7 +20,6 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from gnomon.counters.component import EventInfo
 from gnomon.counters.procfs import (
@@ -37,6 +36,7 @@ from gnomon.counters.snapshot_counters import PROCESS, Snapshot, Tally, Unit
 from gnomon.model.value import Scope
 from gnomon.named_tuple import NamedTuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 

@@ -5,11 +5,10 @@ Source: native/counters/software_events.c.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gnomon.counters.component import Availability, Overflow
 from gnomon.counters.perf_component import PerfComponent, availability
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 
