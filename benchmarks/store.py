@@ -65,24 +65,22 @@ def _report(run: Path, *words: str, rounds: int) -> Cost:
 
 def _screen(path: Path, rounds: int) -> float:
     """Return the median of the seconds that the screen takes with which `gnomon run` ends."""
-    from gnomon.launch import run_summary
-    from gnomon.launch.run_assembly import AssembledRun
     from gnomon.model import tables
     from gnomon.store import run_directory
+    from gnomon.store.reports import run_summary
+    from gnomon.store.run import Run
 
     opened = run_directory.find(str(path))
     columns = ((schema, ", ".join(one.name for one in schema.columns)) for schema in tables.SCHEMAS)
-    made = AssembledRun(
-        path, {**opened.head, "capabilities": []},
-        tuple(
-            tables.Table(schema, opened.query(f"SELECT {names} FROM {schema.name}"))
-            for schema, names in columns
-        ),
-    )  # fmt: skip
+    summarized = Run(path, {**opened.head, "capabilities": []})
+    run_tables = [
+        tables.Table(schema, opened.query(f"SELECT {names} FROM {schema.name}"))
+        for schema, names in columns
+    ]
     seconds = []
     for _ in range(rounds):
         begin = time.perf_counter()
-        run_summary.render_run_summary(made, 100)
+        run_summary.render_run_summary(summarized, run_tables, 100)
         seconds.append(time.perf_counter() - begin)
     return median(seconds)
 

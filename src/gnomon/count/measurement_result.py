@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gnomon.count.measurement_tables import measurement_tables
+from gnomon.count.run_tables import measurement_tables
 from gnomon.launch.resource_usage import PEAK_MEMORY
 from gnomon.launch.run_environment import this_host
 from gnomon.measurement.measurement import Measurement

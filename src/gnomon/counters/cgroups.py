@@ -34,7 +34,7 @@ def open_cgroup(name: str, root: Path = _ROOT) -> int:
     try:
         return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError, ValueError):
-        from gnomon.counters.event_grammar import nearest
+        from gnomon.counters.name_suggestions import nearest
 
         try:
             beside = sorted(one.name for one in path.parent.iterdir() if one.is_dir())

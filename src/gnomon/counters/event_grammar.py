@@ -5,8 +5,6 @@ Source: native/counters/event_grammar.c. Lists of names: event_resolver.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from gnomon import _core
 from gnomon.model.value import Domain
 from gnomon.named_tuple import NamedTuple
@@ -59,8 +57,3 @@ def pmu_terms(base: str) -> PmuTerms | None:
     """
     parts = _core.terms(base)
     return None if parts is None else PmuTerms(*parts)
-
-
-def nearest(name: str, known: Iterable[str]) -> tuple[str, ...]:
-    """Return up to three known names that look like the one typed, best first."""
-    return _core.nearest(name, known)

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 
 from gnomon.counters.component import Component, Event
 from gnomon.counters.component_registry import is_disabled, source, sources, sources_of
-from gnomon.counters.event_grammar import modifiers, nearest, pmu_terms
+from gnomon.counters.event_grammar import modifiers, pmu_terms
 from gnomon.errors import (
     ComponentNameError,
     EventNameError,
@@ -235,6 +235,8 @@ def owner(event: Event) -> Component:
 
 
 def _unknown(name: str) -> EventNameError:
+    from gnomon.counters.name_suggestions import nearest
+
     prefix = name.partition(":::")[0]
     if ":::" in name:
         names = [one.name for one in sources()]

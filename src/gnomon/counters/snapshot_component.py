@@ -19,7 +19,6 @@ from gnomon.counters.component import (
     Refusal,
     Target,
 )
-from gnomon.counters.event_grammar import nearest
 from gnomon.counters.gauge_sampler import PERIOD_NS
 from gnomon.counters.procfs import ProcessFiles
 from gnomon.counters.snapshot_counters import Snapshot, SnapshotCounting, Sources, Tally, current
@@ -144,6 +143,8 @@ class SnapshotComponent(ABC):
             if offer.info.name == name:
                 return (Event(name, offer.info, Domain.ALL, offer.tally),)
             names.append(offer.info.name)
+        from gnomon.counters.name_suggestions import nearest
+
         raise EventNameError(
             name, f"component '{self.name}' has no such event here", nearest(name, names)
         )

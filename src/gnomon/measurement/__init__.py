@@ -1,1 +1,1 @@
-"""A measurement of one execution, and what is made of it: metrics, text, JSON, items of tasks."""
+"""A measurement of one execution, and what is made of it: metrics, JSON, items of tasks."""

@@ -14,8 +14,9 @@ from gnomon import _core
 from gnomon.counters import presets
 from gnomon.counters.components.cpu import CpuComponent
 from gnomon.counters.components.kernel import KernelComponent
-from gnomon.counters.event_grammar import modifiers, nearest, pmu_terms
+from gnomon.counters.event_grammar import modifiers, pmu_terms
 from gnomon.counters.event_resolver import resolve
+from gnomon.counters.name_suggestions import nearest
 from gnomon.counters.sysfs_pmu import Pmu, core_pmus, find
 from gnomon.errors import EventNameError, EventUnavailableError, UsageError
 

@@ -7,8 +7,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gnomon import _core
-from gnomon.counters.event_grammar import modifiers, nearest, pmu_terms
+from gnomon.counters.event_grammar import modifiers, pmu_terms
 from gnomon.counters.event_resolver import ParsedName, resolve, split
+from gnomon.counters.name_suggestions import nearest
 from gnomon.errors import EventNameError, UsageError
 from gnomon.model.value import Domain
 

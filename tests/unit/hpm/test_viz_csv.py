@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from lxml import etree
 
 import gnomon.hpm
+from gnomon.count import count_report
 from gnomon.hpm import viz_csv
 from gnomon.launch.resource_usage import UsageRow
 from gnomon.launch.run_environment import Host
-from gnomon.measurement import measurement_report
 from gnomon.measurement.measurement import GroupPart, Measurement
 from gnomon.measurement.report_style import ReportOptions
 from gnomon.model.value import Domain, How, Scope, Unavailable, Value
@@ -119,10 +119,10 @@ def test_the_guides_files_have_the_guides_names() -> None:
         for row in table(viz_csv.csv(HOST, [whole], viz_csv.blocks([whole], "", apart=False)))
     }
     assert float(rows["utilisation"]) == 25
-    theirs = measurement_report.render_measurements(
+    theirs = count_report.render_measurements(
         [whole], HOST, ReportOptions(tool="hpmcount", guide_names=True)
     )
-    ours = measurement_report.render_measurements([whole], HOST, ReportOptions())
+    ours = count_report.render_measurements([whole], HOST, ReportOptions())
     assert re.search(r"^  utilisation +25 %$", theirs, re.M)
     assert re.search(r"^  user_utilisation +25 %$", ours, re.M)
 
@@ -130,6 +130,6 @@ def test_the_guides_files_have_the_guides_names() -> None:
 def test_an_interval_that_says_nothing_is_not_shown() -> None:
     """`user_share 50 ± 635.3 %` of two runs whose CPU time the kernel's tick divided."""
     runs = [a_measurement(user_ns=user, system_ns=4_000_000 - user) for user in (0, 4_000_000)]
-    report = measurement_report.render_measurements(runs, HOST, ReportOptions())
+    report = count_report.render_measurements(runs, HOST, ReportOptions())
     (line,) = (line for line in report.splitlines() if line.lstrip().startswith("user_share"))
     assert line.split()[:3] == ["user_share", "50", "n/a"]

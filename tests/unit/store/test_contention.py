@@ -16,7 +16,7 @@ import pytest
 from repeated_runs import repeated_run, times
 
 from gnomon.cli import main
-from gnomon.count import command_counters, measurement_tables
+from gnomon.count import command_counters, run_tables
 from gnomon.counters.event_resolver import resolve
 from gnomon.launch.run_environment import this_host
 from gnomon.model.contention import IDLE, OTHERS, STOLEN, WAITED
@@ -207,7 +207,7 @@ def test_a_run_keeps_what_others_did() -> None:
     # Its own time and what it waited for fit into the time that there was.
     assert 0 <= waited <= alone.wall_ns
     assert waited + (alone.user_ns or 0) + (alone.system_ns or 0) <= 1.05 * alone.wall_ns + 5e6
-    rows = measurement_tables.measurement_tables([alone], this_host())
+    rows = run_tables.measurement_tables([alone], this_host())
     names = {
         one["name"] for table in rows if table.schema.name == "metrics" for one in table.dicts()
     }

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from gnomon.cli.terminal.atomic_file import WholeFile
 from gnomon.cli.terminal.report_output import guarded
 from gnomon.cli.terminal.streams import is_styled, width_of, write, write_alone
+from gnomon.count.count_report import render_measurements
 from gnomon.errors import GnomonError
 from gnomon.hpm import viz_csv
 from gnomon.hpm.output_names import unique_name
 from gnomon.launch.run_environment import this_host
-from gnomon.measurement.measurement_report import render_measurements
 from gnomon.units import printable
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from gnomon.cli.classical.hpm_options import HPMSTAT_CLOCK
 from gnomon.cli.classical.hpmcount_mpi import apply_changes, pass_on, print_complaint, with_options
 from gnomon.cli.terminal.interval_loop import Ending, rounds
 from gnomon.cli.terminal.interval_writers import Reports
+from gnomon.count.count_report import render_measurements
 from gnomon.hpm.environment import read_settings
 from gnomon.hpm.output_names import unique_name
 from gnomon.hpm.ranks import aggregate_report as rank_report
@@ -25,7 +26,6 @@ from gnomon.launch.run_environment import this_host
 from gnomon.launch.signals import SignalForwarder
 from gnomon.measurement.measurement import Measurement
 from gnomon.measurement.measurement_items import rank_file
-from gnomon.measurement.measurement_report import render_measurements
 from gnomon.measurement.report_style import ReportOptions
 from gnomon.model.value import Unavailable
 from gnomon.stat.hpmstat_format import measurement

@@ -90,7 +90,7 @@ def _chosen(names: Sequence[str], components: Sequence[Component]) -> list[Compo
     by_name = {source.name: source for source in components}
     for name in names:
         if name not in by_name:
-            from gnomon.counters.event_grammar import nearest
+            from gnomon.counters.name_suggestions import nearest
 
             close = nearest(name, list(by_name))
             hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(by_name)}"

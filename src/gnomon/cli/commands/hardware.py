@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the hardware and return 0."""
     for name in arguments.sections:
         if name not in SECTIONS:
-            from gnomon.counters.event_grammar import nearest
+            from gnomon.counters.name_suggestions import nearest
 
             close = nearest(name, list(SECTIONS))
             hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(SECTIONS)}"

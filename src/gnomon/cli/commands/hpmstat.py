@@ -106,9 +106,9 @@ def _watch(arguments: argparse.Namespace, period_ns: int, count: int) -> int:
     from gnomon.cli.commands.stat import take_rest
     from gnomon.cli.terminal.interval_loop import Ending, rounds
     from gnomon.cli.terminal.interval_writers import Reports
+    from gnomon.count.count_report import render_measurements
     from gnomon.hpm.environment import read_settings
     from gnomon.launch.run_environment import this_host
-    from gnomon.measurement.measurement_report import render_measurements
     from gnomon.measurement.report_style import ReportOptions
     from gnomon.stat.hpmstat_format import measurement
     from gnomon.stat.monitor import Monitor, MonitorConfig

@@ -128,7 +128,7 @@ def _state(preset: Preset) -> Availability:
 def _family(word: str) -> str:
     """Return the family that a word names: itself, or that of a PMU."""
     from gnomon.counters import presets
-    from gnomon.counters.event_grammar import nearest
+    from gnomon.counters.name_suggestions import nearest
 
     names = presets.names()
     pmus = presets.by_pmu()

@@ -245,6 +245,8 @@ def _tell_of_others(part: RunPart, process: ProcessResult) -> None:
 
 def print_summary(assembled: AssembledRun) -> None:
     """Print the summary of a run."""
-    from gnomon.launch.run_summary import render_run_summary
+    from gnomon.store.reports.run_summary import render_run_summary
+    from gnomon.store.run import Run
 
-    write_lines(sys.stderr, render_run_summary(assembled, width_of(sys.stderr)))
+    run = Run(assembled.path, assembled.head)
+    write_lines(sys.stderr, render_run_summary(run, assembled.tables, width_of(sys.stderr)))

@@ -115,8 +115,8 @@ class Delivery:
 
     def deliver(self, measurements: Sequence[Measurement]) -> None:
         """Write the report to each destination."""
+        from gnomon.count import count_report
         from gnomon.launch.run_environment import this_host
-        from gnomon.measurement import measurement_report
 
         host = this_host()
 
@@ -131,7 +131,7 @@ class Delivery:
             options = self._options
             if stream is not None:
                 options = options._replace(styled=is_styled(stream), width=width_of(stream))
-            return measurement_report.render_measurements(measurements, host, options)
+            return count_report.render_measurements(measurements, host, options)
 
         def to_terminal(stream: IO[str]) -> None:
             text = rendered(self._json, stream)
@@ -151,7 +151,7 @@ class Delivery:
             self._is_whole = True
 
         def to_run(name: str) -> None:
-            from gnomon.count.measurement_tables import save
+            from gnomon.count.run_tables import save
 
             path = save(name, measurements, host, rendered(False), force=self._force)
             if not self._mute:

@@ -10,7 +10,7 @@ from gnomon import _core
 from gnomon.counters.allocation import constraint_tables
 from gnomon.counters.allocation.constraint_tables import Family
 from gnomon.counters.core_types import Core, cores
-from gnomon.counters.event_grammar import nearest
+from gnomon.counters.name_suggestions import nearest
 from gnomon.counters.procfs import read_line, read_number
 from gnomon.counters.sysfs_pmu import Encoding, Pmu, core_pmus
 from gnomon.counters.virtualization import first_cpu

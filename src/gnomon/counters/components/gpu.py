@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gnomon.counters.component import Availability, Event, EventInfo, OpenResult, Target
-from gnomon.counters.event_grammar import nearest
+from gnomon.counters.name_suggestions import nearest
 from gnomon.counters.sensor_component import SensorComponent, event_of
 from gnomon.counters.sensors import Sensor
 from gnomon.counters.snapshot_component import Problem

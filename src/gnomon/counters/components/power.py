@@ -34,7 +34,8 @@ from gnomon.counters.component import (
     Target,
 )
 from gnomon.counters.composite_counters import JoinedCounting
-from gnomon.counters.event_grammar import modifiers, nearest, pmu_terms
+from gnomon.counters.event_grammar import modifiers, pmu_terms
+from gnomon.counters.name_suggestions import nearest
 from gnomon.counters.procfs import entries, read_errno, read_line, read_number
 from gnomon.counters.sensor_component import SensorComponent, event_of
 from gnomon.counters.sensors import Sensor

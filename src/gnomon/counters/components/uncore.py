@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 
 from gnomon import _core
 from gnomon.counters.component import Availability, Event, EventInfo, OpenResult, Overflow, Target
-from gnomon.counters.event_grammar import PmuTerms, modifiers, nearest, pmu_terms
+from gnomon.counters.event_grammar import PmuTerms, modifiers, pmu_terms
+from gnomon.counters.name_suggestions import nearest
 from gnomon.counters.sysfs_pmu import SYSFS, Encoding, Pmu
 from gnomon.errors import EventNameError, EventUnavailableError
 from gnomon.model.value import Domain, Scope

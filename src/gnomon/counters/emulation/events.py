@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 from gnomon.counters.component import Event, EventInfo
 from gnomon.counters.emulation.engine import EXACT, EmulatedCount
-from gnomon.counters.event_grammar import modifiers, nearest
+from gnomon.counters.event_grammar import modifiers
+from gnomon.counters.name_suggestions import nearest
 from gnomon.errors import EventNameError, EventUnavailableError
 from gnomon.model.value import Domain, How, Scope
 from gnomon.named_tuple import NamedTuple

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from gnomon.counters import preset_resolver
 from gnomon.counters.component import Availability, Event
-from gnomon.counters.event_grammar import modifiers, nearest
+from gnomon.counters.event_grammar import modifiers
+from gnomon.counters.name_suggestions import nearest
 from gnomon.counters.preset_resolver import PREFIX, PresetResolution
 from gnomon.counters.presets import builtin, user_presets
 from gnomon.errors import EventNameError, EventUnavailableError, NotPresetError

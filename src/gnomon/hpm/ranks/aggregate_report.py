@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from math import inf, isfinite
 
+from gnomon.count.count_report import metric_lines, place, unavailable_lines
 from gnomon.launch.run_environment import Host
 from gnomon.measurement.items import (
     IS_NET,
@@ -24,7 +25,6 @@ from gnomon.measurement.items import (
     Spread,
 )
 from gnomon.measurement.measurement_items import domain_of, has_value, how_of, metrics_of
-from gnomon.measurement.measurement_report import metric_lines, place, unavailable_lines
 from gnomon.measurement.report_style import ReportOptions, Style, joined
 from gnomon.model.value import Domain, How, Unavailable
 from gnomon.named_tuple import NamedTuple

@@ -1,13 +1,14 @@
-"""Measurements as text; pure functions, nothing is printed here."""
+"""The report of `gnomon count`: measurements as text; pure functions, nothing is printed here."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from gnomon.count import brief_report
+from gnomon.count.brief_report import HiddenRows, usage_text
 from gnomon.launch.resource_usage import MEANINGLESS_USAGE
 from gnomon.launch.run_environment import Host
-from gnomon.measurement import brief_report, measurement_metrics, report_style
-from gnomon.measurement.brief_report import HiddenRows, usage_text
+from gnomon.measurement import measurement_metrics, report_style
 from gnomon.measurement.measurement import WHOLE_MACHINE, GroupPart, Measurement
 from gnomon.measurement.report_style import ReportOptions, Style, joined
 from gnomon.metrics.derived import MetricValue
@@ -52,7 +53,7 @@ def render_measurements(
         if not options.brief:
             lines += _usage_lines(first, options, style)
     if first.emulation is not None or first.tasks is not None or first.places is not None:
-        from gnomon.measurement import breakdown
+        from gnomon.count import breakdown
 
         lines += breakdown.lines(measurements, options, style)
     lines += unavailable_lines(first.unavailable, options.width, style)

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from view_runs import Place, Quantity, Region, Value, write
 
-from gnomon.launch import run_summary
-from gnomon.launch.run_assembly import AssembledRun
 from gnomon.model.tables import PROFILE, SCHEMAS, Table
 from gnomon.store import run_directory
+from gnomon.store.reports import run_summary
 
 PLACES = [Place(-1, "command"), *(Place(0, "process", rank) for rank in range(3))]
 REGIONS = [Region(-1, "hpm", "app"), Region(0, "hpm", "solve", "/src/solve.c", 10),
@@ -46,8 +45,7 @@ def test_the_screen_is_the_same_of_a_profile_in_memory_and_in_a_file(
         tables.append(Table(schema, run.query(f"SELECT {columns} FROM {schema.name}")))
     small = [table for table in tables if table.schema is not PROFILE]
     of_memory, of_file = (
-        run_summary.render_run_summary(AssembledRun(run.path, run.head, tuple(some)), 100)
-        for some in (tables, small)
+        run_summary.render_run_summary(run, tuple(some), 100) for some in (tables, small)
     )
     assert of_file == of_memory
     # What a region has itself is told where all places know it.
@@ -66,6 +64,6 @@ def test_a_region_whose_value_nobody_knows_comes_last(tmp_path: Path) -> None:
     tables = tuple(
         Table(schema, run.query(f"FROM {schema.name}")) for schema in SCHEMAS if schema != PROFILE
     )
-    shown = run_summary.render_run_summary(AssembledRun(run.path, run.head, tables), 100)
+    shown = run_summary.render_run_summary(run, tables, 100)
     regions_shown = [line.split() for line in shown.splitlines()[4:7]]
     assert regions_shown == [["c", "3", "000", "000"], ["b", "2", "000", "000"], ["a", "n/a"]]

@@ -19,7 +19,6 @@ from gnomon.terminal_text import cut, filled, shortened
 from gnomon.units import duration, number, printable, quantity
 
 if TYPE_CHECKING:
-    from gnomon.launch.run_assembly import AssembledRun
     from gnomon.model.inlining import FunctionFragment
     from gnomon.model.tables import Cell, Table
     from gnomon.store.moments import PathTimes
@@ -45,12 +44,18 @@ _ROWS_IN_MEMORY = 200_000
 """Of a profile that are looked at one by one; more of them a query adds up sooner."""
 
 
-def render_run_summary(assembled: AssembledRun, width: int) -> str:
-    """Return the summary of a run, at most a screen of 24 lines where names are short."""
-    head = assembled.head
+def render_run_summary(run: Run, tables: Sequence[Table], width: int) -> str:
+    """Return the summary of a run, at most a screen of 24 lines where names are short.
+
+    Args:
+        run: the run that was written.
+        tables: of the model, without those that are too large for memory.
+        width: columns of the terminal.
+    """
+    head = run.head
     what = printable(shlex.join(head["command"]))
     ranks = f", {head['ranks']} ranks" if head["ranks"] > 1 else ""
-    values = _Values(assembled.tables, Run(assembled.path, assembled.head))
+    values = _Values(tables, run)
     means = f", means of {values.times} executions" if values.times > 1 else ""
     ended = f"[{exit_text(head)}{ranks}{means}]"
     lines = ["", f"{cut(what, width - len(ended) - 2)}  {ended}", *_times(values, width)]
@@ -65,13 +70,13 @@ def render_run_summary(assembled: AssembledRun, width: int) -> str:
         lines += filled(f"note: {printable(note)}", width, "", "      ")
     if len(head["warnings"]) > _WARNINGS:
         more = len(head["warnings"]) - _WARNINGS
-        lines.append(f"note: {more} more: gnomon report {_word(assembled)} run")
-    lines.append(f"look at it: gnomon view {_word(assembled)}")
+        lines.append(f"note: {more} more: gnomon report {_word(run)} run")
+    lines.append(f"look at it: gnomon view {_word(run)}")
     return "\n".join(lines) + "\n"
 
 
-def _word(assembled: AssembledRun) -> str:
-    return shlex.quote(str(assembled.path))
+def _word(run: Run) -> str:
+    return shlex.quote(str(run.path))
 
 
 class _Values:

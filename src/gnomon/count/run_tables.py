@@ -1,4 +1,4 @@
-"""Measurements as rows of the model's tables, in a run directory."""
+"""Measurements as the tables of a run (`gnomon.model.tables`), in a run directory."""
 
 from __future__ import annotations
 
