@@ -105,28 +105,13 @@ static int ask_sources(struct gn_query *query)
 		failed = gn_disabled_resolve(query);
 	if (!failed && !query->n)
 		failed = unknown(query);
-	return failed;
+	return failed ? failed : gn_codes_of(query);
 }
 
 int gn_resolve_at(const struct gn_places *places, const char *name, struct gn_event **out, int max,
 		  int *n, struct gn_error_text *why)
 {
-	struct gn_query query = {
-		.places = places, .name = name, .out = out, .max = max, .why = why};
-	int failed;
-
-	*n = 0;
-	if (strnlen(name, GN_NAME_MAX) == GN_NAME_MAX)
-		return gn_name_too_long(why, name);
-	failed = gn_modifiers(name, query.base, &query.modifiers, why);
-	if (!failed)
-		failed = ask_sources(&query);
-	if (!failed)
-		failed = gn_codes_of(&query);
-	if (failed)
-		gn_query_drop(&query);
-	*n = query.n;
-	return failed;
+	return gn_query_answer(places, name, ask_sources, out, max, n, why);
 }
 
 int gn_resolve(const char *name, struct gn_event **out, int max, int *n, struct gn_error_text *why)

@@ -1,5 +1,5 @@
 /* The components that C counts: who is asked for a name, and in which order. */
-#include <string.h>
+#include <stddef.h>
 
 #include "query.h"
 
@@ -9,7 +9,7 @@
 static const struct {
 	enum gn_component component;
 	const char *name;
-	int (*resolve)(struct gn_query *);
+	gn_source *resolve;
 } sources[GN_COMPONENTS] = {
 	{GN_COMPONENT_KERNEL, "kernel", gn_kernel_resolve},
 	{GN_COMPONENT_TSC, "tsc", gn_tsc_resolve},
@@ -79,22 +79,10 @@ unsigned int gn_listed_flags(int component, const char *name)
 	return gn_kernel_flags(name);
 }
 
-int gn_resolve_in(const struct gn_places *places, enum gn_component component, const char *name,
-		  struct gn_event **out, int max, int *n, struct gn_error_text *why)
+gn_source *gn_source_of(int component)
 {
-	struct gn_query query = {
-		.places = places, .name = name, .out = out, .max = max, .why = why};
-	int failed;
-
-	*n = 0;
-	if (strnlen(name, GN_NAME_MAX) == GN_NAME_MAX)
-		return gn_name_too_long(why, name);
-	failed = gn_modifiers(name, query.base, &query.modifiers, why);
-	for (size_t i = 0; !failed && i < COUNT(sources); i++)
-		if (sources[i].component == component)
-			failed = sources[i].resolve(&query);
-	if (failed)
-		gn_query_drop(&query);
-	*n = query.n;
-	return failed;
+	for (size_t i = 0; i < COUNT(sources); i++)
+		if ((int)sources[i].component == component)
+			return sources[i].resolve;
+	return NULL;
 }

@@ -86,6 +86,25 @@ int gn_query_native(struct gn_query *query, const char *label, const char *nativ
 	return gn_query_add(query, event);
 }
 
+int gn_query_answer(const struct gn_places *places, const char *name, gn_source *source,
+		    struct gn_event **out, int max, int *n, struct gn_error_text *why)
+{
+	struct gn_query query = {
+		.places = places, .name = name, .out = out, .max = max, .why = why};
+	int failed;
+
+	*n = 0;
+	if (strnlen(name, GN_NAME_MAX) == GN_NAME_MAX)
+		return gn_name_too_long(why, name);
+	failed = gn_modifiers(name, query.base, &query.modifiers, why);
+	if (!failed)
+		failed = source(&query);
+	if (failed)
+		gn_query_drop(&query);
+	*n = query.n;
+	return failed;
+}
+
 void gn_query_drop(struct gn_query *query)
 {
 	for (int i = 0; i < query->n; i++) {

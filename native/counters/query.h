@@ -41,10 +41,9 @@ struct gn_query {
  * A source's answer: GN_OK, with query->n still 0 where the name is not its own, or a GN_E* for a
  * name that is plainly its own, but wrong.
  */
-int gn_kernel_resolve(struct gn_query *query);
-int gn_tsc_resolve(struct gn_query *query);
-int gn_cpu_resolve(struct gn_query *query);
-int gn_preset_resolve(struct gn_query *query);
+typedef int gn_source(struct gn_query *query);
+
+gn_source gn_kernel_resolve, gn_tsc_resolve, gn_cpu_resolve, gn_preset_resolve;
 
 /* The same of all sources but the presets; GN_OK with n still 0: nobody's. */
 int gn_native_resolve(struct gn_query *query);
@@ -55,6 +54,16 @@ int gn_disabled_resolve(struct gn_query *query);
 /* The component that is asked first, second ...: its name and number. */
 const char *gn_source_name(int index);
 enum gn_component gn_source_component(int index);
+
+/* The source that is a component, used or not; NULL for a number that is none. */
+gn_source *gn_source_of(int component);
+
+/*
+ * Takes the modifiers off a name and asks a source for it. On failure nothing is in `out`; GN_OK
+ * with *n still 0: the name is not the source's own.
+ */
+int gn_query_answer(const struct gn_places *places, const char *name, gn_source *source,
+		    struct gn_event **out, int max, int *n, struct gn_error_text *why);
 
 /* Refuses a name that is too long; GN_EINVAL. */
 int gn_name_too_long(struct gn_error_text *why, const char *name);
@@ -87,13 +96,6 @@ void gn_query_drop(struct gn_query *query);
 /* Resolves with the parts of a machine at the given places. */
 int gn_resolve_at(const struct gn_places *places, const char *name, struct gn_event **out, int max,
 		  int *n, struct gn_error_text *why);
-
-/*
- * The same by one component only, used or not, and without codes: GN_OK with *n still 0 where the
- * name is not its own.
- */
-int gn_resolve_in(const struct gn_places *places, enum gn_component component, const char *name,
-		  struct gn_event **out, int max, int *n, struct gn_error_text *why);
 
 /* Called with every event of a source: name, unit and description. Returns 0 to go on. */
 typedef int gn_event_seen(void *context, const char *name, const char *unit,

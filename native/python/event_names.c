@@ -419,7 +419,7 @@ static PyObject *take_events(struct gn_event **events, int n)
 	return rows;
 }
 
-static PyObject *resolve_bytes(const struct gn_places *places, int component, PyObject *name,
+static PyObject *resolve_bytes(const struct gn_places *places, gn_source *source, PyObject *name,
 			       const char *text)
 {
 	struct gn_event **events = NULL;
@@ -430,8 +430,7 @@ static PyObject *resolve_bytes(const struct gn_places *places, int component, Py
 	for (int room = EVENTS_FIRST; code == GN_ECOUNT && room <= EVENTS_MAX; room *= 8) {
 		free(events);
 		events = calloc((size_t)room, sizeof(*events));
-		code = events ? gn_resolve_in(places, (enum gn_component)component, text, events,
-					      room, &n, &why)
+		code = events ? gn_query_answer(places, text, source, events, room, &n, &why)
 			      : gn_error_set(&why, GN_ENOMEM, "out of memory");
 	}
 	rows = code ? core_raise_event_error(name, &why) : take_events(events, n);
@@ -443,6 +442,7 @@ static PyObject *resolve_event(PyObject *module, PyObject *args)
 {
 	struct core_machine machine = {.sysfs = NULL};
 	PyObject *name, *bytes, *rows = NULL;
+	gn_source *source;
 	int component;
 
 	(void)module;
@@ -451,9 +451,10 @@ static PyObject *resolve_event(PyObject *module, PyObject *args)
 			      &machine.models))
 		return NULL;
 	core_set_places(&machine);
+	source = gn_source_of(component);
 	bytes = core_name_bytes(name);
-	if (bytes)
-		rows = resolve_bytes(&machine.places, component, name, PyBytes_AsString(bytes));
+	if (bytes && source)
+		rows = resolve_bytes(&machine.places, source, name, PyBytes_AsString(bytes));
 	else if (!PyErr_Occurred())
 		rows = PyTuple_New(0);
 	Py_XDECREF(bytes);
