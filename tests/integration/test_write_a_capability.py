@@ -21,6 +21,7 @@ from gnomon.store import run_directory
 from gnomon.store.record_file import open_records
 from gnomon.view import table_registry
 from gnomon.view.data_table import TableQuery
+from gnomon.view.open_run import OpenRun
 from gnomon.view.session import Session
 
 
@@ -205,13 +206,19 @@ def test_repair_collects_what_was_left(here: Path, capfd: pytest.CaptureFixture[
     assert kept(here / "r") == {"writes": [2]}
 
 
+def rows_shown(opened: OpenRun, wanted: TableQuery) -> dict[str, Any]:
+    """Return the first rows of a table in the view."""
+    source, query = table_registry.source_of(wanted)
+    return source.page(opened, query, 0, 10)
+
+
 def test_its_page_is_in_the_view(here: Path) -> None:
     assert (
         main(["run", "--with", "writes", "--name", "r", "--", sys.executable, "-c", WRITING]) == 0
     )
     (opened,) = Session().open([str(here / "r.gnomon")])
     assert "page:writes" in [table["name"] for table in table_registry.of_run(opened)]
-    page = table_registry.page(opened, TableQuery("page:writes"), 0, 10)
+    page = rows_shown(opened, TableQuery("page:writes"))
     shown = [column["name"] for column in page["columns"]]
     assert {"location:name", "start_ns", "duration_ns", "bytes"} <= set(shown)
     assert sorted(row[shown.index("bytes")] for row in page["rows"]) == [1, 100, 1000]
@@ -313,7 +320,7 @@ def test_messages_and_samples_are_in_the_view(here: Path) -> None:
     program = (sys.executable, "-c", SENDING)
     assert main(["run", "--with", "writes", "--name", "r", "--", *program]) == 0
     (opened,) = Session().open([str(here / "r.gnomon")])
-    page = table_registry.page(opened, TableQuery("rows:messages"), 0, 10)
+    page = rows_shown(opened, TableQuery("rows:messages"))
     names = [column["name"] for column in page["columns"]]
     (sender, receiver) = {
         (row[names.index("sender")], row[names.index("receiver")]) for row in page["rows"]
@@ -321,8 +328,8 @@ def test_messages_and_samples_are_in_the_view(here: Path) -> None:
     numbers = [one.location for one in opened.data.locations]
     for location in (sender, receiver):  # those of a process are what it sent and received
         wanted = TableQuery("rows:messages", location=numbers.index(location))
-        assert table_registry.page(opened, wanted, 0, 10)["total"] == 3
-    page = table_registry.page(opened, TableQuery("rows:samples"), 0, 10)
+        assert rows_shown(opened, wanted)["total"] == 3
+    page = rows_shown(opened, TableQuery("rows:samples"))
     names = [column["name"] for column in page["columns"]]
     assert {row[names.index("metric:name")] for row in page["rows"]} == {"time by state"}
 

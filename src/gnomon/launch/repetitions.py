@@ -41,18 +41,6 @@ def folders(folder: Path) -> list[Path]:
     return [folder / f"{_FOLDER}{number}" for number in range(several)] if several else [folder]
 
 
-def collect_results(capability: Capability, folder: Path) -> list[Collected]:
-    """Return a capability's results in a staging folder, of each execution."""
-    results = []
-    for number, own in enumerate(folders(folder)):
-        try:
-            left = capability.collect(own)
-        except Exception as error:
-            left = Collected(warnings=(complaint(capability.name, "not collected", error),))
-        results.append(left._replace(tables=numbered(left.tables, number)) if number else left)
-    return results
-
-
 def files_to_keep(capability: Capability, folder: Path) -> tuple[dict[str, Path], tuple[str, ...]]:
     """Return the files that a capability keeps in a run, by their paths there, and what failed.
 

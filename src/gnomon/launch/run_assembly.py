@@ -73,35 +73,22 @@ def assemble_run(
     first = rank_parts[0].head
     command = _command(rank_parts)
     of_job = int(first.get("rank", -1)) >= 0
-    used = {str(name) for part in rank_parts for name in part.head.get("capabilities", ())}
-    left = [
-        (capability.name, each)
-        for capability in capabilities
-        if capability.name in used
-        for each in repetitions.collect_results(capability, folder)
-    ]
+    names = {str(name) for part in rank_parts for name in part.head.get("capabilities", ())}
+    used = [capability for capability in capabilities if capability.name in names]
     sets = [
         TableSet(file=part.file, rank=part.task if of_job else -1)
         for part in rank_parts
         if part.file is not None
     ]
-    gathered = []
-    for number, (owner, each) in enumerate(left):
-        try:
-            own = staging.collected_set(folder, number, each.tables)
-            sets.append(own._replace(name=owner))
-        except Exception as error:
-            why = repetitions.complaint(owner, "not collected", error)
-            each = each._replace(warnings=(*each.warnings, why))
-        gathered.append(each)
+    own_sets, gathered = _collected(used, folder)
+    sets += own_sets
     host = str(first["host"].get("name", ""))
     root = RunRoot(Path(command[0]).name, command[0], host, of_job)
     files: dict[str, Path] = {}
-    for capability in capabilities:
-        if capability.name in used:
-            kept, complaints = repetitions.files_to_keep(capability, folder)
-            files |= kept
-            gathered.append(Collected(warnings=complaints))
+    for capability in used:
+        kept, complaints = repetitions.files_to_keep(capability, folder)
+        files |= kept
+        gathered.append(Collected(warnings=complaints))
     kinds = [kind for each in capabilities for kind in each.region_kinds]
     with run_directory.drafted(name, force=force or staging.replaces(folder)) as draft:
         merged = table_merge.merged(
@@ -109,7 +96,7 @@ def assemble_run(
         )
         gathered.append(Collected(warnings=merged.notes))
         collected = [part.collected for part in rank_parts] + gathered
-        states = [_state(each, used) for each in capabilities]
+        states = [_state(each, names) for each in capabilities]
         head = _head(rank_parts, command, collected, merged.tables, states)
         head |= region_kinds.as_head(kinds)
         seen = {row["rank"] for row in rows_of(merged.tables, "locations")} - {-1}
@@ -119,6 +106,27 @@ def assemble_run(
         draft.finish(head, merged.tables, {}, files)
     staging.remove(folder)
     return AssembledRun(draft.path, head, merged.tables)
+
+
+def _collected(
+    capabilities: Sequence[Capability], folder: Path
+) -> tuple[list[TableSet], list[Collected]]:
+    """Return what capabilities left in a staging folder, of each execution; first as tables."""
+    sets: list[TableSet] = []
+    results: list[Collected] = []
+    for capability in capabilities:
+        for number, own in enumerate(repetitions.folders(folder)):
+            left = Collected()
+            try:
+                left = capability.collect(own)
+                tables = repetitions.numbered(left.tables, number) if number else left.tables
+                file = folder / f"collected.{len(results)}.blocks"
+                sets.append(TableSet.of(tables, file)._replace(name=capability.name))
+            except Exception as error:
+                why = repetitions.complaint(capability.name, "not collected", error)
+                left = left._replace(warnings=(*left.warnings, why))
+            results.append(left)
+    return sets, results
 
 
 def _state(capability: Capability, used: Container[str]) -> dict[str, Any]:

@@ -15,10 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gnomon import __version__
 from gnomon.errors import FormatError, RunDirectoryError, UsageError
-from gnomon.model.tables import Table
+from gnomon.model.tables import ALL_SCHEMAS, REGIONS, SCHEMAS, Table
 from gnomon.store import kept_files, unfinished_run
 from gnomon.store.duckdb_parquet import as_utf8
+from gnomon.store.parquet_writer import write_table
 from gnomon.store.run import Run as Run
 from gnomon.store.run_head import HEAD_LIMIT_BYTES, problem_of
 from gnomon.units import printable
@@ -129,15 +131,44 @@ class Draft:
         Raises:
             OSError: the disk refuses.
         """
-        whole = {"schema": MAGIC, "schema_version": SCHEMA_VERSION, **head}
+        whole = {
+            "gnomon_version": __version__, "tables": self._write_tables(tables),
+            "sources": _digests(tables, float(head["started"])),
+            "schema": MAGIC, "schema_version": SCHEMA_VERSION, **head,
+        }  # fmt: skip
         if files:
             whole["files"], notes = kept_files.keep(self.folder, files)
             whole["warnings"] = [*whole["warnings"], *notes]
-        unfinished_run.fill(self.folder, HEAD, whole, tables, texts)
+        (self.folder / "text").mkdir()
+        for name, content in texts.items():
+            (self.folder / "text" / name).write_text(as_utf8(content), encoding="utf-8")
+        (self.folder / HEAD).write_text(json.dumps(whole, indent=2) + "\n", encoding="utf-8")
         if self.force and self.path.exists():
             unfinished_run.replace(self.folder, self.path)
         else:
             self.folder.rename(self.path)
+
+    def _write_tables(self, tables: Sequence[Table]) -> list[str]:
+        """Write the tables that have no file yet; return the names of all that have one."""
+        names = []
+        for schema in ALL_SCHEMAS:
+            chunks = [table for table in tables if table.schema is schema]
+            has_file = (self.folder / f"{schema.name}.parquet").exists()
+            if has_file or schema in SCHEMAS or any(map(len, chunks)):
+                names.append(schema.name)
+                if not has_file:
+                    write_table(self.folder, schema, chunks)
+        return names
+
+
+def _digests(tables: Sequence[Table], started: float) -> dict[str, str]:
+    """Return the digests of the source files that regions name, as far as they are older."""
+    from gnomon.store.source_digests import digests
+
+    files = dict.fromkeys(
+        file for table in tables if table.schema is REGIONS for file in table.texts("file")
+    )
+    return digests(map(as_utf8, files), started)
 
 
 @contextmanager

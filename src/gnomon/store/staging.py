@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 import struct
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
 from math import gcd
@@ -21,12 +21,10 @@ from typing import Any
 
 from gnomon.errors import FormatError, RunDirectoryError
 from gnomon.model.capability_result import Collected
-from gnomon.model.tables import Table
 from gnomon.model.value import Unavailable
 from gnomon.named_tuple import NamedTuple
 from gnomon.store.record_blocks import read_blocks, write_blocks
 from gnomon.store.run_directory import SUFFIX, path_of
-from gnomon.store.table_set import TableSet
 
 _FORMAT = "gnomon/raw"
 _VERSION = 2
@@ -134,24 +132,6 @@ def end(folder: Path, task: int, end: Mapping[str, Any], collected: Collected) -
         raise RunDirectoryError(
             f"{folder}: what was measured cannot be written: {error.strerror}"
         ) from None
-
-
-def collected_set(folder: Path, number: int, tables: Iterable[Table]) -> TableSet:
-    """Return what a capability collected as a set: from a generator it is written to the folder.
-
-    Args:
-        folder: the raw folder.
-        number: of the set there.
-        tables: what was collected.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    if isinstance(tables, tuple):
-        return TableSet(tables)
-    file = folder / f"collected.{number}.blocks"
-    write_blocks(file, tables)
-    return TableSet(file=file)
 
 
 @contextmanager

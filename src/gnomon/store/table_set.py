@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 
 from gnomon.errors import RunDirectoryError
 from gnomon.model.tables import LOCATIONS, Table
 from gnomon.named_tuple import NamedTuple
-from gnomon.store.record_blocks import Block, read_blocks
+from gnomon.store.record_blocks import Block, read_blocks, write_blocks
 
 
 class TableSet(NamedTuple):
@@ -26,6 +26,22 @@ class TableSet(NamedTuple):
     file: Path | None = None
     rank: int = -1
     name: str = ""
+
+    @classmethod
+    def of(cls, tables: Iterable[Table], file: Path) -> TableSet:
+        """Return tables as a set; those of a generator are written, each before the next is made.
+
+        Args:
+            tables: a tuple of them, or a generator.
+            file: where they are written.
+
+        Raises:
+            OSError: the disk refuses.
+        """
+        if isinstance(tables, tuple):
+            return cls(tables)
+        write_blocks(file, tables)
+        return cls(file=file)
 
     @property
     def origin(self) -> str:

@@ -8,20 +8,13 @@ one node's locks to the others (Lustre with localflock, sshfs).
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import re
 import shutil
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
-
-from gnomon import __version__
-from gnomon.model.tables import ALL_SCHEMAS, REGIONS, SCHEMAS, Table
-from gnomon.store.duckdb_parquet import as_utf8
-from gnomon.store.parquet_writer import write_table
 
 SUFFIX = ".gnomon"
 # Before nodes were told apart, names ended with the process number.
@@ -58,47 +51,6 @@ def begun(path: Path) -> Iterator[Path]:
             os.close(fd)
     finally:
         shutil.rmtree(own, ignore_errors=True)
-
-
-def fill(
-    folder: Path, file: str, head: Mapping[str, Any], tables: Sequence[Table],
-    texts: Mapping[str, str],
-) -> None:  # fmt: skip
-    """Write all that a run directory holds.
-
-    Args:
-        folder: where.
-        file: name of the file of the head, which is written last.
-        head: what it holds beside the version of Gnomon and the digests of sources.
-        tables: tables of the model; those that have a file there already are not written.
-        texts: file name to content, for `text/`.
-
-    Raises:
-        OSError: the disk refuses.
-    """
-    (folder / "text").mkdir()
-    names = []
-    for schema in ALL_SCHEMAS:
-        chunks = [table for table in tables if table.schema is schema]
-        has_file = (folder / f"{schema.name}.parquet").exists()
-        if has_file or schema in SCHEMAS or any(map(len, chunks)):
-            names.append(schema.name)
-            if not has_file:
-                write_table(folder, schema, chunks)
-    for name, content in texts.items():
-        (folder / "text" / name).write_text(as_utf8(content), encoding="utf-8")
-    sources = _digests(tables, head)
-    whole = {"gnomon_version": __version__, "tables": names, "sources": sources, **head}
-    (folder / file).write_text(json.dumps(whole, indent=2) + "\n", encoding="utf-8")
-
-
-def _digests(tables: Sequence[Table], head: Mapping[str, Any]) -> dict[str, str]:
-    from gnomon.store.source_digests import digests
-
-    files = dict.fromkeys(
-        file for table in tables if table.schema is REGIONS for file in table.texts("file")
-    )
-    return digests(map(as_utf8, files), float(head["started"]))
 
 
 def sweep(where: Path) -> None:

@@ -321,7 +321,9 @@ class _Api:
             request_params.integer(asked, "offset", 0),
             request_params.integer(asked, "limit", _ROWS),
         )
-        return as_json(table_registry.page(opened, _wanted(opened, asked), offset, limit))
+        wanted = _wanted(opened, asked)
+        source, query = table_registry.source_of(wanted)
+        return as_json({**source.page(opened, query, offset, limit), "name": wanted.name})
 
     def export(self, opened: OpenRun, asked: QueryParams) -> Response:
         name, media, parts = table_registry.export(

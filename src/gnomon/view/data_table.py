@@ -76,6 +76,10 @@ class TableQuery(NamedTuple):
     columns: tuple[str, ...] = ()
 
 
+TableChunks = tuple[tuple[TableColumn, ...], Iterator[Iterator[list[Any]]]]
+"""A table's columns, and all of its rows, some at a time."""
+
+
 class CodedColumn(NamedTuple):
     """A column of a few values that many rows have: for each row the number of its value."""
 
@@ -355,14 +359,15 @@ def _joined(parts: Sequence[Cells]) -> Cells:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def page(name: str, table: TableRows, offset: int, limit: int) -> dict[str, Any]:
-    """Return some rows of a table: `TablePage` of the contract."""
+def page(opened: OpenRun, wanted: TableQuery, offset: int, limit: int) -> dict[str, Any]:
+    """Return some rows of a table: `TablePage` of the contract; raises as `query_table`."""
+    table = query_table(opened, wanted)
     begin = max(offset, 0)
     end = begin + min(max(limit, 0), ROWS_OF_PAGE)
     rows = table.rows[begin:end]
     files, lines = _at(table.files, rows), _at(table.lines, rows)
     return {
-        "name": name,
+        "name": wanted.name,
         "columns": [column._asdict() for column in table.columns],
         "rows": list(_rows(table, begin, end)),
         "total": table.n,
@@ -391,6 +396,8 @@ def as_cell(value: Any) -> str | float | int | None:  # noqa: ANN401
     return int(known) if known is not None and known.is_integer() and abs(known) < 2**53 else known
 
 
-def chunks(found: TableRows) -> Iterator[Iterator[list[Any]]]:
-    """Yield all rows of a table, some at a time."""
-    return (_rows(found, begin, begin + _CHUNK) for begin in range(0, found.n, _CHUNK))
+def chunks(opened: OpenRun, wanted: TableQuery) -> TableChunks:
+    """Return all rows of a table, some at a time; raises as `query_table`."""
+    table = query_table(opened, wanted)
+    begins = range(0, table.n, _CHUNK)
+    return table.columns, (_rows(table, begin, begin + _CHUNK) for begin in begins)

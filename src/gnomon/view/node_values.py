@@ -15,7 +15,7 @@ from gnomon.named_tuple import NamedTuple
 from gnomon.view import profile_rows
 from gnomon.view.profile_rows import ProfileRows
 from gnomon.view.run_metadata import Dataset
-from gnomon.view.tree import PathNodePairs, Tree, added
+from gnomon.view.tree import PathNodePairs, Tree
 
 STATISTICS = ("total", "mean", "min", "median", "max")
 # A value for each node and place at once; more takes too long and too much memory.
@@ -97,8 +97,8 @@ def node_values(
             _single(paths.exclusive, paths.has, tree.exclusive, tree.n),
         )
     return NodeValues(
-        added(paths.inclusive, paths.has, tree.inclusive, tree.n),
-        added(paths.exclusive, paths.has, tree.exclusive, tree.n),
+        _added(paths.inclusive, paths.has, tree.inclusive, tree.n),
+        _added(paths.exclusive, paths.has, tree.exclusive, tree.n),
     )
 
 
@@ -115,10 +115,22 @@ def _without_overlaps(values: NodeValues, tree: Tree, metric: Metric) -> NodeVal
     return values._replace(exclusive=np.where(overlaps, np.nan, values.exclusive))
 
 
+def _added(values: Floats, has: Flags, pairs: PathNodePairs, n: int) -> Floats:
+    """Return each node's sum over its paths that have a value; NaN where none has.
+
+    A path that has a value which is NaN (an exclusive one that was not measured) makes the sum NaN.
+    """
+    chosen = has[pairs.path]
+    nodes = pairs.node[chosen]
+    sums = np.bincount(nodes, weights=values[pairs.path[chosen]], minlength=n)
+    counted = np.bincount(nodes, minlength=n)
+    return np.where(counted > 0, sums, np.nan)
+
+
 def _single(values: Floats, has: Flags, pairs: PathNodePairs, n: int) -> Floats:
     """Return the values of nodes that are one path, of a metric that does not add up."""
     counted = np.bincount(pairs.node, minlength=n)
-    sums = added(values, has, pairs, n)
+    sums = _added(values, has, pairs, n)
     return np.where(counted == 1, sums, np.nan)
 
 

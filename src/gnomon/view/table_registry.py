@@ -7,13 +7,13 @@ What was measured (`data_table.py`), the pages of capabilities, and the run's ta
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol
 
 from gnomon.errors import UsageError
 from gnomon.model.view_pages import ViewPage
 from gnomon.view import data_table, table_export, table_rows
 from gnomon.view.contract import TableName
-from gnomon.view.data_table import TableQuery
+from gnomon.view.data_table import TableChunks, TableQuery
 from gnomon.view.open_run import OpenRun
 
 _PAGE = "page:"
@@ -43,17 +43,33 @@ def of_run(opened: OpenRun) -> list[TableName]:
     return tables
 
 
-def page(opened: OpenRun, wanted: TableQuery, offset: int, limit: int) -> dict[str, Any]:
-    """Return some rows of a table: `TablePage` of the contract.
+class TableSource(Protocol):
+    """What answers for some of the tables."""
+
+    def page(self, opened: OpenRun, wanted: TableQuery, offset: int, limit: int) -> dict[str, Any]:
+        """Return some rows of a table: `TablePage` of the contract.
+
+        Raises:
+            UsageError: there is no such table, column or metric, or the rows cannot be reached.
+            RunDirectoryError: the run's tables cannot be read.
+        """
+
+    def chunks(self, opened: OpenRun, wanted: TableQuery) -> TableChunks:
+        """Return all rows of a table, some at a time; raises as `page`."""
+
+
+def source_of(wanted: TableQuery) -> tuple[TableSource, TableQuery]:
+    """Return what answers for a table, and the query that it is to be asked.
 
     Raises:
-        UsageError: there is no such table, column or metric, or the rows cannot be reached.
-        RunDirectoryError: the run's tables cannot be read.
+        UsageError: no capability has such a page.
     """
-    rows = _rows_of(wanted)
-    if rows is None:
-        return data_table.page(wanted.name, data_table.query_table(opened, wanted), offset, limit)
-    return {**table_rows.page(opened, rows, offset, limit), "name": wanted.name}
+    if wanted.name.startswith(_PAGE):
+        for _, page in _pages():
+            if _PAGE + page.name == wanted.name:
+                return table_rows, wanted._replace(name=table_rows.PREFIX + page.table)
+        raise UsageError(f"table {wanted.name[:40]!a}: no capability has such a page")
+    return table_rows if wanted.name.startswith(table_rows.PREFIX) else data_table, wanted
 
 
 def export(opened: OpenRun, wanted: TableQuery, kind: str) -> tuple[str, str, Iterator[str]]:
@@ -70,27 +86,9 @@ def export(opened: OpenRun, wanted: TableQuery, kind: str) -> tuple[str, str, It
     if kind not in kinds:
         raise UsageError(f"format {kind[:40]!a}: there are {' and '.join(kinds)}")
     media, write = kinds[kind]
-    rows = _rows_of(wanted)
-    if rows is None:
-        found = data_table.query_table(opened, wanted)
-        parts = write(found.columns, data_table.chunks(found))
-    else:
-        parts = write(*table_rows.chunks(opened, rows))
+    source, query = source_of(wanted)
+    parts = write(*source.chunks(opened, query))
     return f"{wanted.name.rpartition(':')[2]}.{kind}", media, parts
-
-
-def _rows_of(wanted: TableQuery) -> TableQuery | None:
-    """Return the query of rows of a table of the run, None for another table.
-
-    Raises:
-        UsageError: no capability has such a page.
-    """
-    if wanted.name.startswith(_PAGE):
-        for _, page in _pages():
-            if _PAGE + page.name == wanted.name:
-                return wanted._replace(name=table_rows.PREFIX + page.table)
-        raise UsageError(f"table {wanted.name[:40]!a}: no capability has such a page")
-    return wanted if wanted.name.startswith(table_rows.PREFIX) else None
 
 
 def _pages() -> Iterator[tuple[str, ViewPage]]:

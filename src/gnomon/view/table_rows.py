@@ -18,7 +18,13 @@ from gnomon.model.array_types import Cells, Ints
 from gnomon.model.tables import LOCATIONS, METRICS, Schema
 from gnomon.named_tuple import NamedTuple
 from gnomon.store import table_limits
-from gnomon.view.data_table import ROWS_OF_PAGE, TableColumn, TableQuery, as_cell
+from gnomon.view.data_table import (
+    ROWS_OF_PAGE,
+    TableChunks,
+    TableColumn,
+    TableQuery,
+    as_cell,
+)
 from gnomon.view.open_run import OpenRun
 from gnomon.view.run_metadata import positions
 
@@ -156,10 +162,8 @@ def page(opened: OpenRun, wanted: TableQuery, offset: int, limit: int) -> dict[s
     }
 
 
-def chunks(
-    opened: OpenRun, wanted: TableQuery
-) -> tuple[tuple[TableColumn, ...], Iterator[Iterator[list[Any]]]]:
-    """Return the columns of a table, and all of its rows that are wanted, some at a time.
+def chunks(opened: OpenRun, wanted: TableQuery) -> TableChunks:
+    """Return all rows of a table that are wanted, some at a time.
 
     Raises:
         UsageError: there is no such table or column.

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gnomon.model import forest, location_kinds
-from gnomon.model.array_types import Cells, Flags, Floats, Ints, Longs
+from gnomon.model.array_types import Cells, Ints, Longs
 from gnomon.named_tuple import NamedTuple
 
 GROUPINGS = {
@@ -220,15 +220,3 @@ def grouped(*keys: Cells) -> tuple[Longs, Longs]:
     number = np.empty(len(order), dtype=np.int64)
     number[order] = np.arange(len(order))
     return number[inverse], first[order]
-
-
-def added(values: Floats, has: Flags, pairs: PathNodePairs, n: int) -> Floats:
-    """Return each node's sum over its paths that have a value; NaN where none has.
-
-    A path that has a value which is NaN (an exclusive one that was not measured) makes the sum NaN.
-    """
-    chosen = has[pairs.path]
-    nodes = pairs.node[chosen]
-    sums = np.bincount(nodes, weights=values[pairs.path[chosen]], minlength=n)
-    counted = np.bincount(nodes, minlength=n)
-    return np.where(counted > 0, sums, np.nan)

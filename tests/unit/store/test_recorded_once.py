@@ -55,10 +55,8 @@ def rows(path: Path, by: str, capsys: pytest.CaptureFixture[str]) -> dict[Any, d
 def seen(path: Path, location: int = -1) -> dict[str, tuple[Any, Any]]:
     """Return exclusive value and calls of each section, as the table of the view has them."""
     (opened,) = Session().open([str(path)])
-    found = data_table.query_table(
-        opened, data_table.TableQuery("functions", metrics=(0,), location=location)
-    )
-    page = data_table.page("functions", found, 0, 100)
+    wanted = data_table.TableQuery("functions", metrics=(0,), location=location)
+    page = data_table.page(opened, wanted, 0, 100)
     names = [column["name"] for column in page["columns"]]
     shown = next(name for name in ("exclusive:0", "inclusive:0") if name in names)
     return {

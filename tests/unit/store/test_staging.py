@@ -19,6 +19,7 @@ from gnomon.launch.run_assembly import assemble_run
 from gnomon.model.capability_result import Collected
 from gnomon.model.tables import PATHS, Table
 from gnomon.store import run_directory, staging
+from gnomon.store.table_set import TableSet
 
 HEAD = {"job": "1", "tasks": 1, "rank": -1, "command": ["true"], "host": {}, "started": 1.7e9}
 
@@ -94,13 +95,14 @@ def test_what_is_collected_piece_by_piece_is_never_held_at_once(tmp_path: Path) 
             alive.append(weakref.ref(numbers))
             yield Table.of(PATHS, {"path": numbers, "parent": numbers - 1, "region": numbers})
 
-    found = staging.collected_set(tmp_path, 3, pieces())
-    assert [path.name for path in tmp_path.iterdir()] == ["collected.3.blocks"]
+    file = tmp_path / "collected.blocks"
+    found = TableSet.of(pieces(), file)
+    assert list(tmp_path.iterdir()) == [file]
     chunks = list(found.chunks({"paths"}))
     assert [len(chunk) for chunk in chunks] == [1000] * 5
     assert chunks[4].values("path")[-1] == 4999
     in_memory = (Table(PATHS),)
-    assert staging.collected_set(tmp_path, 4, in_memory).tables is in_memory
+    assert TableSet.of(in_memory, tmp_path / "none").tables is in_memory
 
 
 def test_nothing_is_left_of_a_collection_that_fails(tmp_path: Path) -> None:
@@ -109,7 +111,7 @@ def test_nothing_is_left_of_a_collection_that_fails(tmp_path: Path) -> None:
         raise ValueError("no more")
 
     with pytest.raises(ValueError, match="no more"):
-        staging.collected_set(tmp_path, 0, pieces())
+        TableSet.of(pieces(), tmp_path / "collected.blocks")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -46,10 +46,10 @@ def look_at_everything(opened: OpenRun, sort: Sequence[str]) -> None:
                 )
         node_details.node(opened, by, tree.n - 1, -1)
     for name in data_table.TABLES:
-        table = data_table.query_table(opened, data_table.TableQuery(name))
-        json.dumps(data_table.page(name, table, 0, 50), allow_nan=False)
-        assert "".join(table_export.as_csv(table.columns, data_table.chunks(table)))
-        whole = "".join(table_export.as_json(table.columns, data_table.chunks(table)))
+        wanted = data_table.TableQuery(name)
+        json.dumps(data_table.page(opened, wanted, 0, 50), allow_nan=False)
+        assert "".join(table_export.as_csv(*data_table.chunks(opened, wanted)))
+        whole = "".join(table_export.as_json(*data_table.chunks(opened, wanted)))
         assert json.loads(whole)["columns"] is not None
     for schema in table_rows.with_rows(opened):
         names = [one.name for one in table_rows.columns(schema)]

@@ -74,9 +74,9 @@ function TablePane(props: PaneProps) {
   const typed = params["filter"] ?? "";
   const filter = useDebounced(typed);
   const location = params["location"] ? Number(params["location"]) : undefined;
-  // All columns there are, to choose from.
+  // All columns there are, to choose from, without rows.
   const allColumns = useLoaded(`${run.id}/table/${name}/${location ?? ""}/columns`, () =>
-    getTable(run.id, { name, location, limit: 1 }),
+    getTable(run.id, { name, location, limit: 0 }),
   );
   const table = tables.find((one) => one.name === name);
   const columns = useMemo(() => {
