@@ -17,7 +17,6 @@ from __future__ import annotations
 import os
 import select
 import signal
-import struct
 from contextlib import suppress
 
 from gnomon.errors import ProgramError
@@ -26,8 +25,8 @@ from gnomon.named_tuple import NamedTuple
 _PASSED_ON = (
     signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2,
 )  # fmt: skip
-# To the stand-in: what is wanted, and with DEPART the fields of an End.
-_WORD = struct.Struct("3i")
+# Format of a word to the stand-in: what is wanted, and with DEPART the fields of a ProgramEnd.
+_WORD = "3i"
 _ANSWER, _DEPART = 0, 1
 # The processes of a group are killed at once, but do not end at once.
 _KILLED_MS = 500
@@ -108,9 +107,11 @@ class StandIn:
         self._say(_DEPART, end)
 
     def _say(self, wanted: int, end: ProgramEnd) -> None:
+        import struct
+
         # Nothing is said to one that has gone.
         with suppress(ProcessLookupError, BrokenPipeError):
-            os.write(self._words, _WORD.pack(wanted, *end))
+            os.write(self._words, struct.pack(_WORD, wanted, *end))
             signal.pidfd_send_signal(self._pidfd, signal.SIGCHLD)
 
     def _has_ended(self, wait_ms: int) -> bool:
@@ -163,6 +164,8 @@ def split() -> ProgramEnd | None:
 
 
 def _stand_in(child: int, words: int, answer: int) -> ProgramEnd:
+    import struct
+
     # Where it was ignored, children leave no status.
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     while True:
@@ -173,8 +176,8 @@ def _stand_in(child: int, words: int, answer: int) -> ProgramEnd:
             continue
         # Signals that come together are one; a child that has gone takes no answer.
         with suppress(BlockingIOError, BrokenPipeError):
-            while said := os.read(words, _WORD.size):
-                wanted, *end = _WORD.unpack(said)
+            while said := os.read(words, struct.calcsize(_WORD)):
+                wanted, *end = struct.unpack(_WORD, said)
                 if wanted == _DEPART:
                     return ProgramEnd(*end)
                 os.write(answer, b".")

@@ -55,18 +55,15 @@ MAX_DEPTH = 40
 # Patterns are compiled when they are first needed: some starts of Gnomon need none of them.
 _TOKEN = (
     r"(?P<space>[ \t\r\n]+)"
-    r"|(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
-    r"|(?P<pattern>[A-Za-z_][A-Za-z0-9_]*\*)(?=[ \t\r\n]*[,)])"
-    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
+    r"|(?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?)"
+    r"|(?P<name>[^\W\d]\w*)(?P<pattern>\*(?=[ \t\r\n]*[,)]))?"
     r"|(?P<comparison>[<>=!]=|[<>])"
     r"|(?P<symbol>[-+*/(),])"
 )
 _WORDS = ("and", "or")
 # A core PMU's event as typed or as hybrid CPUs give it: pmu/event/mods, PRESET:mods@pmu.
 _ON_PMU = r"[\w.-]+/(?P<event>[\w.-]+)/(?P<modifiers>[ukhGHI]*)"
-_OF_LIBPFM = r"[A-Za-z0-9_]+::(?!:)"
-_MODIFIED = r"(?P<event>.+):(?P<modifiers>[ukhGHI]+)"
-_NOT_IN_NAMES = r"[^A-Za-z0-9_]"
+_MODIFIERS = frozenset("ukhGHI")
 
 
 @lru_cache(4096)
@@ -77,7 +74,7 @@ def identifier(name: str) -> str:
     (`sched:sched_switch` is `sched_sched_switch`); a name that starts with a digit gets one in
     front, since a formula would read it as a number.
     """
-    plain = re.sub(_NOT_IN_NAMES, "_", name)
+    plain = "".join([c if c.isascii() and c.isalnum() else "_" for c in name])
     return f"_{plain}" if plain[:1].isdigit() else plain
 
 
@@ -94,12 +91,15 @@ def plain_name(event: str, *, is_core: bool) -> tuple[str, str]:
     on_pmu = None
     if is_core:
         name = name.partition("@")[0]
-        of_libpfm = re.match(_OF_LIBPFM, name) if "::" in name else None
-        name = name[of_libpfm.end() :] if of_libpfm else name
+        pmu, colons, rest = name.partition("::")
+        if colons and pmu and identifier(f"_{pmu}") == f"_{pmu}" and rest[:1] != ":":
+            name = rest
         on_pmu = re.fullmatch(_ON_PMU, name) if "/" in name else None
-    matched = on_pmu or (re.fullmatch(_MODIFIED, name) if ":" in name else None)
-    if matched:
-        name, modifiers = matched["event"], matched["modifiers"]
+    event, _, letters = name.rpartition(":")
+    if on_pmu:
+        name, modifiers = on_pmu["event"], on_pmu["modifiers"]
+    elif event and letters and _MODIFIERS.issuperset(letters):
+        name, modifiers = event, letters
     # Presets may be typed in any case; POWER's events the kernel has in small letters.
     is_upper = name[:5].upper() == "PAPI_" or (is_core and name[:3].upper() == "PM_")
     return (name.upper() if is_upper else name), modifiers
@@ -232,7 +232,7 @@ class _Token:
 def _tokens(text: str, source: str, line: int, *, spaces: bool = False) -> list[_Token]:
     """Return the tokens of a formula; without `spaces` an end token closes the list."""
     tokens = []
-    token = re.compile(_TOKEN)
+    token = re.compile(_TOKEN, re.ASCII)
     position = 0
     while position < len(text):
         match = token.match(text, position)
