@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from gnomon.errors import RunDirectoryError
@@ -14,15 +16,32 @@ if TYPE_CHECKING:
     from gnomon.model.schemas import Column
 
 
+@cache
+def duckdb_module() -> ModuleType:
+    """Return the module that has DuckDB's connections and errors.
+
+    It is the extension that the package `duckdb` loads, the same objects: what the package adds in
+    Python takes three times as long to load, and nothing of it is used here. Versions before 1.4
+    have no extension of that name.
+    """
+    try:
+        import _duckdb
+    except ImportError:
+        import duckdb
+
+        return duckdb
+    return _duckdb
+
+
 def connected(threads: int = 0) -> DuckDBPyConnection:
     """Return a database of its own, in memory.
 
     Args:
         threads: so many work for it; 0 for one on each CPU.
     """
-    import duckdb
-
-    connection = duckdb.connect(":memory:", config={"threads": threads} if threads else {})
+    connection: DuckDBPyConnection = duckdb_module().connect(
+        ":memory:", config={"threads": threads} if threads else {}
+    )
     # A bar on stdout where Python is taken for interactive, as children of multiprocessing are.
     connection.execute("SET enable_progress_bar = false")
     return connection

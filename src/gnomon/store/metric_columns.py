@@ -23,13 +23,13 @@ _INFERRED = {
     # Beside an emulated PMU, the times that Gnomon took itself are the emulator's.
     "dilated": (
         "COALESCE(component, '') = '' AND COALESCE(formula, '') = '' "
-        f"AND COALESCE(unit, '') = 'ns' AND EXISTS (SELECT 1 FROM {{table}} WHERE {_EMULATED})"
+        f"AND COALESCE(unit, '') = 'ns' AND EXISTS (SELECT 1 FROM {{stored}} WHERE {_EMULATED})"
     ),
 }
 
 
-def filled(table: str) -> str:
-    """Return the SQL source of a table of metrics with all columns, these never NULL.
+def completed(table: str) -> str:
+    """Return the SQL source of a table of metrics with all columns, these NULL where it has none.
 
     Args:
         table: what it is read by as it is.
@@ -40,9 +40,18 @@ def filled(table: str) -> str:
         if column.name in _INFERRED
     )
     # A table without the columns gets them, and no row.
-    whole = f"(SELECT * FROM {table} UNION ALL BY NAME (SELECT {missing} WHERE false))"
+    return f"(SELECT * FROM {table} UNION ALL BY NAME (SELECT {missing} WHERE false))"
+
+
+def filled(table: str, stored: str) -> str:
+    """Return the SQL source of a table of metrics with all columns, these never NULL.
+
+    Args:
+        table: what it is read by.
+        stored: what it is read by as it is, which a query is faster with.
+    """
     values = ", ".join(
-        f"COALESCE({name}, {value.format(table=table)}) AS {name}"
+        f"COALESCE({name}, {value.format(stored=stored)}) AS {name}"
         for name, value in _INFERRED.items()
     )
-    return f"(SELECT * REPLACE ({values}) FROM {whole})"
+    return f"(SELECT * REPLACE ({values}) FROM {completed(table)})"

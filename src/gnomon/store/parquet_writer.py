@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from gnomon.model.tables import TYPECODES, Cell, Column, Schema, Table
 from gnomon.store import parquet_footer as thrift
-from gnomon.store.duckdb_parquet import as_utf8, connected, of_array, target
+from gnomon.store.duckdb_parquet import as_utf8, connected, duckdb_module, of_array, target
 from gnomon.store.parquet_footer import BINARY, I32, I64, LIST, STRUCT, ThriftList
 
 if TYPE_CHECKING:
@@ -256,7 +256,6 @@ def write_compressed(file: Path, table: Table) -> None:
     Raises:
         OSError: the disk refuses.
     """
-    import duckdb
     import numpy as np
 
     arrays: dict[str, Any] = {}
@@ -286,7 +285,7 @@ def write_compressed(file: Path, table: Table) -> None:
             "(FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, "
             f"DICTIONARY_SIZE_LIMIT {_DICTIONARY_MOST})"
         )
-    except duckdb.Error as error:
+    except duckdb_module().Error as error:
         _database.cache_clear()
         said = str(error)
         number = re.search(r'"errno":"(\d+)"', said)

@@ -19,7 +19,8 @@ from gnomon.model.region_kinds import RegionKinds
 from gnomon.model.tables import ALL_SCHEMAS, REQUIRED_SCHEMAS, SCHEMAS, Cell, Schema
 from gnomon.named_tuple import NamedTuple
 from gnomon.store import former_metrics, kept_files, table_limits
-from gnomon.store.duckdb_parquet import connected
+from gnomon.store.duckdb_parquet import connected, duckdb_module
+from gnomon.store.table_limits import TableSizes
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -51,7 +52,7 @@ class _Database:
     """A database with the tables of a run that queries have named so far."""
 
     connection: DuckDBPyConnection
-    rows: Mapping[str, int]
+    sizes: TableSizes
     names: set[str] = field(default_factory=set)
 
 
@@ -144,8 +145,7 @@ class Run:
         Raises:
             RunDirectoryError: as `query`; after rows were yielded too, if the damage is further on.
         """
-        import duckdb
-
+        duckdb = duckdb_module()
         for schema in self.schemas:
             # A pipe or a device would be waited for, or read without end.
             if not self.file(schema).is_file():
@@ -192,14 +192,16 @@ class Run:
 
     def _database(self, threads: int) -> _Database:
         connection = connected(threads)
-        count_rows = table_limits.row_counts if self.is_checked else table_limits.check
-        return _Database(connection, count_rows(self, connection))
+        if self.is_checked:
+            return _Database(connection, TableSizes(table_limits.row_counts(self, connection)))
+        return _Database(connection, table_limits.check(self, connection))
 
     def _add_table(self, database: _Database, schema: Schema) -> None:
         if schema.name in database.names:
             return
-        kind = "TABLE" if database.rows[schema.name] <= _ROWS_HELD else "VIEW"
-        database.connection.execute(f"CREATE {kind} {schema.name} AS {self._whole(schema)}")
+        kind = "TABLE" if database.sizes.rows[schema.name] <= _ROWS_HELD else "VIEW"
+        whole = self._whole(schema, has_long_texts=schema.name not in database.sizes.short_texts)
+        database.connection.execute(f"CREATE {kind} {schema.name} AS {whole}")
         database.names.add(schema.name)
 
     def _discard_databases(self) -> None:
@@ -211,10 +213,11 @@ class Run:
                 if database in databases:
                     del _databases[key]
 
-    def _whole(self, schema: Schema) -> str:
+    def _whole(self, schema: Schema, *, has_long_texts: bool = True) -> str:
         """Return the query for all of a table, whatever a foreign file has instead of its types."""
+        text = table_limits.bounded_text if has_long_texts else table_limits.plain_text
         columns = ", ".join(
-            f"{table_limits.bounded_text(column.name)} AS {column.name}"
+            f"{text(column.name)} AS {column.name}"
             if column.type == "VARCHAR"
             else f"CAST({column.name} AS {column.type}) AS {column.name}"
             for column in schema.columns
@@ -248,6 +251,10 @@ class Run:
         columns = ", ".join(f"CAST(NULL AS {one.type}) AS {one.name}" for one in schema.columns)
         return f"(SELECT {columns} WHERE false)"
 
+    def stored(self, schema: Schema) -> str:
+        """Return the SQL source of a table that it has, as its file has it; raises as `source`."""
+        return former_metrics.stored(self.file(schema), schema)
+
     def file(self, schema: Schema) -> Path:
         """Return the Parquet file of a table that it has."""
         if self.files is not None:
@@ -256,8 +263,7 @@ class Run:
 
     def _trouble(self) -> str:
         """Return which table is at fault; what DuckDB says of it is for its own users."""
-        import duckdb
-
+        duckdb = duckdb_module()
         with closing(connected()) as connection:
             for schema in self.schemas:
                 # Every value, not only the summary at the end of the file.

@@ -21,6 +21,7 @@ from gnomon.model.tables import (
     PROFILE,
     REGIONS,
 )
+from gnomon.named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,8 +62,28 @@ def bounded_text(column: str, most: int = TEXT_MOST) -> str:
     is_long = f"strlen({whole}) > {most} AND length({whole}) > {most}"
     return (
         f"CASE WHEN {is_long} THEN left({whole}, {most - _MARK}) || '…' || {digits} "
-        f"ELSE COALESCE({whole}, '') END"
+        f"ELSE {plain_text(column)} END"
     )
+
+
+def plain_text(column: str) -> str:
+    """Return the SQL of a text of which it is known that it is not long, "" for none.
+
+    DuckDB takes some ten times as long to understand what `bounded_text` returns.
+    """
+    return f"COALESCE(CAST({column} AS VARCHAR), '')"
+
+
+class TableSizes(NamedTuple):
+    """How large the tables of a run are.
+
+    Attributes:
+        rows: how many rows each has, 0 for one that the run does not have.
+        short_texts: those of which it is known that no text has more than TEXT_MOST characters.
+    """
+
+    rows: Mapping[str, int]
+    short_texts: frozenset[str] = frozenset()
 
 
 class TableSource(Protocol):
@@ -76,8 +97,8 @@ class TableSource(Protocol):
     def schemas(self) -> tuple[Schema, ...]:
         """The tables that it has."""
 
-    def source(self, schema: Schema) -> str:
-        """Return a table's rows as SQL."""
+    def stored(self, schema: Schema) -> str:
+        """Return the SQL source of a table as its file has it."""
 
     def file(self, schema: Schema) -> Path:
         """Return the file of a table."""
@@ -86,13 +107,13 @@ class TableSource(Protocol):
 def row_counts(run: TableSource, connection: DuckDBPyConnection) -> dict[str, int]:
     """Return how many rows each table of a run has, 0 for one that it does not have."""
     schemas = run.schemas
-    counts = ", ".join(f"(SELECT COUNT(*) FROM {run.source(one)})" for one in schemas)
+    counts = ", ".join(f"(SELECT COUNT(*) FROM {run.stored(one)})" for one in schemas)
     (numbers,) = connection.execute(f"SELECT {counts}").fetchall()
     rows = dict.fromkeys((schema.name for schema in ALL_SCHEMAS), 0)
     return rows | {schema.name: int(n) for schema, n in zip(schemas, numbers, strict=True)}
 
 
-def check(run: TableSource, connection: DuckDBPyConnection) -> dict[str, int]:
+def check(run: TableSource, connection: DuckDBPyConnection) -> TableSizes:
     """Check that the tables of a run hold no more than a run does; they are not read for it.
 
     Args:
@@ -100,7 +121,7 @@ def check(run: TableSource, connection: DuckDBPyConnection) -> dict[str, int]:
         connection: asks its files.
 
     Returns:
-        How many rows each table has, as `row_counts`.
+        How large they are.
 
     Raises:
         RunDirectoryError: one of them holds more; names its file.
@@ -125,20 +146,23 @@ def check(run: TableSource, connection: DuckDBPyConnection) -> dict[str, int]:
             f"the run's {rows[LOCATIONS.name]} locations, {rows[PATHS.name]} paths and "
             f"{rows[METRICS.name]} metrics; {_REMEDY}"
         )
+    short_texts = set()
     for schema in schemas:
         texts = [column.name for column in schema.columns if column.type == "VARCHAR"]
         if not texts:
             continue
         each = " + ".join(f"COALESCE(strlen(CAST({name} AS VARCHAR)), 0)" for name in texts)
-        ((size,),) = connection.execute(
-            f"SELECT COALESCE(SUM({each}), 0) FROM {run.source(schema)}"
+        ((size, longest),) = connection.execute(
+            f"SELECT COALESCE(SUM({each}), 0), COALESCE(MAX({each}), 0) FROM {run.stored(schema)}"
         ).fetchall()
         if size > TEXTS_MOST_BYTES:
             raise RunDirectoryError(
                 f"{run.file(schema)}: its texts come to {int(size) >> 20} MiB, and those of a run "
                 f"to {TEXTS_MOST_BYTES >> 20} MiB at most; {_REMEDY}"
             )
-    return rows
+        if longest <= TEXT_MOST:
+            short_texts.add(schema.name)
+    return TableSizes(rows, frozenset(short_texts))
 
 
 def no_memory(what: str) -> str:

@@ -1,6 +1,7 @@
 """The tables of each open run in a DuckDB of its own, where they are asked with SQL.
 
-Tables of run directories are views on their Parquet files: nothing is read before it is asked for.
+Tables of run directories are views on their Parquet files: nothing is read before it is asked for,
+but for the metrics, which almost every query names.
 A damaged file can bring down the database that reads it; the other runs have others.
 """
 
@@ -11,17 +12,19 @@ import stat
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import numpy as np
 
 from gnomon.errors import RunDirectoryError
 from gnomon.model.array_types import Cells
-from gnomon.model.tables import ALL_SCHEMAS, Schema
+from gnomon.model.tables import ALL_SCHEMAS, METRICS, Schema
 from gnomon.store import table_limits
-from gnomon.store.duckdb_parquet import of_array
+from gnomon.store.duckdb_parquet import duckdb_module, of_array
 from gnomon.store.run import Run
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 Arrays = dict[str, Cells]
 
@@ -33,8 +36,8 @@ _NONE = {"INTEGER": "0", "BIGINT": "0", "DOUBLE": "'nan'::DOUBLE", "VARCHAR": "'
          "BOOLEAN": "FALSE"}  # fmt: skip
 _THREADS_MOST = 8
 # Messages of DuckDB's may quote a damaged name that is no UTF-8.
-_FAILURES = (duckdb.Error, UnicodeDecodeError, MemoryError)
-_NO_MEMORY = (duckdb.OutOfMemoryException, MemoryError)
+_FAILURES = (duckdb_module().Error, UnicodeDecodeError, MemoryError)
+_NO_MEMORY = (duckdb_module().OutOfMemoryException, MemoryError)
 _REMEDY = "restore it from a copy, or measure again"
 
 
@@ -48,7 +51,7 @@ class Tables:
 
     def __init__(self, name: str, threads: int = _THREADS_MOST) -> None:
         # Nothing is fetched: extensions that a query might want stay where they are.
-        self._connection = duckdb.connect(
+        self._connection: DuckDBPyConnection = duckdb_module().connect(
             ":memory:",
             config={
                 "autoinstall_known_extensions": False,
@@ -75,7 +78,8 @@ class Tables:
         try:
             table_limits.check(run, tables._connection)
             for schema in ALL_SCHEMAS:
-                tables._connection.execute(f"CREATE VIEW {schema.name} AS {_read(run, schema)}")
+                kind = "TABLE" if schema is METRICS else "VIEW"
+                tables._connection.execute(f"CREATE {kind} {schema.name} AS {_read(run, schema)}")
         except _FAILURES as error:
             tables.close()
             raise tables._refusal(error) from None
@@ -185,7 +189,7 @@ class Tables:
         with self._lock:
             self._connection.close()
 
-    def _cursor(self) -> duckdb.DuckDBPyConnection:
+    def _cursor(self) -> DuckDBPyConnection:
         with self._lock:
             return self._connection.cursor()
 

@@ -16,6 +16,7 @@ from view_runs import Place, Quantity, Region, Value, write
 from gnomon.cli import main
 from gnomon.errors import RunDirectoryError
 from gnomon.store import profile_query, run_directory, table_limits
+from gnomon.store.duckdb_parquet import duckdb_module
 from gnomon.store.profile_query import Profile
 from gnomon.store.reports import profile_report
 from gnomon.store.run import Run
@@ -44,18 +45,21 @@ def test_a_report_opens_its_run_once(
 ) -> None:
     """The command, the parts of its analysis and what times come to read one database."""
     opened = []
-    connect = duckdb.connect
+    connect = duckdb_module().connect
 
     def counted(*words: Any, **options: Any) -> duckdb.DuckDBPyConnection:
         opened.append(words)
-        return connect(*words, **options)
+        connection: duckdb.DuckDBPyConnection = connect(*words, **options)
+        return connection
 
-    monkeypatch.setattr(duckdb, "connect", counted)
+    monkeypatch.setattr(duckdb_module(), "connect", counted)
     path = sections(tmp_path / "app")
+    numbers = []
     for by in ("region", "metric", "process"):
         opened.clear()
         assert main(["report", str(path), "profile", "--by", by]) == 0
-        assert len(opened) <= 1
+        numbers.append(len(opened))
+    assert max(numbers) == 1
     assert "inner" not in capsys.readouterr().err
 
 
@@ -135,3 +139,28 @@ def test_a_script_that_reports_ends_in_silence(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
     assert b"innermost" in done.stdout
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_the_module_is_that_of_the_package() -> None:
+    assert duckdb_module().Error is duckdb.Error
+    assert duckdb_module().OutOfMemoryException is duckdb.OutOfMemoryException
+    script = (
+        "import sys; from gnomon.store import duckdb_parquet; "
+        "duckdb_parquet.connected().execute('SELECT 1'); print('duckdb' in sys.modules)"
+    )
+    command = [sys.executable, "-c", script]
+    found = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert found == "False\n" or duckdb_module() is duckdb
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_text_is_cut_where_one_of_its_table_is_long(tmp_path: Path, more: int) -> None:
+    """Whether there is one is known from the look at the bounds; a shared run has not looked."""
+    name = "é" * (table_limits.TEXT_MOST // 2) + "e" * (table_limits.TEXT_MOST // 2 + more)
+    path = sections(tmp_path / "app", regions=[*SECTIONS[:2], Region(1, "hpm", name)])
+    run = run_directory.find(str(path))
+    unchecked = Run(run.path, run.head, is_checked=True)
+    for one in (run, unchecked):
+        (read,) = one.query("SELECT name FROM regions WHERE kind = 'hpm' AND length(name) > 100")
+        assert len(read[0]) == table_limits.TEXT_MOST
+        assert (read[0] == name) == (not more)
