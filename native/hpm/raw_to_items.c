@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "cpu_time.h"
 #include "event_resolver.h"
@@ -17,50 +16,67 @@
 /* and where so much of them cannot be. */
 #define LEAST_FACTOR 0.9
 
-/* --- resource usage --------------------------------------------------------------------------- */
+/* --- words without what measuring counted ----------------------------------------------------- */
 
-/* Linux keeps no count of those that are 0 here: getrusage(2). */
-static const struct {
-	const char *name;
-	const char *unit;
-	const char *description;
-	int is_kept;
-	int is_peak;
-} usage[HPM_RAW_RUSAGE] = {
-	{"ru_utime", "s", "user time", 1, 0},
-	{"ru_stime", "s", "system time", 1, 0},
-	{"ru_maxrss", "KiB", "peak resident set", 1, 1},
-	{"ru_ixrss", "KiB s", "shared text memory", 0, 0},
-	{"ru_idrss", "KiB s", "unshared data", 0, 0},
-	{"ru_isrss", "KiB s", "unshared stack", 0, 0},
-	{"ru_minflt", "", "page faults without I/O", 1, 0},
-	{"ru_majflt", "", "page faults with I/O", 1, 0},
-	{"ru_nswap", "", "swaps", 0, 0},
-	{"ru_inblock", "", "block input operations", 1, 0},
-	{"ru_oublock", "", "block output operations", 1, 0},
-	{"ru_msgsnd", "", "IPC messages sent", 0, 0},
-	{"ru_msgrcv", "", "IPC messages received", 0, 0},
-	{"ru_nsignals", "", "signals received", 0, 0},
-	{"ru_nvcsw", "", "voluntary context switches", 1, 0},
-	{"ru_nivcsw", "", "involuntary context switches", 1, 0},
-};
-
-void hpm_rusage(double value[HPM_RAW_RUSAGE])
+/* How many starts and stops of a kind were in the time of a section, beside its own. */
+static double calls_in(const struct hpm_raw *raw, const uint64_t *words, int kind,
+		       const struct hpm_raw_slot *slot, uint64_t count)
 {
-	struct rusage used;
+	const uint64_t calls = words[hpm_raw_calls_word(raw->header->n_words, kind)];
+	const uint64_t own = (int)slot->kind == kind ? count : 0;
 
-	memset(value, 0, HPM_RAW_RUSAGE * sizeof(*value));
-	if (getrusage(RUSAGE_SELF, &used))
-		return;
-	value[0] = (double)used.ru_utime.tv_sec + (double)used.ru_utime.tv_usec / 1e6;
-	value[1] = (double)used.ru_stime.tv_sec + (double)used.ru_stime.tv_usec / 1e6;
-	value[2] = (double)used.ru_maxrss;
-	value[6] = (double)used.ru_minflt;
-	value[7] = (double)used.ru_majflt;
-	value[9] = (double)used.ru_inblock;
-	value[10] = (double)used.ru_oublock;
-	value[14] = (double)used.ru_nvcsw;
-	value[15] = (double)used.ru_nivcsw;
+	return calls > own && !(calls >> 63) ? (double)(calls - own) : 0;
+}
+
+static double cost_of(const struct hpm_raw *raw, const struct hpm_raw_slot *slot,
+		      const uint64_t *words, uint64_t count, int is_exclusive, uint32_t w)
+{
+	double cost = (double)count * (double)hpm_raw_cost(raw, (int)slot->kind, 0)[w];
+
+	for (int kind = 0; kind < HPM_KINDS; kind++) {
+		const double own = (double)hpm_raw_cost(raw, kind, 0)[w];
+		const double pair = (double)hpm_raw_cost(raw, kind, 1)[w];
+		const double calls = calls_in(raw, words, kind, slot, count);
+
+		/* Of a part, what is between its own two reads is no part of exclusive values. */
+		cost += calls * (is_exclusive ? (pair > own ? pair - own : 0) : pair / 2);
+	}
+	return cost;
+}
+
+/*
+ * A section's words without what measuring itself counted, as calibrate.c has found it: `net` and,
+ * for each word, whether anything was taken away: once for each start and stop, and never more than
+ * there is.
+ */
+static void net_words(const struct hpm_raw *raw, const struct hpm_raw_slot *slot,
+		      const struct hpm_raw_copy *copy, int is_exclusive, uint64_t *net,
+		      unsigned char *is_net)
+{
+	const uint32_t n = raw->header->n_words;
+	const uint64_t *words = copy->word + (is_exclusive ? n : 0);
+	const uint64_t count = is_exclusive ? copy->exclusive_count : copy->count;
+
+	memcpy(net, words, n * sizeof(*words));
+	memset(is_net, 0, n);
+	for (uint32_t p = 0; p < raw->header->n_packs; p++) {
+		const struct hpm_raw_pack *pack = &raw->pack[p];
+		const double enabled = (double)words[pack->word + 1];
+		const double running = (double)words[pack->word + 2];
+
+		/* Whether it had its turn when the cost was found is not known. */
+		if (pack->is_turning)
+			continue;
+		for (uint32_t w = pack->word + 3; w < pack->word + 3 + pack->n; w++) {
+			double cost = cost_of(raw, slot, words, count, is_exclusive, w);
+
+			if (running < enabled)
+				cost *= running / enabled;
+			is_net[w] = cost >= 1 && !(words[w] >> 63);
+			if (is_net[w])
+				net[w] = cost < (double)words[w] ? words[w] - (uint64_t)cost : 0;
+		}
+	}
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
@@ -227,21 +243,7 @@ static int add_usage(struct list *list, const double *now)
 	if (!item)
 		return -ENOMEM;
 	item->is_rusage = 1;
-	for (int i = 0; i < HPM_RAW_RUSAGE; i++) {
-		hpm_event_info *info = &item->data[i];
-		const double then = usage[i].is_peak ? 0 : list->raw->header->rusage[i];
-
-		info->name = (char *)usage[i].name;
-		info->component = (char *)"";
-		info->unit = (char *)usage[i].unit;
-		info->description = (char *)usage[i].description;
-		info->reason = (char *)"";
-		info->value = now ? now[i] - then : NAN;
-		if (!usage[i].is_kept)
-			unavailable(info, "Linux does not keep it");
-		else if (!now)
-			unavailable(info, "the process ended before it could be asked");
-	}
+	hpm_rusage_events(list->raw->header, now, item->data);
 	if (now) {
 		item->times[HPM_TIME_USER] = item->data[0].value;
 		item->times[HPM_TIME_SYSTEM] = item->data[1].value;
@@ -338,7 +340,7 @@ static int add_group(struct list *list, struct hpm_raw_slot *slot, uint32_t g, i
 
 	if (!item)
 		return -ENOMEM;
-	hpm_net_words(raw, slot, copy, is_exclusive, list->net, list->is_net);
+	net_words(raw, slot, copy, is_exclusive, list->net, list->is_net);
 	item->times[HPM_TIME_WALLCLOCK] = wall;
 	item->times[HPM_TIME_CYCLE] = wall;
 	item->times[HPM_TIME_START] = epoch_s(header, copy->first_ticks);

@@ -308,16 +308,6 @@ __attribute__((cold)) void hpm_calibrate(struct hpm_engine *engine, struct hpm_t
 					 enum hpm_kind kind, hpm_start_call *start_it,
 					 hpm_stop_call *stop_it);
 
-/* --- net_counts.c ----------------------------------------------------------------------------- */
-
-/*
- * A section's words without what starts and stops counted, as far as that was found: `net` and, for
- * each word, whether anything was taken away. No word becomes less than zero.
- */
-void hpm_net_words(const struct hpm_raw *raw, const struct hpm_raw_slot *slot,
-		   const struct hpm_raw_copy *copy, int is_exclusive, uint64_t *net,
-		   unsigned char *is_net);
-
 /* --- starts.c --------------------------------------------------------------------------------- */
 
 /*
@@ -346,10 +336,16 @@ void hpm_stop_all(struct hpm_engine *engine);
 /* Seconds and counts since the thread's counters were opened; n < 0: all events. */
 void hpm_get(enum hpm_function function, int n, double *seconds, long long *values);
 
-/* --- raw_to_items.c --------------------------------------------------------------------------- */
+/* --- resource_usage.c ------------------------------------------------------------------------- */
 
 /* getrusage(2) of this process as numbers in the order of its fields. */
 void hpm_rusage(double value[HPM_RAW_RUSAGE]);
+
+/* The same as events, since hpmInit; now: NULL where the process is gone. */
+void hpm_rusage_events(const struct hpm_raw_header *header, const double *now,
+		       hpm_event_info info[HPM_RAW_RUSAGE]);
+
+/* --- raw_to_items.c --------------------------------------------------------------------------- */
 
 /*
  * What was measured, resource usage first. rusage: now, or NULL where the process is gone.
