@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from held_runs import held
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from gnomon.cli import main
@@ -35,7 +37,7 @@ MS = 1_000_000
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     regions = [(0, "hpm", "app", "app", "", 0), (1, "io", "read \x1b[31m", "app", "", 0)]
@@ -59,7 +61,10 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "command": ["./app"], "hosts": [{"name": "n"}], "started": 1.7e9, "wall_seconds": 5,
         "exit_status": 0, "repetitions": 1, "unavailable": [], "warnings": [],
     }  # fmt: skip
-    return run_directory.write(str(tmp_path / "app"), head, tables, {})
+    path = run_directory.write(str(tmp_path / "app"), head, tables, {})
+    opened = held("app")
+    yield path
+    del opened
 
 
 def told(capsys: pytest.CaptureFixture[str], *words: str, status: int = 0) -> str:

@@ -7,13 +7,13 @@ import json
 from pathlib import Path
 
 import pytest
+from held_runs import held
 from job_run import job_run
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from made_runs import made_run
 from repeated_runs import repeated_run
 
 from gnomon.cli import main
-from gnomon.store import run_directory
 from gnomon.store.reports.report_parts import PARTS, TableRows
 
 TASKS = [
@@ -66,7 +66,8 @@ def test_every_part_meets_the_schema(
     Draft202012Validator.check_schema(printed)
     check = Draft202012Validator(printed)
     for name in (str(run), str(job_run(tmp_path, "job")), "lines"):
-        there = {part.name for part in PARTS if part.is_in(run_directory.find(name))}
+        opened = held(name)
+        there = {part.name for part in PARTS if part.is_in(opened)}
         assert {"values", "profile", "run", "locations", "regions", "metrics"} <= there
         assert ({"hotspots", "source"} <= there) == (name == "lines")
         for part in PARTS:

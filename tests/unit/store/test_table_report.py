@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from held_runs import held
 from job_run import job_run
 from made_runs import made_run
 from repeated_runs import repeated_run, rewritten
@@ -29,11 +30,14 @@ TASKS = [
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     metrics = {"wall time": [2e9, 4e9], "task-clock": [40.0, 44.0], "page-faults": [4.0, 6.0]}
-    return repeated_run(tmp_path, "app", metrics, tasks=TASKS)
+    path = repeated_run(tmp_path, "app", metrics, tasks=TASKS)
+    opened = held("app")
+    yield path
+    del opened
 
 
 def told(*words: str, capsys: pytest.CaptureFixture[str]) -> Any:
