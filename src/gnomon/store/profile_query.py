@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial as bound
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from gnomon.errors import UsageError
 from gnomon.model.metric import Aggregation
@@ -27,6 +26,9 @@ from gnomon.store.profile_sums import MIXED, ONCE_OF_MIXED
 from gnomon.store.profile_sums import Key as Key
 from gnomon.store.profile_sums import Sum as Sum
 from gnomon.store.run import Run, shared_run
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 ROWS_PER_PART = 500_000
 """About so many rows of the profile are one part of a run."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from math import isfinite
 
 from gnomon.model.metric import Aggregation, is_additive
@@ -43,7 +42,11 @@ def profile(run: Run, by: str, metric: int = -1) -> list[Sum]:
     analysis = Profile(by, metric)
     parts = profile_query.parts(run)
     executor = executors.current()
-    if executor is None:
+    if executor is None and len(parts) <= 1:
+        sums = profile_query.run(analysis, parts)
+    elif executor is None:
+        from concurrent.futures import ThreadPoolExecutor
+
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             sums = profile_query.run(analysis, parts, threads)
     else:
